@@ -1,0 +1,1 @@
+"""Scenarios and the environments that policies are trained and judged on."""

@@ -1,0 +1,143 @@
+"""From CityLearn's raw observation to the vector that a policy sees."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from functools import cached_property
+
+import numpy as np
+
+from envs.simulator import CityLearnSimulator
+from envs.tariff import DemandCharge
+
+# Cyclic observations and their period: 23 h and midnight are neighbours, so each becomes a sine and a cosine.
+PERIODS = {"month": 12, "day_type": 7, "hour": 24}
+# Bounds that come from one year's data are widened, as other years reach further.
+MARGIN = 0.1
+PEAK_NAMES = ("month_peak_hours_import", "month_off_peak_import")
+
+
+@dataclass(frozen=True)
+class ObservationLayout:
+    """Names and bounds of the raw observation; the same for all years of a scenario.
+
+    Were it made anew for each year, a policy would see one load under two numbers.
+
+    Attributes:
+        names: raw observations in CityLearn's order, then the month's peaks so far where the tariff has a demand charge.
+        low: lower bound of each.
+        high: upper bound of each.
+    """
+
+    names: tuple[str, ...]
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+
+    @property
+    def size(self) -> int:
+        """Length of the policy's observation."""
+        return len(self.names) + len(self._periodic)
+
+    @property
+    def scaled_names(self) -> list[str]:
+        """Names of the policy's observation, in order."""
+        periodic = [self.names[i] for i in self._periodic]
+        return [f"{name}_sin" if name in PERIODS else name for name in self.names] + [f"{name}_cos" for name in periodic]
+
+    def scale(self, raw: np.ndarray) -> np.ndarray:
+        """Scale raw observations.
+
+        Args:
+            raw: shape (..., len(names)).
+
+        Returns:
+            Within [-1, 1], float32, shape (..., size): each value mapped linearly from its bounds and
+            clipped to them; of a cyclic one the sine in its place, and the cosines at the end.
+        """
+        centre, inverse = self._linear
+        scaled = np.clip((raw - centre) * inverse, -1.0, 1.0)
+        angle = 2.0 * np.pi * raw[..., self._periodic] / self._period
+        scaled[..., self._periodic] = np.sin(angle)
+        return np.concatenate([scaled, np.cos(angle)], axis=-1).astype(np.float32)
+
+    @cached_property
+    def _periodic(self) -> list[int]:
+        return [i for i, name in enumerate(self.names) if name in PERIODS]
+
+    @cached_property
+    def _period(self) -> np.ndarray:
+        return np.array([PERIODS[self.names[i]] for i in self._periodic], dtype=np.float64)
+
+    @cached_property
+    def _linear(self) -> tuple[np.ndarray, np.ndarray]:
+        low, high = np.array(self.low), np.array(self.high)
+        span = high - low
+        # A constant observation carries nothing and reads zero.
+        return (low + high) / 2.0, np.divide(2.0, span, out=np.zeros_like(span), where=span > 0.0)
+
+    def to_json(self) -> str:
+        """Text that `from_json` reads."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> ObservationLayout:
+        """Layout of a text that `to_json` wrote."""
+        return cls(**{name: tuple(values) for name, values in json.loads(text).items()})
+
+
+def layout_of(simulator: CityLearnSimulator, tariff: DemandCharge | None) -> ObservationLayout:
+    """Layout of a scenario from one of its years.
+
+    CityLearn's bounds, but: countdowns of vehicles are bounded by the longest in the data instead of
+    by the length of the data, capacities by the largest battery instead of 100 kWh, and net
+    consumption counts chargers too.
+    """
+    space = simulator.env.observation_space[0]
+    longest_stay = float(max((sessions_length(simulator)), default=1))
+    largest_battery = float(max(simulator.sessions.capacity_kwh, default=1.0))
+    net_low, net_high = _net_bounds(simulator)
+    net = iter(zip(net_low, net_high, strict=True))
+    names, lows, highs = list(simulator.observation_names), [], []
+    for name, low, high in zip(names, space.low.tolist(), space.high.tolist(), strict=True):
+        if name.endswith(("_departure_time", "_estimated_arrival_time")):
+            low, high = -1.0, longest_stay
+        elif name.endswith("_battery_capacity"):
+            low, high = -1.0, largest_battery
+        elif name == "net_electricity_consumption":
+            low, high = next(net)
+        elif not _has_fixed_bounds(name):
+            margin = MARGIN * (high - low)
+            low, high = low - margin, high + margin
+        lows.append(low)
+        highs.append(high)
+    if tariff:
+        names += PEAK_NAMES
+        lows += [0.0, 0.0]
+        highs += [float(net_high.sum())] * 2
+    return ObservationLayout(tuple(names), tuple(lows), tuple(highs))
+
+
+def sessions_length(simulator: CityLearnSimulator) -> np.ndarray:
+    """Rows that each session lasts, shape (sessions,)."""
+    return simulator.sessions.end - simulator.sessions.start + 1
+
+
+def _has_fixed_bounds(name: str) -> bool:
+    return name in PERIODS or name.endswith(("_soc", "_state", "_soc_departure", "_soc_arrival"))
+
+
+def _net_bounds(simulator: CityLearnSimulator) -> tuple[np.ndarray, np.ndarray]:
+    """Least and greatest net consumption of each building [kWh], each of shape (buildings,)."""
+    series = simulator.exogenous
+    low, high = [], []
+    for i, building in enumerate(simulator.env.buildings):
+        chargers = building.electric_vehicle_chargers
+        storage = float(building.electrical_storage.nominal_power)
+        gives = storage + sum(float(c.max_discharging_power) for c in chargers)
+        takes = storage + sum(float(c.max_charging_power) for c in chargers)
+        devices = sum(float(d.nominal_power) for d in (building.cooling_device, building.heating_device, building.dhw_device))
+        without = series.load_kwh[i] - series.pv_kwh[i]
+        low.append((1.0 + MARGIN) * min(0.0, without.min() - gives))
+        high.append((1.0 + MARGIN) * (series.load_kwh[i].max() + takes + devices))
+    return np.array(low), np.array(high)

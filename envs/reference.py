@@ -1,0 +1,141 @@
+"""The uncontrolled run of a scenario year: what every reward and every saving is measured against."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from envs.cache import cached_file
+from envs.reward import Scale, StepFigures
+from envs.scenario import Scenario
+from envs.series import Departures, Exogenous, Run, Sessions, import_kwh, solar_use_kwh
+from envs.simulator import CityLearnSimulator
+from envs.tariff import DemandCharge, demand_costs, month_shares
+
+# Part of the cache key: raise it when an uncontrolled run would come out otherwise.
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class WindowReference:
+    """The uncontrolled run over a window, hour by hour.
+
+    Attributes:
+        emission_kg, cost, solar_use_kwh, ramp_kwh, missing_kwh: as in `StepFigures`, shape (hours,).
+        month_share: part of its month that the window covers, shape (hours,).
+        previous_net_kwh: net import of the site in the hour before the window; None at the year's start.
+    """
+
+    emission_kg: np.ndarray
+    cost: np.ndarray
+    solar_use_kwh: np.ndarray
+    ramp_kwh: np.ndarray
+    missing_kwh: np.ndarray
+    month_share: np.ndarray
+    previous_net_kwh: float | None
+
+    def step(self, index: int) -> StepFigures:
+        """Figures of one hour of the window."""
+        return StepFigures(
+            emission_kg=float(self.emission_kg[index]),
+            cost=float(self.cost[index]),
+            solar_use_kwh=float(self.solar_use_kwh[index]),
+            ramp_kwh=float(self.ramp_kwh[index]),
+            missing_kwh=float(self.missing_kwh[index]),
+        )
+
+
+class Reference:
+    """The uncontrolled run of one scenario year.
+
+    Attributes:
+        run: the run over the whole year.
+        exogenous: the year's series.
+        tariff: its demand charge, None where there is none.
+        scale: hourly means that normalise the reward.
+    """
+
+    def __init__(self, run: Run, exogenous: Exogenous, sessions: Sessions, tariff: DemandCharge | None) -> None:
+        self.run, self.exogenous, self.tariff = run, exogenous, tariff
+        steps = run.net_kwh.shape[1]
+        self._month, self._hour = exogenous.month[:steps], exogenous.hour[:steps]
+        drawn = import_kwh(run.net_kwh)
+        self._emission = (drawn * exogenous.carbon[:, :steps]).sum(axis=0)
+        self._energy_cost = (drawn * exogenous.price[:, :steps]).sum(axis=0)
+        self._solar = solar_use_kwh(run.net_kwh, exogenous.pv_kwh[:, :steps]).sum(axis=0)
+        self._net = run.net_kwh.sum(axis=0)
+        self._ramp = np.abs(np.diff(self._net, prepend=self._net[0]))
+        year_cost = self._energy_cost + self._demand_cost(0, steps)
+        self.scale = Scale(
+            emission_kg=float(self._emission.mean()),
+            cost=float(year_cost.mean()),
+            pv_kwh=float(exogenous.pv_kwh[:, :steps].sum(axis=0).mean()),
+            ramp_kwh=float(self._ramp.mean()),
+            required_kwh=float(sessions.required_kwh.sum() / steps),
+        )
+
+    def window(self, start: int, hours: int) -> WindowReference:
+        """The run over steps `start` to `start + hours - 1`, its demand charge starting with no peaks behind it."""
+        part = slice(start, start + hours)
+        return WindowReference(
+            emission_kg=self._emission[part],
+            cost=self._energy_cost[part] + self._demand_cost(start, hours),
+            solar_use_kwh=self._solar[part],
+            ramp_kwh=self._ramp[part],
+            missing_kwh=self.run.departures.missing_kwh[part],
+            month_share=month_shares(self._month, start, hours),
+            previous_net_kwh=float(self._net[start - 1]) if start else None,
+        )
+
+    def _demand_cost(self, start: int, hours: int) -> np.ndarray:
+        site_import = import_kwh(self._net[start : start + hours])
+        return demand_costs(self.tariff, self._month, self._hour, site_import, start)
+
+
+def reference(
+    scenario: Scenario,
+    year: int,
+    simulator: CityLearnSimulator,
+    on_progress: Callable[[float], None] | None = None,
+) -> Reference:
+    """Reference of a scenario year, simulated the first time and cached.
+
+    Args:
+        scenario: the scenario.
+        year: year number.
+        simulator: of that year.
+        on_progress: called now and then with the part that is done, 0 to 1.
+    """
+
+    def write(path: Path) -> None:
+        run = _simulate(simulator, on_progress)
+        departures = asdict(run.departures)
+        np.savez_compressed(path, net_kwh=run.net_kwh, battery_kwh=run.battery_kwh, charging_kwh=run.charging_kwh, **departures)
+
+    with np.load(cached_file(reference_key(scenario, year), write)) as saved:
+        run = Run(
+            net_kwh=saved["net_kwh"],
+            battery_kwh=saved["battery_kwh"],
+            charging_kwh=saved["charging_kwh"],
+            departures=Departures(**{name: saved[name] for name in ("required_kwh", "missing_kwh", "count", "met")}),
+        )
+    tariff = DemandCharge.of(scenario.schema_path(year))
+    return Reference(run, simulator.exogenous, simulator.sessions, tariff)
+
+
+def reference_key(scenario: Scenario, year: int) -> str:
+    """Where the cache keeps an uncontrolled run."""
+    return f"{scenario.key}/uncontrolled-{year}-v{VERSION}.npz"
+
+
+def _simulate(simulator: CityLearnSimulator, on_progress: Callable[[float], None] | None) -> Run:
+    steps = simulator.rows - 1
+    simulator.begin(0, steps, seed=0)
+    for step in range(steps):
+        simulator.step(simulator.uncontrolled_actions())
+        if on_progress and step % 50 == 0:
+            on_progress(step / steps)
+    return simulator.run()

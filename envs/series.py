@@ -1,0 +1,105 @@
+"""What one run over a scenario year consists of, as arrays; the common language of backends, reward and KPIs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Exogenous:
+    """What no action can change, for all rows of a year.
+
+    Attributes:
+        month: 1-12, shape (rows,).
+        hour: of the day 0-23, the hour that a row covers, shape (rows,).
+        load_kwh: consumption before batteries and vehicles, shape (buildings, rows).
+        pv_kwh: PV generation, shape (buildings, rows).
+        price: of energy [currency/kWh], shape (buildings, rows).
+        carbon: carbon intensity [kg CO2/kWh], shape (buildings, rows).
+    """
+
+    month: np.ndarray
+    hour: np.ndarray
+    load_kwh: np.ndarray
+    pv_kwh: np.ndarray
+    price: np.ndarray
+    carbon: np.ndarray
+
+
+@dataclass(frozen=True)
+class Sessions:
+    """Charging sessions of a year, one element per session, in order of their last row.
+
+    Attributes:
+        charger: index of the charger, shape (sessions,).
+        vehicle: index of the vehicle, shape (sessions,).
+        start: first row plugged in, shape (sessions,).
+        end: last row plugged in; the vehicle leaves after this row's step, shape (sessions,).
+        arrival_soc: state of charge on arrival [-], shape (sessions,).
+        required_soc: state of charge asked for at departure [-], shape (sessions,).
+        capacity_kwh: of the vehicle's battery, shape (sessions,).
+    """
+
+    charger: np.ndarray
+    vehicle: np.ndarray
+    start: np.ndarray
+    end: np.ndarray
+    arrival_soc: np.ndarray
+    required_soc: np.ndarray
+    capacity_kwh: np.ndarray
+
+    @property
+    def required_kwh(self) -> np.ndarray:
+        """Energy that each session asks for, shape (sessions,)."""
+        return np.maximum(self.required_soc - self.arrival_soc, 0.0) * self.capacity_kwh
+
+
+@dataclass(frozen=True)
+class Departures:
+    """Vehicle service by the step after which the vehicles leave, each of shape (hours,).
+
+    Attributes:
+        required_kwh: energy that the leaving vehicles asked for.
+        missing_kwh: energy that they lack.
+        count: number of leaving vehicles.
+        met: how many of them have what they asked for.
+    """
+
+    required_kwh: np.ndarray
+    missing_kwh: np.ndarray
+    count: np.ndarray
+    met: np.ndarray
+
+
+@dataclass(frozen=True)
+class Run:
+    """One policy's run over consecutive hours.
+
+    Attributes:
+        net_kwh: import less export of each building, shape (buildings, hours).
+        battery_kwh: what stationary batteries took (positive) or gave, shape (buildings, hours).
+        charging_kwh: what the chargers took, shape (buildings, hours).
+        departures: vehicle service.
+    """
+
+    net_kwh: np.ndarray
+    battery_kwh: np.ndarray
+    charging_kwh: np.ndarray
+    departures: Departures
+
+
+def import_kwh(net_kwh: np.ndarray) -> np.ndarray:
+    """Energy drawn from the grid; every building has a meter of its own. Same shape as `net_kwh`."""
+    return np.maximum(net_kwh, 0.0)
+
+
+def export_kwh(net_kwh: np.ndarray) -> np.ndarray:
+    """Energy fed into the grid. Same shape as `net_kwh`."""
+    return np.maximum(-net_kwh, 0.0)
+
+
+def solar_use_kwh(net_kwh: np.ndarray, pv_kwh: np.ndarray) -> np.ndarray:
+    """PV generation that stays on the site: what is not exported in the same hour. Same shape as the arguments."""
+    return np.maximum(pv_kwh - export_kwh(net_kwh), 0.0)

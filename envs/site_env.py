@@ -1,0 +1,214 @@
+"""The gymnasium environment that policies are trained and judged on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import gymnasium as gym
+import numpy as np
+
+from envs.cache import cache_folder, cached_file
+from envs.observation import ObservationLayout, layout_of
+from envs.reference import Reference, reference, reference_key
+from envs.reward import RewardName, StepFigures, improvement_terms
+from envs.scenario import Scenario, Split, Window, sample_weeks, scenario, training_starts
+from envs.series import Run, import_kwh, solar_use_kwh
+from envs.simulator import CityLearnSimulator
+from envs.tariff import DemandCharge, MonthPeaks
+
+# Part of the cache key of a layout: raise it when a layout would come out otherwise.
+LAYOUT_VERSION = 1
+TRAINING_HOURS = 336  # length of a training episode: two weeks, so that few steps see many seasons
+EVALUATION_SEED = 0
+
+
+class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
+    """A building's energy system over windows of a scenario's years, one hour a step.
+
+    Observation: `Box(-1, 1, (layout.size,), float32)`. What the schema activates, in CityLearn's order,
+    each value mapped once and for all from its bounds to [-1, 1]; month, day type and hour as sine
+    and cosine; where the tariff has a demand charge, the month's highest imports so far in peak hours and
+    outside. Values of the hour that begins (load, irradiance, price) are known, those that the last action made
+    (state of charge, net consumption) are as that action left them.
+
+    Action: `Box(-1, 1, (actions,), float32)`, one per stationary battery and charger, mapped to the
+    range that CityLearn allows: for a battery -1 is full discharge, 0 idle, 1 full charge; for a
+    charger without discharge -1 is off and 1 full power. What lies outside is clipped.
+
+    Reward: `improvement` (see `envs.reward`) or the schema's own (`schema`).
+
+    Episode: one window. It ends with `truncated=True`: the year goes on, only the window is over, so the
+    value of the last state is not zero.
+
+    Args:
+        scenario: where the data come from.
+        windows: windows to run through.
+        order: `random` draws a window at each reset, `sequence` takes them in turn.
+        reward: which reward.
+    """
+
+    metadata = {"render_modes": []}  # noqa: RUF012 - gymnasium declares it so
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        windows: Sequence[Window],
+        order: Literal["random", "sequence"] = "random",
+        reward: RewardName = "improvement",
+    ) -> None:
+        self.scenario, self.windows, self.order, self.reward_name = scenario, tuple(windows), order, reward
+        self.layout = observation_layout(scenario)
+        self._next_window = 0
+        self._years: dict[int, tuple[CityLearnSimulator, Reference]] = {}
+        self._open(self.windows[0].year)
+        self.observation_space = gym.spaces.Box(-1.0, 1.0, (self.layout.size,), np.float32)
+        self.action_space = gym.spaces.Box(-1.0, 1.0, self.simulator.action_low.shape, np.float32)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict[str, Any]]:
+        """Begin the next window. `info["window"]` says which."""
+        super().reset(seed=seed)
+        if self.order == "random":
+            self.window = self.windows[int(self.np_random.integers(len(self.windows)))]
+            drift_seed = int(self.np_random.integers(2**31))
+        else:
+            self.window = self.windows[self._next_window % len(self.windows)]
+            drift_seed = EVALUATION_SEED
+            self._next_window += 1
+        self._open(self.window.year)
+        window = self.window
+        raw = self.simulator.begin(window.start, window.hours, drift_seed)
+        self.uncontrolled = self.reference.window(window.start, window.hours)
+        self._previous_net = self.uncontrolled.previous_net_kwh
+        self._peaks = MonthPeaks(self.reference.tariff) if self.reference.tariff else None
+        self._step = 0
+        return self._observe(raw), {"window": window}
+
+    def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+        """Take one hour. `info` holds the terms of the reward."""
+        simulator, index = self.simulator, self._step
+        row = simulator.row
+        raw, schema_reward = simulator.step(self._native(action))
+        figures = self._figures(row, index)
+        terms = improvement_terms(figures, self.uncontrolled.step(index), self.reference.scale)
+        reward = sum(terms.values()) if self.reward_name == "improvement" else schema_reward
+        self._step += 1
+        truncated = self._step == self.window.hours
+        return self._observe(raw), reward, False, truncated, terms
+
+    def uncontrolled_action(self) -> np.ndarray:
+        """Action of the uncontrolled site now, shape (actions,)."""
+        low, high = self.simulator.action_low, self.simulator.action_high
+        native = self.simulator.uncontrolled_actions()
+        return ((native - low) / (high - low) * 2.0 - 1.0).astype(np.float32)
+
+    def run(self) -> Run:
+        """The steps of this episode so far."""
+        return self.simulator.run()
+
+    def close(self) -> None:
+        """Hand the simulators on to the next environment of this process."""
+        for year, (simulator, _) in self._years.items():
+            _POOL.give_back(self.scenario, year, simulator)
+        self._years.clear()
+
+    def _open(self, year: int) -> None:
+        if year not in self._years:
+            simulator = _POOL.take(self.scenario, year)
+            self._years[year] = simulator, reference(self.scenario, year, simulator)
+        self.simulator, self.reference = self._years[year]
+
+    def _native(self, action: np.ndarray) -> np.ndarray:
+        low, high = self.simulator.action_low, self.simulator.action_high
+        part = (np.clip(np.asarray(action, dtype=np.float64), -1.0, 1.0) + 1.0) / 2.0
+        return low + part * (high - low)
+
+    def _figures(self, row: int, index: int) -> StepFigures:
+        series = self.reference.exogenous
+        net = self.simulator.net_kwh(index)
+        site_net = float(net.sum())
+        drawn = import_kwh(net)
+        cost = float(drawn @ series.price[:, row])
+        if self._peaks:
+            # The month was entered when its first hour was observed.
+            cost += self._peaks.add(int(series.hour[row]), site_net) * float(self.uncontrolled.month_share[index])
+        previous = site_net if self._previous_net is None else self._previous_net
+        self._previous_net = site_net
+        return StepFigures(
+            emission_kg=float(drawn @ series.carbon[:, row]),
+            cost=cost,
+            solar_use_kwh=float(solar_use_kwh(net, series.pv_kwh[:, row]).sum()),
+            ramp_kwh=abs(site_net - previous),
+            missing_kwh=self.simulator.missing_kwh(index),
+        )
+
+    def _observe(self, raw: np.ndarray) -> np.ndarray:
+        if self._peaks:
+            self._peaks.enter(int(self.reference.exogenous.month[self.simulator.row]))
+            raw = np.append(raw, [self._peaks.peak_kw, self._peaks.off_peak_kw])
+        return self.layout.scale(raw)
+
+
+class _Pool:
+    """Simulators of this process that no environment uses now.
+
+    Building one takes seconds, so trials that follow one another in a process pass them on. Two
+    environments never share one: an episode of the one would end in the other's.
+    """
+
+    def __init__(self) -> None:
+        self._idle: dict[tuple[Scenario, int], list[CityLearnSimulator]] = {}
+
+    def take(self, scenario: Scenario, year: int) -> CityLearnSimulator:
+        idle = self._idle.get((scenario, year))
+        return idle.pop() if idle else CityLearnSimulator(scenario.schema_path(year))
+
+    def give_back(self, scenario: Scenario, year: int, simulator: CityLearnSimulator) -> None:
+        self._idle.setdefault((scenario, year), []).append(simulator)
+
+
+_POOL = _Pool()
+
+
+def prepare_year(scenario: Scenario, year: int, on_progress: Callable[[float], None] | None = None) -> None:
+    """Make what a year needs before it can be learned on, where the cache lacks it: its files, its uncontrolled run.
+
+    Args:
+        scenario: the scenario.
+        year: year number.
+        on_progress: called now and then with the part that is done, 0 to 1.
+    """
+    simulator = _POOL.take(scenario, year)
+    reference(scenario, year, simulator, on_progress)
+    _POOL.give_back(scenario, year, simulator)
+
+
+def is_prepared(scenario: Scenario, year: int) -> bool:
+    """Whether `prepare_year` has nothing to do."""
+    return (cache_folder() / reference_key(scenario, year)).is_file()
+
+
+def observation_layout(scenario: Scenario) -> ObservationLayout:
+    """Layout of a scenario, from its first training year; made the first time and cached."""
+
+    def write(path: Path) -> None:
+        year = scenario.years("train")[0]
+        simulator = _POOL.take(scenario, year)
+        path.write_text(layout_of(simulator, DemandCharge.of(scenario.schema_path(year))).to_json(), encoding="utf-8")
+        _POOL.give_back(scenario, year, simulator)
+
+    path = cached_file(f"{scenario.key}/layout-v{LAYOUT_VERSION}.json", write)
+    return ObservationLayout.from_json(path.read_text(encoding="utf-8"))
+
+
+def training_env(scenario_name: str, reward: RewardName = "improvement") -> SiteEnv:
+    """Environment that draws two-week windows from a scenario's training split."""
+    site = scenario(scenario_name)
+    return SiteEnv(site, training_starts(site.windows("train"), TRAINING_HOURS), "random", reward)
+
+
+def evaluation_env(scenario_name: str, split: Split, weeks: int, reward: RewardName = "improvement") -> SiteEnv:
+    """Environment that runs through a split once in order: `weeks` weeks spread evenly, or all of it for 0."""
+    site = scenario(scenario_name)
+    return SiteEnv(site, sample_weeks(site.windows(split), weeks), "sequence", reward)

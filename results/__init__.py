@@ -1,0 +1,11 @@
+"""What experiments measured, as Parquet: written by the tuner, loaded without it.
+
+from results import load
+r = load("experiments/ppo-iquitos-1")
+r.trials, r.reports, r.evaluations  # pandas DataFrames
+r.best                              # the trial with the highest score
+"""
+
+from results.loader import Results, ResultsError, load
+
+__all__ = ["Results", "ResultsError", "load"]

@@ -1,0 +1,164 @@
+"""Tables and columns of the results: the vocabulary, in one place.
+
+A column is a name, an Arrow type, a unit and a line that says what it holds; unit and line are stored
+in the field's metadata, the table's name and the schema's version in the file's. Every table is a folder
+of Parquet part files below an experiment's `results` folder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+SCHEMA_VERSION = 1
+FOLDER = "results"  # below the experiment's folder
+TABLES = ("trials", "reports", "evaluations")
+STATES = ("running", "complete", "pruned", "oom", "failed")
+
+# Prefixes of the columns that an algorithm's hyperparameters make in `trials`.
+GIVEN = "hp_"  # what the search assigned
+USED = "used_"  # what was read back from the built trainer
+
+# name: (type, unit, meaning). "1" is a plain number, "" what has no unit.
+_Columns = Mapping[str, tuple[str, str, str]]
+
+_TRIALS: _Columns = {
+    "trial": ("int64", "1", "number of the trial in its experiment"),
+    "state": ("string", "", "running, complete, pruned, oom or failed"),
+    "score": ("float64", "1", "score of the last evaluation; higher is better, 0 is the uncontrolled site"),
+    "algorithm": ("string", "", "learning algorithm"),
+    "scenario": ("string", "", "scenario as it was named"),
+    "backend": ("string", "", "what stepped the environment in training"),
+    "reward": ("string", "", "reward that was trained on"),
+    "seed": ("int64", "1", "seed of the trial"),
+    "steps": ("int64", "1", "environment steps trained, cumulative over resumes"),
+    "budget_steps": ("int64", "1", "environment steps that were asked for"),
+    "updates": ("int64", "1", "rounds of collecting and learning"),
+    "started": ("timestamp[us, tz=UTC]", "", "start of the first run"),
+    "finished": ("timestamp[us, tz=UTC]", "", "end; empty while it runs"),
+    "seconds": ("float64", "s", "wall time, cumulative over resumes"),
+    "environment_seconds": ("float64", "s", "of it in the training environment"),
+    "learner_seconds": ("float64", "s", "of it in gradient updates"),
+    "evaluation_seconds": ("float64", "s", "of it in evaluations"),
+    "rest_seconds": ("float64", "s", "of it in everything else"),
+    "peak_rss_bytes": ("int64", "B", "most host memory of the process that an update saw"),
+    "peak_vram_bytes": ("int64", "B", "most GPU memory that torch allocated; 0 without a GPU"),
+    "device": ("string", "", "device of the learner"),
+    "error": ("string", "", "traceback of a failed trial"),
+    "host": ("string", "", "computer"),
+    "platform": ("string", "", "operating system"),
+    "python": ("string", "", "version"),
+    "versions": ("string", "", "versions of the packages that matter, as JSON"),
+    "git_commit": ("string", "", "commit of the working tree; empty where there is none"),
+}
+
+_REPORTS: _Columns = {
+    "trial": ("int64", "1", "number of the trial"),
+    "update": ("int64", "1", "number of the update, from 1"),
+    "steps": ("int64", "1", "environment steps so far"),
+    "time": ("timestamp[us, tz=UTC]", "", "when it was reported"),
+    "seconds": ("float64", "s", "wall time of the trial so far"),
+    "score": ("float64", "1", "score on the validation split; empty where it was not evaluated"),
+    "episode_return": ("float64", "1", "mean return of the training episodes that ended; empty where none did"),
+    "policy_loss": ("float64", "1", "mean over the update"),
+    "value_loss": ("float64", "1", "mean over the update"),
+    "entropy": ("float64", "1", "of the policy's distribution"),
+    "kl": ("float64", "1", "divergence from the policy before the update"),
+    "explained_variance": ("float64", "1", "part of the returns' variance that the value explains"),
+    "gradient_norm": ("float64", "1", "before it is cut"),
+    "learning_rate": ("float64", "1", "of the optimizer now"),
+    "gradient_steps": ("int64", "1", "gradient steps of this update"),
+    "steps_per_second": ("float64", "1/s", "environment steps over wall time of this update"),
+    "environment_seconds": ("float64", "s", "of this update in the environment"),
+    "learner_seconds": ("float64", "s", "of this update in gradient steps"),
+    "evaluation_seconds": ("float64", "s", "of this update in the evaluation"),
+    "rest_seconds": ("float64", "s", "of this update in everything else"),
+    "rss_bytes": ("int64", "B", "host memory of the trial's process"),
+    "vram_bytes": ("int64", "B", "GPU memory that torch has allocated"),
+}
+
+_RUN_KPIS: _Columns = {
+    "consumption_kwh": ("float64", "kWh", "load and vehicles"),
+    "pv_kwh": ("float64", "kWh", "PV generation"),
+    "import_kwh": ("float64", "kWh", "drawn from the grid, every building metered by itself"),
+    "export_kwh": ("float64", "kWh", "fed into the grid"),
+    "co2_kg": ("float64", "kg", "emission of the import"),
+    "energy_cost": ("float64", "currency", "of the import"),
+    "demand_charge": ("float64", "currency", "monthly charge on the highest imports"),
+    "bill": ("float64", "currency", "energy cost and demand charge"),
+    "peak_kw": ("float64", "kW", "highest import of the site"),
+    "ramping_kwh": ("float64", "kWh", "sum of the hourly changes of net import"),
+    "self_consumption": ("float64", "1", "part of the PV energy used on site"),
+    "self_sufficiency": ("float64", "1", "part of the consumption that was not imported"),
+    "battery_cycles": ("float64", "1", "energy discharged over capacity"),
+    "ev_required_kwh": ("float64", "kWh", "energy that departing vehicles asked for"),
+    "ev_missing_kwh": ("float64", "kWh", "of it not delivered"),
+    "ev_served": ("float64", "1", "of it delivered, as a part"),
+    "departures": ("int64", "1", "vehicles that left"),
+    "departures_met": ("int64", "1", "of them with what they asked for"),
+}
+
+_EVALUATIONS: _Columns = {
+    "trial": ("int64", "1", "number of the trial"),
+    "steps": ("int64", "1", "environment steps that the policy was trained for"),
+    "scenario": ("string", "", "scenario as it was named"),
+    "split": ("string", "", "train, validation or test"),
+    "year": ("int64", "1", "scenario year"),
+    "backend": ("string", "", "what judged"),
+    "hours": ("int64", "h", "hours that were run"),
+    "score": ("float64", "1", "mean reward an hour"),
+    "term_co2": ("float64", "1", "mean weighted term of the improvement reward: emission"),
+    "term_cost": ("float64", "1", "likewise: cost"),
+    "term_solar": ("float64", "1", "likewise: PV energy used on site"),
+    "term_grid": ("float64", "1", "likewise: changes of net import"),
+    "term_ev": ("float64", "1", "likewise: energy missing in leaving vehicles"),
+    **_RUN_KPIS,
+    **{
+        f"uncontrolled_{name}": (kind, unit, f"the same of the uncontrolled run: {meaning}")
+        for name, (kind, unit, meaning) in _RUN_KPIS.items()
+    },
+    **{
+        f"citylearn_{name}": ("float64", "1", f"CityLearn's own ratio {name}; its baseline charges no vehicle")
+        for name in (
+            "electricity_consumption_total", "carbon_emissions_total", "cost_total", "zero_net_energy",
+            "ramping_average", "daily_peak_average", "all_time_peak_average",
+        )
+    },
+}  # fmt: skip
+
+_COLUMNS = {"trials": _TRIALS, "reports": _REPORTS, "evaluations": _EVALUATIONS}
+
+
+def schema(table: str, hyperparameters: Mapping[str, type] | None = None) -> pa.Schema:
+    """Arrow schema of a table.
+
+    Args:
+        table: one of `TABLES`.
+        hyperparameters: for `trials`: name and Python type (int, float, bool, str) of each hyperparameter
+            of the algorithm; each makes two columns, what was given and what was used.
+
+    Returns:
+        Schema with units and meanings in the fields' metadata.
+    """
+    import pyarrow as pa
+
+    types = {
+        "int64": pa.int64(),
+        "float64": pa.float64(),
+        "string": pa.string(),
+        "timestamp[us, tz=UTC]": pa.timestamp("us", tz="UTC"),
+    }
+    fields = [
+        pa.field(name, types[kind], metadata={"unit": unit, "meaning": meaning})
+        for name, (kind, unit, meaning) in _COLUMNS[table].items()
+    ]
+    natural = {int: pa.int64(), float: pa.float64(), bool: pa.bool_(), str: pa.string()}
+    for prefix, meaning in ((GIVEN, "assigned by the search"), (USED, "read back from the trainer")):
+        fields += [
+            pa.field(prefix + name, natural[kind], metadata={"unit": "", "meaning": meaning})
+            for name, kind in (hyperparameters or {}).items()
+        ]
+    return pa.schema(fields, metadata={"table": table, "schema_version": str(SCHEMA_VERSION)})

@@ -1,0 +1,69 @@
+"""Write part files: each whole, under another name first, then renamed into place."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from results.schema import FOLDER, schema
+
+
+def table_folder(experiment: Path, table: str) -> Path:
+    """Folder of a table's part files."""
+    return experiment / FOLDER / table
+
+
+def part_path(experiment: Path, table: str, trial: int, steps: int | None = None) -> Path:
+    """Path of a part file.
+
+    A part is named by what it holds, so that work which is done again after a crash replaces its first
+    result instead of standing beside it.
+
+    Args:
+        experiment: folder of the experiment.
+        table: name of the table.
+        trial: number of the trial.
+        steps: steps of the trial up to which the part reaches; None for `trials`, which has one row a trial.
+    """
+    suffix = "" if steps is None else f"-{steps:012d}"
+    return table_folder(experiment, table) / f"{trial:05d}{suffix}.parquet"
+
+
+def write_part(
+    path: Path, table: str, rows: Sequence[Mapping[str, Any]], hyperparameters: Mapping[str, type] | None = None
+) -> None:
+    """Write rows as one part file, replacing one of that name.
+
+    Args:
+        path: of the part file; see `part_path`.
+        table: name of the table.
+        rows: values by column; a column that is left out is empty.
+        hyperparameters: see `results.schema.schema`.
+
+    Raises:
+        KeyError: if a row has a column that the schema has not.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    columns = schema(table, hyperparameters)
+    unknown = {name for row in rows for name in row} - set(columns.names)
+    if unknown:
+        raise KeyError(f"table {table} has no column {', '.join(sorted(unknown))}")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    new = path.with_suffix(".new")
+    with new.open("wb") as file:
+        pq.write_table(pa.Table.from_pylist(list(rows), schema=columns), file)
+        file.flush()
+        os.fsync(file.fileno())
+    new.replace(path)
+
+
+def read_part(path: Path) -> list[dict[str, Any]]:
+    """Rows of a part file."""
+    import pyarrow.parquet as pq
+
+    rows: list[dict[str, Any]] = pq.read_table(path, partitioning=None).to_pylist()
+    return rows

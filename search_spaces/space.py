@@ -1,0 +1,244 @@
+"""What a search space is made of.
+
+A space lists the hyperparameters of an algorithm. Those that are searched have one of Optuna's
+distributions; a `Scale` says how the number that Optuna draws becomes the value (a power of two, one
+minus it), and an `AtMost` ties a value to another one that was drawn before, so that an assignment
+that cannot be trained is never drawn.
+"""
+
+from __future__ import annotations
+
+import difflib
+import enum
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import optuna
+from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
+
+Value = int | float | str | bool | None
+Assignment = dict[str, Value]
+
+
+class SpaceError(ValueError):
+    """A hyperparameter that does not exist, or a value that cannot be; says which and what would do."""
+
+
+class Kind(enum.Enum):
+    """Type of a hyperparameter's value."""
+
+    INTEGER = "a whole number"
+    NUMBER = "a number"
+    TEXT = "one of its choices"
+    SIZES = "sizes of layers with commas between, as 256,256"
+
+
+class Scale(enum.Enum):
+    """How the number that Optuna draws, the inner one, becomes the hyperparameter's value."""
+
+    IDENTITY = ""
+    POWER_OF_TWO = "log2_"
+    ONE_MINUS = "one_minus_"
+
+    def outer(self, inner: float | int | str) -> Value:
+        """Value of an inner number."""
+        if self is Scale.POWER_OF_TWO:
+            return int(2 ** int(inner))
+        if self is Scale.ONE_MINUS:
+            return 1.0 - float(inner)
+        return inner
+
+    def inner_bound(self, outer: float) -> float:
+        """Inner number of a value, not rounded."""
+        if self is Scale.POWER_OF_TWO:
+            return math.log2(outer)
+        return 1.0 - outer if self is Scale.ONE_MINUS else outer
+
+
+@dataclass(frozen=True)
+class AtMost:
+    """Condition: the value is at most `part` times the value of `name`, an earlier hyperparameter or a limit."""
+
+    name: str
+    part: float = 1.0
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One hyperparameter.
+
+    Attributes:
+        name: as the field and Stable-Baselines3 call it.
+        kind: type of its value.
+        default: its value where it is neither searched nor set.
+        meaning: one line.
+        low: least valid value, of a number.
+        high: greatest valid value, of a number.
+        choices: valid values, of a text.
+        optional: whether None (`none` on the command line) is valid and switches it off.
+        search: how Optuna draws it, on the inner scale; None where it is not searched.
+        scale: from the inner to the outer scale.
+        at_most: condition on another value.
+    """
+
+    name: str
+    kind: Kind
+    default: Value
+    meaning: str
+    low: float = -math.inf
+    high: float = math.inf
+    choices: tuple[str, ...] = ()
+    optional: bool = False
+    search: BaseDistribution | None = None
+    scale: Scale = Scale.IDENTITY
+    at_most: AtMost | None = None
+
+    @property
+    def inner_name(self) -> str:
+        """Name of what Optuna draws, and so of the column in its study."""
+        return self.scale.value + self.name
+
+    def parse(self, text: str) -> Value:
+        """Value of a text of the command line.
+
+        Raises:
+            SpaceError: if it is none of this hyperparameter.
+        """
+        if self.optional and text.lower() == "none":
+            return None
+        value: Value = text
+        try:
+            if self.kind is Kind.INTEGER:
+                value = int(text)
+            elif self.kind is Kind.NUMBER:
+                value = float(text)
+        except ValueError:
+            raise SpaceError(f"{self.name}={text}: it takes {self.kind.value}") from None
+        self.check(value)
+        return value
+
+    def check(self, value: Value) -> None:
+        """Check a value.
+
+        Raises:
+            SpaceError: if it is not valid; quotes the value and the bound.
+        """
+        if value is None and self.optional:
+            return
+        if self.kind is Kind.TEXT:
+            if value not in self.choices:
+                raise SpaceError(f"{self.name}={value}: it is one of {', '.join(self.choices)}")
+        elif self.kind is Kind.SIZES:
+            sizes = str(value).split(",")
+            if not all(size.isdigit() and 1 <= int(size) <= 8192 for size in sizes):
+                raise SpaceError(f"{self.name}={value}: it takes {self.kind.value}, each from 1 to 8192")
+        elif not isinstance(value, int | float) or not self.low <= value <= self.high:
+            raise SpaceError(f"{self.name}={value}: it lies between {self.low:g} and {self.high:g}")
+
+
+@dataclass(frozen=True)
+class SearchSpace:
+    """Hyperparameters of one algorithm, each after those that its condition names."""
+
+    parameters: tuple[Parameter, ...]
+
+    def __getitem__(self, name: str) -> Parameter:
+        """Hyperparameter of a name.
+
+        Raises:
+            SpaceError: if there is none; names the nearest.
+        """
+        for parameter in self.parameters:
+            if parameter.name == name:
+                return parameter
+        names = [parameter.name for parameter in self.parameters]
+        near = difflib.get_close_matches(name, names, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}"
+        raise SpaceError(f"no hyperparameter {name}: {hint}")
+
+    def parse(self, pairs: Mapping[str, str]) -> Assignment:
+        """Values of texts `{name: text}`.
+
+        Raises:
+            SpaceError: at the first name or value that is not valid.
+        """
+        return {name: self[name].parse(text) for name, text in pairs.items()}
+
+    def check(self, assignment: Assignment, limits: Mapping[str, float] = MappingProxyType({})) -> None:
+        """Check values and the conditions between them; the assignment need not be complete.
+
+        Args:
+            assignment: values by name.
+            limits: what conditions may name beside hyperparameters, such as the budget `steps`.
+
+        Raises:
+            SpaceError: at the first fault.
+        """
+        known = {**limits, **{name: value for name, value in assignment.items() if isinstance(value, int | float)}}
+        for name, value in assignment.items():
+            parameter = self[name]
+            parameter.check(value)
+            bound = parameter.at_most
+            if bound and bound.name in known and isinstance(value, int | float) and value > bound.part * known[bound.name]:
+                part = "" if bound.part == 1.0 else f"{bound.part:g} of "
+                raise SpaceError(f"{name}={value}: it is at most {part}{bound.name}={known[bound.name]:g}")
+
+    def suggest(self, trial: optuna.Trial, fixed: Assignment, limits: Mapping[str, float] = MappingProxyType({})) -> Assignment:
+        """Full assignment: fixed values, else drawn ones, else defaults.
+
+        Args:
+            trial: of the study that draws.
+            fixed: values that are not searched.
+            limits: see `check`.
+
+        Returns:
+            A value for each hyperparameter, in their order; it fulfils `check`.
+        """
+        values: Assignment = {}
+        for parameter in self.parameters:
+            if parameter.name in fixed:
+                values[parameter.name] = fixed[parameter.name]
+            elif parameter.search is None:
+                values[parameter.name] = parameter.default
+            else:
+                distribution = self._within_conditions(parameter, fixed, {**limits, **values})
+                values[parameter.name] = parameter.scale.outer(_draw(trial, parameter.inner_name, distribution))
+        return values
+
+    def _within_conditions(self, parameter: Parameter, fixed: Assignment, known: Mapping[str, Value]) -> BaseDistribution:
+        """The distribution, cut to what the conditions leave: its own, and those of fixed values that name it."""
+        distribution = parameter.search
+        assert distribution is not None
+        if not isinstance(distribution, IntDistribution | FloatDistribution):
+            return distribution
+        low, high = distribution.low, distribution.high
+        for other in self.parameters:
+            least = fixed.get(other.name)
+            if other.at_most and other.at_most.name == parameter.name and isinstance(least, int | float):
+                low = max(low, _inward(distribution, parameter.scale.inner_bound(least / other.at_most.part), math.ceil))
+        bound = parameter.at_most
+        if bound and isinstance(limit := known.get(bound.name), int | float):
+            high = min(high, _inward(distribution, parameter.scale.inner_bound(bound.part * limit), math.floor))
+        if (low, high) == (distribution.low, distribution.high):
+            return distribution
+        # Where nothing of the range is left, the condition holds and the range gives way.
+        low = min(low, high) if bound else low
+        high = max(low, high)
+        return type(distribution)(low, high, log=distribution.log)  # type: ignore[arg-type]
+
+
+def _inward(distribution: BaseDistribution, bound: float, whole: Callable[[float], int]) -> float:
+    return whole(bound) if isinstance(distribution, IntDistribution) else bound
+
+
+def _draw(trial: optuna.Trial, name: str, distribution: BaseDistribution) -> float | int | str:
+    if isinstance(distribution, IntDistribution):
+        return trial.suggest_int(name, distribution.low, distribution.high, step=distribution.step, log=distribution.log)
+    if isinstance(distribution, FloatDistribution):
+        return trial.suggest_float(name, distribution.low, distribution.high, step=distribution.step, log=distribution.log)
+    assert isinstance(distribution, CategoricalDistribution)
+    choice = trial.suggest_categorical(name, distribution.choices)
+    assert isinstance(choice, int | float | str)
+    return choice

@@ -1,0 +1,1 @@
+"""Search for hyperparameters: command line, experiments, the study, trials."""

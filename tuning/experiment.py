@@ -1,0 +1,125 @@
+"""An experiment's folder: where everything in it lies, how it is created and opened."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from results.schema import FOLDER
+from results.writer import part_path
+from tuning.errors import UsageError
+from tuning.settings import Settings
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+
+@dataclass(frozen=True)
+class ExperimentPaths:
+    """Paths of all files of an experiment; nothing else builds one.
+
+    Attributes:
+        folder: of the experiment, absolute.
+    """
+
+    folder: Path
+
+    @property
+    def settings(self) -> Path:
+        """Settings and when they were made, as JSON."""
+        return self.folder / "experiment.json"
+
+    @property
+    def study(self) -> Path:
+        """Optuna's journal."""
+        return self.folder / "study.journal"
+
+    @property
+    def tune(self) -> Path:
+        """Ray Tune's own bookkeeping; nothing reads it."""
+        return self.folder / "tune"
+
+    @property
+    def results(self) -> Path:
+        """Folder of the results' tables."""
+        return self.folder / FOLDER
+
+    def part(self, table: str, trial: int, steps: int | None = None) -> Path:
+        """Part file of a table; see `results.writer.part_path`."""
+        return part_path(self.folder, table, trial, steps)
+
+    def checkpoints(self, trial: int) -> Path:
+        """Folder of a trial's checkpoints."""
+        return self.folder / "trials" / f"{trial:05d}"
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """Settings and paths of an experiment that exists."""
+
+    settings: Settings
+    paths: ExperimentPaths
+
+
+def create(settings: Settings) -> Experiment:
+    """Create the folder of a new experiment.
+
+    Args:
+        settings: checked; without a name, the first free one is taken.
+
+    Raises:
+        UsageError: if the name is taken or no name for a folder; nothing is created then.
+    """
+    parent = Path(settings.dir).expanduser().resolve()
+    name = settings.name or _free_name(parent, settings)
+    if not NAME.fullmatch(name):
+        raise UsageError(f"--name {name}: letters, digits, dots, dashes and underscores make a name")
+    paths = ExperimentPaths(parent / name)
+    try:
+        paths.folder.mkdir(parents=True)
+    except FileExistsError:
+        raise UsageError(
+            f"there is an experiment {paths.folder} already: continue it with --resume {paths.folder}, or choose another --name"
+        ) from None
+    except OSError as error:
+        raise UsageError(f"cannot create {paths.folder}: {error.strerror}; choose another --dir") from error
+    paths.results.mkdir()
+    experiment = Experiment(replace(settings, name=name, dir=str(parent)), paths)
+    save(experiment)
+    return experiment
+
+
+def save(experiment: Experiment) -> None:
+    """Write an experiment's settings."""
+    content = {"settings": experiment.settings.to_json(), "written": datetime.now(UTC).isoformat()}
+    new = experiment.paths.settings.with_suffix(".new")
+    new.write_text(json.dumps(content, indent=1), encoding="utf-8")
+    new.replace(experiment.paths.settings)
+
+
+def open_experiment(folder: str | Path) -> Experiment:
+    """Open an experiment.
+
+    Raises:
+        UsageError: if the folder holds none, or one of another version.
+    """
+    paths = ExperimentPaths(Path(folder).expanduser().resolve())
+    if not paths.settings.is_file():
+        raise UsageError(f"no experiment in {paths.folder}: --resume takes a folder that holds {paths.settings.name}")
+    try:
+        content = json.loads(paths.settings.read_text(encoding="utf-8"))
+        return Experiment(Settings.from_json(content["settings"]), paths)
+    except (KeyError, TypeError, json.JSONDecodeError) as error:
+        raise UsageError(f"{paths.settings} is damaged ({error}): restore it from a copy") from error
+
+
+def _free_name(parent: Path, settings: Settings) -> str:
+    path = Path(settings.scenario)
+    scenario = path.parent.name if path.suffix == ".json" else path.name
+    stem = re.sub(r"[^A-Za-z0-9._-]+", "-", f"{settings.algo}-{scenario}")
+    number = 1
+    while (parent / f"{stem}-{number}").exists():
+        number += 1
+    return f"{stem}-{number}"

@@ -1,0 +1,93 @@
+"""Where a trial's time goes and how much memory it takes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, ParamSpec, TypeVar
+
+import gymnasium as gym
+import psutil
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Stopwatch:
+    """Adds up wall time.
+
+    Attributes:
+        seconds: so far.
+    """
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Time what stands within."""
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds += time.perf_counter() - start
+
+    def take(self) -> float:
+        """Seconds since the last `take`."""
+        seconds, self.seconds = self.seconds, 0.0
+        return seconds
+
+    def timing(self, function: Callable[P, T]) -> Callable[P, T]:
+        """The function, timed at each call."""
+
+        def timed(*args: P.args, **kwargs: P.kwargs) -> T:
+            with self.running():
+                return function(*args, **kwargs)
+
+        return timed
+
+
+class TimedEnv(gym.Wrapper[Any, Any, Any, Any]):
+    """An environment that knows how long its `reset` and `step` took."""
+
+    def __init__(self, env: gym.Env[Any, Any]) -> None:
+        super().__init__(env)
+        self.stopwatch = Stopwatch()
+
+    def reset(self, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
+        """See the environment."""
+        with self.stopwatch.running():
+            return self.env.reset(**kwargs)
+
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+        """See the environment."""
+        with self.stopwatch.running():
+            return self.env.step(action)
+
+
+def rss_bytes() -> int:
+    """Host memory of this process."""
+    return int(psutil.Process().memory_info().rss)
+
+
+def vram_bytes() -> int:
+    """GPU memory that torch has allocated in this process; 0 without a GPU."""
+    import torch
+
+    return int(torch.cuda.memory_allocated()) if torch.cuda.is_available() else 0
+
+
+def peak_vram_bytes() -> int:
+    """Most GPU memory that torch has allocated since `reset_peak_vram`; 0 without a GPU."""
+    import torch
+
+    return int(torch.cuda.max_memory_allocated()) if torch.cuda.is_available() else 0
+
+
+def reset_peak_vram() -> None:
+    """Start a new peak: the process may have run another trial before."""
+    import torch
+
+    if torch.cuda.is_available():
+        torch.cuda.reset_peak_memory_stats()

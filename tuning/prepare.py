@@ -1,0 +1,54 @@
+"""Before the first trial: the years' files and the uncontrolled runs, made side by side where the cache lacks them."""
+
+from __future__ import annotations
+
+import ray
+from ray.util.queue import Empty, Queue
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from envs.scenario import Scenario, Split
+from envs.site_env import is_prepared, observation_layout, prepare_year
+
+SPLITS: tuple[Split, ...] = ("train", "validation")
+
+
+def prepare(scenario: Scenario, console: Console) -> None:
+    """Prepare the years that a search sees, in one Ray task each.
+
+    Args:
+        scenario: the scenario.
+        console: shows how far it is.
+    """
+    years = sorted({year for split in SPLITS for year in scenario.years(split) if not is_prepared(scenario, year)})
+    if not years:
+        return
+    console.print(
+        f"{scenario.title}: simulating the uncontrolled site, once for year {' and '.join(map(str, years))}", highlight=False
+    )
+    queue = Queue(actor_options={"num_cpus": 0})
+    tasks = {_prepare_year.remote(scenario, year, queue): year for year in years}
+    with Progress(
+        TextColumn("  year {task.description}"), BarColumn(), TextColumn("{task.percentage:3.0f} %"), TimeElapsedColumn(),
+        console=console, transient=True, disable=not console.is_terminal,
+    ) as bars:  # fmt: skip
+        bar = {year: bars.add_task(str(year), total=1.0) for year in years}
+        while tasks:
+            done, _ = ray.wait(list(tasks), timeout=0.5)
+            for task in done:
+                ray.get(task)
+                bars.update(bar[tasks.pop(task)], completed=1.0)
+            try:
+                while True:
+                    year, part = queue.get_nowait()
+                    bars.update(bar[year], completed=part)
+            except Empty:
+                continue
+    queue.shutdown()
+
+
+@ray.remote(num_cpus=1)
+def _prepare_year(scenario: Scenario, year: int, queue: Queue) -> None:
+    prepare_year(scenario, year, lambda part: queue.put_nowait((year, part)))
+    if year == scenario.years("train")[0]:
+        observation_layout(scenario)

@@ -1,0 +1,134 @@
+"""What the terminal shows while a search runs."""
+
+from __future__ import annotations
+
+import time
+from types import TracebackType
+from typing import Any, Self
+
+from ray.tune import Callback
+from ray.tune.experiment import Trial
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
+
+from tuning.protocol import EVALUATION, NUMBER, OUTCOME, SCORE, STEPS, DriverOnly
+
+LINE_SECONDS = 30.0  # between two lines where there is no terminal
+REFRESH_SECONDS = 0.5
+
+
+class Progress(DriverOnly, Callback):
+    """One line that is kept up to date on a terminal; plain lines, now and then, elsewhere.
+
+    Args:
+        console: to write to.
+        trials: number of trials of the search.
+        steps: of each.
+        already: states of the trials that an earlier run ended, by state.
+        best: score and number of the best of them.
+    """
+
+    def __init__(
+        self, console: Console, trials: int, steps: int, already: dict[str, int], best: tuple[float, int] | None
+    ) -> None:
+        self._console, self._trials, self._steps = console, trials, steps
+        self._ended = {"complete": 0, "pruned": 0, "oom": 0, "failed": 0, **already}
+        self._best = best
+        self._start = time.monotonic()
+        self._first_steps: dict[int, int] = {}
+        self._last_steps: dict[int, int] = {}
+        self._running: set[int] = set()
+        self._settled_steps = sum(self._ended.values()) * steps
+        self._begun_steps = self._settled_steps
+        self._live = Live(console=console, refresh_per_second=4, transient=True) if console.is_terminal else None
+        self._shown = 0.0
+
+    def __enter__(self) -> Self:
+        if self._live:
+            self._live.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self._live:
+            self._live.stop()
+
+    def on_trial_start(self, iteration: int, trials: list[Trial], trial: Trial, **info: Any) -> None:
+        """A trial was started."""
+        self._running.add(trial.config[NUMBER])
+
+    def on_trial_result(self, iteration: int, trials: list[Trial], trial: Trial, result: dict[str, Any], **info: Any) -> None:
+        """A trial reported."""
+        if result.get(OUTCOME):
+            return
+        number, steps = trial.config[NUMBER], int(result[STEPS])
+        self._first_steps.setdefault(number, 0)
+        self._last_steps[number] = steps
+        if result.get(EVALUATION) is None:
+            return
+        score = float(result[SCORE])
+        if self._best is None or score > self._best[0]:
+            self._best = score, number
+        self._say(f"trial {number}: score {score:+.4f} at {steps:,} steps")
+
+    def on_trial_complete(self, iteration: int, trials: list[Trial], trial: Trial, **info: Any) -> None:
+        """A trial ended, by itself or by the pruner."""
+        result = trial.last_result
+        by_itself = "complete" if int(result.get(STEPS, 0)) >= self._steps else "pruned"
+        self._end(trial, str(result.get(OUTCOME, by_itself)))
+
+    def on_trial_error(self, iteration: int, trials: list[Trial], trial: Trial, **info: Any) -> None:
+        """A trial failed."""
+        self._end(trial, "failed")
+
+    def on_step_end(self, iteration: int, trials: list[Trial], **info: Any) -> None:
+        """Tune's loop went round once."""
+        now = time.monotonic()
+        if now - self._shown < (REFRESH_SECONDS if self._live else LINE_SECONDS):
+            return
+        self._shown = now
+        if self._live:
+            self._live.update(Text(self.line()))
+        else:
+            self._console.print(self.line(), highlight=False, soft_wrap=True)
+
+    def line(self) -> str:
+        """State of the search in one line."""
+        ended = [f"{count} {state}" for state, count in self._ended.items() if count]
+        parts = [f"{sum(self._ended.values())}/{self._trials} trials done"]
+        if len(ended) > 1 or self._ended["complete"] != sum(self._ended.values()):
+            parts[0] += f" ({', '.join(ended)})"
+        parts.append(f"{len(self._running)} running")
+        if self._best:
+            parts.append(f"best {self._best[0]:+.4f} (trial {self._best[1]})")
+        elapsed = time.monotonic() - self._start
+        done = self._steps_done()
+        trained = done - self._begun_steps
+        if trained > 0:
+            rate = trained / elapsed
+            parts += [f"{rate:,.0f} steps/s", f"{_duration((self._trials * self._steps - done) / rate)} left"]
+        parts.append(f"{_duration(elapsed)} elapsed")
+        return " | ".join(parts)
+
+    def _steps_done(self) -> int:
+        running = sum(min(steps, self._steps) for number, steps in self._last_steps.items() if number in self._running)
+        return self._settled_steps + running
+
+    def _end(self, trial: Trial, state: str) -> None:
+        number = trial.config[NUMBER]
+        self._running.discard(number)
+        self._ended[state] += 1
+        # What a pruned or failed trial leaves of its budget is not to be done any more.
+        self._settled_steps += self._steps
+        if state != "complete":
+            self._say(f"trial {number}: {state}")
+
+    def _say(self, line: str) -> None:
+        if not self._live:
+            self._console.print(line, highlight=False, soft_wrap=True)
+
+
+def _duration(seconds: float) -> str:
+    minutes, seconds = divmod(max(0, round(seconds)), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{seconds:02d}"

@@ -1,0 +1,110 @@
+"""The rows of the `trials` table as trials begin, go on and end."""
+
+from __future__ import annotations
+
+import json
+import platform
+import socket
+import subprocess
+from datetime import UTC, datetime
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from results.schema import GIVEN, USED
+from results.writer import read_part, write_part
+from search_spaces import SPACES, Assignment, Kind
+from tuning.experiment import Experiment
+from tuning.study import Proposal
+
+PACKAGES = ("ray", "torch", "citylearn", "optuna", "gymnasium", "numpy", "building-tuner")
+_TYPES = {Kind.INTEGER: int, Kind.NUMBER: float, Kind.TEXT: str, Kind.SIZES: str}
+
+
+class TrialRecords:
+    """Reads and writes trials' rows, one part file each. A trial's process and the driver never write one at once."""
+
+    def __init__(self, experiment: Experiment) -> None:
+        self._experiment = experiment
+        self._hyperparameters = {p.name: _TYPES[p.kind] for p in SPACES[experiment.settings.algo].parameters}
+
+    def begin(self, proposal: Proposal) -> None:
+        """Write the row of a trial that is handed out; one that was interrupted keeps what it measured."""
+        number, settings = proposal.number, self._experiment.settings
+        if self._path(number).exists():
+            self.update(number, state="running", budget_steps=settings.steps, finished=None, error=None)
+            return
+        self._write(
+            {
+                "trial": number,
+                "state": "running",
+                "algorithm": settings.algo,
+                "scenario": settings.scenario,
+                "backend": settings.backend,
+                "reward": settings.reward,
+                "seed": trial_seed(settings.seed, number),
+                "steps": 0,
+                "budget_steps": settings.steps,
+                "updates": 0,
+                "started": datetime.now(UTC),
+                **{GIVEN + name: value for name, value in proposal.hyperparameters.items()},
+                **_machine(),
+            }
+        )
+
+    def update(self, number: int, **columns: Any) -> None:
+        """Change columns of a trial's row."""
+        self._write({**self._read(number), **columns})
+
+    def used(self, number: int, values: Assignment, device: str) -> None:
+        """Store what was read back from the built trainer, and where it runs."""
+        self.update(number, **{USED + name: value for name, value in values.items()}, device=device, **_machine())
+
+    def end(self, number: int, state: str) -> str:
+        """Close a trial's row.
+
+        Returns:
+            The last line of its error, empty if it has none.
+        """
+        row = self._read(number)
+        self.update(number, state=state, finished=datetime.now(UTC))
+        return (row["error"] or "").strip().rpartition("\n")[2]
+
+    def _path(self, number: int) -> Path:
+        return self._experiment.paths.part("trials", number)
+
+    def _read(self, number: int) -> dict[str, Any]:
+        return read_part(self._path(number))[0]
+
+    def _write(self, row: dict[str, Any]) -> None:
+        write_part(self._path(row["trial"]), "trials", [row], self._hyperparameters)
+
+
+def trial_seed(experiment_seed: int, number: int) -> int:
+    """Seed of a trial, different for each and below 2^31."""
+    return int(np.random.SeedSequence([experiment_seed, number, 1]).generate_state(1)[0] >> 1)
+
+
+@cache
+def _machine() -> dict[str, str]:
+    return {
+        "host": socket.gethostname(),
+        "platform": platform.platform(),
+        "python": platform.python_version(),
+        "versions": json.dumps({name: version(name) for name in PACKAGES}),
+        "git_commit": _git_commit(),
+    }
+
+
+def _git_commit() -> str:
+    """Commit of this package's working tree; empty where there is none or no git."""
+    try:
+        done = subprocess.run(
+            ["git", "rev-parse", "HEAD"], cwd=Path(__file__).parent, capture_output=True, text=True, check=False, timeout=10
+        )
+    except (FileNotFoundError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""

@@ -1,0 +1,113 @@
+"""Run an experiment's search through Ray Tune."""
+
+from __future__ import annotations
+
+import logging
+import os
+import warnings
+
+from rich.console import Console
+
+from envs.scenario import Scenario
+from results import load
+from search_spaces import Assignment, SearchSpace
+from tuning.experiment import Experiment
+from tuning.resources import default_concurrency, gpu_share
+
+OBJECT_STORE_BYTES = 150 * 2**20  # trials pass a few kilobytes; Ray's default is a third of the memory
+
+_ENVIRONMENT = {
+    # One thread per process: a trial owns one core, and more threads only thrash.
+    "OMP_NUM_THREADS": "1",
+    # Results are written by ourselves; Tune's CSV, JSON and TensorBoard copies are not needed.
+    "TUNE_DISABLE_AUTO_CALLBACK_LOGGERS": "1",
+    # Ctrl-C is handled in `tuning.run`.
+    "TUNE_DISABLE_SIGINT_HANDLER": "1",
+    "RAY_CHDIR_TO_TRIAL_DIR": "0",
+    # The new output engine prints a line even where `verbose` is 0.
+    "RAY_AIR_NEW_OUTPUT": "0",
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+}
+
+
+def search(experiment: Experiment, scenario: Scenario, space: SearchSpace, fixed: Assignment, console: Console) -> None:
+    """Run trials until the experiment has as many as its settings say.
+
+    Args:
+        experiment: new or continued.
+        scenario: of its settings.
+        space: of its algorithm.
+        fixed: hyperparameters that are not searched.
+        console: shows how far it is.
+    """
+    os.environ.update(_ENVIRONMENT)
+    # Set before ray is imported, which speaks at once.
+    logging.getLogger("ray").setLevel(logging.ERROR)
+    warnings.filterwarnings("ignore", category=DeprecationWarning)
+    import ray
+
+    settings = experiment.settings
+    with console.status("starting Ray"):
+        ray.init(
+            address=settings.address or None,
+            include_dashboard=None if settings.address else False,
+            object_store_memory=None if settings.address else OBJECT_STORE_BYTES,
+            log_to_driver=False,
+            logging_level=logging.ERROR,
+        )
+    try:
+        from tuning.prepare import prepare
+
+        prepare(scenario, console)
+        _tune(experiment, space, fixed, console)
+    finally:
+        ray.shutdown()
+
+
+def limits(settings_steps: int) -> dict[str, float]:
+    """What conditions of a space may name beside hyperparameters."""
+    return {"steps": float(settings_steps)}
+
+
+def _tune(experiment: Experiment, space: SearchSpace, fixed: Assignment, console: Console) -> None:
+    import ray
+    from ray import tune
+
+    from tuning.adapters import StudyScheduler, StudySearcher
+    from tuning.progress import Progress
+    from tuning.protocol import NUMBER
+    from tuning.records import TrialRecords
+    from tuning.study import StudyMemory
+    from tuning.trial import run_trial
+
+    settings, paths = experiment.settings, experiment.paths
+    memory = StudyMemory(experiment, space, fixed, limits(settings.steps))
+    searcher = StudySearcher(memory, TrialRecords(experiment), paths.folder, settings.trials)
+    concurrency = settings.concurrency or default_concurrency()
+    share = gpu_share(ray.cluster_resources().get("GPU", 0.0), concurrency)
+    before = load(paths.folder).trials
+    ended = before[before["state"] != "running"]
+    scored = ended.dropna(subset=["score"])
+    best = max(zip(scored["score"].tolist(), scored["trial"].tolist(), strict=True), default=None)
+    states = {str(state): int(count) for state, count in ended["state"].value_counts().items()}
+    with Progress(console, settings.trials, settings.steps, states, best) as progress:
+        tune.Tuner(
+            tune.with_resources(run_trial, tune.PlacementGroupFactory([{"CPU": 1, **({"GPU": share} if share else {})}])),
+            tune_config=tune.TuneConfig(
+                search_alg=searcher,
+                scheduler=StudyScheduler(memory, searcher),
+                num_samples=-1,
+                max_concurrent_trials=concurrency,
+                # A process has imported torch and built CityLearn once it has run a trial.
+                reuse_actors=True,
+                # Tune's own names hold every hyperparameter and are too long for Windows.
+                trial_dirname_creator=lambda trial: f"{trial.config[NUMBER]:05d}",
+            ),
+            run_config=tune.RunConfig(
+                name=paths.tune.name,
+                storage_path=str(paths.folder),
+                verbose=0,
+                callbacks=[progress],
+                failure_config=tune.FailureConfig(max_failures=0),
+            ),
+        ).fit()

@@ -1,0 +1,112 @@
+"""The settings of an experiment; the command line is generated from them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, fields
+from typing import Annotated, Any, Literal
+
+import tyro
+
+from tuning.errors import UsageError
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Search for hyperparameters of a building controller and write what was measured as Parquet."""
+
+    algo: Literal["ppo"] = "ppo"
+    """Learning algorithm."""
+    scenario: str = "iquitos"
+    """Site to control: iquitos, iquitos-38, or the path of a CityLearn schema.json."""
+    backend: Literal["citylearn"] = "citylearn"
+    """What steps the scenario."""
+    reward: Literal["improvement", "schema"] = "improvement"
+    """Reward: the weighted improvement on the uncontrolled site, or the schema's own."""
+    trials: int = 4
+    """Number of trials."""
+    steps: int = 2048
+    """Environment steps of a trial."""
+    reports: int = 2
+    """Evaluations of a trial on the validation split, evenly spaced; the last ends it."""
+    validation_weeks: int = 4
+    """Weeks of the validation split that an evaluation runs through, evenly spaced; 0 for all of it."""
+    seed: int = 0
+    """Seed of the experiment."""
+    set: Annotated[
+        tuple[tuple[str, ...], ...],
+        tyro.conf.UseAppendAction,
+        tyro.conf.arg(metavar="KEY=VALUE", help="Fix hyperparameters: several in one --set, or --set several times."),
+    ] = ()
+    sampler: Literal["tpe", "random", "gp", "cmaes"] = "tpe"
+    """How Optuna proposes hyperparameters."""
+    pruner: Literal["median", "hyperband", "none"] = "median"
+    """How Optuna stops trials that do badly."""
+    concurrency: int = 0
+    """Trials that run at once; 0 for as many as cores and memory allow."""
+    name: str = ""
+    """Name of the experiment; by default algorithm, scenario and a number."""
+    dir: str = "experiments"
+    """Folder that holds the experiments."""
+    address: str = ""
+    """Ray cluster to join, such as auto; by default this machine alone."""
+    resume: str = ""
+    """Folder of an experiment to continue; trials, steps and concurrency may be given anew."""
+
+    def check(self) -> None:
+        """Check the ranges of the numbers.
+
+        Raises:
+            UsageError: at the first that is out of its range.
+        """
+        least_values = {"trials": 1, "steps": 1, "reports": 1, "validation_weeks": 0, "seed": 0, "concurrency": 0}
+        for name, least in least_values.items():
+            value = getattr(self, name)
+            if value < least:
+                raise UsageError(f"--{name.replace('_', '-')} {value}: it is at least {least}")
+        if self.reports > self.steps:
+            raise UsageError(f"--reports {self.reports}: a trial of {self.steps} steps can be evaluated at most that often")
+
+    def fixed_texts(self) -> dict[str, str]:
+        """Texts of `--set` by name.
+
+        Raises:
+            UsageError: if one is not of the form KEY=VALUE, or a key stands twice.
+        """
+        texts: dict[str, str] = {}
+        for pair in (pair for group in self.set for pair in group):
+            name, separator, text = pair.partition("=")
+            if not (name and separator and text):
+                raise UsageError(f"--set {pair}: it takes KEY=VALUE, as in --set batch_size=512")
+            if name in texts:
+                raise UsageError(f"--set {pair}: {name} is set twice, to {texts[name]} before")
+            texts[name] = text
+        return texts
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values that `from_json` reads."""
+        values = asdict(self)
+        del values["resume"]
+        return values
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> Settings:
+        """Settings of values that `to_json` made.
+
+        Raises:
+            UsageError: if there are values of another version of this package.
+        """
+        unknown = set(values) - {entry.name for entry in fields(cls)}
+        if unknown:
+            raise UsageError(f"the experiment was made by another version: it has the setting {', '.join(sorted(unknown))}")
+        return cls(**{**values, "set": tuple(tuple(group) for group in values.get("set", ()))})
+
+
+# What may change when an experiment is continued.
+RESUMABLE = ("trials", "steps", "concurrency", "address")
+
+
+def changed(before: Settings, now: Settings) -> list[str]:
+    """Names of settings that differ and may not, when `before` is continued with `now`."""
+    old, new = before.to_json(), now.to_json()
+    return [name for name in old if name not in RESUMABLE and json.dumps(old[name]) != json.dumps(new[name])]

@@ -1,0 +1,79 @@
+"""What the terminal shows when a search has ended."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+
+from results import Results
+from results.schema import FOLDER, GIVEN
+
+SHOWN = 5  # trials in the table
+
+
+def print_summary(results: Results, console: Console) -> None:
+    """Print the best trials, the best hyperparameters, its KPIs against the uncontrolled site, and where the files are.
+
+    Args:
+        results: of the experiment.
+        console: to print to.
+    """
+    trials = results.trials
+    for _, row in trials[trials["state"].isin(["failed", "oom"])].iterrows():
+        reason = (row["error"] or "its process died").strip().rpartition("\n")[2]
+        console.print(f"trial {row['trial']} {row['state']}: {reason}", highlight=False, soft_wrap=True)
+    complete = trials[(trials["state"] == "complete") & trials["score"].notna()]
+    if complete.empty:
+        console.print("no trial is complete, so there is nothing to compare", highlight=False)
+    else:
+        console.print(_ranking(complete.sort_values("score", ascending=False).head(SHOWN), trials))
+        best = results.best
+        given = {name.removeprefix(GIVEN): best[name] for name in trials.columns if name.startswith(GIVEN)}
+        console.print(
+            f"Best: trial {best['trial']}, score {best['score']:+.4f}; the uncontrolled site scores 0", highlight=False
+        )
+        console.print(Padding("  ".join(f"{name}={_value(value)}" for name, value in given.items()), (0, 2)), highlight=False)
+        last = results.evaluations[results.evaluations["trial"] == best["trial"]]
+        console.print(_against_uncontrolled(last[last["steps"] == last["steps"].max()]))
+    console.print(f"Parquet: {results.folder / FOLDER}", highlight=False, soft_wrap=True)
+    console.print(f'Load:    from results import load; r = load(r"{results.folder}")', highlight=False, soft_wrap=True)
+
+
+def _ranking(best: pd.DataFrame, trials: pd.DataFrame) -> Table:
+    table = Table(title=f"Best of {len(trials)} trials", title_justify="left")
+    for name in ("trial", "score", "steps", "minutes", "steps/s", "env", "learner", "evaluation"):
+        table.add_column(name, justify="right")
+    for _, row in best.iterrows():
+        training = row["seconds"] - row["evaluation_seconds"]
+        table.add_row(
+            str(row["trial"]), f"{row['score']:+.4f}", f"{row['steps']:,}", f"{row['seconds'] / 60:.1f}",
+            f"{row['steps'] / training:.0f}",
+            *(f"{row[f'{part}_seconds'] / row['seconds']:.0%}" for part in ("environment", "learner", "evaluation")),
+        )  # fmt: skip
+    return table
+
+
+def _against_uncontrolled(rows: pd.DataFrame) -> Table:
+    """KPIs of the rows (one a year) beside the uncontrolled site's, which ran through the same hours."""
+    table = Table(title=f"Validation, {rows['hours'].sum():,} hours", title_justify="left")
+    for name in ("", "controlled", "uncontrolled", "change"):
+        table.add_column(name, justify="left" if not name else "right")
+    for name, label in (("co2_kg", "CO2, kg"), ("bill", "bill"), ("import_kwh", "import, kWh"), ("peak_kw", "peak, kW")):
+        combine = "max" if name == "peak_kw" else "sum"
+        now, before = (float(getattr(rows[column], combine)()) for column in (name, f"uncontrolled_{name}"))
+        table.add_row(label, f"{now:,.0f}", f"{before:,.0f}", f"{now / before - 1.0:+.1%}" if before else "")
+    required = rows["ev_required_kwh"].sum()
+    if required > 0.0:
+        served, before = (1.0 - rows[column].sum() / required for column in ("ev_missing_kwh", "uncontrolled_ev_missing_kwh"))
+        table.add_row("vehicle energy served", f"{served:.1%}", f"{before:.1%}", f"{100 * (served - before):+.1f} pp")
+    return table
+
+
+def _value(value: Any) -> str:
+    if pd.isna(value):
+        return "none"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,190 @@
+"""One trial: train one assignment to its budget, evaluate, report, checkpoint."""
+
+from __future__ import annotations
+
+import time
+import traceback
+from collections.abc import Iterator
+from dataclasses import asdict
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import Any, Self
+
+from envs.evaluate import Evaluation, evaluate, score
+from envs.site_env import SiteEnv, evaluation_env, training_env
+from results.writer import write_part
+from tuning import checkpoint
+from tuning.algorithms import build_ppo, deterministic_policy, ppo_losses, training_envs, used_by_ppo
+from tuning.experiment import Experiment, open_experiment
+from tuning.measure import Stopwatch, TimedEnv, peak_vram_bytes, reset_peak_vram, rss_bytes, vram_bytes
+from tuning.protocol import EVALUATION, EXPERIMENT, HYPERPARAMETERS, NUMBER, OUT_OF_MEMORY, OUTCOME, SCORE, STEPS
+from tuning.records import TrialRecords, trial_seed
+
+
+def run_trial(config: dict[str, Any]) -> None:
+    """Function trainable of Ray Tune.
+
+    Args:
+        config: number, hyperparameters and the experiment's folder; everything else is in the folder.
+    """
+    import torch
+    from ray import tune
+
+    experiment = open_experiment(config[EXPERIMENT])
+    records = TrialRecords(experiment)
+    number = config[NUMBER]
+    try:
+        with _Trial(experiment, records, number, config[HYPERPARAMETERS]) as trial:
+            for report in trial.updates():
+                tune.report(report)
+    except torch.OutOfMemoryError:
+        records.update(number, error=traceback.format_exc())
+        torch.cuda.empty_cache()
+        # Reported, not raised: for Tune the trial ends well, and the others go on.
+        tune.report({OUTCOME: OUT_OF_MEMORY})
+    except Exception:
+        records.update(number, error=traceback.format_exc())
+        raise
+
+
+class _Trial:
+    """A trial in its process, from its newest checkpoint to the end of its budget."""
+
+    def __init__(self, experiment: Experiment, records: TrialRecords, number: int, hyperparameters: dict[str, Any]) -> None:
+        self._settings, self._paths = experiment.settings, experiment.paths
+        self._records, self._number = records, number
+        self._reports: list[dict[str, Any]] = []
+        self._evaluation_env: SiteEnv | None = None
+        reset_peak_vram()
+        scenario, reward = self._settings.scenario, self._settings.reward
+        gpu = _has_gpu()
+        self._algorithm = build_ppo(
+            hyperparameters,
+            lambda: TimedEnv(training_env(scenario, reward)),
+            trial_seed(self._settings.seed, number),
+            gpu,
+        )
+        self._environment, self._learner, self._evaluation = Stopwatch(), Stopwatch(), Stopwatch()
+        for env in training_envs(self._algorithm):
+            env.set_wrapper_attr("stopwatch", self._environment)
+        group: Any = self._algorithm.learner_group
+        # RLlib's own timers are smoothed over updates; these have to add up to the wall time.
+        group.update = self._learner.timing(group.update)
+        self.state = checkpoint.restore(self._paths.checkpoints(number), self._algorithm)
+        records.used(number, used_by_ppo(self._algorithm), device="cuda" if gpu else "cpu")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._algorithm.stop()
+        if self._evaluation_env:
+            self._evaluation_env.close()
+
+    def updates(self) -> Iterator[dict[str, Any]]:
+        """Train update by update.
+
+        Yields:
+            What Tune is told after each: the steps, and where the policy was evaluated the number of
+            the evaluation and its score.
+        """
+        state, settings = self.state, self._settings
+        while state.evaluations < settings.reports:
+            start = time.perf_counter()
+            result = self._algorithm.train()
+            steps = int(result["num_env_steps_sampled_lifetime"])
+            collected, state.steps = steps - state.steps, steps
+            state.updates += 1
+            # An update may pass several points of evaluation at once; they are one evaluation.
+            passed = min(settings.reports, steps * settings.reports // settings.steps)
+            evaluations = self._evaluate() if passed > state.evaluations else []
+            if evaluations:
+                state.evaluations, state.score = passed, score(evaluations)
+            self._add_report(result, collected, time.perf_counter() - start, state.score if evaluations else None)
+            if evaluations:
+                self._save(evaluations)
+            yield {STEPS: steps, **({EVALUATION: state.evaluations, SCORE: state.score} if evaluations else {})}
+
+    def _evaluate(self) -> list[Evaluation]:
+        settings = self._settings
+        with self._evaluation.running():
+            if self._evaluation_env is None:
+                self._evaluation_env = evaluation_env(
+                    settings.scenario, "validation", settings.validation_weeks, settings.reward
+                )
+            return evaluate(self._evaluation_env, deterministic_policy(self._algorithm))
+
+    def _add_report(self, result: dict[str, Any], collected: int, seconds: float, new_score: float | None) -> None:
+        state = self.state
+        parts = {
+            "environment_seconds": self._environment.take(),
+            "learner_seconds": self._learner.take(),
+            "evaluation_seconds": self._evaluation.take(),
+        }
+        rss = rss_bytes()
+        state.seconds += seconds
+        for name, value in parts.items():
+            setattr(state, name, getattr(state, name) + value)
+        state.peak_rss_bytes = max(state.peak_rss_bytes, rss)
+        state.peak_vram_bytes = max(state.peak_vram_bytes, peak_vram_bytes())
+        self._reports.append(
+            {
+                "trial": self._number,
+                "update": state.updates,
+                "steps": state.steps,
+                "time": datetime.now(UTC),
+                "seconds": state.seconds,
+                "score": new_score,
+                **ppo_losses(result),
+                "steps_per_second": collected / (seconds - parts["evaluation_seconds"]),
+                **parts,
+                "rest_seconds": seconds - sum(parts.values()),
+                "rss_bytes": rss,
+                "vram_bytes": vram_bytes(),
+            }
+        )
+
+    def _save(self, evaluations: list[Evaluation]) -> None:
+        """Make everything up to now last: the checkpoint comes last, so what it knows is written before it."""
+        state, settings = self.state, self._settings
+        write_part(self._paths.part("reports", self._number, state.steps), "reports", self._reports)
+        self._reports = []
+        rows = [
+            {
+                "trial": self._number,
+                "steps": state.steps,
+                "scenario": settings.scenario,
+                "split": "validation",
+                "backend": settings.backend,
+                **evaluation_columns(evaluation),
+            }
+            for evaluation in evaluations
+        ]
+        write_part(self._paths.part("evaluations", self._number, state.steps), "evaluations", rows)
+        measured = asdict(state)
+        del measured["evaluations"]
+        named = state.environment_seconds + state.learner_seconds + state.evaluation_seconds
+        self._records.update(self._number, **measured, rest_seconds=state.seconds - named)
+        checkpoint.save(self._paths.checkpoints(self._number), self._algorithm, state)
+
+
+def evaluation_columns(evaluation: Evaluation) -> dict[str, Any]:
+    """Columns of the `evaluations` table that an evaluation fills."""
+    uncontrolled = asdict(evaluation.uncontrolled)
+    del uncontrolled["hours"]
+    return {
+        "year": evaluation.year,
+        "score": evaluation.score,
+        **{f"term_{name}": value for name, value in evaluation.terms.items()},
+        **asdict(evaluation.kpis),
+        **{f"uncontrolled_{name}": value for name, value in uncontrolled.items()},
+        **evaluation.citylearn,
+    }
+
+
+def _has_gpu() -> bool:
+    """Whether Ray gave this trial a share of a GPU that torch can use."""
+    import ray
+    import torch
+
+    return torch.cuda.is_available() and bool(ray.get_gpu_ids())
