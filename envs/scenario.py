@@ -11,7 +11,7 @@ from typing import Literal
 
 from envs.cache import cached_folder
 from envs.errors import ScenarioError
-from envs.iquitos import FORMAT_VERSION, SITES, Site, write_year
+from envs.iquitos import FORMAT_VERSION, HOURS, SITES, Site, write_year
 
 Split = Literal["train", "validation", "test"]
 SPLITS: tuple[Split, ...] = ("train", "validation", "test")
@@ -73,11 +73,9 @@ class Scenario:
         into weeks (days where it has less than twenty weeks), and of every five, three train, one
         validates and one tests.
         """
-        years = self.years(split)
-        lengths = {year: count_steps(self.schema_path(year)) for year in years}
-        if self.site:
-            return tuple(Window(year, 0, lengths[year]) for year in years)
-        return _interleaved(lengths[0], split, self.name)
+        if self.schema:
+            return _interleaved(count_steps(self.schema), split, self.name)
+        return tuple(Window(year, 0, HOURS) for year in self.years(split))
 
 
 def scenario(name: str) -> Scenario:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -50,7 +51,7 @@ class Sessions:
     required_soc: np.ndarray
     capacity_kwh: np.ndarray
 
-    @property
+    @cached_property
     def required_kwh(self) -> np.ndarray:
         """Energy that each session asks for, shape (sessions,)."""
         return np.maximum(self.required_soc - self.arrival_soc, 0.0) * self.capacity_kwh

@@ -22,7 +22,12 @@ class CityLearnSimulator:
     An instance is expensive (11 s with 128 sockets) and holds no state between two `begin`, so one
     per process and year is enough.
 
+    Args:
+        schema_path: of the year's `schema.json`.
+        with_reward: whether `step` gives the reward of the schema's own reward function; zero otherwise.
+
     Attributes:
+        schema_path, with_reward: as given.
         env: the `CityLearnEnv`.
         rows: rows of the year; there are `rows - 1` steps.
         observation_names: of the raw observation, in CityLearn's order.
@@ -30,11 +35,15 @@ class CityLearnSimulator:
         action_high: greatest value of each action, shape (actions,).
     """
 
-    def __init__(self, schema_path: Path) -> None:
+    def __init__(self, schema_path: Path, with_reward: bool) -> None:
         # Imported here: it takes seconds and pulls in torch.
         from citylearn.citylearn import CityLearnEnv
 
-        self.env = CityLearnEnv(str(schema_path), central_agent=True)
+        from envs.no_reward import NoReward
+
+        self.env = CityLearnEnv(str(schema_path), central_agent=True, reward_function=None if with_reward else NoReward)
+        _skip_charger_feedback(self.env)
+        self.schema_path, self.with_reward = schema_path, with_reward
         if self.env.seconds_per_time_step != 3600:
             raise ScenarioError(
                 f"{schema_path}: steps of {self.env.seconds_per_time_step:g} s; only hourly scenarios are supported"
@@ -92,7 +101,7 @@ class CityLearnSimulator:
             actions: within `action_low` and `action_high`, shape (actions,).
 
         Returns:
-            The next raw observation, shape (observations,), and the reward of the schema's own reward function.
+            The next raw observation, shape (observations,), and the reward; see `with_reward`.
         """
         step, row = self.step_index, self.row
         observations, rewards, terminated, _, _ = self.env.step([actions.tolist()])
@@ -257,6 +266,21 @@ class CityLearnSimulator:
         env._observations_cache = None
         observations: Sequence[Sequence[float]] = env.observations
         return observations
+
+
+def _skip_charger_feedback(env: Any) -> None:
+    """Keep CityLearn from recording, at every step and charger, what became of the requested power.
+
+    That takes a third of its time with many chargers, and only its entity interface reads it. It
+    replaces two recorders of `BuildingOpsService` that write nothing else.
+    """
+    for building in env.buildings:
+        building._ops_service._record_charger_action_feedback = _nothing
+        building._ops_service._record_charger_post_apply_feedback = _nothing
+
+
+def _nothing(*_: Any) -> None:
+    pass
 
 
 def _is_new_session(session_id: np.ndarray, countdown: np.ndarray, row: int) -> bool:

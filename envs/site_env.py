@@ -109,13 +109,13 @@ class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
 
     def close(self) -> None:
         """Hand the simulators on to the next environment of this process."""
-        for year, (simulator, _) in self._years.items():
-            _POOL.give_back(self.scenario, year, simulator)
+        for simulator, _ in self._years.values():
+            _POOL.give_back(simulator)
         self._years.clear()
 
     def _open(self, year: int) -> None:
         if year not in self._years:
-            simulator = _POOL.take(self.scenario, year)
+            simulator = _POOL.take(self.scenario.schema_path(year), self.reward_name == "schema")
             self._years[year] = simulator, reference(self.scenario, year, simulator)
         self.simulator, self.reference = self._years[year]
 
@@ -158,14 +158,14 @@ class _Pool:
     """
 
     def __init__(self) -> None:
-        self._idle: dict[tuple[Scenario, int], list[CityLearnSimulator]] = {}
+        self._idle: dict[tuple[Path, bool], list[CityLearnSimulator]] = {}
 
-    def take(self, scenario: Scenario, year: int) -> CityLearnSimulator:
-        idle = self._idle.get((scenario, year))
-        return idle.pop() if idle else CityLearnSimulator(scenario.schema_path(year))
+    def take(self, schema_path: Path, with_reward: bool = False) -> CityLearnSimulator:
+        idle = self._idle.get((schema_path, with_reward))
+        return idle.pop() if idle else CityLearnSimulator(schema_path, with_reward)
 
-    def give_back(self, scenario: Scenario, year: int, simulator: CityLearnSimulator) -> None:
-        self._idle.setdefault((scenario, year), []).append(simulator)
+    def give_back(self, simulator: CityLearnSimulator) -> None:
+        self._idle.setdefault((simulator.schema_path, simulator.with_reward), []).append(simulator)
 
 
 _POOL = _Pool()
@@ -179,9 +179,9 @@ def prepare_year(scenario: Scenario, year: int, on_progress: Callable[[float], N
         year: year number.
         on_progress: called now and then with the part that is done, 0 to 1.
     """
-    simulator = _POOL.take(scenario, year)
+    simulator = _POOL.take(scenario.schema_path(year))
     reference(scenario, year, simulator, on_progress)
-    _POOL.give_back(scenario, year, simulator)
+    _POOL.give_back(simulator)
 
 
 def is_prepared(scenario: Scenario, year: int) -> bool:
@@ -193,10 +193,10 @@ def observation_layout(scenario: Scenario) -> ObservationLayout:
     """Layout of a scenario, from its first training year; made the first time and cached."""
 
     def write(path: Path) -> None:
-        year = scenario.years("train")[0]
-        simulator = _POOL.take(scenario, year)
-        path.write_text(layout_of(simulator, DemandCharge.of(scenario.schema_path(year))).to_json(), encoding="utf-8")
-        _POOL.give_back(scenario, year, simulator)
+        schema_path = scenario.schema_path(scenario.years("train")[0])
+        simulator = _POOL.take(schema_path)
+        path.write_text(layout_of(simulator, DemandCharge.of(schema_path)).to_json(), encoding="utf-8")
+        _POOL.give_back(simulator)
 
     path = cached_file(f"{scenario.key}/layout-v{LAYOUT_VERSION}.json", write)
     return ObservationLayout.from_json(path.read_text(encoding="utf-8"))

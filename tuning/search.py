@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 import os
 import warnings
+from collections.abc import Callable
+from typing import Any
 
 from rich.console import Console
 
@@ -42,7 +44,7 @@ def search(experiment: Experiment, scenario: Scenario, space: SearchSpace, fixed
     """
     os.environ.update(_ENVIRONMENT)
     # Set before ray is imported, which speaks at once.
-    logging.getLogger("ray").setLevel(logging.ERROR)
+    logging.getLogger("ray").setLevel(logging.CRITICAL)
     warnings.filterwarnings("ignore", category=DeprecationWarning)
     import ray
 
@@ -53,13 +55,14 @@ def search(experiment: Experiment, scenario: Scenario, space: SearchSpace, fixed
             include_dashboard=None if settings.address else False,
             object_store_memory=None if settings.address else OBJECT_STORE_BYTES,
             log_to_driver=False,
-            logging_level=logging.ERROR,
+            logging_level=logging.CRITICAL,
         )
     try:
         from tuning.prepare import prepare
+        from tuning.trial import run_trial
 
         prepare(scenario, console)
-        _tune(experiment, space, fixed, console)
+        run_trials(experiment, space, fixed, console, run_trial)
     finally:
         ray.shutdown()
 
@@ -69,7 +72,22 @@ def limits(settings_steps: int) -> dict[str, float]:
     return {"steps": float(settings_steps)}
 
 
-def _tune(experiment: Experiment, space: SearchSpace, fixed: Assignment, console: Console) -> None:
+def run_trials(
+    experiment: Experiment,
+    space: SearchSpace,
+    fixed: Assignment,
+    console: Console,
+    trainable: Callable[[dict[str, Any]], None],
+) -> None:
+    """Let Tune run what the study proposes, on a Ray that is started.
+
+    Args:
+        experiment: new or continued.
+        space: of its algorithm.
+        fixed: hyperparameters that are not searched.
+        console: shows how far it is.
+        trainable: runs one trial; see `tuning.trial.run_trial`.
+    """
     import ray
     from ray import tune
 
@@ -78,7 +96,6 @@ def _tune(experiment: Experiment, space: SearchSpace, fixed: Assignment, console
     from tuning.protocol import NUMBER
     from tuning.records import TrialRecords
     from tuning.study import StudyMemory
-    from tuning.trial import run_trial
 
     settings, paths = experiment.settings, experiment.paths
     memory = StudyMemory(experiment, space, fixed, limits(settings.steps))
@@ -92,7 +109,7 @@ def _tune(experiment: Experiment, space: SearchSpace, fixed: Assignment, console
     states = {str(state): int(count) for state, count in ended["state"].value_counts().items()}
     with Progress(console, settings.trials, settings.steps, states, best) as progress:
         tune.Tuner(
-            tune.with_resources(run_trial, tune.PlacementGroupFactory([{"CPU": 1, **({"GPU": share} if share else {})}])),
+            tune.with_resources(trainable, tune.PlacementGroupFactory([{"CPU": 1, **({"GPU": share} if share else {})}])),
             tune_config=tune.TuneConfig(
                 search_alg=searcher,
                 scheduler=StudyScheduler(memory, searcher),

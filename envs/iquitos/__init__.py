@@ -5,7 +5,8 @@ A year is a pure function of the site's parameters and the year number. `site` h
 CityLearn scenario.
 """
 
+from envs.iquitos.calendar import HOURS
 from envs.iquitos.files import FORMAT_VERSION, write_year
 from envs.iquitos.site import SITES, Site
 
-__all__ = ["FORMAT_VERSION", "SITES", "Site", "write_year"]
+__all__ = ["FORMAT_VERSION", "HOURS", "SITES", "Site", "write_year"]

@@ -1,0 +1,45 @@
+"""Fixtures that rooms share: a cache of its own, and a site so small that CityLearn runs through it in seconds."""
+
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+os.environ["OMP_NUM_THREADS"] = "1"
+
+SMALL_STEPS = 40 * 24  # eight blocks of five days: every split has eight days
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Cache folder of this test session; subprocesses and Ray's workers inherit it."""
+    folder = tmp_path_factory.mktemp("cache")
+    os.environ["BUILDING_TUNER_CACHE"] = str(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def small_schema(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Schema of the generated site with four sockets, cut to forty days from mid-January: a month ends within."""
+    from envs.iquitos import SITES, write_year
+
+    folder = tmp_path_factory.mktemp("small")
+    site = SITES["iquitos"]
+    motorcycles, mototaxis = site.sockets
+    write_year(replace(site, sockets=(replace(motorcycles, count=3), replace(mototaxis, count=1))), 5, folder)
+    path = folder / "schema.json"
+    schema = json.loads(path.read_text(encoding="utf-8"))
+    schema["simulation_end_time_step"] = SMALL_STEPS
+    path.write_text(json.dumps(schema), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="session")
+def real_schema() -> Path:
+    """Schema of metered data, where a checkout has it beside the project."""
+    path = Path(__file__).parents[2] / "shared" / "data" / "citylearn_challenge_2022_phase_1" / "schema.json"
+    if not path.is_file():
+        pytest.skip("the 2022 challenge's data are not beside this checkout")
+    return path

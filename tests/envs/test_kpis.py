@@ -1,0 +1,69 @@
+"""KPIs of a two-building, four-hour site, by hand."""
+
+import numpy as np
+import pytest
+
+from envs.kpis import Part, kpis
+from envs.series import Departures, Exogenous, Run
+from envs.tariff import DemandCharge
+
+SERIES = Exogenous(
+    month=np.array([1, 1, 1, 1, 1]),
+    hour=np.array([17, 18, 19, 20, 21]),
+    load_kwh=np.full((2, 5), 3.0),
+    pv_kwh=np.array([[4.0, 2.0, 0.0, 0.0, 0.0], [0.0] * 5]),
+    price=np.array([[1.0, 2.0, 2.0, 1.0, 1.0]] * 2),
+    carbon=np.full((2, 5), 0.5),
+)
+RUN = Run(
+    net_kwh=np.array([[-1.0, 0.0, 5.0, 3.0], [3.0, 3.0, 1.0, 3.0]]),
+    battery_kwh=np.array([[0.0, -1.0, 2.0, 0.0], [0.0, 0.0, -2.0, 0.0]]),
+    charging_kwh=np.zeros((2, 4)),
+    departures=Departures(
+        np.array([0, 4.0, 0, 6.0]), np.array([0, 1.0, 0, 1.5]), np.array([0, 1, 0, 2]), np.array([0, 0, 0, 1])
+    ),
+)
+TARIFF = DemandCharge((18, 19), peak_price=10.0, off_peak_excess_price=4.0, currency="PEN")
+
+
+def test_kpis_of_a_whole_year() -> None:
+    found = kpis([Part(0, RUN)], SERIES, TARIFF, battery_capacity_kwh=10.0)
+    assert found.hours == 4
+    assert (found.import_kwh, found.export_kwh) == (18.0, 1.0)
+    assert found.co2_kg == 9.0
+    assert found.energy_cost == 3.0 + 6.0 + 12.0 + 6.0
+    # Site import: 2, 3, 6, 6 kW; hours 18 and 19 are peak.
+    assert found.peak_kw == 6.0
+    assert found.demand_charge == 60.0
+    assert found.bill == found.energy_cost + found.demand_charge
+    assert found.ramping_kwh == 1.0 + 3.0 + 0.0
+    assert found.pv_kwh == 6.0
+    assert found.self_consumption == pytest.approx(5.0 / 6.0)
+    assert found.consumption_kwh == 17.0 + 6.0 - (-1.0)
+    assert found.self_sufficiency == pytest.approx(1.0 - 18.0 / 24.0)
+    assert found.battery_cycles == pytest.approx(0.3)
+    assert (found.ev_required_kwh, found.ev_missing_kwh) == (10.0, 2.5)
+    assert found.ev_served == pytest.approx(0.75)
+    assert (found.departures, found.departures_met) == (3, 1)
+
+
+def cut(start: int, end: int) -> Part:
+    hours = slice(start, end)
+    names = ("required_kwh", "missing_kwh", "count", "met")
+    departures = Departures(*(getattr(RUN.departures, name)[hours] for name in names))
+    return Part(start, Run(RUN.net_kwh[:, hours], RUN.battery_kwh[:, hours], RUN.charging_kwh[:, hours], departures))
+
+
+def test_windows_add_up_without_a_jump_between_them() -> None:
+    whole, parts = kpis([Part(0, RUN)], SERIES, None, 10.0), kpis([cut(0, 2), cut(2, 4)], SERIES, None, 10.0)
+    assert parts.import_kwh == whole.import_kwh
+    assert parts.energy_cost == whole.energy_cost
+    assert parts.ramping_kwh == whole.ramping_kwh - 3.0
+    assert parts.demand_charge == 0.0
+
+
+def test_a_part_of_nothing_is_no_number() -> None:
+    nobody = Departures(*[np.zeros(4)] * 4)
+    found = kpis([Part(0, Run(RUN.net_kwh, RUN.battery_kwh, RUN.charging_kwh, nobody))], SERIES, None, 0.0)
+    assert np.isnan(found.ev_served)
+    assert np.isnan(found.battery_cycles)

@@ -1,0 +1,98 @@
+"""Names, paths, years and splits."""
+
+import json
+from itertools import combinations, pairwise
+from pathlib import Path
+
+import pytest
+
+from envs.errors import ScenarioError
+from envs.scenario import DAY, SPLITS, WEEK, Window, sample_weeks, scenario, training_starts
+
+
+def hours(windows: tuple[Window, ...]) -> set[tuple[int, int]]:
+    return {(w.year, h) for w in windows for h in range(w.start, w.start + w.hours)}
+
+
+def test_a_generated_scenario_has_years_of_its_own_for_each_split() -> None:
+    site = scenario("iquitos-38")
+    years = [set(site.years(split)) for split in SPLITS]
+    assert all(years)
+    assert all(not one & other for one, other in combinations(years, 2))
+
+
+def test_one_year_is_split_into_disjoint_hours_that_leave_nothing_but_a_rest(small_schema: Path) -> None:
+    site = scenario(str(small_schema))
+    parts = [hours(site.windows(split)) for split in SPLITS]
+    assert all(not one & other for one, other in combinations(parts, 2))
+    assert len(set.union(*parts)) == 40 * DAY
+
+
+def test_a_long_year_is_split_by_weeks(tmp_path: Path) -> None:
+    schema = {"buildings": {}, "simulation_start_time_step": 0, "simulation_end_time_step": 8759}
+    path = tmp_path / "schema.json"
+    path.write_text(json.dumps(schema), encoding="utf-8")
+    windows = scenario(str(path)).windows("validation")
+    assert {w.hours for w in windows} == {WEEK}
+    assert len(windows) == 10
+
+
+def test_too_short_a_year_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "schema.json"
+    schema = {"buildings": {}, "simulation_start_time_step": 0, "simulation_end_time_step": 100}
+    path.write_text(json.dumps(schema), encoding="utf-8")
+    with pytest.raises(ScenarioError, match="100 steps; at least 120"):
+        scenario(str(path)).windows("train")
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("iquitoss", "did you mean 'iquitos'"),
+        ("lima", "iquitos, iquitos-38"),
+        ("nowhere/schema.json", "no file"),
+        ("iquitos:pv_kwp=-1", "pv_kwp=KILOWATTS"),
+        ("iquitos:battery=3", "pv_kwp=KILOWATTS"),
+    ],
+)
+def test_what_is_no_scenario_is_refused_with_a_remedy(name: str, message: str) -> None:
+    with pytest.raises(ScenarioError, match=message):
+        scenario(name)
+
+
+@pytest.mark.parametrize("text", ["{", "{}", "[]"])
+def test_a_file_that_is_no_schema_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "schema.json"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(ScenarioError, match=r"schema\.json"):
+        scenario(str(path))
+
+
+def test_what_changes_the_numbers_changes_the_cache_key(tmp_path: Path) -> None:
+    assert scenario("iquitos").key != scenario("iquitos:pv_kwp=4162").key != scenario("iquitos-38").key
+    path = tmp_path / "schema.json"
+    schema = {"buildings": {}, "simulation_start_time_step": 0, "simulation_end_time_step": 8759}
+    path.write_text(json.dumps(schema), encoding="utf-8")
+    (tmp_path / "load.csv").write_text("1\n", encoding="utf-8")
+    before = scenario(str(path)).key
+    assert scenario(str(path)).key == before
+    (tmp_path / "load.csv").write_text("2\n", encoding="utf-8")
+    assert scenario(str(path)).key != before
+
+
+def test_training_starts_lie_at_midnight_and_stay_within_their_windows() -> None:
+    whole = (Window(0, 0, 3 * WEEK), Window(0, 5 * WEEK, WEEK))
+    starts = training_starts(whole, 336)
+    assert all(w.start % DAY == 0 for w in starts)
+    assert hours(tuple(starts)) == hours(whole)
+    assert {w.hours for w in starts} == {336, WEEK}
+
+
+def test_sampled_weeks_are_spread_and_all_of_the_split_for_zero() -> None:
+    year = (Window(2, 0, 8760),)
+    assert sample_weeks(year, 0) == year
+    weeks = sample_weeks(year, 4)
+    assert [w.hours for w in weeks] == [WEEK] * 4
+    gaps = [b.start - a.start for a, b in pairwise(weeks)]
+    assert max(gaps) - min(gaps) <= WEEK
+    assert len(sample_weeks(year, 1000)) == 52

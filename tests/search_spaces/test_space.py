@@ -1,0 +1,121 @@
+"""Rules of search spaces, on a small one."""
+
+import optuna
+import pytest
+from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
+
+from search_spaces import SPACES, AtMost, Kind, Parameter, Scale, SearchSpace, SpaceError
+
+SPACE = SearchSpace(
+    (
+        Parameter("steps_each", Kind.INTEGER, 256, "", low=2, search=IntDistribution(5, 10), scale=Scale.POWER_OF_TWO,
+                  at_most=AtMost("budget", 0.25)),
+        Parameter("batch", Kind.INTEGER, 64, "", low=1, search=IntDistribution(4, 12), scale=Scale.POWER_OF_TWO,
+                  at_most=AtMost("steps_each")),
+        Parameter("gamma", Kind.NUMBER, 0.9, "", low=0.0, high=1.0, search=FloatDistribution(1e-3, 1e-1, log=True),
+                  scale=Scale.ONE_MINUS),
+        Parameter("shape", Kind.SIZES, "8,8", "", search=CategoricalDistribution(("8,8", "16"))),
+        Parameter("kind", Kind.TEXT, "tanh", "", choices=("tanh", "relu")),
+        Parameter("cut", Kind.NUMBER, 0.5, "", low=0.1, high=2.0, optional=True),
+    )
+)  # fmt: skip
+
+
+def draw(fixed: dict | None = None, budget: float = 1e6, seed: int = 0, trials: int = 60) -> list[dict]:  # type: ignore[type-arg]
+    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=seed))
+    return [SPACE.suggest(study.ask(), fixed or {}, {"budget": budget}) for _ in range(trials)]
+
+
+@pytest.fixture(autouse=True)
+def _quiet() -> None:
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+
+
+def test_an_assignment_is_complete_and_valid() -> None:
+    for assignment in draw():
+        assert list(assignment) == [p.name for p in SPACE.parameters]
+        SPACE.check(assignment, {"budget": 1e6})
+
+
+def test_conditions_hold_in_every_drawn_assignment_and_are_reached() -> None:
+    drawn = draw(budget=4 * 512)
+    assert all(a["batch"] <= a["steps_each"] <= 512 for a in drawn)
+    assert any(a["batch"] == a["steps_each"] for a in drawn)
+    assert any(a["steps_each"] == 512 for a in drawn)
+    assert len({a["batch"] for a in drawn}) > 3
+
+
+def test_a_fixed_value_bounds_what_it_is_tied_to() -> None:
+    assert all(a["steps_each"] >= 512 for a in draw({"batch": 512}))
+    assert {a["batch"] for a in draw({"steps_each": 32})} == {16, 32}
+
+
+def test_a_condition_that_leaves_nothing_of_the_range_still_holds() -> None:
+    assert {a["batch"] for a in draw({"steps_each": 8})} == {8}
+    assert {a["steps_each"] for a in draw(budget=40)} <= {8}
+
+
+def test_fixed_values_are_taken_and_unsearched_ones_are_defaults() -> None:
+    for assignment in draw({"gamma": 0.5, "cut": None}):
+        assert assignment["gamma"] == 0.5
+        assert assignment["cut"] is None
+        assert assignment["kind"] == "tanh"
+
+
+def test_scales_map_what_is_drawn() -> None:
+    drawn = draw()
+    assert all(a["steps_each"] & (a["steps_each"] - 1) == 0 and isinstance(a["steps_each"], int) for a in drawn)
+    assert all(0.9 <= a["gamma"] <= 0.999 for a in drawn)
+    study = optuna.create_study()
+    trial = study.ask()
+    SPACE.suggest(trial, {}, {"budget": 1e6})
+    assert set(trial.params) == {"log2_steps_each", "log2_batch", "one_minus_gamma", "shape"}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("gamma", "1.5", "gamma=1.5: it lies between 0 and 1"),
+        ("gamma", "nan", "gamma=nan: it lies between"),
+        ("gamma", "much", "gamma=much: it takes a number"),
+        ("batch", "1.5", "batch=1.5: it takes a whole number"),
+        ("batch", "0", "batch=0: it lies between 1"),
+        ("shape", "8,,8", "shape=8,,8: it takes sizes of layers"),
+        ("shape", "0", "each from 1 to 8192"),
+        ("kind", "tan", "kind=tan: it is one of tanh, relu"),
+        ("gama", "0.9", "no hyperparameter gama: did you mean gamma"),
+        ("zzz", "1", "there are steps_each, batch"),
+        ("gamma", "none", "it takes a number"),
+    ],
+)
+def test_what_is_not_valid_is_refused_by_name(name: str, text: str, message: str) -> None:
+    with pytest.raises(SpaceError, match=message):
+        SPACE.parse({name: text})
+
+
+def test_texts_become_values_of_their_kind() -> None:
+    parsed = SPACE.parse({"batch": "32", "gamma": "1", "shape": "64,64", "kind": "relu", "cut": "none"})
+    assert parsed == {"batch": 32, "gamma": 1.0, "shape": "64,64", "kind": "relu", "cut": None}
+    assert isinstance(parsed["gamma"], float)
+
+
+def test_fixed_values_that_break_a_condition_are_refused() -> None:
+    with pytest.raises(SpaceError, match="batch=512: it is at most steps_each=256"):
+        SPACE.check({"batch": 512, "steps_each": 256})
+    with pytest.raises(SpaceError, match=r"steps_each=512: it is at most 0\.25 of budget=1000"):
+        SPACE.check({"steps_each": 512}, {"budget": 1000})
+
+
+@pytest.mark.parametrize("algorithm", SPACES)
+def test_every_space_is_sound(algorithm: str) -> None:
+    """Conformance of all spaces: defaults are valid, conditions name what comes before, draws are valid."""
+    space, seen = SPACES[algorithm], {"steps"}
+    space.check({p.name: p.default for p in space.parameters}, {"steps": 1e6})
+    for parameter in space.parameters:
+        assert parameter.meaning
+        assert parameter.at_most is None or parameter.at_most.name in seen
+        seen.add(parameter.name)
+    for steps in (1e6, 2048, 600):
+        study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=1))
+        for _ in range(50):
+            space.check(space.suggest(study.ask(), {}, {"steps": steps}), {"steps": steps})

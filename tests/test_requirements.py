@@ -1,0 +1,42 @@
+"""requirements.txt is complete: `pip install --no-deps -r requirements.txt` is enough to run."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+# Everything that the main job imports, here or in Ray's workers, and Optuna's lazily imported sampler.
+IMPORTS = """
+import importlib, pathlib, sys
+for room in ("search_spaces", "envs", "results", "tuning"):
+    for path in sorted(pathlib.Path(room).rglob("*.py")):
+        importlib.import_module(".".join(path.with_suffix("").parts).removesuffix(".__init__"))
+import citylearn.citylearn, cmaes, matplotlib.pyplot, pandas, pvlib, ray.rllib.algorithms.ppo, ray.tune, torch
+from ray.rllib.algorithms.ppo.torch import ppo_torch_learner
+print(*sorted({name.partition(".")[0] for name in sys.modules}))
+"""
+
+
+def distribution(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def test_requirements_name_every_distribution_that_the_imports_need() -> None:
+    from importlib.metadata import packages_distributions
+
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", IMPORTS], cwd=ROOT, capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.split())
+    owners = packages_distributions()
+    needed = {distribution(owner) for module in loaded for owner in owners.get(module, [])[:1]} - {"building-tuner"}
+    assert {"ray", "torch", "citylearn", "optuna", "pvlib"} <= needed
+    lines = (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()
+    named = {distribution(line.partition("==")[0]) for line in lines if "==" in line and not line.startswith("#")}
+    assert needed - named == set()
+
+
+def test_requirements_pin_every_line_and_name_no_registry() -> None:
+    lines = [line for line in (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines() if line.strip()]
+    for line in lines:
+        assert line.startswith("#") or re.match(r"[A-Za-z0-9._-]+(\[[a-z,]+\])?==\S+", line), line
+        assert "://" not in line

@@ -1,0 +1,152 @@
+"""The main job as a user starts it: real processes, CityLearn, RLlib, Ray, Parquet."""
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from results import Results, load
+
+STEPS = 512
+FIXED = ("hidden_sizes=32,32", "batch_size=32", "n_steps=64", "n_epochs=2")
+
+
+def command(schema: Path, folder: Path, *arguments: str) -> list[str]:
+    return [
+        sys.executable, "-m", "tuning.run", "--algo", "ppo", "--scenario", str(schema), "--dir", str(folder), "--name", "job",
+        "--steps", str(STEPS), "--trials", "2", "--validation-weeks", "1", "--set", *FIXED, "--concurrency", "2", *arguments,
+    ]  # fmt: skip
+
+
+def resume(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "tuning.run", "--resume", str(folder / "job"), *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def job(small_schema: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    folder = tmp_path_factory.mktemp("job")
+    done = subprocess.run(command(small_schema, folder), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder, done.stdout
+
+
+@pytest.fixture(scope="module")
+def results(job: tuple[Path, str]) -> Results:
+    return load(job[0] / "job")
+
+
+def test_two_trials_are_complete_and_read_back(results: Results) -> None:
+    trials = results.trials
+    assert trials["state"].tolist() == ["complete"] * 2
+    assert trials["steps"].tolist() == [STEPS] * 2
+    assert trials["seed"].nunique() == 2
+    assert trials["score"].notna().all()
+    assert results.best["score"] == trials["score"].max()
+
+
+def test_what_the_trainer_used_is_what_the_search_gave(results: Results) -> None:
+    given = [name for name in results.trials.columns if name.startswith("hp_")]
+    assert len(given) == 13
+    for name in given:
+        used = results.trials[name.replace("hp_", "used_")]
+        if results.trials[name].isna().all():
+            assert used.isna().all(), name
+        elif used.dtype == np.float64:
+            np.testing.assert_allclose(used, results.trials[name], rtol=1e-6, err_msg=name)
+        else:
+            assert used.tolist() == results.trials[name].tolist(), name
+
+
+def test_time_is_split_without_a_rest_that_is_unexplained(results: Results) -> None:
+    for table in (results.trials, results.reports):
+        parts = table[[f"{part}_seconds" for part in ("environment", "learner", "evaluation", "rest")]]
+        assert (parts >= 0.0).all().all()
+    parts = results.trials[[f"{part}_seconds" for part in ("environment", "learner", "evaluation", "rest")]].sum(axis=1)
+    np.testing.assert_allclose(parts, results.trials["seconds"], rtol=1e-6)
+    assert (results.trials["environment_seconds"] > 0.0).all()
+    assert (results.trials["learner_seconds"] > 0.0).all()
+
+
+def test_there_is_a_report_an_update_and_a_score_an_evaluation(results: Results) -> None:
+    for _, reports in results.reports.groupby("trial"):
+        assert reports["update"].tolist() == list(range(1, STEPS // 64 + 1))
+        assert reports["steps"].tolist() == list(range(64, STEPS + 1, 64))
+        assert reports["score"].notna().tolist() == [steps in (256, 512) for steps in reports["steps"]]
+        for column in ("policy_loss", "value_loss", "entropy", "gradient_norm", "steps_per_second", "rss_bytes"):
+            assert reports[column].notna().all(), column
+        assert (reports["gradient_steps"] >= 2 * 2).all()
+
+
+def test_evaluations_hold_kpis_of_the_controlled_and_the_uncontrolled_site(results: Results) -> None:
+    evaluations = results.evaluations
+    assert len(evaluations) == 4
+    assert (evaluations["hours"] == 24).all()
+    terms = evaluations[[f"term_{term}" for term in ("co2", "cost", "solar", "grid", "ev")]].sum(axis=1)
+    np.testing.assert_allclose(evaluations["score"], terms)
+    assert evaluations["uncontrolled_import_kwh"].nunique() == 1
+    assert (evaluations["uncontrolled_battery_cycles"] == 0.0).all()
+    assert evaluations.notna().all().all()
+    balance = evaluations["consumption_kwh"] - evaluations["pv_kwh"] - evaluations["import_kwh"] + evaluations["export_kwh"]
+    # What is left is what the battery lost and stored; it holds 1,700 kWh.
+    assert (balance.abs() < 1700.0).all()
+    last = evaluations[evaluations["steps"] == STEPS].set_index("trial")["score"]
+    assert last.tolist() == results.trials["score"].tolist()
+
+
+def test_the_terminal_says_what_to_do_with_it(job: tuple[Path, str]) -> None:
+    folder, output = job
+    for text in (
+        "Best of 2 trials",
+        "Best: trial",
+        "batch_size=32",
+        "the uncontrolled site scores 0",
+        "CO2, kg",
+        "vehicle energy served",
+    ):
+        assert text in output
+    assert str(folder / "job" / "results") in output
+
+
+def test_a_finished_experiment_goes_on_with_more_trials(job: tuple[Path, str], results: Results) -> None:
+    done = resume(job[0], "--trials", "3")
+    assert done.returncode == 0, done.stdout + done.stderr
+    after = load(job[0] / "job")
+    assert after.trials["state"].tolist() == ["complete"] * 3
+    assert after.reports[after.reports["trial"] < 2].equals(results.reports)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Ctrl-C cannot be sent to one process of a Windows console")
+def test_ctrl_c_stops_and_says_how_to_go_on_from_the_checkpoint(small_schema: Path, tmp_path: Path) -> None:
+    arguments = command(small_schema, tmp_path, "--trials", "1", "--reports", "8", "--steps", "2048")
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+        assert process.stdout
+        for line in process.stdout:
+            if line.startswith("trial 0: score"):
+                break
+        time.sleep(1.0)
+        process.send_signal(signal.SIGINT)
+        output = process.stdout.read()
+        assert process.wait() == 130, output
+    assert f"--resume {tmp_path / 'job'}" in output
+    assert "Traceback" not in output
+    stopped = load(tmp_path / "job")
+    assert stopped.trials["state"].tolist() == ["running"]
+    reached = int(stopped.trials["steps"][0])
+    assert 256 <= reached < 2048
+
+    done = resume(tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    after = load(tmp_path / "job")
+    assert after.trials["state"].tolist() == ["complete"]
+    assert after.reports["steps"].tolist() == list(range(64, 2049, 64))
+    # What was done before the stop was not done again.
+    assert after.reports.head(reached // 64).equals(stopped.reports)

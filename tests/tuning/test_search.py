@@ -1,0 +1,150 @@
+"""Trials through Ray Tune: the study, the results and the terminal agree on what became of each."""
+
+import io
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import optuna
+import pytest
+from optuna.trial import TrialState
+from rich.console import Console
+
+from results import load
+from search_spaces import SPACES
+from tuning.experiment import Experiment, create
+from tuning.search import run_trials
+from tuning.settings import Settings
+from tuning.study import REASON, StudyMemory
+
+EVALUATIONS = 6
+FAILS, RUNS_OUT = 2, 4  # numbers of the trials that do
+
+
+def fake_trial(config: dict[str, Any]) -> None:
+    """Stands in for training: the score is best at a clip range of 0.25, and two trials go wrong."""
+    import torch
+    from ray import tune
+
+    from tuning.experiment import open_experiment
+    from tuning.protocol import EVALUATION, EXPERIMENT, HYPERPARAMETERS, NUMBER, OUT_OF_MEMORY, OUTCOME, SCORE, STEPS
+    from tuning.records import TrialRecords
+
+    number, experiment = config[NUMBER], open_experiment(config[EXPERIMENT])
+    records = TrialRecords(experiment)
+    steps = experiment.settings.steps
+    score = -abs(config[HYPERPARAMETERS]["clip_range"] - 0.25)
+    for evaluation in range(1, EVALUATIONS + 1):
+        if number == RUNS_OUT and evaluation == 2:
+            records.update(number, error=str(torch.OutOfMemoryError("too big")))
+            tune.report({OUTCOME: OUT_OF_MEMORY})
+            return
+        if number == FAILS and evaluation == 3:
+            records.update(number, error="Traceback\nValueError: bad luck")
+            raise ValueError("bad luck")
+        # A report without a score lies between two with one.
+        tune.report({STEPS: steps * (2 * evaluation - 1) // (2 * EVALUATIONS)})
+        records.update(number, steps=steps * evaluation // EVALUATIONS, score=score)
+        tune.report({STEPS: steps * evaluation // EVALUATIONS, EVALUATION: evaluation, SCORE: score})
+
+
+def run(experiment: Experiment) -> str:
+    output = io.StringIO()
+    run_trials(experiment, SPACES["ppo"], {}, Console(file=output, width=120), fake_trial)
+    return output.getvalue()
+
+
+@pytest.fixture(scope="module")
+def ray_session():  # type: ignore[no-untyped-def]
+    import logging
+    import os
+
+    import ray
+
+    from tuning.search import _ENVIRONMENT
+
+    # Ray's workers cannot import a test module by its name.
+    ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])
+    os.environ.update(_ENVIRONMENT)
+    ray.init(
+        num_cpus=2, include_dashboard=False, object_store_memory=100 * 2**20, logging_level=logging.ERROR, log_to_driver=False
+    )
+    yield
+    ray.shutdown()
+
+
+@pytest.fixture(scope="module")
+def searched(ray_session: None, tmp_path_factory: pytest.TempPathFactory) -> tuple[Experiment, str]:
+    folder = tmp_path_factory.mktemp("search")
+    settings = Settings(
+        name="fake", dir=str(folder), trials=14, steps=600, reports=EVALUATIONS, concurrency=1, sampler="random"
+    )
+    experiment = create(settings)
+    return experiment, run(experiment)
+
+
+def study(experiment: Experiment) -> list[optuna.trial.FrozenTrial]:
+    return StudyMemory(experiment, SPACES["ppo"], {}, {"steps": 600.0})._study.get_trials()
+
+
+EXPECTED = {
+    "complete": TrialState.COMPLETE, "pruned": TrialState.PRUNED, "failed": TrialState.FAIL, "oom": TrialState.FAIL
+}  # fmt: skip
+
+
+def test_study_and_results_agree_and_nothing_is_left_running(searched: tuple[Experiment, str]) -> None:
+    experiment, _ = searched
+    trials, told = load(experiment.paths.folder).trials, study(experiment)
+    assert len(trials) == len(told) == 14
+    assert [EXPECTED[state] for state in trials["state"]] == [t.state for t in told]
+    assert trials["state"][FAILS] == "failed"
+    assert trials["state"][RUNS_OUT] == "oom"
+    assert {"complete", "pruned"} <= set(trials["state"])
+    assert trials["finished"].notna().all()
+
+
+def test_pruned_trials_are_told_with_their_scores_and_had_no_more_steps(searched: tuple[Experiment, str]) -> None:
+    experiment, _ = searched
+    trials, told = load(experiment.paths.folder).trials, study(experiment)
+    pruned = trials[trials["state"] == "pruned"]
+    assert (pruned["steps"] < 600).all()
+    for number in pruned["trial"]:
+        assert told[number].intermediate_values
+        assert told[number].value == pytest.approx(trials["score"][number])
+
+
+def test_failures_are_told_with_their_reason(searched: tuple[Experiment, str]) -> None:
+    experiment, _ = searched
+    told = study(experiment)
+    assert told[FAILS].user_attrs[REASON] == "ValueError: bad luck"
+    assert told[RUNS_OUT].user_attrs[REASON] == "too big"
+
+
+def test_the_terminal_tells_what_became_of_the_trials(searched: tuple[Experiment, str]) -> None:
+    experiment, output = searched
+    trials = load(experiment.paths.folder).trials
+    assert f"trial {FAILS}: failed" in output
+    assert f"trial {RUNS_OUT}: oom" in output
+    assert output.count(": pruned") == (trials["state"] == "pruned").sum()
+
+
+def test_a_larger_budget_goes_on_where_the_search_ended(searched: tuple[Experiment, str]) -> None:
+    experiment, _ = searched
+    before = load(experiment.paths.folder).trials
+    more = replace(experiment, settings=replace(experiment.settings, trials=16))
+    more.paths.settings.write_text(json.dumps({"settings": more.settings.to_json()}), encoding="utf-8")
+    run(more)
+    after = load(experiment.paths.folder).trials
+    assert after["trial"].tolist() == list(range(16))
+    assert after.head(14)["score"].equals(before["score"])
+
+
+def test_what_was_left_running_is_run_first(ray_session: None, tmp_path: Path) -> None:
+    experiment = create(Settings(name="cut", dir=str(tmp_path), trials=2, steps=600, reports=EVALUATIONS, pruner="none"))
+    left = StudyMemory(experiment, SPACES["ppo"], {}, {"steps": 600.0}).ask()
+    run(experiment)
+    trials = load(experiment.paths.folder).trials
+    assert trials["state"].tolist() == ["complete"] * 2
+    assert trials["hp_clip_range"][0] == left.hyperparameters["clip_range"]
