@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -19,8 +20,8 @@ CONNECTED = 1  # CityLearn's charger state of a vehicle that is plugged in
 class CityLearnSimulator:
     """One scenario year, run by CityLearn with one central agent.
 
-    An instance is expensive (11 s with 128 sockets) and holds no state between two `begin`, so one
-    per process and year is enough.
+    An instance takes seconds to make and holds no state between two `begin`, so trials of one process
+    pass it on.
 
     Args:
         schema_path: of the year's `schema.json`.
@@ -41,7 +42,8 @@ class CityLearnSimulator:
 
         from envs.no_reward import NoReward
 
-        self.env = CityLearnEnv(str(schema_path), central_agent=True, reward_function=None if with_reward else NoReward)
+        with _quick_time_bounds():
+            self.env = CityLearnEnv(str(schema_path), central_agent=True, reward_function=None if with_reward else NoReward)
         _skip_charger_feedback(self.env)
         self.schema_path, self.with_reward = schema_path, with_reward
         if self.env.seconds_per_time_step != 3600:
@@ -266,6 +268,23 @@ class CityLearnSimulator:
         env._observations_cache = None
         observations: Sequence[Sequence[float]] = env.observations
         return observations
+
+
+@contextmanager
+def _quick_time_bounds() -> Iterator[None]:
+    """Let CityLearn skip the search for the upper bounds of vehicles' countdowns while it builds an environment.
+
+    It goes through the series of all chargers for each charger, which is nine tenths of the time to
+    build a site with 128 of them. `envs.observation` sets these bounds from the sessions.
+    """
+    from citylearn.building import Building
+
+    search = Building._ev_time_observation_high_limit
+    Building._ev_time_observation_high_limit = lambda building, key: 24.0
+    try:
+        yield
+    finally:
+        Building._ev_time_observation_high_limit = search
 
 
 def _skip_charger_feedback(env: Any) -> None:

@@ -81,19 +81,26 @@ class StudySearcher(DriverOnly, Searcher):
 
 
 class StudyScheduler(DriverOnly, FIFOScheduler):
-    """Stops a trial when the study's pruner says so."""
+    """Stops a trial when the study's pruner says so.
 
-    def __init__(self, memory: StudyMemory, searcher: StudySearcher) -> None:
+    Args:
+        memory: the study.
+        searcher: knows the trials' numbers.
+        reports: evaluations of a trial; after its last one it is complete, and there is nothing left to stop.
+    """
+
+    def __init__(self, memory: StudyMemory, searcher: StudySearcher, reports: int) -> None:
         super().__init__()
-        self._memory, self._searcher = memory, searcher
+        self._memory, self._searcher, self._reports = memory, searcher, reports
 
     def on_trial_result(self, tune_controller: Any, trial: Trial, result: dict[str, Any]) -> str:
         """Report an evaluation to the study and ask its pruner."""
         if result.get(EVALUATION) is None:
             return str(TrialScheduler.CONTINUE)
         number = self._searcher.number(trial.trial_id)
-        self._memory.report(number, int(result[EVALUATION]), float(result[SCORE]))
-        if result.get("done") or not self._memory.should_prune(number):
+        evaluation = int(result[EVALUATION])
+        self._memory.report(number, evaluation, float(result[SCORE]))
+        if evaluation >= self._reports or not self._memory.should_prune(number):
             return str(TrialScheduler.CONTINUE)
         self._searcher.mark_pruned(number)
         return str(TrialScheduler.STOP)

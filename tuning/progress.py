@@ -25,22 +25,28 @@ class Progress(DriverOnly, Callback):
         console: to write to.
         trials: number of trials of the search.
         steps: of each.
-        already: states of the trials that an earlier run ended, by state.
+        already: how many trials an earlier run ended, by state.
         best: score and number of the best of them.
+        resumed: steps that unfinished trials of an earlier run have behind them, by number.
     """
 
     def __init__(
-        self, console: Console, trials: int, steps: int, already: dict[str, int], best: tuple[float, int] | None
+        self,
+        console: Console,
+        trials: int,
+        steps: int,
+        already: dict[str, int],
+        best: tuple[float, int] | None,
+        resumed: dict[int, int],
     ) -> None:
         self._console, self._trials, self._steps = console, trials, steps
         self._ended = {"complete": 0, "pruned": 0, "oom": 0, "failed": 0, **already}
         self._best = best
         self._start = time.monotonic()
-        self._first_steps: dict[int, int] = {}
-        self._last_steps: dict[int, int] = {}
+        self._unfinished_steps = dict(resumed)
         self._running: set[int] = set()
         self._settled_steps = sum(self._ended.values()) * steps
-        self._begun_steps = self._settled_steps
+        self._begun_steps = self._steps_done()
         self._live = Live(console=console, refresh_per_second=4, transient=True) if console.is_terminal else None
         self._shown = 0.0
 
@@ -62,8 +68,7 @@ class Progress(DriverOnly, Callback):
         if result.get(OUTCOME):
             return
         number, steps = trial.config[NUMBER], int(result[STEPS])
-        self._first_steps.setdefault(number, 0)
-        self._last_steps[number] = steps
+        self._unfinished_steps[number] = steps
         if result.get(EVALUATION) is None:
             return
         score = float(result[SCORE])
@@ -104,19 +109,19 @@ class Progress(DriverOnly, Callback):
         elapsed = time.monotonic() - self._start
         done = self._steps_done()
         trained = done - self._begun_steps
-        if trained > 0:
+        if trained > 0 and elapsed > 0.0:
             rate = trained / elapsed
             parts += [f"{rate:,.0f} steps/s", f"{_duration((self._trials * self._steps - done) / rate)} left"]
         parts.append(f"{_duration(elapsed)} elapsed")
         return " | ".join(parts)
 
     def _steps_done(self) -> int:
-        running = sum(min(steps, self._steps) for number, steps in self._last_steps.items() if number in self._running)
-        return self._settled_steps + running
+        return self._settled_steps + sum(min(steps, self._steps) for steps in self._unfinished_steps.values())
 
     def _end(self, trial: Trial, state: str) -> None:
         number = trial.config[NUMBER]
         self._running.discard(number)
+        self._unfinished_steps.pop(number, None)
         self._ended[state] += 1
         # What a pruned or failed trial leaves of its budget is not to be done any more.
         self._settled_steps += self._steps

@@ -106,13 +106,15 @@ def run_trials(
     ended = before[before["state"] != "running"]
     scored = ended.dropna(subset=["score"])
     best = max(zip(scored["score"].tolist(), scored["trial"].tolist(), strict=True), default=None)
+    unfinished = before[before["state"] == "running"]
+    resumed = dict(zip(unfinished["trial"].tolist(), unfinished["steps"].tolist(), strict=True))
     states = {str(state): int(count) for state, count in ended["state"].value_counts().items()}
-    with Progress(console, settings.trials, settings.steps, states, best) as progress:
+    with Progress(console, settings.trials, settings.steps, states, best, resumed) as progress:
         tune.Tuner(
             tune.with_resources(trainable, tune.PlacementGroupFactory([{"CPU": 1, **({"GPU": share} if share else {})}])),
             tune_config=tune.TuneConfig(
                 search_alg=searcher,
-                scheduler=StudyScheduler(memory, searcher),
+                scheduler=StudyScheduler(memory, searcher, settings.reports),
                 num_samples=-1,
                 max_concurrent_trials=concurrency,
                 # A process has imported torch and built CityLearn once it has run a trial.
