@@ -60,5 +60,10 @@ def cached_file(key: str, write: Callable[[Path], None]) -> Path:
     with tempfile.TemporaryDirectory(prefix=".new-", dir=target.parent) as work:
         new = Path(work) / target.name
         write(new)
-        new.replace(target)
+        try:
+            new.replace(target)
+        except PermissionError:
+            # Windows does not replace a file that another process, which was faster, has open.
+            if not target.is_file():
+                raise
     return target

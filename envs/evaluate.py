@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from envs.kpis import Kpis, Part, kpis
 from envs.reward import WEIGHTS
-from envs.series import Departures, Run
+from envs.series import Run
 from envs.site_env import SiteEnv
 
 Policy = Callable[[np.ndarray], np.ndarray]
@@ -102,13 +102,14 @@ class _Tally:
         self._citylearn.append(env.simulator.citylearn_kpis())
 
     def evaluation(self, year: int) -> Evaluation:
-        series, tariff = self._reference.exogenous, self._reference.tariff
+        reference = self._reference
+        year_of = (reference.exogenous, reference.sessions, reference.tariff, self._capacity)
         return Evaluation(
             year=year,
             score=self._reward / self._steps,
             terms={name: value / self._steps for name, value in self._terms.items()},
-            kpis=kpis(self._parts, series, tariff, self._capacity),
-            uncontrolled=kpis(self._uncontrolled, series, tariff, self._capacity),
+            kpis=kpis(self._parts, *year_of),
+            uncontrolled=kpis(self._uncontrolled, *year_of),
             citylearn={
                 column: float(np.mean([ratios.get(name, math.nan) for ratios in self._citylearn]))
                 for column, name in CITYLEARN_RATIOS.items()
@@ -118,15 +119,6 @@ class _Tally:
 
 def _cut(run: Run, start: int, hours: int) -> Run:
     part = slice(start, start + hours)
-    departures = run.departures
-    return Run(
-        net_kwh=run.net_kwh[:, part],
-        battery_kwh=run.battery_kwh[:, part],
-        charging_kwh=run.charging_kwh[:, part],
-        departures=Departures(
-            required_kwh=departures.required_kwh[part],
-            missing_kwh=departures.missing_kwh[part],
-            count=departures.count[part],
-            met=departures.met[part],
-        ),
+    return replace(
+        run, net_kwh=run.net_kwh[:, part], battery_kwh=run.battery_kwh[:, part], charging_kwh=run.charging_kwh[:, part]
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from envs.series import Exogenous, Run, export_kwh, import_kwh, solar_use_kwh
+from envs.series import Exogenous, Run, Sessions, export_kwh, import_kwh, solar_use_kwh
 from envs.tariff import DemandCharge, demand_costs
 
 
@@ -66,12 +66,19 @@ class Kpis:
     departures_met: int
 
 
-def kpis(parts: Sequence[Part], series: Exogenous, tariff: DemandCharge | None, battery_capacity_kwh: float) -> Kpis:
+def kpis(
+    parts: Sequence[Part],
+    series: Exogenous,
+    sessions: Sessions,
+    tariff: DemandCharge | None,
+    battery_capacity_kwh: float,
+) -> Kpis:
     """KPIs of a policy; energy and money add up over the windows.
 
     Args:
         parts: the runs, one per window.
         series: of the year.
+        sessions: of the year; those that lie within a window count.
         tariff: its demand charge.
         battery_capacity_kwh: of all stationary batteries together.
     """
@@ -89,9 +96,10 @@ def kpis(parts: Sequence[Part], series: Exogenous, tariff: DemandCharge | None, 
         float(demand_costs(tariff, series.month[:-1], series.hour[:-1], import_kwh(site), part.start).sum())
         for part, site in zip(parts, site_net, strict=True)
     )
-    required, missing = (
-        float(sum(getattr(part.run.departures, name).sum() for part in parts)) for name in ("required_kwh", "missing_kwh")
-    )
+    inside = [sessions.within(part.start, part.run.net_kwh.shape[1]) for part in parts]
+    required = float(sum(sessions.required_kwh[here].sum() for here in inside))
+    missing_each = np.concatenate([part.run.missing_kwh[here] for part, here in zip(parts, inside, strict=True)])
+    missing = float(missing_each.sum())
     return Kpis(
         hours=net.shape[1],
         consumption_kwh=consumption,
@@ -110,8 +118,8 @@ def kpis(parts: Sequence[Part], series: Exogenous, tariff: DemandCharge | None, 
         ev_required_kwh=required,
         ev_missing_kwh=missing,
         ev_served=1.0 - _ratio(missing, required),
-        departures=int(sum(part.run.departures.count.sum() for part in parts)),
-        departures_met=int(sum(part.run.departures.met.sum() for part in parts)),
+        departures=len(missing_each),
+        departures_met=int((missing_each == 0.0).sum()),
     )
 
 

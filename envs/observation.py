@@ -94,14 +94,17 @@ def layout_of(simulator: CityLearnSimulator, tariff: DemandCharge | None) -> Obs
     consumption counts chargers too.
     """
     space = simulator.env.observation_space[0]
-    longest_stay = float(max((sessions_length(simulator)), default=1))
-    largest_battery = float(max(simulator.sessions.capacity_kwh, default=1.0))
+    sessions = simulator.sessions
+    longest_stay = float(max(sessions.end - sessions.start + 1, default=1))
+    largest_battery = float(max(sessions.capacity_kwh, default=1.0))
     net_low, net_high = _net_bounds(simulator)
     net = iter(zip(net_low, net_high, strict=True))
     names, lows, highs = list(simulator.observation_names), [], []
     for name, low, high in zip(names, space.low.tolist(), space.high.tolist(), strict=True):
-        if name.endswith(("_departure_time", "_estimated_arrival_time")):
+        if name.endswith("_departure_time"):
             low, high = -1.0, longest_stay
+        elif name.endswith("_estimated_arrival_time"):
+            low, high = -1.0, float(max(1, simulator.longest_announcement))
         elif name.endswith("_battery_capacity"):
             low, high = -1.0, largest_battery
         elif name == "net_electricity_consumption":
@@ -116,11 +119,6 @@ def layout_of(simulator: CityLearnSimulator, tariff: DemandCharge | None) -> Obs
         lows += [0.0, 0.0]
         highs += [float(net_high.sum())] * 2
     return ObservationLayout(tuple(names), tuple(lows), tuple(highs))
-
-
-def sessions_length(simulator: CityLearnSimulator) -> np.ndarray:
-    """Rows that each session lasts, shape (sessions,)."""
-    return simulator.sessions.end - simulator.sessions.start + 1
 
 
 def _has_fixed_bounds(name: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 import numpy as np
@@ -11,12 +11,12 @@ import numpy as np
 from envs.cache import cached_file
 from envs.reward import Scale, StepFigures
 from envs.scenario import Scenario
-from envs.series import Departures, Exogenous, Run, Sessions, import_kwh, solar_use_kwh
+from envs.series import Exogenous, Run, Sessions, import_kwh, solar_use_kwh
 from envs.simulator import CityLearnSimulator
 from envs.tariff import DemandCharge, demand_costs, month_shares
 
 # Part of the cache key: raise it when an uncontrolled run would come out otherwise.
-VERSION = 1
+VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -54,12 +54,13 @@ class Reference:
     Attributes:
         run: the run over the whole year.
         exogenous: the year's series.
+        sessions: the year's charging sessions.
         tariff: its demand charge, None where there is none.
         scale: hourly means that normalise the reward.
     """
 
     def __init__(self, run: Run, exogenous: Exogenous, sessions: Sessions, tariff: DemandCharge | None) -> None:
-        self.run, self.exogenous, self.tariff = run, exogenous, tariff
+        self.run, self.exogenous, self.sessions, self.tariff = run, exogenous, sessions, tariff
         steps = run.net_kwh.shape[1]
         self._month, self._hour = exogenous.month[:steps], exogenous.hour[:steps]
         drawn = import_kwh(run.net_kwh)
@@ -85,10 +86,14 @@ class Reference:
             cost=self._energy_cost[part] + self._demand_cost(start, hours),
             solar_use_kwh=self._solar[part],
             ramp_kwh=self._ramp[part],
-            missing_kwh=self.run.departures.missing_kwh[part],
+            missing_kwh=self._missing(start, hours),
             month_share=month_shares(self._month, start, hours),
             previous_net_kwh=float(self._net[start - 1]) if start else None,
         )
+
+    def _missing(self, start: int, hours: int) -> np.ndarray:
+        inside = self.sessions.within(start, hours)
+        return np.bincount(self.sessions.end[inside] - start, weights=self.run.missing_kwh[inside], minlength=hours)
 
     def _demand_cost(self, start: int, hours: int) -> np.ndarray:
         site_import = import_kwh(self._net[start : start + hours])
@@ -112,16 +117,10 @@ def reference(
 
     def write(path: Path) -> None:
         run = _simulate(simulator, on_progress)
-        departures = asdict(run.departures)
-        np.savez_compressed(path, net_kwh=run.net_kwh, battery_kwh=run.battery_kwh, charging_kwh=run.charging_kwh, **departures)
+        np.savez_compressed(path, **asdict(run))
 
     with np.load(cached_file(reference_key(scenario, year), write)) as saved:
-        run = Run(
-            net_kwh=saved["net_kwh"],
-            battery_kwh=saved["battery_kwh"],
-            charging_kwh=saved["charging_kwh"],
-            departures=Departures(**{name: saved[name] for name in ("required_kwh", "missing_kwh", "count", "met")}),
-        )
+        run = Run(**{field.name: saved[field.name] for field in fields(Run)})
     tariff = DemandCharge.of(scenario.schema_path(year))
     return Reference(run, simulator.exogenous, simulator.sessions, tariff)
 

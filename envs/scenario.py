@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import difflib
-import hashlib
-import json
+import math
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+from envs import schema_file
 from envs.cache import cached_folder
 from envs.errors import ScenarioError
 from envs.iquitos import FORMAT_VERSION, HOURS, SITES, Site, write_year
@@ -74,7 +74,7 @@ class Scenario:
         validates and one tests.
         """
         if self.schema:
-            return _interleaved(count_steps(self.schema), split, self.name)
+            return _interleaved(schema_file.count_steps(self.schema), split, self.name)
         return tuple(Window(year, 0, HOURS) for year in self.years(split))
 
 
@@ -98,19 +98,13 @@ def scenario(name: str) -> Scenario:
     return Scenario(name, f"{name.replace(':', '-').replace('=', '-')}-v{FORMAT_VERSION}", site=site)
 
 
-def count_steps(schema_path: Path) -> int:
-    """Steps of a scenario year: CityLearn makes one less than there are rows."""
-    schema = json.loads(schema_path.read_text(encoding="utf-8"))
-    return int(schema["simulation_end_time_step"]) - int(schema["simulation_start_time_step"])
-
-
 def _pv_kwp(name: str, option: str) -> float:
     key, _, value = option.partition("=")
     try:
         kwp = float(value)
     except ValueError:
-        kwp = -1.0
-    if key != "pv_kwp" or kwp <= 0.0:
+        kwp = math.nan
+    if key != "pv_kwp" or not 0.0 < kwp < math.inf:
         raise ScenarioError(f"'{name}': the one option is pv_kwp=KILOWATTS with a number above 0, as in iquitos:pv_kwp=4162")
     return kwp
 
@@ -118,26 +112,9 @@ def _pv_kwp(name: str, option: str) -> float:
 def _given(name: str, path: Path) -> Scenario:
     if not path.is_file():
         raise ScenarioError(f"no file {path}: --scenario takes {', '.join(SITES)} or the path of a CityLearn schema.json")
-    try:
-        schema = json.loads(path.read_text(encoding="utf-8"))
-        missing = {"buildings", "simulation_start_time_step", "simulation_end_time_step"} - set(schema)
-    except (ValueError, TypeError) as error:
-        raise ScenarioError(f"{path} is not JSON: {error}") from error
-    if missing:
-        raise ScenarioError(f"{path} is not a CityLearn schema: it lacks {', '.join(sorted(missing))}")
     path = path.resolve()
-    return Scenario(name, f"{path.parent.name}-{_digest(path)}", schema=path)
-
-
-def _digest(schema_path: Path) -> str:
-    """Hash of a scenario's files, so that what is cached for it is never older than they are."""
-    schema = json.loads(schema_path.read_text(encoding="utf-8"))
-    root = schema_path.parent / (schema.get("root_directory") or "")
-    digest = hashlib.sha256()
-    for path in sorted({schema_path, *schema_path.parent.glob("tariff.json"), *root.glob("*.csv"), *root.glob("*.parquet")}):
-        digest.update(path.name.encode())
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:12]
+    schema_file.check(path)
+    return Scenario(name, f"{path.parent.name}-{schema_file.digest(path)}", schema=path)
 
 
 def _interleaved(steps: int, split: Split, name: str) -> tuple[Window, ...]:

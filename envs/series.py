@@ -56,22 +56,13 @@ class Sessions:
         """Energy that each session asks for, shape (sessions,)."""
         return np.maximum(self.required_soc - self.arrival_soc, 0.0) * self.capacity_kwh
 
+    def within(self, start: int, hours: int) -> np.ndarray:
+        """Which sessions arrive and leave within a window, shape (sessions,).
 
-@dataclass(frozen=True)
-class Departures:
-    """Vehicle service by the step after which the vehicles leave, each of shape (hours,).
-
-    Attributes:
-        required_kwh: energy that the leaving vehicles asked for.
-        missing_kwh: energy that they lack.
-        count: number of leaving vehicles.
-        met: how many of them have what they asked for.
-    """
-
-    required_kwh: np.ndarray
-    missing_kwh: np.ndarray
-    count: np.ndarray
-    met: np.ndarray
+        Only these count there, less those that arrive in its first two rows: CityLearn reads an arrival's state
+        of charge on the way to the row before, so these vehicles begin with whatever their battery held.
+        """
+        return (self.start >= start + 2) & (self.end < start + hours)
 
 
 @dataclass(frozen=True)
@@ -82,13 +73,14 @@ class Run:
         net_kwh: import less export of each building, shape (buildings, hours).
         battery_kwh: what stationary batteries took (positive) or gave, shape (buildings, hours).
         charging_kwh: what the chargers took, shape (buildings, hours).
-        departures: vehicle service.
+        missing_kwh: energy that the vehicle of each session lacked when it left, shape (sessions,); zero
+            for sessions that did not end in this run.
     """
 
     net_kwh: np.ndarray
     battery_kwh: np.ndarray
     charging_kwh: np.ndarray
-    departures: Departures
+    missing_kwh: np.ndarray
 
 
 def import_kwh(net_kwh: np.ndarray) -> np.ndarray:

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from envs.errors import ScenarioError
-from envs.series import Departures, Exogenous, Run, Sessions
+from envs.schema_file import count_steps
+from envs.series import Exogenous, Run, Sessions
 
 MET_TOLERANCE = 1e-3  # state of charge; float32 and rounding must not turn a met departure into a missed one
 CONNECTED = 1  # CityLearn's charger state of a vehicle that is plugged in
@@ -32,6 +33,7 @@ class CityLearnSimulator:
         env: the `CityLearnEnv`.
         rows: rows of the year; there are `rows - 1` steps.
         observation_names: of the raw observation, in CityLearn's order.
+        longest_announcement: most steps that a vehicle's arrival is announced ahead.
         action_low: least value of each action, shape (actions,).
         action_high: greatest value of each action, shape (actions,).
     """
@@ -43,43 +45,56 @@ class CityLearnSimulator:
         from envs.no_reward import NoReward
 
         with _quick_time_bounds():
-            self.env = CityLearnEnv(str(schema_path), central_agent=True, reward_function=None if with_reward else NoReward)
+            self.env = CityLearnEnv(
+                str(schema_path),
+                central_agent=True,
+                reward_function=None if with_reward else NoReward,
+                # Whatever the schema says of episodes: the first one spans all rows, so that all can be read.
+                episode_time_steps=count_steps(schema_path) + 1,
+            )
         _skip_charger_feedback(self.env)
         self.schema_path, self.with_reward = schema_path, with_reward
-        if self.env.seconds_per_time_step != 3600:
-            raise ScenarioError(
-                f"{schema_path}: steps of {self.env.seconds_per_time_step:g} s; only hourly scenarios are supported"
-            )
         self.rows: int = self.env.episode_tracker.simulation_time_steps
         self.observation_names: list[str] = list(self.env.observation_names[0])
         self.action_low, self.action_high = self.env.action_space[0].low, self.env.action_space[0].high
         if not len(self.action_low):
             raise ScenarioError(f"{schema_path}: no action is active, so there is nothing to learn")
         self._chargers = [charger for building in self.env.buildings for charger in building.electric_vehicle_chargers]
+        self.longest_announcement = max(
+            (int(c.charger_simulation.electric_vehicle_estimated_arrival_time.max()) for c in self._chargers), default=0
+        )
         self._vehicle_index = {vehicle.name: i for i, vehicle in enumerate(self.env.electric_vehicles)}
         self._start = 0
-        self._departures: dict[str, np.ndarray] = {}
-        # Whole-year series have to be read while no shorter episode hides the rest.
         self.exogenous = self._read_exogenous()
         self.sessions = self._read_sessions()
         self._ends = _by_row(self.sessions.end)
+        self._counted = np.zeros(len(self.sessions.end), dtype=bool)
+        self._missing = np.zeros(len(self.sessions.end))
 
     # -- one run -----------------------------------------------------------------------------
 
-    def begin(self, start: int, hours: int, seed: int) -> np.ndarray:
+    def begin(self, start: int, hours: int, seed: int, charge: float = 0.0) -> np.ndarray:
         """Start a run of `hours` steps at row `start`.
 
         Args:
             start: first row.
             hours: number of steps; `start + hours` is at most `rows - 1`.
             seed: of the drift of vehicles that are not plugged in.
+            charge: of the stationary batteries at the start, from 0 (as empty as they may be) to 1. What
+                they hold then was bought by nobody: with half of it to give away, a week of the default
+                scenario would look 0.4 % better than it is.
 
         Returns:
             Raw observation, shape (observations,).
         """
         self._start = start
-        self._departures = {name: np.zeros(hours) for name in ("required_kwh", "missing_kwh", "count", "met")}
-        self.env.episode_time_steps = [(start, start + hours)]
+        self._counted = self.sessions.within(start, hours)
+        self._missing[:] = 0.0
+        for building in self.env.buildings:
+            battery = building.electrical_storage
+            battery.initial_soc = 1.0 - battery.depth_of_discharge * (1.0 - charge)
+        first = self.env.episode_tracker.simulation_start_time_step + start
+        self.env.episode_time_steps = [(first, first + hours)]
         # CityLearn draws the drift from its seed plus the number of the episode: with the number
         # always zero, a seed repeats a run.
         self.env.episode_tracker.reset_episode_index()
@@ -107,7 +122,8 @@ class CityLearnSimulator:
         """
         step, row = self.step_index, self.row
         observations, rewards, terminated, _, _ = self.env.step([actions.tolist()])
-        self._count_departures(step, row)
+        for i in self._ends.get(row, ()):
+            self._missing[i] = self._missing_kwh(i, step)
         if terminated:
             observations = self._observe_after_last_step()
         return np.asarray(observations[0], dtype=np.float64), float(sum(rewards))
@@ -116,9 +132,9 @@ class CityLearnSimulator:
         """Net consumption of each building in a step that was taken, shape (buildings,)."""
         return np.array([building.net_electricity_consumption[step] for building in self.env.buildings], dtype=np.float64)
 
-    def missing_kwh(self, step: int) -> float:
-        """Energy that the vehicles which left after a step lacked."""
-        return float(self._departures["missing_kwh"][step])
+    def missing_kwh(self, row: int) -> float:
+        """Energy that the vehicles lacked which left after the step at a row."""
+        return float(sum(self._missing[i] for i in self._ends.get(row, ())))
 
     def run(self) -> Run:
         """The steps taken since `begin`."""
@@ -135,7 +151,7 @@ class CityLearnSimulator:
                     for b in buildings
                 ]
             ),
-            departures=Departures(**{name: values[:taken] for name, values in self._departures.items()}),
+            missing_kwh=self._missing.copy(),
         )
 
     def uncontrolled_actions(self) -> np.ndarray:
@@ -241,18 +257,13 @@ class CityLearnSimulator:
             }
         )
 
-    def _count_departures(self, step: int, row: int) -> None:
-        sessions = self.sessions
-        for i in self._ends.get(row, ()):
-            # Of a session that was under way when the run began, the arrival is unknown.
-            if sessions.start[i] < self._start:
-                continue
-            soc = float(self.env.electric_vehicles[sessions.vehicle[i]].battery.soc[step])
-            short = max(0.0, sessions.required_soc[i] - soc)
-            self._departures["required_kwh"][step] += sessions.required_kwh[i]
-            self._departures["missing_kwh"][step] += short * sessions.capacity_kwh[i] if short > MET_TOLERANCE else 0.0
-            self._departures["count"][step] += 1
-            self._departures["met"][step] += short <= MET_TOLERANCE
+    def _missing_kwh(self, i: int, step: int) -> float:
+        """Energy that the vehicle of a session lacks after a step, its last; zero where the session does not count."""
+        if not self._counted[i]:
+            return 0.0
+        soc = float(self.env.electric_vehicles[self.sessions.vehicle[i]].battery.soc[step])
+        short = float(self.sessions.required_soc[i]) - soc
+        return short * float(self.sessions.capacity_kwh[i]) if short > MET_TOLERANCE else 0.0
 
     def _observe_after_last_step(self) -> Sequence[Sequence[float]]:
         """The observation that follows the last step.

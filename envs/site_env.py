@@ -45,7 +45,8 @@ class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
     Args:
         scenario: where the data come from.
         windows: windows to run through.
-        order: `random` draws a window at each reset, `sequence` takes them in turn.
+        order: `random` draws a window and the batteries' charge at each reset, `sequence` takes the windows in turn
+            and starts with empty batteries.
         reward: which reward.
     """
 
@@ -71,14 +72,14 @@ class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
         super().reset(seed=seed)
         if self.order == "random":
             self.window = self.windows[int(self.np_random.integers(len(self.windows)))]
-            drift_seed = int(self.np_random.integers(2**31))
+            drift_seed, charge = int(self.np_random.integers(2**31)), float(self.np_random.random())
         else:
             self.window = self.windows[self._next_window % len(self.windows)]
-            drift_seed = EVALUATION_SEED
+            drift_seed, charge = EVALUATION_SEED, 0.0
             self._next_window += 1
         self._open(self.window.year)
         window = self.window
-        raw = self.simulator.begin(window.start, window.hours, drift_seed)
+        raw = self.simulator.begin(window.start, window.hours, drift_seed, charge)
         self.uncontrolled = self.reference.window(window.start, window.hours)
         self._previous_net = self.uncontrolled.previous_net_kwh
         self._peaks = MonthPeaks(self.reference.tariff) if self.reference.tariff else None
@@ -140,7 +141,7 @@ class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
             cost=cost,
             solar_use_kwh=float(solar_use_kwh(net, series.pv_kwh[:, row]).sum()),
             ramp_kwh=abs(site_net - previous),
-            missing_kwh=self.simulator.missing_kwh(index),
+            missing_kwh=self.simulator.missing_kwh(row),
         )
 
     def _observe(self, raw: np.ndarray) -> np.ndarray:

@@ -61,6 +61,14 @@ def write_part(
     new.replace(path)
 
 
+def drop_parts_after(experiment: Path, table: str, trial: int, steps: int) -> None:
+    """Delete parts of a trial that reach beyond some steps, before the work in them is done again."""
+    last = part_path(experiment, table, trial, steps)
+    for path in last.parent.glob(f"{trial:05d}-*.parquet"):
+        if path.name > last.name:
+            path.unlink()
+
+
 def read_part(path: Path) -> list[dict[str, Any]]:
     """Rows of a part file."""
     import pyarrow.parquet as pq

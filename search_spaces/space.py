@@ -11,7 +11,7 @@ from __future__ import annotations
 import difflib
 import enum
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -50,6 +50,12 @@ class Scale(enum.Enum):
             return 1.0 - float(inner)
         return inner
 
+    def has_value(self, low: float, high: float) -> bool:
+        """Whether a whole number on this scale lies between two bounds, both included."""
+        if self is Scale.POWER_OF_TWO:
+            return high >= 1.0 and math.ceil(math.log2(max(low, 1.0))) <= math.floor(math.log2(high))
+        return math.ceil(low) <= math.floor(high)
+
     def inner_bound(self, outer: float) -> float:
         """Inner number of a value, not rounded."""
         if self is Scale.POWER_OF_TWO:
@@ -63,6 +69,10 @@ class AtMost:
 
     name: str
     part: float = 1.0
+
+    def describe(self, value: float) -> str:
+        """The bound in words, where `name` has this value."""
+        return f"{'' if self.part == 1.0 else f'{self.part:g} of '}{self.name}={value:g}"
 
 
 @dataclass(frozen=True)
@@ -94,6 +104,10 @@ class Parameter:
     search: BaseDistribution | None = None
     scale: Scale = Scale.IDENTITY
     at_most: AtMost | None = None
+
+    def __post_init__(self) -> None:
+        if self.at_most and (self.kind is not Kind.INTEGER or self.scale is Scale.ONE_MINUS):
+            raise ValueError(f"{self.name}: a condition needs whole numbers on a scale that rises")
 
     @property
     def inner_name(self) -> str:
@@ -182,15 +196,23 @@ class SearchSpace:
             parameter.check(value)
             bound = parameter.at_most
             if bound and bound.name in known and isinstance(value, int | float) and value > bound.part * known[bound.name]:
-                part = "" if bound.part == 1.0 else f"{bound.part:g} of "
-                raise SpaceError(f"{name}={value}: it is at most {part}{bound.name}={known[bound.name]:g}")
+                raise SpaceError(f"{name}={value}: it is at most {bound.describe(known[bound.name])}")
+        for parameter in self.parameters:
+            bound = parameter.at_most
+            if parameter.name in assignment or not bound or bound.name not in known:
+                continue
+            least, greatest = self._least(parameter, assignment), bound.part * known[bound.name]
+            if not parameter.scale.has_value(least, greatest):
+                raise SpaceError(
+                    f"{parameter.name}: it would have to be at least {least:g} and at most {bound.describe(known[bound.name])}"
+                )
 
     def suggest(self, trial: optuna.Trial, fixed: Assignment, limits: Mapping[str, float] = MappingProxyType({})) -> Assignment:
         """Full assignment: fixed values, else drawn ones, else defaults.
 
         Args:
             trial: of the study that draws.
-            fixed: values that are not searched.
+            fixed: values that are not searched; they and the limits fulfil `check`.
             limits: see `check`.
 
         Returns:
@@ -207,6 +229,17 @@ class SearchSpace:
                 values[parameter.name] = parameter.scale.outer(_draw(trial, parameter.inner_name, distribution))
         return values
 
+    def _least(self, parameter: Parameter, fixed: Assignment) -> float:
+        """Least value of a hyperparameter with which those that are tied to it can have theirs."""
+        tied = [other for other in self.parameters if other.at_most and other.at_most.name == parameter.name]
+        needs = [parameter.low]
+        for other in tied:
+            assert other.at_most
+            value = fixed.get(other.name)
+            least = value if isinstance(value, int | float) else self._least(other, fixed)
+            needs.append(least / other.at_most.part)
+        return max(needs)
+
     def _within_conditions(self, parameter: Parameter, fixed: Assignment, known: Mapping[str, Value]) -> BaseDistribution:
         """The distribution, cut to what the conditions leave: its own, and those of fixed values that name it."""
         distribution = parameter.search
@@ -214,23 +247,19 @@ class SearchSpace:
         if not isinstance(distribution, IntDistribution | FloatDistribution):
             return distribution
         low, high = distribution.low, distribution.high
-        for other in self.parameters:
-            least = fixed.get(other.name)
-            if other.at_most and other.at_most.name == parameter.name and isinstance(least, int | float):
-                low = max(low, _inward(distribution, parameter.scale.inner_bound(least / other.at_most.part), math.ceil))
+        # The least of it that other values leave may lie above the range that is searched, the most
+        # below: then the range gives way, not the condition.
+        least = self._least(parameter, fixed)
+        if least > parameter.low:
+            low = max(low, math.ceil(parameter.scale.inner_bound(least)))
+            high = max(low, high)
         bound = parameter.at_most
         if bound and isinstance(limit := known.get(bound.name), int | float):
-            high = min(high, _inward(distribution, parameter.scale.inner_bound(bound.part * limit), math.floor))
+            high = min(high, math.floor(parameter.scale.inner_bound(bound.part * limit)))
+            low = min(low, high)
         if (low, high) == (distribution.low, distribution.high):
             return distribution
-        # Where nothing of the range is left, the condition holds and the range gives way.
-        low = min(low, high) if bound else low
-        high = max(low, high)
         return type(distribution)(low, high, log=distribution.log)  # type: ignore[arg-type]
-
-
-def _inward(distribution: BaseDistribution, bound: float, whole: Callable[[float], int]) -> float:
-    return whole(bound) if isinstance(distribution, IntDistribution) else bound
 
 
 def _draw(trial: optuna.Trial, name: str, distribution: BaseDistribution) -> float | int | str:

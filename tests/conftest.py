@@ -22,7 +22,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def small_schema(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Schema of the generated site with four sockets, cut to forty days from mid-January: a month ends within."""
+    """Schema of the generated site with four sockets, cut to its first forty days: a month ends within."""
     from envs.iquitos import SITES, write_year
 
     folder = tmp_path_factory.mktemp("small")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from pathlib import Path
 from typing import Any
@@ -59,18 +60,21 @@ class StudySearcher(DriverOnly, Searcher):
         """Tell the study and the results what became of a trial."""
         number = self._numbers[trial_id]
         result = result or {}
+        score = float(result.get(SCORE, math.nan))
+        # The row first: a kill between the two leaves the study with a trial that it hands out again.
         if error:
-            reason = self._records.end(number, "failed")
-            self._memory.fail(number, reason)
+            self._memory.fail(number, self._records.end(number, "failed"))
         elif result.get(OUTCOME) == OUT_OF_MEMORY:
-            reason = self._records.end(number, OUT_OF_MEMORY)
-            self._memory.fail(number, reason)
+            self._memory.run_out_of_memory(number, self._records.end(number, OUT_OF_MEMORY))
         elif number in self._pruned:
             self._records.end(number, "pruned")
             self._memory.prune(number)
+        elif not math.isfinite(score):
+            self._records.update(number, error=f"its score is {score}: the training diverged")
+            self._memory.fail(number, self._records.end(number, "failed"))
         else:
             self._records.end(number, "complete")
-            self._memory.complete(number, float(result[SCORE]))
+            self._memory.complete(number, score)
 
     def save(self, checkpoint_path: str) -> None:
         """Tune saves searchers; this one has nothing that is not in the study."""
@@ -87,11 +91,12 @@ class StudyScheduler(DriverOnly, FIFOScheduler):
         memory: the study.
         searcher: knows the trials' numbers.
         reports: evaluations of a trial; after its last one it is complete, and there is nothing left to stop.
+        steps: of a trial.
     """
 
-    def __init__(self, memory: StudyMemory, searcher: StudySearcher, reports: int) -> None:
+    def __init__(self, memory: StudyMemory, searcher: StudySearcher, reports: int, steps: int) -> None:
         super().__init__()
-        self._memory, self._searcher, self._reports = memory, searcher, reports
+        self._memory, self._searcher, self._reports, self._steps = memory, searcher, reports, steps
 
     def on_trial_result(self, tune_controller: Any, trial: Trial, result: dict[str, Any]) -> str:
         """Report an evaluation to the study and ask its pruner."""
@@ -99,7 +104,10 @@ class StudyScheduler(DriverOnly, FIFOScheduler):
             return str(TrialScheduler.CONTINUE)
         number = self._searcher.number(trial.trial_id)
         evaluation = int(result[EVALUATION])
-        self._memory.report(number, evaluation, float(result[SCORE]))
+        if not math.isfinite(float(result[SCORE])):
+            return str(TrialScheduler.CONTINUE)
+        # Not the steps that were taken: these are rounded up to whole updates and differ from trial to trial.
+        self._memory.report(number, self._steps * evaluation // self._reports, float(result[SCORE]))
         if evaluation >= self._reports or not self._memory.should_prune(number):
             return str(TrialScheduler.CONTINUE)
         self._searcher.mark_pruned(number)

@@ -1,4 +1,4 @@
-"""A trial's checkpoints: written whole, the newest two kept."""
+"""A trial's checkpoint: written whole, then the one before is dropped."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ray.rllib.algorithms.algorithm import Algorithm
 
-KEPT = 2
 _STATE = "trial.json"
 _ALGORITHM = "algorithm"
 
@@ -43,7 +42,7 @@ class TrialState:
 
 
 def save(folder: Path, algorithm: Algorithm, state: TrialState) -> None:
-    """Write a checkpoint under another name, rename it, then drop all but the newest two.
+    """Write a checkpoint under another name, rename it, then drop the one before.
 
     Args:
         folder: of the trial's checkpoints.
@@ -58,17 +57,22 @@ def save(folder: Path, algorithm: Algorithm, state: TrialState) -> None:
     (new / _STATE).write_text(json.dumps(asdict(state)), encoding="utf-8")
     shutil.rmtree(target, ignore_errors=True)
     new.rename(target)
-    for old in _checkpoints(folder)[:-KEPT]:
+    for old in _checkpoints(folder)[:-1]:
         shutil.rmtree(old)
 
 
-def restore(folder: Path, algorithm: Algorithm) -> TrialState:
-    """Restore the newest checkpoint; a fresh state where there is none."""
+def read_state(folder: Path) -> TrialState:
+    """State of the newest checkpoint; a fresh one where there is none."""
     checkpoints = _checkpoints(folder)
     if not checkpoints:
         return TrialState()
-    algorithm.restore_from_path(str(checkpoints[-1] / _ALGORITHM))
     return TrialState(**json.loads((checkpoints[-1] / _STATE).read_text(encoding="utf-8")))
+
+
+def restore(folder: Path, algorithm: Algorithm) -> None:
+    """Restore the newest checkpoint into an algorithm, if there is one."""
+    for newest in _checkpoints(folder)[-1:]:
+        algorithm.restore_from_path(str(newest / _ALGORITHM))
 
 
 def _checkpoints(folder: Path) -> list[Path]:

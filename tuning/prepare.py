@@ -7,6 +7,7 @@ from ray.util.queue import Empty, Queue
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
+from envs.errors import ScenarioError
 from envs.scenario import Scenario, Split
 from envs.site_env import is_prepared, observation_layout, prepare_year
 
@@ -35,7 +36,7 @@ def prepare(scenario: Scenario, console: Console) -> None:
         while tasks:
             done, _ = ray.wait(list(tasks), timeout=0.5)
             for task in done:
-                ray.get(task)
+                _raise_own_errors(task)
                 bars.update(bar[tasks.pop(task)], completed=1.0)
             try:
                 while True:
@@ -44,6 +45,16 @@ def prepare(scenario: Scenario, console: Console) -> None:
             except Empty:
                 continue
     queue.shutdown()
+
+
+def _raise_own_errors(task: ray.ObjectRef[None]) -> None:
+    """Wait for a task; an error that says what is wrong with the scenario comes without Ray's wrapping."""
+    try:
+        ray.get(task)
+    except ray.exceptions.RayTaskError as error:
+        if isinstance(error.cause, ScenarioError):
+            raise error.cause from None
+        raise
 
 
 @ray.remote(num_cpus=1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from types import TracebackType
 from typing import Any, Self
@@ -72,7 +73,7 @@ class Progress(DriverOnly, Callback):
         if result.get(EVALUATION) is None:
             return
         score = float(result[SCORE])
-        if self._best is None or score > self._best[0]:
+        if math.isfinite(score) and (self._best is None or score > self._best[0]):
             self._best = score, number
         self._say(f"trial {number}: score {score:+.4f} at {steps:,} steps")
 

@@ -8,7 +8,7 @@ import socket
 import subprocess
 from datetime import UTC, datetime
 from functools import cache
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from tuning.experiment import Experiment
 from tuning.study import Proposal
 
 PACKAGES = ("ray", "torch", "citylearn", "optuna", "gymnasium", "numpy", "building-tuner")
+DIED = "its process died without a word; the system kills where memory runs out"
 _TYPES = {Kind.INTEGER: int, Kind.NUMBER: float, Kind.TEXT: str, Kind.SIZES: str}
 
 
@@ -67,11 +68,12 @@ class TrialRecords:
         """Close a trial's row.
 
         Returns:
-            The last line of its error, empty if it has none.
+            The last line of its error.
         """
-        row = self._read(number)
-        self.update(number, state=state, finished=datetime.now(UTC))
-        return (row["error"] or "").strip().rpartition("\n")[2]
+        # A process that the system killed had no time to say why.
+        error: str = self._read(number)["error"] or (DIED if state == "failed" else "")
+        self.update(number, state=state, finished=datetime.now(UTC), error=error or None)
+        return error.strip().rpartition("\n")[2]
 
     def _path(self, number: int) -> Path:
         return self._experiment.paths.part("trials", number)
@@ -83,9 +85,9 @@ class TrialRecords:
         write_part(self._path(row["trial"]), "trials", [row], self._hyperparameters)
 
 
-def trial_seed(experiment_seed: int, number: int) -> int:
-    """Seed of a trial, different for each and below 2^31."""
-    return int(np.random.SeedSequence([experiment_seed, number, 1]).generate_state(1)[0] >> 1)
+def trial_seed(experiment_seed: int, number: int, steps: int = 0) -> int:
+    """Seed of a trial that has `steps` behind it, below 2^31: what goes on does not see its first weeks again."""
+    return int(np.random.SeedSequence([experiment_seed, number, steps]).generate_state(1)[0] >> 1)
 
 
 @cache
@@ -94,9 +96,17 @@ def _machine() -> dict[str, str]:
         "host": socket.gethostname(),
         "platform": platform.platform(),
         "python": platform.python_version(),
-        "versions": json.dumps({name: version(name) for name in PACKAGES}),
+        "versions": json.dumps({name: _version(name) for name in PACKAGES}),
         "git_commit": _git_commit(),
     }
+
+
+def _version(package: str) -> str | None:
+    """Version of a package; None where it is not installed, as this one where its folder is run in place."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
 
 
 def _git_commit() -> str:

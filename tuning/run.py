@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from dataclasses import replace
 
-import tyro
-
 from tuning.errors import UsageError
-from tuning.settings import Settings, changed
+from tuning.settings import Settings, changed, parse
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -22,7 +21,10 @@ def main(arguments: list[str] | None = None) -> int:
         carried out, 130 after Ctrl-C.
     """
     arguments = sys.argv[1:] if arguments is None else arguments
-    settings = tyro.cli(Settings, args=arguments, prog="python -m tuning.run")
+    try:
+        settings = parse(arguments, Settings())
+    except UsageError as error:
+        return _refuse(error)
     # Heavy imports come after the command line is known to be one: `--help` answers at once.
     from envs.errors import ScenarioError
     from search_spaces.space import SpaceError
@@ -30,13 +32,18 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         return _run(settings, arguments)
     except (UsageError, ScenarioError, SpaceError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+        return _refuse(error)
+
+
+def _refuse(error: ValueError) -> int:
+    print(f"error: {error}", file=sys.stderr)
+    return 2
 
 
 def _run(settings: Settings, arguments: list[str]) -> int:
     from rich.console import Console
 
+    from envs.errors import ScenarioError
     from envs.scenario import scenario
     from search_spaces import SPACES
     from tuning.experiment import create, open_experiment, save
@@ -44,7 +51,7 @@ def _run(settings: Settings, arguments: list[str]) -> int:
 
     before = open_experiment(settings.resume) if settings.resume else None
     if before:
-        settings = replace(tyro.cli(Settings, args=arguments, default=before.settings), resume="")
+        settings = replace(parse(arguments, before.settings), resume="")
         if names := changed(before.settings, settings):
             options = ", ".join(f"--{name.replace('_', '-')}" for name in names)
             raise UsageError(f"{options} cannot change when an experiment is continued; start a new one instead")
@@ -67,6 +74,10 @@ def _run(settings: Settings, arguments: list[str]) -> int:
     console.print(f"experiment {folder}", highlight=False, soft_wrap=True)
     try:
         search(experiment, site, space, fixed, console)
+    except ScenarioError:
+        if not before:
+            shutil.rmtree(folder)
+        raise
     except KeyboardInterrupt:
         console.print(f"stopped; continue with: python -m tuning.run --resume {folder}", highlight=False, soft_wrap=True)
         return 130

@@ -25,6 +25,8 @@ _ENVIRONMENT = {
     "TUNE_DISABLE_AUTO_CALLBACK_LOGGERS": "1",
     # Ctrl-C is handled in `tuning.run`.
     "TUNE_DISABLE_SIGINT_HANDLER": "1",
+    # Closing environments may take longer than Tune's two seconds, after which it would lose the next trial.
+    "TUNE_FUNCTION_THREAD_TIMEOUT_S": "60",
     "RAY_CHDIR_TO_TRIAL_DIR": "0",
     # The new output engine prints a line even where `verbose` is 0.
     "RAY_AIR_NEW_OUTPUT": "0",
@@ -51,7 +53,7 @@ def search(experiment: Experiment, scenario: Scenario, space: SearchSpace, fixed
     settings = experiment.settings
     with console.status("starting Ray"):
         ray.init(
-            address=settings.address or None,
+            address=settings.address or "local",
             include_dashboard=None if settings.address else False,
             object_store_memory=None if settings.address else OBJECT_STORE_BYTES,
             log_to_driver=False,
@@ -100,8 +102,9 @@ def run_trials(
     settings, paths = experiment.settings, experiment.paths
     memory = StudyMemory(experiment, space, fixed, limits(settings.steps))
     searcher = StudySearcher(memory, TrialRecords(experiment), paths.folder, settings.trials)
-    concurrency = settings.concurrency or default_concurrency()
-    share = gpu_share(ray.cluster_resources().get("GPU", 0.0), concurrency)
+    resources = ray.cluster_resources()
+    concurrency = settings.concurrency or default_concurrency(resources)
+    share = gpu_share(int(resources.get("GPU", 0)), concurrency)
     before = load(paths.folder).trials
     ended = before[before["state"] != "running"]
     scored = ended.dropna(subset=["score"])
@@ -114,7 +117,7 @@ def run_trials(
             tune.with_resources(trainable, tune.PlacementGroupFactory([{"CPU": 1, **({"GPU": share} if share else {})}])),
             tune_config=tune.TuneConfig(
                 search_alg=searcher,
-                scheduler=StudyScheduler(memory, searcher, settings.reports),
+                scheduler=StudyScheduler(memory, searcher, settings.reports, settings.steps),
                 num_samples=-1,
                 max_concurrent_trials=concurrency,
                 # A process has imported torch and built CityLearn once it has run a trial.

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
+import itertools
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Annotated, Any, Literal
 
@@ -74,6 +78,8 @@ class Settings:
             UsageError: if one is not of the form KEY=VALUE, or a key stands twice.
         """
         texts: dict[str, str] = {}
+        if () in self.set:
+            raise UsageError("--set: it takes KEY=VALUE, as in --set batch_size=512")
         for pair in (pair for group in self.set for pair in group):
             name, separator, text = pair.partition("=")
             if not (name and separator and text):
@@ -100,6 +106,38 @@ class Settings:
         if unknown:
             raise UsageError(f"the experiment was made by another version: it has the setting {', '.join(sorted(unknown))}")
         return cls(**{**values, "set": tuple(tuple(group) for group in values.get("set", ()))})
+
+
+def parse(arguments: Sequence[str], default: Settings) -> Settings:
+    """Settings of a command line.
+
+    Args:
+        arguments: of the command line.
+        default: what holds where nothing is given.
+
+    Raises:
+        UsageError: if there is no such option, or its value is of another kind.
+        SystemExit: after `--help`.
+    """
+    boxed = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(boxed):
+            return tyro.cli(Settings, args=arguments, default=default, prog="python -m tuning.run")
+    except SystemExit as stop:
+        if not stop.code:
+            raise
+        raise UsageError(f"{_first_paragraph(boxed.getvalue())}; see --help") from None
+
+
+def _first_paragraph(box: str) -> str:
+    """What is wrong, from the box that tyro draws around it: what stands below the title, down to the next rule."""
+    lines = [line.strip(" │") for line in box.splitlines()[1:]]
+    below_title = itertools.dropwhile(_is_rule, lines)
+    return " ".join(itertools.takewhile(lambda line: not _is_rule(line), below_title)).rstrip(".")
+
+
+def _is_rule(line: str) -> bool:
+    return not line.strip("─-")
 
 
 # What may change when an experiment is continued.

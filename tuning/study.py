@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -14,6 +13,7 @@ from optuna.trial import TrialState
 
 from search_spaces import Assignment, SearchSpace
 from tuning.experiment import Experiment
+from tuning.settings import Settings
 
 HYPERPARAMETERS = "hyperparameters"  # user attribute of a trial: the full assignment
 REASON = "reason"  # user attribute of a failed trial: why
@@ -50,7 +50,7 @@ class StudyMemory:
             storage=storage,
             study_name=experiment.settings.name,
             direction="maximize",
-            pruner=_pruner(self._settings.pruner, self._settings.reports),
+            pruner=_pruner(self._settings),
             load_if_exists=True,
         )
         self._running: dict[int, optuna.Trial] = {}
@@ -85,28 +85,32 @@ class StudyMemory:
         """Number of trials that were ever asked, whatever became of them."""
         return len(self._study.get_trials(deepcopy=False))
 
-    def report(self, number: int, evaluation: int, score: float) -> None:
-        """Tell the score of a running trial's evaluation (numbered from 1)."""
+    def report(self, number: int, steps: int, score: float) -> None:
+        """Tell the score of a running trial's evaluation, due after so many steps."""
         trial = self._running[number]
         known = self._study.get_trials(deepcopy=False)[number].intermediate_values
-        # After a resume the newest evaluation may come a second time.
-        if evaluation not in known:
-            trial.report(score, evaluation)
+        # A trial that goes on says again what it knew last, in case a kill came before the study heard it.
+        if steps not in known:
+            trial.report(score, steps)
 
     def should_prune(self, number: int) -> bool:
         """Whether the pruner gives a running trial up."""
         return self._running[number].should_prune()
 
     def complete(self, number: int, score: float) -> None:
-        """Tell that a trial ended with a score."""
-        if not math.isfinite(score):
-            self.fail(number, f"its score is {score}")
-            return
+        """Tell that a trial ended with a finite score."""
         self._study.tell(self._running.pop(number), score)
 
     def prune(self, number: int) -> None:
         """Tell that a trial was stopped by the pruner; its last reported score counts."""
         self._study.tell(self._running.pop(number), state=TrialState.PRUNED)
+
+    def run_out_of_memory(self, number: int, reason: str) -> None:
+        """Tell that a trial did not fit: a violated constraint, which the sampler learns from, unlike from a failure."""
+        trial = self._running.pop(number)
+        trial.set_user_attr(REASON, reason)
+        trial.set_constraint("memory", 1.0)
+        self._study.tell(trial, state=TrialState.PRUNED)
 
     def fail(self, number: int, reason: str) -> None:
         """Tell that a trial failed."""
@@ -125,9 +129,10 @@ def _sampler(name: str, seed: int) -> optuna.samplers.BaseSampler:
     return optuna.samplers.TPESampler(seed=seed)
 
 
-def _pruner(name: str, reports: int) -> optuna.pruners.BasePruner:
-    if name == "median":
+def _pruner(settings: Settings) -> optuna.pruners.BasePruner:
+    if settings.pruner == "median":
         return optuna.pruners.MedianPruner(n_startup_trials=5)
-    if name == "hyperband":
-        return optuna.pruners.HyperbandPruner(min_resource=1, max_resource=reports)
+    if settings.pruner == "hyperband":
+        # The first evaluation is the least that a trial gets.
+        return optuna.pruners.HyperbandPruner(min_resource=settings.steps // settings.reports, max_resource=settings.steps)
     return optuna.pruners.NopPruner()

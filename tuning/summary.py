@@ -24,8 +24,8 @@ def print_summary(results: Results, console: Console) -> None:
     """
     trials = results.trials
     for _, row in trials[trials["state"].isin(["failed", "oom"])].iterrows():
-        reason = (row["error"] or "its process died").strip().rpartition("\n")[2]
-        console.print(f"trial {row['trial']} {row['state']}: {reason}", highlight=False, soft_wrap=True)
+        reason = row["error"].strip().rpartition("\n")[2]
+        console.print(f"trial {row['trial']} {row['state']}: {reason}", highlight=False, markup=False, soft_wrap=True)
     complete = trials[(trials["state"] == "complete") & trials["score"].notna()]
     if complete.empty:
         console.print("no trial is complete, so there is nothing to compare", highlight=False)

@@ -12,7 +12,7 @@ from typing import Any, Self
 
 from envs.evaluate import Evaluation, evaluate, score
 from envs.site_env import SiteEnv, evaluation_env, training_env
-from results.writer import write_part
+from results.writer import drop_parts_after, write_part
 from tuning import checkpoint
 from tuning.algorithms import build_ppo, deterministic_policy, ppo_losses, training_envs, used_by_ppo
 from tuning.experiment import Experiment, open_experiment
@@ -53,15 +53,19 @@ class _Trial:
     def __init__(self, experiment: Experiment, records: TrialRecords, number: int, hyperparameters: dict[str, Any]) -> None:
         self._settings, self._paths = experiment.settings, experiment.paths
         self._records, self._number = records, number
+        self._last_report = time.perf_counter()
         self._reports: list[dict[str, Any]] = []
         self._evaluation_env: SiteEnv | None = None
+        self.state = checkpoint.read_state(self._paths.checkpoints(number))
+        for table in ("reports", "evaluations"):
+            drop_parts_after(self._paths.folder, table, number, self.state.steps)
         reset_peak_vram()
         scenario, reward = self._settings.scenario, self._settings.reward
         gpu = _has_gpu()
         self._algorithm = build_ppo(
             hyperparameters,
             lambda: TimedEnv(training_env(scenario, reward)),
-            trial_seed(self._settings.seed, number),
+            trial_seed(self._settings.seed, number, self.state.steps),
             gpu,
         )
         self._environment, self._learner, self._evaluation = Stopwatch(), Stopwatch(), Stopwatch()
@@ -70,13 +74,16 @@ class _Trial:
         group: Any = self._algorithm.learner_group
         # RLlib's own timers are smoothed over updates; these have to add up to the wall time.
         group.update = self._learner.timing(group.update)
-        self.state = checkpoint.restore(self._paths.checkpoints(number), self._algorithm)
+        checkpoint.restore(self._paths.checkpoints(number), self._algorithm)
         records.used(number, used_by_ppo(self._algorithm), device="cuda" if gpu else "cpu")
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if isinstance(error, Exception):
+            # What led to a failure is what one wants to see.
+            self._write_reports()
         self._algorithm.stop()
         if self._evaluation_env:
             self._evaluation_env.close()
@@ -89,21 +96,28 @@ class _Trial:
             the evaluation and its score.
         """
         state, settings = self.state, self._settings
+        if state.evaluations:
+            # A kill may have come between the checkpoint and whoever should have heard of it.
+            yield self._evaluated()
         while state.evaluations < settings.reports:
             start = time.perf_counter()
             result = self._algorithm.train()
             steps = int(result["num_env_steps_sampled_lifetime"])
             collected, state.steps = steps - state.steps, steps
             state.updates += 1
+            rate = collected / (time.perf_counter() - start)
             # An update may pass several points of evaluation at once; they are one evaluation.
             passed = min(settings.reports, steps * settings.reports // settings.steps)
             evaluations = self._evaluate() if passed > state.evaluations else []
             if evaluations:
                 state.evaluations, state.score = passed, score(evaluations)
-            self._add_report(result, collected, time.perf_counter() - start, state.score if evaluations else None)
+            self._add_report(result, rate, state.score if evaluations else None)
             if evaluations:
                 self._save(evaluations)
-            yield {STEPS: steps, **({EVALUATION: state.evaluations, SCORE: state.score} if evaluations else {})}
+            yield self._evaluated() if evaluations else {STEPS: steps}
+
+    def _evaluated(self) -> dict[str, Any]:
+        return {STEPS: self.state.steps, EVALUATION: self.state.evaluations, SCORE: self.state.score}
 
     def _evaluate(self) -> list[Evaluation]:
         settings = self._settings
@@ -114,8 +128,10 @@ class _Trial:
                 )
             return evaluate(self._evaluation_env, deterministic_policy(self._algorithm))
 
-    def _add_report(self, result: dict[str, Any], collected: int, seconds: float, new_score: float | None) -> None:
-        state = self.state
+    def _add_report(self, result: dict[str, Any], rate: float, new_score: float | None) -> None:
+        state, now = self.state, time.perf_counter()
+        # From report to report, so that building, saving and waiting are in it; they are the rest.
+        seconds, self._last_report = now - self._last_report, now
         parts = {
             "environment_seconds": self._environment.take(),
             "learner_seconds": self._learner.take(),
@@ -136,7 +152,7 @@ class _Trial:
                 "seconds": state.seconds,
                 "score": new_score,
                 **ppo_losses(result),
-                "steps_per_second": collected / (seconds - parts["evaluation_seconds"]),
+                "steps_per_second": rate,
                 **parts,
                 "rest_seconds": seconds - sum(parts.values()),
                 "rss_bytes": rss,
@@ -147,8 +163,6 @@ class _Trial:
     def _save(self, evaluations: list[Evaluation]) -> None:
         """Make everything up to now last: the checkpoint comes last, so what it knows is written before it."""
         state, settings = self.state, self._settings
-        write_part(self._paths.part("reports", self._number, state.steps), "reports", self._reports)
-        self._reports = []
         rows = [
             {
                 "trial": self._number,
@@ -161,11 +175,19 @@ class _Trial:
             for evaluation in evaluations
         ]
         write_part(self._paths.part("evaluations", self._number, state.steps), "evaluations", rows)
+        self._write_reports()
+        checkpoint.save(self._paths.checkpoints(self._number), self._algorithm, state)
+
+    def _write_reports(self) -> None:
+        """Write the reports since the last time, and what was measured so far into the trial's row."""
+        state = self.state
+        if self._reports:
+            write_part(self._paths.part("reports", self._number, state.steps), "reports", self._reports)
+            self._reports = []
         measured = asdict(state)
         del measured["evaluations"]
         named = state.environment_seconds + state.learner_seconds + state.evaluation_seconds
         self._records.update(self._number, **measured, rest_seconds=state.seconds - named)
-        checkpoint.save(self._paths.checkpoints(self._number), self._algorithm, state)
 
 
 def evaluation_columns(evaluation: Evaluation) -> dict[str, Any]:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from envs.kpis import Part, kpis
-from envs.series import Departures, Exogenous, Run
+from envs.series import Exogenous, Run, Sessions
 from envs.tariff import DemandCharge
 
 SERIES = Exogenous(
@@ -19,15 +19,22 @@ RUN = Run(
     net_kwh=np.array([[-1.0, 0.0, 5.0, 3.0], [3.0, 3.0, 1.0, 3.0]]),
     battery_kwh=np.array([[0.0, -1.0, 2.0, 0.0], [0.0, 0.0, -2.0, 0.0]]),
     charging_kwh=np.zeros((2, 4)),
-    departures=Departures(
-        np.array([0, 4.0, 0, 6.0]), np.array([0, 1.0, 0, 1.5]), np.array([0, 1, 0, 2]), np.array([0, 0, 0, 1])
-    ),
+    missing_kwh=np.array([1.0, 0.0, 1.5, 0.0]),
+)
+SESSIONS = Sessions(
+    charger=np.array([0, 1, 0, 1]),
+    vehicle=np.array([0, 1, 0, 1]),
+    start=np.array([0, 2, 2, 3]),
+    end=np.array([1, 3, 3, 4]),
+    arrival_soc=np.array([0.1, 0.2, 0.5, 0.0]),
+    required_soc=np.array([0.5, 0.5, 0.8, 1.0]),
+    capacity_kwh=np.array([10.0, 10.0, 10.0, 10.0]),
 )
 TARIFF = DemandCharge((18, 19), peak_price=10.0, off_peak_excess_price=4.0, currency="PEN")
 
 
 def test_kpis_of_a_whole_year() -> None:
-    found = kpis([Part(0, RUN)], SERIES, TARIFF, battery_capacity_kwh=10.0)
+    found = kpis([Part(0, RUN)], SERIES, SESSIONS, TARIFF, battery_capacity_kwh=10.0)
     assert found.hours == 4
     assert (found.import_kwh, found.export_kwh) == (18.0, 1.0)
     assert found.co2_kg == 9.0
@@ -42,28 +49,34 @@ def test_kpis_of_a_whole_year() -> None:
     assert found.consumption_kwh == 17.0 + 6.0 - (-1.0)
     assert found.self_sufficiency == pytest.approx(1.0 - 18.0 / 24.0)
     assert found.battery_cycles == pytest.approx(0.3)
-    assert (found.ev_required_kwh, found.ev_missing_kwh) == (10.0, 2.5)
+    # Two of the sessions lie within: one begins with the year, one outlasts it.
+    assert (found.ev_required_kwh, found.ev_missing_kwh) == pytest.approx((6.0, 1.5))
     assert found.ev_served == pytest.approx(0.75)
-    assert (found.departures, found.departures_met) == (3, 1)
+    assert (found.departures, found.departures_met) == (2, 1)
 
 
 def cut(start: int, end: int) -> Part:
     hours = slice(start, end)
-    names = ("required_kwh", "missing_kwh", "count", "met")
-    departures = Departures(*(getattr(RUN.departures, name)[hours] for name in names))
-    return Part(start, Run(RUN.net_kwh[:, hours], RUN.battery_kwh[:, hours], RUN.charging_kwh[:, hours], departures))
+    return Part(start, Run(RUN.net_kwh[:, hours], RUN.battery_kwh[:, hours], RUN.charging_kwh[:, hours], RUN.missing_kwh))
 
 
 def test_windows_add_up_without_a_jump_between_them() -> None:
-    whole, parts = kpis([Part(0, RUN)], SERIES, None, 10.0), kpis([cut(0, 2), cut(2, 4)], SERIES, None, 10.0)
+    whole = kpis([Part(0, RUN)], SERIES, SESSIONS, None, 10.0)
+    parts = kpis([cut(0, 2), cut(2, 4)], SERIES, SESSIONS, None, 10.0)
     assert parts.import_kwh == whole.import_kwh
     assert parts.energy_cost == whole.energy_cost
     assert parts.ramping_kwh == whole.ramping_kwh - 3.0
     assert parts.demand_charge == 0.0
 
 
+def test_sessions_that_a_window_cuts_do_not_count() -> None:
+    found = kpis([cut(0, 3), cut(2, 4)], SERIES, SESSIONS, None, 10.0)
+    assert (found.departures, found.ev_required_kwh) == (0, 0.0)
+
+
 def test_a_part_of_nothing_is_no_number() -> None:
-    nobody = Departures(*[np.zeros(4)] * 4)
-    found = kpis([Part(0, Run(RUN.net_kwh, RUN.battery_kwh, RUN.charging_kwh, nobody))], SERIES, None, 0.0)
+    nobody = Sessions(*(np.zeros(0, dtype=int) for _ in range(4)), *(np.zeros(0) for _ in range(3)))
+    run = Run(RUN.net_kwh, RUN.battery_kwh, RUN.charging_kwh, np.zeros(0))
+    found = kpis([Part(0, run)], SERIES, nobody, None, 0.0)
     assert np.isnan(found.ev_served)
     assert np.isnan(found.battery_cycles)

@@ -53,11 +53,41 @@ def test_too_short_a_year_is_refused(tmp_path: Path) -> None:
         ("nowhere/schema.json", "no file"),
         ("iquitos:pv_kwp=-1", "pv_kwp=KILOWATTS"),
         ("iquitos:battery=3", "pv_kwp=KILOWATTS"),
+        ("iquitos:pv_kwp=nan", "pv_kwp=KILOWATTS"),
     ],
 )
 def test_what_is_no_scenario_is_refused_with_a_remedy(name: str, message: str) -> None:
     with pytest.raises(ScenarioError, match=message):
         scenario(name)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"seconds_per_time_step": 900}, "only hourly"),
+        ({"simulation_end_time_step": None}, "simulation_end_time_step has to be a whole number"),
+        ({"buildings": {"a": {"energy_simulation": "gone.csv"}}}, r"names gone\.csv, which is not in"),
+        ({"buildings": {"a": {"chargers": {"c": {"charger_simulation": "away.csv"}}}}}, r"names away\.csv"),
+    ],
+)
+def test_faults_of_a_schema_are_found_before_citylearn_opens_it(
+    tmp_path: Path, values: dict[str, object], message: str
+) -> None:
+    path = tmp_path / "schema.json"
+    sound = {"buildings": {}, "simulation_start_time_step": 0, "simulation_end_time_step": 8759}
+    path.write_text(json.dumps(sound), encoding="utf-8")
+    scenario(str(path))
+    path.write_text(json.dumps({**sound, **values}), encoding="utf-8")
+    with pytest.raises(ScenarioError, match=message):
+        scenario(str(path))
+
+
+def test_a_building_that_is_left_out_may_name_what_is_not_there(tmp_path: Path) -> None:
+    path = tmp_path / "schema.json"
+    buildings = {"a": {"include": False, "energy_simulation": "gone.csv"}}
+    schema = {"buildings": buildings, "simulation_start_time_step": 0, "simulation_end_time_step": 8759}
+    path.write_text(json.dumps(schema), encoding="utf-8")
+    assert scenario(str(path)).schema == path
 
 
 @pytest.mark.parametrize("text", ["{", "{}", "[]"])
@@ -71,9 +101,10 @@ def test_a_file_that_is_no_schema_is_refused(tmp_path: Path, text: str) -> None:
 def test_what_changes_the_numbers_changes_the_cache_key(tmp_path: Path) -> None:
     assert scenario("iquitos").key != scenario("iquitos:pv_kwp=4162").key != scenario("iquitos-38").key
     path = tmp_path / "schema.json"
-    schema = {"buildings": {}, "simulation_start_time_step": 0, "simulation_end_time_step": 8759}
-    path.write_text(json.dumps(schema), encoding="utf-8")
+    buildings = {"a": {"energy_simulation": "load.csv"}}
+    schema = {"buildings": buildings, "simulation_start_time_step": 0, "simulation_end_time_step": 8759}
     (tmp_path / "load.csv").write_text("1\n", encoding="utf-8")
+    path.write_text(json.dumps(schema), encoding="utf-8")
     before = scenario(str(path)).key
     assert scenario(str(path)).key == before
     (tmp_path / "load.csv").write_text("2\n", encoding="utf-8")

@@ -1,5 +1,6 @@
 """CityLearn as a backend: what its traps would spoil."""
 
+import json
 import shutil
 from pathlib import Path
 
@@ -47,6 +48,7 @@ def test_what_is_skipped_changes_nothing(small_schema: Path, simulator: CityLear
 
     plain = CityLearnEnv(str(small_schema), central_agent=True)
     plain.episode_time_steps = [(240, 240 + HOURS)]
+    plain.buildings[0].electrical_storage.initial_soc = 0.2
     plain.reset(seed=0)
     skipping = CityLearnSimulator(small_schema, with_reward=False)
     for candidate in (simulator, skipping):
@@ -96,9 +98,8 @@ def test_uncontrolled_vehicles_get_what_they_ask_for_as_far_as_power_and_time_al
     power = np.array([c.max_charging_power for c in simulator._chargers])[sessions.charger]
     here = sessions.end < 240
     possible = np.minimum(sessions.required_kwh, (sessions.end - sessions.start + 1) * power * 0.95)[here]
-    served = sessions.required_kwh[here].sum() - run.departures.missing_kwh.sum()
+    served = sessions.required_kwh[here].sum() - run.missing_kwh.sum()
     assert served == pytest.approx(possible.sum(), rel=2e-3)
-    assert run.departures.count.sum() == here.sum()
     # And no more than that: charging what nobody asked for would make every policy that does not look good.
     assert run.charging_kwh.sum() == pytest.approx(served / 0.95, rel=0.02)
 
@@ -107,9 +108,10 @@ def test_vehicles_that_are_not_charged_are_missed(simulator: CityLearnSimulator)
     simulator.begin(0, 240, 0)
     for _ in range(240):
         simulator.step(np.zeros_like(simulator.action_low))
-    departures = simulator.run().departures
-    assert departures.missing_kwh.sum() == pytest.approx(departures.required_kwh.sum(), rel=1e-3)
-    assert departures.met.sum() < 0.02 * departures.count.sum()
+    here = simulator.sessions.within(0, 240)
+    missing, required = simulator.run().missing_kwh, simulator.sessions.required_kwh
+    np.testing.assert_allclose(missing[here], required[here], atol=0.02)
+    assert np.all(missing[~here] == 0.0)
 
 
 def test_sessions_are_those_of_the_files(simulator: CityLearnSimulator) -> None:
@@ -123,6 +125,67 @@ def test_sessions_are_those_of_the_files(simulator: CityLearnSimulator) -> None:
         assert state[sessions.start[i] - 1] != 1
         assert state[sessions.end[i] + 1] != 1
         assert series.electric_vehicle_departure_time[sessions.start[i]] == sessions.end[i] - sessions.start[i] + 1
+
+
+def changed_schema(schema: Path, folder: Path, **values: object) -> Path:
+    """Copy of a scenario with other values in its schema."""
+    copy = shutil.copytree(schema.parent, folder / "copy") / "schema.json"
+    copy.write_text(json.dumps({**json.loads(copy.read_text(encoding="utf-8")), **values}), encoding="utf-8")
+    return copy
+
+
+def test_a_year_may_begin_in_the_middle_of_the_files(small_schema: Path, simulator: CityLearnSimulator, tmp_path: Path) -> None:
+    later = CityLearnSimulator(changed_schema(small_schema, tmp_path, simulation_start_time_step=72), with_reward=True)
+    assert later.rows == simulator.rows - 72
+    rng = np.random.default_rng(0)
+    actions = [rng.uniform(simulator.action_low, simulator.action_high) for _ in range(HOURS)]
+    runs = []
+    for candidate, start in ((simulator, 96), (later, 24)):
+        observations = [candidate.begin(start, HOURS, 0), *(candidate.step(action)[0] for action in actions)]
+        runs.append((observations, candidate.run()))
+    np.testing.assert_array_equal(runs[0][0], runs[1][0])
+    assert runs[0][1].missing_kwh.sum() == pytest.approx(runs[1][1].missing_kwh.sum())
+    for name in ("load_kwh", "pv_kwh", "price"):
+        np.testing.assert_array_equal(getattr(later.exogenous, name), getattr(simulator.exogenous, name)[:, 72:])
+    np.testing.assert_array_equal(later.sessions.end, simulator.sessions.end[simulator.sessions.start >= 72] - 72)
+
+
+def test_episodes_that_the_schema_asks_for_hide_nothing_of_the_year(
+    small_schema: Path, simulator: CityLearnSimulator, tmp_path: Path
+) -> None:
+    other = CityLearnSimulator(changed_schema(small_schema, tmp_path, episode_time_steps=48), with_reward=True)
+    np.testing.assert_array_equal(other.exogenous.load_kwh, simulator.exogenous.load_kwh)
+    np.testing.assert_array_equal(other.sessions.end, simulator.sessions.end)
+
+
+def test_citylearns_ratios_are_those_of_an_environment_that_was_left_alone(
+    small_schema: Path, simulator: CityLearnSimulator
+) -> None:
+    from citylearn.citylearn import CityLearnEnv
+
+    # The year's last days, where the simulator goes a step further than CityLearn.
+    start = simulator.rows - 1 - HOURS
+    simulator.begin(start, HOURS, 0)
+    plain = CityLearnEnv(str(small_schema), central_agent=True)
+    plain.episode_time_steps = [(start, start + HOURS)]
+    plain.buildings[0].electrical_storage.initial_soc = 0.2
+    plain.reset(seed=0)
+    rng = np.random.default_rng(0)
+    for _ in range(HOURS):
+        action = rng.uniform(simulator.action_low, simulator.action_high)
+        simulator.step(action)
+        plain.step([action.tolist()])
+    table = plain.evaluate()
+    expected = table[table["level"] == "district"].set_index("cost_function")["value"].to_dict()
+    found = simulator.citylearn_kpis()
+    for name in ("electricity_consumption_total", "carbon_emissions_total", "cost_total", "all_time_peak_average"):
+        assert found[name] == pytest.approx(expected[name], rel=1e-6), name
+
+
+def test_batteries_start_as_full_as_they_are_told(simulator: CityLearnSimulator) -> None:
+    column = simulator.observation_names.index("electrical_storage_soc")
+    # Depth of discharge 0.8.
+    assert [simulator.begin(0, HOURS, 0, charge)[column] for charge in (0.0, 0.5, 1.0)] == pytest.approx([0.2, 0.6, 1.0])
 
 
 def test_a_vehicle_that_the_schema_does_not_know_is_named(small_schema: Path, tmp_path: Path) -> None:

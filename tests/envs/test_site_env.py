@@ -60,6 +60,33 @@ def test_the_uncontrolled_site_scores_zero_over_the_year_and_over_parts_of_a_mon
         env.close()
 
 
+def test_the_uncontrolled_site_scores_zero_where_windows_cut_sessions(small_schema: Path) -> None:
+    # From three in the afternoon to seven in the evening: vehicles are plugged in at both ends.
+    windows = [Window(0, day * DAY + 15, 2 * DAY + 4) for day in (1, 8, 20)]
+    env = window_env(small_schema, *windows)
+    (evaluation,) = evaluate(env, lambda _: env.uncontrolled_action())
+    assert evaluation.terms["ev"] == pytest.approx(0.0, abs=1e-6)
+    assert evaluation.kpis.ev_required_kwh == evaluation.uncontrolled.ev_required_kwh > 0.0
+    (nothing,) = evaluate(env, lambda _: -np.ones(env.action_space.shape))
+    assert nothing.kpis.ev_missing_kwh == pytest.approx(nothing.kpis.ev_required_kwh, rel=0.01)
+    env.close()
+
+
+def test_an_evaluation_gives_no_energy_away(small_schema: Path) -> None:
+    env = window_env(small_schema, Window(0, 0, 2 * DAY))
+    observation, _ = env.reset()
+    soc = env.layout.names.index("electrical_storage_soc")
+    assert (observation[soc] + 1.0) / 2.0 == pytest.approx(0.2)
+    env.close()
+
+
+def test_training_starts_with_batteries_of_any_charge(env: SiteEnv) -> None:
+    soc = env.layout.names.index("electrical_storage_soc")
+    charges = [(env.reset(seed=seed)[0][soc] + 1.0) / 2.0 for seed in range(12)]
+    assert min(charges) >= 0.2 - 1e-6
+    assert max(charges) - min(charges) > 0.3
+
+
 def test_rewards_add_up_to_the_savings_that_the_kpis_show(small_schema: Path) -> None:
     env = window_env(small_schema, Window(0, 0, 20 * DAY))
     rng = np.random.default_rng(0)

@@ -55,6 +55,37 @@ def test_a_condition_that_leaves_nothing_of_the_range_still_holds() -> None:
     assert {a["steps_each"] for a in draw(budget=40)} <= {8}
 
 
+@pytest.mark.parametrize(
+    ("fixed", "budget", "message"),
+    [
+        ({"batch": 2048}, 4096, r"steps_each: it would have to be at least 2048 and at most 0\.25 of budget=4096"),
+        # There is no power of two from 600 to 1000.
+        ({"batch": 600}, 4000, r"at least 600 and at most 0\.25 of budget=4000"),
+        ({}, 7, r"at least 2 and at most 0\.25 of budget=7"),
+        ({}, 1, "at least 2"),
+    ],
+)
+def test_what_conditions_leave_no_value_for_is_refused(fixed: dict[str, int], budget: float, message: str) -> None:
+    with pytest.raises(SpaceError, match=message):
+        SPACE.check(fixed, {"budget": budget})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("budget", [8, 40, 300, 4096, 1e5])
+@pytest.mark.parametrize("fixed", [{}, {"batch": 2}, {"batch": 48}, {"batch": 1024}, {"steps_each": 10}])
+def test_what_is_not_refused_fulfils_the_conditions_whenever_it_is_drawn(fixed: dict[str, int], budget: float) -> None:
+    try:
+        SPACE.check(fixed, {"budget": budget})  # type: ignore[arg-type]
+    except SpaceError:
+        return
+    for assignment in draw(fixed, budget, trials=20):
+        SPACE.check(assignment, {"budget": budget})
+
+
+def test_a_condition_on_a_falling_scale_is_refused() -> None:
+    with pytest.raises(ValueError, match="a scale that rises"):
+        Parameter("gamma", Kind.NUMBER, 0.9, "", scale=Scale.ONE_MINUS, at_most=AtMost("batch"))
+
+
 def test_fixed_values_are_taken_and_unsearched_ones_are_defaults() -> None:
     for assignment in draw({"gamma": 0.5, "cut": None}):
         assert assignment["gamma"] == 0.5

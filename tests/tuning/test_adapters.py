@@ -33,7 +33,7 @@ def experiment(tmp_path: Path) -> Experiment:
 def adapters(experiment: Experiment) -> tuple[StudySearcher, StudyScheduler]:
     memory = PrunesAll(experiment, SPACES["ppo"], {}, {"steps": 4096.0})
     searcher = StudySearcher(memory, TrialRecords(experiment), experiment.paths.folder, experiment.settings.trials)
-    return searcher, StudyScheduler(memory, searcher, REPORTS)
+    return searcher, StudyScheduler(memory, searcher, REPORTS, 4096)
 
 
 def decide(scheduler: StudyScheduler, **result: Any) -> str:
@@ -70,6 +70,17 @@ def test_a_process_that_died_without_a_word_is_a_failed_trial(experiment: Experi
     trials = load(experiment.paths.folder).trials
     assert trials["state"].tolist() == ["failed"]
     assert trials["finished"].notna().all()
+    assert "died" in trials["error"][0]
+
+
+@pytest.mark.parametrize("score", [float("nan"), float("inf")])
+def test_a_score_that_is_no_number_is_a_failure_everywhere(experiment: Experiment, score: float) -> None:
+    searcher, scheduler = adapters(experiment)
+    searcher.suggest("a")
+    assert decide(scheduler, **{STEPS: 20, EVALUATION: 1, SCORE: score}) == "CONTINUE"
+    searcher.on_trial_complete("a", {STEPS: 4096, EVALUATION: REPORTS, SCORE: score})
+    assert load(experiment.paths.folder).trials["state"].tolist() == ["failed"]
+    assert [t.state.name for t in searcher._memory._study.get_trials()] == ["FAIL"]
 
 
 def test_a_trial_that_is_handed_out_again_keeps_what_it_measured(experiment: Experiment) -> None:

@@ -10,6 +10,9 @@ import numpy as np
 import pytest
 
 from results import Results, load
+from search_spaces import SPACES
+from tuning.experiment import open_experiment
+from tuning.study import StudyMemory
 
 STEPS = 512
 FIXED = ("hidden_sizes=32,32", "batch_size=32", "n_steps=64", "n_epochs=2")
@@ -72,6 +75,10 @@ def test_time_is_split_without_a_rest_that_is_unexplained(results: Results) -> N
         assert (parts >= 0.0).all().all()
     parts = results.trials[[f"{part}_seconds" for part in ("environment", "learner", "evaluation", "rest")]].sum(axis=1)
     np.testing.assert_allclose(parts, results.trials["seconds"], rtol=1e-6)
+    # And the whole is what a clock on the wall shows, but for the start of the process.
+    wall = (results.trials["finished"] - results.trials["started"]).dt.total_seconds()
+    assert (results.trials["seconds"] <= wall).all()
+    assert (results.trials["seconds"] >= 0.2 * wall).all()
     assert (results.trials["environment_seconds"] > 0.0).all()
     assert (results.trials["learner_seconds"] > 0.0).all()
 
@@ -116,12 +123,22 @@ def test_the_terminal_says_what_to_do_with_it(job: tuple[Path, str]) -> None:
     assert str(folder / "job" / "results") in output
 
 
-def test_a_finished_experiment_goes_on_with_more_trials(job: tuple[Path, str], results: Results) -> None:
+def test_finished_trials_whose_end_nobody_heard_are_complete_and_more_are_run(job: tuple[Path, str], results: Results) -> None:
+    experiment = open_experiment(job[0] / "job")
+    # As if the run had been killed between the last checkpoints and their telling.
+    experiment.paths.study.unlink()
+    fixed = SPACES["ppo"].parse(experiment.settings.fixed_texts())
+    lost = StudyMemory(experiment, SPACES["ppo"], fixed, {"steps": float(STEPS)})
+    for _ in range(2):
+        lost.ask()
     done = resume(job[0], "--trials", "3")
     assert done.returncode == 0, done.stdout + done.stderr
     after = load(job[0] / "job")
     assert after.trials["state"].tolist() == ["complete"] * 3
     assert after.reports[after.reports["trial"] < 2].equals(results.reports)
+    told = StudyMemory(experiment, SPACES["ppo"], {}, {})._study.get_trials()
+    assert [trial.value for trial in told] == after.trials["score"].tolist()
+    assert [len(trial.intermediate_values) for trial in told] == [1, 1, 2]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Ctrl-C cannot be sent to one process of a Windows console")

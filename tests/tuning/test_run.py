@@ -1,8 +1,10 @@
 """The command line: bad input gets one clear line, and nothing is created."""
 
 import json
+import shutil
 import subprocess
 import sys
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
@@ -31,6 +33,12 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
         (["--set", "n_steps=2048", "--steps", "4096"], "n_steps=2048: it is at most 0.25 of steps=4096"),
         (["--scenario", "nowhere/schema.json"], "no file"),
         (["--scenario", "iquito"], "did you mean 'iquitos'"),
+        (["--set", "batch_size=2048"], "n_steps: it would have to be at least 2048"),
+        (["--set"], "--set: it takes KEY=VALUE"),
+        (["--steps", "1", "--reports", "1"], "n_steps: it would have to be at least 2"),
+        (["--trialz", "5"], "Unrecognized options: --trialz"),
+        (["--trials", "x"], "Error parsing --trials"),
+        (["--sampler", "foo"], "'random', 'gp', 'cmaes'"),
         (["--trials", "0"], "--trials 0: it is at least 1"),
         (["--steps", "-5"], "--steps -5: it is at least 1"),
         (["--steps", "8", "--reports", "9"], "--reports 9"),
@@ -53,6 +61,19 @@ def test_an_experiment_that_exists_is_left_alone(capsys: pytest.CaptureFixture[s
     assert list((tmp_path / "mine").iterdir()) == []
 
 
+@pytest.mark.parametrize("fault", ["pricing.csv", "tariff.json"])
+def test_a_faulty_scenario_is_refused_before_anything_is_created(
+    capsys: pytest.CaptureFixture[str], small_schema: Path, tmp_path: Path, fault: str
+) -> None:
+    folder = shutil.copytree(small_schema.parent, tmp_path / "site")
+    if fault == "pricing.csv":
+        (folder / fault).unlink()
+    else:
+        (folder / fault).write_text("{}", encoding="utf-8")
+    assert fault in refused(capsys, "--scenario", str(folder), "--dir", str(tmp_path / "experiments"))
+    assert not (tmp_path / "experiments").exists()
+
+
 def test_a_continued_experiment_keeps_what_it_searches(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     settings = Settings(name="mine", dir=str(tmp_path), scenario="iquitos-38")
     (tmp_path / "experiment.json").write_text(json.dumps({"settings": settings.to_json()}), encoding="utf-8")
@@ -70,18 +91,8 @@ def test_help_names_every_setting_and_needs_nothing_heavy() -> None:
     done = subprocess.run(
         [sys.executable, "-X", "importtime", "-m", "tuning.run", "--help"], capture_output=True, text=True, check=True
     )
-    for option in (
-        "--algo",
-        "--scenario",
-        "--trials",
-        "--steps",
-        "--set",
-        "--resume",
-        "--sampler",
-        "--pruner",
-        "--concurrency",
-    ):
-        assert option in done.stdout
+    for setting in fields(Settings):
+        assert f"--{setting.name.replace('_', '-')}" in done.stdout
     imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
     assert "tyro" in imported
     assert not imported & {"ray", "torch", "pandas", "optuna", "citylearn", "gymnasium"}
@@ -99,8 +110,6 @@ def test_set_takes_several_and_may_be_repeated() -> None:
 
 
 def test_only_budget_and_machine_may_change_on_resume() -> None:
-    from dataclasses import replace
-
     before = Settings()
     assert changed(before, replace(before, trials=9, steps=9, concurrency=1, address="auto")) == []
     assert changed(before, replace(before, algo="ppo", reward="schema", seed=1)) == ["reward", "seed"]

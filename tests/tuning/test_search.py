@@ -20,11 +20,13 @@ from tuning.settings import Settings
 from tuning.study import REASON, StudyMemory
 
 EVALUATIONS = 6
-FAILS, RUNS_OUT = 2, 4  # numbers of the trials that do
+FAILS, RUNS_OUT, DIES = 2, 4, 6  # numbers of the trials that do
 
 
 def fake_trial(config: dict[str, Any]) -> None:
-    """Stands in for training: the score is best at a clip range of 0.25, and two trials go wrong."""
+    """Stands in for training: the score is best at a clip range of 0.25, and three trials go wrong."""
+    import os
+
     import torch
     from ray import tune
 
@@ -44,6 +46,8 @@ def fake_trial(config: dict[str, Any]) -> None:
         if number == FAILS and evaluation == 3:
             records.update(number, error="Traceback\nValueError: bad luck")
             raise ValueError("bad luck")
+        if number == DIES and evaluation == 2:
+            os._exit(1)
         # A report without a score lies between two with one.
         tune.report({STEPS: steps * (2 * evaluation - 1) // (2 * EVALUATIONS)})
         records.update(number, steps=steps * evaluation // EVALUATIONS, score=score)
@@ -90,7 +94,7 @@ def study(experiment: Experiment) -> list[optuna.trial.FrozenTrial]:
 
 
 EXPECTED = {
-    "complete": TrialState.COMPLETE, "pruned": TrialState.PRUNED, "failed": TrialState.FAIL, "oom": TrialState.FAIL
+    "complete": TrialState.COMPLETE, "pruned": TrialState.PRUNED, "failed": TrialState.FAIL, "oom": TrialState.PRUNED
 }  # fmt: skip
 
 
@@ -100,6 +104,7 @@ def test_study_and_results_agree_and_nothing_is_left_running(searched: tuple[Exp
     assert len(trials) == len(told) == 14
     assert [EXPECTED[state] for state in trials["state"]] == [t.state for t in told]
     assert trials["state"][FAILS] == "failed"
+    assert trials["state"][DIES] == "failed"
     assert trials["state"][RUNS_OUT] == "oom"
     assert {"complete", "pruned"} <= set(trials["state"])
     assert trials["finished"].notna().all()
@@ -120,12 +125,14 @@ def test_failures_are_told_with_their_reason(searched: tuple[Experiment, str]) -
     told = study(experiment)
     assert told[FAILS].user_attrs[REASON] == "ValueError: bad luck"
     assert told[RUNS_OUT].user_attrs[REASON] == "too big"
+    assert "died" in told[DIES].user_attrs[REASON]
 
 
 def test_the_terminal_tells_what_became_of_the_trials(searched: tuple[Experiment, str]) -> None:
     experiment, output = searched
     trials = load(experiment.paths.folder).trials
     assert f"trial {FAILS}: failed" in output
+    assert f"trial {DIES}: failed" in output
     assert f"trial {RUNS_OUT}: oom" in output
     assert output.count(": pruned") == (trials["state"] == "pruned").sum()
 

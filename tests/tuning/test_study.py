@@ -34,15 +34,15 @@ def test_what_is_told_is_remembered(experiment: Experiment) -> None:
     study = memory(experiment)
     proposals = [study.ask() for _ in range(4)]
     assert [p.number for p in proposals] == [0, 1, 2, 3]
-    study.report(0, 1, 0.1)
+    study.report(0, 100, 0.1)
     study.complete(0, 0.2)
-    study.report(1, 1, -0.3)
+    study.report(1, 100, -0.3)
     study.prune(1)
     study.fail(2, "out of luck")
     trials = stored(experiment)
     assert [t.state for t in trials] == [TrialState.COMPLETE, TrialState.PRUNED, TrialState.FAIL, TrialState.RUNNING]
     assert trials[0].value == 0.2
-    assert trials[1].intermediate_values == {1: -0.3}
+    assert trials[1].intermediate_values == {100: -0.3}
     assert trials[1].value == -0.3
     assert trials[2].user_attrs[REASON] == "out of luck"
     assert [t.user_attrs[HYPERPARAMETERS] for t in trials] == [p.hyperparameters for p in proposals]
@@ -83,12 +83,14 @@ def test_a_trial_cut_off_before_it_was_drawn_is_told_as_failed(experiment: Exper
     assert stored(experiment)[0].state is TrialState.FAIL
 
 
-@pytest.mark.parametrize("score", [float("nan"), float("inf")])
-def test_a_score_that_is_no_number_is_a_failure(experiment: Experiment, score: float) -> None:
+def test_running_out_of_memory_is_a_violated_constraint(experiment: Experiment) -> None:
     study = memory(experiment)
     study.ask()
-    study.complete(0, score)
-    assert stored(experiment)[0].state is TrialState.FAIL
+    study.run_out_of_memory(0, "too big")
+    (trial,) = stored(experiment)
+    assert trial.state is TrialState.PRUNED
+    assert max(trial.constraints.values()) > 0.0
+    assert trial.user_attrs[REASON] == "too big"
 
 
 @pytest.mark.parametrize("sampler", ["tpe", "random", "gp", "cmaes"])
@@ -114,12 +116,12 @@ def test_another_seed_proposes_otherwise(experiment: Experiment, tmp_path: Path)
 
 @pytest.mark.parametrize(("pruner", "pruned"), [("median", True), ("hyperband", True), ("none", False)])
 def test_the_pruner_stops_what_is_worst(experiment: Experiment, pruner: str, pruned: bool) -> None:
-    study = memory(experiment, pruner=pruner, reports=9)
+    study = memory(experiment, pruner=pruner, reports=9, steps=900)
     stopped = []
     for number in range(12):
         study.ask()
-        for evaluation in range(1, 10):
-            study.report(number, evaluation, -float(number))
+        for steps in range(100, 1000, 100):
+            study.report(number, steps, -float(number))
             if study.should_prune(number):
                 stopped.append(number)
                 study.prune(number)
