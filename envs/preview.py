@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import tyro
@@ -17,8 +17,8 @@ WEEK_START = 24 * 7 * 34  # a week in late August, when the sky is clearest
 class Options:
     """Draw one week and the whole of a generated year."""
 
-    scenario: str = "iquitos"
-    """Generated scenario: iquitos or iquitos-38."""
+    scenario: Literal["iquitos", "iquitos-38"] = "iquitos"
+    """Generated scenario."""
     year: int = 1
     """Year number."""
     to: Path = Path("preview")

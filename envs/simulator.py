@@ -285,8 +285,8 @@ class CityLearnSimulator:
 def _quick_time_bounds() -> Iterator[None]:
     """Let CityLearn skip the search for the upper bounds of vehicles' countdowns while it builds an environment.
 
-    It goes through the series of all chargers for each charger, which is nine tenths of the time to
-    build a site with 128 of them. `envs.observation` sets these bounds from the sessions.
+    It goes through the series of all chargers for each charger, so the time grows with their square: a
+    site with 128 is built 5.7 times faster without. `envs.observation` sets these bounds from the sessions.
     """
     from citylearn.building import Building
 
@@ -301,8 +301,8 @@ def _quick_time_bounds() -> Iterator[None]:
 def _skip_charger_feedback(env: Any) -> None:
     """Keep CityLearn from recording, at every step and charger, what became of the requested power.
 
-    That takes a third of its time with many chargers, and only its entity interface reads it. It
-    replaces two recorders of `BuildingOpsService` that write nothing else.
+    That took two fifths of the time of a step in a profile with 128 sockets, and only CityLearn's entity
+    interface reads it. It replaces two recorders of `BuildingOpsService` that write nothing else.
     """
     for building in env.buildings:
         building._ops_service._record_charger_action_feedback = _nothing
