@@ -29,7 +29,7 @@ class Settings:
     """Reward: the weighted improvement on the uncontrolled site, or the schema's own."""
     trials: int = 4
     """Number of trials."""
-    steps: int = 4096
+    steps: int = 2048
     """Environment steps of a trial."""
     reports: int = 2
     """Evaluations of a trial on the validation split, evenly spaced; the last ends it."""
