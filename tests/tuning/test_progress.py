@@ -91,7 +91,9 @@ def test_a_pruned_trial_leaves_nothing_of_its_budget_to_do(clock: Clock) -> None
     shown.on_trial_complete(0, [], trial(1, **{STEPS: 1000}))
     shown.on_trial_complete(0, [], trial(2, **{OUTCOME: "oom"}))
     shown.on_trial_error(0, [], trial(3))
+    clock.now = 10.0
     line = shown.line()
+    assert "400 steps/s | 0:00:00 left" in line
     assert "4/4 trials done (1 complete, 1 pruned, 1 oom, 1 failed)" in line
     assert "0 running" in line
     assert "best +0.2000 (trial 1)" in line
