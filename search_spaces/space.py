@@ -57,10 +57,8 @@ class Scale(enum.Enum):
         return math.ceil(low) <= math.floor(high)
 
     def inner_bound(self, outer: float) -> float:
-        """Inner number of a value, not rounded."""
-        if self is Scale.POWER_OF_TWO:
-            return math.log2(outer)
-        return 1.0 - outer if self is Scale.ONE_MINUS else outer
+        """Inner number of a value, not rounded; for the scales that conditions allow, those that rise."""
+        return math.log2(outer) if self is Scale.POWER_OF_TWO else outer
 
 
 @dataclass(frozen=True)
