@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 
+from envs.episodes import Episode, Policy
 from envs.kpis import Kpis, Part, kpis
+from envs.reference import Reference
 from envs.reward import WEIGHTS
 from envs.series import Run
-from envs.site_env import SiteEnv
-
-Policy = Callable[[np.ndarray], np.ndarray]
 
 # Ratios of CityLearn's `evaluate()` that are kept, by the name of our column.
 CITYLEARN_RATIOS = {
@@ -37,7 +37,7 @@ class Evaluation:
         terms: mean weighted terms of the `improvement` reward an hour, by name.
         kpis: see `envs.kpis`.
         uncontrolled: KPIs of the uncontrolled run over the same hours.
-        citylearn: CityLearn's own ratios, averaged over the windows; NaN where it gives none.
+        citylearn: CityLearn's own ratios, averaged over the windows; NaN where it gives none or did not step.
     """
 
     year: int
@@ -48,25 +48,29 @@ class Evaluation:
     citylearn: dict[str, float]
 
 
-def evaluate(env: SiteEnv, policy: Policy) -> list[Evaluation]:
+class Judged(Protocol):
+    """An environment that runs policies through its windows."""
+
+    def episodes(self, policy: Policy) -> Iterable[Episode]:
+        """Run a policy through all windows once, in their order."""
+
+    def close(self) -> None:
+        """Hand back what the next environment of this process can use."""
+
+
+def evaluate(env: Judged, policy: Policy) -> list[Evaluation]:
     """Run a policy through all windows of an environment once.
 
     Args:
-        env: with order `sequence`.
-        policy: maps an observation, shape (observations,), to an action, shape (actions,).
+        env: see `envs.factory.evaluation_env`.
+        policy: maps observations, shape (copies, observations), to actions, shape (copies, actions).
 
     Returns:
         One evaluation per year, in the order of the windows.
     """
     years: dict[int, _Tally] = {}
-    for _ in env.windows:
-        observation, info = env.reset()
-        tally = years.setdefault(info["window"].year, _Tally(env))
-        done = False
-        while not done:
-            observation, reward, _, done, terms = env.step(policy(observation))
-            tally.add_step(reward, terms)
-        tally.add_window(env)
+    for episode in env.episodes(policy):
+        years.setdefault(episode.window.year, _Tally(episode.reference)).add(episode)
     return [tally.evaluation(year) for year, tally in years.items()]
 
 
@@ -79,9 +83,8 @@ def score(evaluations: list[Evaluation]) -> float:
 class _Tally:
     """Sums over the windows of one year."""
 
-    def __init__(self, env: SiteEnv) -> None:
-        self._reference = env.reference
-        self._capacity = env.simulator.battery_capacity_kwh
+    def __init__(self, reference: Reference) -> None:
+        self._reference = reference
         self._steps = 0
         self._reward = 0.0
         self._terms = dict.fromkeys(WEIGHTS, 0.0)
@@ -89,21 +92,19 @@ class _Tally:
         self._uncontrolled: list[Part] = []
         self._citylearn: list[dict[str, float]] = []
 
-    def add_step(self, reward: float, terms: dict[str, float]) -> None:
-        self._steps += 1
-        self._reward += reward
-        for name, value in terms.items():
+    def add(self, episode: Episode) -> None:
+        window = episode.window
+        self._steps += window.hours
+        self._reward += episode.reward
+        for name, value in episode.terms.items():
             self._terms[name] += value
-
-    def add_window(self, env: SiteEnv) -> None:
-        window = env.window
-        self._parts.append(Part(window.start, env.run()))
+        self._parts.append(Part(window.start, episode.run))
         self._uncontrolled.append(Part(window.start, _cut(self._reference.run, window.start, window.hours)))
-        self._citylearn.append(env.simulator.citylearn_kpis())
+        self._citylearn.append(episode.citylearn)
 
     def evaluation(self, year: int) -> Evaluation:
         reference = self._reference
-        year_of = (reference.exogenous, reference.sessions, reference.tariff, self._capacity)
+        year_of = (reference.exogenous, reference.sessions, reference.tariff)
         return Evaluation(
             year=year,
             score=self._reward / self._steps,

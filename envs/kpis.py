@@ -71,7 +71,6 @@ def kpis(
     series: Exogenous,
     sessions: Sessions,
     tariff: DemandCharge | None,
-    battery_capacity_kwh: float,
 ) -> Kpis:
     """KPIs of a policy; energy and money add up over the windows.
 
@@ -80,7 +79,6 @@ def kpis(
         series: of the year.
         sessions: of the year; those that lie within a window count.
         tariff: its demand charge.
-        battery_capacity_kwh: of all stationary batteries together.
     """
     rows = [slice(part.start, part.start + part.run.net_kwh.shape[1]) for part in parts]
     net = np.concatenate([part.run.net_kwh for part in parts], axis=1)
@@ -114,7 +112,7 @@ def kpis(
         ramping_kwh=float(sum(np.abs(np.diff(site)).sum() for site in site_net)),
         self_consumption=_ratio(float(solar_use_kwh(net, pv).sum()), float(pv.sum())),
         self_sufficiency=1.0 - _ratio(float(drawn.sum()), consumption),
-        battery_cycles=_ratio(float(np.maximum(-battery, 0.0).sum()), battery_capacity_kwh),
+        battery_cycles=_ratio(float(np.maximum(-battery, 0.0).sum()), series.battery_capacity_kwh),
         ev_required_kwh=required,
         ev_missing_kwh=missing,
         ev_served=1.0 - _ratio(missing, required),

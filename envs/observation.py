@@ -55,11 +55,16 @@ class ObservationLayout:
             Within [-1, 1], float32, shape (..., size): each value mapped linearly from its bounds and
             clipped to them; of a cyclic one the sine in its place, and the cosines at the end.
         """
-        centre, inverse = self._linear
+        centre, inverse = self.linear
         scaled = np.clip((raw - centre) * inverse, -1.0, 1.0)
         angle = 2.0 * np.pi * raw[..., self._periodic] / self._period
         scaled[..., self._periodic] = np.sin(angle)
         return np.concatenate([scaled, np.cos(angle)], axis=-1).astype(np.float32)
+
+    def scale_exogenous(self, raw: np.ndarray) -> np.ndarray:
+        """Scale raw observations that lack the month's peaks, which read zero; else as `scale`."""
+        missing = np.zeros((*raw.shape[:-1], len(self.names) - raw.shape[-1]))
+        return self.scale(np.concatenate([raw.astype(np.float64), missing], axis=-1))
 
     @cached_property
     def _periodic(self) -> list[int]:
@@ -70,7 +75,8 @@ class ObservationLayout:
         return np.array([PERIODS[self.names[i]] for i in self._periodic], dtype=np.float64)
 
     @cached_property
-    def _linear(self) -> tuple[np.ndarray, np.ndarray]:
+    def linear(self) -> tuple[np.ndarray, np.ndarray]:
+        """Centre and inverse half width of each raw observation, as `scale` uses them; each of shape (len(names),)."""
         low, high = np.array(self.low), np.array(self.high)
         span = high - low
         # A constant observation carries nothing and reads zero.

@@ -12,11 +12,10 @@ from envs.cache import cached_file
 from envs.reward import Scale, StepFigures
 from envs.scenario import Scenario
 from envs.series import Exogenous, Run, Sessions, import_kwh, solar_use_kwh
-from envs.simulator import CityLearnSimulator
 from envs.tariff import DemandCharge, demand_costs, month_shares
 
 # Part of the cache key: raise it when an uncontrolled run would come out otherwise.
-VERSION = 2
+VERSION = 3
 
 
 @dataclass(frozen=True)
@@ -78,6 +77,11 @@ class Reference:
             required_kwh=float(sessions.required_kwh.sum() / steps),
         )
 
+    @property
+    def hourly(self) -> np.ndarray:
+        """Emission [kg], cost of energy [currency], PV use and net import of the site [kWh] by step, shape (steps, 4)."""
+        return np.stack([self._emission, self._energy_cost, self._solar, self._net], axis=-1)
+
     def window(self, start: int, hours: int) -> WindowReference:
         """The run over steps `start` to `start + hours - 1`, its demand charge starting with no peaks behind it."""
         part = slice(start, start + hours)
@@ -100,41 +104,27 @@ class Reference:
         return demand_costs(self.tariff, self._month, self._hour, site_import, start)
 
 
-def reference(
-    scenario: Scenario,
-    year: int,
-    simulator: CityLearnSimulator,
-    on_progress: Callable[[float], None] | None = None,
+def cached_reference(
+    scenario: Scenario, year: int, exogenous: Exogenous, sessions: Sessions, simulate: Callable[[], Run]
 ) -> Reference:
     """Reference of a scenario year, simulated the first time and cached.
 
     Args:
         scenario: the scenario.
         year: year number.
-        simulator: of that year.
-        on_progress: called now and then with the part that is done, 0 to 1.
+        exogenous: the year's series.
+        sessions: its charging sessions.
+        simulate: runs the uncontrolled year.
     """
 
     def write(path: Path) -> None:
-        run = _simulate(simulator, on_progress)
-        np.savez_compressed(path, **asdict(run))
+        np.savez_compressed(path, **asdict(simulate()))
 
     with np.load(cached_file(reference_key(scenario, year), write)) as saved:
         run = Run(**{field.name: saved[field.name] for field in fields(Run)})
-    tariff = DemandCharge.of(scenario.schema_path(year))
-    return Reference(run, simulator.exogenous, simulator.sessions, tariff)
+    return Reference(run, exogenous, sessions, DemandCharge.of(scenario.schema_path(year)))
 
 
 def reference_key(scenario: Scenario, year: int) -> str:
     """Where the cache keeps an uncontrolled run."""
     return f"{scenario.key}/uncontrolled-{year}-v{VERSION}.npz"
-
-
-def _simulate(simulator: CityLearnSimulator, on_progress: Callable[[float], None] | None) -> Run:
-    steps = simulator.rows - 1
-    simulator.begin(0, steps, seed=0)
-    for step in range(steps):
-        simulator.step(simulator.uncontrolled_actions())
-        if on_progress and step % 50 == 0:
-            on_progress(step / steps)
-    return simulator.run()

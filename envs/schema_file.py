@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from envs.errors import ScenarioError
+from envs.series_files import check_series
 from envs.tariff import FILE_NAME, DemandCharge
 
 SERIES = ("energy_simulation", "weather", "carbon_intensity", "pricing")
@@ -25,7 +26,7 @@ def check(path: Path) -> None:
 
     Raises:
         ScenarioError: if the file is no schema, has steps other than hours, names a series that is not there,
-            or has a tariff file that cannot be read.
+            has a tariff file that cannot be read, or values that cannot be run; see `envs.series_files`.
     """
     schema = _read(path)
     seconds = schema.get("seconds_per_time_step", 3600)
@@ -35,6 +36,7 @@ def check(path: Path) -> None:
     if missing:
         raise ScenarioError(f"{path} names {missing[0]}, which is not in {_root(path, schema)}")
     DemandCharge.of(path)
+    check_series(path, schema, _root(path, schema))
 
 
 def digest(path: Path) -> str:

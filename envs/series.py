@@ -7,6 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
+MET_TOLERANCE = 1e-3  # state of charge; float32 and rounding must not turn a met departure into a missed one
+
 
 @dataclass(frozen=True)
 class Exogenous:
@@ -19,6 +21,7 @@ class Exogenous:
         pv_kwh: PV generation, shape (buildings, rows).
         price: of energy [currency/kWh], shape (buildings, rows).
         carbon: carbon intensity [kg CO2/kWh], shape (buildings, rows).
+        battery_capacity_kwh: of all stationary batteries together.
     """
 
     month: np.ndarray
@@ -27,6 +30,7 @@ class Exogenous:
     pv_kwh: np.ndarray
     price: np.ndarray
     carbon: np.ndarray
+    battery_capacity_kwh: float
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,8 @@ import numpy as np
 
 from envs.errors import ScenarioError
 from envs.schema_file import count_steps
-from envs.series import Exogenous, Run, Sessions
+from envs.series import MET_TOLERANCE, Exogenous, Run, Sessions
 
-MET_TOLERANCE = 1e-3  # state of charge; float32 and rounding must not turn a met departure into a missed one
 CONNECTED = 1  # CityLearn's charger state of a vehicle that is plugged in
 
 
@@ -32,6 +31,7 @@ class CityLearnSimulator:
         schema_path, with_reward: as given.
         env: the `CityLearnEnv`.
         rows: rows of the year; there are `rows - 1` steps.
+        chargers: CityLearn's chargers, building by building.
         observation_names: of the raw observation, in CityLearn's order.
         longest_announcement: most steps that a vehicle's arrival is announced ahead.
         action_low: least value of each action, shape (actions,).
@@ -59,9 +59,9 @@ class CityLearnSimulator:
         self.action_low, self.action_high = self.env.action_space[0].low, self.env.action_space[0].high
         if not len(self.action_low):
             raise ScenarioError(f"{schema_path}: no action is active, so there is nothing to learn")
-        self._chargers = [charger for building in self.env.buildings for charger in building.electric_vehicle_chargers]
+        self.chargers = [charger for building in self.env.buildings for charger in building.electric_vehicle_chargers]
         self.longest_announcement = max(
-            (int(c.charger_simulation.electric_vehicle_estimated_arrival_time.max()) for c in self._chargers), default=0
+            (int(c.charger_simulation.electric_vehicle_estimated_arrival_time.max()) for c in self.chargers), default=0
         )
         self._vehicle_index = {vehicle.name: i for i, vehicle in enumerate(self.env.electric_vehicles)}
         self._start = 0
@@ -161,7 +161,7 @@ class CityLearnSimulator:
             Shape (actions,).
         """
         actions = np.clip(np.zeros_like(self.action_low), self.action_low, self.action_high)
-        for index, charger in self._charger_actions:
+        for index, charger in self.charger_actions:
             vehicle = charger.connected_electric_vehicle
             if vehicle is None:
                 continue
@@ -182,16 +182,12 @@ class CityLearnSimulator:
 
     # -- the year ----------------------------------------------------------------------------
 
-    @property
-    def battery_capacity_kwh(self) -> float:
-        """Capacity of all stationary batteries together."""
-        return float(sum(building.electrical_storage.capacity for building in self.env.buildings))
-
     @cached_property
-    def _charger_actions(self) -> list[tuple[int, Any]]:
+    def charger_actions(self) -> list[tuple[int, Any]]:
+        """Index of the action and the charger, for every charger that has one."""
         names = self.env.action_names[0]
         by_name: dict[str, list[Any]] = {}
-        for charger in self._chargers:
+        for charger in self.chargers:
             by_name.setdefault(f"electric_vehicle_storage_{charger.charger_id}", []).append(charger)
         # Two buildings may use one charger id; actions and chargers come in the same order.
         return [(i, by_name[name].pop(0)) for i, name in enumerate(names) if by_name.get(name)]
@@ -208,13 +204,14 @@ class CityLearnSimulator:
             pv_kwh=np.array([b.pv.get_generation(b.energy_simulation.solar_generation) for b in buildings], dtype=np.float64),
             price=np.array([b.pricing.electricity_pricing for b in buildings], dtype=np.float64),
             carbon=np.array([b.carbon_intensity.carbon_intensity for b in buildings], dtype=np.float64),
+            battery_capacity_kwh=float(sum(b.electrical_storage.capacity for b in buildings)),
         )
 
     def _read_sessions(self) -> Sessions:
         columns: dict[str, list[float]] = {
             name: [] for name in ("charger", "vehicle", "start", "end", "arrival_soc", "required_soc", "capacity_kwh")
         }
-        for index, charger in enumerate(self._chargers):
+        for index, charger in enumerate(self.chargers):
             series = charger.charger_simulation
             # Reading an attribute slices and copies it, so each is read once.
             state, vehicle_id = series.electric_vehicle_charger_state, series.electric_vehicle_id

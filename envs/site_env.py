@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 import gymnasium as gym
 import numpy as np
 
-from envs.cache import cache_folder, cached_file
-from envs.observation import ObservationLayout, layout_of
-from envs.reference import Reference, reference, reference_key
-from envs.reward import RewardName, StepFigures, improvement_terms
-from envs.scenario import Scenario, Split, Window, sample_weeks, scenario, training_starts
-from envs.series import Run, import_kwh, solar_use_kwh
+from envs.episodes import EVALUATION_SEED, Episode, Policy
+from envs.reference import Reference
+from envs.reward import WEIGHTS, RewardName, StepFigures, improvement_terms
+from envs.scenario import Scenario, Window
+from envs.series import import_kwh, solar_use_kwh
 from envs.simulator import CityLearnSimulator
-from envs.tariff import DemandCharge, MonthPeaks
-
-# Part of the cache key of a layout: raise it when a layout would come out otherwise.
-LAYOUT_VERSION = 1
-TRAINING_HOURS = 336  # length of a training episode: two weeks, so that few steps see many seasons
-EVALUATION_SEED = 0
+from envs.tariff import MonthPeaks
+from envs.years import SIMULATORS, observation_layout, year_reference
 
 
 class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
@@ -104,20 +98,32 @@ class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
         native = self.simulator.uncontrolled_actions()
         return ((native - low) / (high - low) * 2.0 - 1.0).astype(np.float32)
 
-    def run(self) -> Run:
-        """The steps of this episode so far."""
-        return self.simulator.run()
+    def episodes(self, policy: Policy) -> Iterator[Episode]:
+        """Run a policy through all windows once, in their order.
+
+        Args:
+            policy: maps observations, shape (1, observations), to actions, shape (1, actions).
+        """
+        for _ in self.windows:
+            observation, _ = self.reset()
+            rewards, terms, truncated = 0.0, dict.fromkeys(WEIGHTS, 0.0), False
+            while not truncated:
+                observation, reward, _, truncated, now = self.step(policy(observation[np.newaxis])[0])
+                rewards += reward
+                for name, value in now.items():
+                    terms[name] += value
+            yield Episode(self.window, self.reference, rewards, terms, self.simulator.run(), self.simulator.citylearn_kpis())
 
     def close(self) -> None:
         """Hand the simulators on to the next environment of this process."""
         for simulator, _ in self._years.values():
-            _POOL.give_back(simulator)
+            SIMULATORS.give_back(simulator)
         self._years.clear()
 
     def _open(self, year: int) -> None:
         if year not in self._years:
-            simulator = _POOL.take(self.scenario.schema_path(year), self.reward_name == "schema")
-            self._years[year] = simulator, reference(self.scenario, year, simulator)
+            simulator = SIMULATORS.take(self.scenario.schema_path(year), self.reward_name == "schema")
+            self._years[year] = simulator, year_reference(self.scenario, year)
         self.simulator, self.reference = self._years[year]
 
     def _native(self, action: np.ndarray) -> np.ndarray:
@@ -149,67 +155,3 @@ class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
             self._peaks.enter(int(self.reference.exogenous.month[self.simulator.row]))
             raw = np.append(raw, [self._peaks.peak_kw, self._peaks.off_peak_kw])
         return self.layout.scale(raw)
-
-
-class _Pool:
-    """Simulators of this process that no environment uses now.
-
-    Building one takes seconds, so trials that follow one another in a process pass them on. Two
-    environments never share one: an episode of the one would end in the other's.
-    """
-
-    def __init__(self) -> None:
-        self._idle: dict[tuple[Path, bool], list[CityLearnSimulator]] = {}
-
-    def take(self, schema_path: Path, with_reward: bool = False) -> CityLearnSimulator:
-        idle = self._idle.get((schema_path, with_reward))
-        return idle.pop() if idle else CityLearnSimulator(schema_path, with_reward)
-
-    def give_back(self, simulator: CityLearnSimulator) -> None:
-        self._idle.setdefault((simulator.schema_path, simulator.with_reward), []).append(simulator)
-
-
-_POOL = _Pool()
-
-
-def prepare_year(scenario: Scenario, year: int, on_progress: Callable[[float], None] | None = None) -> None:
-    """Make what a year needs before it can be learned on, where the cache lacks it: its files, its uncontrolled run.
-
-    Args:
-        scenario: the scenario.
-        year: year number.
-        on_progress: called now and then with the part that is done, 0 to 1.
-    """
-    simulator = _POOL.take(scenario.schema_path(year))
-    reference(scenario, year, simulator, on_progress)
-    _POOL.give_back(simulator)
-
-
-def is_prepared(scenario: Scenario, year: int) -> bool:
-    """Whether `prepare_year` has nothing to do."""
-    return (cache_folder() / reference_key(scenario, year)).is_file()
-
-
-def observation_layout(scenario: Scenario) -> ObservationLayout:
-    """Layout of a scenario, from its first training year; made the first time and cached."""
-
-    def write(path: Path) -> None:
-        schema_path = scenario.schema_path(scenario.years("train")[0])
-        simulator = _POOL.take(schema_path)
-        path.write_text(layout_of(simulator, DemandCharge.of(schema_path)).to_json(), encoding="utf-8")
-        _POOL.give_back(simulator)
-
-    path = cached_file(f"{scenario.key}/layout-v{LAYOUT_VERSION}.json", write)
-    return ObservationLayout.from_json(path.read_text(encoding="utf-8"))
-
-
-def training_env(scenario_name: str, reward: RewardName = "improvement") -> SiteEnv:
-    """Environment that draws two-week windows from a scenario's training split."""
-    site = scenario(scenario_name)
-    return SiteEnv(site, training_starts(site.windows("train"), TRAINING_HOURS), "random", reward)
-
-
-def evaluation_env(scenario_name: str, split: Split, weeks: int, reward: RewardName = "improvement") -> SiteEnv:
-    """Environment that runs through a split once in order: `weeks` weeks spread evenly, or all of it for 0."""
-    site = scenario(scenario_name)
-    return SiteEnv(site, sample_weeks(site.windows(split), weeks), "sequence", reward)

@@ -32,6 +32,7 @@ _TRIALS: _Columns = {
     "algorithm": ("string", "", "learning algorithm"),
     "scenario": ("string", "", "scenario as it was named"),
     "backend": ("string", "", "what stepped the environment in training"),
+    "num_envs": ("int64", "1", "copies of the site that were stepped at once"),
     "reward": ("string", "", "reward that was trained on"),
     "seed": ("int64", "1", "seed of the trial"),
     "steps": ("int64", "1", "environment steps trained, cumulative over resumes"),
@@ -121,7 +122,7 @@ _EVALUATIONS: _Columns = {
         for name, (kind, unit, meaning) in _RUN_KPIS.items()
     },
     **{
-        f"citylearn_{name}": ("float64", "1", f"CityLearn's own ratio {name}; its baseline charges no vehicle")
+        f"citylearn_{name}": ("float64", "1", f"CityLearn's ratio {name}, where it stepped; its baseline charges no vehicle")
         for name in (
             "electricity_consumption_total", "carbon_emissions_total", "cost_total", "zero_net_energy",
             "ramping_average", "daily_peak_average", "all_time_peak_average",

@@ -58,6 +58,11 @@ PPO = SearchSpace(
             low=1e-5, high=10.0, optional=True,
         ),
         Parameter(
+            "normalize_observations", Kind.FLAG, True, "scale observations by their running mean and variance",
+            # They lie within [-1, 1] already; what moves in a small part of that is drawn out by it.
+            search=CategoricalDistribution((True, False)),
+        ),
+        Parameter(
             "hidden_sizes", Kind.SIZES, "256,256", "units of the hidden layers, of policy and value each",
             # Some hundred observations and up to 130 actions: narrower than 64 they do not fit through.
             search=CategoricalDistribution(("64,64", "128,128", "256,256", "512,512")),

@@ -33,6 +33,7 @@ class Kind(enum.Enum):
     NUMBER = "a number"
     TEXT = "one of its choices"
     SIZES = "sizes of layers with commas between, as 256,256"
+    FLAG = "true or false"
 
 
 class Scale(enum.Enum):
@@ -126,6 +127,8 @@ class Parameter:
                 value = int(text)
             elif self.kind is Kind.NUMBER:
                 value = float(text)
+            elif self.kind is Kind.FLAG:
+                value = {"true": True, "false": False}.get(text.lower(), text)
         except ValueError:
             raise SpaceError(f"{self.name}={text}: it takes {self.kind.value}") from None
         self.check(value)
@@ -146,6 +149,9 @@ class Parameter:
             sizes = str(value).split(",")
             if not all(size.isdigit() and 1 <= int(size) <= 8192 for size in sizes):
                 raise SpaceError(f"{self.name}={value}: it takes {self.kind.value}, each from 1 to 8192")
+        elif self.kind is Kind.FLAG:
+            if not isinstance(value, bool):
+                raise SpaceError(f"{self.name}={value}: it takes {self.kind.value}")
         elif not isinstance(value, int | float) or not self.low <= value <= self.high:
             raise SpaceError(f"{self.name}={value}: it lies between {self.low:g} and {self.high:g}")
 

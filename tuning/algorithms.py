@@ -12,17 +12,34 @@ import numpy as np
 from search_spaces import Assignment
 
 if TYPE_CHECKING:
+    from gymnasium.vector import VectorEnv
     from ray.rllib.algorithms.algorithm import Algorithm
 
 ENVIRONMENT = "site"  # the environment's name in Ray's registry
 
 
-def build_ppo(hyperparameters: Assignment, make_env: Callable[[], gym.Env[Any, Any]], seed: int, gpu: bool) -> Algorithm:
-    """Build PPO with one environment and the learner in this process.
+LEAST_ROLLOUT = 16  # hours of each copy between two updates: less, and the value function has to say all the rest
+
+
+def copies(n_steps: int, most: int) -> int:
+    """Copies that collect `n_steps` transitions together, of which each collects equally many and at least `LEAST_ROLLOUT`.
+
+    Args:
+        n_steps: transitions between two updates.
+        most: upper bound.
+    """
+    return max(n for n in range(1, max(1, min(most, n_steps // LEAST_ROLLOUT)) + 1) if n_steps % n == 0)
+
+
+def build_ppo(
+    hyperparameters: Assignment, make_envs: Callable[[int], VectorEnv[Any, Any, Any]], num_envs: int, seed: int, gpu: bool
+) -> Algorithm:
+    """Build PPO with environments and the learner in this process.
 
     Args:
         hyperparameters: full assignment of `search_spaces.ppo`.
-        make_env: makes the training environment.
+        make_envs: makes the training environment with a number of copies.
+        num_envs: how many; a divisor of `n_steps`.
         seed: of networks, action sampling and environment.
         gpu: whether the learner uses the GPU.
     """
@@ -30,13 +47,20 @@ def build_ppo(hyperparameters: Assignment, make_env: Callable[[], gym.Env[Any, A
     from ray.rllib.core.rl_module.default_model_config import DefaultModelConfig
     from ray.tune import register_env
 
+    from tuning.env_runner import BatchEnvRunner, NormalizingBatchEnvRunner
+
     h: dict[str, Any] = dict(hyperparameters)
-    register_env(ENVIRONMENT, lambda _: make_env())
+    register_env(ENVIRONMENT, lambda context: make_envs(context["num_envs"]))
     config = PPOConfig()
     # The environment clips actions itself; RLlib doing so once more costs as much as its sampling.
     config.environment(ENVIRONMENT, disable_env_checking=True, normalize_actions=False, clip_actions=False)
     config.env_runners(
-        num_env_runners=0, num_envs_per_env_runner=1, rollout_fragment_length=h["n_steps"], batch_mode="truncate_episodes"
+        env_runner_cls=NormalizingBatchEnvRunner if h["normalize_observations"] else BatchEnvRunner,
+        gym_env_vectorize_mode=gym.VectorizeMode.VECTOR_ENTRY_POINT,
+        num_env_runners=0,
+        num_envs_per_env_runner=num_envs,
+        rollout_fragment_length=h["n_steps"] // num_envs,
+        batch_mode="truncate_episodes",
     )
     config.learners(num_learners=0, num_gpus_per_learner=1 if gpu else 0)
     config.training(
@@ -67,17 +91,12 @@ def build_ppo(hyperparameters: Assignment, make_env: Callable[[], gym.Env[Any, A
     return config.build_algo()
 
 
-def training_envs(algorithm: Algorithm) -> list[gym.Env[Any, Any]]:
-    """Training environments of a built algorithm, in their wrappers."""
-    runner: Any = algorithm.env_runner
-    return list(runner.env.unwrapped.envs)
-
-
 def used_by_ppo(algorithm: Algorithm) -> Assignment:
     """Hyperparameters that a built PPO works with: from its optimizer and networks, the rest from its own configuration."""
     import torch
 
     config: Any = algorithm.config
+    runner: Any = algorithm.env_runner
     group: Any = algorithm.learner_group
     learner = group._learner
     (optimizer,) = learner._named_optimizers.values()
@@ -96,6 +115,7 @@ def used_by_ppo(algorithm: Algorithm) -> Assignment:
         "vf_coef": config.vf_loss_coeff,
         "max_grad_norm": config.grad_clip,
         "target_kl": config.kl_target if config.use_kl_loss else None,
+        "normalize_observations": runner.normalizer is not None,
         "hidden_sizes": ",".join(str(layer.out_features) for layer in layers),
         "activation": ",".join(sorted(activations)),
     }
@@ -120,20 +140,25 @@ def ppo_losses(result: dict[str, Any]) -> dict[str, float | int | None]:
 
 
 def deterministic_policy(algorithm: Algorithm) -> Callable[[np.ndarray], np.ndarray]:
-    """The mode of an algorithm's policy, as a function from one observation to one action."""
+    """The mode of an algorithm's policy, as a function from observations to actions, each of shape (copies, ...).
+
+    Observations are normalised as in training, with the statistics as they are now.
+    """
     import torch
 
     module: Any = algorithm.get_module()
-
+    runner: Any = algorithm.env_runner
+    normalize = runner.normalizer.frozen() if runner.normalizer else None
     distribution = module.get_inference_action_dist_cls()
     device = next(module.parameters()).device
 
-    def act(observation: np.ndarray) -> np.ndarray:
+    def act(observations: np.ndarray) -> np.ndarray:
+        if normalize:
+            observations = normalize(observations)
         with torch.inference_mode():
-            batch = {"obs": torch.as_tensor(observation, device=device).unsqueeze(0)}
-            inputs = module.forward_inference(batch)["action_dist_inputs"]
-            action = distribution.from_logits(inputs).to_deterministic().sample()[0]
-        return action.cpu().numpy()
+            inputs = module.forward_inference({"obs": torch.as_tensor(observations, device=device)})["action_dist_inputs"]
+            actions = distribution.from_logits(inputs).to_deterministic().sample()
+        return actions.cpu().numpy()
 
     return act
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar
 
-import gymnasium as gym
 import psutil
 
 P = ParamSpec("P")
@@ -46,24 +45,6 @@ class Stopwatch:
                 return function(*args, **kwargs)
 
         return timed
-
-
-class TimedEnv(gym.Wrapper[Any, Any, Any, Any]):
-    """An environment that knows how long its `reset` and `step` took."""
-
-    def __init__(self, env: gym.Env[Any, Any]) -> None:
-        super().__init__(env)
-        self.stopwatch = Stopwatch()
-
-    def reset(self, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
-        """See the environment."""
-        with self.stopwatch.running():
-            return self.env.reset(**kwargs)
-
-    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
-        """See the environment."""
-        with self.stopwatch.running():
-            return self.env.step(action)
 
 
 def rss_bytes() -> int:

@@ -9,7 +9,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from envs.errors import ScenarioError
 from envs.scenario import Scenario, Split
-from envs.site_env import is_prepared, observation_layout, prepare_year
+from envs.years import is_prepared, prepare_year
 
 SPLITS: tuple[Split, ...] = ("train", "validation")
 
@@ -60,5 +60,3 @@ def _raise_own_errors(task: ray.ObjectRef[None]) -> None:
 @ray.remote(num_cpus=1)
 def _prepare_year(scenario: Scenario, year: int, queue: Queue) -> None:
     prepare_year(scenario, year, lambda part: queue.put_nowait((year, part)))
-    if year == scenario.years("train")[0]:
-        observation_layout(scenario)

@@ -22,7 +22,7 @@ from tuning.study import Proposal
 
 PACKAGES = ("ray", "torch", "citylearn", "optuna", "gymnasium", "numpy", "building-tuner")
 DIED = "its process died without a word; the system kills where memory runs out"
-_TYPES = {Kind.INTEGER: int, Kind.NUMBER: float, Kind.TEXT: str, Kind.SIZES: str}
+_TYPES = {Kind.INTEGER: int, Kind.NUMBER: float, Kind.TEXT: str, Kind.SIZES: str, Kind.FLAG: bool}
 
 
 class TrialRecords:
@@ -60,9 +60,10 @@ class TrialRecords:
         """Change columns of a trial's row."""
         self._write({**self._read(number), **columns})
 
-    def used(self, number: int, values: Assignment, device: str) -> None:
-        """Store what was read back from the built trainer, and where it runs."""
-        self.update(number, **{USED + name: value for name, value in values.items()}, device=device, **_machine())
+    def used(self, number: int, values: Assignment, device: str, num_envs: int) -> None:
+        """Store what was read back from the built trainer, where it runs and over how many copies of the site."""
+        given = {USED + name: value for name, value in values.items()}
+        self.update(number, **given, device=device, num_envs=num_envs, **_machine())
 
     def end(self, number: int, state: str) -> str:
         """Close a trial's row.

@@ -45,6 +45,7 @@ def _run(settings: Settings, arguments: list[str]) -> int:
 
     from envs.errors import ScenarioError
     from envs.scenario import scenario
+    from envs.years import beyond_batch, choose_backend
     from search_spaces import SPACES
     from tuning.experiment import create, open_experiment, save
     from tuning.search import limits, search
@@ -62,8 +63,16 @@ def _run(settings: Settings, arguments: list[str]) -> int:
     fixed = space.parse(settings.fixed_texts())
     space.check(fixed, limits(settings.steps))
     site.windows("train")
+    backend = choose_backend(site, settings.backend)
 
     console = Console()
+    if settings.backend == "auto" and backend == "citylearn":
+        console.print(
+            f"{site.title}: stepped by CityLearn itself, as it uses what the batch backend does not do: "
+            f"{', '.join(beyond_batch(site))}",
+            highlight=False,
+        )
+    settings = replace(settings, backend=backend)
     if before:
         experiment = replace(before, settings=settings)
         save(experiment)

@@ -23,8 +23,12 @@ class Settings:
     """Learning algorithm."""
     scenario: str = "iquitos"
     """Site to control: iquitos, iquitos-38, or the path of a CityLearn schema.json."""
-    backend: Literal["citylearn"] = "citylearn"
-    """What steps the scenario."""
+    backend: Literal["auto", "batch", "citylearn"] = "auto"
+    """What steps the scenario: many copies at once with CityLearn's numbers, or CityLearn itself. By default the first
+    where it does all that the scenario uses."""
+    num_envs: int = 32
+    """Copies of the site that a trial steps at once with the batch backend; fewer where n_steps would leave less than 16
+    hours to each."""
     reward: Literal["improvement", "schema"] = "improvement"
     """Reward: the weighted improvement on the uncontrolled site, or the schema's own."""
     trials: int = 4
@@ -63,7 +67,8 @@ class Settings:
         Raises:
             UsageError: at the first that is out of its range.
         """
-        least_values = {"trials": 1, "steps": 1, "reports": 1, "validation_weeks": 0, "seed": 0, "concurrency": 0}
+        least_values = dict.fromkeys(("trials", "steps", "reports", "num_envs"), 1)
+        least_values |= dict.fromkeys(("validation_weeks", "seed", "concurrency"), 0)
         for name, least in least_values.items():
             value = getattr(self, name)
             if value < least:

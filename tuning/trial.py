@@ -10,13 +10,14 @@ from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, Self
 
-from envs.evaluate import Evaluation, evaluate, score
-from envs.site_env import SiteEnv, evaluation_env, training_env
+from envs.evaluate import Evaluation, Judged, evaluate, score
+from envs.factory import evaluation_env, training_env
+from envs.years import Backend
 from results.writer import drop_parts_after, write_part
 from tuning import checkpoint
-from tuning.algorithms import build_ppo, deterministic_policy, ppo_losses, training_envs, used_by_ppo
+from tuning.algorithms import build_ppo, copies, deterministic_policy, ppo_losses, used_by_ppo
 from tuning.experiment import Experiment, open_experiment
-from tuning.measure import Stopwatch, TimedEnv, peak_vram_bytes, reset_peak_vram, rss_bytes, vram_bytes
+from tuning.measure import Stopwatch, peak_vram_bytes, reset_peak_vram, rss_bytes, vram_bytes
 from tuning.protocol import EVALUATION, EXPERIMENT, HYPERPARAMETERS, NUMBER, OUT_OF_MEMORY, OUTCOME, SCORE, STEPS
 from tuning.records import TrialRecords, trial_seed
 
@@ -55,27 +56,33 @@ class _Trial:
         self._records, self._number = records, number
         self._last_report = time.perf_counter()
         self._reports: list[dict[str, Any]] = []
-        self._evaluation_env: SiteEnv | None = None
+        self._evaluation_env: Judged | None = None
         self.state = checkpoint.read_state(self._paths.checkpoints(number))
         for table in ("reports", "evaluations"):
             drop_parts_after(self._paths.folder, table, number, self.state.steps)
         reset_peak_vram()
         scenario, reward = self._settings.scenario, self._settings.reward
+        backend = self._settings.backend
+        assert backend != "auto"  # settled when the experiment was created
+        self._backend: Backend = backend
         gpu = _has_gpu()
+        # CityLearn steps one copy after another, so more of them only start more slowly.
+        num_envs = copies(hyperparameters["n_steps"], self._settings.num_envs) if backend == "batch" else 1
         self._algorithm = build_ppo(
             hyperparameters,
-            lambda: TimedEnv(training_env(scenario, reward)),
+            lambda number: training_env(scenario, backend, number, reward),
+            num_envs,
             trial_seed(self._settings.seed, number, self.state.steps),
             gpu,
         )
         self._environment, self._learner, self._evaluation = Stopwatch(), Stopwatch(), Stopwatch()
-        for env in training_envs(self._algorithm):
-            env.set_wrapper_attr("stopwatch", self._environment)
+        runner: Any = self._algorithm.env_runner
+        runner.stopwatch = self._environment
         group: Any = self._algorithm.learner_group
         # RLlib's own timers are smoothed over updates; these have to add up to the wall time.
         group.update = self._learner.timing(group.update)
         checkpoint.restore(self._paths.checkpoints(number), self._algorithm)
-        records.used(number, used_by_ppo(self._algorithm), device="cuda" if gpu else "cpu")
+        records.used(number, used_by_ppo(self._algorithm), device="cuda" if gpu else "cpu", num_envs=num_envs)
 
     def __enter__(self) -> Self:
         return self
@@ -124,7 +131,7 @@ class _Trial:
         with self._evaluation.running():
             if self._evaluation_env is None:
                 self._evaluation_env = evaluation_env(
-                    settings.scenario, "validation", settings.validation_weeks, settings.reward
+                    settings.scenario, self._backend, "validation", settings.validation_weeks, settings.reward
                 )
             return evaluate(self._evaluation_env, deterministic_policy(self._algorithm))
 
@@ -169,7 +176,7 @@ class _Trial:
                 "steps": state.steps,
                 "scenario": settings.scenario,
                 "split": "validation",
-                "backend": settings.backend,
+                "backend": self._backend,
                 **evaluation_columns(evaluation),
             }
             for evaluation in evaluations

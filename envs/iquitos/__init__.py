@@ -5,8 +5,18 @@ A year is a pure function of the site's parameters and the year number. `site` h
 CityLearn scenario.
 """
 
-from envs.iquitos.calendar import HOURS
-from envs.iquitos.files import FORMAT_VERSION, write_year
-from envs.iquitos.site import SITES, Site
+from __future__ import annotations
+
+from pathlib import Path
+
+from envs.iquitos.site import FORMAT_VERSION, HOURS, SITES, Site
 
 __all__ = ["FORMAT_VERSION", "HOURS", "SITES", "Site", "write_year"]
+
+
+def write_year(site: Site, year: int, folder: Path) -> None:
+    """Write a year; see `envs.iquitos.files.write_year`."""
+    # Imported here: pandas, scipy and pvlib take four seconds, and most years come from the cache.
+    from envs.iquitos import files
+
+    files.write_year(site, year, folder)

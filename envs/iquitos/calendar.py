@@ -10,13 +10,7 @@ from importlib import resources
 import numpy as np
 import pandas as pd
 
-from envs.iquitos.site import TIME_ZONE
-
-DAYS = 365
-HOURS = DAYS * 24
-# CityLearn makes T-1 steps of T rows, so a year of 8,760 steps needs one row more: the first hour
-# of the next year.
-ROWS = HOURS + 1
+from envs.iquitos.site import ROWS, TIME_ZONE
 
 
 @dataclass(frozen=True)

@@ -10,17 +10,14 @@ import numpy as np
 import pandas as pd
 
 from envs.iquitos import site as parameters
-from envs.iquitos.calendar import HOURS, ROWS, Calendar, calendar
+from envs.iquitos.calendar import Calendar, calendar
 from envs.iquitos.load import mall_load
-from envs.iquitos.site import Site, SocketType
+from envs.iquitos.site import HOURS, ROWS, Site, SocketType
 from envs.iquitos.solar import ac_power
 from envs.iquitos.vehicles import Session, sessions
 from envs.iquitos.weather import FORECAST_HOURS, Weather, weather
 from envs.tariff import FILE_NAME as TARIFF_FILE
 from envs.tariff import DemandCharge
-
-# Part of the cache key: raise it when the same year number would give other files.
-FORMAT_VERSION = 1
 
 BATTERY = {
     "capacity": 1700.0,  # kWh

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from envs.iquitos.calendar import DAYS, Calendar, autoregressive, by_day, stream, table
+from envs.iquitos.calendar import Calendar, autoregressive, by_day, stream, table
+from envs.iquitos.site import DAYS
 
 DAY_SIGMA = 0.072  # coefficient of variation of a day's energy around its month and day type
 DAY_LAG_1 = 0.40

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from envs.iquitos.calendar import DAYS, stream
-from envs.iquitos.site import ARRIVAL_FACTOR, CLOSING_HOUR, Site, SocketType
+from envs.iquitos.calendar import stream
+from envs.iquitos.site import ARRIVAL_FACTOR, CLOSING_HOUR, DAYS, Site, SocketType
 
 ARRIVAL_SOC = (0.245, 0.12)  # mean and standard deviation, clipped to 0-1
 TARGET_SOC = (0.78, 0.15)  # likewise, and above the arrival's

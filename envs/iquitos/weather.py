@@ -8,8 +8,8 @@ import numpy as np
 import pvlib
 from scipy import stats
 
-from envs.iquitos.calendar import DAYS, ROWS, Calendar, autoregressive, by_day, stream, table
-from envs.iquitos.site import ALTITUDE, LATITUDE, LONGITUDE
+from envs.iquitos.calendar import Calendar, autoregressive, by_day, stream, table
+from envs.iquitos.site import ALTITUDE, DAYS, LATITUDE, LONGITUDE, ROWS
 
 # The mean over a day is scaled by a beta-distributed factor of mean 1: skewed to the left, as days
 # can be much darker than usual but hardly brighter. The shape gives the inverter's daily energy its

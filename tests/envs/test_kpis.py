@@ -14,6 +14,7 @@ SERIES = Exogenous(
     pv_kwh=np.array([[4.0, 2.0, 0.0, 0.0, 0.0], [0.0] * 5]),
     price=np.array([[1.0, 2.0, 2.0, 1.0, 1.0]] * 2),
     carbon=np.full((2, 5), 0.5),
+    battery_capacity_kwh=10.0,
 )
 RUN = Run(
     net_kwh=np.array([[-1.0, 0.0, 5.0, 3.0], [3.0, 3.0, 1.0, 3.0]]),
@@ -34,7 +35,7 @@ TARIFF = DemandCharge((18, 19), peak_price=10.0, off_peak_excess_price=4.0, curr
 
 
 def test_kpis_of_a_whole_year() -> None:
-    found = kpis([Part(0, RUN)], SERIES, SESSIONS, TARIFF, battery_capacity_kwh=10.0)
+    found = kpis([Part(0, RUN)], SERIES, SESSIONS, TARIFF)
     assert found.hours == 4
     assert (found.import_kwh, found.export_kwh) == (18.0, 1.0)
     assert found.co2_kg == 9.0
@@ -61,8 +62,8 @@ def cut(start: int, end: int) -> Part:
 
 
 def test_windows_add_up_without_a_jump_between_them() -> None:
-    whole = kpis([Part(0, RUN)], SERIES, SESSIONS, None, 10.0)
-    parts = kpis([cut(0, 2), cut(2, 4)], SERIES, SESSIONS, None, 10.0)
+    whole = kpis([Part(0, RUN)], SERIES, SESSIONS, None)
+    parts = kpis([cut(0, 2), cut(2, 4)], SERIES, SESSIONS, None)
     assert parts.import_kwh == whole.import_kwh
     assert parts.energy_cost == whole.energy_cost
     assert parts.ramping_kwh == whole.ramping_kwh - 3.0
@@ -70,7 +71,7 @@ def test_windows_add_up_without_a_jump_between_them() -> None:
 
 
 def test_sessions_that_a_window_cuts_do_not_count() -> None:
-    found = kpis([cut(0, 3), cut(2, 4)], SERIES, SESSIONS, None, 10.0)
+    found = kpis([cut(0, 3), cut(2, 4)], SERIES, SESSIONS, None)
     assert (found.departures, found.ev_required_kwh) == (0, 0.0)
 
 

@@ -1,6 +1,7 @@
 """Names, paths, years and splits."""
 
 import json
+import shutil
 from itertools import combinations, pairwise
 from pathlib import Path
 
@@ -98,16 +99,13 @@ def test_a_file_that_is_no_schema_is_refused(tmp_path: Path, text: str) -> None:
         scenario(str(path))
 
 
-def test_what_changes_the_numbers_changes_the_cache_key(tmp_path: Path) -> None:
+def test_what_changes_the_numbers_changes_the_cache_key(small_schema: Path, tmp_path: Path) -> None:
     assert scenario("iquitos").key != scenario("iquitos:pv_kwp=4162").key != scenario("iquitos-38").key
-    path = tmp_path / "schema.json"
-    buildings = {"a": {"energy_simulation": "load.csv"}}
-    schema = {"buildings": buildings, "simulation_start_time_step": 0, "simulation_end_time_step": 8759}
-    (tmp_path / "load.csv").write_text("1\n", encoding="utf-8")
-    path.write_text(json.dumps(schema), encoding="utf-8")
+    path = Path(shutil.copytree(small_schema.parent, tmp_path / "site")) / "schema.json"
     before = scenario(str(path)).key
     assert scenario(str(path)).key == before
-    (tmp_path / "load.csv").write_text("2\n", encoding="utf-8")
+    load = path.parent / "mall.csv"
+    load.write_text(load.read_text(encoding="utf-8").replace("743.83", "743.84", 1), encoding="utf-8")
     assert scenario(str(path)).key != before
 
 

@@ -7,16 +7,24 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
+from envs.episodes import TRAINING_HOURS
 from envs.evaluate import evaluate, score
-from envs.scenario import Window, scenario
-from envs.site_env import SiteEnv, evaluation_env, observation_layout, training_env
+from envs.factory import evaluation_env
+from envs.scenario import Window, scenario, training_starts
+from envs.site_env import SiteEnv
+from envs.years import observation_layout
 
 DAY = 24
 
 
+def random_env(schema: Path) -> SiteEnv:
+    site = scenario(str(schema))
+    return SiteEnv(site, training_starts(site.windows("train"), TRAINING_HOURS), "random")
+
+
 @pytest.fixture(scope="module")
 def env(small_schema: Path):  # type: ignore[no-untyped-def]
-    env = training_env(str(small_schema))
+    env = random_env(small_schema)
     yield env
     env.close()
 
@@ -33,7 +41,7 @@ def test_gymnasium_accepts_it(env: SiteEnv) -> None:
 
 
 def test_gymnasium_accepts_metered_data(real_schema: Path) -> None:
-    env = training_env(str(real_schema))
+    env = random_env(real_schema)
     with warnings.catch_warnings():
         warnings.filterwarnings("error")
         warnings.filterwarnings("ignore", message=".*render modes.*")
@@ -51,7 +59,7 @@ def test_an_episode_is_truncated_at_its_windows_end_and_never_terminated(small_s
 def test_the_uncontrolled_site_scores_zero_over_the_year_and_over_parts_of_a_month(small_schema: Path) -> None:
     for windows in ([Window(0, 0, 40 * DAY)], [Window(0, 3 * DAY, 5 * DAY), Window(0, 29 * DAY, 5 * DAY)]):
         env = window_env(small_schema, *windows)
-        (evaluation,) = evaluate(env, lambda _, env=env: env.uncontrolled_action())
+        (evaluation,) = evaluate(env, lambda _, env=env: env.uncontrolled_action()[np.newaxis])
         # The action travels as float32.
         assert score([evaluation]) == pytest.approx(0.0, abs=1e-6)
         assert all(term == pytest.approx(0.0, abs=1e-6) for term in evaluation.terms.values())
@@ -64,10 +72,10 @@ def test_the_uncontrolled_site_scores_zero_where_windows_cut_sessions(small_sche
     # From three in the afternoon to seven in the evening: vehicles are plugged in at both ends.
     windows = [Window(0, day * DAY + 15, 2 * DAY + 4) for day in (1, 8, 20)]
     env = window_env(small_schema, *windows)
-    (evaluation,) = evaluate(env, lambda _: env.uncontrolled_action())
+    (evaluation,) = evaluate(env, lambda _: env.uncontrolled_action()[np.newaxis])
     assert evaluation.terms["ev"] == pytest.approx(0.0, abs=1e-6)
     assert evaluation.kpis.ev_required_kwh == evaluation.uncontrolled.ev_required_kwh > 0.0
-    (nothing,) = evaluate(env, lambda _: -np.ones(env.action_space.shape))
+    (nothing,) = evaluate(env, lambda _: -np.ones((1, *env.action_space.shape)))
     assert nothing.kpis.ev_missing_kwh == pytest.approx(nothing.kpis.ev_required_kwh, rel=0.01)
     env.close()
 
@@ -90,7 +98,7 @@ def test_training_starts_with_batteries_of_any_charge(env: SiteEnv) -> None:
 def test_rewards_add_up_to_the_savings_that_the_kpis_show(small_schema: Path) -> None:
     env = window_env(small_schema, Window(0, 0, 20 * DAY))
     rng = np.random.default_rng(0)
-    (evaluation,) = evaluate(env, lambda _: rng.uniform(-1.0, 1.0, env.action_space.shape))
+    (evaluation,) = evaluate(env, lambda _: rng.uniform(-1.0, 1.0, (1, *env.action_space.shape)))
     now, before, scale, hours = evaluation.kpis, evaluation.uncontrolled, env.reference.scale, 20 * DAY
     assert evaluation.terms["co2"] == pytest.approx(0.50 * (before.co2_kg - now.co2_kg) / hours / scale.emission_kg, rel=1e-4)
     assert evaluation.terms["cost"] == pytest.approx(0.15 * (before.bill - now.bill) / hours / scale.cost, rel=1e-4)
@@ -160,7 +168,7 @@ def test_two_environments_of_a_process_do_not_disturb_each_other(small_schema: P
     for rewards, with_other in ((alone, False), (disturbed, True)):
         env = window_env(small_schema, Window(0, 0, DAY))
         env.reset()
-        other = evaluation_env(str(small_schema), "validation", 1) if with_other else None
+        other = evaluation_env(str(small_schema), "citylearn", "validation", 1) if with_other else None
         for _ in range(DAY):
             rewards.append(env.step(np.ones(env.action_space.shape))[1])
             if other:

@@ -1,0 +1,312 @@
+"""Many copies of a scenario at once, over as many of its years as one likes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from envs.batch import kernel, records
+from envs.batch.tables import Tables
+from envs.errors import ScenarioError
+from envs.observation import ObservationLayout
+from envs.reference import Reference
+from envs.reward import WEIGHTS
+from envs.series import MET_TOLERANCE, Run
+from envs.tariff import DemandCharge
+
+
+@dataclass(frozen=True)
+class Year:
+    """One year of a batch.
+
+    Attributes:
+        tables: the year.
+        tariff: its demand charge; None where there is none.
+        reference: its uncontrolled run; without it the terms of the reward mean nothing.
+    """
+
+    tables: Tables
+    tariff: DemandCharge | None = None
+    reference: Reference | None = None
+
+
+class BatchSimulator:
+    """Steps copies of a scenario with CityLearn's numbers; see `envs.batch.kernel`.
+
+    Args:
+        years: by year number; a copy can be anywhere in any of them.
+        copies: how many.
+        layout: scales the observation; None gives CityLearn's raw one.
+        record: whether to keep what each session lacked, for `missing_kwh`.
+        parked: whether vehicles that are away are followed too, their drift drawn as CityLearn draws it. It costs as much
+            as all else together and changes nothing else where the data give the state of charge of every arrival,
+            so it is done then only if asked for.
+
+    Attributes:
+        copies: how many.
+        observation: of each copy after its last step or `begin`, shape (copies, observations); written anew by each.
+        terms: terms of the reward of the last step, in the order of `envs.reward.WEIGHTS`, shape (copies, 5).
+        out, state, site: arrays of the last step, of the copies and of the site, see `envs.batch.kernel`.
+        comfort: what rewards for thermal comfort look at, `envs.batch.tables.COMFORT`, shape (rows, buildings).
+    """
+
+    def __init__(
+        self,
+        years: dict[int, Year],
+        copies: int,
+        layout: ObservationLayout | None = None,
+        record: bool = False,
+        parked: bool = False,
+    ) -> None:
+        tables = [year.tables for year in years.values()]
+        self._years, self.copies = years, copies
+        self._first = tables[0]
+        lengths, sessions = [len(t.exogenous.hour) for t in tables], [len(t.sessions.end) for t in tables]
+        self._offset = dict(zip(years, np.cumsum([0, *lengths]).tolist(), strict=False))
+        self._first_session = dict(zip(years, np.cumsum([0, *sessions]).tolist(), strict=False))
+        self._required, self._countdown = (
+            np.concatenate([t.rows[name] for t in tables]) for name in ("required_soc", "countdown")
+        )
+        self.comfort = np.concatenate([t.rows["comfort"] for t in tables])
+        self.site = _site(list(years.values()), layout)
+        self._rows = _rows(list(years.values()), layout, parked)
+        self.state, self.out = _allocate(self.site, self._rows, copies, record)
+        self.observation, self.terms = self.out.observation, self.out.terms
+        self._least_efficiency = np.array([min(curve[1]) for curve in self.site.efficiency_curve])
+        self._everyone = np.arange(copies)
+
+    @property
+    def actions(self) -> int:
+        """Number of actions."""
+        return len(self.site.action_low)
+
+    @property
+    def net_buildings(self) -> int:
+        """Number of buildings, each of which has a meter of its own."""
+        return len(self.site.battery_action)
+
+    @property
+    def follows_parked(self) -> bool:
+        """Whether vehicles that are away are followed too."""
+        return len(self._rows.event) > 0
+
+    @property
+    def row(self) -> np.ndarray:
+        """Row that the next step of each copy covers, among the rows of all years; shape (copies,)."""
+        return np.asarray(self.state.copy["start"] + self.state.copy["step"])
+
+    @property
+    def reward(self) -> tuple[str, str]:
+        """Class of the schema's reward function, one of `envs.batch.unsupported.REWARDS`, and its attributes as JSON."""
+        return self._first.reward
+
+    @property
+    def initial_soc(self) -> np.ndarray:
+        """State of charge of all batteries that the schema gives them at the start, shape (batteries,)."""
+        return self._first.initial_soc
+
+    def begin(self, copy: int, year: int, start: int, hours: int, seed: int, charge: float = 0.0) -> None:
+        """Start a run of one copy; see `CityLearnSimulator.begin`.
+
+        Args:
+            copy: which.
+            year: number of the year.
+            start: first row within the year.
+            hours: number of steps.
+            seed: of the drift of vehicles that are not plugged in.
+            charge: of the stationary batteries at the start, from 0 (as empty as they may be) to 1.
+        """
+        tables = self._years[year].tables
+        soc = tables.initial_soc.copy()
+        soc[: len(tables.depth_of_discharge)] = 1.0 - tables.depth_of_discharge * (1.0 - charge)
+        state, first = self.state, self._offset[year]
+        own = state.copy[copy]
+        own["start"], own["hours"] = first + start, hours
+        kernel.seed_generator(state.key[copy], seed)
+        own["position"], own["has_spare"] = state.key.shape[1], 0
+        copies, first_row = np.array([copy]), np.array([first])
+        kernel.begin(self.site, self._rows, state, self.out, copies, first_row, soc[np.newaxis], tables.initial_tank)
+
+    def step(self, actions: np.ndarray, which: np.ndarray | None = None) -> None:
+        """Take one step.
+
+        Args:
+            actions: within [-1, 1], which stands for CityLearn's range of each, shape (copies, actions).
+            which: indices of the copies that take it; all by default.
+        """
+        kernel.step(self.site, self._rows, self.state, self.out, actions, self._everyone if which is None else which)
+
+    def plugged(self, row: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Vehicles that chargers hold in a row: `records.PLUGGED`, what they ask for, hours they stay; shape (vehicles,)."""
+        here = slice(self._rows.hour["first_plugged"][row], self._rows.hour["first_plugged"][row + 1])
+        return self._rows.plugged[here], self._required[here], self._countdown[here]
+
+    def commanded_kwh(self, actions: np.ndarray) -> np.ndarray:
+        """Energy that actions tell each charger to take, whether or not a vehicle is there.
+
+        Args:
+            actions: within [-1, 1], shape (copies, actions).
+
+        Returns:
+            Shape (copies, chargers), float32.
+        """
+        site, charger = self.site, self.site.charger
+        native = site.action_low + (np.clip(actions, -1.0, 1.0) + 1.0) / 2.0 * site.action_span
+        wish = np.where(charger["action"] >= 0, native[:, charger["action"]], 0.0)
+        side = np.where(wish > 0.0, "charge", "discharge")
+        greatest, least = (
+            np.where(side == "charge", charger[f"charge_{end}"], charger[f"discharge_{end}"]) for end in ("max", "min")
+        )
+        power = np.abs(wish) * greatest
+        return np.where(power < np.minimum(least, greatest), 0.0, np.sign(wish) * power).astype(np.float32)
+
+    def uncontrolled_actions(self) -> np.ndarray:
+        """Actions of the uncontrolled site, see `CityLearnSimulator.uncontrolled_actions`; shape (copies, actions)."""
+        site, state = self.site, self.state
+        actions = np.tile(np.clip(0.0, site.action_low, site.action_low + site.action_span), (self.copies, 1))
+        for b, row in enumerate(self.row):
+            plugged, required, _ = self.plugged(row)
+            charger, k = site.charger[plugged["charger"]], self.net_buildings + plugged["vehicle"]
+            missing = np.maximum(0.0, required.astype(np.float64) - state.soc[b, k]) * site.battery["capacity"][k]
+            wish = np.minimum(
+                1.0, missing / (charger["efficiency"] * np.sqrt(self._least_efficiency[k])) / charger["charge_max"]
+            )
+            can = charger["action"] >= 0
+            actions[b, charger["action"][can]] = wish[can]
+        span = np.where(site.action_span > 0.0, site.action_span, 1.0)
+        return np.asarray((actions - site.action_low) / span * 2.0 - 1.0)
+
+    def missing_kwh(self, copy: int, year: int) -> np.ndarray:
+        """Energy that the vehicle of each session of a year lacked in this run [kWh], shape (sessions,); see `record`."""
+        first = self._first_session[year]
+        return self.out.session_missing[copy, first : first + len(self._years[year].tables.sessions.end)].copy()
+
+
+class Recorder:
+    """Collects what copies do, hour by hour, to make `Run`s of it."""
+
+    def __init__(self, simulator: BatchSimulator) -> None:
+        self._simulator = simulator
+        self._hours: list[np.ndarray] = []
+
+    def add(self) -> None:
+        """Take in the last step."""
+        self._hours.append(self._simulator.out.energy.astype(np.float64))
+
+    def run(self, copy: int, year: int, hours: int) -> Run:
+        """The first `hours` steps of a copy that ran in a year."""
+        energy = np.stack([hour[copy] for hour in self._hours[:hours]], axis=1)  # (buildings, hours, 3)
+        net, battery, charging = np.moveaxis(energy, -1, 0)
+        return Run(net, battery, charging, self._simulator.missing_kwh(copy, year))
+
+
+def _site(years: list[Year], layout: ObservationLayout | None) -> records.Site:
+    first = years[0]
+    for year in years[1:]:
+        # Bytes, because a tank without limits has NaNs.
+        same = all(value.tobytes() == year.tables.site[name].tobytes() for name, value in first.tables.site.items())
+        if not same or year.tables.names != first.tables.names or year.tariff != first.tariff:
+            raise ScenarioError("the years of this scenario differ in their devices or tariff, so they cannot share a batch")
+    site = first.tables.site
+    raw = first.tables.names
+    peaks = [] if layout is None else [layout.names.index(name) for name in layout.names[len(raw) :]]
+    month_peaks = np.array([(records.MONTH_PEAK, 0, which) for which in range(len(peaks))], dtype=np.int64).reshape(-1, 3)
+    at = np.concatenate([site["endogenous_at"], np.array(peaks, dtype=np.int64)])
+    positions = np.concatenate([at, site["charger"]["soc_at"]])
+    if layout is None:
+        centre, inverse, bound = np.zeros(len(positions)), np.ones(len(positions)), np.full(len(positions), np.inf)
+    else:
+        (centre, inverse), bound = (values[positions] for values in layout.linear), np.ones(len(positions))
+    tariff = first.tariff
+    scales = [year.reference.scale if year.reference else None for year in years]
+    return records.Site(
+        **{**site, "endogenous": np.concatenate([site["endogenous"], month_peaks]), "endogenous_at": at},
+        centre=centre,
+        inverse=inverse,
+        bound=bound,
+        scale=np.array(
+            [[s.emission_kg, s.cost, s.pv_kwh, s.ramp_kwh, s.required_kwh] if s else [0.0] * 5 for s in scales],
+            dtype=np.float64,
+        ),
+        weights=np.array([WEIGHTS[name] for name in records.TERMS]),
+        demand_price=np.array([tariff.peak_price, tariff.off_peak_excess_price] if tariff else [0.0, 0.0]),
+        met_tolerance=MET_TOLERANCE,
+    )
+
+
+def _rows(years: list[Year], layout: ObservationLayout | None, parked: bool) -> records.Rows:
+    joined: dict[str, list[np.ndarray]] = {name: [] for name in records.Rows._fields}
+    # Where a year's rows, vehicles and sessions begin among those of all.
+    row, plugged, session = 0, 0, 0
+    for index, year in enumerate(years):
+        tables = year.tables
+        hours = _hours(year, index, row)
+        hours["first_plugged"] += plugged
+        hours["first_departure"] += session
+        template = tables.rows["template"]
+        joined["template"].append(template if layout is None else layout.scale_exogenous(template))
+        joined["hour"].append(hours)
+        joined["session"].append(_sessions(year, row))
+        for name in ("meter", "plugged", "event", "event_soc"):
+            joined[name].append(tables.rows[name])
+        row, plugged, session = row + len(hours), plugged + len(tables.rows["plugged"]), session + len(tables.sessions.end)
+    border = np.zeros(1, dtype=records.HOUR)
+    border["first_plugged"], border["first_departure"] = plugged, session
+    joined["hour"].append(border)
+    if not parked and all(year.tables.rows["arrivals_known"] for year in years):
+        joined["event"] = [years[0].tables.rows["event"][:0]]
+    return records.Rows(**{name: values[0] if len(values) == 1 else np.concatenate(values) for name, values in joined.items()})
+
+
+def _sessions(year: Year, first_row: int) -> np.ndarray:
+    sessions = year.tables.sessions
+    record = np.zeros(len(sessions.end), dtype=records.SESSION)
+    record["start"], record["vehicle"] = first_row + sessions.start, sessions.vehicle
+    record["required"], record["capacity"] = sessions.required_soc, sessions.capacity_kwh
+    record["reference_missing"] = year.reference.run.missing_kwh if year.reference else 0.0
+    return record
+
+
+def _hours(year: Year, index: int, first_row: int) -> np.ndarray:
+    """`records.HOUR` of a year; its firsts count from the year's own first."""
+    month, hour = year.tables.exogenous.month, year.tables.exogenous.hour
+    # The last row is no step, so a month's share is reckoned without it.
+    borders = np.concatenate([[0], np.flatnonzero(np.diff(month[:-1])) + 1, [len(month) - 1]])
+    run = np.clip(np.searchsorted(borders, np.arange(len(month)), side="right") - 1, 0, len(borders) - 2)
+    record = np.zeros(len(month), dtype=records.HOUR)
+    record["year"], record["month"] = index, month
+    record["month_from"], record["month_to"] = first_row + borders[run], first_row + borders[run + 1]
+    record["peak_hour"] = np.isin(hour, year.tariff.peak_hours if year.tariff else ())
+    record["first_plugged"] = year.tables.rows["first_plugged"][:-1]
+    record["first_departure"] = np.searchsorted(year.tables.sessions.end, np.arange(len(month)))
+    if year.reference:
+        for name, values in zip(("emission", "energy_cost", "solar_use", "net"), year.reference.hourly.T, strict=True):
+            record[name][:-1] = values
+    return record
+
+
+def _allocate(site: records.Site, rows: records.Rows, copies: int, record: bool) -> tuple[records.State, records.Out]:
+    buildings, batteries = len(site.battery_action), len(site.battery)
+
+    def zeros(*shape: int, kind: type = np.float32) -> np.ndarray:
+        return np.zeros((copies, *shape), dtype=kind)
+
+    state = records.State(
+        copy=np.zeros(copies, dtype=records.COPY),
+        key=zeros(624, kind=np.uint32),
+        soc=zeros(batteries),
+        previous_soc=zeros(batteries),
+        degraded=zeros(batteries, kind=np.float64),
+        tank=zeros(buildings, 3),
+        previous_tank=zeros(buildings, 3),
+        device=zeros(buildings, 3, 3),
+    )
+    out = records.Out(
+        observation=zeros(rows.template.shape[1]),
+        terms=zeros(len(records.TERMS), kind=np.float64),
+        energy=zeros(buildings, 3),
+        money=zeros(buildings, 2),
+        session_missing=np.zeros((copies if record else 0, len(rows.session))),
+    )
+    return state, out

@@ -1,0 +1,57 @@
+"""Environments by scenario, backend and purpose."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from envs.episodes import TRAINING_HOURS
+from envs.reward import RewardName
+from envs.scenario import Split, sample_weeks, scenario, training_starts
+from envs.years import Backend
+
+if TYPE_CHECKING:
+    from gymnasium.vector import VectorEnv
+
+    from envs.site_env import SiteEnv
+    from envs.vector_env import WindowsEnv
+
+
+def training_env(
+    scenario_name: str, backend: Backend, num_envs: int, reward: RewardName = "improvement"
+) -> VectorEnv[Any, Any, Any]:
+    """Vector environment that draws two-week windows from a scenario's training split.
+
+    Args:
+        scenario_name: see `envs.scenario.scenario`.
+        backend: who steps it.
+        num_envs: number of copies.
+        reward: which reward.
+    """
+    site = scenario(scenario_name)
+    windows = training_starts(site.windows("train"), TRAINING_HOURS)
+    if backend == "batch":
+        from envs.vector_env import SiteVectorEnv
+
+        return SiteVectorEnv(site, windows, num_envs, reward, copy=False)
+    from gymnasium.vector import AutoresetMode, SyncVectorEnv
+
+    from envs.site_env import SiteEnv
+
+    return SyncVectorEnv(
+        [lambda: SiteEnv(site, windows, "random", reward) for _ in range(num_envs)], autoreset_mode=AutoresetMode.NEXT_STEP
+    )
+
+
+def evaluation_env(
+    scenario_name: str, backend: Backend, split: Split, weeks: int, reward: RewardName = "improvement"
+) -> SiteEnv | WindowsEnv:
+    """Environment whose `episodes` run a policy through a split once: `weeks` weeks spread evenly, or all of it for 0."""
+    site = scenario(scenario_name)
+    windows = sample_weeks(site.windows(split), weeks)
+    if backend == "batch":
+        from envs.vector_env import WindowsEnv
+
+        return WindowsEnv(site, windows, reward)
+    from envs.site_env import SiteEnv
+
+    return SiteEnv(site, windows, "sequence", reward)

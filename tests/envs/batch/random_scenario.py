@@ -1,0 +1,291 @@
+"""Small random scenarios for the comparison of both backends: whatever the batch backend says it does, in any mixture."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from hypothesis import strategies as st
+
+OBSERVATIONS = (
+    "month", "hour", "day_type", "outdoor_dry_bulb_temperature", "outdoor_dry_bulb_temperature_predicted_1",
+    "direct_solar_irradiance", "carbon_intensity", "indoor_dry_bulb_temperature", "non_shiftable_load", "solar_generation",
+    "cooling_storage_soc", "heating_storage_soc", "dhw_storage_soc", "electrical_storage_soc", "net_electricity_consumption",
+    "cooling_demand", "heating_demand", "dhw_demand", "cooling_electricity_consumption", "dhw_electricity_consumption",
+    "electrical_storage_electricity_consumption", "cooling_device_efficiency", "dhw_device_efficiency", "electricity_pricing",
+    "electricity_pricing_predicted_2", "electric_vehicle_charger_connected_state", "electric_vehicle_charger_incoming_state",
+    "connected_electric_vehicle_at_charger_departure_time", "connected_electric_vehicle_at_charger_required_soc_departure",
+    "connected_electric_vehicle_at_charger_soc", "connected_electric_vehicle_at_charger_battery_capacity",
+    "incoming_electric_vehicle_at_charger_estimated_arrival_time",
+    "incoming_electric_vehicle_at_charger_estimated_soc_arrival",
+)  # fmt: skip
+SHARED = {"month", "hour", "day_type", "outdoor_dry_bulb_temperature", "direct_solar_irradiance", "carbon_intensity"}
+REWARDS: dict[str, dict[str, Any] | None] = {
+    "RewardFunction": {"exponent": 1.5},
+    "MARL": None,
+    "IndependentSACReward": None,
+    "SolarPenaltyReward": None,
+    "ComfortReward": {"band": 1.0, "lower_exponent": 1.5},
+    "SolarPenaltyAndComfortReward": {"coefficients": [0.5, 2.0]},
+    "Electric_Vehicles_Reward_Function": None,
+}
+
+
+def between(low: float, high: float) -> st.SearchStrategy[float]:
+    """Numbers on a grid that includes both ends, which matter most."""
+    return st.integers(0, 997).map(lambda i: low + (high - low) * i / 997)
+
+
+part = between(0.0, 1.0)
+
+
+def curves(low: float, high: float) -> st.SearchStrategy[list[list[float]]]:
+    """Curves over [0, 1] with two to five points."""
+    inner = st.lists(between(0.05, 0.95), max_size=3, unique=True)
+    y = between(low, high)
+    return inner.flatmap(
+        lambda x: st.lists(y, min_size=len(x) + 2, max_size=len(x) + 2).map(
+            lambda ys: [[a, b] for a, b in zip([0.0, *sorted(x), 1.0], ys, strict=True)]
+        )
+    )
+
+
+def batteries(capacity: float) -> st.SearchStrategy[dict[str, Any]]:
+    flat = st.just([[0.0, 1.0], [1.0, 1.0]])
+    return st.fixed_dictionaries(
+        {
+            "capacity": between(0.1 * capacity, capacity),
+            "nominal_power": between(0.05 * capacity, capacity),
+            "initial_soc": part,
+            "depth_of_discharge": st.one_of(st.just(1.0), between(0.3, 1.0)),
+            "efficiency": between(0.7, 1.0),
+            "capacity_loss_coefficient": st.sampled_from([0.0, 1e-5, 1e-3]),
+            "loss_coefficient": st.sampled_from([0.0, 1e-4, 0.01]),
+            "power_efficiency_curve": st.one_of(flat, curves(0.6, 1.0)),
+            "capacity_power_curve": st.one_of(flat, curves(0.2, 1.0)),
+        }
+    )
+
+
+@st.composite
+def chargers(draw: st.DrawFn) -> dict[str, Any]:
+    v2g = draw(st.booleans())
+    deadband = draw(st.booleans())
+    attributes: dict[str, Any] = {
+        "efficiency": draw(between(0.8, 1.0)),
+        "max_charging_power": draw(between(2.0, 22.0)),
+        "min_charging_power": 1.4 if deadband else 0.0,
+        "max_discharging_power": draw(between(2.0, 11.0)) if v2g else 0.0,
+        "min_discharging_power": 0.7 if deadband and v2g else 0.0,
+    }
+    if draw(st.booleans()):
+        attributes["charge_efficiency_curve"] = draw(curves(0.7, 1.0))
+        attributes["discharge_efficiency_curve"] = draw(curves(0.7, 1.0))
+    return attributes
+
+
+@st.composite
+def buildings(draw: st.DrawFn) -> dict[str, Any]:
+    tank = st.fixed_dictionaries(
+        {
+            "capacity": between(1.0, 20.0),
+            "efficiency": between(0.7, 1.0),
+            "loss_coefficient": st.sampled_from([0.0, 0.006]),
+            "initial_soc": part,
+            "max_input_power": st.one_of(st.none(), between(0.5, 5.0)),
+            "max_output_power": st.one_of(st.none(), between(0.5, 5.0)),
+        }
+    )
+    return {
+        "pv": draw(st.one_of(st.none(), between(1.0, 50.0))),
+        "battery": draw(st.one_of(st.none(), batteries(50.0))),
+        "chargers": draw(st.lists(chargers(), max_size=2)),
+        "thermal": draw(st.booleans()),
+        "tanks": {use: draw(st.one_of(st.none(), tank)) for use in ("cooling", "heating", "dhw")},
+        "heater": draw(st.booleans()),
+    }
+
+
+@st.composite
+def plans(draw: st.DrawFn) -> dict[str, Any]:
+    """What a scenario consists of; `write` makes its files."""
+    sites = draw(st.lists(buildings(), min_size=1, max_size=3))
+    if not any(site["battery"] or site["chargers"] for site in sites):
+        sites[0]["battery"] = draw(batteries(50.0))  # a scenario has something to act on
+    count = sum(len(site["chargers"]) for site in sites)
+    return {
+        "buildings": sites,
+        "vehicles": draw(st.lists(batteries(40.0), min_size=count, max_size=count + 1)) if count else [],
+        "reward": draw(st.sampled_from(sorted(REWARDS))),
+        "hours": draw(st.integers(30, 60)),
+        "start": draw(st.integers(0, 10)),
+        "announced": draw(st.booleans()),
+        "arrivals_given": draw(st.booleans()),
+        "session_ids": draw(st.booleans()),
+        "seed": draw(st.integers(0, 10_000)),
+    }
+
+
+def write(plan: dict[str, Any], folder: Path) -> Path:
+    """Write a scenario.
+
+    Returns:
+        Path of its schema.
+    """
+    rng = np.random.default_rng(plan["seed"])
+    rows = plan["start"] + plan["hours"] + 1
+    hour = np.arange(rows) % 24
+    weather = pd.DataFrame(
+        {
+            name: rng.uniform(5.0, 38.0, rows)
+            for kind in ("outdoor_dry_bulb_temperature", "outdoor_relative_humidity", "diffuse_solar_irradiance",
+                         "direct_solar_irradiance")
+            for name in (kind, *(f"{kind}_predicted_{i}" for i in (1, 2, 3)))
+        }
+    )  # fmt: skip
+    weather.to_csv(folder / "weather.csv", index=False)
+    names = ("electricity_pricing", *(f"electricity_pricing_predicted_{i}" for i in (1, 2, 3)))
+    pd.DataFrame({name: rng.uniform(0.05, 0.5, rows) for name in names}).to_csv(folder / "pricing.csv", index=False)
+    pd.DataFrame({"carbon_intensity": rng.uniform(0.0, 0.6, rows)}).to_csv(folder / "carbon.csv", index=False)
+    vehicles = [f"vehicle_{v}" for v in range(len(plan["vehicles"]))]
+    sockets = iter(_schedules(plan, vehicles, rows, rng))
+    schema: dict[str, Any] = {
+        "random_seed": plan["seed"],
+        "root_directory": None,
+        "central_agent": True,
+        "simulation_start_time_step": 0,
+        "simulation_end_time_step": rows - 1,
+        "episode_time_steps": None,
+        "rolling_episode_split": False,
+        "random_episode_split": False,
+        "seconds_per_time_step": 3600,
+        "observations": {name: {"active": True, "shared_in_central_agent": name in SHARED} for name in OBSERVATIONS},
+        "actions": {
+            name: {"active": True}
+            for name in ("electrical_storage", "electric_vehicle_storage", "cooling_storage", "heating_storage", "dhw_storage")
+        },
+        "reward_function": {"type": f"citylearn.reward_function.{plan['reward']}", "attributes": REWARDS[plan["reward"]]},
+        "electric_vehicles_def": {
+            name: {"include": True, "battery": _device("Battery", battery)}
+            for name, battery in zip(vehicles, plan["vehicles"], strict=True)
+        },
+        "buildings": {},
+    }
+    for n, site in enumerate(plan["buildings"]):
+        demand = {use: rng.uniform(0.0, 3.0, rows) * site["thermal"] for use in ("dhw", "cooling", "heating")}
+        demand["heating"][demand["cooling"] < 1.5] = 0.0  # CityLearn refuses both in one hour
+        demand["cooling"][demand["heating"] > 0.0] = 0.0
+        pd.DataFrame(
+            {
+                "month": 1 + np.arange(rows) // 29,
+                "hour": hour + 1,
+                "day_type": 1 + np.arange(rows) // 24 % 7,
+                "indoor_dry_bulb_temperature": rng.uniform(15.0, 30.0, rows),
+                "non_shiftable_load": rng.uniform(0.0, 20.0, rows),
+                **{f"{use}_demand": values for use, values in demand.items()},
+                "solar_generation": np.maximum(0.0, rng.uniform(-300.0, 900.0, rows)),
+                "indoor_dry_bulb_temperature_cooling_set_point": np.full(rows, 24.0),
+                "indoor_dry_bulb_temperature_heating_set_point": np.full(rows, 20.0),
+                "hvac_mode": rng.integers(0, 4, rows),
+            }
+        ).to_csv(folder / f"building_{n}.csv", index=False)
+        schema["buildings"][f"building_{n}"] = _building(site, n, sockets, folder)
+    path = folder / "schema.json"
+    path.write_text(json.dumps(schema), encoding="utf-8")
+    return path
+
+
+def _device(kind: str, attributes: dict[str, Any]) -> dict[str, Any]:
+    return {"type": f"citylearn.energy_model.{kind}", "autosize": False, "attributes": attributes}
+
+
+def _building(site: dict[str, Any], n: int, sockets: Any, folder: Path) -> dict[str, Any]:
+    heater = "ElectricHeater" if site["heater"] else "HeatPump"
+    heats = {"nominal_power": 60.0, "efficiency": 0.9 if site["heater"] else 0.25}
+    temperatures = {} if site["heater"] else {"target_heating_temperature": 45.0, "target_cooling_temperature": 7.0}
+    cools = {"nominal_power": 60.0, "efficiency": 0.22, "target_heating_temperature": 45.0, "target_cooling_temperature": 7.0}
+    building: dict[str, Any] = {
+        "include": True,
+        "energy_simulation": f"building_{n}.csv",
+        "weather": "weather.csv",
+        "carbon_intensity": "carbon.csv",
+        "pricing": "pricing.csv",
+        "inactive_observations": [],
+        "inactive_actions": [
+            *([] if site["battery"] else ["electrical_storage"]),
+            *(f"{use}_storage" for use, tank in site["tanks"].items() if not (tank and site["thermal"])),
+        ],
+        "cooling_device": _device("HeatPump", cools),
+        "heating_device": _device(heater, heats | temperatures),
+        "dhw_device": _device(heater, heats | temperatures),
+        "chargers": {},
+    }
+    if site["battery"]:
+        building["electrical_storage"] = _device("Battery", site["battery"])
+    if site["pv"]:
+        building["pv"] = _device("PV", {"nominal_power": site["pv"]})
+    for use, tank in site["tanks"].items():
+        if tank and site["thermal"]:
+            building[f"{use}_storage"] = _device("StorageTank", {name: v for name, v in tank.items() if v is not None})
+    for i, attributes in enumerate(site["chargers"]):
+        name = f"charger_{n}_{i}"
+        next(sockets).to_csv(folder / f"{name}.csv", index=False)
+        building["chargers"][name] = {
+            "type": "citylearn.electric_vehicle_charger.Charger",
+            "charger_simulation": f"{name}.csv",
+            "noise_std": 0,
+            "attributes": attributes,
+        }
+    return building
+
+
+def _schedules(plan: dict[str, Any], vehicles: list[str], rows: int, rng: np.random.Generator) -> list[pd.DataFrame]:
+    """Charging sessions: vehicles come to any charger that is free, some announced, no vehicle at two at once."""
+    count = sum(len(site["chargers"]) for site in plan["buildings"])
+    state = np.full((count, rows), 3)
+    columns = ("id", "departure", "required", "arrival_time", "arrival_soc", "session")
+    text: dict[str, Any] = {name: np.full((count, rows), "", dtype=object) for name in columns}
+    busy = dict.fromkeys(vehicles, 0)
+    free = [0] * count
+    number = 0
+    for row in range(rows):
+        for c in range(count):
+            ready = [v for v in vehicles if busy[v] <= row]
+            if free[c] > row or not ready or rng.random() > 0.4:
+                continue
+            vehicle = ready[rng.integers(len(ready))]
+            wait = int(rng.integers(1, 4)) if plan["announced"] and rng.random() < 0.6 else 0
+            stay = int(rng.integers(1, 9))
+            first, end = min(row + wait, rows), min(row + wait + stay, rows)
+            soc = round(float(rng.random()), 3) if plan["arrivals_given"] or rng.random() < 0.7 else ""
+            state[c, row:first], state[c, first:end] = 2, 1
+            text["id"][c, row:end] = vehicle
+            text["session"][c, first:end] = f"session_{number}" if plan["session_ids"] else ""
+            for at in range(row, first):
+                text["arrival_time"][c, at], text["arrival_soc"][c, at] = first - at, soc
+            if not wait and first < rows:
+                text["arrival_soc"][c, first] = soc
+            for at in range(first, end):
+                text["departure"][c, at], text["required"][c, at] = (
+                    row + wait + stay - at,
+                    round(float(rng.uniform(0.4, 1.0)), 3),
+                )
+            number += 1
+            # One row between two sessions of a vehicle or a charger, mostly.
+            pause = int(rng.random() < 0.8)
+            free[c], busy[vehicle] = end + pause, end + pause
+    return [
+        pd.DataFrame(
+            {
+                "electric_vehicle_charger_state": state[c],
+                "electric_vehicle_id": text["id"][c],
+                "electric_vehicle_departure_time": text["departure"][c],
+                "electric_vehicle_required_soc_departure": text["required"][c],
+                "electric_vehicle_estimated_arrival_time": text["arrival_time"][c],
+                "electric_vehicle_estimated_soc_arrival": text["arrival_soc"][c],
+                "electric_vehicle_session_id": text["session"][c],
+            }
+        )
+        for c in range(count)
+    ]

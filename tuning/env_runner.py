@@ -1,0 +1,471 @@
+"""Collects on-policy training data from one vectorised environment, a step of all sub-environments at a time."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import gymnasium as gym
+import numpy as np
+import torch
+from gymnasium.vector import AutoresetMode
+from ray.rllib.core.columns import Columns
+from ray.rllib.core.distribution.torch.torch_distribution import TorchDiagGaussian
+from ray.rllib.env.single_agent_env_runner import SingleAgentEnvRunner
+from ray.rllib.env.single_agent_episode import SingleAgentEpisode
+from ray.rllib.utils.metrics import ENV_STEP_TIMER, RLMODULE_INFERENCE_TIMER, WEIGHTS_SEQ_NO
+
+from tuning.measure import Stopwatch
+from tuning.normalizer import ObservationNormalizer
+
+if TYPE_CHECKING:
+    from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
+
+NORMALIZER = "observation_normalizer"  # the statistics' name in a runner's state
+
+_LOGP_ROWS = 16  # time steps whose log-probabilities are computed at once
+
+
+class BatchEnvRunner(SingleAgentEnvRunner):
+    """Env runner that handles a time step as arrays over all sub-environments.
+
+    For PPO and its like it gives the learner the same batches as RLlib's `SingleAgentEnvRunner`, for less Python: that one
+    keeps lists of single observations, actions, ... and sends each of them through its connectors. What it replaces:
+
+    - `_sample`: one forward pass, one step of the vectorised environment and one write into arrays per time step; episodes
+      are slices of these arrays. How many steps are taken, in which order episodes are returned and how they go on in the
+      next call is as in RLlib.
+    - `make_env`: leaves out the wrapper that makes a list of dicts of the infos, and checks what this class relies on.
+    - `get_metrics`: from sums kept for each sub-environment. RLlib keeps the chunks of an unfinished episode for it, which
+      here would keep alive the arrays that they are slices of. And a learner in the same process lengthens these chunks, so
+      that RLlib's `episode_len_mean` is too large by one step for each fragment; here it is right.
+    - `get_state`, `set_state`: with the statistics of the observations, so that checkpoints hold them.
+
+    What it leaves out: infos (they are empty in the episodes), callbacks for single episodes and steps, connectors of one's
+    own between environment and module, clipping and scaling of actions (the environment does that), recurrent modules,
+    sampling by episodes, at random or without exploration, and starting a failed environment again: its error is raised
+    as it is.
+
+    The environment is a `gymnasium.vector.VectorEnv` with autoreset in the next step and with boxes of one dimension as
+    observations and actions. In the step after the end of an episode its action is ignored and it returns the first
+    observation of the next episode; that is no transition and does not count as a step.
+
+    Attributes:
+        stopwatch: times `reset` and `step` of the environment and nothing else; may be replaced.
+        normalizer: statistics of the observations; None where they are not normalised.
+    """
+
+    normalizes_observations: ClassVar[bool] = False
+    env: Any
+    module: Any
+    _last_rows: _Rows
+    _ended: np.ndarray
+    _ongoing: list[_Episode]
+
+    def __init__(self, *, config: AlgorithmConfig, **kwargs: Any) -> None:
+        """See `SingleAgentEnvRunner`.
+
+        Raises:
+            ValueError: if the configuration asks for what this class leaves out.
+        """
+        _check(config, self.normalizes_observations)
+        self.stopwatch = Stopwatch()
+        self.normalizer: ObservationNormalizer | None = None
+        self._forward_stopwatch = Stopwatch()
+        self._lookback: int = config.episode_lookback_horizon
+        self._finished: list[_Episode] = []
+        super().__init__(config=config, **kwargs)
+        if self.module.is_stateful():
+            raise ValueError("a recurrent module needs its state from step to step, which is not kept")
+        distribution = self.module.get_exploration_action_dist_cls()
+        if distribution is not TorchDiagGaussian:
+            raise ValueError(f"actions have to be drawn from {TorchDiagGaussian.__name__}, not from {distribution.__name__}")
+
+    def make_env(self) -> None:
+        """Make the vectorised environment as RLlib does, without the wrapper around it.
+
+        Raises:
+            ValueError: if the environment resets in another way or has other spaces than it should.
+        """
+        super().make_env()
+        # Its infos are not used, and turning them into lists costs Python for each sub-environment.
+        self.env = self.env.env
+        mode = self.env.metadata.get("autoreset_mode")
+        if mode != AutoresetMode.NEXT_STEP:
+            raise ValueError(f"the environment's autoreset mode has to be {AutoresetMode.NEXT_STEP}, is {mode}")
+        for name in ("single_observation_space", "single_action_space"):
+            space = getattr(self.env, name)
+            if not isinstance(space, gym.spaces.Box) or len(space.shape) != 1:
+                raise ValueError(f"{name} has to be a box of one dimension, is {space}")
+        if self.normalizes_observations and self.normalizer is None:
+            self.normalizer = ObservationNormalizer(self.env.single_observation_space.shape[0])
+
+    def _sample(
+        self,
+        *,
+        num_timesteps: int | None = None,
+        num_episodes: int | None = None,
+        explore: bool,
+        random_actions: bool = False,
+        force_reset: bool = False,
+    ) -> list[SingleAgentEpisode]:
+        """Collect at least `num_timesteps` transitions, and less than one of each sub-environment more.
+
+        Returns:
+            Episodes that ended, in the order in which they did, then the chunks of those that go on.
+
+        Raises:
+            ValueError: if asked for episodes, random actions or no exploration.
+        """
+        if num_timesteps is None or num_episodes is not None or random_actions or not explore:
+            raise ValueError("only time steps (batch_mode='truncate_episodes') with exploration can be sampled")
+        if force_reset or self._needs_initial_reset:
+            self._reset()
+        before = self.stopwatch.seconds, self._forward_stopwatch.seconds
+        # Those whose episode ended in the last step of the call before are reset in the first row.
+        starts = [self._lookback + int(ended) for ended in self._ended]
+        # An episode of one step costs another step for its reset: at worst every other row holds transitions.
+        rows = self._last_rows.extended(2 * -(-num_timesteps // self.num_envs) + 1)
+        row, steps = self._lookback, 0
+        self.module.eval()
+        while steps < num_timesteps:
+            steps += self._step(rows, row, steps)
+            row += 1
+        self._add_logp(rows, self._lookback, row)
+        rows.weights_seq_no[self._lookback : row] = self._weights_seq_no
+        episodes = list(self._episodes(rows, starts, row))
+        self._last_rows = rows.last(row, self._lookback)
+        self._log(row - self._lookback, steps, sum(episode.is_done for episode in episodes), before)
+        return episodes
+
+    def _reset(self) -> None:
+        """Reset all sub-environments and drop what is known of their episodes.
+
+        Seeded only the first time, as in RLlib: with the same seed the same episodes would come again.
+        """
+        with self.stopwatch.running():
+            observations, _ = self.env.reset(seed=self._seed if self._needs_initial_reset else None)
+        self._needs_initial_reset = False
+        inputs = TorchDiagGaussian.required_input_dim(self.env.single_action_space)
+        self._last_rows = _Rows.empty(self._lookback + 1, self.env, inputs)
+        self._observe(observations, self._last_rows, self._lookback)
+        self._ended = np.zeros(self.num_envs, bool)
+        self._ongoing = [_Episode() for _ in range(self.num_envs)]
+
+    def _step(self, rows: _Rows, row: int, steps: int) -> int:
+        """Act on the observations of a row, write what comes of it, and the next observations into the next row.
+
+        Args:
+            rows: of this call.
+            row: to be filled.
+            steps: transitions in this call so far.
+
+        Returns:
+            How many sub-environments made a transition.
+        """
+        actions = self._act(rows, row, steps)
+        with self.stopwatch.running():
+            observations, rows.rewards[row], terminated, truncated, _ = self.env.step(actions)
+        self._observe(observations, rows, row + 1)
+        acted = ~self._ended
+        np.logical_and(terminated, acted, out=rows.terminated[row])
+        np.logical_and(truncated, acted, out=rows.truncated[row])
+        self._ended = rows.terminated[row] | rows.truncated[row]
+        return int(np.count_nonzero(acted))
+
+    def _act(self, rows: _Rows, row: int, steps: int) -> np.ndarray:
+        """Draw actions for the observations of a row, and write them and their distribution into it.
+
+        In place of RLlib's connectors. It draws as they do on the CPU, so a seed gives the same actions.
+
+        Args:
+            rows: of this call.
+            row: with the observations.
+            steps: transitions in this call so far.
+
+        Returns:
+            Actions, shape `(sub-environments, actions)`.
+        """
+        runners = self.config.num_env_runners or 1
+        with torch.inference_mode():
+            batch = {Columns.OBS: torch.from_numpy(rows.observations[row]).to(self._device)}
+            with self._forward_stopwatch.running():
+                # Without what `forward_exploration` does around it, which is to go through all layers twice to switch them
+                # to evaluation and back. The steps are of all runners: a module's exploration may follow a schedule.
+                outputs = self.module._forward_exploration(
+                    batch, t=(self.num_env_steps_sampled_lifetime // runners + steps) * runners
+                )
+            inputs: Any = outputs[Columns.ACTION_DIST_INPUTS].cpu()
+            mean, log_std = inputs.chunk(2, dim=-1)
+            # What TorchDiagGaussian comes to, in a third of the time at a few actions: `torch.normal` looks through the
+            # deviations for negative ones first.
+            actions: np.ndarray = torch.randn(mean.shape).numpy()
+            actions *= log_std.exp().numpy()
+            actions += mean.numpy()
+        rows.action_dist_inputs[row] = inputs.numpy()
+        rows.actions[row] = actions
+        return actions
+
+    def _add_logp(self, rows: _Rows, start: int, stop: int) -> None:
+        """Fill in the log-probabilities of the actions of filled rows.
+
+        Many rows at a time, because a call of torch takes longer than its arithmetic; not all, because what it puts aside would
+        need several times the memory of all actions.
+        """
+        with torch.inference_mode():
+            for first in range(start, stop, _LOGP_ROWS):
+                block = slice(first, min(first + _LOGP_ROWS, stop))
+                inputs, actions = torch.from_numpy(rows.action_dist_inputs[block]), torch.from_numpy(rows.actions[block])
+                logp: Any = TorchDiagGaussian.from_logits(inputs).logp(actions)
+                rows.action_logp[block] = logp.numpy()
+
+    def _observe(self, observations: np.ndarray, rows: _Rows, row: int) -> None:
+        """Write observations into a row; where they are normalised, after they went into the statistics.
+
+        So each is normalised once, by all that was seen up to it: the policy, the learner and the bootstrap at a
+        fragment's end see the same numbers, and the very first step has statistics too, those of the reset.
+        """
+        if self.normalizer is None:
+            rows.observations[row] = observations
+        else:
+            self.normalizer.update(observations)
+            self.normalizer.normalize(observations, out=rows.observations[row])
+        rows.times[row] = time.perf_counter()
+
+    def _episodes(self, rows: _Rows, starts: list[int], stop: int) -> Iterator[SingleAgentEpisode]:
+        """Cut rows into episodes and chunks of episodes.
+
+        Args:
+            rows: filled up to the observations of `stop`.
+            starts: row of each sub-environment's first transition; moved on.
+            stop: row after the last transitions.
+
+        Yields:
+            Episodes that ended, in the order in which they did, then the chunks of those that go on.
+        """
+        ended = rows.terminated[self._lookback : stop] | rows.truncated[self._lookback : stop]
+        for row, index in np.argwhere(ended).tolist():
+            end = self._lookback + row + 1
+            yield self._episode(rows, index, starts[index], end)
+            self._finished.append(self._ongoing[index])
+            self._ongoing[index] = _Episode()
+            # The row between is the reset.
+            starts[index] = end + 1
+        for index, start in enumerate(starts):
+            # Those whose episode ended last, or that were reset last, have no transition of a new one yet.
+            if start < stop:
+                yield self._episode(rows, index, start, stop)
+
+    def _episode(self, rows: _Rows, index: int, start: int, stop: int) -> SingleAgentEpisode:
+        """The chunk of an episode between two rows, in RLlib's form, with what of it lies before as its lookback."""
+        ongoing = self._ongoing[index]
+        lookback = min(self._lookback, ongoing.steps)
+        taken = slice(start - lookback, stop)
+        # RLlib takes arrays as well as lists, but declares only lists.
+        new: Any = SingleAgentEpisode
+        episode: SingleAgentEpisode = new(
+            ongoing.id,
+            observations=rows.observations[start - lookback : stop + 1, index],
+            observation_space=self.env.single_observation_space,
+            infos=[{}] * (stop + 1 - start + lookback),
+            actions=rows.actions[taken, index],
+            action_space=self.env.single_action_space,
+            rewards=rows.rewards[taken, index],
+            terminated=bool(rows.terminated[stop - 1, index]),
+            truncated=bool(rows.truncated[stop - 1, index]),
+            extra_model_outputs={
+                Columns.ACTION_DIST_INPUTS: rows.action_dist_inputs[taken, index],
+                Columns.ACTION_LOGP: rows.action_logp[taken, index],
+                WEIGHTS_SEQ_NO: rows.weights_seq_no[taken],
+            },
+            t_started=ongoing.steps,
+            len_lookback_buffer=lookback,
+        )
+        ongoing.steps += stop - start
+        ongoing.reward += float(rows.rewards[start:stop, index].sum())
+        ongoing.seconds += float(rows.times[stop] - rows.times[start])
+        return episode
+
+    def _log(self, steps: int, transitions: int, ended: int, before: tuple[float, float]) -> None:
+        """Log what RLlib's runner logs, and its times as means of one call, as each takes microseconds to be logged.
+
+        Args:
+            steps: of the vectorised environment in this call.
+            transitions: of sub-environments.
+            ended: episodes.
+            before: what the stopwatches of environment and forward pass showed before the first step.
+        """
+        self._log_env_steps(metric=self._metrics_num_try_env_step, num_steps=steps)
+        self._log_env_steps(metric=self._metrics_num_env_steps_sampled, num_steps=transitions)
+        self._increase_sampled_metrics(transitions, ended)
+        after = self.stopwatch.seconds, self._forward_stopwatch.seconds
+        for name, start, end in zip((ENV_STEP_TIMER, RLMODULE_INFERENCE_TIMER), before, after, strict=True):
+            self.metrics.log_value(name, (end - start) / max(steps, 1), reduce="ema")
+
+    def get_metrics(self) -> Any:
+        """Metrics since the last call, with those of the episodes that ended; see `SingleAgentEnvRunner`."""
+        for episode in self._finished:
+            self._log_episode_metrics(episode.steps, episode.reward, episode.seconds)
+        self._finished.clear()
+        return self.metrics.reduce()
+
+    def get_state(
+        self,
+        components: str | Collection[str] | None = None,
+        *,
+        not_components: str | Collection[str] | None = None,
+        **kwargs: Any,
+    ) -> dict[str, Any]:
+        """See `SingleAgentEnvRunner`; with the statistics of the observations, if they are normalised."""
+        state: dict[str, Any] = super().get_state(components, not_components=not_components, **kwargs)
+        if self.normalizer is not None and self._check_component(NORMALIZER, components, not_components):
+            state[NORMALIZER] = self.normalizer.get_state()
+        return state
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """See `SingleAgentEnvRunner`; with the statistics of the observations, if the state holds them."""
+        super().set_state(state)
+        if self.normalizer is not None and NORMALIZER in state:
+            self.normalizer.set_state(state[NORMALIZER])
+
+
+class NormalizingBatchEnvRunner(BatchEnvRunner):
+    """A `BatchEnvRunner` that normalises observations by their running mean and variance.
+
+    The observations in the episodes are the normalised ones. Apply `normalizer.frozen()` to observations before the policy
+    acts on them elsewhere.
+
+    It is a class of its own because `env_runner_cls` is the one setting that reaches the runner and nothing else, and that
+    cannot be misspelt.
+    """
+
+    normalizes_observations = True
+
+
+@dataclass
+class _Rows:
+    """Time steps as arrays, time first.
+
+    Row `t` holds the observations that the actions of row `t` were drawn for, and what came of these actions. In the row
+    after the end of an episode, that sub-environment's action and reward are meaningless.
+
+    Attributes:
+        observations: shape `(rows, sub-environments, features)`, float32.
+        actions: shape `(rows, sub-environments, actions)`, float32.
+        action_dist_inputs: parameters of the actions' distributions, shape `(rows, sub-environments, parameters)`, float32.
+        action_logp: log-probabilities of the actions, shape `(rows, sub-environments)`, float32.
+        rewards: shape `(rows, sub-environments)`, float64.
+        terminated: shape `(rows, sub-environments)`.
+        truncated: shape `(rows, sub-environments)`.
+        weights_seq_no: number of the weights that acted, shape `(rows,)`.
+        times: when the observations came, by `time.perf_counter`, shape `(rows,)`, seconds.
+    """
+
+    observations: np.ndarray
+    actions: np.ndarray
+    action_dist_inputs: np.ndarray
+    action_logp: np.ndarray
+    rewards: np.ndarray
+    terminated: np.ndarray
+    truncated: np.ndarray
+    weights_seq_no: np.ndarray
+    times: np.ndarray
+
+    @classmethod
+    def empty(cls, count: int, env: Any, inputs: int) -> _Rows:
+        """Rows without content.
+
+        Args:
+            count: of rows.
+            env: vectorised environment, whose spaces give the shapes.
+            inputs: parameters of a distribution of actions.
+        """
+        shape = (count, env.num_envs)
+        return cls(
+            observations=np.empty((*shape, *env.single_observation_space.shape), np.float32),
+            actions=np.empty((*shape, *env.single_action_space.shape), np.float32),
+            action_dist_inputs=np.empty((*shape, inputs), np.float32),
+            action_logp=np.empty(shape, np.float32),
+            rewards=np.empty(shape),
+            terminated=np.empty(shape, bool),
+            truncated=np.empty(shape, bool),
+            weights_seq_no=np.empty(count, int),
+            times=np.empty(count),
+        )
+
+    def extended(self, count: int) -> _Rows:
+        """Copy with as many more rows, without content.
+
+        A new array for each call: whoever got the episodes of the last one may still have them. What is never written
+        takes no memory.
+        """
+        return _Rows(**{name: _extended(array, count) for name, array in self._arrays()})
+
+    def last(self, row: int, count: int) -> _Rows:
+        """Copy of a row and of those before it.
+
+        Args:
+            row: the last one.
+            count: how many before it.
+        """
+        return _Rows(**{name: array[row - count : row + 1].copy() for name, array in self._arrays()})
+
+    def _arrays(self) -> Iterator[tuple[str, np.ndarray]]:
+        for item in fields(self):
+            yield item.name, getattr(self, item.name)
+
+
+@dataclass
+class _Episode:
+    """What is known of an episode beside its arrays.
+
+    Attributes:
+        id: RLlib's name for it.
+        steps: transitions so far.
+        reward: their sum.
+        seconds: wall time of sampling.
+    """
+
+    id: str = field(default_factory=lambda: uuid.uuid4().hex)
+    steps: int = 0
+    reward: float = 0.0
+    seconds: float = 0.0
+
+
+def _extended(array: np.ndarray, count: int) -> np.ndarray:
+    """Copy of an array with more rows, whose content is undefined."""
+    longer = np.empty((len(array) + count, *array.shape[1:]), array.dtype)
+    longer[: len(array)] = array
+    return longer
+
+
+def _check(config: AlgorithmConfig, normalizes: bool) -> None:
+    """Refuse what would otherwise be ignored.
+
+    Args:
+        config: of the algorithm.
+        normalizes: whether observations are normalised.
+
+    Raises:
+        ValueError: with the setting and what to do.
+    """
+    settings: Any = config
+    refused = {
+        "batch_mode has to be 'truncate_episodes'": settings.batch_mode != "truncate_episodes",
+        "normalize_actions and clip_actions have to be False: the environment does that": (
+            settings.normalize_actions or settings.clip_actions
+        ),
+        "there are no connectors between environment and module": (
+            settings._env_to_module_connector or settings._module_to_env_connector
+        ),
+        "restart_failed_sub_environments has to be False": settings.restart_failed_sub_environments,
+        "observations can be normalised only in one runner, with num_env_runners=0: statistics of several are not merged": (
+            normalizes and (settings.num_env_runners or settings.in_evaluation)
+        ),
+    }
+    for reason, applies in refused.items():
+        if applies:
+            raise ValueError(reason)
