@@ -188,14 +188,15 @@ def _thermal_parameters(simulator: CityLearnSimulator) -> dict[str, np.ndarray]:
     tanks = [_tanks(b) for b in buildings]
     capacity = np.array([[tank.capacity for tank in row] for row in tanks], dtype=np.float64)
     demand = np.array([[getattr(b.energy_simulation, f"{use}_demand").any() for use in USES] for b in buildings])
-    none = float("nan")
+    has, none = capacity > 0.0, float("nan")
     return {
-        "thermal": np.asarray(demand.any(axis=1) | (capacity > 0.0).any(axis=1)),
+        "thermal": np.asarray(demand.any(axis=1) | has.any(axis=1)),
         "device_power": np.array([[device.nominal_power for device in _devices(b)] for b in buildings], dtype=np.float64),
         "device_wide": np.array([[isinstance(device, ElectricHeater) for device in _devices(b)] for b in buildings]),
         "tank_capacity": capacity,
-        "tank_root_efficiency": np.array([[tank.round_trip_efficiency for tank in row] for row in tanks]),
-        "tank_kept": np.array([[1.0 - tank.loss_coefficient for tank in row] for row in tanks]),
+        # CityLearn draws what tanks are like that a building does not have; nothing follows from it.
+        "tank_root_efficiency": np.where(has, np.array([[tank.round_trip_efficiency for tank in row] for row in tanks]), 1.0),
+        "tank_kept": np.where(has, np.array([[1.0 - tank.loss_coefficient for tank in row] for row in tanks]), 1.0),
         "tank_input": np.array([[none if t.max_input_power is None else t.max_input_power for t in row] for row in tanks]),
         "tank_output": np.array([[none if t.max_output_power is None else t.max_output_power for t in row] for row in tanks]),
     }
