@@ -16,7 +16,7 @@ from envs.episodes import EVALUATION_SEED, Episode, Policy
 from envs.reward import WEIGHTS, RewardName
 from envs.scenario import Scenario, Window
 from envs.tariff import DemandCharge
-from envs.years import observation_layout, year_reference, year_tables
+from envs.years import observation_layout, scaled_template, year_reference, year_tables
 
 
 class SiteVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
@@ -159,7 +159,12 @@ def open_years(scenario: Scenario, years: Sequence[int], copies: int, record: bo
         record: see `BatchSimulator`.
     """
     found = {
-        year: Year(year_tables(scenario, year), DemandCharge.of(scenario.schema_path(year)), year_reference(scenario, year))
+        year: Year(
+            year_tables(scenario, year),
+            scaled_template(scenario, year),
+            DemandCharge.of(scenario.schema_path(year)),
+            year_reference(scenario, year),
+        )
         for year in years
     }
     return BatchSimulator(found, copies, observation_layout(scenario), record)

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
+import numpy as np
+
 from envs.batch.tables import Tables, read_tables
 from envs.batch.unsupported import unsupported
 from envs.cache import cache_folder, cached_file
@@ -70,15 +72,35 @@ def choose_backend(scenario: Scenario, choice: BackendChoice) -> Backend:
 
 
 def year_tables(scenario: Scenario, year: int) -> Tables:
-    """Tables of a year, read from CityLearn the first time and cached."""
+    """Tables of a year without the raw observations, read from CityLearn the first time and cached."""
+    return Tables.load(_tables_file(scenario, year), template=False)
 
+
+def _tables_file(scenario: Scenario, year: int) -> Path:
     def write(path: Path) -> None:
         schema_path = scenario.schema_path(year)
         simulator = SIMULATORS.take(schema_path)
         read_tables(simulator, schema_reward(schema_path)).save(path)
         SIMULATORS.give_back(simulator)
 
-    return Tables.load(cached_file(f"{scenario.key}/tables-{year}-v{TABLES_VERSION}.npz", write))
+    return cached_file(f"{scenario.key}/tables-{year}-v{TABLES_VERSION}.npz", write)
+
+
+def scaled_template(scenario: Scenario, year: int) -> np.ndarray:
+    """Observations of a year in the scenario's layout, with what depends on actions left out; made the first time and cached.
+
+    Returns:
+        Shape (rows, observations), float32.
+    """
+
+    def write(path: Path) -> None:
+        raw = Tables.load(_tables_file(scenario, year)).rows["template"]
+        with path.open("wb") as file:
+            np.save(file, observation_layout(scenario).scale_exogenous(raw))
+
+    path = cached_file(f"{scenario.key}/observations-{year}-v{LAYOUT_VERSION}-{TABLES_VERSION}.npy", write)
+    found: np.ndarray = np.load(path)
+    return found
 
 
 def schema_reward(schema_path: Path) -> tuple[str, str]:
@@ -138,7 +160,9 @@ def _run_batch(tables: Tables) -> Run:
     # Imported here: compiled code takes a second to load, and CityLearn's scenarios may not need it.
     from envs.batch.simulator import BatchSimulator, Recorder, Year
 
-    simulator = BatchSimulator({0: Year(tables)}, copies=1, record=True)
+    # Nobody looks at the observations.
+    blind = np.zeros((len(tables.exogenous.hour), len(tables.names)), dtype=np.float32)
+    simulator = BatchSimulator({0: Year(tables, blind)}, copies=1, record=True)
     steps = len(tables.exogenous.hour) - 1
     simulator.begin(0, 0, 0, steps, seed=0)
     recorder = Recorder(simulator)

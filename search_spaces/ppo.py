@@ -13,18 +13,19 @@ PPO = SearchSpace(
         ),
         Parameter(
             "n_steps", Kind.INTEGER, 2048, "transitions collected between two updates", low=2, high=10_000_000,
-            # From five days to a year of hours; at least four updates in a trial.
-            search=IntDistribution(7, 13), scale=Scale.POWER_OF_TWO, at_most=AtMost("steps", 0.25),
+            # Below, what an update costs whatever its size is most of it; above, half a million steps are few updates. At
+            # least four updates in a trial.
+            search=IntDistribution(10, 14), scale=Scale.POWER_OF_TWO, at_most=AtMost("steps", 0.25),
         ),
         Parameter(
             "batch_size", Kind.INTEGER, 256, "transitions in one gradient step", low=1, high=10_000_000,
             # Smaller ones leave the hardware idle, larger ones leave few gradient steps.
-            search=IntDistribution(5, 11), scale=Scale.POWER_OF_TWO, at_most=AtMost("n_steps"),
+            search=IntDistribution(6, 11), scale=Scale.POWER_OF_TWO, at_most=AtMost("n_steps"),
         ),
         Parameter(
             "n_epochs", Kind.INTEGER, 10, "passes over the collected transitions", low=1, high=1000,
-            # More than 20 passes over old data mostly hit the clip.
-            search=IntDistribution(1, 20, log=True),
+            # More passes over old data mostly hit the clip, and cost as much as new data.
+            search=IntDistribution(1, 10, log=True),
         ),
         Parameter(
             "gamma", Kind.NUMBER, 0.99, "discount of the next hour", low=0.0, high=1.0,

@@ -33,11 +33,11 @@ class Settings:
     """Reward: the weighted improvement on the uncontrolled site, or the schema's own."""
     trials: int = 4
     """Number of trials."""
-    steps: int = 2048
+    steps: int = 200_000
     """Environment steps of a trial."""
-    reports: int = 2
+    reports: int = 4
     """Evaluations of a trial on the validation split, evenly spaced; the last ends it."""
-    validation_weeks: int = 4
+    validation_weeks: int = 12
     """Weeks of the validation split that an evaluation runs through, evenly spaced; 0 for all of it."""
     seed: int = 0
     """Seed of the experiment."""

@@ -46,13 +46,19 @@ _DRIFT_STD, _DRIFT_LOW, _DRIFT_HIGH = 0.2, 0.6, 1.4
 _KEY = 624  # words of a Mersenne Twister
 
 
-@njit(inline="always")
+# With NumPy's error model a division needs no check for zero before it; none here has one that CityLearn's has not.
+_compiled = njit(error_model="numpy")
+_inlined = njit(error_model="numpy", inline="always")
+_entry = njit(error_model="numpy", cache=True)
+
+
+@_inlined
 def _f32(value: float) -> float:
     """The value as CityLearn's float32 arithmetic has it; operations on two of these round as float32 ones do."""
     return np.float64(np.float32(value))
 
 
-@njit(cache=True)
+@_entry
 def seed_generator(key: np.ndarray, seed: int) -> None:
     """State of `numpy.random.RandomState(seed)`, whose position is then 624 (Matsumoto and Nishimura 1998, 2002)."""
     word = np.uint64(seed) & np.uint64(0xFFFFFFFF)
@@ -61,7 +67,7 @@ def seed_generator(key: np.ndarray, seed: int) -> None:
         word = (np.uint64(1812433253) * (word ^ (word >> np.uint64(30))) + np.uint64(i + 1)) & np.uint64(0xFFFFFFFF)
 
 
-@njit
+@_compiled
 def _refill(key: np.ndarray) -> None:
     upper, lower, matrix = np.uint32(0x80000000), np.uint32(0x7FFFFFFF), np.uint32(0x9908B0DF)
     for i in range(_KEY):
@@ -72,7 +78,7 @@ def _refill(key: np.ndarray) -> None:
         key[i] = word
 
 
-@njit
+@_compiled
 def _word(key: np.ndarray, copy: Any) -> int:
     if copy.position == _KEY:
         _refill(key)
@@ -86,14 +92,14 @@ def _word(key: np.ndarray, copy: Any) -> int:
     return y
 
 
-@njit
+@_compiled
 def _uniform(key: np.ndarray, copy: Any) -> float:
     high = _word(key, copy) >> np.uint32(5)
     low = _word(key, copy) >> np.uint32(6)
     return (np.float64(high) * 67108864.0 + np.float64(low)) / 9007199254740992.0
 
 
-@njit
+@_compiled
 def _gauss(key: np.ndarray, copy: Any) -> float:
     """Next standard normal number of `RandomState`: Marsaglia's polar method, the second number kept for the next call."""
     if copy.has_spare:
@@ -110,7 +116,7 @@ def _gauss(key: np.ndarray, copy: Any) -> float:
     return factor * y
 
 
-@njit(inline="always")
+@_inlined
 def _on_curve(curve: np.ndarray, k: int, points: int, value: float) -> float:
     """Piecewise linear, extrapolating: CityLearn's battery curves."""
     i = 0
@@ -120,20 +126,21 @@ def _on_curve(curve: np.ndarray, k: int, points: int, value: float) -> float:
     return y + (curve[k, 1, i + 1] - y) * (value - x) / (curve[k, 0, i + 1] - x)
 
 
-@njit(inline="always")
+@_inlined
 def _root(curve: np.ndarray, k: int, points: int, part: float) -> float:
     """Root of the efficiency at a part of the nominal power."""
     return math.sqrt(_on_curve(curve, k, points, min(max(part, 0.0), 1.0)))
 
 
-@njit(inline="always")
+@_inlined
 def _limit(
     battery: Any, before: float, left: float, wanted: float, greatest: float, root: float, charging: bool, narrow: bool
 ) -> float:
     """What the battery's power and the room in it leave of the energy wanted, at its terminals [kWh]."""
     if charging:
         if narrow:
-            room = _f32(max(_f32(_f32(left) - before), 0.0) / _f32(max(root, _TINY)))
+            room = max(_f32(_f32(left) - before), 0.0)
+            room = room if root == 1.0 else _f32(room / _f32(max(root, _TINY)))
         else:
             room = max(left - before, 0.0) / max(root, _TINY)
     elif narrow:
@@ -146,7 +153,7 @@ def _limit(
     return min(room, wanted)
 
 
-@njit
+@_inlined
 def _charge(
     battery: Any, power_curve: np.ndarray, efficiency_curve: np.ndarray, k: int,
     soc: np.ndarray, degraded: np.ndarray, b: int, requested: float,
@@ -176,29 +183,35 @@ def _charge(
     else:
         root = battery.flat_root
     limited = _limit(battery, before, left, wanted, greatest, root, requested >= 0.0, narrow)
+    # Divisions are most of a charge's time, and vehicles' batteries often have no losses and no wear of their own.
+    lossless = root == 1.0
     if requested >= 0.0 or limited == 0.0:
         after = before + limited * root
         clipped = capacity < after
         if clipped:
             after = capacity
     else:
-        after = before - limited / root
+        after = before - (limited if lossless else limited / root)
         clipped = not after > minimum
         if clipped:
             after = minimum
     soc[b, k] = np.float32(after / divisor)
-    if clipped and narrow:
-        change = _f32(_f32(after) - before)
+    change = _f32(_f32(after) - before) if clipped and narrow else after - before
+    if lossless:
+        balance = _f32(change)
+    elif clipped and narrow:
         balance = _f32(change / _f32(root)) if change >= 0.0 else _f32(change * _f32(root))
     else:
-        change = after - before
         balance = _f32(change / root) if change >= 0.0 else _f32(change * root)
-    worn = _f32(_f32(_f32(battery.wear) * abs(balance)) / _f32(2.0 * max(left, _TINY)))
-    degraded[b, k] = max(_f32(_f32(left) - worn), 0.0)
+    remaining = _f32(left)
+    if battery.wear != 0.0:
+        worn = _f32(_f32(_f32(battery.wear) * abs(balance)) / _f32(2.0 * max(left, _TINY)))
+        remaining = max(_f32(remaining - worn), 0.0)
+    degraded[b, k] = remaining
     return balance
 
 
-@njit
+@_compiled
 def _interpolate(curve: np.ndarray, c: int, side: int, points: int, value: float) -> float:
     """`numpy.interp`."""
     if value <= curve[c, side, 0, 0]:
@@ -213,7 +226,7 @@ def _interpolate(curve: np.ndarray, c: int, side: int, points: int, value: float
     return slope * (value - x) + y
 
 
-@njit(inline="always")
+@_inlined
 def _commanded(charger: Any, action: float) -> float:
     """Power that an action stands for [kW]: none below the charger's least."""
     if action > 0.0:
@@ -224,21 +237,21 @@ def _commanded(charger: Any, action: float) -> float:
     return 0.0 if power < max(min(least, greatest), 0.0) else min(power, greatest)
 
 
-@njit(inline="always")
+@_inlined
 def _native(site: Site, actions: np.ndarray, b: int, index: int) -> float:
     """An action in CityLearn's range, which ends at -1 and 1."""
     part = (min(max(np.float64(actions[b, index]), -1.0), 1.0) + 1.0) / 2.0
     return min(max(site.action_low[index] + part * site.action_span[index], -1.0), 1.0)
 
 
-@njit
+@_compiled
 def _output_limit(site: Site, device: np.ndarray, cop: float, b: int, n: int, use: int) -> float:
     """`get_max_output_power` of a thermal device, with what it has already taken in this step."""
     left = _f32(_f32(site.device_power[n, use]) - device[b, n, use, 1])
     return left * cop if site.device_wide[n, use] else _f32(left * _f32(cop))
 
 
-@njit
+@_compiled
 def _run_device(site: Site, rows: Rows, state: State, b: int, n: int, use: int, row: int) -> None:
     """`Building.update_energy_from_*_device`: what the tank does not give, the device does."""
     cop = rows.meter[row, n].cop[use]
@@ -253,7 +266,7 @@ def _run_device(site: Site, rows: Rows, state: State, b: int, n: int, use: int, 
     state.device[b, n, use, 1] = np.float32(state.device[b, n, use, 1] + max(0.0, consumption))
 
 
-@njit
+@_compiled
 def _use_tank(site: Site, rows: Rows, state: State, b: int, n: int, use: int, row: int, action: float) -> None:
     """`Building.update_*_storage` and `StorageTank.charge`."""
     capacity, root = site.tank_capacity[n, use], site.tank_root_efficiency[n, use]
@@ -296,7 +309,7 @@ def _use_tank(site: Site, rows: Rows, state: State, b: int, n: int, use: int, ro
     state.device[b, n, use, 1] = np.float32(state.device[b, n, use, 1] + consumption)
 
 
-@njit
+@_compiled
 def _run_thermal(site: Site, rows: Rows, state: State, b: int, n: int, row: int, actions: np.ndarray) -> None:
     for use in range(3):
         state.device[b, n, use, 1] = np.float32(0.0)
@@ -314,7 +327,7 @@ def _run_thermal(site: Site, rows: Rows, state: State, b: int, n: int, row: int,
         _first_thermal(rows, state, b, n, row)
 
 
-@njit
+@_compiled
 def _first_thermal(rows: Rows, state: State, b: int, n: int, row: int) -> None:
     """In the first step of an episode CityLearn reckons the devices' consumption anew, from output and the tank's balance."""
     for use in range(3):
@@ -325,7 +338,7 @@ def _first_thermal(rows: Rows, state: State, b: int, n: int, row: int) -> None:
 # -- the phases of a step, each over all copies of a range ---------------------------------
 
 
-@njit
+@_compiled
 def _act(site: Site, rows: Rows, state: State, out: Out, actions: np.ndarray, copies: np.ndarray) -> None:
     """Carry out the actions: thermal devices and tanks, batteries, chargers."""
     buildings = site.battery_action.size
@@ -349,11 +362,6 @@ def _act(site: Site, rows: Rows, state: State, out: Out, actions: np.ndarray, co
                 continue
             wish = _native(site, actions, b, unit.action)
             power = _commanded(unit, wish)
-            k = buildings + plugged[p].vehicle
-            if power == 0.0:
-                # A consumption of zero, whatever rounding does to the battery.
-                _charge(battery[k], power_curve, efficiency_curve, k, soc, degraded, b, 0.0)
-                continue
             side = 0 if wish > 0.0 else 1
             limit = unit.charge_max if side == 0 else unit.discharge_max
             points = unit.charge_points if side == 0 else unit.discharge_points
@@ -361,7 +369,11 @@ def _act(site: Site, rows: Rows, state: State, out: Out, actions: np.ndarray, co
             efficiency = _interpolate(charger_curve, c, side, points, part) if points else unit.efficiency
             divisor = max(efficiency, _TINY)
             request = part * limit * efficiency if side == 0 else -(part * limit) / divisor
+            k = buildings + plugged[p].vehicle
             balance = _charge(battery[k], power_curve, efficiency_curve, k, soc, degraded, b, request)
+            if power == 0.0:
+                # A consumption of zero, whatever rounding does to the battery.
+                continue
             # A constant efficiency is a Python float and gives way to the float32 balance; one from a curve does not.
             if balance >= 0.0:
                 taken = balance / divisor if points else _f32(balance / _f32(divisor))
@@ -371,7 +383,7 @@ def _act(site: Site, rows: Rows, state: State, out: Out, actions: np.ndarray, co
             energy[b, n, CHARGING_KWH] = energy[b, n, CHARGING_KWH] + np.float32(taken)
 
 
-@njit
+@_compiled
 def _balance(site: Site, rows: Rows, state: State, out: Out, copies: np.ndarray) -> None:
     """`Building.update_variables`: net consumption, cost and emission, summed in CityLearn's order."""
     energy, money, device, zero = out.energy, out.money, state.device, np.float32(0.0)
@@ -392,12 +404,12 @@ def _balance(site: Site, rows: Rows, state: State, out: Out, copies: np.ndarray)
             money[b, n, EMISSION] = max(zero, np.float32(net * meter.carbon))
 
 
-@njit(inline="always")
+@_inlined
 def _demand_charge(prices: np.ndarray, peak: np.ndarray) -> float:
     return prices[0] * peak[0] + prices[1] * max(0.0, peak[1] - peak[0])
 
 
-@njit(inline="always")
+@_inlined
 def _raise_peak(prices: np.ndarray, peak: np.ndarray, peak_hour: int, net: float) -> float:
     """Count an hour's import in the month's peaks and return by how much the month's charge rises."""
     before = _demand_charge(prices, peak)
@@ -406,7 +418,7 @@ def _raise_peak(prices: np.ndarray, peak: np.ndarray, peak_hour: int, net: float
     return _demand_charge(prices, peak) - before
 
 
-@njit
+@_compiled
 def _reward(site: Site, rows: Rows, state: State, out: Out, copies: np.ndarray) -> None:
     """Terms of `envs.reward.improvement_terms`."""
     buildings, prices, session, soc = site.battery_action.size, site.demand_price, rows.session, state.soc
@@ -454,7 +466,7 @@ def _reward(site: Site, rows: Rows, state: State, out: Out, copies: np.ndarray) 
             out.terms[b, i] = site.weights[i] * gains[i] / mean if mean > 0.0 else 0.0
 
 
-@njit(inline="always")
+@_inlined
 def _stand_by(battery: Any, soc: np.ndarray, previous: np.ndarray, b: int, k: int) -> None:
     level = soc[b, k]
     previous[b, k] = level
@@ -462,7 +474,7 @@ def _stand_by(battery: Any, soc: np.ndarray, previous: np.ndarray, b: int, k: in
     soc[b, k] = min(max(kept, np.float32(battery.minimum_soc)), np.float32(1.0))
 
 
-@njit
+@_compiled
 def _park(site: Site, rows: Rows, state: State, copies: np.ndarray) -> None:
     """Vehicles that no charger holds in the next row: standby losses, CityLearn's drift, what is known of their arrival."""
     buildings, battery, key, soc, previous = site.battery_action.size, site.battery, state.key, state.soc, state.previous_soc
@@ -492,7 +504,7 @@ def _park(site: Site, rows: Rows, state: State, copies: np.ndarray) -> None:
                 soc[b, k] = rows.event_soc[row, v]
 
 
-@njit
+@_compiled
 def _advance(site: Site, rows: Rows, state: State, copies: np.ndarray) -> None:
     """To the next row: standby losses of batteries, tanks and plugged-in vehicles, and arrivals, in CityLearn's order."""
     buildings, battery, soc, previous = site.battery_action.size, site.battery, state.soc, state.previous_soc
@@ -520,7 +532,7 @@ def _advance(site: Site, rows: Rows, state: State, copies: np.ndarray) -> None:
                 soc[b, k] = plugged.arrival
 
 
-@njit
+@_compiled
 def _observe(site: Site, rows: Rows, state: State, out: Out, copies: np.ndarray) -> None:
     """Write the observation at the row that begins: exogenous values of the row, the others as the last step left them."""
     observation, template, charger, energy = out.observation, rows.template, site.charger, out.energy
@@ -561,7 +573,7 @@ def _observe(site: Site, rows: Rows, state: State, out: Out, copies: np.ndarray)
                 observation[b, at] = min(max((raw - centre[i]) * inverse[i], -bound[i]), bound[i])
 
 
-@njit(cache=True)
+@_entry
 def begin(
     site: Site,
     rows: Rows,
@@ -613,7 +625,7 @@ def begin(
     _observe(site, rows, state, out, copies)
 
 
-@njit(cache=True)
+@_entry
 def step(site: Site, rows: Rows, state: State, out: Out, actions: np.ndarray, copies: np.ndarray) -> None:
     """Step copies by one hour.
 

@@ -24,9 +24,12 @@ class Year:
         tables: the year.
         tariff: its demand charge; None where there is none.
         reference: its uncontrolled run; without it the terms of the reward mean nothing.
+        template: its observations with what depends on actions left out, shape (rows, observations), float32; scaled, if
+            the batch has a layout.
     """
 
     tables: Tables
+    template: np.ndarray
     tariff: DemandCharge | None = None
     reference: Reference | None = None
 
@@ -70,7 +73,7 @@ class BatchSimulator:
         )
         self.comfort = np.concatenate([t.rows["comfort"] for t in tables])
         self.site = _site(list(years.values()), layout)
-        self._rows = _rows(list(years.values()), layout, parked)
+        self._rows = _rows(list(years.values()), parked)
         self.state, self.out = _allocate(self.site, self._rows, copies, record)
         self.observation, self.terms = self.out.observation, self.out.terms
         self._least_efficiency = np.array([min(curve[1]) for curve in self.site.efficiency_curve])
@@ -100,6 +103,11 @@ class BatchSimulator:
     def reward(self) -> tuple[str, str]:
         """Class of the schema's reward function, one of `envs.batch.unsupported.REWARDS`, and its attributes as JSON."""
         return self._first.reward
+
+    @property
+    def hours_of_copies(self) -> np.ndarray:
+        """The hour that the next step of each copy covers, `records.HOUR`, shape (copies,)."""
+        return self._rows.hour[self.row]
 
     @property
     def initial_soc(self) -> np.ndarray:
@@ -135,7 +143,9 @@ class BatchSimulator:
             actions: within [-1, 1], which stands for CityLearn's range of each, shape (copies, actions).
             which: indices of the copies that take it; all by default.
         """
-        kernel.step(self.site, self._rows, self.state, self.out, actions, self._everyone if which is None else which)
+        # One type, as each would be compiled by itself.
+        given = np.ascontiguousarray(actions, dtype=np.float64)
+        kernel.step(self.site, self._rows, self.state, self.out, given, self._everyone if which is None else which)
 
     def plugged(self, row: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Vehicles that chargers hold in a row: `records.PLUGGED`, what they ask for, hours they stay; shape (vehicles,)."""
@@ -204,8 +214,7 @@ class Recorder:
 def _site(years: list[Year], layout: ObservationLayout | None) -> records.Site:
     first = years[0]
     for year in years[1:]:
-        # Bytes, because a tank without limits has NaNs.
-        same = all(value.tobytes() == year.tables.site[name].tobytes() for name, value in first.tables.site.items())
+        same = all(_equal(value, year.tables.site[name]) for name, value in first.tables.site.items())
         if not same or year.tables.names != first.tables.names or year.tariff != first.tariff:
             raise ScenarioError("the years of this scenario differ in their devices or tariff, so they cannot share a batch")
     site = first.tables.site
@@ -235,7 +244,12 @@ def _site(years: list[Year], layout: ObservationLayout | None) -> records.Site:
     )
 
 
-def _rows(years: list[Year], layout: ObservationLayout | None, parked: bool) -> records.Rows:
+def _equal(first: np.ndarray, second: np.ndarray) -> bool:
+    """Whether two arrays hold the same; a tank without limits has NaNs."""
+    return first.shape == second.shape and bool(np.all((first == second) | ((first != first) & (second != second))))
+
+
+def _rows(years: list[Year], parked: bool) -> records.Rows:
     joined: dict[str, list[np.ndarray]] = {name: [] for name in records.Rows._fields}
     # Where a year's rows, vehicles and sessions begin among those of all.
     row, plugged, session = 0, 0, 0
@@ -244,8 +258,7 @@ def _rows(years: list[Year], layout: ObservationLayout | None, parked: bool) -> 
         hours = _hours(year, index, row)
         hours["first_plugged"] += plugged
         hours["first_departure"] += session
-        template = tables.rows["template"]
-        joined["template"].append(template if layout is None else layout.scale_exogenous(template))
+        joined["template"].append(year.template)
         joined["hour"].append(hours)
         joined["session"].append(_sessions(year, row))
         for name in ("meter", "plugged", "event", "event_soc"):

@@ -64,10 +64,15 @@ class Tables:
             np.savez(file, **flat)
 
     @classmethod
-    def load(cls, path: Path) -> Tables:
-        """Tables of a file that `save` wrote."""
+    def load(cls, path: Path, template: bool = True) -> Tables:
+        """Tables of a file that `save` wrote.
+
+        Args:
+            path: of the file.
+            template: whether to read the raw observations too, by far the most of it.
+        """
         with np.load(path) as saved:
-            flat = {name: saved[name] for name in saved.files}
+            flat = {name: saved[name] for name in saved.files if template or name != "rows_template"}
 
         def group(prefix: str) -> dict[str, Any]:
             return {name.removeprefix(prefix): value for name, value in flat.items() if name.startswith(prefix)}

@@ -1,0 +1,98 @@
+"""PPO end to end: ours on the batch backend against Stable-Baselines3 on CityLearn, same settings, one process.
+
+Run: `uv run --group benchmarks python benchmarks/ppo_speed.py [--sb3-steps N]`. Stable-Baselines3 does one update over
+`--sb3-steps` transitions, by default 8,192, which takes minutes. Quote the ratios; machines differ and are noisy.
+"""
+
+import os
+import statistics
+import time
+from dataclasses import dataclass
+
+os.environ["OMP_NUM_THREADS"] = "1"
+
+import tyro
+
+N_STEPS, BATCH_SIZE, COPIES = 8192, 512, 64
+SCENARIO = "iquitos"
+
+
+@dataclass(frozen=True)
+class Options:
+    """What to run."""
+
+    sb3_steps: int = N_STEPS
+    """Transitions that Stable-Baselines3 collects for its one update."""
+    updates: int = 3
+    """Updates of ours that are measured, after one that is not."""
+
+
+def ours(n_epochs: int, updates: int) -> tuple[float, float]:
+    """Median steps/s, and the median share of the wall time that sampling takes."""
+    from envs.factory import training_env
+    from search_spaces import SPACES
+    from tuning.algorithms import build_ppo
+    from tuning.measure import Stopwatch
+
+    given = {parameter.name: parameter.default for parameter in SPACES["ppo"].parameters}
+    given |= {"n_steps": N_STEPS, "batch_size": BATCH_SIZE, "n_epochs": n_epochs, "hidden_sizes": "256,256"}
+    algorithm = build_ppo(given, lambda copies: training_env(SCENARIO, "batch", copies), COPIES, seed=0, gpu=False)
+    sampling = Stopwatch()
+    algorithm.env_runner.sample = sampling.timing(algorithm.env_runner.sample)
+    rates, shares = [], []
+    for update in range(updates + 1):
+        start = time.perf_counter()
+        algorithm.train()
+        seconds, inside = time.perf_counter() - start, sampling.take()
+        if update:
+            rates.append(N_STEPS / seconds)
+            shares.append(inside / seconds)
+    algorithm.stop()
+    return statistics.median(rates), statistics.median(shares)
+
+
+def stable_baselines3(steps: int) -> tuple[float, float]:
+    """Steps/s of Stable-Baselines3 on CityLearn, and of its learner alone."""
+    import torch
+    from stable_baselines3 import PPO
+
+    from envs.episodes import TRAINING_HOURS
+    from envs.scenario import scenario, training_starts
+    from envs.site_env import SiteEnv
+
+    torch.set_num_threads(1)
+    site = scenario(SCENARIO)
+    env = SiteEnv(site, training_starts(site.windows("train"), TRAINING_HOURS))
+    model = PPO(
+        "MlpPolicy", env, n_steps=steps, batch_size=BATCH_SIZE, n_epochs=10, learning_rate=3e-4, ent_coef=0.0, seed=0,
+        device="cpu", policy_kwargs={"net_arch": [256, 256]},
+    )  # fmt: skip
+    learner = 0.0
+    train = model.train
+
+    def timed() -> None:
+        nonlocal learner
+        start = time.perf_counter()
+        train()
+        learner += time.perf_counter() - start
+
+    model.train = timed
+    start = time.perf_counter()
+    model.learn(steps)
+    return steps / (time.perf_counter() - start), steps / learner
+
+
+def main() -> None:
+    options = tyro.cli(Options)
+    import torch
+
+    torch.set_num_threads(1)
+    found = {epochs: ours(epochs, options.updates) for epochs in (10, 1)}
+    theirs, their_learner = stable_baselines3(options.sb3_steps)
+    print(f"Stable-Baselines3 on CityLearn: {theirs:.1f} steps/s; its learner alone {their_learner:.0f} steps/s")
+    for epochs, (rate, share) in found.items():
+        print(f"ours, n_epochs {epochs}: {rate:,.0f} steps/s, {rate / theirs:.0f} times; sampling {share:.1%} of the wall time")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,78 @@
+"""A year's tables are CityLearn's own numbers, and survive a file."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from envs.batch.simulator import BatchSimulator, Year
+from envs.batch.tables import Tables, read_tables
+from envs.errors import ScenarioError
+from envs.scenario import scenario
+from envs.simulator import CityLearnSimulator
+from envs.years import (
+    is_prepared,
+    observation_layout,
+    prepare_year,
+    scaled_template,
+    schema_reward,
+    year_reference,
+    year_tables,
+)
+
+
+@pytest.fixture(scope="module")
+def tables(small_schema: Path) -> Tables:
+    return read_tables(CityLearnSimulator(small_schema, with_reward=False), schema_reward(small_schema))
+
+
+def test_a_file_gives_back_what_was_written(tables: Tables, tmp_path: Path) -> None:
+    tables.save(tmp_path / "year.npz")
+    read = Tables.load(tmp_path / "year.npz")
+    assert (read.names, read.reward) == (tables.names, tables.reward)
+    for group in ("site", "rows"):
+        for name, value in getattr(tables, group).items():
+            for field in value.dtype.names or (...,):
+                np.testing.assert_array_equal(getattr(read, group)[name][field], value[field], err_msg=name)
+    np.testing.assert_array_equal(read.exogenous.pv_kwh, tables.exogenous.pv_kwh)
+    np.testing.assert_array_equal(read.sessions.required_kwh, tables.sessions.required_kwh)
+    assert "template" not in Tables.load(tmp_path / "year.npz", template=False).rows
+
+
+def test_every_hour_of_every_session_is_plugged_in_and_no_other(tables: Tables) -> None:
+    hours = np.diff(tables.rows["first_plugged"]).sum()
+    cut = sum(1 for _ in tables.rows["plugged"]) - int((tables.sessions.end - tables.sessions.start + 1).sum())
+    assert hours == len(tables.rows["plugged"])
+    # A session that the end of the data cuts off is no session.
+    assert 0 <= cut <= 4 * 14
+
+
+def test_years_of_different_sites_cannot_share_a_batch(tables: Tables) -> None:
+    battery = tables.site["battery"].copy()
+    battery["capacity"] *= 2.0
+    other = replace(tables, site=tables.site | {"battery": battery})
+    template = tables.rows["template"]
+    with pytest.raises(ScenarioError, match="differ in their devices"):
+        BatchSimulator({0: Year(tables, template), 1: Year(other, template)}, 2)
+
+
+def test_a_prepared_year_opens_without_citylearn(small_schema: Path) -> None:
+    site = scenario(str(small_schema))
+    prepare_year(site, 0)
+    assert is_prepared(site, 0)
+    scaled = scaled_template(site, 0)
+    assert scaled.shape == (len(year_tables(site, 0).exogenous.hour), observation_layout(site).size)
+    assert np.abs(scaled).max() <= 1.0
+
+
+def test_the_uncontrolled_run_is_that_of_citylearn(small_schema: Path) -> None:
+    site = scenario(str(small_schema))
+    run = year_reference(site, 0).run
+    simulator = CityLearnSimulator(small_schema, with_reward=False)
+    simulator.begin(0, simulator.rows - 1, seed=0)
+    for _ in range(240):
+        simulator.step(simulator.uncontrolled_actions())
+    # The action is mapped to [-1, 1] and back.
+    np.testing.assert_allclose(run.net_kwh[:, :240], simulator.run().net_kwh, rtol=1e-6, atol=1e-4)
+    assert run.charging_kwh[:, :240].sum() > 0.0
