@@ -33,7 +33,7 @@ class Settings:
     """Reward: the weighted improvement on the uncontrolled site, or the schema's own."""
     trials: int = 4
     """Number of trials."""
-    steps: int = 200_000
+    steps: int = 250_000
     """Environment steps of a trial."""
     reports: int = 4
     """Evaluations of a trial on the validation split, evenly spaced; the last ends it."""

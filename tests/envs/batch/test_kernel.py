@@ -16,6 +16,7 @@ from envs.batch import kernel
 from envs.batch.simulator import BatchSimulator, Year
 from envs.batch.tables import Tables, read_tables
 from envs.batch.unsupported import unsupported
+from envs.scenario import scenario
 from envs.simulator import CityLearnSimulator
 from envs.years import schema_reward
 
@@ -26,15 +27,17 @@ class BackendsDifferError(Exception):
     """The two backends are more than an ulp apart."""
 
 
-POLICIES: dict[str, Callable[[int, int], np.ndarray]] = {
-    "random": lambda actions, step: np.random.default_rng(step).uniform(-1.0, 1.0, actions),
-    "all +1": lambda actions, step: np.ones(actions),
-    "all -1": lambda actions, step: -np.ones(actions),
-    "alternating": lambda actions, step: np.full(actions, 1.0 if step % 2 else -1.0),
+Policy = Callable[[int, int, np.ndarray], np.ndarray]
+POLICIES: dict[str, Policy] = {
+    "random": lambda actions, step, _: np.random.default_rng(step).uniform(-1.0, 1.0, actions),
+    "all +1": lambda actions, *_: np.ones(actions),
+    "all -1": lambda actions, *_: -np.ones(actions),
+    "alternating": lambda actions, step, _: np.full(actions, 1.0 if step % 2 else -1.0),
     # In the first hour CityLearn counts what a tank gives twice, and stops where that makes a negative consumption.
-    "mixed": lambda actions, step: np.random.default_rng(step).choice(
+    "mixed": lambda actions, step, _: np.random.default_rng(step).choice(
         [-1.0, -0.3, 0.0, 0.01, 0.4, 1.0][0 if step else 2 :], actions
     ),
+    "policy": lambda actions, _, raw: np.sin(np.outer(np.arange(1, actions + 1), raw).sum(axis=1)),
 }
 
 
@@ -49,7 +52,7 @@ def raw_year(tables: Tables) -> Year:
 
 
 def acting(batch: BatchSimulator, name: str) -> Callable[[np.ndarray, int], np.ndarray]:
-    return lambda _, step: POLICIES[name](batch.actions, step)
+    return lambda raw, step: POLICIES[name](batch.actions, step, raw)
 
 
 def check(plan: dict[str, Any], spoil: Callable[[Tables], None] | None = None) -> None:
@@ -123,7 +126,7 @@ def test_what_parked_vehicles_do_changes_nothing_that_is_seen(small_schema: Path
         batch.begin(0, 0, 48, 500, seed=9)
     for step in range(500):
         for batch in both:
-            batch.step(POLICIES["random"](batch.actions, step)[np.newaxis])
+            batch.step(POLICIES["random"](batch.actions, step, batch.observation[0])[np.newaxis])
         np.testing.assert_array_equal(both[0].observation, both[1].observation)
         np.testing.assert_array_equal(both[0].terms, both[1].terms)
 
@@ -149,7 +152,7 @@ def test_a_copy_does_not_depend_on_its_neighbours(small_schema: Path) -> None:
         among.begin(b, 0, 30 * b, 150, seed=b)
     among.begin(3, 0, 100, 200, seed=4, charge=0.7)
     for step in range(150):
-        action = POLICIES["random"](alone.actions, step)
+        action = POLICIES["random"](alone.actions, step, alone.observation[0])
         alone.step(action[np.newaxis])
         among.step(np.stack([action * (b == 3) for b in range(7)]))
         np.testing.assert_array_equal(alone.observation[0], among.observation[3])
@@ -160,4 +163,12 @@ def test_a_copy_does_not_depend_on_its_neighbours(small_schema: Path) -> None:
 def test_a_whole_year_of_metered_data_agrees_bit_by_bit(real_schema: Path, name: str) -> None:
     simulator, tables = open_both(real_schema)
     batch = BatchSimulator({0: raw_year(tables)}, copies=1)
+    assert set(compare(simulator, batch, acting(batch, name), 0, 0, simulator.rows - 1).values()) == {0.0}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["random", "policy"])
+def test_a_whole_year_of_the_default_site_agrees_bit_by_bit(name: str) -> None:
+    simulator, tables = open_both(scenario("iquitos").schema_path(1))
+    batch = BatchSimulator({0: raw_year(tables)}, copies=1, parked=True)
     assert set(compare(simulator, batch, acting(batch, name), 0, 0, simulator.rows - 1).values()) == {0.0}
