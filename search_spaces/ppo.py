@@ -13,9 +13,8 @@ PPO = SearchSpace(
         ),
         Parameter(
             "n_steps", Kind.INTEGER, 2048, "transitions collected between two updates", low=2, high=10_000_000,
-            # Below, what an update costs whatever its size is most of it; above, half a million steps are few updates. At
-            # least four updates in a trial.
-            search=IntDistribution(10, 14), scale=Scale.POWER_OF_TWO, at_most=AtMost("steps", 0.25),
+            # From five days to two years of hours; above, half a million steps are few updates. At least four in a trial.
+            search=IntDistribution(7, 14), scale=Scale.POWER_OF_TWO, at_most=AtMost("steps", 0.25),
         ),
         Parameter(
             "batch_size", Kind.INTEGER, 256, "transitions in one gradient step", low=1, high=10_000_000,

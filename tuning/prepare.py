@@ -24,8 +24,9 @@ def prepare(scenario: Scenario, console: Console) -> None:
     years = sorted({year for split in SPLITS for year in scenario.years(split) if not is_prepared(scenario, year)})
     if not years:
         return
-    which = f"{'years' if len(years) > 1 else 'year'} {' and '.join(map(str, years))}"
-    console.print(f"{scenario.title}: simulating the uncontrolled site, once for {which}", highlight=False)
+    *others, last = map(str, years)
+    which = f"years {', '.join(others)} and {last}" if others else f"year {last}"
+    console.print(f"{scenario.title}: preparing {which}, this once: series, tables, the uncontrolled site", highlight=False)
     queue = Queue(actor_options={"num_cpus": 0})
     tasks = {_prepare_year.remote(scenario, year, queue): year for year in years}
     with Progress(

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from envs.iquitos import SITES, write_year
-from envs.iquitos.calendar import HOURS, ROWS, calendar, table
+from envs.iquitos.calendar import calendar, table
 from envs.iquitos.load import mall_load
-from envs.iquitos.site import CLOSING_HOUR, Pv, Site
+from envs.iquitos.site import CLOSING_HOUR, HOURS, ROWS, Pv, Site
 from envs.iquitos.solar import ac_power, irradiance_on_modules, power_before_limit
 from envs.iquitos.vehicles import Session, sessions
 from envs.iquitos.weather import weather
