@@ -1,5 +1,7 @@
 """KPIs of a two-building, four-hour site, by hand."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -78,6 +80,6 @@ def test_sessions_that_a_window_cuts_do_not_count() -> None:
 def test_a_part_of_nothing_is_no_number() -> None:
     nobody = Sessions(*(np.zeros(0, dtype=int) for _ in range(4)), *(np.zeros(0) for _ in range(3)))
     run = Run(RUN.net_kwh, RUN.battery_kwh, RUN.charging_kwh, np.zeros(0))
-    found = kpis([Part(0, run)], SERIES, nobody, None, 0.0)
+    found = kpis([Part(0, run)], replace(SERIES, battery_capacity_kwh=0.0), nobody, None)
     assert np.isnan(found.ev_served)
     assert np.isnan(found.battery_cycles)

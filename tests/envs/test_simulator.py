@@ -95,7 +95,7 @@ def test_uncontrolled_vehicles_get_what_they_ask_for_as_far_as_power_and_time_al
         simulator.step(simulator.uncontrolled_actions())
     run, sessions = simulator.run(), simulator.sessions
     assert np.all(run.battery_kwh == 0.0)
-    power = np.array([c.max_charging_power for c in simulator._chargers])[sessions.charger]
+    power = np.array([c.max_charging_power for c in simulator.chargers])[sessions.charger]
     here = sessions.end < 240
     possible = np.minimum(sessions.required_kwh, (sessions.end - sessions.start + 1) * power * 0.95)[here]
     served = sessions.required_kwh[here].sum() - run.missing_kwh.sum()
@@ -117,7 +117,7 @@ def test_vehicles_that_are_not_charged_are_missed(simulator: CityLearnSimulator)
 def test_sessions_are_those_of_the_files(simulator: CityLearnSimulator) -> None:
     sessions = simulator.sessions
     for i in (0, len(sessions.end) // 2, len(sessions.end) - 1):
-        series = simulator._chargers[sessions.charger[i]].charger_simulation
+        series = simulator.chargers[sessions.charger[i]].charger_simulation
         state = series.electric_vehicle_charger_state
         simulator.begin(0, simulator.rows - 1, 0)
         state = series.electric_vehicle_charger_state

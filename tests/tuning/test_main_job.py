@@ -20,6 +20,8 @@ FIXED = ("hidden_sizes=32,32", "batch_size=32", "n_steps=64", "n_epochs=2")
 
 
 def command(schema: Path, folder: Path, *arguments: str) -> list[str]:
+    if "--reports" not in arguments:
+        arguments = (*arguments, "--reports", "2")
     return [
         sys.executable, "-m", "tuning.run", "--algo", "ppo", "--scenario", str(schema), "--dir", str(folder), "--name", "job",
         "--steps", str(STEPS), "--trials", "2", "--validation-weeks", "1", "--set", *FIXED, "--concurrency", "2", *arguments,

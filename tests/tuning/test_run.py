@@ -33,7 +33,7 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
         (["--set", "n_steps=2048", "--steps", "4096"], "n_steps=2048: it is at most 0.25 of steps=4096"),
         (["--scenario", "nowhere/schema.json"], "no file"),
         (["--scenario", "iquito"], "did you mean 'iquitos'"),
-        (["--set", "batch_size=2048"], "n_steps: it would have to be at least 2048"),
+        (["--set", "batch_size=2048", "--steps", "4096"], "n_steps: it would have to be at least 2048"),
         (["--set"], "--set: it takes KEY=VALUE"),
         (["--steps", "1", "--reports", "1"], "n_steps: it would have to be at least 2"),
         (["--trialz", "5"], "Unrecognized options: --trialz"),
