@@ -16,7 +16,7 @@ from envs.episodes import EVALUATION_SEED, Episode, Policy
 from envs.reward import WEIGHTS, RewardName
 from envs.scenario import Scenario, Window
 from envs.tariff import DemandCharge
-from envs.years import observation_layout, scaled_template, year_reference, year_tables
+from envs.years import batch_reference, observation_layout, scaled_template, year_tables
 
 
 class SiteVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
@@ -113,7 +113,6 @@ class WindowsEnv:
     def __init__(self, scenario: Scenario, windows: Sequence[Window], reward: RewardName = "improvement") -> None:
         self.windows = tuple(windows)
         years = sorted({window.year for window in self.windows})
-        self._references = {year: year_reference(scenario, year) for year in years}
         self.simulator = open_years(scenario, years, len(self.windows), record=True)
         self._schema_reward = SchemaReward(self.simulator) if reward == "schema" else None
 
@@ -136,9 +135,11 @@ class WindowsEnv:
             given = self._schema_reward.after() if self._schema_reward else simulator.terms.sum(axis=1)
             rewards[going] += given[going]
         for b, window in enumerate(self.windows):
+            reference = simulator.reference(window.year)
+            assert reference is not None  # `open_years` gives every year one
             yield Episode(
                 window,
-                self._references[window.year],
+                reference,
                 float(rewards[b]),
                 dict(zip(WEIGHTS, terms[b].tolist(), strict=True)),
                 recorder.run(b, window.year, window.hours),
@@ -158,13 +159,10 @@ def open_years(scenario: Scenario, years: Sequence[int], copies: int, record: bo
         copies: how many.
         record: see `BatchSimulator`.
     """
-    found = {
-        year: Year(
-            year_tables(scenario, year),
-            scaled_template(scenario, year),
-            DemandCharge.of(scenario.schema_path(year)),
-            year_reference(scenario, year),
-        )
-        for year in years
-    }
-    return BatchSimulator(found, copies, observation_layout(scenario), record)
+    layout = observation_layout(scenario)
+    found = {}
+    for year in years:
+        tables = year_tables(scenario, year)
+        tariff = DemandCharge.of(scenario.schema_path(year))
+        found[year] = Year(tables, scaled_template(scenario, year), tariff, batch_reference(scenario, year, tables))
+    return BatchSimulator(found, copies, layout, record)

@@ -121,7 +121,11 @@ def year_reference(scenario: Scenario, year: int, on_progress: Progress | None =
         )
         SIMULATORS.give_back(simulator)
         return found
-    tables = year_tables(scenario, year)
+    return batch_reference(scenario, year, year_tables(scenario, year))
+
+
+def batch_reference(scenario: Scenario, year: int, tables: Tables) -> Reference:
+    """Uncontrolled run of a year whose tables are read already, for scenarios that the batch backend can step."""
     return cached_reference(scenario, year, tables.exogenous, tables.sessions, lambda: _run_batch(tables))
 
 

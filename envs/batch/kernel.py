@@ -183,7 +183,7 @@ def _charge(
     else:
         root = battery.flat_root
     limited = _limit(battery, before, left, wanted, greatest, root, requested >= 0.0, narrow)
-    # Divisions are most of a charge's time, and vehicles' batteries often have no losses and no wear of their own.
+    # Vehicles' batteries often have no losses of their own, and a division by one is as slow as any other.
     lossless = root == 1.0
     if requested >= 0.0 or limited == 0.0:
         after = before + limited * root

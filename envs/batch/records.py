@@ -19,7 +19,6 @@ NET, BATTERY_SOC, BATTERY_CONSUMPTION, TANK_SOC, THERMAL_DEMAND, THERMAL_CONSUMP
 # What becomes of the state of charge of a vehicle that no charger holds.
 DRIFT, KEEP, SET = range(3)
 COOLING, HEATING, DHW = range(3)  # end uses of heat and cold
-TERMS = ("co2", "cost", "solar", "grid", "ev")
 
 
 BATTERY = np.dtype(
@@ -144,7 +143,7 @@ class Site(NamedTuple):
         endogenous_at: their positions in the observation, shape (E,).
         centre, inverse, bound: of each endogenous observation, then of each charger's: scaled value is
             `clip((raw - centre) * inverse, -bound, bound)`, shape (E + C,).
-        scale: means that normalise the reward, shape (Y, 5) in the order of `TERMS`.
+        scale: means that normalise the reward, shape (Y, 5) in the order of `envs.reward.WEIGHTS`.
         weights: of the reward's terms, shape (5,).
         demand_price: peak price and off-peak excess price of the demand charge, shape (2,); zeros for none.
         met_tolerance: state of charge by which a departure may miss its wish.

@@ -105,14 +105,13 @@ class BatchSimulator:
         return self._first.reward
 
     @property
-    def hours_of_copies(self) -> np.ndarray:
-        """The hour that the next step of each copy covers, `records.HOUR`, shape (copies,)."""
-        return self._rows.hour[self.row]
-
-    @property
     def initial_soc(self) -> np.ndarray:
         """State of charge of all batteries that the schema gives them at the start, shape (batteries,)."""
         return self._first.initial_soc
+
+    def reference(self, year: int) -> Reference | None:
+        """Uncontrolled run of a year."""
+        return self._years[year].reference
 
     def begin(self, copy: int, year: int, start: int, hours: int, seed: int, charge: float = 0.0) -> None:
         """Start a run of one copy; see `CityLearnSimulator.begin`.
@@ -238,7 +237,7 @@ def _site(years: list[Year], layout: ObservationLayout | None) -> records.Site:
             [[s.emission_kg, s.cost, s.pv_kwh, s.ramp_kwh, s.required_kwh] if s else [0.0] * 5 for s in scales],
             dtype=np.float64,
         ),
-        weights=np.array([WEIGHTS[name] for name in records.TERMS]),
+        weights=np.array(list(WEIGHTS.values())),
         demand_price=np.array([tariff.peak_price, tariff.off_peak_excess_price] if tariff else [0.0, 0.0]),
         met_tolerance=MET_TOLERANCE,
     )
@@ -317,7 +316,7 @@ def _allocate(site: records.Site, rows: records.Rows, copies: int, record: bool)
     )
     out = records.Out(
         observation=zeros(rows.template.shape[1]),
-        terms=zeros(len(records.TERMS), kind=np.float64),
+        terms=zeros(len(WEIGHTS), kind=np.float64),
         energy=zeros(buildings, 3),
         money=zeros(buildings, 2),
         session_missing=np.zeros((copies if record else 0, len(rows.session))),

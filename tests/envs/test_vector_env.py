@@ -108,7 +108,7 @@ def test_several_years_share_a_batch_and_start_all_over_them() -> None:
     years, months = set(), set()
     for _ in range(30):
         env.step(np.zeros((16, env.simulator.actions), dtype=np.float32))
-        hours = env.simulator.hours_of_copies
+        hours = env.simulator._rows.hour[env.simulator.row]
         years |= set(hours["year"].tolist())
         months |= set(hours["month"].tolist())
     assert years == {0, 1}

@@ -1,5 +1,7 @@
 """A year's tables are CityLearn's own numbers, and survive a file."""
 
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,6 +23,8 @@ from envs.years import (
     year_tables,
 )
 
+ROOT = Path(__file__).parents[3]
+
 
 @pytest.fixture(scope="module")
 def tables(small_schema: Path) -> Tables:
@@ -41,11 +45,19 @@ def test_a_file_gives_back_what_was_written(tables: Tables, tmp_path: Path) -> N
 
 
 def test_every_hour_of_every_session_is_plugged_in_and_no_other(tables: Tables) -> None:
-    hours = np.diff(tables.rows["first_plugged"]).sum()
-    cut = sum(1 for _ in tables.rows["plugged"]) - int((tables.sessions.end - tables.sessions.start + 1).sum())
-    assert hours == len(tables.rows["plugged"])
-    # A session that the end of the data cuts off is no session.
-    assert 0 <= cut <= 4 * 14
+    rows = np.repeat(np.arange(len(tables.exogenous.hour)), np.diff(tables.rows["first_plugged"]))
+    plugged = set(zip(rows.tolist(), tables.rows["plugged"]["vehicle"].tolist(), strict=True))
+    sessions = tables.sessions
+    held = {
+        (row, vehicle)
+        for start, end, vehicle in zip(sessions.start.tolist(), sessions.end.tolist(), sessions.vehicle.tolist(), strict=True)
+        for row in range(start, end + 1)
+    }
+    assert held <= plugged
+    # What is left are stays that the end of the data cuts off: no sessions, but vehicles that are there.
+    last = len(tables.exogenous.hour) - 1
+    for row, vehicle in plugged - held:
+        assert all((later, vehicle) in plugged for later in range(row, last + 1))
 
 
 def test_years_of_different_sites_cannot_share_a_batch(tables: Tables) -> None:
@@ -64,6 +76,13 @@ def test_a_prepared_year_opens_without_citylearn(small_schema: Path) -> None:
     scaled = scaled_template(site, 0)
     assert scaled.shape == (len(year_tables(site, 0).exogenous.hour), observation_layout(site).size)
     assert np.abs(scaled).max() <= 1.0
+    program = (
+        "import sys; from envs.factory import training_env\n"
+        f"training_env({str(small_schema)!r}, 'batch', 2).reset(seed=0)\n"
+        "print(*{'citylearn', 'torch', 'pvlib'} & sys.modules.keys())"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout.split() == []
 
 
 def test_the_uncontrolled_run_is_that_of_citylearn(small_schema: Path) -> None:
