@@ -8,6 +8,7 @@ import os
 import statistics
 import time
 from dataclasses import dataclass
+from typing import Any
 
 os.environ["OMP_NUM_THREADS"] = "1"
 
@@ -31,12 +32,13 @@ def ours(n_epochs: int, updates: int) -> tuple[float, float]:
     """Median steps/s, and the median share of the wall time that sampling takes."""
     from envs.factory import training_env
     from search_spaces import SPACES
-    from tuning.algorithms import build_ppo
+    from tuning.algorithms import Setup, build
     from tuning.measure import Stopwatch
 
     given = {parameter.name: parameter.default for parameter in SPACES["ppo"].parameters}
     given |= {"n_steps": N_STEPS, "batch_size": BATCH_SIZE, "n_epochs": n_epochs, "hidden_sizes": "256,256"}
-    algorithm = build_ppo(given, lambda copies: training_env(SCENARIO, "batch", copies), COPIES, seed=0, gpu=False)
+    setup = Setup(given, lambda copies: training_env(SCENARIO, "batch", copies), COPIES, steps=10**6, seed=0, gpu=False)
+    algorithm: Any = build("ppo", setup).algorithm
     sampling = Stopwatch()
     algorithm.env_runner.sample = sampling.timing(algorithm.env_runner.sample)
     rates, shares = [], []

@@ -1,8 +1,9 @@
 """Hyperparameters of each algorithm: what they mean, what is valid, how they are searched."""
 
+from search_spaces.a2c import A2C
 from search_spaces.ppo import PPO
-from search_spaces.space import Assignment, AtMost, Kind, Parameter, Scale, SearchSpace, SpaceError, Value
+from search_spaces.space import Assignment, AtMost, Kind, OnlyIf, Parameter, Scale, SearchSpace, SpaceError, Value
 
-SPACES: dict[str, SearchSpace] = {"ppo": PPO}
+SPACES: dict[str, SearchSpace] = {"ppo": PPO, "a2c": A2C}
 
-__all__ = ["SPACES", "Assignment", "AtMost", "Kind", "Parameter", "Scale", "SearchSpace", "SpaceError", "Value"]
+__all__ = ["SPACES", "Assignment", "AtMost", "Kind", "OnlyIf", "Parameter", "Scale", "SearchSpace", "SpaceError", "Value"]

@@ -1,21 +1,31 @@
 """PPO's hyperparameters and how they are searched."""
 
-from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
+from optuna.distributions import FloatDistribution, IntDistribution
 
+from search_spaces.common import (
+    ACTOR_CRITIC,
+    ENTROPY,
+    GAE_LAMBDA,
+    GAMMA,
+    HARDWARE,
+    LEARNING_RATE_SCHEDULE,
+    MAX_GRAD_NORM,
+    NORMALIZE_ADVANTAGE,
+    PREPROCESSING,
+    VF_COEF,
+    learning_rate,
+    n_steps,
+    networks,
+)
 from search_spaces.space import AtMost, Kind, Parameter, Scale, SearchSpace
 
 PPO = SearchSpace(
     (
-        Parameter(
-            "learning_rate", Kind.NUMBER, 3e-4, "step size of Adam", low=1e-8, high=1.0,
-            # Below, half a million steps do not get anywhere; above, the ratio's clip is left in one step.
-            search=FloatDistribution(1e-5, 3e-3, log=True),
-        ),
-        Parameter(
-            "n_steps", Kind.INTEGER, 2048, "transitions collected between two updates", low=2, high=10_000_000,
-            # From five days to two years of hours; above, half a million steps are few updates. At least four in a trial.
-            search=IntDistribution(7, 14), scale=Scale.POWER_OF_TWO, at_most=AtMost("steps", 0.25),
-        ),
+        # Below, half a million steps do not get anywhere; above, the ratio's clip is left in one step.
+        learning_rate(3e-4, 1e-5, 3e-3),
+        *LEARNING_RATE_SCHEDULE,
+        # From five days to two years of hours; above, half a million steps are few updates.
+        n_steps(2048, 7, 14),
         Parameter(
             "batch_size", Kind.INTEGER, 256, "transitions in one gradient step", low=1, high=10_000_000,
             # Smaller ones leave the hardware idle, larger ones leave few gradient steps.
@@ -26,50 +36,29 @@ PPO = SearchSpace(
             # More passes over old data mostly hit the clip, and cost as much as new data.
             search=IntDistribution(1, 10, log=True),
         ),
-        Parameter(
-            "gamma", Kind.NUMBER, 0.99, "discount of the next hour", low=0.0, high=1.0,
-            # Horizons 1/(1-gamma) from ten hours to six weeks.
-            search=FloatDistribution(1e-3, 1e-1, log=True), scale=Scale.ONE_MINUS,
-        ),
-        Parameter(
-            "gae_lambda", Kind.NUMBER, 0.95, "bias against variance of the advantage", low=0.0, high=1.0,
-            search=FloatDistribution(5e-3, 2e-1, log=True), scale=Scale.ONE_MINUS,
-        ),
+        GAMMA,
+        GAE_LAMBDA,
         Parameter(
             "clip_range", Kind.NUMBER, 0.2, "furthest that a probability ratio is rewarded to move from 1", low=1e-3, high=10.0,
+            # Below, an update hardly moves; above, the clip does not bind before the epochs are over.
             search=FloatDistribution(0.1, 0.4),
         ),
         Parameter(
-            "ent_coef", Kind.NUMBER, 0.0, "weight of the entropy bonus", low=0.0, high=10.0,
-            # The mean reward is a few hundredths: a larger bonus drowns it.
-            search=FloatDistribution(1e-7, 1e-2, log=True),
+            "clip_range_vf", Kind.NUMBER, None, "furthest that a value is trained to move in one update; none for no limit",
+            low=1e-3, high=1e6, optional=True,
+            # Not searched: it depends on the scale of returns, and found no use in large comparisons of PPO's details.
         ),
-        Parameter(
-            "vf_coef", Kind.NUMBER, 0.5, "weight of the value loss", low=0.0, high=100.0,
-            # With networks of their own, policy and value hardly compete for it; only the gradient's norm is shared.
-        ),
-        Parameter(
-            "max_grad_norm", Kind.NUMBER, 0.5, "norm that gradients are cut to; none for no cut",
-            low=1e-3, high=1e4, optional=True,
-            search=FloatDistribution(0.3, 5.0, log=True),
-        ),
+        *ENTROPY,
+        VF_COEF,
+        MAX_GRAD_NORM,
         Parameter(
             "target_kl", Kind.NUMBER, None, "divergence that an adaptive penalty aims at; none for no penalty",
             low=1e-5, high=10.0, optional=True,
         ),
-        Parameter(
-            "normalize_observations", Kind.FLAG, True, "scale observations by their running mean and variance",
-            # They lie within [-1, 1] already; what moves in a small part of that is drawn out by it.
-            search=CategoricalDistribution((True, False)),
-        ),
-        Parameter(
-            "hidden_sizes", Kind.SIZES, "256,256", "units of the hidden layers, of policy and value each",
-            # Some hundred observations and up to 130 actions: narrower than 64 they do not fit through.
-            search=CategoricalDistribution(("64,64", "128,128", "256,256", "512,512")),
-        ),
-        Parameter(
-            "activation", Kind.TEXT, "tanh", "of the hidden layers", choices=("tanh", "relu", "silu"),
-            search=CategoricalDistribution(("tanh", "relu")),
-        ),
+        NORMALIZE_ADVANTAGE,
+        *PREPROCESSING,
+        *networks("256,256", "tanh"),
+        *ACTOR_CRITIC,
+        *HARDWARE,
     )
 )  # fmt: skip

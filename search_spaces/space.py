@@ -75,6 +75,18 @@ class AtMost:
 
 
 @dataclass(frozen=True)
+class OnlyIf:
+    """Condition: the value acts only where `name`, an earlier hyperparameter, has one of some values."""
+
+    name: str
+    values: tuple[Value, ...]
+
+    def describe(self) -> str:
+        """The condition in words."""
+        return f"{self.name} {' or '.join(str(value).lower() for value in self.values)}"
+
+
+@dataclass(frozen=True)
 class Parameter:
     """One hyperparameter.
 
@@ -90,6 +102,7 @@ class Parameter:
         search: how Optuna draws it, on the inner scale; None where it is not searched.
         scale: from the inner to the outer scale.
         at_most: condition on another value.
+        only_if: where it acts; elsewhere it is neither searched nor set.
     """
 
     name: str
@@ -103,6 +116,7 @@ class Parameter:
     search: BaseDistribution | None = None
     scale: Scale = Scale.IDENTITY
     at_most: AtMost | None = None
+    only_if: OnlyIf | None = None
 
     def __post_init__(self) -> None:
         if self.at_most and (self.kind is not Kind.INTEGER or self.scale is Scale.ONE_MINUS):
@@ -201,6 +215,15 @@ class SearchSpace:
             bound = parameter.at_most
             if bound and bound.name in known and isinstance(value, int | float) and value > bound.part * known[bound.name]:
                 raise SpaceError(f"{name}={value}: it is at most {bound.describe(known[bound.name])}")
+        for name, value in assignment.items():
+            condition = self[name].only_if
+            # Its default does no harm, and stands in every full assignment.
+            if (
+                condition
+                and value != self[name].default
+                and self._known(condition.name, assignment) not in (None, *condition.values)
+            ):
+                raise SpaceError(f"{name}={assignment[name]}: it acts only with {condition.describe()}")
         for parameter in self.parameters:
             bound = parameter.at_most
             if parameter.name in assignment or not bound or bound.name not in known:
@@ -226,12 +249,17 @@ class SearchSpace:
         for parameter in self.parameters:
             if parameter.name in fixed:
                 values[parameter.name] = fixed[parameter.name]
-            elif parameter.search is None:
+            elif parameter.search is None or not _acts(parameter, values):
                 values[parameter.name] = parameter.default
             else:
                 distribution = self._within_conditions(parameter, fixed, {**limits, **values})
                 values[parameter.name] = parameter.scale.outer(_draw(trial, parameter.inner_name, distribution))
         return values
+
+    def _known(self, name: str, assignment: Assignment) -> Value:
+        """Value that a hyperparameter will have; None where it is searched."""
+        parameter = self[name]
+        return assignment.get(name, parameter.default if parameter.search is None else None)
 
     def _least(self, parameter: Parameter, fixed: Assignment) -> float:
         """Least value of a hyperparameter with which those that are tied to it can have theirs."""
@@ -264,6 +292,10 @@ class SearchSpace:
         if (low, high) == (distribution.low, distribution.high):
             return distribution
         return type(distribution)(low, high, log=distribution.log)  # type: ignore[arg-type]
+
+
+def _acts(parameter: Parameter, values: Assignment) -> bool:
+    return parameter.only_if is None or values[parameter.only_if.name] in parameter.only_if.values
 
 
 def _draw(trial: optuna.Trial, name: str, distribution: BaseDistribution) -> float | int | str:

@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
+import math
 import time
 import uuid
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import gymnasium as gym
 import numpy as np
 import torch
 from gymnasium.vector import AutoresetMode
 from ray.rllib.core.columns import Columns
-from ray.rllib.core.distribution.torch.torch_distribution import TorchDiagGaussian
+from ray.rllib.core.distribution.torch.torch_distribution import TorchCategorical, TorchDiagGaussian
 from ray.rllib.env.single_agent_env_runner import SingleAgentEnvRunner
 from ray.rllib.env.single_agent_episode import SingleAgentEpisode
 from ray.rllib.utils.metrics import ENV_STEP_TIMER, RLMODULE_INFERENCE_TIMER, WEIGHTS_SEQ_NO
 
 from tuning.measure import Stopwatch
 from tuning.normalizer import ObservationNormalizer
+from tuning.preprocessing import Clip, Preprocessing, PreprocessingConfig, RewardNormalizer
 
 if TYPE_CHECKING:
     from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
 
-NORMALIZER = "observation_normalizer"  # the statistics' name in a runner's state
+NORMALIZER = "observation_normalizer"  # the statistics' names in a runner's state
+REWARD_NORMALIZER = "reward_normalizer"
 
 _LOGP_ROWS = 16  # time steps whose log-probabilities are computed at once
 
@@ -49,16 +52,21 @@ class BatchEnvRunner(SingleAgentEnvRunner):
     sampling by episodes, at random or without exploration, and starting a failed environment again: its error is raised
     as it is.
 
-    The environment is a `gymnasium.vector.VectorEnv` with autoreset in the next step and with boxes of one dimension as
-    observations and actions. In the step after the end of an episode its action is ignored and it returns the first
-    observation of the next episode; that is no transition and does not count as a step.
+    The environment is a `gymnasium.vector.VectorEnv` with autoreset in the next step, with boxes of one dimension as
+    observations and with boxes of one dimension or discrete actions. In the step after the end of an episode its action is
+    ignored and it returns the first observation of the next episode; that is no transition and does not count as a step.
+
+    Observations and rewards are preprocessed as the configuration says, if it is a `PreprocessingConfig`: the episodes hold
+    what the policy acted on and the learner learns from, the metrics the environment's own rewards. Elsewhere apply
+    `preprocess()` to observations before the policy acts on them.
 
     Attributes:
         stopwatch: times `reset` and `step` of the environment and nothing else; may be replaced.
+        preprocessing: what is done to observations and rewards.
         normalizer: statistics of the observations; None where they are not normalised.
+        reward_normalizer: statistics of the returns; None where rewards are not normalised.
     """
 
-    normalizes_observations: ClassVar[bool] = False
     env: Any
     module: Any
     _last_rows: _Rows
@@ -71,18 +79,23 @@ class BatchEnvRunner(SingleAgentEnvRunner):
         Raises:
             ValueError: if the configuration asks for what this class leaves out.
         """
-        _check(config, self.normalizes_observations)
+        self.preprocessing = config.preprocessing if isinstance(config, PreprocessingConfig) else Preprocessing()
+        _check(config, self.preprocessing)
         self.stopwatch = Stopwatch()
         self.normalizer: ObservationNormalizer | None = None
+        self.reward_normalizer: RewardNormalizer | None = None
         self._forward_stopwatch = Stopwatch()
         self._lookback: int = config.episode_lookback_horizon
         self._finished: list[_Episode] = []
         super().__init__(config=config, **kwargs)
         if self.module.is_stateful():
             raise ValueError("a recurrent module needs its state from step to step, which is not kept")
-        distribution = self.module.get_exploration_action_dist_cls()
-        if distribution is not TorchDiagGaussian:
-            raise ValueError(f"actions have to be drawn from {TorchDiagGaussian.__name__}, not from {distribution.__name__}")
+        self._distribution: Any = self.module.get_exploration_action_dist_cls()
+        if self._distribution not in (TorchDiagGaussian, TorchCategorical):
+            raise ValueError(
+                f"actions have to be drawn from {TorchDiagGaussian.__name__} or {TorchCategorical.__name__}, "
+                f"not from {self._distribution.__name__}"
+            )
 
     def make_env(self) -> None:
         """Make the vectorised environment as RLlib does, without the wrapper around it.
@@ -96,12 +109,15 @@ class BatchEnvRunner(SingleAgentEnvRunner):
         mode = self.env.metadata.get("autoreset_mode")
         if mode != AutoresetMode.NEXT_STEP:
             raise ValueError(f"the environment's autoreset mode has to be {AutoresetMode.NEXT_STEP}, is {mode}")
-        for name in ("single_observation_space", "single_action_space"):
+        for name, others in (("single_observation_space", ()), ("single_action_space", (gym.spaces.Discrete,))):
             space = getattr(self.env, name)
-            if not isinstance(space, gym.spaces.Box) or len(space.shape) != 1:
+            if not ((isinstance(space, gym.spaces.Box) and len(space.shape) == 1) or isinstance(space, others)):
                 raise ValueError(f"{name} has to be a box of one dimension, is {space}")
-        if self.normalizes_observations and self.normalizer is None:
-            self.normalizer = ObservationNormalizer(self.env.single_observation_space.shape[0])
+        if self.preprocessing.normalize_observations and self.normalizer is None:
+            clip = math.inf if self.preprocessing.clip_obs is None else self.preprocessing.clip_obs
+            self.normalizer = ObservationNormalizer(self.env.single_observation_space.shape[0], clip=clip)
+        if self.preprocessing.normalize_rewards and self.reward_normalizer is None:
+            self.reward_normalizer = RewardNormalizer(self.env.num_envs, self.preprocessing.gamma)
 
     def _sample(
         self,
@@ -149,7 +165,7 @@ class BatchEnvRunner(SingleAgentEnvRunner):
         with self.stopwatch.running():
             observations, _ = self.env.reset(seed=self._seed if self._needs_initial_reset else None)
         self._needs_initial_reset = False
-        inputs = TorchDiagGaussian.required_input_dim(self.env.single_action_space)
+        inputs = self._distribution.required_input_dim(self.env.single_action_space)
         self._last_rows = _Rows.empty(self._lookback + 1, self.env, inputs)
         self._observe(observations, self._last_rows, self._lookback)
         self._ended = np.zeros(self.num_envs, bool)
@@ -174,7 +190,16 @@ class BatchEnvRunner(SingleAgentEnvRunner):
         np.logical_and(terminated, acted, out=rows.terminated[row])
         np.logical_and(truncated, acted, out=rows.truncated[row])
         self._ended = rows.terminated[row] | rows.truncated[row]
+        self._scale_rewards(rows, row, acted)
         return int(np.count_nonzero(acted))
+
+    def _scale_rewards(self, rows: _Rows, row: int, acted: np.ndarray) -> None:
+        """Write the rewards of a row as the learner gets them, by the statistics of all up to it."""
+        scale = self.preprocessing.reward_scale
+        if self.reward_normalizer is not None:
+            self.reward_normalizer.update(rows.rewards[row], acted, self._ended)
+            scale /= self.reward_normalizer.std
+        np.multiply(rows.rewards[row], scale, out=rows.scaled_rewards[row])
 
     def _act(self, rows: _Rows, row: int, steps: int) -> np.ndarray:
         """Draw actions for the observations of a row, and write them and their distribution into it.
@@ -199,12 +224,16 @@ class BatchEnvRunner(SingleAgentEnvRunner):
                     batch, t=(self.num_env_steps_sampled_lifetime // runners + steps) * runners
                 )
             inputs: Any = outputs[Columns.ACTION_DIST_INPUTS].cpu()
-            mean, log_std = inputs.chunk(2, dim=-1)
-            # What TorchDiagGaussian comes to, in a third of the time at a few actions: `torch.normal` looks through the
-            # deviations for negative ones first.
-            actions: np.ndarray = torch.randn(mean.shape).numpy()
-            actions *= log_std.exp().numpy()
-            actions += mean.numpy()
+            actions: np.ndarray
+            if self._distribution is TorchDiagGaussian:
+                mean, log_std = inputs.chunk(2, dim=-1)
+                # What TorchDiagGaussian comes to, in a third of the time at a few actions: `torch.normal` looks through the
+                # deviations for negative ones first.
+                actions = torch.randn(mean.shape).numpy()
+                actions *= log_std.exp().numpy()
+                actions += mean.numpy()
+            else:
+                actions = self._distribution.from_logits(inputs).sample().numpy()
         rows.action_dist_inputs[row] = inputs.numpy()
         rows.actions[row] = actions
         return actions
@@ -219,20 +248,22 @@ class BatchEnvRunner(SingleAgentEnvRunner):
             for first in range(start, stop, _LOGP_ROWS):
                 block = slice(first, min(first + _LOGP_ROWS, stop))
                 inputs, actions = torch.from_numpy(rows.action_dist_inputs[block]), torch.from_numpy(rows.actions[block])
-                logp: Any = TorchDiagGaussian.from_logits(inputs).logp(actions)
+                logp: Any = self._distribution.from_logits(inputs).logp(actions)
                 rows.action_logp[block] = logp.numpy()
 
     def _observe(self, observations: np.ndarray, rows: _Rows, row: int) -> None:
-        """Write observations into a row; where they are normalised, after they went into the statistics.
+        """Write observations into a row, preprocessed; where they are normalised, after they went into the statistics.
 
         So each is normalised once, by all that was seen up to it: the policy, the learner and the bootstrap at a
         fragment's end see the same numbers, and the very first step has statistics too, those of the reset.
         """
-        if self.normalizer is None:
-            rows.observations[row] = observations
-        else:
+        if self.normalizer is not None:
             self.normalizer.update(observations)
             self.normalizer.normalize(observations, out=rows.observations[row])
+        elif self.preprocessing.clip_obs is not None:
+            np.clip(observations, -self.preprocessing.clip_obs, self.preprocessing.clip_obs, out=rows.observations[row])
+        else:
+            rows.observations[row] = observations
         rows.times[row] = time.perf_counter()
 
     def _episodes(self, rows: _Rows, starts: list[int], stop: int) -> Iterator[SingleAgentEpisode]:
@@ -273,7 +304,7 @@ class BatchEnvRunner(SingleAgentEnvRunner):
             infos=[{}] * (stop + 1 - start + lookback),
             actions=rows.actions[taken, index],
             action_space=self.env.single_action_space,
-            rewards=rows.rewards[taken, index],
+            rewards=rows.scaled_rewards[taken, index],
             terminated=bool(rows.terminated[stop - 1, index]),
             truncated=bool(rows.truncated[stop - 1, index]),
             extra_model_outputs={
@@ -312,6 +343,12 @@ class BatchEnvRunner(SingleAgentEnvRunner):
         self._finished.clear()
         return self.metrics.reduce()
 
+    def preprocess(self) -> Callable[[np.ndarray], np.ndarray]:
+        """What is done to observations now, as a function that can be pickled and that no further data change."""
+        if self.normalizer is not None:
+            return self.normalizer.frozen()
+        return Clip(self.preprocessing.clip_obs)
+
     def get_state(
         self,
         components: str | Collection[str] | None = None,
@@ -319,30 +356,21 @@ class BatchEnvRunner(SingleAgentEnvRunner):
         not_components: str | Collection[str] | None = None,
         **kwargs: Any,
     ) -> dict[str, Any]:
-        """See `SingleAgentEnvRunner`; with the statistics of the observations, if they are normalised."""
+        """See `SingleAgentEnvRunner`; with the statistics of observations and returns, where these are normalised."""
         state: dict[str, Any] = super().get_state(components, not_components=not_components, **kwargs)
         if self.normalizer is not None and self._check_component(NORMALIZER, components, not_components):
             state[NORMALIZER] = self.normalizer.get_state()
+        if self.reward_normalizer is not None and self._check_component(REWARD_NORMALIZER, components, not_components):
+            state[REWARD_NORMALIZER] = self.reward_normalizer.get_state()
         return state
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """See `SingleAgentEnvRunner`; with the statistics of the observations, if the state holds them."""
+        """See `SingleAgentEnvRunner`; with the statistics, where the state holds them."""
         super().set_state(state)
         if self.normalizer is not None and NORMALIZER in state:
             self.normalizer.set_state(state[NORMALIZER])
-
-
-class NormalizingBatchEnvRunner(BatchEnvRunner):
-    """A `BatchEnvRunner` that normalises observations by their running mean and variance.
-
-    The observations in the episodes are the normalised ones. Apply `normalizer.frozen()` to observations before the policy
-    acts on them elsewhere.
-
-    It is a class of its own because `env_runner_cls` is the one setting that reaches the runner and nothing else, and that
-    cannot be misspelt.
-    """
-
-    normalizes_observations = True
+        if self.reward_normalizer is not None and REWARD_NORMALIZER in state:
+            self.reward_normalizer.set_state(state[REWARD_NORMALIZER])
 
 
 @dataclass
@@ -354,10 +382,11 @@ class _Rows:
 
     Attributes:
         observations: shape `(rows, sub-environments, features)`, float32.
-        actions: shape `(rows, sub-environments, actions)`, float32.
+        actions: shape `(rows, sub-environments, actions)`, float32; `(rows, sub-environments)`, int64, if they are discrete.
         action_dist_inputs: parameters of the actions' distributions, shape `(rows, sub-environments, parameters)`, float32.
         action_logp: log-probabilities of the actions, shape `(rows, sub-environments)`, float32.
-        rewards: shape `(rows, sub-environments)`, float64.
+        rewards: of the environment, shape `(rows, sub-environments)`, float64.
+        scaled_rewards: as the learner gets them, shape `(rows, sub-environments)`, float64.
         terminated: shape `(rows, sub-environments)`.
         truncated: shape `(rows, sub-environments)`.
         weights_seq_no: number of the weights that acted, shape `(rows,)`.
@@ -369,6 +398,7 @@ class _Rows:
     action_dist_inputs: np.ndarray
     action_logp: np.ndarray
     rewards: np.ndarray
+    scaled_rewards: np.ndarray
     terminated: np.ndarray
     truncated: np.ndarray
     weights_seq_no: np.ndarray
@@ -386,10 +416,11 @@ class _Rows:
         shape = (count, env.num_envs)
         return cls(
             observations=np.empty((*shape, *env.single_observation_space.shape), np.float32),
-            actions=np.empty((*shape, *env.single_action_space.shape), np.float32),
+            actions=np.empty((*shape, *env.single_action_space.shape), env.single_action_space.dtype),
             action_dist_inputs=np.empty((*shape, inputs), np.float32),
             action_logp=np.empty(shape, np.float32),
             rewards=np.empty(shape),
+            scaled_rewards=np.empty(shape),
             terminated=np.empty(shape, bool),
             truncated=np.empty(shape, bool),
             weights_seq_no=np.empty(count, int),
@@ -442,17 +473,18 @@ def _extended(array: np.ndarray, count: int) -> np.ndarray:
     return longer
 
 
-def _check(config: AlgorithmConfig, normalizes: bool) -> None:
+def _check(config: AlgorithmConfig, preprocessing: Preprocessing) -> None:
     """Refuse what would otherwise be ignored.
 
     Args:
         config: of the algorithm.
-        normalizes: whether observations are normalised.
+        preprocessing: of observations and rewards.
 
     Raises:
         ValueError: with the setting and what to do.
     """
     settings: Any = config
+    normalizes = preprocessing.normalize_observations or preprocessing.normalize_rewards
     refused = {
         "batch_mode has to be 'truncate_episodes'": settings.batch_mode != "truncate_episodes",
         "normalize_actions and clip_actions have to be False: the environment does that": (
@@ -462,7 +494,7 @@ def _check(config: AlgorithmConfig, normalizes: bool) -> None:
             settings._env_to_module_connector or settings._module_to_env_connector
         ),
         "restart_failed_sub_environments has to be False": settings.restart_failed_sub_environments,
-        "observations can be normalised only in one runner, with num_env_runners=0: statistics of several are not merged": (
+        "only one runner can normalise, with num_env_runners=0: statistics of several are not merged": (
             normalizes and (settings.num_env_runners or settings.in_evaluation)
         ),
     }

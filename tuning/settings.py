@@ -19,7 +19,7 @@ from tuning.errors import UsageError
 class Settings:
     """Search for hyperparameters of a building controller and write what was measured as Parquet."""
 
-    algo: Literal["ppo"] = "ppo"
+    algo: Literal["ppo", "a2c"] = "ppo"
     """Learning algorithm."""
     scenario: str = "iquitos"
     """Site to control: iquitos, iquitos-38, or the path of a CityLearn schema.json."""

@@ -15,7 +15,7 @@ from envs.factory import evaluation_env, training_env
 from envs.years import Backend
 from results.writer import drop_parts_after, write_part
 from tuning import checkpoint
-from tuning.algorithms import build_ppo, copies, deterministic_policy, ppo_losses, used_by_ppo
+from tuning.algorithms import Setup, build
 from tuning.experiment import Experiment, open_experiment
 from tuning.measure import Stopwatch, peak_vram_bytes, reset_peak_vram, rss_bytes, vram_bytes
 from tuning.protocol import EVALUATION, EXPERIMENT, HYPERPARAMETERS, NUMBER, OUT_OF_MEMORY, OUTCOME, SCORE, STEPS
@@ -66,23 +66,24 @@ class _Trial:
         assert backend != "auto"  # settled when the experiment was created
         self._backend: Backend = backend
         gpu = _has_gpu()
-        # CityLearn steps one copy after another, so more of them only start more slowly.
-        num_envs = copies(hyperparameters["n_steps"], self._settings.num_envs) if backend == "batch" else 1
-        self._algorithm = build_ppo(
-            hyperparameters,
-            lambda number: training_env(scenario, backend, number, reward),
-            num_envs,
-            trial_seed(self._settings.seed, number, self.state.steps),
-            gpu,
+        self._trainer = build(
+            self._settings.algo,
+            Setup(
+                hyperparameters,
+                lambda number: training_env(scenario, self._backend, number, reward),
+                # CityLearn steps one copy after another, so more of them only start more slowly.
+                self._settings.num_envs if backend == "batch" else 1,
+                self._settings.steps,
+                trial_seed(self._settings.seed, number, self.state.steps),
+                gpu,
+            ),
         )
+        self._algorithm = self._trainer.algorithm
         self._environment, self._learner, self._evaluation = Stopwatch(), Stopwatch(), Stopwatch()
-        runner: Any = self._algorithm.env_runner
-        runner.stopwatch = self._environment
-        group: Any = self._algorithm.learner_group
-        # RLlib's own timers are smoothed over updates; these have to add up to the wall time.
-        group.update = self._learner.timing(group.update)
+        self._trainer.watch(self._environment, self._learner)
         checkpoint.restore(self._paths.checkpoints(number), self._algorithm)
-        records.used(number, used_by_ppo(self._algorithm), device="cuda" if gpu else "cpu", num_envs=num_envs)
+        device = "cuda" if gpu else "cpu"
+        records.used(number, self._trainer.used(), device=device, num_envs=self._trainer.num_envs)
 
     def __enter__(self) -> Self:
         return self
@@ -91,7 +92,7 @@ class _Trial:
         if isinstance(error, Exception):
             # What led to a failure is what one wants to see.
             self._write_reports()
-        self._algorithm.stop()
+        self._trainer.stop()
         if self._evaluation_env:
             self._evaluation_env.close()
 
@@ -133,7 +134,7 @@ class _Trial:
                 self._evaluation_env = evaluation_env(
                     settings.scenario, self._backend, "validation", settings.validation_weeks, settings.reward
                 )
-            return evaluate(self._evaluation_env, deterministic_policy(self._algorithm))
+            return evaluate(self._evaluation_env, self._trainer.policy())
 
     def _add_report(self, result: dict[str, Any], rate: float, new_score: float | None) -> None:
         state, now = self.state, time.perf_counter()
@@ -158,7 +159,7 @@ class _Trial:
                 "time": datetime.now(UTC),
                 "seconds": state.seconds,
                 "score": new_score,
-                **ppo_losses(result),
+                **self._trainer.losses(result),
                 "steps_per_second": rate,
                 **parts,
                 "rest_seconds": seconds - sum(parts.values()),

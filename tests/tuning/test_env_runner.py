@@ -21,9 +21,10 @@ from ray.rllib.env.single_agent_env_runner import SingleAgentEnvRunner
 from ray.rllib.env.single_agent_episode import SingleAgentEpisode
 from ray.tune import register_env
 
-from tuning.env_runner import BatchEnvRunner, NormalizingBatchEnvRunner
+from tuning.env_runner import BatchEnvRunner
 from tuning.measure import Stopwatch
 from tuning.normalizer import ObservationNormalizer
+from tuning.preprocessing import Preprocessing, PreprocessingConfig, RewardNormalizer
 
 ENVS, FRAGMENT, FEATURES, ACTIONS = 5, 7, 3, 2
 SPREAD = np.array([1.0, 100.0, 0.0], np.float32)  # of the features; the last one never changes
@@ -71,13 +72,26 @@ class EpisodesVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         return observations, rewards, ended & ~odd | new, ended & odd | new, {}
 
 
+class Preprocessed(PreprocessingConfig, PPOConfig):
+    """RLlib's PPO with our preprocessing."""
+
+
+NORMALIZED = Preprocessing(normalize_observations=True, clip_obs=10.0)
+
+
 def configuration(
-    runner: type, make_env: Callable[[int], VectorEnv[Any, Any, Any]] = EpisodesVectorEnv, **env_runners: Any
+    runner: type,
+    make_env: Callable[[int], VectorEnv[Any, Any, Any]] = EpisodesVectorEnv,
+    preprocessing: Preprocessing | None = None,
+    **env_runners: Any,
 ) -> PPOConfig:
     """PPO as the tuner builds it, with small networks."""
     register_env("vector", lambda context: make_env(context["num_envs"]))
     arguments: dict[str, Any] = {"num_envs_per_env_runner": ENVS, "rollout_fragment_length": FRAGMENT, **env_runners}
     config = PPOConfig()
+    if preprocessing:
+        config = Preprocessed()
+        config.preprocessing = preprocessing
     config.environment("vector", disable_env_checking=True, normalize_actions=False, clip_actions=False)
     config.env_runners(
         env_runner_cls=runner,
@@ -278,7 +292,7 @@ def transitions(episodes: list[SingleAgentEpisode], name: str) -> np.ndarray:
 
 
 def test_statistics_are_those_of_all_observations_each_once() -> None:
-    runner = built(NormalizingBatchEnvRunner)
+    runner = built(BatchEnvRunner, preprocessing=NORMALIZED)
     samples(runner, 4)
     raw = np.concatenate(runner.env.raw).astype(float)
     assert runner.normalizer.count == len(raw)
@@ -287,7 +301,7 @@ def test_statistics_are_those_of_all_observations_each_once() -> None:
 
 
 def test_the_policy_acts_on_the_normalised_observations_that_the_episodes_hold() -> None:
-    runner = built(NormalizingBatchEnvRunner)
+    runner = built(BatchEnvRunner, preprocessing=NORMALIZED)
     episodes = samples(runner, 3)[-1]
     observations = transitions(episodes, "observations")
     with torch.inference_mode():
@@ -302,7 +316,7 @@ def test_the_policy_acts_on_the_normalised_observations_that_the_episodes_hold()
 
 
 def test_an_observation_at_a_fragments_end_is_the_same_at_the_next_ones_beginning() -> None:
-    runner = built(NormalizingBatchEnvRunner)
+    runner = built(BatchEnvRunner, preprocessing=NORMALIZED)
     first, second = samples(runner, 2)
     ends = {episode.id_: episode.observations.data[-1] for episode in first if not episode.is_done}
     going_on = [episode for episode in second if episode.t_started]
@@ -313,14 +327,14 @@ def test_an_observation_at_a_fragments_end_is_the_same_at_the_next_ones_beginnin
 
 @pytest.mark.usefixtures("small_ray")
 def test_a_checkpoint_carries_the_statistics(tmp_path: Path) -> None:
-    with algorithm(configuration(NormalizingBatchEnvRunner)) as ppo:
+    with algorithm(configuration(BatchEnvRunner, preprocessing=NORMALIZED)) as ppo:
         for _ in range(3):
             ppo.train()
         ppo.save_to_path(str(tmp_path))
         saved = ppo.env_runner.normalizer
         continued = []
         for _ in range(2):
-            with algorithm(configuration(NormalizingBatchEnvRunner)) as other:
+            with algorithm(configuration(BatchEnvRunner, preprocessing=NORMALIZED)) as other:
                 other.restore_from_path(str(tmp_path))
                 runner = other.env_runner
                 assert runner.normalizer.count == saved.count
@@ -338,7 +352,7 @@ def test_a_checkpoint_carries_the_statistics(tmp_path: Path) -> None:
 
 
 def test_frozen_statistics_do_not_change_and_can_be_pickled() -> None:
-    runner = built(NormalizingBatchEnvRunner)
+    runner = built(BatchEnvRunner, preprocessing=NORMALIZED)
     runner.sample()
     frozen = pickle.loads(pickle.dumps(runner.normalizer.frozen()))
     observation = runner.env.raw[3][0]
@@ -366,6 +380,46 @@ def test_statistics_do_not_depend_on_how_data_were_cut(batches: int) -> None:
         normalizer.update(batch)
     np.testing.assert_allclose(normalizer.mean, data.astype(float).mean(axis=0), rtol=1e-7)
     np.testing.assert_allclose(normalizer.variance, data.astype(float).var(axis=0), rtol=1e-5)
+
+
+def test_observations_are_clipped_without_being_normalised_too() -> None:
+    runner = built(BatchEnvRunner, preprocessing=Preprocessing(clip_obs=2.0))
+    episodes = samples(runner, 1)[0]
+    raw = np.concatenate(runner.env.raw)
+    assert np.abs(raw).max() > 2.0
+    held = np.concatenate([episode.observations.data for episode in episodes])
+    assert np.abs(held).max() == 2.0
+    assert_equal(runner.preprocess()(raw), np.clip(raw, -2.0, 2.0), "clipped")
+
+
+def test_rewards_are_scaled_for_the_learner_and_not_in_the_metrics() -> None:
+    rewards, means = [], []
+    for scale, normalize in ((1.0, False), (0.5, True)):
+        runner = built(BatchEnvRunner, preprocessing=Preprocessing(reward_scale=scale, normalize_rewards=normalize))
+        rewards.append(transitions([episode for call in samples(runner, 6) for episode in call], "rewards"))
+        means.append(runner.get_metrics()["episode_return_mean"].peek())
+    # A positive factor for each time step, the same for all sub-environments.
+    assert (np.sign(rewards[0]) == np.sign(rewards[1])).all()
+    assert not np.allclose(rewards[0], rewards[1])
+    assert means[0] == means[1]
+
+
+def test_a_reward_normaliser_measures_the_deviation_of_discounted_returns() -> None:
+    normalizer, rng, gamma = RewardNormalizer(2, 0.9), np.random.default_rng(0), 0.9
+    returns, all_returns = np.zeros(2), []
+    for step in range(300):
+        rewards, ended = rng.standard_normal(2), np.array([step % 7 == 6, step % 11 == 10])
+        acted = np.array([step % 7 != 0, True])
+        normalizer.update(rewards, acted, ended)
+        returns = np.where(acted, gamma * returns + rewards, returns)
+        all_returns += returns[acted].tolist()
+        returns[ended] = 0.0
+    assert normalizer.std == pytest.approx(np.std(all_returns), rel=1e-6)
+    other = RewardNormalizer(2, 0.9)
+    other.set_state(normalizer.get_state())
+    for one in (normalizer, other):
+        one.update(np.array([5.0, -3.0]), np.array([True, True]), np.array([False, False]))
+    assert other.std == normalizer.std
 
 
 class SlowEnv(gym.Env[np.ndarray, np.ndarray]):
@@ -432,10 +486,10 @@ def test_the_stopwatch_times_the_environment_alone() -> None:
     ],
 )
 def test_what_it_cannot_do_is_refused(change: Callable[[PPOConfig], Any], said: str) -> None:
-    config = configuration(NormalizingBatchEnvRunner)
+    config = configuration(BatchEnvRunner, preprocessing=NORMALIZED)
     change(config)
     with pytest.raises(ValueError, match=said):
-        NormalizingBatchEnvRunner(config=config)
+        BatchEnvRunner(config=config)
 
 
 def test_an_environment_that_resets_at_once_is_refused() -> None:

@@ -1,0 +1,49 @@
+"""A2C's hyperparameters and how they are searched."""
+
+from optuna.distributions import CategoricalDistribution
+
+from search_spaces.common import (
+    ACTOR_CRITIC,
+    ENTROPY,
+    GAE_LAMBDA,
+    GAMMA,
+    HARDWARE,
+    LEARNING_RATE_SCHEDULE,
+    MAX_GRAD_NORM,
+    NORMALIZE_ADVANTAGE,
+    PREPROCESSING,
+    VF_COEF,
+    learning_rate,
+    n_steps,
+    networks,
+)
+from search_spaces.space import Kind, Parameter, SearchSpace
+
+A2C = SearchSpace(
+    (
+        # One step a rollout may be larger than PPO's many; above, nothing holds the policy.
+        learning_rate(7e-4, 3e-5, 1e-2),
+        *LEARNING_RATE_SCHEDULE,
+        Parameter(
+            "optimizer", Kind.TEXT, "rmsprop", "what takes the gradient step", choices=("rmsprop", "adam"),
+            search=CategoricalDistribution(("rmsprop", "adam")),
+        ),
+        # Each update is one gradient step, so rollouts are short: from 64 hours over all copies to ten weeks.
+        n_steps(512, 6, 11),
+        Parameter(
+            "batch_size", Kind.INTEGER, 512, "transitions whose gradient is reckoned at once; limits memory, nothing else",
+            low=1, high=10_000_000,
+            # Not searched: no result depends on it.
+        ),
+        GAMMA,
+        GAE_LAMBDA,
+        *ENTROPY,
+        VF_COEF,
+        MAX_GRAD_NORM,
+        NORMALIZE_ADVANTAGE,
+        *PREPROCESSING,
+        *networks("256,256", "tanh"),
+        *ACTOR_CRITIC,
+        *HARDWARE,
+    )
+)  # fmt: skip

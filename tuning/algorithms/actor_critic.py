@@ -1,0 +1,106 @@
+"""Policy and value function of PPO and A2C."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium as gym
+import torch
+from ray.rllib.core.columns import Columns
+from ray.rllib.core.distribution.torch.torch_distribution import TorchCategorical, TorchDiagGaussian
+from ray.rllib.core.rl_module.apis.value_function_api import ValueFunctionAPI
+from ray.rllib.core.rl_module.torch import TorchRLModule
+from torch import nn
+
+from tuning.algorithms.networks import initialize_orthogonally, perceptron
+
+
+@dataclass(frozen=True)
+class ActorCriticShape:
+    """What an `ActorCriticModule` looks like.
+
+    Attributes:
+        hidden_sizes: units of the hidden layers.
+        activation: of the hidden layers.
+        shared: whether policy and value function have their hidden layers in common.
+        state_dependent_std: whether the actions' deviations follow from the observation; else they are parameters.
+        log_std_init: logarithm of the deviations at the start.
+        orthogonal: whether layers start orthogonal, those of the policy's output small; else as torch has them.
+        compiled: whether the forward passes go through `torch.compile`.
+    """
+
+    hidden_sizes: tuple[int, ...]
+    activation: str
+    shared: bool = False
+    state_dependent_std: bool = False
+    log_std_init: float = 0.0
+    orthogonal: bool = True
+    compiled: bool = False
+
+
+class ActorCriticModule(TorchRLModule, ValueFunctionAPI):
+    """Policy and value function as perceptrons, for boxes of one dimension or discrete actions.
+
+    In place of RLlib's default module, which is assembled from a catalogue: that one knows no initial deviation other than 1,
+    no orthogonal start by configuration, and a forward pass of it takes more Python than its arithmetic with small networks.
+
+    The module's `model_config` is `{"shape": ActorCriticShape}`.
+    """
+
+    model_config: Any
+    observation_space: gym.spaces.Box
+    action_space: Any
+
+    def setup(self) -> None:
+        """Build the networks; called by RLlib."""
+        shape: ActorCriticShape = self.model_config["shape"]
+        self.shape = shape
+        inputs = self.observation_space.shape[0]
+        last = shape.hidden_sizes[-1]
+        self.policy_layers = perceptron(inputs, shape.hidden_sizes, shape.activation)
+        self.value_layers = self.policy_layers if shape.shared else perceptron(inputs, shape.hidden_sizes, shape.activation)
+        self.value_head = nn.Linear(last, 1)
+        self.log_std: nn.Parameter | None = None
+        if isinstance(self.action_space, gym.spaces.Discrete):
+            self.action_dist_cls = TorchCategorical
+            self.policy_head = nn.Linear(last, int(self.action_space.n))
+        else:
+            self.action_dist_cls = TorchDiagGaussian
+            actions = self.action_space.shape[0]
+            if shape.state_dependent_std:
+                self.policy_head = nn.Linear(last, 2 * actions)
+            else:
+                self.policy_head = nn.Linear(last, actions)
+                self.log_std = nn.Parameter(torch.full((actions,), shape.log_std_init))
+        if shape.orthogonal:
+            for layers in (self.policy_layers,) if shape.shared else (self.policy_layers, self.value_layers):
+                initialize_orthogonally(layers, math.sqrt(2.0))
+            # Actions begin near the middle of their range, whatever is observed.
+            initialize_orthogonally(self.policy_head, 0.01)
+            initialize_orthogonally(self.value_head, 1.0)
+        if self.action_dist_cls is TorchDiagGaussian and shape.state_dependent_std:
+            with torch.no_grad():
+                self.policy_head.bias[self.action_space.shape[0] :] += shape.log_std_init
+        # Not by `Module.compile`, which would put other names into the state.
+        self._policy = torch.compile(self._policy_inputs) if shape.compiled else self._policy_inputs
+        self._values = torch.compile(self._value) if shape.compiled else self._value
+
+    def _policy_inputs(self, observations: torch.Tensor) -> torch.Tensor:
+        outputs: torch.Tensor = self.policy_head(self.policy_layers(observations))
+        if self.log_std is None:
+            return outputs
+        return torch.cat((outputs, self.log_std.expand_as(outputs)), dim=-1)
+
+    def _value(self, observations: torch.Tensor) -> torch.Tensor:
+        values: torch.Tensor = self.value_head(self.value_layers(observations))
+        return values.squeeze(-1)
+
+    def _forward(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+        """Parameters of the actions' distribution, shape (rows, parameters), float32 whatever the precision of the layers."""
+        return {Columns.ACTION_DIST_INPUTS: self._policy(batch[Columns.OBS]).float()}
+
+    def compute_values(self, batch: dict[str, Any], embeddings: Any = None) -> torch.Tensor:
+        """Values of observations, shape (rows,), float32."""
+        return self._values(batch[Columns.OBS]).float()

@@ -1,0 +1,28 @@
+"""What can go wrong while an algorithm learns."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+
+class DivergedError(ArithmeticError):
+    """Learning ended in numbers that are not finite; says which, when, and what to change."""
+
+
+def check_finite(means: Mapping[str, float], steps: int) -> None:
+    """Check the means of an update.
+
+    Args:
+        means: by name; `explained_variance` may be NaN, where there was no variance to explain.
+        steps: environment steps so far.
+
+    Raises:
+        DivergedError: if one is not finite.
+    """
+    broken = [name for name, value in means.items() if not math.isfinite(value) and name != "explained_variance"]
+    if broken:
+        raise DivergedError(
+            f"{', '.join(broken)} not finite after {steps} steps: "
+            "lower learning_rate or max_grad_norm, or set normalize_rewards"
+        )
