@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 os.environ["OMP_NUM_THREADS"] = "1"
+# As in `tuning.search`: under `uv run` Ray would copy the project for its workers.
+os.environ["RAY_ENABLE_UV_RUN_RUNTIME_ENV"] = "0"
 
 SMALL_STEPS = 40 * 24  # eight blocks of five days: every split has eight days
 

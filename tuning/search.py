@@ -28,6 +28,8 @@ _ENVIRONMENT = {
     # Closing environments may take longer than Tune's two seconds, after which it would lose the next trial.
     "TUNE_FUNCTION_THREAD_TIMEOUT_S": "60",
     "RAY_CHDIR_TO_TRIAL_DIR": "0",
+    # Under `uv run` Ray would copy the project for its workers, in which compiled code and caches beside it are lost each time.
+    "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0",
     # The new output engine prints a line even where `verbose` is 0.
     "RAY_AIR_NEW_OUTPUT": "0",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
