@@ -11,7 +11,6 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 import pytest
-import ray
 import torch
 from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
 from ray.rllib.algorithms.ppo import PPOConfig
@@ -193,14 +192,6 @@ def test_the_learner_gets_the_batches_of_rllibs_runner(envs: int) -> None:
         assert {"obs", "actions", "action_logp", "rewards", "advantages", "value_targets", "loss_mask"} <= a.keys()
         for name in b:
             assert_equal(a[name], b[name], name)
-
-
-@pytest.fixture(scope="module")
-def small_ray() -> Iterator[None]:
-    """Ray as small as it gets; building an algorithm would start it with its defaults."""
-    ray.init(num_cpus=1, include_dashboard=False, object_store_memory=150 * 2**20, log_to_driver=False)
-    yield
-    ray.shutdown()
 
 
 @contextmanager

@@ -73,7 +73,9 @@ class OnPolicyTrainer(Trainer):
             # The learner takes the observation after a chunk from its end, and needs nothing from before its beginning.
             episode_lookback_horizon=1,
         )
-        config.learners(num_learners=0, num_gpus_per_learner=1 if setup.gpu else 0)
+        config.learners(
+            num_learners=0, num_gpus_per_learner=1 if setup.gpu else 0, add_default_connectors_to_learner_pipeline=False
+        )
         config.training(
             train_batch_size_per_learner=h["n_steps"],
             gamma=h["gamma"],
@@ -81,7 +83,6 @@ class OnPolicyTrainer(Trainer):
             vf_loss_coeff=h["vf_coef"],
             grad_clip=h["max_grad_norm"],
             grad_clip_by="global_norm",
-            add_default_connectors_to_learner_pipeline=False,
         )
         shape = ActorCriticShape(
             hidden_sizes=tuple(int(size) for size in h["hidden_sizes"].split(",")),
@@ -93,7 +94,8 @@ class OnPolicyTrainer(Trainer):
             compiled=h["torch_compile"],
         )
         config.rl_module(rl_module_spec=RLModuleSpec(module_class=ActorCriticModule, model_config={"shape": shape}))
-        config.debugging(seed=setup.seed, log_level="ERROR")
+        # A thread for each algorithm would measure the whole machine.
+        config.debugging(seed=setup.seed, log_level="ERROR", log_sys_usage=False)
         self.algorithm = config.build_algo()
 
     @abstractmethod

@@ -1,0 +1,75 @@
+"""A task that takes seconds to learn: answer with what is observed."""
+
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+
+from search_spaces import SPACES
+from tuning.algorithms import Setup, Trainer, build
+
+FEATURES = 3
+
+
+class MatchVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
+    """The reward is highest where the action is the first feature (or, discrete, its sign). Episodes end after ten steps.
+
+    The last feature is large and never changes.
+    """
+
+    def __init__(self, num_envs: int, discrete: bool = False) -> None:
+        self.metadata = {"autoreset_mode": AutoresetMode.NEXT_STEP}
+        self.num_envs, self.discrete = num_envs, discrete
+        self.single_observation_space = gym.spaces.Box(-np.inf, np.inf, (FEATURES,), np.float32)
+        self.single_action_space: Any = gym.spaces.Discrete(2) if discrete else gym.spaces.Box(-1.0, 1.0, (1,), np.float32)
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+
+    def _observe(self) -> np.ndarray:
+        self.seen = self.np_random.uniform(-1.0, 1.0, (self.num_envs, FEATURES)).astype(np.float32)
+        self.seen[:, -1] = 50.0
+        return self.seen.copy()
+
+    def reset(self, *, seed: Any = None, options: Any = None) -> tuple[np.ndarray, dict[str, Any]]:
+        super().reset(seed=seed)
+        # Staggered, so that in any step some end and some do not.
+        self.steps = np.arange(self.num_envs) % 10
+        return self._observe(), {}
+
+    def step(self, actions: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+        new = self.steps == 10
+        wanted = self.seen[:, 0]
+        if self.discrete:
+            rewards = np.where(np.asarray(actions) == (wanted > 0.0), 1.0, 0.0)
+        else:
+            rewards = 1.0 - (np.clip(np.asarray(actions)[:, 0], -1.0, 1.0) - wanted).astype(float) ** 2
+        self.steps = np.where(new, 0, self.steps + 1)
+        none = np.zeros(self.num_envs, bool)
+        return self._observe(), np.where(new, 0.0, rewards), none, self.steps == 10, {}
+
+
+SMALL: dict[str, dict[str, Any]] = {
+    "ppo": {"n_steps": 128, "batch_size": 32, "n_epochs": 2, "hidden_sizes": "16,16"},
+    "a2c": {"n_steps": 128, "batch_size": 128, "hidden_sizes": "16,16"},
+}
+
+
+def trainer(algo: str, steps: int = 1024, discrete: bool = False, seed: int = 3, **hyperparameters: Any) -> Trainer:
+    """A small trainer on the task, with default hyperparameters but for these."""
+    default = {parameter.name: parameter.default for parameter in SPACES[algo].parameters}
+    given = {**default, **SMALL[algo], **hyperparameters}
+    setup = Setup(given, lambda number: MatchVectorEnv(number, discrete), most_envs=4, steps=steps, seed=seed, gpu=False)
+    return build(algo, setup)
+
+
+def mean_return(trained: Trainer, discrete: bool = False) -> float:
+    """Mean reward of the policy's mode; 1 is the best."""
+    env, act = MatchVectorEnv(64, discrete), trained.policy()
+    observations, _ = env.reset(seed=99)
+    rewards = []
+    for _ in range(5):
+        observations, reward, *_ = env.step(act(observations))
+        rewards.append(reward[env.steps != 0].mean())
+    return float(np.mean(rewards))
