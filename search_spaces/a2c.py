@@ -17,7 +17,7 @@ from search_spaces.common import (
     n_steps,
     networks,
 )
-from search_spaces.space import Kind, Parameter, SearchSpace
+from search_spaces.space import AtMost, Kind, Parameter, SearchSpace
 
 A2C = SearchSpace(
     (
@@ -31,8 +31,8 @@ A2C = SearchSpace(
         # Each update is one gradient step, so rollouts are short: from 64 hours over all copies to ten weeks.
         n_steps(512, 6, 11),
         Parameter(
-            "batch_size", Kind.INTEGER, 512, "transitions whose gradient is reckoned at once; limits memory, nothing else",
-            low=1, high=10_000_000,
+            "batch_size", Kind.INTEGER, None, "transitions whose gradient is reckoned at once, which bounds memory and nothing "
+            "else; none for all", low=1, high=10_000_000, optional=True, at_most=AtMost("n_steps"),
             # Not searched: no result depends on it.
         ),
         GAMMA,

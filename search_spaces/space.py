@@ -51,6 +51,15 @@ class Scale(enum.Enum):
             return 1.0 - float(inner)
         return inner
 
+    def inner(self, outer: Value) -> float | int | str | None:
+        """Inner number of a value; None where there is none, as for 100 on the powers of two."""
+        if outer is None or isinstance(outer, str) or self is Scale.IDENTITY:
+            return outer
+        if self is Scale.ONE_MINUS:
+            return 1.0 - outer
+        exponent = math.log2(outer) if outer > 0 else math.nan
+        return int(exponent) if exponent.is_integer() else None
+
     def has_value(self, low: float, high: float) -> bool:
         """Whether a whole number on this scale lies between two bounds, both included."""
         if self is Scale.POWER_OF_TWO:
@@ -256,6 +265,29 @@ class SearchSpace:
                 values[parameter.name] = parameter.scale.outer(_draw(trial, parameter.inner_name, distribution))
         return values
 
+    def inner(self, assignment: Assignment) -> tuple[dict[str, float | int | str], Assignment]:
+        """What of an assignment Optuna can be handed, and what not.
+
+        Args:
+            assignment: full and valid.
+
+        Returns:
+            Inner values of what is searched, by inner name, as far as they lie within its distribution; and by name all
+            values that do not, or that are not searched.
+        """
+        within: dict[str, float | int | str] = {}
+        outside: Assignment = {}
+        for parameter in self.parameters:
+            value = assignment[parameter.name]
+            if not _acts(parameter, assignment):
+                continue
+            inner = parameter.scale.inner(value)
+            if parameter.search is not None and inner is not None and _contains(parameter.search, inner):
+                within[parameter.inner_name] = inner
+            else:
+                outside[parameter.name] = value
+        return within, outside
+
     def _known(self, name: str, assignment: Assignment) -> Value:
         """Value that a hyperparameter will have; None where it is searched."""
         parameter = self[name]
@@ -296,6 +328,13 @@ class SearchSpace:
 
 def _acts(parameter: Parameter, values: Assignment) -> bool:
     return parameter.only_if is None or values[parameter.only_if.name] in parameter.only_if.values
+
+
+def _contains(distribution: BaseDistribution, inner: float | int | str) -> bool:
+    if isinstance(distribution, CategoricalDistribution):
+        return inner in distribution.choices
+    assert isinstance(distribution, IntDistribution | FloatDistribution)
+    return not isinstance(inner, str) and distribution.low <= inner <= distribution.high
 
 
 def _draw(trial: optuna.Trial, name: str, distribution: BaseDistribution) -> float | int | str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -35,6 +36,11 @@ class ExperimentPaths:
     def study(self) -> Path:
         """Optuna's journal."""
         return self.folder / "study.journal"
+
+    @property
+    def space(self) -> Path:
+        """The user's changes to the search space, if there are any."""
+        return self.folder / "space.toml"
 
     @property
     def tune(self) -> Path:
@@ -86,6 +92,9 @@ def create(settings: Settings) -> Experiment:
     except OSError as error:
         raise UsageError(f"cannot create {paths.folder}: {error.strerror}; choose another --dir") from error
     paths.results.mkdir()
+    if settings.space:
+        # A copy: the file may change before the experiment is continued.
+        shutil.copyfile(Path(settings.space).expanduser(), paths.space)
     experiment = Experiment(replace(settings, name=name, dir=str(parent)), paths)
     save(experiment)
     return experiment

@@ -12,8 +12,8 @@ from rich.console import Console
 
 from envs.scenario import Scenario
 from results import load
-from search_spaces import Assignment, SearchSpace
 from tuning.experiment import Experiment
+from tuning.plan import Plan, limits
 from tuning.resources import default_concurrency, gpu_share
 
 OBJECT_STORE_BYTES = 150 * 2**20  # trials pass a few kilobytes; Ray's default is a third of the memory
@@ -36,14 +36,13 @@ _ENVIRONMENT = {
 }
 
 
-def search(experiment: Experiment, scenario: Scenario, space: SearchSpace, fixed: Assignment, console: Console) -> None:
+def search(experiment: Experiment, scenario: Scenario, plan: Plan, console: Console) -> None:
     """Run trials until the experiment has as many as its settings say.
 
     Args:
         experiment: new or continued.
         scenario: of its settings.
-        space: of its algorithm.
-        fixed: hyperparameters that are not searched.
+        plan: what is searched.
         console: shows how far it is.
     """
     os.environ.update(_ENVIRONMENT)
@@ -66,29 +65,17 @@ def search(experiment: Experiment, scenario: Scenario, space: SearchSpace, fixed
         from tuning.trial import run_trial
 
         prepare(scenario, console)
-        run_trials(experiment, space, fixed, console, run_trial)
+        run_trials(experiment, plan, console, run_trial)
     finally:
         ray.shutdown()
 
 
-def limits(settings_steps: int) -> dict[str, float]:
-    """What conditions of a space may name beside hyperparameters."""
-    return {"steps": float(settings_steps)}
-
-
-def run_trials(
-    experiment: Experiment,
-    space: SearchSpace,
-    fixed: Assignment,
-    console: Console,
-    trainable: Callable[[dict[str, Any]], None],
-) -> None:
+def run_trials(experiment: Experiment, plan: Plan, console: Console, trainable: Callable[[dict[str, Any]], None]) -> None:
     """Let Tune run what the study proposes, on a Ray that is started.
 
     Args:
         experiment: new or continued.
-        space: of its algorithm.
-        fixed: hyperparameters that are not searched.
+        plan: what is searched.
         console: shows how far it is.
         trainable: runs one trial; see `tuning.trial.run_trial`.
     """
@@ -102,7 +89,7 @@ def run_trials(
     from tuning.study import StudyMemory
 
     settings, paths = experiment.settings, experiment.paths
-    memory = StudyMemory(experiment, space, fixed, limits(settings.steps))
+    memory = StudyMemory(experiment, plan.space, plan.fixed, limits(settings.steps), plan.starts)
     searcher = StudySearcher(memory, TrialRecords(experiment), paths.folder, settings.trials)
     resources = ray.cluster_resources()
     concurrency = settings.concurrency or default_concurrency(resources)

@@ -14,13 +14,15 @@ import tyro
 
 from tuning.errors import UsageError
 
+ALGOS: tuple[Literal["ppo", "a2c"], ...] = ("ppo", "a2c")  # in the order in which `all` runs them
+
 
 @dataclass(frozen=True)
 class Settings:
     """Search for hyperparameters of a building controller and write what was measured as Parquet."""
 
-    algo: Literal["ppo", "a2c"] = "ppo"
-    """Learning algorithm."""
+    algo: Literal["ppo", "a2c", "all"] = "ppo"
+    """Learning algorithm; all: one experiment of each, one after the other, and a comparison."""
     scenario: str = "iquitos"
     """Site to control: iquitos, iquitos-38, or the path of a CityLearn schema.json."""
     backend: Literal["auto", "batch", "citylearn"] = "auto"
@@ -31,8 +33,8 @@ class Settings:
     hours to each."""
     reward: Literal["improvement", "schema"] = "improvement"
     """Reward: the weighted improvement on the uncontrolled site, or the schema's own."""
-    trials: int = 4
-    """Number of trials."""
+    trials: int = 0
+    """Number of trials; 0 for 4, or for 1 with --preset."""
     steps: int = 250_000
     """Environment steps of a trial."""
     reports: int = 4
@@ -46,6 +48,13 @@ class Settings:
         tyro.conf.UseAppendAction,
         tyro.conf.arg(metavar="KEY=VALUE", help="Fix hyperparameters: several in one --set, or --set several times."),
     ] = ()
+    preset: str = ""
+    """Run one named assignment, such as rtx4060-after, oom-safe or stable-baselines3; with --trials several times, with
+    different seeds. --set goes before it."""
+    start_from: tuple[str, ...] = ()
+    """Named assignments that the first trials try."""
+    space: str = ""
+    """TOML file with bounds or choices of one's own; see the README."""
     sampler: Literal["tpe", "random", "gp", "cmaes"] = "tpe"
     """How Optuna proposes hyperparameters."""
     pruner: Literal["median", "hyperband", "none"] = "median"
@@ -67,14 +76,17 @@ class Settings:
         Raises:
             UsageError: at the first that is out of its range.
         """
-        least_values = dict.fromkeys(("trials", "steps", "reports", "num_envs"), 1)
-        least_values |= dict.fromkeys(("validation_weeks", "seed", "concurrency"), 0)
+        least_values = dict.fromkeys(("steps", "reports", "num_envs"), 1)
+        least_values |= dict.fromkeys(("trials", "validation_weeks", "seed", "concurrency"), 0)
         for name, least in least_values.items():
             value = getattr(self, name)
             if value < least:
                 raise UsageError(f"--{name.replace('_', '-')} {value}: it is at least {least}")
         if self.reports > self.steps:
             raise UsageError(f"--reports {self.reports}: a trial of {self.steps} steps can be evaluated at most that often")
+
+        if self.preset and (self.start_from or self.space):
+            raise UsageError("--preset runs one assignment, so there is nothing for --start-from or --space to act on")
 
     def fixed_texts(self) -> dict[str, str]:
         """Texts of `--set` by name.
@@ -110,7 +122,13 @@ class Settings:
         unknown = set(values) - {entry.name for entry in fields(cls)}
         if unknown:
             raise UsageError(f"the experiment was made by another version: it has the setting {', '.join(sorted(unknown))}")
-        return cls(**{**values, "set": tuple(tuple(group) for group in values.get("set", ()))})
+        return cls(
+            **{
+                **values,
+                "set": tuple(tuple(group) for group in values.get("set", ())),
+                "start_from": tuple(values.get("start_from", ())),
+            }
+        )
 
 
 def parse(arguments: Sequence[str], default: Settings) -> Settings:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,9 +38,17 @@ class StudyMemory:
         space: of its algorithm.
         fixed: values that are not searched.
         limits: what conditions of the space may name beside hyperparameters.
+        starts: full assignments of the first trials.
     """
 
-    def __init__(self, experiment: Experiment, space: SearchSpace, fixed: Assignment, limits: Mapping[str, float]) -> None:
+    def __init__(
+        self,
+        experiment: Experiment,
+        space: SearchSpace,
+        fixed: Assignment,
+        limits: Mapping[str, float],
+        starts: Sequence[Assignment] = (),
+    ) -> None:
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         self._settings, self._space, self._fixed, self._limits = experiment.settings, space, fixed, limits
         path = str(experiment.paths.study)
@@ -53,6 +61,7 @@ class StudyMemory:
             pruner=_pruner(self._settings),
             load_if_exists=True,
         )
+        self._starts = starts
         self._running: dict[int, optuna.Trial] = {}
 
     def ask(self) -> Proposal:
@@ -62,8 +71,14 @@ class StudyMemory:
         # trial's number and what is known by then, not on what this process asked before.
         seed = int(np.random.SeedSequence([self._settings.seed, number]).generate_state(1)[0])
         self._study.sampler = _sampler(self._settings.sampler, seed)
+        fixed = self._fixed
+        if number < len(self._starts):
+            # What lies within the search the sampler learns from; the rest holds for this trial alone.
+            within, outside = self._space.inner(self._starts[number])
+            self._study.enqueue_trial(within)
+            fixed = {**outside, **fixed}
         trial = self._study.ask()
-        hyperparameters = self._space.suggest(trial, self._fixed, self._limits)
+        hyperparameters = self._space.suggest(trial, fixed, self._limits)
         trial.set_user_attr(HYPERPARAMETERS, hyperparameters)
         self._running[trial.number] = trial
         return Proposal(trial.number, hyperparameters)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
@@ -41,6 +42,35 @@ def print_summary(results: Results, console: Console) -> None:
         console.print(_against_uncontrolled(last[last["steps"] == last["steps"].max()]))
     console.print(f"Parquet: {results.folder / FOLDER}", highlight=False, soft_wrap=True)
     console.print(f'Load:    from results import load; r = load(r"{results.folder}")', highlight=False, soft_wrap=True)
+
+
+def print_comparison(experiments: Sequence[Results], console: Console) -> None:
+    """Print the best trial of each of several experiments beside one another.
+
+    Args:
+        experiments: their results; those without a complete trial are named as such.
+        console: to print to.
+    """
+    table = Table(title="Best trial of each algorithm, on the validation split", title_justify="left")
+    for name in ("algorithm", "trial", "score", "steps", "minutes", "CO2", "bill", "vehicle energy served", "folder"):
+        table.add_column(name, justify="left" if name in ("algorithm", "folder") else "right", overflow="fold")
+    for results in experiments:
+        trials = results.trials
+        name, folder = (str(trials["algorithm"].iloc[0]) if len(trials) else "none"), results.folder.name
+        if not ((trials["state"] == "complete") & trials["score"].notna()).any():
+            table.add_row(name, *["none complete", *[""] * 6], folder)
+            continue
+        best = results.best
+        rows = results.evaluations[results.evaluations["trial"] == best["trial"]]
+        rows = rows[rows["steps"] == rows["steps"].max()]
+        changes = [rows[column].sum() / rows[f"uncontrolled_{column}"].sum() - 1.0 for column in ("co2_kg", "bill")]
+        required = rows["ev_required_kwh"].sum()
+        served = f"{1.0 - rows['ev_missing_kwh'].sum() / required:.1%}" if required > 0.0 else ""
+        table.add_row(
+            name, str(best["trial"]), f"{best['score']:+.4f}", f"{best['steps']:,}", f"{best['seconds'] / 60:.1f}",
+            *(f"{change:+.1%}" for change in changes), served, folder,
+        )  # fmt: skip
+    console.print(table)
 
 
 def _ranking(best: pd.DataFrame, trials: pd.DataFrame) -> Table:

@@ -4,7 +4,7 @@ import optuna
 import pytest
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
-from search_spaces import SPACES, AtMost, Kind, Parameter, Scale, SearchSpace, SpaceError
+from search_spaces import SPACES, AtMost, Kind, OnlyIf, Parameter, Scale, SearchSpace, SpaceError
 
 SPACE = SearchSpace(
     (
@@ -150,3 +150,31 @@ def test_every_space_is_sound(algorithm: str) -> None:
         study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=1))
         for _ in range(50):
             space.check(space.suggest(study.ask(), {}, {"steps": steps}), {"steps": steps})
+
+
+CONDITIONAL = SearchSpace(
+    (
+        Parameter("shape", Kind.TEXT, "flat", "", choices=("flat", "linear"),
+                  search=CategoricalDistribution(("flat", "linear"))),
+        Parameter("end", Kind.NUMBER, 0.5, "", low=0.0, high=1.0, search=FloatDistribution(0.0, 0.4),
+                  only_if=OnlyIf("shape", ("linear",))),
+    )
+)  # fmt: skip
+
+
+def test_a_value_that_does_not_act_is_neither_drawn_nor_accepted() -> None:
+    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
+    drawn = [CONDITIONAL.suggest(study.ask(), {}) for _ in range(40)]
+    assert {a["end"] for a in drawn if a["shape"] == "flat"} == {0.5}
+    assert all(a["end"] <= 0.4 for a in drawn if a["shape"] == "linear")  # type: ignore[operator]
+    with pytest.raises(SpaceError, match=r"end=0\.1: it acts only with shape linear"):
+        CONDITIONAL.check({"shape": "flat", "end": 0.1})
+    CONDITIONAL.check({"shape": "linear", "end": 0.1})
+    CONDITIONAL.check({"end": 0.1})
+
+
+def test_an_assignment_is_split_into_what_optuna_can_be_handed_and_the_rest() -> None:
+    given = {"steps_each": 256, "batch": 100, "gamma": 0.99, "shape": "7", "kind": "relu", "cut": None}
+    within, outside = SPACE.inner(given)  # type: ignore[arg-type]
+    assert within == pytest.approx({"log2_steps_each": 8, "one_minus_gamma": 0.01})
+    assert outside == {"batch": 100, "shape": "7", "kind": "relu", "cut": None}

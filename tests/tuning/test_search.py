@@ -15,6 +15,7 @@ from rich.console import Console
 from results import load
 from search_spaces import SPACES
 from tuning.experiment import Experiment, create
+from tuning.plan import Plan
 from tuning.search import run_trials
 from tuning.settings import Settings
 from tuning.study import REASON, StudyMemory
@@ -56,7 +57,7 @@ def fake_trial(config: dict[str, Any]) -> None:
 
 def run(experiment: Experiment) -> str:
     output = io.StringIO()
-    run_trials(experiment, SPACES["ppo"], {}, Console(file=output, width=120), fake_trial)
+    run_trials(experiment, Plan(SPACES["ppo"], {}, ()), Console(file=output, width=120), fake_trial)
     return output.getvalue()
 
 

@@ -8,6 +8,7 @@ import pytest
 from optuna.trial import TrialState
 
 from search_spaces import SPACES
+from search_spaces.presets import preset
 from tuning.experiment import Experiment, create
 from tuning.settings import Settings
 from tuning.study import HYPERPARAMETERS, REASON, StudyMemory
@@ -130,3 +131,18 @@ def test_the_pruner_stops_what_is_worst(experiment: Experiment, pruner: str, pru
             study.complete(number, -float(number))
     assert bool(stopped) == pruned
     assert 0 not in stopped
+
+
+def test_the_first_trials_start_from_given_assignments_and_teach_the_sampler(experiment: Experiment) -> None:
+    space = SPACES["ppo"]
+    starts = [preset("ppo", name, space) for name in ("script-after", "rllib")]
+    study = StudyMemory(experiment, space, {}, LIMITS, starts)
+    proposals = [study.ask() for _ in range(3)]
+    for proposal, start in zip(proposals, starts, strict=False):
+        assert proposal.hyperparameters == pytest.approx(start)
+    assert proposals[2].hyperparameters not in starts
+    trials = stored(experiment)
+    assert trials[0].params["learning_rate"] == 3e-4
+    assert trials[0].params["log2_n_steps"] == 10
+    # 4,000 is no power of two: it holds for this trial and is nothing that the sampler could draw.
+    assert "log2_n_steps" not in trials[1].params

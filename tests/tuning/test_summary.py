@@ -9,7 +9,7 @@ from rich.console import Console
 from results import load
 from results.schema import FOLDER, schema
 from results.writer import part_path, write_part
-from tuning.summary import print_summary
+from tuning.summary import print_comparison, print_summary
 
 KINDS = {"learning_rate": float, "target_kl": float}
 
@@ -55,3 +55,22 @@ def test_the_best_is_compared_with_the_uncontrolled_site_over_all_its_years(tmp_
     assert cells["CO2, kg"] == ["180", "200", "-10.0%"]
     assert cells["peak, kW"] == ["83", "100", "-17.0%"]
     assert cells["vehicle energy served"] == ["90.0%", "80.0%", "+10.0 pp"]
+
+
+def test_experiments_are_compared_by_their_best_trials(tmp_path: Path) -> None:
+    for name, score in (("ppo", 0.1), ("a2c", 0.05)):
+        folder = tmp_path / name
+        write_trial(folder, 0, "complete", score - 1.0, algorithm=name)
+        write_trial(folder, 1, "complete", score, algorithm=name)
+        write_evaluation(folder, 1, 2, co2_kg=90.0, bill=80.0, ev_required_kwh=50.0, ev_missing_kwh=5.0)
+    write_trial(tmp_path / "sac", 0, "failed", error="no luck", algorithm="sac")
+    output = io.StringIO()
+    print_comparison([load(tmp_path / name) for name in ("ppo", "a2c", "sac")], Console(file=output, width=140))
+    cells = {
+        row[0]: row[1:]
+        for row in ([c.strip() for c in line.split("│")[1:-1]] for line in output.getvalue().splitlines())
+        if row
+    }
+    assert cells["ppo"] == ["1", "+0.1000", "1,000", "1.7", "-10.0%", "-20.0%", "90.0%", "ppo"]
+    assert cells["a2c"][:2] == ["1", "+0.0500"]
+    assert cells["sac"][0] == "none complete"

@@ -20,11 +20,11 @@ class A2CConfig(OnPolicyConfig):
 
     Attributes:
         optimizer_name: a name of `OPTIMIZERS`.
-        chunk: transitions whose activations are in memory at once.
+        chunk: transitions whose activations are in memory at once; None for all of a rollout.
     """
 
     optimizer_name = "rmsprop"
-    chunk = 256
+    chunk: int | None = None
 
     def __init__(self, algo_class: type[Algorithm] | None = None) -> None:
         super().__init__(algo_class=algo_class or OnPolicy)
@@ -53,8 +53,9 @@ class A2CLearner(OnPolicyLearner):
         batch = replace(batch, advantages=self.weights(batch))
         self.optimizer.zero_grad(set_to_none=True)
         sums: dict[str, torch.Tensor] = {}
-        for start in range(0, len(batch), self.config.chunk):
-            chunk = batch.part(slice(start, start + self.config.chunk))
+        size = self.config.chunk or len(batch)
+        for start in range(0, len(batch), size):
+            chunk = batch.part(slice(start, start + size))
             part = len(chunk) / len(batch)
             for name, term in self.gradient(chunk, part).items():
                 sums[name] = sums.get(name, torch.zeros((), device=self._device)) + part * term

@@ -1,0 +1,105 @@
+"""Bounds and choices of one's own, from a TOML file.
+
+A table for each hyperparameter, in the values that it has outside (a `gamma`, not `1 - gamma`):
+
+    [learning_rate]
+    low = 1e-4
+    high = 1e-3
+
+    [hidden_sizes]
+    choices = ["128,128", "256,256"]
+
+    [n_epochs]
+    value = 10
+"""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
+
+from search_spaces.space import Kind, Parameter, Scale, SearchSpace, SpaceError
+
+_KEYS = ({"low", "high"}, {"low", "high", "log"}, {"choices"}, {"value"})
+
+
+def override(space: SearchSpace, path: Path) -> SearchSpace:
+    """The space with what a file says.
+
+    Args:
+        space: to start from.
+        path: of the file.
+
+    Raises:
+        SpaceError: if the file cannot be read, or names or values in it are not valid; with the file, the name and the value.
+    """
+    try:
+        with path.open("rb") as file:
+            tables = tomllib.load(file)
+    except OSError as error:
+        raise SpaceError(f"{path}: {error.strerror}") from error
+    except tomllib.TOMLDecodeError as error:
+        raise SpaceError(f"{path} is no TOML: {error}") from error
+    try:
+        changed = {name: _changed(space[name], table) for name, table in tables.items()}
+    except SpaceError as error:
+        raise SpaceError(f"{path}: {error}") from error
+    return SearchSpace(tuple(changed.get(parameter.name, parameter) for parameter in space.parameters))
+
+
+def _changed(parameter: Parameter, table: Any) -> Parameter:
+    name = parameter.name
+    if not isinstance(table, dict) or set(table) not in _KEYS:
+        raise SpaceError(f"{name}: it takes low and high, choices, or value, as a table [{name}]")
+    if "value" in table:
+        parameter.check(table["value"])
+        return replace(parameter, default=table["value"], search=None)
+    return replace(parameter, search=_choices(parameter, table["choices"]) if "choices" in table else _range(parameter, table))
+
+
+def _choices(parameter: Parameter, choices: Any) -> BaseDistribution:
+    if parameter.at_most or parameter.scale is not Scale.IDENTITY:
+        raise SpaceError(f"{parameter.name}: it takes low and high, as other values depend on its range")
+    if not isinstance(choices, list) or not choices:
+        raise SpaceError(f"{parameter.name}: choices are a list with at least one value")
+    for choice in choices:
+        parameter.check(choice)
+    return CategoricalDistribution(choices)
+
+
+def _range(parameter: Parameter, table: dict[str, Any]) -> BaseDistribution:
+    name, low, high = parameter.name, table["low"], table["high"]
+    if parameter.kind not in (Kind.INTEGER, Kind.NUMBER):
+        raise SpaceError(f"{name}: it takes choices")
+    for value in (low, high):
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise SpaceError(f"{name}={value}: a bound is a number")
+        if parameter.kind is Kind.INTEGER and not isinstance(value, int):
+            raise SpaceError(f"{name}={value}: it takes whole numbers")
+        parameter.check(value)
+    if low > high:
+        raise SpaceError(f"{name}: low={low} is above high={high}")
+    before = parameter.search
+    log = table.get("log", bool(getattr(before, "log", False)))
+    if not isinstance(log, bool):
+        raise SpaceError(f"{name}: log is true or false")
+    if parameter.scale is Scale.POWER_OF_TWO:
+        if "log" in table:
+            raise SpaceError(f"{name}: it is searched over powers of two, so log says nothing")
+        if any(value <= 0 or not math.log2(value).is_integer() for value in (low, high)):
+            raise SpaceError(f"{name}: low={low} and high={high} have to be powers of two")
+        return IntDistribution(round(math.log2(low)), round(math.log2(high)))
+    if parameter.scale is Scale.ONE_MINUS:
+        low, high = 1.0 - high, 1.0 - low
+    if log and low <= 0:
+        raise SpaceError(
+            f"{name}: on a log scale its bounds cannot reach {table['high' if parameter.scale is Scale.ONE_MINUS else 'low']}"
+        )
+    if parameter.kind is Kind.INTEGER:
+        return IntDistribution(low, high, log=log)
+    return FloatDistribution(low, high, log=log)

@@ -1,0 +1,79 @@
+"""A file changes bounds and choices, and each of its names and values is checked."""
+
+from pathlib import Path
+
+import optuna
+import pytest
+
+from search_spaces import SPACES, Assignment, SpaceError
+from search_spaces.overrides import override
+
+LIMITS = {"steps": 1e6}
+
+
+def drawn(path: Path, text: str, trials: int = 40) -> list[Assignment]:
+    path.write_text(text, encoding="utf-8")
+    space = override(SPACES["ppo"], path)
+    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
+    return [space.suggest(study.ask(), {}, LIMITS) for _ in range(trials)]
+
+
+def test_ranges_are_those_of_the_file_in_outer_values(tmp_path: Path) -> None:
+    text = """
+        learning_rate = {low = 1e-4, high = 2e-4}
+        gamma = {low = 0.9, high = 0.95}
+        n_steps = {low = 512, high = 1024}
+        n_epochs = {low = 3, high = 4, log = false}
+        target_kl = {low = 0.01, high = 0.05}
+    """
+    values = drawn(tmp_path / "space.toml", text)
+    assert all(1e-4 <= v["learning_rate"] <= 2e-4 for v in values)  # type: ignore[operator]
+    assert all(0.9 - 1e-12 <= v["gamma"] <= 0.95 + 1e-12 for v in values)  # type: ignore[operator]
+    assert {v["n_steps"] for v in values} == {512, 1024}
+    assert {v["n_epochs"] for v in values} == {3, 4}
+    # It was not searched before.
+    assert len({v["target_kl"] for v in values}) > 30
+
+
+def test_choices_and_values_are_those_of_the_file(tmp_path: Path) -> None:
+    text = """
+        hidden_sizes = {choices = ["32", "8,8"]}
+        activation = {value = "silu"}
+        normalize_rewards = {value = true}
+    """
+    values = drawn(tmp_path / "space.toml", text)
+    assert {v["hidden_sizes"] for v in values} == {"32", "8,8"}
+    assert {(v["activation"], v["normalize_rewards"]) for v in values} == {("silu", True)}
+    assert len({v["learning_rate"] for v in values}) > 30
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("learning_rat = {value = 1e-3}", "did you mean learning_rate"),
+        ("learning_rate = {low = 1e-3}", "it takes low and high, choices, or value"),
+        ("learning_rate = 3", "it takes low and high, choices, or value"),
+        ("learning_rate = {low = 1e-3, high = 1e-4}", "low=0.001 is above high=0.0001"),
+        ("learning_rate = {low = 1e-3, high = 5.0}", "learning_rate=5.0: it lies between"),
+        ("learning_rate = {low = true, high = 1.0}", "a bound is a number"),
+        ("n_steps = {low = 100, high = 1024}", "powers of two"),
+        ("n_steps = {choices = [128, 256]}", "it takes low and high"),
+        ("n_epochs = {low = 1.5, high = 4}", "whole numbers"),
+        ("gamma = {low = 0.9, high = 1.0}", "on a log scale its bounds cannot reach 1.0"),
+        ("activation = {choices = ['tanh', 'relo']}", "activation=relo: it is one of"),
+        ("activation = {choices = []}", "at least one value"),
+        ("activation = {low = 1, high = 2}", "it takes choices"),
+        ("activation = ", "is no TOML"),
+    ],
+)
+def test_what_is_not_valid_is_refused_with_file_and_name(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "space.toml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(SpaceError, match=said) as error:
+        override(SPACES["ppo"], path)
+    assert str(path) in str(error.value)
+
+
+def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SpaceError, match="No such file"):
+        override(SPACES["ppo"], tmp_path / "space.toml")
