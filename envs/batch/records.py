@@ -3,6 +3,9 @@
 Records are passed to compiled functions by reference; a tuple of arrays costs a microsecond each time it is passed on,
 so functions that are called for each device take records and arrays.
 
+Each array of an argument costs a quarter of a microsecond at each call from Python, so what belongs together is one
+array of records.
+
 Letters in shapes: B copies, N buildings, C chargers, V vehicles, R rows of all years, P vehicles plugged in summed over
 the rows, S sessions, O observations, E observations that depend on actions, A actions, Y years. Batteries are numbered
 through: first the N stationary ones, then the V vehicles.
@@ -15,12 +18,37 @@ from typing import Any, NamedTuple
 import numpy as np
 
 # Kinds of observations that depend on actions.
-NET, BATTERY_SOC, BATTERY_CONSUMPTION, TANK_SOC, THERMAL_DEMAND, THERMAL_CONSUMPTION, MONTH_PEAK = range(7)
+NET, BATTERY_SOC, BATTERY_CONSUMPTION, TANK_SOC, THERMAL_DEMAND, THERMAL_CONSUMPTION, MONTH_PEAK, VEHICLE_SOC = range(8)
 # What becomes of the state of charge of a vehicle that no charger holds.
 DRIFT, KEEP, SET = range(3)
 COOLING, HEATING, DHW = range(3)  # end uses of heat and cold
+POWER_CURVE, EFFICIENCY_CURVE = range(2)  # curves of a battery
+CHARGING, DISCHARGING = range(2)  # sides of a charger
 
+LANES = 64  # batteries that are charged side by side
 
+ACTION = np.dtype([("low", np.float64), ("span", np.float64)], align=True)  # least value and range in CityLearn
+BUILDING = np.dtype(
+    [
+        ("battery_action", np.int64),  # index of the action of its battery, -1 for none
+        ("thermal", np.int64),  # whether it has thermal demand or tanks
+    ],
+    align=True,
+)
+# Device and tank of one end use of a building.
+THERMAL = np.dtype(
+    [
+        ("action", np.int64),  # index of the action of the tank, -1 for none
+        ("device_power", np.float64),  # nominal power of the device [kW]
+        ("device_wide", np.int64),  # whether it is an electric heater, whose limit is reckoned in float64
+        ("capacity", np.float64),  # of the tank [kWh]
+        ("root_efficiency", np.float64),  # root of the tank's efficiency
+        ("kept", np.float64),  # part of the state of charge that standby leaves
+        ("greatest_input", np.float64),  # [kW], NaN for none
+        ("greatest_output", np.float64),
+    ],
+    align=True,
+)
 BATTERY = np.dtype(
     [
         ("capacity", np.float64),  # [kWh]
@@ -41,7 +69,6 @@ CHARGER = np.dtype(
     [
         ("building", np.int64),
         ("action", np.int64),  # index of its action, -1 for none
-        ("soc_at", np.int64),  # position of its vehicle's state of charge in the observation, -1 for none
         ("charge_max", np.float64),  # [kW]
         ("charge_min", np.float64),
         ("discharge_max", np.float64),
@@ -49,6 +76,29 @@ CHARGER = np.dtype(
         ("efficiency", np.float64),
         ("charge_points", np.int64),  # points of the curve of the efficiency, 0 where it is constant
         ("discharge_points", np.int64),
+    ],
+    align=True,
+)
+# An observation that depends on actions; its scaled value is `clip((raw - centre) * inverse, -bound, bound)`.
+OBSERVED = np.dtype(
+    [
+        ("kind", np.int64),
+        ("building", np.int64),
+        ("use", np.int64),  # end use, of a month's peak 0 for peak hours and 1 for the others
+        ("at", np.int64),  # position in the observation, -1 for none
+        ("centre", np.float64),
+        ("inverse", np.float64),
+        ("bound", np.float64),
+    ],
+    align=True,
+)
+# Of one year, for the reward `improvement`; the terms in the order of `envs.reward.WEIGHTS`.
+REWARD = np.dtype(
+    [
+        ("mean", np.float64, (5,)),  # means that normalise the terms
+        ("weight", np.float64, (5,)),
+        ("demand_price", np.float64, (2,)),  # peak price and off-peak excess price of the demand charge, zeros for none
+        ("met_tolerance", np.float64),  # state of charge by which a departure may miss its wish
     ],
     align=True,
 )
@@ -61,6 +111,7 @@ HOUR = np.dtype(
         ("month_to", np.int64),
         ("peak_hour", np.int64),  # whether the hour is a peak hour of the tariff
         ("first_plugged", np.int64),  # index of the row's first plugged-in vehicle
+        ("at_once", np.int64),  # vehicles that may be charged side by side
         ("first_departure", np.int64),  # index of the first session that ends in this row or later
         ("emission", np.float64),  # of the uncontrolled run [kg], its cost of energy, PV use and net import [kWh]
         ("energy_cost", np.float64),
@@ -84,11 +135,18 @@ METER = np.dtype(
 # A vehicle that a charger holds in one row.
 PLUGGED = np.dtype(
     [
-        ("charger", np.int64),
-        ("vehicle", np.int64),
+        ("charger", np.uint16),  # unsigned, as numba wraps signed indices around
+        ("vehicle", np.uint16),
         ("before", np.float32),  # state of charge in the row before, where the vehicle was away and it is given, else NaN
         ("arrival", np.float32),  # state of charge on arrival in this row, else NaN
         ("first", np.float32),  # the same if an episode begins with this row
+    ],
+    align=True,
+)
+EVENT = np.dtype(
+    [
+        ("kind", np.int8),  # `DRIFT`, `KEEP` or `SET`
+        ("soc", np.float32),  # state of charge of `SET`
     ],
     align=True,
 )
@@ -119,62 +177,80 @@ COPY = np.dtype(
     ],
     align=True,
 )
+# What a copy remembers of the device and the tank of one end use.
+TANK = np.dtype(
+    [
+        ("soc", np.float32),
+        ("previous_soc", np.float32),  # at the step before
+        ("given", np.float32),  # by the device [kWh]
+        ("consumption", np.float32),  # of the device [kWh]
+        ("balance", np.float32),  # of the tank [kWh]
+    ],
+    align=True,
+)
+# Batteries side by side, and what is reckoned of each on the way: with all that a loop works on in one
+# record, LLVM sees that nothing overlaps and turns the loop into vector instructions. All energies in kWh.
+LANE = np.dtype(
+    [
+        (name, kind, (LANES,))
+        for name, kind in (
+            # The command of a charger.
+            ("wish", np.float64),  # action in CityLearn's range
+            ("power_limit", np.float64),  # of the side that the wish is on [kW]
+            ("least", np.float64),
+            ("efficiency", np.float64),
+            ("curved", np.int64),  # whether the efficiency is from a curve, then not 0
+            ("commanded", np.float64),  # power [kW]
+            # The battery.
+            ("soc", np.float32),
+            ("left", np.float64),  # capacity
+            ("capacity", np.float64),  # see `BATTERY`
+            ("minimum", np.float64),
+            ("discharge_limit", np.float64),
+            ("wear", np.float64),
+            ("greatest", np.float64),  # power [kW]
+            ("root", np.float64),  # of the efficiency
+            # The charge.
+            ("request", np.float64),
+            ("before", np.float64),  # energy stored before and after
+            ("after", np.float64),
+            ("limited", np.float64),  # what power and room leave of the request
+            ("change", np.float64),
+            ("change_root", np.float64),  # root of the efficiency, rounded as the change is
+            ("balance", np.float32),  # what the battery took at its terminals
+            ("taken", np.float32),  # what the charger took
+        )
+    ],
+    align=True,
+)
 
 
 class Site(NamedTuple):
     """What holds for all rows.
 
     Attributes:
-        action_low, action_span: least value of each action and its range, shape (A,).
-        battery_action: index of the action of each building's battery, -1 for none, shape (N,).
-        tank_action: index of the action of each tank, -1 for none, shape (N, 3): cooling, heating, hot water.
+        action: `ACTION`, shape (A,).
+        building: `BUILDING`, shape (N,).
+        thermal: `THERMAL`, shape (N, 3): cooling, heating, hot water.
         battery: `BATTERY`, shape (N + V,).
-        power_curve: greatest power [part of the nominal] over the state of charge, shape (N + V, 2, points); the last
-            point is repeated where a curve has fewer.
-        efficiency_curve: efficiency over power [part of the nominal], likewise.
+        battery_curve: greatest power [part of the nominal] over the state of charge, and efficiency over power [part of the
+            nominal], shape (N + V, 2, 2, points); the last point is repeated where a curve has fewer.
         charger: `CHARGER`, shape (C,).
         charger_curve: efficiency over power, charging and discharging, shape (C, 2, 2, points).
-        thermal: whether a building has thermal demand or tanks, shape (N,).
-        device_power: nominal power of the thermal devices [kW], shape (N, 3).
-        device_wide: whether a device is an electric heater, whose limit is reckoned in float64, shape (N, 3).
-        tank_capacity, tank_root_efficiency, tank_kept, tank_input, tank_output: of the tanks, shape (N, 3): [kWh], root of
-            the efficiency, what standby leaves, greatest input and output [kW] (NaN for none).
-        endogenous: kind, building and end use of the observations that depend on actions, shape (E, 3).
-        endogenous_at: their positions in the observation, shape (E,).
-        centre, inverse, bound: of each endogenous observation, then of each charger's: scaled value is
-            `clip((raw - centre) * inverse, -bound, bound)`, shape (E + C,).
-        scale: means that normalise the reward, shape (Y, 5) in the order of `envs.reward.WEIGHTS`.
-        weights: of the reward's terms, shape (5,).
-        demand_price: peak price and off-peak excess price of the demand charge, shape (2,); zeros for none.
-        met_tolerance: state of charge by which a departure may miss its wish.
+        observed: `OBSERVED`, first those of buildings, then one for each charger: the state of charge of its vehicle,
+            shape (E + C,).
+        reward: `REWARD`, shape (Y,).
     """
 
-    action_low: Any
-    action_span: Any
-    battery_action: Any
-    tank_action: Any
+    action: Any
+    building: Any
+    thermal: Any
     battery: Any
-    power_curve: Any
-    efficiency_curve: Any
+    battery_curve: Any
     charger: Any
     charger_curve: Any
-    thermal: Any
-    device_power: Any
-    device_wide: Any
-    tank_capacity: Any
-    tank_root_efficiency: Any
-    tank_kept: Any
-    tank_input: Any
-    tank_output: Any
-    endogenous: Any
-    endogenous_at: Any
-    centre: Any
-    inverse: Any
-    bound: Any
-    scale: Any
-    weights: Any
-    demand_price: Any
-    met_tolerance: Any
+    observed: Any
+    reward: Any
 
 
 class Rows(NamedTuple):
@@ -186,8 +262,7 @@ class Rows(NamedTuple):
         template: observation with what depends on actions left out, shape (R, O), float32.
         plugged: `PLUGGED` in order of the rows, for each in order of the chargers, shape (P,).
         session: `SESSION` in order of their ends, shape (S,).
-        event: `DRIFT`, `KEEP` or `SET` of each vehicle, shape (R, V), int8; without rows where nobody asks for parked vehicles.
-        event_soc: state of charge of `SET`, shape (R, V), float32.
+        event: `EVENT` of each vehicle, shape (R, V); without rows where nobody asks for parked vehicles.
     """
 
     hour: Any
@@ -196,7 +271,6 @@ class Rows(NamedTuple):
     plugged: Any
     session: Any
     event: Any
-    event_soc: Any
 
 
 class State(NamedTuple):
@@ -207,9 +281,8 @@ class State(NamedTuple):
         key: of each copy's Mersenne Twister, shape (B, 624), uint32.
         soc, previous_soc: of the batteries at the step and at the one before, shape (B, N + V), float32.
         degraded: capacity that is left [kWh], shape (B, N + V).
-        tank, previous_tank: state of charge of the tanks, shape (B, N, 3), float32.
-        device: energy that the thermal devices gave, their consumption, balance of the tanks [kWh], shape (B, N, 3, 3),
-            float32.
+        tank: `TANK`, shape (B, N, 3).
+        lane: `LANE`, shape (1,): room to reckon in.
     """
 
     copy: Any
@@ -218,8 +291,7 @@ class State(NamedTuple):
     previous_soc: Any
     degraded: Any
     tank: Any
-    previous_tank: Any
-    device: Any
+    lane: Any
 
 
 class Out(NamedTuple):

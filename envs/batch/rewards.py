@@ -87,11 +87,11 @@ class SchemaReward:
         simulator, net = self._simulator, self._net
         buildings = net.shape[1]
         capacities = np.concatenate(
-            [simulator.site.tank_capacity, simulator.site.battery["capacity"][:buildings, np.newaxis]], axis=1
+            [simulator.site.thermal["capacity"], simulator.site.battery["capacity"][:buildings, np.newaxis]], axis=1
         )
         state = simulator.state
         # After a step the state before standby losses is what CityLearn's reward sees.
-        levels = np.concatenate([state.previous_tank, state.previous_soc[:, :buildings, np.newaxis]], axis=2)
+        levels = np.concatenate([state.tank["previous_soc"], state.previous_soc[:, :buildings, np.newaxis]], axis=2)
         reward = np.zeros_like(net)
         for i in range(levels.shape[2]):
             penalty = -(np.float32(1.0) + np.sign(net) * levels[:, :, i]) * np.abs(net)
@@ -100,8 +100,8 @@ class SchemaReward:
 
     def _comfort(self) -> np.ndarray:
         series = self._simulator.comfort[self._rows]  # (copies, buildings)
-        device = self._simulator.state.device
-        demand = device[:, :, :, 0] + np.abs(np.minimum(device[:, :, :, 2], np.float32(0.0)))
+        tank = self._simulator.state.tank
+        demand = tank["given"] + np.abs(np.minimum(tank["balance"], np.float32(0.0)))
         heats = demand[:, :, records.HEATING] > demand[:, :, records.COOLING]
         band = self._attributes.get("band")
         band = series["band"] if band is None else np.float32(band)

@@ -76,18 +76,18 @@ class BatchSimulator:
         self._rows = _rows(list(years.values()), parked)
         self.state, self.out = _allocate(self.site, self._rows, copies, record)
         self.observation, self.terms = self.out.observation, self.out.terms
-        self._least_efficiency = np.array([min(curve[1]) for curve in self.site.efficiency_curve])
+        self._least_efficiency = self.site.battery_curve[:, records.EFFICIENCY_CURVE, 1].min(axis=1)
         self._everyone = np.arange(copies)
 
     @property
     def actions(self) -> int:
         """Number of actions."""
-        return len(self.site.action_low)
+        return len(self.site.action)
 
     @property
     def net_buildings(self) -> int:
         """Number of buildings, each of which has a meter of its own."""
-        return len(self.site.battery_action)
+        return len(self.site.building)
 
     @property
     def follows_parked(self) -> bool:
@@ -161,7 +161,7 @@ class BatchSimulator:
             Shape (copies, chargers), float32.
         """
         site, charger = self.site, self.site.charger
-        native = site.action_low + (np.clip(actions, -1.0, 1.0) + 1.0) / 2.0 * site.action_span
+        native = site.action["low"] + (np.clip(actions, -1.0, 1.0) + 1.0) / 2.0 * site.action["span"]
         wish = np.where(charger["action"] >= 0, native[:, charger["action"]], 0.0)
         side = np.where(wish > 0.0, "charge", "discharge")
         greatest, least = (
@@ -173,7 +173,8 @@ class BatchSimulator:
     def uncontrolled_actions(self) -> np.ndarray:
         """Actions of the uncontrolled site, see `CityLearnSimulator.uncontrolled_actions`; shape (copies, actions)."""
         site, state = self.site, self.state
-        actions = np.tile(np.clip(0.0, site.action_low, site.action_low + site.action_span), (self.copies, 1))
+        low, span = site.action["low"], site.action["span"]
+        actions = np.tile(np.clip(0.0, low, low + span), (self.copies, 1))
         for b, row in enumerate(self.row):
             plugged, required, _ = self.plugged(row)
             charger, k = site.charger[plugged["charger"]], self.net_buildings + plugged["vehicle"]
@@ -183,8 +184,7 @@ class BatchSimulator:
             )
             can = charger["action"] >= 0
             actions[b, charger["action"][can]] = wish[can]
-        span = np.where(site.action_span > 0.0, site.action_span, 1.0)
-        return np.asarray((actions - site.action_low) / span * 2.0 - 1.0)
+        return np.asarray((actions - low) / np.where(span > 0.0, span, 1.0) * 2.0 - 1.0)
 
     def missing_kwh(self, copy: int, year: int) -> np.ndarray:
         """Energy that the vehicle of each session of a year lacked in this run [kWh], shape (sessions,); see `record`."""
@@ -217,35 +217,43 @@ def _site(years: list[Year], layout: ObservationLayout | None) -> records.Site:
         if not same or year.tables.names != first.tables.names or year.tariff != first.tariff:
             raise ScenarioError("the years of this scenario differ in their devices or tariff, so they cannot share a batch")
     site = first.tables.site
-    raw = first.tables.names
-    peaks = [] if layout is None else [layout.names.index(name) for name in layout.names[len(raw) :]]
-    month_peaks = np.array([(records.MONTH_PEAK, 0, which) for which in range(len(peaks))], dtype=np.int64).reshape(-1, 3)
-    at = np.concatenate([site["endogenous_at"], np.array(peaks, dtype=np.int64)])
-    positions = np.concatenate([at, site["charger"]["soc_at"]])
+    return records.Site(**{**site, "observed": _observed(first, layout)}, reward=_reward(years))
+
+
+def _observed(year: Year, layout: ObservationLayout | None) -> np.ndarray:
+    """`observed` of `records.Site`: that of the tables, with what a layout adds and how it scales."""
+    observed = year.tables.site["observed"]
     if layout is None:
-        centre, inverse, bound = np.zeros(len(positions)), np.ones(len(positions)), np.full(len(positions), np.inf)
-    else:
-        (centre, inverse), bound = (values[positions] for values in layout.linear), np.ones(len(positions))
-    tariff = first.tariff
-    scales = [year.reference.scale if year.reference else None for year in years]
-    return records.Site(
-        **{**site, "endogenous": np.concatenate([site["endogenous"], month_peaks]), "endogenous_at": at},
-        centre=centre,
-        inverse=inverse,
-        bound=bound,
-        scale=np.array(
-            [[s.emission_kg, s.cost, s.pv_kwh, s.ramp_kwh, s.required_kwh] if s else [0.0] * 5 for s in scales],
-            dtype=np.float64,
-        ),
-        weights=np.array(list(WEIGHTS.values())),
-        demand_price=np.array([tariff.peak_price, tariff.off_peak_excess_price] if tariff else [0.0, 0.0]),
-        met_tolerance=MET_TOLERANCE,
-    )
+        return observed
+    added = layout.names[len(year.tables.names) :]
+    peaks = np.zeros(len(added), dtype=records.OBSERVED)
+    peaks["kind"], peaks["use"] = records.MONTH_PEAK, np.arange(len(added))
+    peaks["at"] = [layout.names.index(name) for name in added]
+    buildings = len(observed) - len(year.tables.site["charger"])
+    observed = np.concatenate([observed[:buildings], peaks, observed[buildings:]])
+    observed["centre"], observed["inverse"] = (values[observed["at"]] for values in layout.linear)
+    observed["bound"] = 1.0
+    return observed
+
+
+def _reward(years: list[Year]) -> np.ndarray:
+    """`records.REWARD` of each year."""
+    record = np.zeros(len(years), dtype=records.REWARD)
+    for own, year in zip(record, years, strict=True):
+        if year.reference:
+            scale = year.reference.scale
+            own["mean"] = scale.emission_kg, scale.cost, scale.pv_kwh, scale.ramp_kwh, scale.required_kwh
+        if year.tariff:
+            own["demand_price"] = year.tariff.peak_price, year.tariff.off_peak_excess_price
+    record["weight"], record["met_tolerance"] = list(WEIGHTS.values()), MET_TOLERANCE
+    return record
 
 
 def _equal(first: np.ndarray, second: np.ndarray) -> bool:
     """Whether two arrays hold the same; a tank without limits has NaNs."""
-    return first.shape == second.shape and bool(np.all((first == second) | ((first != first) & (second != second))))
+    if first.dtype.names:
+        return all(_equal(first[name], second[name]) for name in first.dtype.names)
+    return np.array_equal(first, second, equal_nan=first.dtype.kind == "f")
 
 
 def _rows(years: list[Year], parked: bool) -> records.Rows:
@@ -260,7 +268,7 @@ def _rows(years: list[Year], parked: bool) -> records.Rows:
         joined["template"].append(year.template)
         joined["hour"].append(hours)
         joined["session"].append(_sessions(year, row))
-        for name in ("meter", "plugged", "event", "event_soc"):
+        for name in ("meter", "plugged", "event"):
             joined[name].append(tables.rows[name])
         row, plugged, session = row + len(hours), plugged + len(tables.rows["plugged"]), session + len(tables.sessions.end)
     border = np.zeros(1, dtype=records.HOUR)
@@ -291,6 +299,7 @@ def _hours(year: Year, index: int, first_row: int) -> np.ndarray:
     record["month_from"], record["month_to"] = first_row + borders[run], first_row + borders[run + 1]
     record["peak_hour"] = np.isin(hour, year.tariff.peak_hours if year.tariff else ())
     record["first_plugged"] = year.tables.rows["first_plugged"][:-1]
+    record["at_once"] = np.where(year.tables.rows["shared"], 1, records.LANES)
     record["first_departure"] = np.searchsorted(year.tables.sessions.end, np.arange(len(month)))
     if year.reference:
         for name, values in zip(("emission", "energy_cost", "solar_use", "net"), year.reference.hourly.T, strict=True):
@@ -299,7 +308,7 @@ def _hours(year: Year, index: int, first_row: int) -> np.ndarray:
 
 
 def _allocate(site: records.Site, rows: records.Rows, copies: int, record: bool) -> tuple[records.State, records.Out]:
-    buildings, batteries = len(site.battery_action), len(site.battery)
+    buildings, batteries = len(site.building), len(site.battery)
 
     def zeros(*shape: int, kind: type = np.float32) -> np.ndarray:
         return np.zeros((copies, *shape), dtype=kind)
@@ -310,9 +319,8 @@ def _allocate(site: records.Site, rows: records.Rows, copies: int, record: bool)
         soc=zeros(batteries),
         previous_soc=zeros(batteries),
         degraded=zeros(batteries, kind=np.float64),
-        tank=zeros(buildings, 3),
-        previous_tank=zeros(buildings, 3),
-        device=zeros(buildings, 3, 3),
+        tank=np.zeros((copies, buildings, 3), dtype=records.TANK),
+        lane=np.zeros(1, dtype=records.LANE),
     )
     out = records.Out(
         observation=zeros(rows.template.shape[1]),

@@ -27,10 +27,10 @@ class Tables:
     Attributes:
         names: raw observations in CityLearn's order.
         site: arrays of `records.Site` that depend on the schema alone.
-        rows: of `records.Rows` the arrays `meter`, `plugged`, `event`, `event_soc` and, in CityLearn's units, `template`;
-            `first_plugged`, shape (R + 1,); `required_soc` and `countdown` to the departure [h] of each vehicle that is
-            plugged in, shape (P,); `comfort`, of `COMFORT`, shape (R, N); `arrivals_known`, whether there is a state of
-            charge for every arrival.
+        rows: of `records.Rows` the arrays `meter`, `plugged`, `event` and, in CityLearn's units, `template`;
+            `first_plugged`, shape (R + 1,); `shared`, whether several chargers hold one vehicle, shape (R,); `required_soc`
+            and `countdown` to the departure [h] of each vehicle that is plugged in, shape (P,); `comfort`, of `COMFORT`,
+            shape (R, N); `arrivals_known`, whether there is a state of charge for every arrival.
         initial_soc: of the batteries, shape (N + V,).
         initial_tank: state of charge of the tanks, shape (N, 3).
         depth_of_discharge: of the stationary batteries, shape (N,).
@@ -73,6 +73,9 @@ class Tables:
         """
         with np.load(path) as saved:
             flat = {name: saved[name] for name in saved.files if template or name != "rows_template"}
+        for name, kind in _RECORDS.items():
+            # A file does not say that records are aligned, and numba would compile everything twice.
+            flat[name] = flat[name].view(kind)
 
         def group(prefix: str) -> dict[str, Any]:
             return {name.removeprefix(prefix): value for name, value in flat.items() if name.startswith(prefix)}
@@ -95,6 +98,18 @@ COMFORT = np.dtype(
     [("indoor", np.float32), ("cooling", np.float32), ("heating", np.float32), ("band", np.float32), ("mode", np.int64)],
     align=True,
 )
+_RECORDS = {
+    "site_action": records.ACTION,
+    "site_building": records.BUILDING,
+    "site_thermal": records.THERMAL,
+    "site_battery": records.BATTERY,
+    "site_charger": records.CHARGER,
+    "site_observed": records.OBSERVED,
+    "rows_meter": records.METER,
+    "rows_plugged": records.PLUGGED,
+    "rows_event": records.EVENT,
+    "rows_comfort": COMFORT,
+}
 _PLAIN = ("initial_soc", "initial_tank", "depth_of_discharge")
 
 
@@ -114,13 +129,11 @@ def read_tables(simulator: CityLearnSimulator, reward: tuple[str, str]) -> Table
     for device in (*batteries, *buildings):
         if not isinstance(device.time_step_ratio, np.float64) or device.time_step_ratio != 1.0:
             raise ScenarioError(f"{simulator.schema_path}: its series are not hourly, which the batch backend cannot step")
-    template, places, soc_at = _template(simulator)
-    chargers = _charger_parameters(simulator)
-    chargers["charger"]["soc_at"] = soc_at
+    template, observed = _template(simulator)
     return Tables(
         names=tuple(simulator.observation_names),
-        site={**_battery_parameters(batteries), **chargers, **_thermal_parameters(simulator), **places,
-              **_actions(simulator)},
+        site={**_battery_parameters(batteries), **_charger_parameters(simulator), **_building_parameters(simulator),
+              "observed": observed},
         rows={"template": template, "meter": _meters(simulator), "comfort": _comfort(simulator), **_schedule(simulator)},
         initial_soc=np.array([battery.initial_soc for battery in batteries], dtype=np.float64),
         initial_tank=np.array([[t.initial_soc for t in _tanks(b)] for b in buildings], dtype=np.float64),
@@ -144,7 +157,8 @@ def _battery_parameters(batteries: list[Any]) -> dict[str, np.ndarray]:
             1.0 - b.loss_coefficient, b.capacity_loss_coefficient * b.capacity, _points(power[k]), _points(efficiency[k]),
             max(b.nominal_power * power[k][1, 0], 0.0), np.sqrt(efficiency[k][1, 0]),
         )  # fmt: skip
-    return {"battery": record, "power_curve": _stacked(power), "efficiency_curve": _stacked(efficiency)}
+    curves = _stacked([curve for both in zip(power, efficiency, strict=True) for curve in both])
+    return {"battery": record, "battery_curve": curves.reshape(len(batteries), 2, *curves.shape[1:])}
 
 
 def _points(curve: np.ndarray) -> int:
@@ -169,13 +183,17 @@ def _charger_parameters(simulator: CityLearnSimulator) -> dict[str, np.ndarray]:
         sides = [charger.charge_efficiency_curve, charger.discharge_efficiency_curve]
         curves += [np.zeros((2, 1)) if side is None else side for side in sides]
         record[c] = (
-            buildings[c], action.get(id(charger), -1), -1,
+            buildings[c], action.get(id(charger), -1),
             charger.max_charging_power, charger.min_charging_power,
             charger.max_discharging_power, charger.min_discharging_power,
             charger.efficiency, *(0 if side is None else side.shape[1] for side in sides),
         )  # fmt: skip
     stacked = _stacked(curves) if curves else np.zeros((0, 2, 1))
     return {"charger": record, "charger_curve": stacked.reshape(len(record), 2, *stacked.shape[1:])}
+
+
+def _chargers(building: Any) -> list[Any]:
+    return list(building.electric_vehicle_chargers or ())
 
 
 def _tanks(building: Any) -> list[Any]:
@@ -186,44 +204,33 @@ def _devices(building: Any) -> list[Any]:
     return [getattr(building, f"{use}_device") for use in USES]
 
 
-def _thermal_parameters(simulator: CityLearnSimulator) -> dict[str, np.ndarray]:
+def _building_parameters(simulator: CityLearnSimulator) -> dict[str, np.ndarray]:
     from citylearn.energy_model import ElectricHeater
 
     buildings = simulator.env.buildings
-    tanks = [_tanks(b) for b in buildings]
-    capacity = np.array([[tank.capacity for tank in row] for row in tanks], dtype=np.float64)
-    demand = np.array([[getattr(b.energy_simulation, f"{use}_demand").any() for use in USES] for b in buildings])
-    has, none = capacity > 0.0, float("nan")
-    return {
-        "thermal": np.asarray(demand.any(axis=1) | has.any(axis=1)),
-        "device_power": np.array([[device.nominal_power for device in _devices(b)] for b in buildings], dtype=np.float64),
-        "device_wide": np.array([[isinstance(device, ElectricHeater) for device in _devices(b)] for b in buildings]),
-        "tank_capacity": capacity,
-        # CityLearn draws what tanks are like that a building does not have; nothing follows from it.
-        "tank_root_efficiency": np.where(has, np.array([[tank.round_trip_efficiency for tank in row] for row in tanks]), 1.0),
-        "tank_kept": np.where(has, np.array([[1.0 - tank.loss_coefficient for tank in row] for row in tanks]), 1.0),
-        "tank_input": np.array([[none if t.max_input_power is None else t.max_input_power for t in row] for row in tanks]),
-        "tank_output": np.array([[none if t.max_output_power is None else t.max_output_power for t in row] for row in tanks]),
-    }
-
-
-def _actions(simulator: CityLearnSimulator) -> dict[str, np.ndarray]:
-    buildings = simulator.env.buildings
-    battery, tank = np.full(len(buildings), -1), np.full((len(buildings), 3), -1)
+    building = np.zeros(len(buildings), dtype=records.BUILDING)
+    thermal = np.zeros((len(buildings), len(USES)), dtype=records.THERMAL)
+    for n, b in enumerate(buildings):
+        for use, (tank, device) in enumerate(zip(_tanks(b), _devices(b), strict=True)):
+            # CityLearn draws what tanks are like that a building does not have; nothing follows from it.
+            root, kept = (tank.round_trip_efficiency, 1.0 - tank.loss_coefficient) if tank.capacity > 0.0 else (1.0, 1.0)
+            limits = (np.nan if limit is None else limit for limit in (tank.max_input_power, tank.max_output_power))
+            thermal[n, use] = (
+                -1, device.nominal_power, isinstance(device, ElectricHeater), tank.capacity, root, kept, *limits,
+            )  # fmt: skip
+        demand = any(getattr(b.energy_simulation, f"{use}_demand").any() for use in USES)
+        building[n] = (-1, demand or (thermal["capacity"][n] > 0.0).any())
     index = 0
-    for n, building in enumerate(buildings):
-        for name in building.active_actions:
+    for n, b in enumerate(buildings):
+        for name in b.active_actions:
             if name == "electrical_storage":
-                battery[n] = index
+                building["battery_action"][n] = index
             elif name.removesuffix("_storage") in USES:
-                tank[n, USES.index(name.removesuffix("_storage"))] = index
+                thermal["action"][n, USES.index(name.removesuffix("_storage"))] = index
             index += 1
-    return {
-        "action_low": simulator.action_low.astype(np.float64),
-        "action_span": (simulator.action_high - simulator.action_low).astype(np.float64),
-        "battery_action": battery,
-        "tank_action": tank,
-    }
+    action = np.zeros(len(simulator.action_low), dtype=records.ACTION)
+    action["low"], action["span"] = simulator.action_low, simulator.action_high - simulator.action_low
+    return {"building": building, "thermal": thermal, "action": action}
 
 
 # -- series --------------------------------------------------------------------------------
@@ -296,7 +303,7 @@ def _schedule(simulator: CityLearnSimulator) -> dict[str, np.ndarray]:
     announced = np.where(np.isin(state_before, (2, 3)), np.roll(given, 1, axis=0), given)
     arrival = np.where(arrives, np.where(np.isnan(current), announced, current), np.nan)
     first = np.where(vehicle >= 0, np.where(np.isnan(current), given, current), np.nan)
-    event, event_soc = _events(state, named, given, len(number))
+    event = _events(state, named, given, len(number))
     row, charger = np.nonzero(vehicle >= 0)
     who = vehicle[row, charger]
     plugged = np.zeros(len(row), dtype=records.PLUGGED)
@@ -304,18 +311,21 @@ def _schedule(simulator: CityLearnSimulator) -> dict[str, np.ndarray]:
     away = np.ones((rows, len(number)), dtype=bool)
     away[row, who] = False
     came = (row > 0) & away[row - 1, who]
-    plugged["before"] = np.where(came, event_soc[row - 1, who], np.nan)
+    plugged["before"] = np.where(came, event["soc"][row - 1, who], np.nan)
     # Of a vehicle that goes from one charger to another without a row between CityLearn sets the state of charge early.
-    plugged["arrival"] = np.where(np.isnan(arrival[row, charger]), event_soc[row, who], arrival[row, charger])
+    plugged["arrival"] = np.where(np.isnan(arrival[row, charger]), event["soc"][row, who], arrival[row, charger])
     plugged["first"] = first[row, charger]
     required = _by_charger(simulator, "electric_vehicle_required_soc_departure", np.float32)
+    holders = np.zeros((rows, len(number)), dtype=np.int64)
+    np.add.at(holders, (row, who), 1)
     return {
         "plugged": plugged,
         "first_plugged": np.searchsorted(row, np.arange(rows + 1)),
         "required_soc": required[row, charger],
         "countdown": _by_charger(simulator, "electric_vehicle_departure_time", np.int64)[row, charger],
         "event": event,
-        "event_soc": event_soc,
+        # One after the other, such a vehicle is charged by all that hold it.
+        "shared": np.asarray((holders > 1).any(axis=1)),
         # Where every arrival is known, what parked vehicles do is seen by nobody.
         "arrivals_known": np.array(not np.isnan(plugged["before"][came]).any()),
     }
@@ -342,56 +352,53 @@ def _current_soc(simulator: CityLearnSimulator) -> np.ndarray:
     return np.stack(columns, axis=-1) if columns else np.zeros((simulator.rows, 0))
 
 
-def _events(state: np.ndarray, named: np.ndarray, given: np.ndarray, vehicles: int) -> tuple[np.ndarray, np.ndarray]:
+def _events(state: np.ndarray, named: np.ndarray, given: np.ndarray, vehicles: int) -> np.ndarray:
     """What happens to each vehicle's state of charge on the way to a row; of several chargers the first decides."""
     rows, chargers = state.shape
-    event = np.full((rows, vehicles), records.DRIFT, dtype=np.int8)
-    soc = np.full((rows, vehicles), np.nan, dtype=np.float32)
+    event = np.zeros((rows, vehicles), dtype=records.EVENT)
+    event["kind"], event["soc"] = records.DRIFT, np.nan
     for c in reversed(range(chargers)):
         now, then = state[:-1, c], state[1:, c]
         who, next_who = named[:-1, c], named[1:, c]
         connecting = np.flatnonzero((next_who >= 0) & (then == CONNECTED) & (now != CONNECTED))
         incoming = (who[connecting] == next_who[connecting]) & (now[connecting] == 2)
         arrival = given[connecting + 1 - incoming, c]
-        event[connecting, next_who[connecting]] = np.where(np.isnan(arrival), records.KEEP, records.SET)
-        soc[connecting, next_who[connecting]] = arrival
+        event["kind"][connecting, next_who[connecting]] = np.where(np.isnan(arrival), records.KEEP, records.SET)
+        event["soc"][connecting, next_who[connecting]] = arrival
         connected = np.flatnonzero((who >= 0) & (now == CONNECTED))
-        event[connected, who[connected]] = records.KEEP
-        soc[connected, who[connected]] = np.nan
-    return event, soc
+        event["kind"][connected, who[connected]] = records.KEEP
+        event["soc"][connected, who[connected]] = np.nan
+    return event
 
 
 # -- observation ---------------------------------------------------------------------------
 
 
-def _template(simulator: CityLearnSimulator) -> tuple[np.ndarray, dict[str, np.ndarray], np.ndarray]:
-    """Raw observations of all rows with what depends on actions left out, and where that belongs; see `records.Site`."""
+def _template(simulator: CityLearnSimulator) -> tuple[np.ndarray, np.ndarray]:
+    """Raw observations of all rows with what depends on actions left out, and what that is: `observed` of `records.Site`."""
     columns: list[np.ndarray] = []
-    endogenous: list[tuple[int, int, int]] = []
-    at: list[int] = []
-    soc_at = np.full(len(simulator.chargers), -1)
+    endogenous: list[tuple[int, int, int, int]] = []
+    vehicles = [[records.VEHICLE_SOC, n, 0, -1] for n, b in enumerate(simulator.env.buildings) for _ in _chargers(b)]
     for n, (building, names) in enumerate(_observed(simulator)):
         sources = _sources(building)
-        for charger in building.electric_vehicle_chargers or ():
+        for charger in _chargers(building):
             sources.update(_charger_columns(simulator, charger))
-        soc_names = {_soc_name(c): simulator.chargers.index(c) for c in building.electric_vehicle_chargers or ()}
+        soc_names = {_soc_name(c): simulator.chargers.index(c) for c in _chargers(building)}
         for name in names:
             kind = _kind(name, n)
             if kind is not None:
-                endogenous.append(kind)
-                at.append(len(columns))
+                endogenous.append((*kind, len(columns)))
                 columns.append(np.zeros(simulator.rows, dtype=np.float32))
             elif name in sources:
                 if name in soc_names:
-                    soc_at[soc_names[name]] = len(columns)
+                    vehicles[soc_names[name]][-1] = len(columns)
                 columns.append(np.asarray(sources[name], dtype=np.float32))
             else:
                 raise ScenarioError(f"{simulator.schema_path}: the batch backend does not know the observation {name}")
-    places = {
-        "endogenous": np.array(endogenous, dtype=np.int64).reshape(-1, 3),
-        "endogenous_at": np.array(at, dtype=np.int64),
-    }
-    return np.stack(columns, axis=-1), places, soc_at
+    observed = np.zeros(len(endogenous) + len(vehicles), dtype=records.OBSERVED)
+    for i, place in enumerate((*endogenous, *vehicles)):
+        observed[i] = (*place, 0.0, 1.0, np.inf)
+    return np.stack(columns, axis=-1), observed
 
 
 def _observed(simulator: CityLearnSimulator) -> list[tuple[Any, list[str]]]:

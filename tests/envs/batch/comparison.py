@@ -79,6 +79,6 @@ def _of_buildings(
     yield "emission", ([n.net_electricity_consumption_emission[step] for n in buildings], out.money[b, :, 1])
     yield "chargers", ([n.chargers_electricity_consumption[step] for n in buildings], out.energy[b, :, 2])
     yield "batteries' SOC", ([n.electrical_storage.soc[step] for n in buildings], state.previous_soc[b, : len(buildings)])
-    thermal = np.flatnonzero(batch.site.thermal)
+    thermal = np.flatnonzero(batch.site.building["thermal"])
     tanks = [[getattr(buildings[n], f"{use}_storage").soc[step] for use in ("cooling", "heating", "dhw")] for n in thermal]
-    yield "tanks' SOC", (np.reshape(tanks, (-1, 3)), state.previous_tank[b, thermal])
+    yield "tanks' SOC", (np.reshape(tanks, (-1, 3)), state.tank["previous_soc"][b, thermal])
