@@ -7,7 +7,7 @@ import time
 import uuid
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import gymnasium as gym
 import numpy as np
@@ -61,12 +61,14 @@ class BatchEnvRunner(SingleAgentEnvRunner):
     `preprocess()` to observations before the policy acts on them.
 
     Attributes:
+        distributions: that actions can be drawn from.
         stopwatch: times `reset` and `step` of the environment and nothing else; may be replaced.
         preprocessing: what is done to observations and rewards.
         normalizer: statistics of the observations; None where they are not normalised.
         reward_normalizer: statistics of the returns; None where rewards are not normalised.
     """
 
+    distributions: ClassVar[tuple[type, ...]] = (TorchDiagGaussian, TorchCategorical)
     env: Any
     module: Any
     _last_rows: _Rows
@@ -91,11 +93,9 @@ class BatchEnvRunner(SingleAgentEnvRunner):
         if self.module.is_stateful():
             raise ValueError("a recurrent module needs its state from step to step, which is not kept")
         self._distribution: Any = self.module.get_exploration_action_dist_cls()
-        if self._distribution not in (TorchDiagGaussian, TorchCategorical):
-            raise ValueError(
-                f"actions have to be drawn from {TorchDiagGaussian.__name__} or {TorchCategorical.__name__}, "
-                f"not from {self._distribution.__name__}"
-            )
+        if self._distribution not in self.distributions:
+            known = " or ".join(distribution.__name__ for distribution in self.distributions)
+            raise ValueError(f"actions have to be drawn from {known}, not from {self._distribution.__name__}")
 
     def make_env(self) -> None:
         """Make the vectorised environment as RLlib does, without the wrapper around it.

@@ -1,0 +1,168 @@
+"""Gradient steps per second of SAC: ours against Stable-Baselines3, same networks, batches and data, one process.
+
+Run: `uv run --group benchmarks python benchmarks/sac_speed.py [--device cuda]`. The two take turns, so that what else the
+machine does hits both alike. Quote the ratios; machines differ and are noisy. Each side also draws its batches from a buffer
+that is as full as the other's, because that is part of a gradient step.
+"""
+
+import os
+import statistics
+import time
+from dataclasses import dataclass
+from typing import Any
+
+os.environ["OMP_NUM_THREADS"] = "1"
+
+import gymnasium as gym
+import numpy as np
+import tyro
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+
+FEATURES, ACTIONS, STORED = 50, 5, 10_000
+
+
+@dataclass(frozen=True)
+class Options:
+    """What to run."""
+
+    batch_sizes: tuple[int, ...] = (256, 1024)
+    """Transitions of a gradient step."""
+    hidden_sizes: str = "256,256"
+    """Units of the hidden layers."""
+    steps: int = 50
+    """Gradient steps of a round."""
+    rounds: int = 7
+    """Rounds that are measured, after one that is not; the median counts."""
+    device: str = "cpu"
+    """Where both learn: cpu or cuda."""
+    torch_compile: bool = False
+    """Ours through torch.compile."""
+    bf16: bool = False
+    """Ours in bfloat16."""
+    prioritized: bool = False
+    """Ours with prioritised replay."""
+
+
+class NoiseVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
+    """Observations and rewards without meaning, at no cost."""
+
+    def __init__(self, num_envs: int) -> None:
+        self.metadata = {"autoreset_mode": AutoresetMode.NEXT_STEP}
+        self.num_envs = num_envs
+        self.single_observation_space = gym.spaces.Box(-10.0, 10.0, (FEATURES,), np.float32)
+        self.single_action_space = gym.spaces.Box(-1.0, 1.0, (ACTIONS,), np.float32)
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+
+    def _drawn(self) -> np.ndarray:
+        return self.np_random.standard_normal((self.num_envs, FEATURES), dtype=np.float32)
+
+    def reset(self, *, seed: Any = None, options: Any = None) -> tuple[np.ndarray, dict[str, Any]]:
+        """First observations."""
+        super().reset(seed=seed)
+        return self._drawn(), {}
+
+    def step(self, actions: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+        """Observations and rewards."""
+        none = np.zeros(self.num_envs, bool)
+        return self._drawn(), self.np_random.standard_normal(self.num_envs), none, none, {}
+
+
+class NoiseEnv(gym.Env[np.ndarray, np.ndarray]):
+    """One copy of it, for Stable-Baselines3."""
+
+    observation_space = gym.spaces.Box(-10.0, 10.0, (FEATURES,), np.float32)
+    action_space = gym.spaces.Box(-1.0, 1.0, (ACTIONS,), np.float32)
+
+
+class Ours:
+    """A learner and a full buffer."""
+
+    def __init__(self, batch_size: int, options: Options) -> None:
+        from search_spaces.sac import SAC
+        from tuning.algorithms import Setup
+        from tuning.algorithms.sac.trainer import SACTrainer
+
+        given = {parameter.name: parameter.default for parameter in SAC.parameters}
+        given |= {
+            "batch_size": batch_size, "buffer_size": STORED, "learning_starts": STORED, "train_freq": STORED,
+            "hidden_sizes": options.hidden_sizes, "normalize_observations": False, "clip_obs": None,
+            "torch_compile": options.torch_compile, "bf16": options.bf16, "prioritized_replay": options.prioritized,
+        }  # fmt: skip
+        self.trainer = SACTrainer(Setup(given, NoiseVectorEnv, 10, steps=10**6, seed=0, gpu=options.device == "cuda"))
+        self.trainer.algorithm.runner.collect(STORED)
+        self.replay = self.trainer.algorithm.replay()
+
+    def learn(self, steps: int) -> None:
+        """Take gradient steps."""
+        group: Any = self.trainer.algorithm.learner_group
+        group.update(batch=self.replay, timesteps={"num_env_steps_sampled_lifetime": STORED}, gradient_steps=steps)
+
+
+class StableBaselines3:
+    """A learner and a full buffer."""
+
+    def __init__(self, batch_size: int, options: Options) -> None:
+        from stable_baselines3 import SAC
+        from stable_baselines3.common.logger import configure
+
+        sizes = [int(size) for size in options.hidden_sizes.split(",")]
+        self.model = SAC(
+            "MlpPolicy", NoiseEnv(), batch_size=batch_size, buffer_size=STORED, seed=0, device=options.device,
+            policy_kwargs={"net_arch": sizes},
+        )  # fmt: skip
+        self.model.set_logger(configure(None, []))
+        random = np.random.default_rng(0)
+        for _ in range(STORED):
+            observations = random.standard_normal((2, 1, FEATURES), dtype=np.float32)
+            action = random.uniform(-1.0, 1.0, (1, ACTIONS)).astype(np.float32)
+            self.model.replay_buffer.add(observations[0], observations[1], action, random.standard_normal(1), np.zeros(1), [{}])
+
+    def learn(self, steps: int) -> None:
+        """Take gradient steps."""
+        self.model.train(gradient_steps=steps, batch_size=self.model.batch_size)
+
+
+def rate(learner: Ours | StableBaselines3, options: Options) -> float:
+    """Gradient steps per second of one round; on the CPU, of its one thread's own time, whoever else uses the machine."""
+    import torch
+
+    clock = time.perf_counter if options.device == "cuda" else time.thread_time
+    start = clock()
+    learner.learn(options.steps)
+    if options.device == "cuda":
+        torch.cuda.synchronize()
+    return options.steps / (clock() - start)
+
+
+def main() -> None:
+    options = tyro.cli(Options)
+    import ray
+    import torch
+
+    torch.set_num_threads(1)
+    ray.init(
+        num_cpus=1, num_gpus=int(options.device == "cuda"), include_dashboard=False, object_store_memory=150 * 2**20,
+        log_to_driver=False,
+    )  # fmt: skip
+    print(
+        f"{options.device}, networks {options.hidden_sizes}, {FEATURES} features, {ACTIONS} actions, rounds of {options.steps}"
+    )
+    found = {}
+    for batch_size in options.batch_sizes:
+        both: list[Ours | StableBaselines3] = [Ours(batch_size, options), StableBaselines3(batch_size, options)]
+        rates = [[rate(learner, options) for learner in both] for _ in range(options.rounds + 1)][1:]
+        ours, theirs = (statistics.median(side) for side in zip(*rates, strict=True))
+        ratio = statistics.median(a / b for a, b in rates)
+        found[batch_size] = ours, theirs
+        print(f"batch {batch_size}: ours {ours:.1f}/s, Stable-Baselines3 {theirs:.1f}/s, ratio {ratio:.2f}")
+    if len(found) > 1:
+        first, *_, last = found.values()
+        growth = " and ".join(f"{a / b:.2f}" for a, b in zip(first, last, strict=True))
+        print(f"time of a gradient step, largest batch over smallest: ours and theirs {growth}")
+    ray.shutdown()
+
+
+if __name__ == "__main__":
+    main()

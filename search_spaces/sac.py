@@ -1,0 +1,94 @@
+"""SAC's hyperparameters and how they are searched. Steps and transitions are those of all copies together."""
+
+from optuna.distributions import FloatDistribution, IntDistribution
+
+from search_spaces.common import GAMMA, HARDWARE, LEARNING_RATE_SCHEDULE, PREPROCESSING, learning_rate, networks
+from search_spaces.space import AtMost, Kind, OnlyIf, Parameter, Scale, SearchSpace
+
+_AUTOMATIC = OnlyIf("ent_coef", (None,))
+_PRIORITIZED = OnlyIf("prioritized_replay", (True,))
+
+SAC = SearchSpace(
+    (
+        # Below, half a million steps do not get anywhere; above, critics run away with their own targets.
+        learning_rate(3e-4, 3e-5, 3e-3),
+        *LEARNING_RATE_SCHEDULE,
+        Parameter(
+            "actor_learning_rate", Kind.NUMBER, None, "step size of the policy's optimizer; none for learning_rate",
+            low=1e-8, high=1.0, optional=True,
+            # Not searched: one rate for all three is what the algorithm was published with.
+        ),
+        Parameter(
+            "buffer_size", Kind.INTEGER, 1_000_000, "newest transitions that are kept", low=1, high=100_000_000,
+            # From four years of hours, which forgets early mistakes, to all of a trial.
+            search=IntDistribution(15, 20), scale=Scale.POWER_OF_TWO,
+        ),
+        Parameter(
+            "batch_size", Kind.INTEGER, 256, "transitions in one gradient step", low=1, high=10_000_000,
+            # Smaller ones leave the hardware idle, larger ones cost more than they add.
+            search=IntDistribution(7, 10), scale=Scale.POWER_OF_TWO, at_most=AtMost("buffer_size"),
+        ),
+        Parameter(
+            "learning_starts", Kind.INTEGER, 1000, "transitions by random actions before the first gradient step",
+            low=0, high=10_000_000, at_most=AtMost("steps", 0.5),
+            # Not searched: a few weeks of hours fill the first batches, and what comes after drowns them.
+        ),
+        Parameter(
+            "train_freq", Kind.INTEGER, 64, "transitions collected between two rounds of gradient steps",
+            low=1, high=10_000_000, at_most=AtMost("steps", 0.25),
+            # Fewer use few copies at once; with more the policy that collects is old.
+            search=IntDistribution(4, 8), scale=Scale.POWER_OF_TWO,
+        ),
+        Parameter(
+            "gradient_steps", Kind.INTEGER, 64, "gradient steps of a round", low=1, high=100_000,
+            # From a sixteenth of a step for each transition, as cheap as PPO, to four, where critics begin to overfit.
+            search=IntDistribution(3, 7), scale=Scale.POWER_OF_TWO,
+        ),
+        GAMMA,
+        Parameter(
+            "tau", Kind.NUMBER, 0.005, "part of the way that targets go to the critics in a gradient step", low=1e-6, high=1.0,
+            # Below, targets are thousands of steps behind; above, they hardly steady anything.
+            search=FloatDistribution(1e-3, 5e-2, log=True),
+        ),
+        Parameter(
+            "ent_coef", Kind.NUMBER, None, "fixed entropy coefficient; none learns it", low=0.0, high=1e3, optional=True,
+            # Not searched: what is right depends on the scale of rewards, which the learned one follows.
+        ),
+        Parameter(
+            "ent_coef_initial", Kind.NUMBER, 1.0, "learned entropy coefficient at the start", low=1e-6, high=1e3,
+            # The mean reward is a few hundredths: beginning at 1, entropy is all that counts for thousands of steps.
+            search=FloatDistribution(1e-3, 1.0, log=True), only_if=_AUTOMATIC,
+        ),
+        Parameter(
+            "target_entropy", Kind.NUMBER, None, "that the learned coefficient aims at; none for minus the number of actions",
+            low=-1e6, high=1e6, optional=True, only_if=_AUTOMATIC,
+        ),
+        Parameter(
+            "alpha_learning_rate", Kind.NUMBER, None, "step size of the entropy coefficient; none for learning_rate",
+            low=1e-8, high=1.0, optional=True, only_if=_AUTOMATIC,
+        ),
+        Parameter(
+            "n_step", Kind.INTEGER, 1, "steps whose rewards are summed before a value is trusted", low=1, high=1000,
+            # More carry news faster, but off-policy: they judge old actions.
+            search=IntDistribution(1, 8, log=True),
+        ),
+        Parameter("prioritized_replay", Kind.FLAG, False, "draw transitions by the error that was last made on them"),
+        Parameter(
+            "priority_alpha", Kind.NUMBER, 0.6, "exponent of the error; 0 draws uniformly", low=0.0, high=2.0,
+            only_if=_PRIORITIZED,
+        ),
+        Parameter(
+            "priority_beta", Kind.NUMBER, 0.4, "part of unequal drawing's bias that weights take back", low=0.0, high=1.0,
+            only_if=_PRIORITIZED,
+        ),
+        Parameter(
+            "max_grad_norm", Kind.NUMBER, None, "norm that gradients are cut to; none for no cut", low=1e-3, high=1e4,
+            optional=True,
+            # Below, Adam's own scaling makes the cut pointless; above, it never cuts.
+            search=FloatDistribution(0.3, 30.0, log=True),
+        ),
+        *PREPROCESSING,
+        *networks("256,256", "relu"),
+        *HARDWARE,
+    )
+)  # fmt: skip

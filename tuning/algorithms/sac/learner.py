@@ -1,0 +1,334 @@
+"""Gradient steps of SAC (Haarnoja et al. 2018), straight from the arrays of a replay buffer."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from ray.rllib.core.learner.torch.torch_learner import TorchLearner
+from ray.rllib.utils.metrics import NUM_ENV_STEPS_SAMPLED_LIFETIME, NUM_MODULE_STEPS_TRAINED, WEIGHTS_SEQ_NO
+from torch.optim.swa_utils import get_ema_multi_avg_fn
+
+from tuning.algorithms.errors import check_finite
+from tuning.algorithms.networks import gradient_norm
+from tuning.algorithms.precision import autocast
+from tuning.algorithms.trainer import MODULE
+
+if TYPE_CHECKING:
+    from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
+    from ray.rllib.core.learner.training_data import TrainingData
+
+    from tuning.algorithms.sac.algorithm import SACConfig
+    from tuning.algorithms.sac.buffer import ReplayBuffer, Transitions
+    from tuning.algorithms.sac.module import SACModule
+    from tuning.algorithms.schedule import Schedule
+
+ACTOR, CRITIC, ENT_COEF = "actor", "critic", "ent_coef"  # the optimizers' names
+GENERATOR, COUNT = "generator", "gradient_steps"  # names in a learner's state
+
+TERMS = ("value_loss", "policy_loss", "entropy", "ent_coef", "ent_coef_loss", "gradient_norm", "actor_gradient_norm", "q_value")
+
+_SAMPLE_BYTES = 16 * 2**20  # of observations that are drawn at once: drawing and moving each batch by itself costs its overhead
+
+
+@dataclass(frozen=True)
+class Replay:
+    """What gradient steps learn from.
+
+    Attributes:
+        buffer: of transitions as the environment gave them.
+        mean: subtracted from observations, shape (features,), float32; None where they are not normalised.
+        scale: factor of observations after that, likewise.
+        clip: largest magnitude of a (normalised) feature; infinite for no limit.
+        reward_scale: factor of rewards.
+    """
+
+    buffer: ReplayBuffer
+    mean: np.ndarray | None
+    scale: np.ndarray | None
+    clip: float
+    reward_scale: float
+
+
+@dataclass
+class Batch:
+    """Transitions as the learner sees them, as tensors on its device; see `Transitions`."""
+
+    observations: torch.Tensor
+    actions: torch.Tensor
+    rewards: torch.Tensor
+    next_observations: torch.Tensor
+    discounts: torch.Tensor
+    weights: torch.Tensor | None
+
+    def part(self, rows: slice) -> Batch:
+        """A run of transitions, without a copy."""
+        return Batch(
+            self.observations[rows],
+            self.actions[rows],
+            self.rewards[rows],
+            self.next_observations[rows],
+            self.discounts[rows],
+            None if self.weights is None else self.weights[rows],
+        )
+
+
+class SACLearner(TorchLearner):
+    """Takes gradient steps on critics, policy and entropy coefficient.
+
+    What it replaces of RLlib:
+
+    - `update`: one call takes several gradient steps, on batches that are drawn as arrays. RLlib makes a batch object of
+      single episodes' slices for each, and goes through four backward passes that each keep the graph.
+    - `configure_optimizers_for_module`: fused optimizers, whose learning rates follow a `Schedule` of the steps taken.
+    - `apply_gradients`: RLlib looks through each parameter's gradient for what is not finite, twice, and leaves the step out.
+      Here the means over a round are looked at once, and it is an error.
+    - `get_state`, `set_state`: with the state of the random numbers. And the networks of a state are always taken: RLlib leaves
+      them out when it comes from an earlier update than the present one.
+    """
+
+    config: SACConfig
+    module: Any
+
+    def build(self) -> None:
+        """See `Learner`."""
+        super().build()
+        network, config = self.network, self.config
+        self.gradient_steps = 0
+        self.target_entropy = -float(network.action_space.shape[0]) if config.target_entropy is None else config.target_entropy
+        self._generator = torch.Generator(self.device)
+        if config.seed is not None:
+            self._generator.manual_seed(config.seed + 2)
+        self._follow = get_ema_multi_avg_fn(1.0 - config.tau)
+        self._critics, self._targets = list(network.critics.parameters()), list(network.targets.parameters())
+        self._policy = list(network.policy.parameters())
+        fixed = 0.0 if config.ent_coef is None else config.ent_coef
+        self._fixed_ent_coef = torch.tensor(fixed, device=self.device)
+        self._sums, self._summed = np.zeros(len(TERMS)), 0
+
+    @property
+    def network(self) -> SACModule:
+        """The one module."""
+        network: SACModule = self.module[MODULE]
+        return network
+
+    @property
+    def ent_coef(self) -> torch.Tensor:
+        """Entropy coefficient now, shape ()."""
+        log = self.network.log_ent_coef
+        return self._fixed_ent_coef if log is None else log.detach().exp()
+
+    def optimizer(self, name: str) -> torch.optim.Optimizer:
+        """Optimizer of a name."""
+        optimizer: torch.optim.Optimizer = self.get_optimizer(MODULE, name)
+        return optimizer
+
+    def configure_optimizers_for_module(self, module_id: str, config: AlgorithmConfig | None = None) -> None:
+        """Register an optimizer for each of critics, policy and, where it is learned, entropy coefficient."""
+        network: SACModule = self.module[module_id]
+        parts = {CRITIC: list(network.critics.parameters()), ACTOR: list(network.policy.parameters())}
+        if network.log_ent_coef is not None:
+            parts[ENT_COEF] = [network.log_ent_coef]
+        for name, parameters in parts.items():
+            optimizer = torch.optim.Adam(parameters, lr=self._schedules()[name].initial, fused=True)
+            self.register_optimizer(module_id=module_id, optimizer_name=name, optimizer=optimizer, params=parameters)
+
+    def _schedules(self) -> dict[str, Schedule]:
+        config = self.config
+        return {
+            CRITIC: config.learning_rate,
+            ACTOR: config.actor_learning_rate or config.learning_rate,
+            ENT_COEF: config.alpha_learning_rate or config.learning_rate,
+        }
+
+    def compute_loss_for_module(self, **kwargs: Any) -> Any:
+        """Not used: losses of critics and policy are computed one after the other."""
+        raise NotImplementedError
+
+    def update(
+        self,
+        *args: Any,
+        training_data: TrainingData | None = None,
+        timesteps: Any = None,
+        gradient_steps: int = 1,
+        **kwargs: Any,
+    ) -> Any:
+        """Take a round of gradient steps.
+
+        Args:
+            args: not used; RLlib's other ways to hand over data.
+            training_data: its batch is a `Replay`.
+            timesteps: with the environment steps taken so far.
+            gradient_steps: how many.
+            kwargs: not used.
+
+        Returns:
+            Nothing; `report` has the metrics of all rounds since it was asked last.
+
+        Raises:
+            DivergedError: if something is not finite any more.
+        """
+        self._check_is_built()
+        assert training_data is not None
+        replay: Any = training_data.batch
+        self._weights_seq_no += 1
+        steps = int(timesteps[NUM_ENV_STEPS_SAMPLED_LIFETIME])
+        for name, schedule in self._schedules().items():
+            if name != ENT_COEF or self.network.log_ent_coef is not None:
+                for group in self.optimizer(name).param_groups:
+                    group["lr"] = schedule.value(steps)
+        found = [self._gradient_step(batch, replay, places) for batch, places in self._batches(replay, gradient_steps)]
+        # The one time that the device is waited for.
+        sums = torch.stack(found).double().sum(dim=0).cpu().numpy()
+        self.gradient_steps += gradient_steps
+        self._sums += sums
+        self._summed += gradient_steps
+        check_finite(dict(zip(TERMS, (sums / gradient_steps).tolist(), strict=True)), steps)
+        return {}
+
+    def report(self) -> Any:
+        """Means over the gradient steps since the last call, as `Learner.update` returns them."""
+        count = max(self._summed, 1)
+        values = {
+            **dict(zip(TERMS, (self._sums / count).tolist(), strict=True)),
+            "learning_rate": self.optimizer(CRITIC).param_groups[0]["lr"],
+            "gradient_steps": self._summed,
+            WEIGHTS_SEQ_NO: self._weights_seq_no,
+        }
+        for name, value in values.items():
+            self.metrics.log_value((MODULE, name), value, window=1)
+        self.metrics.log_value((MODULE, NUM_MODULE_STEPS_TRAINED), self._summed * self.config.batch_size, reduce="sum")
+        self._sums, self._summed = np.zeros(len(TERMS)), 0
+        return self.metrics.reduce()
+
+    def _batches(self, replay: Replay, count: int) -> Iterator[tuple[Batch, np.ndarray]]:
+        """Draw batches, several at once; by priorities one after the other, because each changes them.
+
+        Yields:
+            Each with the places of its transitions in the buffer.
+        """
+        size, buffer = self.config.batch_size, replay.buffer
+        bytes_each = 8 * size * buffer.observations.shape[1]
+        at_once = 1 if buffer.priorities else max(1, _SAMPLE_BYTES // bytes_each)
+        for first in range(0, count, at_once):
+            number = min(at_once, count - first)
+            sample = buffer.sample(number * size)
+            batch = self._on_device(sample, replay)
+            for i in range(number):
+                rows = slice(i * size, (i + 1) * size)
+                yield batch.part(rows), sample.places[rows]
+
+    def _on_device(self, sample: Transitions, replay: Replay) -> Batch:
+        """Move a sample to the device, and scale it by the statistics as they are now."""
+        rewards = sample.rewards * np.float32(replay.reward_scale)
+        arrays = (sample.observations, sample.actions, rewards, sample.next_observations, sample.discounts)
+        pin = self.device.type == "cuda"
+        moved = [
+            (torch.from_numpy(array).pin_memory() if pin else torch.from_numpy(array)).to(self.device, non_blocking=pin)
+            for array in arrays
+        ]
+        for observations in (moved[0], moved[3]):
+            if replay.mean is not None and replay.scale is not None:
+                observations -= torch.from_numpy(replay.mean).to(self.device)
+                observations *= torch.from_numpy(replay.scale).to(self.device)
+            if math.isfinite(replay.clip):
+                observations.clamp_(-replay.clip, replay.clip)
+        weights = None if sample.weights is None else torch.from_numpy(sample.weights).to(self.device)
+        observed, actions, scaled, following, discounts = moved
+        return Batch(observed, actions, scaled, following, discounts, weights)
+
+    def _gradient_step(self, batch: Batch, replay: Replay, places: np.ndarray) -> torch.Tensor:
+        """One gradient step of critics, policy and entropy coefficient, and one of the targets towards the critics.
+
+        Returns:
+            `TERMS`, shape (len(TERMS),).
+        """
+        ent_coef = self.ent_coef
+        value_loss, errors, value, norm = self._critic_step(batch, ent_coef)
+        policy_loss, logp, actor_norm = self._actor_step(batch, ent_coef)
+        ent_coef_loss = self._ent_coef_step(logp)
+        self._follow(self._targets, self._critics, None)
+        if replay.buffer.priorities:
+            replay.buffer.priorities.update(places, errors.cpu().numpy())
+        return torch.stack((value_loss, policy_loss, -logp.mean(), ent_coef, ent_coef_loss, norm, actor_norm, value))
+
+    def _critic_step(self, batch: Batch, ent_coef: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        """Half the mean squared errors of both critics, each against the smaller of the targets' values (equations 5 and 6).
+
+        Returns:
+            Loss, magnitude of each transition's error, mean value, norm of the gradient before it was cut.
+        """
+        network = self.network
+        with autocast(self.device, self.config.bf16):
+            with torch.no_grad():
+                next_actions, next_logp = network.draw(batch.next_observations, self._noise(batch))
+                next_values = network.target_values(batch.next_observations, next_actions).amin(dim=0)
+                wanted = batch.rewards + batch.discounts * (next_values - ent_coef * next_logp)
+            values = network.values(batch.observations, batch.actions)
+        errors = values - wanted
+        squares = errors.square()
+        loss = 0.5 * (squares if batch.weights is None else squares * batch.weights).mean(dim=1).sum()
+        norm = self._step(CRITIC, loss, self._critics)
+        return loss.detach(), errors.detach().abs().mean(dim=0), values.detach().mean(), norm
+
+    def _actor_step(self, batch: Batch, ent_coef: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        """The policy's loss by its drawn actions' values (equation 9). Critics get no gradients by it.
+
+        Returns:
+            Loss, log-probability of each action, norm of the gradient before it was cut.
+        """
+        network = self.network
+        network.critics.requires_grad_(False)
+        with autocast(self.device, self.config.bf16):
+            actions, logp = network.draw(batch.observations, self._noise(batch))
+            values = network.values(batch.observations, actions).amin(dim=0)
+        loss = (ent_coef * logp - values).mean()
+        norm = self._step(ACTOR, loss, self._policy)
+        network.critics.requires_grad_(True)
+        return loss.detach(), logp.detach(), norm
+
+    def _ent_coef_step(self, logp: torch.Tensor) -> torch.Tensor:
+        """Towards the target entropy (equation 18, by the coefficient's logarithm). Returns the loss."""
+        log = self.network.log_ent_coef
+        if log is None:
+            return torch.zeros((), device=self.device)
+        optimizer = self.optimizer(ENT_COEF)
+        # The loss is linear in the logarithm, so this is its gradient.
+        log.grad = -(logp + self.target_entropy).mean()
+        loss = log.detach() * log.grad
+        optimizer.step()
+        return loss
+
+    def _step(self, name: str, loss: torch.Tensor, parameters: list[torch.nn.Parameter]) -> torch.Tensor:
+        """Let an optimizer step, with the gradients' norm cut if it is too great. Returns the norm before that."""
+        optimizer = self.optimizer(name)
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        norm = gradient_norm(parameters)
+        if self.config.max_grad_norm is not None:
+            torch.nn.utils.clip_grads_with_norm_(parameters, self.config.max_grad_norm, norm)
+        optimizer.step()
+        return norm
+
+    def _noise(self, batch: Batch) -> torch.Tensor:
+        return torch.randn(batch.actions.shape, generator=self._generator, device=self.device)
+
+    def get_state(self, components: Any = None, *, not_components: Any = None, **kwargs: Any) -> dict[str, Any]:
+        """See `Learner`; with the state of the random numbers."""
+        state: dict[str, Any] = super().get_state(components, not_components=not_components, **kwargs)
+        if self._check_component(GENERATOR, components, not_components):
+            state[GENERATOR] = self._generator.get_state().numpy()
+            state[COUNT] = self.gradient_steps
+        return state
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """See `Learner`."""
+        self._weights_seq_no = 0
+        super().set_state(state)
+        if GENERATOR in state:
+            self._generator.set_state(torch.from_numpy(state[GENERATOR].copy()))
+            self.gradient_steps = state[COUNT]

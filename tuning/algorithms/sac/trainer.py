@@ -1,0 +1,173 @@
+"""From an assignment of hyperparameters to SAC, and back."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import gymnasium as gym
+import numpy as np
+
+from search_spaces import Assignment
+from tuning.algorithms.trainer import ENVIRONMENT, MODULE, Setup, Trainer
+
+if TYPE_CHECKING:
+    from tuning.algorithms.sac.algorithm import SAC, SACConfig
+
+MOST_PER_ITERATION = 1000  # transitions of one `train()`, unless a round is longer
+LEAST_ITERATIONS = 20  # of a budget, however small: between two of them the policy can be evaluated
+
+
+def copies(train_freq: int, most: int) -> int:
+    """Copies that collect `train_freq` transitions together, of which each collects equally many.
+
+    Args:
+        train_freq: transitions between two rounds of gradient steps.
+        most: upper bound.
+    """
+    return max(n for n in range(1, max(1, min(most, train_freq)) + 1) if train_freq % n == 0)
+
+
+class SACTrainer(Trainer):
+    """SAC by its hyperparameters, with environments, buffer and learner in this process."""
+
+    algo = "sac"
+    algorithm: SAC
+    columns: ClassVar[tuple[str, ...]] = (
+        "policy_loss", "value_loss", "entropy", "ent_coef", "kl", "explained_variance", "gradient_norm", "learning_rate",
+    )  # fmt: skip
+
+    def __init__(self, setup: Setup) -> None:
+        """See `Trainer`."""
+        from ray.tune import register_env
+
+        from tuning.algorithms.precision import set_tf32
+
+        h: dict[str, Any] = dict(setup.hyperparameters)
+        self.num_envs = copies(h["train_freq"], setup.most_envs)
+        set_tf32(h["tf32"])
+        register_env(ENVIRONMENT, lambda context: setup.make_envs(context["num_envs"]))
+        config = configuration(h, setup.steps)
+        config.environment(ENVIRONMENT, disable_env_checking=True)
+        config.env_runners(gym_env_vectorize_mode=gym.VectorizeMode.VECTOR_ENTRY_POINT, num_envs_per_env_runner=self.num_envs)
+        config.learners(num_learners=0, num_gpus_per_learner=1 if setup.gpu else 0)
+        config.debugging(seed=setup.seed, log_level="ERROR")
+        algorithm: Any = config.build_algo()
+        self.algorithm = algorithm
+
+    def used(self) -> Assignment:
+        """See `Trainer`."""
+        from tuning.algorithms.networks import activation_of, layer_sizes
+        from tuning.algorithms.precision import has_tf32
+        from tuning.algorithms.sac.learner import ACTOR, CRITIC, ENT_COEF
+
+        learner, runner = self.algorithm.learner, self.algorithm.runner
+        network, buffer, config = learner.network, runner.buffer, learner.config
+        schedule = config.learning_rate
+        priorities = buffer.priorities
+        automatic = network.log_ent_coef is not None
+
+        def rate(name: str) -> float:
+            # Not what it was told, but what the optimizer has.
+            return float(learner.optimizer(name).param_groups[0]["lr"])
+
+        return {
+            "learning_rate": rate(CRITIC),
+            "learning_rate_schedule": schedule.shape,
+            "learning_rate_final": schedule.final,
+            "actor_learning_rate": rate(ACTOR),
+            "alpha_learning_rate": rate(ENT_COEF) if automatic else None,
+            "buffer_size": buffer.size,
+            "batch_size": config.batch_size,
+            "learning_starts": self.algorithm.config.learning_starts,
+            "train_freq": self.algorithm.config.train_freq,
+            "gradient_steps": self.algorithm.config.gradient_steps,
+            "gamma": buffer.gamma,
+            "tau": config.tau,
+            "ent_coef": None if automatic else float(learner.ent_coef),
+            "ent_coef_initial": network.shape.ent_coef_initial,
+            "target_entropy": learner.target_entropy if automatic else None,
+            "n_step": buffer.n_step,
+            "prioritized_replay": priorities is not None,
+            "priority_alpha": priorities.prioritization.alpha if priorities else None,
+            "priority_beta": priorities.prioritization.beta if priorities else None,
+            "max_grad_norm": config.max_grad_norm,
+            "hidden_sizes": ",".join(str(size) for size in layer_sizes(network.policy)[:-1]),
+            "activation": activation_of(network.policy),
+            "normalize_observations": runner.normalizer is not None,
+            "clip_obs": runner.preprocessing.clip_obs,
+            "normalize_rewards": runner.reward_normalizer is not None,
+            "reward_scale": runner.preprocessing.reward_scale,
+            "bf16": config.bf16,
+            "tf32": has_tf32(),
+            "torch_compile": network.shape.compiled,
+        }
+
+    def losses(self, result: dict[str, Any]) -> dict[str, float | int | None]:
+        """See `Trainer`; without values before `learning_starts`."""
+        learner = result.get("learners", {}).get(MODULE, {})
+        losses: dict[str, float | int | None] = {column: _finite(learner.get(column)) for column in self.columns}
+        losses["gradient_steps"] = int(learner.get("gradient_steps", 0))
+        losses["episode_return"] = _finite(result["env_runners"].get("episode_return_mean"))
+        return losses
+
+    def policy(self) -> Callable[[np.ndarray], np.ndarray]:
+        """See `Trainer`."""
+        import torch
+
+        network, runner = self.algorithm.learner.network, self.algorithm.runner
+        preprocess, actions, device = runner.preprocess(), runner.actions, self.algorithm.learner.device
+
+        def act(observations: np.ndarray) -> np.ndarray:
+            with torch.inference_mode():
+                seen = torch.as_tensor(preprocess(observations), dtype=torch.float32, device=device)
+                return actions.to_environment(network.act(seen).cpu().numpy())
+
+        return act
+
+
+def configuration(h: dict[str, Any], steps: int) -> SACConfig:
+    """Configuration of the algorithm, without environment.
+
+    Args:
+        h: full assignment.
+        steps: budget, where schedules end.
+    """
+    from tuning.algorithms.sac.algorithm import SACConfig
+    from tuning.algorithms.sac.module import SACShape
+    from tuning.algorithms.sac.priorities import Prioritization
+    from tuning.algorithms.schedule import Schedule
+    from tuning.preprocessing import Preprocessing
+
+    def schedule(initial: float) -> Schedule:
+        return Schedule(initial, h["learning_rate_schedule"], h["learning_rate_final"], steps)
+
+    config = SACConfig()
+    config.preprocessing = Preprocessing(
+        h["normalize_observations"], h["clip_obs"], h["normalize_rewards"], h["reward_scale"], h["gamma"]
+    )
+    config.gamma = h["gamma"]
+    config.learning_rate = schedule(h["learning_rate"])
+    config.actor_learning_rate = None if h["actor_learning_rate"] is None else schedule(h["actor_learning_rate"])
+    config.alpha_learning_rate = None if h["alpha_learning_rate"] is None else schedule(h["alpha_learning_rate"])
+    for name in (
+        "buffer_size", "batch_size", "learning_starts", "train_freq", "gradient_steps", "tau", "ent_coef", "target_entropy",
+        "n_step", "max_grad_norm", "bf16",
+    ):  # fmt: skip
+        setattr(config, name, h[name])
+    config.transitions_per_iteration = max(1, min(MOST_PER_ITERATION, steps // LEAST_ITERATIONS))
+    if h["prioritized_replay"]:
+        config.prioritization = Prioritization(h["priority_alpha"], h["priority_beta"])
+    config.shape = SACShape(
+        hidden_sizes=tuple(int(size) for size in h["hidden_sizes"].split(",")),
+        activation=h["activation"],
+        ent_coef_initial=h["ent_coef_initial"] if h["ent_coef"] is None else None,
+        compiled=h["torch_compile"],
+    )
+    return config
+
+
+def _finite(value: Any) -> float | None:
+    """The number, or None where a metric is missing or NaN: nothing was measured."""
+    return None if value is None or not math.isfinite(value) else float(value)
