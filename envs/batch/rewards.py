@@ -151,7 +151,9 @@ class SchemaReward:
         charger, k = site.charger[plugged["charger"]], simulator.net_buildings + plugged["vehicle"]
         battery, told, site_net = site.battery[k], commanded[plugged["charger"]], net[plugged["charger"]]
         capacity = battery["capacity"].astype(np.float32)
-        now = simulator.state.previous_soc[b, k]
+        # A vehicle that leaves has not stood by if nobody follows it, so its state of charge is still the step's own.
+        stays = simulator.follows_parked | np.isin(plugged["vehicle"], simulator.plugged(row + 1)[0]["vehicle"])
+        now = np.where(stays, simulator.state.previous_soc[b, k], simulator.state.soc[b, k])
         hours = np.maximum(countdown.astype(np.float64), 0.0)
         held = self._previous_soc[b, k].astype(np.float32) * capacity + told
         total += weights["battery_limits"] * float(

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from random_scenario import plans, write
 
 from envs.batch import kernel
+from envs.batch.rewards import SchemaReward
 from envs.batch.simulator import BatchSimulator, Year
 from envs.batch.tables import Tables, read_tables
 from envs.batch.unsupported import unsupported
@@ -122,15 +123,22 @@ def test_metered_data_agree_bit_by_bit(real_schema: Path) -> None:
 
 def test_what_parked_vehicles_do_changes_nothing_that_is_seen(small_schema: Path) -> None:
     _, tables = open_both(small_schema)
+    tables = replace(tables, reward=("Electric_Vehicles_Reward_Function", "null"))
     both = [BatchSimulator({0: raw_year(tables)}, 1, parked=parked) for parked in (True, False)]
     assert [batch.follows_parked for batch in both] == [True, False]
+    rewards = [SchemaReward(batch) for batch in both]
     for batch in both:
         batch.begin(0, 0, 48, 500, seed=9)
     for step in range(500):
-        for batch in both:
-            batch.step(POLICIES["random"](batch.actions, step, batch.observation[0])[np.newaxis])
+        found = []
+        for batch, reward in zip(both, rewards, strict=True):
+            actions = POLICIES["random"](batch.actions, step, batch.observation[0])[np.newaxis]
+            reward.before(actions)
+            batch.step(actions)
+            found.append(reward.after())
         np.testing.assert_array_equal(both[0].observation, both[1].observation)
         np.testing.assert_array_equal(both[0].terms, both[1].terms)
+        np.testing.assert_array_equal(found[0], found[1])
 
 
 def test_vehicles_are_followed_where_an_arrival_is_not_known(small_schema: Path) -> None:
