@@ -11,11 +11,10 @@ import numpy as np
 import torch
 from ray.rllib.core.learner.torch.torch_learner import TorchLearner
 from ray.rllib.utils.metrics import NUM_ENV_STEPS_SAMPLED_LIFETIME, NUM_MODULE_STEPS_TRAINED, WEIGHTS_SEQ_NO
-from torch.optim.swa_utils import get_ema_multi_avg_fn
 
 from tuning.algorithms.errors import check_finite
-from tuning.algorithms.networks import gradient_norm
 from tuning.algorithms.precision import autocast
+from tuning.algorithms.sac.flat import FlatParameters
 from tuning.algorithms.trainer import MODULE
 
 if TYPE_CHECKING:
@@ -103,9 +102,7 @@ class SACLearner(TorchLearner):
         self._generator = torch.Generator(self.device)
         if config.seed is not None:
             self._generator.manual_seed(config.seed + 2)
-        self._follow = get_ema_multi_avg_fn(1.0 - config.tau)
-        self._critics, self._targets = list(network.critics.parameters()), list(network.targets.parameters())
-        self._policy = list(network.policy.parameters())
+        self._targets = FlatParameters(list(network.targets.parameters()))
         fixed = 0.0 if config.ent_coef is None else config.ent_coef
         self._fixed_ent_coef = torch.tensor(fixed, device=self.device)
         self._sums, self._summed = np.zeros(len(TERMS)), 0
@@ -130,12 +127,14 @@ class SACLearner(TorchLearner):
     def configure_optimizers_for_module(self, module_id: str, config: AlgorithmConfig | None = None) -> None:
         """Register an optimizer for each of critics, policy and, where it is learned, entropy coefficient."""
         network: SACModule = self.module[module_id]
-        parts = {CRITIC: list(network.critics.parameters()), ACTOR: list(network.policy.parameters())}
+        networks = {CRITIC: network.critics, ACTOR: network.policy}
+        self._flat = {name: FlatParameters(list(each.parameters())) for name, each in networks.items()}
+        trained = {name: flat.vector for name, flat in self._flat.items()}
         if network.log_ent_coef is not None:
-            parts[ENT_COEF] = [network.log_ent_coef]
-        for name, parameters in parts.items():
-            optimizer = torch.optim.Adam(parameters, lr=self._schedules()[name].initial, fused=True)
-            self.register_optimizer(module_id=module_id, optimizer_name=name, optimizer=optimizer, params=parameters)
+            trained[ENT_COEF] = network.log_ent_coef
+        for name, parameter in trained.items():
+            optimizer = torch.optim.Adam([parameter], lr=self._schedules()[name].initial, fused=True)
+            self.register_optimizer(module_id=module_id, optimizer_name=name, optimizer=optimizer, params=[parameter])
 
     def _schedules(self) -> dict[str, Schedule]:
         config = self.config
@@ -251,7 +250,7 @@ class SACLearner(TorchLearner):
         value_loss, errors, value, norm = self._critic_step(batch, ent_coef)
         policy_loss, logp, actor_norm = self._actor_step(batch, ent_coef)
         ent_coef_loss = self._ent_coef_step(logp)
-        self._follow(self._targets, self._critics, None)
+        self._targets.vector.data.lerp_(self._flat[CRITIC].vector.data, self.config.tau)
         if replay.buffer.priorities:
             replay.buffer.priorities.update(places, errors.cpu().numpy())
         return torch.stack((value_loss, policy_loss, -logp.mean(), ent_coef, ent_coef_loss, norm, actor_norm, value))
@@ -272,7 +271,7 @@ class SACLearner(TorchLearner):
         errors = values - wanted
         squares = errors.square()
         loss = 0.5 * (squares if batch.weights is None else squares * batch.weights).mean(dim=1).sum()
-        norm = self._step(CRITIC, loss, self._critics)
+        norm = self._step(CRITIC, loss)
         return loss.detach(), errors.detach().abs().mean(dim=0), values.detach().mean(), norm
 
     def _actor_step(self, batch: Batch, ent_coef: torch.Tensor) -> tuple[torch.Tensor, ...]:
@@ -287,7 +286,7 @@ class SACLearner(TorchLearner):
             actions, logp = network.draw(batch.observations, self._noise(batch))
             values = network.values(batch.observations, actions).amin(dim=0)
         loss = (ent_coef * logp - values).mean()
-        norm = self._step(ACTOR, loss, self._policy)
+        norm = self._step(ACTOR, loss)
         network.critics.requires_grad_(True)
         return loss.detach(), logp.detach(), norm
 
@@ -303,15 +302,15 @@ class SACLearner(TorchLearner):
         optimizer.step()
         return loss
 
-    def _step(self, name: str, loss: torch.Tensor, parameters: list[torch.nn.Parameter]) -> torch.Tensor:
+    def _step(self, name: str, loss: torch.Tensor) -> torch.Tensor:
         """Let an optimizer step, with the gradients' norm cut if it is too great. Returns the norm before that."""
-        optimizer = self.optimizer(name)
-        optimizer.zero_grad(set_to_none=True)
+        gradient = self._flat[name].gradient
+        gradient.zero_()
         loss.backward()
-        norm = gradient_norm(parameters)
+        norm = gradient.norm()
         if self.config.max_grad_norm is not None:
-            torch.nn.utils.clip_grads_with_norm_(parameters, self.config.max_grad_norm, norm)
-        optimizer.step()
+            gradient *= (self.config.max_grad_norm / (norm + 1e-6)).clamp(max=1.0)
+        self.optimizer(name).step()
         return norm
 
     def _noise(self, batch: Batch) -> torch.Tensor:
