@@ -19,6 +19,19 @@ PEAK_NAMES = ("month_peak_hours_import", "month_off_peak_import")
 
 
 @dataclass(frozen=True)
+class ChargerGroups:
+    """Which features and which action belong to each of S chargers.
+
+    Attributes:
+        observations: indices of each charger's features, the same F kinds in the same order for all, shape (S, F).
+        actions: index of each one's action, shape (S,).
+    """
+
+    observations: tuple[tuple[int, ...], ...]
+    actions: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class ObservationLayout:
     """Names and bounds of the raw observation; the same for all years of a scenario.
 
@@ -28,11 +41,13 @@ class ObservationLayout:
         names: raw observations in CityLearn's order, then the month's peaks so far where the tariff has a demand charge.
         low: lower bound of each.
         high: upper bound of each.
+        actions: names of the actions, in order.
     """
 
     names: tuple[str, ...]
     low: tuple[float, ...]
     high: tuple[float, ...]
+    actions: tuple[str, ...]
 
     @property
     def size(self) -> int:
@@ -44,6 +59,26 @@ class ObservationLayout:
         """Names of the policy's observation, in order."""
         periodic = [self.names[i] for i in self._periodic]
         return [f"{name}_sin" if name in PERIODS else name for name in self.names] + [f"{name}_cos" for name in periodic]
+
+    @cached_property
+    def chargers(self) -> ChargerGroups | None:
+        """The chargers that have an action, with the features that all of them have; None where there are fewer than two."""
+        own = enumerate(self.actions)
+        known = [(i, name.removeprefix(_CHARGER_ACTION)) for i, name in own if name.startswith(_CHARGER_ACTION)]
+        found: list[dict[str, int]] = []
+        taken: set[int] = set()
+        for _, charger in known:
+            kinds: dict[str, int] = {}
+            for i, name in enumerate(self.names):
+                # Two buildings may use one charger's name; features and actions come in the same order.
+                if i not in taken and (kind := _kind(name, charger)) and kind not in kinds:
+                    kinds[kind] = i
+            taken.update(kinds.values())
+            found.append(kinds)
+        common = [kind for kind in found[0] if all(kind in kinds for kinds in found)] if found else []
+        if len(known) < 2 or not common:
+            return None
+        return ChargerGroups(tuple(tuple(kinds[kind] for kind in common) for kinds in found), tuple(i for i, _ in known))
 
     def scale(self, raw: np.ndarray) -> np.ndarray:
         """Scale raw observations.
@@ -92,6 +127,23 @@ class ObservationLayout:
         return cls(**{name: tuple(values) for name, values in json.loads(text).items()})
 
 
+_CHARGER_ACTION = "electric_vehicle_storage_"
+_CHARGER_FEATURES = {
+    "electric_vehicle_charger_": ("connected_state", "incoming_state"),
+    "connected_electric_vehicle_at_charger_": ("departure_time", "required_soc_departure", "soc", "battery_capacity"),
+    "incoming_electric_vehicle_at_charger_": ("estimated_arrival_time", "estimated_soc_arrival"),
+}
+
+
+def _kind(name: str, charger: str) -> str:
+    """What an observation says of a charger, or nothing if it is of another or of none."""
+    for prefix, ends in _CHARGER_FEATURES.items():
+        for end in ends:
+            if name == f"{prefix}{charger}_{end}":
+                return prefix + end
+    return ""
+
+
 def layout_of(simulator: CityLearnSimulator, tariff: DemandCharge | None) -> ObservationLayout:
     """Layout of a scenario from one of its years.
 
@@ -124,7 +176,7 @@ def layout_of(simulator: CityLearnSimulator, tariff: DemandCharge | None) -> Obs
         names += PEAK_NAMES
         lows += [0.0, 0.0]
         highs += [float(net_high.sum())] * 2
-    return ObservationLayout(tuple(names), tuple(lows), tuple(highs))
+    return ObservationLayout(tuple(names), tuple(lows), tuple(highs), tuple(simulator.env.action_names[0]))
 
 
 def _has_fixed_bounds(name: str) -> bool:

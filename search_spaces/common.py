@@ -121,7 +121,19 @@ def networks(default: str, activation: str) -> tuple[Parameter, Parameter]:
     )  # fmt: skip
 
 
+CHARGERS = (
+    Parameter(
+        "charger_network", Kind.TEXT, "separate",
+        "one small network reads and acts for every charger, or each has weights of its own", choices=("shared", "separate"),
+    ),
+    Parameter(
+        "initial_charging", Kind.NUMBER, 0.8, "mean of the chargers' actions at the start; 1 is full power", low=-1.0, high=1.0,
+        # Not searched: below, most trials never find out what a short stay needs.
+    ),
+)  # fmt: skip
+
 ACTOR_CRITIC = (
+    *CHARGERS,
     Parameter("shared_layers", Kind.FLAG, False, "policy and value function have their hidden layers in common"),
     Parameter(
         "log_std_init", Kind.NUMBER, 0.0, "logarithm of the actions' deviations at the start", low=-10.0, high=2.0,

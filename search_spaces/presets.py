@@ -12,8 +12,8 @@ import difflib
 
 from search_spaces.space import Assignment, SearchSpace, SpaceError
 
-# As the libraries have them: observations as they come, no limits.
-_PLAIN: Assignment = {"normalize_observations": False, "clip_obs": None}
+# As the libraries have them: observations as they come, no limits, perceptrons.
+_PLAIN: Assignment = {"normalize_observations": False, "clip_obs": None, "charger_network": "separate", "initial_charging": 0.0}
 
 _RTX4060_PPO: Assignment = {
     "learning_rate": 3e-4, "learning_rate_schedule": "linear", "batch_size": 512, "gamma": 0.99, "gae_lambda": 0.95,
@@ -40,13 +40,13 @@ PRESETS: dict[str, dict[str, Assignment]] = {
         "oom-safe": {"n_steps": 1024, "batch_size": 32, "n_epochs": 5},
         "stable-baselines3": {
             **_PLAIN, "learning_rate": 3e-4, "n_steps": 2048, "batch_size": 64, "n_epochs": 10, "gamma": 0.99,
-            "gae_lambda": 0.95, "clip_range": 0.2, "ent_coef": 0.0, "vf_coef": 0.5, "max_grad_norm": 0.5,
-            "hidden_sizes": "64,64", "activation": "tanh",
+            "gae_lambda": 0.95, "clip_range": 0.2, "clip_per_action": False, "ent_coef": 0.0, "vf_coef": 0.5,
+            "max_grad_norm": 0.5, "hidden_sizes": "64,64", "activation": "tanh",
         },
         "rllib": {
             **_PLAIN, "learning_rate": 5e-5, "n_steps": 4000, "batch_size": 128, "n_epochs": 30, "gamma": 0.99,
-            "gae_lambda": 1.0, "clip_range": 0.3, "ent_coef": 0.0, "vf_coef": 1.0, "max_grad_norm": None, "target_kl": 0.01,
-            "hidden_sizes": "256,256", "activation": "tanh", "state_dependent_std": True, "orthogonal_init": False,
+            "gae_lambda": 1.0, "clip_range": 0.3, "clip_per_action": False, "ent_coef": 0.0, "vf_coef": 1.0,
+            "max_grad_norm": None, "target_kl": 0.01, "hidden_sizes": "256,256", "activation": "tanh", "state_dependent_std": True, "orthogonal_init": False,
         },
     },
     "a2c": {

@@ -12,7 +12,8 @@ from typing import Any, Self
 
 from envs.evaluate import Evaluation, Judged, evaluate, score
 from envs.factory import evaluation_env, training_env
-from envs.years import Backend
+from envs.scenario import scenario as find_scenario
+from envs.years import Backend, observation_layout
 from results.writer import drop_parts_after, write_part
 from tuning import checkpoint
 from tuning.algorithms import Setup, build
@@ -76,6 +77,7 @@ class _Trial:
                 self._settings.steps,
                 trial_seed(self._settings.seed, number, self.state.steps),
                 gpu,
+                observation_layout(find_scenario(scenario)).chargers,
             ),
         )
         self._algorithm = self._trainer.algorithm

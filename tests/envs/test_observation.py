@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from envs.observation import ObservationLayout
+from envs.observation import ChargerGroups, ObservationLayout
 
-LAYOUT = ObservationLayout(names=("hour", "load", "constant"), low=(1.0, 10.0, 5.0), high=(24.0, 30.0, 5.0))
+LAYOUT = ObservationLayout(names=("hour", "load", "constant"), low=(1.0, 10.0, 5.0), high=(24.0, 30.0, 5.0), actions=())
 
 
 def test_values_are_mapped_from_their_bounds_to_minus_one_and_one() -> None:
@@ -25,3 +25,29 @@ def test_midnight_and_eleven_at_night_are_neighbours() -> None:
     assert np.linalg.norm(before[cyclic] - at[cyclic]) < 0.3
     np.testing.assert_allclose(at[cyclic], [0.0, 1.0], atol=1e-6)
     np.testing.assert_allclose(noon[cyclic], [0.0, -1.0], atol=1e-6)
+
+
+def named(*observations: str, actions: tuple[str, ...]) -> ObservationLayout:
+    return ObservationLayout(observations, (0.0,) * len(observations), (1.0,) * len(observations), actions)
+
+
+def test_chargers_are_found_by_their_names_with_the_features_that_all_have() -> None:
+    layout = named(
+        "hour", "electric_vehicle_charger_a_connected_state", "connected_electric_vehicle_at_charger_a_soc",
+        "connected_electric_vehicle_at_charger_a_battery_capacity", "electric_vehicle_charger_a_b_connected_state",
+        "connected_electric_vehicle_at_charger_a_b_soc", "load",
+        actions=("electrical_storage", "electric_vehicle_storage_a", "electric_vehicle_storage_a_b"),
+    )  # fmt: skip
+    assert layout.chargers == ChargerGroups(((1, 2), (4, 5)), (1, 2))
+
+
+def test_two_buildings_may_name_their_chargers_alike() -> None:
+    state = "electric_vehicle_charger_a_connected_state"
+    layout = named(state, "load", state, actions=("electric_vehicle_storage_a", "electric_vehicle_storage_a"))
+    assert layout.chargers == ChargerGroups(((0,), (2,)), (0, 1))
+
+
+def test_one_charger_is_no_group() -> None:
+    state = "electric_vehicle_charger_a_connected_state"
+    assert named(state, actions=("electric_vehicle_storage_a",)).chargers is None
+    assert named("hour", actions=()).chargers is None

@@ -14,7 +14,8 @@ from ray.rllib.core.rl_module.apis.value_function_api import ValueFunctionAPI
 from ray.rllib.core.rl_module.torch import TorchRLModule
 from torch import nn
 
-from tuning.algorithms.networks import initialize_orthogonally, perceptron
+from envs.observation import ChargerGroups
+from tuning.algorithms.networks import ChargerHead, ChargerLayers, initialize_orthogonally, perceptron
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,10 @@ class ActorCriticShape:
         log_std_init: logarithm of the deviations at the start.
         orthogonal: whether layers start orthogonal, those of the policy's output small; else as torch has them.
         compiled: whether the forward passes go through `torch.compile`.
+        chargers: of the site; None where there are fewer than two.
+        shared_chargers: whether one small network reads and acts for all of them; else they are features as any other.
+        initial_charging: mean of the chargers' actions at the start. Vehicles that stay for an hour need full power, and to
+            learn that from half power takes longer than all else, as one vehicle hardly shows in the reward.
     """
 
     hidden_sizes: tuple[int, ...]
@@ -38,6 +43,14 @@ class ActorCriticShape:
     log_std_init: float = 0.0
     orthogonal: bool = True
     compiled: bool = False
+    chargers: ChargerGroups | None = None
+    shared_chargers: bool = False
+    initial_charging: float = 0.0
+
+    @property
+    def groups(self) -> ChargerGroups | None:
+        """Chargers that share a network."""
+        return self.chargers if self.shared_chargers else None
 
 
 class ActorCriticModule(TorchRLModule, ValueFunctionAPI):
@@ -57,44 +70,80 @@ class ActorCriticModule(TorchRLModule, ValueFunctionAPI):
         """Build the networks; called by RLlib."""
         shape: ActorCriticShape = self.model_config["shape"]
         self.shape = shape
-        inputs = self.observation_space.shape[0]
+        self.policy_layers = self._layers()
+        self.value_layers = self.policy_layers if shape.shared else self._layers()
         last = shape.hidden_sizes[-1]
-        self.policy_layers = perceptron(inputs, shape.hidden_sizes, shape.activation)
-        self.value_layers = self.policy_layers if shape.shared else perceptron(inputs, shape.hidden_sizes, shape.activation)
         self.value_head = nn.Linear(last, 1)
         self.log_std: nn.Parameter | None = None
         if isinstance(self.action_space, gym.spaces.Discrete):
             self.action_dist_cls = TorchCategorical
-            self.policy_head = nn.Linear(last, int(self.action_space.n))
+            self.policy_head: nn.Module = nn.Linear(last, int(self.action_space.n))
         else:
             self.action_dist_cls = TorchDiagGaussian
-            actions = self.action_space.shape[0]
-            if shape.state_dependent_std:
-                self.policy_head = nn.Linear(last, 2 * actions)
-            else:
-                self.policy_head = nn.Linear(last, actions)
-                self.log_std = nn.Parameter(torch.full((actions,), shape.log_std_init))
+            self.policy_head = self._gaussian_head(last)
         if shape.orthogonal:
             for layers in (self.policy_layers,) if shape.shared else (self.policy_layers, self.value_layers):
                 initialize_orthogonally(layers, math.sqrt(2.0))
+            initialize_orthogonally(self.policy_head, math.sqrt(2.0))
             # Actions begin near the middle of their range, whatever is observed.
-            initialize_orthogonally(self.policy_head, 0.01)
+            for output in self._outputs():
+                initialize_orthogonally(output, 0.01)
             initialize_orthogonally(self.value_head, 1.0)
         if self.action_dist_cls is TorchDiagGaussian and shape.state_dependent_std:
             with torch.no_grad():
-                self.policy_head.bias[self.action_space.shape[0] :] += shape.log_std_init
+                for output in self._outputs():
+                    # The deviations are the second half of a layer's outputs, or every second one.
+                    stds = slice(1, None, 2) if shape.groups else slice(output.out_features // 2, None)
+                    output.bias[stds] += shape.log_std_init
+        if shape.chargers and self.action_dist_cls is TorchDiagGaussian:
+            self._charge(shape.chargers)
         # Not by `Module.compile`, which would put other names into the state.
         self._policy = torch.compile(self._policy_inputs) if shape.compiled else self._policy_inputs
         self._values = torch.compile(self._value) if shape.compiled else self._value
 
+    def _layers(self) -> nn.Module:
+        shape, inputs = self.shape, self.observation_space.shape[0]
+        if shape.groups:
+            return ChargerLayers(inputs, shape.hidden_sizes, shape.activation, shape.groups)
+        return perceptron(inputs, shape.hidden_sizes, shape.activation)
+
+    def _gaussian_head(self, units: int) -> nn.Module:
+        shape, actions = self.shape, self.action_space.shape[0]
+        outputs = 2 if shape.state_dependent_std else 1
+        if not shape.state_dependent_std:
+            self.log_std = nn.Parameter(torch.full((actions,), shape.log_std_init))
+        if shape.groups:
+            return ChargerHead(units, actions, outputs, shape.groups)
+        return nn.Linear(units, outputs * actions)
+
+    def _charge(self, chargers: ChargerGroups) -> None:
+        """Move the chargers' actions to where they start."""
+        head = self.policy_head
+        with torch.no_grad():
+            if isinstance(head, ChargerHead):
+                head.last.bias[0] += self.shape.initial_charging
+            else:
+                assert isinstance(head, nn.Linear)
+                head.bias[list(chargers.actions)] += self.shape.initial_charging
+
+    def _outputs(self) -> tuple[nn.Linear, ...]:
+        """The layers whose outputs are the policy's."""
+        head = self.policy_head
+        if isinstance(head, ChargerHead):
+            return head.site_actions, head.last
+        assert isinstance(head, nn.Linear)
+        return (head,)
+
     def _policy_inputs(self, observations: torch.Tensor) -> torch.Tensor:
-        outputs: torch.Tensor = self.policy_head(self.policy_layers(observations))
+        layers = self.policy_layers(observations)
+        outputs: torch.Tensor = self.policy_head(*layers) if self.shape.groups else self.policy_head(layers)
         if self.log_std is None:
             return outputs
         return torch.cat((outputs, self.log_std.expand_as(outputs)), dim=-1)
 
     def _value(self, observations: torch.Tensor) -> torch.Tensor:
-        values: torch.Tensor = self.value_head(self.value_layers(observations))
+        layers = self.value_layers(observations)
+        values: torch.Tensor = self.value_head(layers[0] if self.shape.groups else layers)
         return values.squeeze(-1)
 
     def _forward(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:

@@ -92,6 +92,9 @@ class OnPolicyTrainer(Trainer):
             log_std_init=h["log_std_init"],
             orthogonal=h["orthogonal_init"],
             compiled=h["torch_compile"],
+            chargers=setup.chargers,
+            shared_chargers=h["charger_network"] == "shared",
+            initial_charging=h["initial_charging"],
         )
         config.rl_module(rl_module_spec=RLModuleSpec(module_class=ActorCriticModule, model_config={"shape": shape}))
         # A thread for each algorithm would measure the whole machine.
@@ -126,6 +129,7 @@ class OnPolicyTrainer(Trainer):
 
         learner, runner = self.learner, self.runner
         config, network = learner.config, learner.network
+        hidden: Any = network.policy_layers.hidden if network.shape.groups else network.policy_layers
         schedules = {"learning_rate": config.learning_rate, "ent_coef": config.ent_coef}
         return {
             "n_steps": runner.num_envs * int(runner.config.get_rollout_fragment_length()),
@@ -134,8 +138,11 @@ class OnPolicyTrainer(Trainer):
             "vf_coef": config.vf_loss_coeff,
             "max_grad_norm": config.grad_clip,
             "normalize_advantage": config.normalize_advantage,
-            "hidden_sizes": ",".join(str(size) for size in layer_sizes(network.policy_layers)),
-            "activation": activation_of(network.policy_layers),
+            "hidden_sizes": ",".join(str(size) for size in layer_sizes(hidden)),
+            "activation": activation_of(hidden),
+            # A site with one charger or none has nothing to share.
+            "charger_network": "shared" if network.shape.groups else "separate",
+            "initial_charging": network.shape.initial_charging,
             "shared_layers": network.policy_layers is network.value_layers,
             "state_dependent_std": network.log_std is None,
             "log_std_init": network.shape.log_std_init,

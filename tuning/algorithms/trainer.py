@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from envs.observation import ChargerGroups
 from search_spaces import Assignment
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ class Setup:
         steps: budget in environment steps, where schedules end.
         seed: of networks, action sampling and environment.
         gpu: whether the learner uses the GPU.
+        chargers: of the site, with their features and actions; None where it has fewer than two.
     """
 
     hyperparameters: Assignment
@@ -40,6 +42,7 @@ class Setup:
     steps: int
     seed: int
     gpu: bool
+    chargers: ChargerGroups | None = None
 
 
 class Trainer(ABC):

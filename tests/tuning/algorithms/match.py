@@ -7,6 +7,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
+from envs.observation import ChargerGroups
 from search_spaces import SPACES
 from tuning.algorithms import Setup, Trainer, build
 
@@ -16,20 +17,21 @@ FEATURES = 3
 class MatchVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     """The reward is highest where the action is the first feature (or, discrete, its sign). Episodes end after ten steps.
 
-    The last feature is large and never changes.
+    The third feature is large and never changes. Each charger adds a feature and an action, which should be equal too.
     """
 
-    def __init__(self, num_envs: int, discrete: bool = False) -> None:
+    def __init__(self, num_envs: int, discrete: bool = False, chargers: int = 0) -> None:
         self.metadata = {"autoreset_mode": AutoresetMode.NEXT_STEP}
-        self.num_envs, self.discrete = num_envs, discrete
-        self.single_observation_space = gym.spaces.Box(-np.inf, np.inf, (FEATURES,), np.float32)
-        self.single_action_space: Any = gym.spaces.Discrete(2) if discrete else gym.spaces.Box(-1.0, 1.0, (1,), np.float32)
+        self.num_envs, self.discrete, self.chargers = num_envs, discrete, chargers
+        self.single_observation_space = gym.spaces.Box(-np.inf, np.inf, (FEATURES + chargers,), np.float32)
+        box = gym.spaces.Box(-1.0, 1.0, (1 + chargers,), np.float32)
+        self.single_action_space: Any = gym.spaces.Discrete(2) if discrete else box
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
 
     def _observe(self) -> np.ndarray:
-        self.seen = self.np_random.uniform(-1.0, 1.0, (self.num_envs, FEATURES)).astype(np.float32)
-        self.seen[:, -1] = 50.0
+        self.seen = self.np_random.uniform(-1.0, 1.0, (self.num_envs, FEATURES + self.chargers)).astype(np.float32)
+        self.seen[:, FEATURES - 1] = 50.0
         return self.seen.copy()
 
     def reset(self, *, seed: Any = None, options: Any = None) -> tuple[np.ndarray, dict[str, Any]]:
@@ -40,11 +42,11 @@ class MatchVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
 
     def step(self, actions: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         new = self.steps == 10
-        wanted = self.seen[:, 0]
+        wanted = self.seen[:, [0, *range(FEATURES, FEATURES + self.chargers)]]
         if self.discrete:
-            rewards = np.where(np.asarray(actions) == (wanted > 0.0), 1.0, 0.0)
+            rewards = np.where(np.asarray(actions) == (wanted[:, 0] > 0.0), 1.0, 0.0)
         else:
-            rewards = 1.0 - (np.clip(np.asarray(actions)[:, 0], -1.0, 1.0) - wanted).astype(float) ** 2
+            rewards = 1.0 - ((np.clip(np.asarray(actions), -1.0, 1.0) - wanted).astype(float) ** 2).mean(axis=1)
         self.steps = np.where(new, 0, self.steps + 1)
         none = np.zeros(self.num_envs, bool)
         return self._observe(), np.where(new, 0.0, rewards), none, self.steps == 10, {}
@@ -56,17 +58,29 @@ SMALL: dict[str, dict[str, Any]] = {
 }
 
 
-def trainer(algo: str, steps: int = 1024, discrete: bool = False, seed: int = 3, **hyperparameters: Any) -> Trainer:
+def groups(chargers: int) -> ChargerGroups | None:
+    """Where the chargers' features and actions are."""
+    if not chargers:
+        return None
+    return ChargerGroups(tuple((FEATURES + i,) for i in range(chargers)), tuple(range(1, 1 + chargers)))
+
+
+def trainer(
+    algo: str, steps: int = 1024, discrete: bool = False, chargers: int = 0, seed: int = 3, **hyperparameters: Any
+) -> Trainer:
     """A small trainer on the task, with default hyperparameters but for these."""
     default = {parameter.name: parameter.default for parameter in SPACES[algo].parameters}
     given = {**default, **SMALL[algo], **hyperparameters}
-    setup = Setup(given, lambda number: MatchVectorEnv(number, discrete), most_envs=4, steps=steps, seed=seed, gpu=False)
+    setup = Setup(
+        given, lambda number: MatchVectorEnv(number, discrete, chargers), most_envs=4, steps=steps, seed=seed, gpu=False,
+        chargers=groups(chargers),
+    )  # fmt: skip
     return build(algo, setup)
 
 
-def mean_return(trained: Trainer, discrete: bool = False) -> float:
+def mean_return(trained: Trainer, discrete: bool = False, chargers: int = 0) -> float:
     """Mean reward of the policy's mode; 1 is the best."""
-    env, act = MatchVectorEnv(64, discrete), trained.policy()
+    env, act = MatchVectorEnv(64, discrete, chargers), trained.policy()
     observations, _ = env.reset(seed=99)
     rewards = []
     for _ in range(5):
