@@ -20,16 +20,19 @@ def learning_rate(default: float, low: float, high: float) -> Parameter:
     )
 
 
-def schedule(name: str, search: CategoricalDistribution | None = None) -> tuple[Parameter, Parameter]:
+def schedule(
+    name: str, default: str = "constant", search: CategoricalDistribution | None = None
+) -> tuple[Parameter, Parameter]:
     """How a value changes over the budget: its shape, and what is left of it at the end.
 
     Args:
         name: of the value.
+        default: shape.
         search: of the shape.
     """
     return (
         Parameter(
-            f"{name}_schedule", Kind.TEXT, "constant", f"how {name} changes over the budget", choices=SHAPES, search=search
+            f"{name}_schedule", Kind.TEXT, default, f"how {name} changes over the budget", choices=SHAPES, search=search
         ),
         # Not 0: an exponential decay never gets there, and the last updates should still do something.
         Parameter(
@@ -40,10 +43,10 @@ def schedule(name: str, search: CategoricalDistribution | None = None) -> tuple[
 
 
 # Half a million steps are few: a rate that falls lets the policy settle in them. Which way it falls matters less.
-LEARNING_RATE_SCHEDULE = schedule("learning_rate", CategoricalDistribution(("constant", "linear")))
+LEARNING_RATE_SCHEDULE = schedule("learning_rate", "linear", CategoricalDistribution(("constant", "linear")))
 
 GAMMA = Parameter(
-    "gamma", Kind.NUMBER, 0.99, "discount of the next hour", low=0.0, high=1.0,
+    "gamma", Kind.NUMBER, 0.98, "discount of the next hour", low=0.0, high=1.0,
     # Horizons 1/(1-gamma) from ten hours to six weeks.
     search=FloatDistribution(1e-3, 1e-1, log=True), scale=Scale.ONE_MINUS,
 )  # fmt: skip
@@ -136,7 +139,7 @@ ACTOR_CRITIC = (
     *CHARGERS,
     Parameter("shared_layers", Kind.FLAG, False, "policy and value function have their hidden layers in common"),
     Parameter(
-        "log_std_init", Kind.NUMBER, 0.0, "logarithm of the actions' deviations at the start", low=-10.0, high=2.0,
+        "log_std_init", Kind.NUMBER, -1.0, "logarithm of the actions' deviations at the start", low=-10.0, high=2.0,
         # From 0.05 to 1 of an action's range of two: with a deviation of 1 a third of the actions are cut off at its ends.
         search=FloatDistribution(-3.0, 0.0),
     ),

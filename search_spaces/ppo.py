@@ -22,17 +22,17 @@ from search_spaces.space import AtMost, Kind, Parameter, Scale, SearchSpace
 PPO = SearchSpace(
     (
         # Below, half a million steps do not get anywhere; above, the ratio's clip is left in one step.
-        learning_rate(3e-4, 1e-5, 3e-3),
+        learning_rate(5e-4, 1e-5, 3e-3),
         *LEARNING_RATE_SCHEDULE,
         # From five days to two years of hours; above, half a million steps are few updates.
-        n_steps(2048, 7, 14),
+        n_steps(4096, 7, 14),
         Parameter(
-            "batch_size", Kind.INTEGER, 256, "transitions in one gradient step", low=1, high=10_000_000,
+            "batch_size", Kind.INTEGER, 512, "transitions in one gradient step", low=1, high=10_000_000,
             # Smaller ones leave the hardware idle, larger ones leave few gradient steps.
             search=IntDistribution(6, 11), scale=Scale.POWER_OF_TWO, at_most=AtMost("n_steps"),
         ),
         Parameter(
-            "n_epochs", Kind.INTEGER, 10, "passes over the collected transitions", low=1, high=1000,
+            "n_epochs", Kind.INTEGER, 5, "passes over the collected transitions", low=1, high=1000,
             # More passes over old data mostly hit the clip, and cost as much as new data.
             search=IntDistribution(1, 10, log=True),
         ),
@@ -61,7 +61,7 @@ PPO = SearchSpace(
         ),
         NORMALIZE_ADVANTAGE,
         *PREPROCESSING,
-        *networks("256,256", "tanh"),
+        *networks("128,128", "tanh"),
         *ACTOR_CRITIC,
         *HARDWARE,
     )

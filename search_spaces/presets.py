@@ -9,11 +9,16 @@ and 128 transitions.
 from __future__ import annotations
 
 import difflib
+from collections.abc import Mapping
+from types import MappingProxyType
 
 from search_spaces.space import Assignment, SearchSpace, SpaceError
 
 # As the libraries have them: observations as they come, no limits, perceptrons.
-_PLAIN: Assignment = {"normalize_observations": False, "clip_obs": None, "charger_network": "separate", "initial_charging": 0.0}
+_PLAIN: Assignment = {
+    "learning_rate_schedule": "constant", "normalize_observations": False, "clip_obs": None, "charger_network": "separate",
+    "initial_charging": 0.0, "log_std_init": 0.0,
+}  # fmt: skip
 
 _RTX4060_PPO: Assignment = {
     "learning_rate": 3e-4, "learning_rate_schedule": "linear", "batch_size": 512, "gamma": 0.99, "gae_lambda": 0.95,
@@ -46,7 +51,8 @@ PRESETS: dict[str, dict[str, Assignment]] = {
         "rllib": {
             **_PLAIN, "learning_rate": 5e-5, "n_steps": 4000, "batch_size": 128, "n_epochs": 30, "gamma": 0.99,
             "gae_lambda": 1.0, "clip_range": 0.3, "clip_per_action": False, "ent_coef": 0.0, "vf_coef": 1.0,
-            "max_grad_norm": None, "target_kl": 0.01, "hidden_sizes": "256,256", "activation": "tanh", "state_dependent_std": True, "orthogonal_init": False,
+            "max_grad_norm": None, "target_kl": 0.01, "hidden_sizes": "256,256", "activation": "tanh",
+            "state_dependent_std": True, "orthogonal_init": False,
         },
     },
     "a2c": {
@@ -66,20 +72,30 @@ PRESETS: dict[str, dict[str, Assignment]] = {
 }  # fmt: skip
 
 
-def preset(algo: str, name: str, space: SearchSpace) -> Assignment:
+def preset(
+    algo: str,
+    name: str,
+    space: SearchSpace,
+    given: Assignment | None = None,
+    limits: Mapping[str, float] = MappingProxyType({}),
+) -> Assignment:
     """Full assignment of a name.
 
     Args:
         algo: whose.
         name: of the preset.
-        space: of the algorithm; its defaults hold where the preset says nothing.
+        space: of the algorithm; its defaults hold where neither the preset nor what is given says otherwise.
+        given: values that go before the preset's.
+        limits: see `SearchSpace.check`.
 
     Raises:
-        SpaceError: if there is no such preset; names the nearest.
+        SpaceError: if there is no such preset, with the nearest; or if the values cannot go together.
     """
     known = PRESETS[algo]
     if name not in known:
         near = difflib.get_close_matches(name, known, n=1)
         hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
         raise SpaceError(f"no preset {name} of {algo}: {hint}")
-    return {**{parameter.name: parameter.default for parameter in space.parameters}, **known[name]}
+    values = space.complete({**known[name], **(given or {})}, limits)
+    space.check(values, limits)
+    return values

@@ -243,6 +243,31 @@ class SearchSpace:
                     f"{parameter.name}: it would have to be at least {least:g} and at most {bound.describe(known[bound.name])}"
                 )
 
+    def complete(self, given: Assignment, limits: Mapping[str, float] = MappingProxyType({})) -> Assignment:
+        """Full assignment of given values and defaults, these cut to what the conditions leave them.
+
+        Args:
+            given: some values.
+            limits: see `check`.
+
+        Returns:
+            A value for each hyperparameter, in their order; it fulfils `check` if an assignment with the given values can.
+        """
+        values: Assignment = {}
+        for parameter in self.parameters:
+            value = given.get(parameter.name, parameter.default)
+            if parameter.name not in given and isinstance(value, int | float) and not isinstance(value, bool):
+                low, high = self._least(parameter, given), math.inf
+                known = {**limits, **values}
+                if parameter.at_most and isinstance(limit := known.get(parameter.at_most.name), int | float):
+                    high = parameter.at_most.part * limit
+                if value < low:
+                    value = parameter.scale.outer(math.ceil(parameter.scale.inner_bound(low)))
+                elif value > high:
+                    value = parameter.scale.outer(math.floor(parameter.scale.inner_bound(high)))
+            values[parameter.name] = value
+        return values
+
     def suggest(self, trial: optuna.Trial, fixed: Assignment, limits: Mapping[str, float] = MappingProxyType({})) -> Assignment:
         """Full assignment: fixed values, else drawn ones, else defaults.
 

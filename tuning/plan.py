@@ -50,12 +50,11 @@ def plan(settings: Settings, space_file: Path | None) -> Plan:
     space = SPACES[settings.algo]
     if space_file:
         space = override(space, space_file)
-    fixed = space.parse(settings.fixed_texts())
+    fixed, budget = space.parse(settings.fixed_texts()), limits(settings.steps)
+    space.check(fixed, budget)
     if settings.preset:
-        fixed = {**preset(settings.algo, settings.preset, space), **fixed}
-    starts = tuple({**preset(settings.algo, name, space), **fixed} for name in settings.start_from)
-    for assignment in (fixed, *starts):
-        space.check(assignment, limits(settings.steps))
+        return Plan(space, preset(settings.algo, settings.preset, space, fixed, budget), ())
+    starts = tuple(preset(settings.algo, name, space, fixed, budget) for name in settings.start_from)
     return Plan(space, fixed, starts)
 
 

@@ -51,8 +51,8 @@ class Settings:
     preset: str = ""
     """Run one named assignment, such as rtx4060-after, oom-safe or stable-baselines3; with --trials several times, with
     different seeds. --set goes before it."""
-    start_from: tuple[str, ...] = ()
-    """Named assignments that the first trials try."""
+    start_from: tuple[str, ...] = ("default",)
+    """Named assignments that the first trials try; by default the one that is known to work."""
     space: str = ""
     """TOML file with bounds or choices of one's own; see the README."""
     sampler: Literal["tpe", "random", "gp", "cmaes"] = "tpe"
@@ -85,7 +85,7 @@ class Settings:
         if self.reports > self.steps:
             raise UsageError(f"--reports {self.reports}: a trial of {self.steps} steps can be evaluated at most that often")
 
-        if self.preset and (self.start_from or self.space):
+        if self.preset and (self.start_from not in ((), ("default",)) or self.space):
             raise UsageError("--preset runs one assignment, so there is nothing for --start-from or --space to act on")
 
     def fixed_texts(self) -> dict[str, str]:

@@ -37,3 +37,11 @@ def test_an_unknown_preset_is_refused_with_the_nearest() -> None:
         preset("ppo", "oom-saf", SPACES["ppo"])
     with pytest.raises(SpaceError, match="there are default"):
         preset("ppo", "nothing", SPACES["ppo"])
+
+
+def test_what_a_preset_does_not_say_gives_way() -> None:
+    space = SPACES["ppo"]
+    small = preset("ppo", "default", space, {"hidden_sizes": "8"}, {"steps": 1000.0})
+    assert (small["n_steps"], small["batch_size"], small["hidden_sizes"]) == (128, 128, "8")
+    with pytest.raises(SpaceError, match="n_steps=8192: it is at most"):
+        preset("ppo", "rtx4060-after", space, {}, {"steps": 1000.0})

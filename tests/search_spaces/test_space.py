@@ -178,3 +178,12 @@ def test_an_assignment_is_split_into_what_optuna_can_be_handed_and_the_rest() ->
     within, outside = SPACE.inner(given)  # type: ignore[arg-type]
     assert within == pytest.approx({"log2_steps_each": 8, "one_minus_gamma": 0.01})
     assert outside == {"batch": 100, "shape": "7", "kind": "relu", "cut": None}
+
+
+def test_defaults_give_way_to_what_is_given_and_to_limits() -> None:
+    assert SPACE.complete({}, {"budget": 1e6}) == {parameter.name: parameter.default for parameter in SPACE.parameters}
+    assert SPACE.complete({"steps_each": 32})["batch"] == 32
+    assert SPACE.complete({"batch": 300})["steps_each"] == 512
+    tight = SPACE.complete({}, {"budget": 100.0})
+    assert (tight["steps_each"], tight["batch"]) == (16, 16)
+    SPACE.check(tight, {"budget": 100.0})
