@@ -67,6 +67,7 @@ _REPORTS: _Columns = {
     "policy_loss": ("float64", "1", "mean over the update"),
     "value_loss": ("float64", "1", "mean over the update"),
     "entropy": ("float64", "1", "of the policy's distribution"),
+    "ent_coef": ("float64", "1", "weight of the entropy; SAC learns it"),
     "kl": ("float64", "1", "divergence from the policy before the update"),
     "explained_variance": ("float64", "1", "part of the returns' variance that the value explains"),
     "gradient_norm": ("float64", "1", "before it is cut"),

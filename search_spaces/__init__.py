@@ -2,8 +2,9 @@
 
 from search_spaces.a2c import A2C
 from search_spaces.ppo import PPO
+from search_spaces.sac import SAC
 from search_spaces.space import Assignment, AtMost, Kind, OnlyIf, Parameter, Scale, SearchSpace, SpaceError, Value
 
-SPACES: dict[str, SearchSpace] = {"ppo": PPO, "a2c": A2C}
+SPACES: dict[str, SearchSpace] = {"sac": SAC, "ppo": PPO, "a2c": A2C}
 
 __all__ = ["SPACES", "Assignment", "AtMost", "Kind", "OnlyIf", "Parameter", "Scale", "SearchSpace", "SpaceError", "Value"]

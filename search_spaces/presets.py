@@ -1,7 +1,8 @@
 """Named assignments: what the engineers of the site in Iquitos ran, and the defaults of libraries.
 
 Each names what it sets; all else has the space's default. Of the engineers' reports, `rtx4060` is the first (its values for one
-8 GB card, before and after their tuning), `script` the scripts that ran, `oom` the answer to running out of memory. Values that
+8 GB card, before and after their tuning), `script` the scripts that ran, `report` a run that they reported, `oom` the answer to
+running out of memory. Values that
 their scripts never read are left out where they contradict the others: A2C's batches of 1,024 and 2,048 out of rollouts of 16
 and 128 transitions.
 """
@@ -15,10 +16,10 @@ from types import MappingProxyType
 from search_spaces.space import Assignment, SearchSpace, SpaceError
 
 # As the libraries have them: observations as they come, no limits, perceptrons.
-_PLAIN: Assignment = {
-    "learning_rate_schedule": "constant", "normalize_observations": False, "clip_obs": None, "charger_network": "separate",
-    "initial_charging": 0.0, "log_std_init": 0.0,
-}  # fmt: skip
+_RAW: Assignment = {"learning_rate_schedule": "constant", "normalize_observations": False, "clip_obs": None}
+_PLAIN: Assignment = {**_RAW, "charger_network": "separate", "initial_charging": 0.0, "log_std_init": 0.0}
+
+_RTX4060_SAC: Assignment = {"learning_rate": 3e-4}
 
 _RTX4060_PPO: Assignment = {
     "learning_rate": 3e-4, "learning_rate_schedule": "linear", "batch_size": 512, "gamma": 0.99, "gae_lambda": 0.95,
@@ -53,6 +54,39 @@ PRESETS: dict[str, dict[str, Assignment]] = {
             "gae_lambda": 1.0, "clip_range": 0.3, "clip_per_action": False, "ent_coef": 0.0, "vf_coef": 1.0,
             "max_grad_norm": None, "target_kl": 0.01, "hidden_sizes": "256,256", "activation": "tanh",
             "state_dependent_std": True, "orthogonal_init": False,
+        },
+    },
+    "sac": {
+        "default": {},
+        "rtx4060-before": {
+            **_RTX4060_SAC, "batch_size": 512, "buffer_size": 5_000_000, "gradient_steps": 1024, "learning_starts": 1000,
+            "train_freq": 1,
+        },
+        "rtx4060-after": {
+            **_RTX4060_SAC, "batch_size": 256, "buffer_size": 1_000_000, "gradient_steps": 2048, "learning_starts": 500,
+            "train_freq": 2,
+        },
+        "script-before": {
+            "batch_size": 512, "buffer_size": 1_000_000, "gamma": 0.999, "learning_rate": 3e-4, "hidden_sizes": "1024,1024",
+        },
+        "script-after": {
+            "batch_size": 256, "buffer_size": 500_000, "gamma": 0.99, "learning_rate": 3e-4, "hidden_sizes": "512,512",
+        },
+        "report": {
+            "batch_size": 8192, "buffer_size": 200_000, "gradient_steps": 4, "train_freq": 1, "learning_rate": 3e-5,
+            "gamma": 0.99, "target_entropy": -126.0, "bf16": True,
+        },
+        "oom-before": {"batch_size": 256, "buffer_size": 500_000, "hidden_sizes": "512,512", "bf16": True},
+        "oom-safe": {"batch_size": 128, "buffer_size": 250_000, "hidden_sizes": "256,256", "bf16": False},
+        "stable-baselines3": {
+            **_RAW, "learning_rate": 3e-4, "buffer_size": 1_000_000, "learning_starts": 100, "batch_size": 256, "tau": 0.005,
+            "gamma": 0.99, "train_freq": 1, "gradient_steps": 1, "hidden_sizes": "256,256", "activation": "relu",
+        },
+        "rllib": {
+            **_RAW, "learning_rate": 3e-4, "actor_learning_rate": 3e-5, "buffer_size": 1_000_000, "learning_starts": 1500,
+            "batch_size": 256, "tau": 0.005, "gamma": 0.99, "train_freq": 1, "gradient_steps": 1, "n_step": 1,
+            "prioritized_replay": True, "priority_alpha": 0.6, "priority_beta": 0.4, "hidden_sizes": "256,256",
+            "activation": "relu",
         },
     },
     "a2c": {

@@ -255,17 +255,8 @@ class SearchSpace:
         """
         values: Assignment = {}
         for parameter in self.parameters:
-            value = given.get(parameter.name, parameter.default)
-            if parameter.name not in given and isinstance(value, int | float) and not isinstance(value, bool):
-                low, high = self._least(parameter, given), math.inf
-                known = {**limits, **values}
-                if parameter.at_most and isinstance(limit := known.get(parameter.at_most.name), int | float):
-                    high = parameter.at_most.part * limit
-                if value < low:
-                    value = parameter.scale.outer(math.ceil(parameter.scale.inner_bound(low)))
-                elif value > high:
-                    value = parameter.scale.outer(math.floor(parameter.scale.inner_bound(high)))
-            values[parameter.name] = value
+            known = {**limits, **values}
+            values[parameter.name] = given.get(parameter.name, self._default(parameter, given, known))
         return values
 
     def suggest(self, trial: optuna.Trial, fixed: Assignment, limits: Mapping[str, float] = MappingProxyType({})) -> Assignment:
@@ -284,7 +275,7 @@ class SearchSpace:
             if parameter.name in fixed:
                 values[parameter.name] = fixed[parameter.name]
             elif parameter.search is None or not _acts(parameter, values):
-                values[parameter.name] = parameter.default
+                values[parameter.name] = self._default(parameter, fixed, {**limits, **values})
             else:
                 distribution = self._within_conditions(parameter, fixed, {**limits, **values})
                 values[parameter.name] = parameter.scale.outer(_draw(trial, parameter.inner_name, distribution))
@@ -317,6 +308,20 @@ class SearchSpace:
         """Value that a hyperparameter will have; None where it is searched."""
         parameter = self[name]
         return assignment.get(name, parameter.default if parameter.search is None else None)
+
+    def _default(self, parameter: Parameter, given: Assignment, known: Mapping[str, Value]) -> Value:
+        """The default, cut to what the conditions leave: its own, and those of given values that name it."""
+        value, bound = parameter.default, parameter.at_most
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return value
+        low, high = self._least(parameter, given), math.inf
+        if bound and isinstance(limit := known.get(bound.name), int | float):
+            high = bound.part * limit
+        if value < low:
+            return parameter.scale.outer(math.ceil(parameter.scale.inner_bound(low)))
+        if value > high:
+            return parameter.scale.outer(math.floor(parameter.scale.inner_bound(high)))
+        return value
 
     def _least(self, parameter: Parameter, fixed: Assignment) -> float:
         """Least value of a hyperparameter with which those that are tied to it can have theirs."""

@@ -14,14 +14,14 @@ import tyro
 
 from tuning.errors import UsageError
 
-ALGOS: tuple[Literal["ppo", "a2c"], ...] = ("ppo", "a2c")  # in the order in which `all` runs them
+ALGOS: tuple[Literal["sac", "ppo", "a2c"], ...] = ("sac", "ppo", "a2c")  # in the order in which `all` runs them
 
 
 @dataclass(frozen=True)
 class Settings:
     """Search for hyperparameters of a building controller and write what was measured as Parquet."""
 
-    algo: Literal["ppo", "a2c", "all"] = "ppo"
+    algo: Literal["ppo", "a2c", "sac", "all"] = "ppo"
     """Learning algorithm; all: one experiment of each, one after the other, and a comparison."""
     scenario: str = "iquitos"
     """Site to control: iquitos, iquitos-38, or the path of a CityLearn schema.json."""

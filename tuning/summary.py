@@ -45,20 +45,20 @@ def print_summary(results: Results, console: Console) -> None:
 
 
 def print_comparison(experiments: Sequence[Results], console: Console) -> None:
-    """Print the best trial of each of several experiments beside one another.
+    """Print the best trial of each of several experiments beside one another, with the vehicle energy that it served.
 
     Args:
         experiments: their results; those without a complete trial are named as such.
         console: to print to.
     """
     table = Table(title="Best trial of each algorithm, on the validation split", title_justify="left")
-    for name in ("algorithm", "trial", "score", "steps", "minutes", "CO2", "bill", "vehicle energy served", "folder"):
-        table.add_column(name, justify="left" if name in ("algorithm", "folder") else "right", overflow="fold")
+    for name in ("algorithm", "score", "CO2", "bill", "served", "trial", "minutes", "experiment"):
+        table.add_column(name, justify="left" if name in ("algorithm", "experiment") else "right", overflow="fold")
     for results in experiments:
         trials = results.trials
         name, folder = (str(trials["algorithm"].iloc[0]) if len(trials) else "none"), results.folder.name
         if not ((trials["state"] == "complete") & trials["score"].notna()).any():
-            table.add_row(name, *["none complete", *[""] * 6], folder)
+            table.add_row(name, "none", *[""] * 5, folder)
             continue
         best = results.best
         rows = results.evaluations[results.evaluations["trial"] == best["trial"]]
@@ -67,8 +67,8 @@ def print_comparison(experiments: Sequence[Results], console: Console) -> None:
         required = rows["ev_required_kwh"].sum()
         served = f"{1.0 - rows['ev_missing_kwh'].sum() / required:.1%}" if required > 0.0 else ""
         table.add_row(
-            name, str(best["trial"]), f"{best['score']:+.4f}", f"{best['steps']:,}", f"{best['seconds'] / 60:.1f}",
-            *(f"{change:+.1%}" for change in changes), served, folder,
+            name, f"{best['score']:+.4f}", *(f"{change:+.1%}" for change in changes), served, str(best["trial"]),
+            f"{best['seconds'] / 60:.1f}", folder,
         )  # fmt: skip
     console.print(table)
 

@@ -24,6 +24,10 @@ def build(algo: str, setup: Setup) -> Trainer:
         from tuning.algorithms.a2c import A2CTrainer
 
         return A2CTrainer(setup)
+    if algo == "sac":
+        from tuning.algorithms.sac.trainer import SACTrainer
+
+        return SACTrainer(setup)
     raise ValueError(f"there is no algorithm {algo}")
 
 

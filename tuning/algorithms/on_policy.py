@@ -296,7 +296,7 @@ class OnPolicyLearner(TorchLearner):
         values = {
             **means,
             "learning_rate": self.optimizer.param_groups[0]["lr"],
-            "entropy_coefficient": self.entropy_coefficient,
+            "ent_coef": self.entropy_coefficient,
             "gradient_steps": gradient_steps,
             WEIGHTS_SEQ_NO: self._weights_seq_no,
             MODULE_TRAIN_BATCH_SIZE_MEAN: transitions / max(gradient_steps, 1),

@@ -33,10 +33,9 @@ def copies(n_steps: int, most: int) -> int:
 class OnPolicyTrainer(Trainer):
     """PPO or A2C, with environments and the learner in this process."""
 
-    losses_of: ClassVar[dict[str, str]] = {
-        name: name
-        for name in ("policy_loss", "value_loss", "entropy", "kl", "explained_variance", "gradient_norm", "learning_rate")
-    }
+    losses_of: ClassVar[tuple[str, ...]] = (
+        "policy_loss", "value_loss", "entropy", "ent_coef", "kl", "explained_variance", "gradient_norm", "learning_rate",
+    )  # fmt: skip
 
     def __init__(self, setup: Setup) -> None:
         """See `Trainer`."""
@@ -164,7 +163,7 @@ class OnPolicyTrainer(Trainer):
     def losses(self, result: dict[str, Any]) -> dict[str, float | int | None]:
         """See `Trainer`."""
         learner = result["learners"][MODULE]
-        losses: dict[str, float | int | None] = {column: _finite(learner.get(name)) for column, name in self.losses_of.items()}
+        losses: dict[str, float | int | None] = {column: _finite(learner.get(column)) for column in self.losses_of}
         losses["gradient_steps"] = int(learner["gradient_steps"])
         losses["episode_return"] = _finite(result["env_runners"].get("episode_return_mean"))
         return losses
