@@ -93,7 +93,7 @@ PRESETS: dict[str, dict[str, Assignment]] = {
         "default": {},
         "rtx4060-before": {**_RTX4060_A2C, "learning_rate": 0.002, "n_steps": 16},
         "rtx4060-after": {**_RTX4060_A2C, "learning_rate": 0.001, "n_steps": 128},
-        "script-before": {"n_steps": 2048, "hidden_sizes": "1024,1024"},
+        "script-before": {"learning_rate": 7e-4, "n_steps": 2048, "hidden_sizes": "1024,1024"},
         "script-after": {"n_steps": 512, "hidden_sizes": "512,512"},
         "oom-before": {"n_steps": 256},
         "oom-safe": {"n_steps": 128, "batch_size": 32},
