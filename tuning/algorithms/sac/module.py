@@ -150,8 +150,13 @@ class SACModule(TorchRLModule):
         return (mean if noise is None else mean + log_std.exp() * noise).tanh()
 
     def _forward(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
-        """Parameters of RLlib's squashed Gaussian, whose mode is the tangent of the mean."""
+        """Parameters of RLlib's squashed Gaussian."""
         return {Columns.ACTION_DIST_INPUTS: torch.cat(self.parameters_of_distribution(batch[Columns.OBS]), dim=-1)}
+
+    def _forward_inference(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+        """The mode's actions, within [-1, 1]. RLlib's own mode of a squashed Gaussian is the mean before the squashing."""
+        with torch.no_grad():
+            return {Columns.ACTIONS: self.act(batch[Columns.OBS])}
 
 
 def overwrite_inputs(layers: nn.Module) -> None:

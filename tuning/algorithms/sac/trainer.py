@@ -52,7 +52,8 @@ class SACTrainer(Trainer):
         config.environment(ENVIRONMENT, disable_env_checking=True)
         config.env_runners(gym_env_vectorize_mode=gym.VectorizeMode.VECTOR_ENTRY_POINT, num_envs_per_env_runner=self.num_envs)
         config.learners(num_learners=0, num_gpus_per_learner=1 if setup.gpu else 0)
-        config.debugging(seed=setup.seed, log_level="ERROR")
+        # A thread for each algorithm would measure the whole machine.
+        config.debugging(seed=setup.seed, log_level="ERROR", log_sys_usage=False)
         algorithm: Any = config.build_algo()
         self.algorithm = algorithm
 

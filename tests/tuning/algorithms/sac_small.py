@@ -1,0 +1,46 @@
+"""A small SAC on the task of `match`."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from gymnasium.vector import VectorEnv
+from match import MatchVectorEnv
+
+from search_spaces.sac import SAC
+from tuning.algorithms import Setup
+from tuning.algorithms.sac.trainer import SACTrainer
+
+SMALL: dict[str, Any] = {
+    "learning_rate": 3e-3, "buffer_size": 4000, "batch_size": 32, "learning_starts": 40, "train_freq": 8, "gradient_steps": 2,
+    "hidden_sizes": "16,16",
+}  # fmt: skip
+
+
+def setup(
+    steps: int = 800, seed: int = 3, make_envs: Any = MatchVectorEnv, most_envs: int = 4, **hyperparameters: Any
+) -> Setup:
+    given = {**{parameter.name: parameter.default for parameter in SAC.parameters}, **SMALL, **hyperparameters}
+    return Setup(given, make_envs, most_envs, steps, seed, gpu=False)
+
+
+@contextmanager
+def built(**arguments: Any) -> Iterator[SACTrainer]:
+    """A trainer; one `train()` of it is 40 steps by default."""
+    trainer = SACTrainer(setup(**arguments))
+    try:
+        yield trainer
+    finally:
+        trainer.stop()
+
+
+def learn(trainer: SACTrainer, gradient_steps: int = 1, steps: int = 100) -> None:
+    """Gradient steps on what the buffer holds, as after a number of environment steps."""
+    algorithm: Any = trainer.algorithm
+    timesteps = {"num_env_steps_sampled_lifetime": steps}
+    algorithm.learner_group.update(batch=algorithm.replay(), timesteps=timesteps, gradient_steps=gradient_steps)
+
+
+def vector_env(trainer: SACTrainer) -> VectorEnv[Any, Any, Any]:
+    env: VectorEnv[Any, Any, Any] = trainer.algorithm.runner.env
+    return env
