@@ -124,15 +124,17 @@ def networks(default: str, activation: str) -> tuple[Parameter, Parameter]:
     )  # fmt: skip
 
 
+INITIAL_CHARGING = Parameter(
+    "initial_charging", Kind.NUMBER, 0.8, "the policy's actions for chargers at the start; 1 is full power", low=-1.0, high=1.0,
+    # Not searched: below, most trials never find out what a short stay needs.
+)  # fmt: skip
+
 CHARGERS = (
     Parameter(
         "charger_network", Kind.TEXT, "separate",
         "one small network reads and acts for every charger, or each has weights of its own", choices=("shared", "separate"),
     ),
-    Parameter(
-        "initial_charging", Kind.NUMBER, 0.8, "mean of the chargers' actions at the start; 1 is full power", low=-1.0, high=1.0,
-        # Not searched: below, most trials never find out what a short stay needs.
-    ),
+    INITIAL_CHARGING,
 )  # fmt: skip
 
 ACTOR_CRITIC = (

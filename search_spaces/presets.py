@@ -16,8 +16,10 @@ from types import MappingProxyType
 from search_spaces.space import Assignment, SearchSpace, SpaceError
 
 # As the libraries have them: observations as they come, no limits, perceptrons.
-_RAW: Assignment = {"learning_rate_schedule": "constant", "normalize_observations": False, "clip_obs": None}
-_PLAIN: Assignment = {**_RAW, "charger_network": "separate", "initial_charging": 0.0, "log_std_init": 0.0}
+_RAW: Assignment = {
+    "learning_rate_schedule": "constant", "normalize_observations": False, "clip_obs": None, "initial_charging": 0.0,
+}  # fmt: skip
+_PLAIN: Assignment = {**_RAW, "charger_network": "separate", "log_std_init": 0.0}
 
 _RTX4060_SAC: Assignment = {"learning_rate": 3e-4}
 

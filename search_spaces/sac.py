@@ -1,8 +1,18 @@
 """SAC's hyperparameters and how they are searched. Steps and transitions are those of all copies together."""
 
+from dataclasses import replace
+
 from optuna.distributions import FloatDistribution, IntDistribution
 
-from search_spaces.common import GAMMA, HARDWARE, LEARNING_RATE_SCHEDULE, PREPROCESSING, learning_rate, networks
+from search_spaces.common import (
+    GAMMA,
+    HARDWARE,
+    INITIAL_CHARGING,
+    LEARNING_RATE_SCHEDULE,
+    PREPROCESSING,
+    learning_rate,
+    networks,
+)
 from search_spaces.space import AtMost, Kind, OnlyIf, Parameter, Scale, SearchSpace
 
 _AUTOMATIC = OnlyIf("ent_coef", (None,))
@@ -87,6 +97,8 @@ SAC = SearchSpace(
             # Below, Adam's own scaling makes the cut pointless; above, it never cuts.
             search=FloatDistribution(0.3, 30.0, log=True),
         ),
+        # Squashed by a tangent, which never reaches the ends.
+        replace(INITIAL_CHARGING, low=-0.99, high=0.99),
         *PREPROCESSING,
         *networks("256,256", "relu"),
         *HARDWARE,

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from gymnasium.vector import VectorEnv
-from match import MatchVectorEnv
+from match import MatchVectorEnv, groups
 
 from search_spaces.sac import SAC
 from tuning.algorithms import Setup
@@ -18,10 +19,13 @@ SMALL: dict[str, Any] = {
 
 
 def setup(
-    steps: int = 800, seed: int = 3, make_envs: Any = MatchVectorEnv, most_envs: int = 4, **hyperparameters: Any
-) -> Setup:
+    steps: int = 800, seed: int = 3, make_envs: Any = MatchVectorEnv, most_envs: int = 4, chargers: int = 0,
+    **hyperparameters: Any,
+) -> Setup:  # fmt: skip
     given = {**{parameter.name: parameter.default for parameter in SAC.parameters}, **SMALL, **hyperparameters}
-    return Setup(given, make_envs, most_envs, steps, seed, gpu=False)
+    if chargers:
+        make_envs = partial(MatchVectorEnv, chargers=chargers)
+    return Setup(given, make_envs, most_envs, steps, seed, gpu=False, chargers=groups(chargers))
 
 
 @contextmanager

@@ -388,3 +388,11 @@ def test_numbers_that_are_not_finite_are_an_error_that_says_what_to_do() -> None
             trainer.algorithm.learner.network.policy[0].weight.fill_(math.nan)
         with pytest.raises(DivergedError, match=r"policy_loss.*after 100 steps: lower learning_rate"):
             learn(trainer, steps=100)
+
+
+def test_chargers_begin_with_initial_charging_and_storage_in_the_middle() -> None:
+    for charging in (0.8, -0.5):
+        with built(chargers=2, initial_charging=charging, normalize_observations=False) as trainer:
+            observations = np.random.default_rng(0).standard_normal((200, FEATURES + 2)).astype(np.float32)
+            modes = trainer.policy()(observations).mean(axis=0)
+        np.testing.assert_allclose(modes, [0.0, charging, charging], atol=0.35)

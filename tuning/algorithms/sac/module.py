@@ -29,12 +29,16 @@ class SACShape:
         activation: of the hidden layers.
         ent_coef_initial: entropy coefficient at the start, where it is learned; None where it is fixed.
         compiled: whether what the learner computes goes through `torch.compile`.
+        charger_actions: indices of the chargers' actions.
+        initial_charging: mode of these at the start, within (-1, 1); see `ActorCriticShape`.
     """
 
     hidden_sizes: tuple[int, ...]
     activation: str
     ent_coef_initial: float | None = 1.0
     compiled: bool = False
+    charger_actions: tuple[int, ...] = ()
+    initial_charging: float = 0.0
 
 
 class TwinCritics(nn.Module):
@@ -104,7 +108,10 @@ class SACModule(TorchRLModule):
         self.shape = shape
         features, actions = self.observation_space.shape[0], self.action_space.shape[0]
         layers = perceptron(features, shape.hidden_sizes, shape.activation)
-        self.policy = nn.Sequential(*layers, nn.Linear(shape.hidden_sizes[-1], 2 * actions))
+        output = nn.Linear(shape.hidden_sizes[-1], 2 * actions)
+        with torch.no_grad():
+            output.bias[list(shape.charger_actions)] += math.atanh(shape.initial_charging)
+        self.policy = nn.Sequential(*layers, output)
         overwrite_inputs(self.policy)
         self.critics = TwinCritics(features + actions, shape.hidden_sizes, shape.activation)
         self.targets = copy.deepcopy(self.critics).requires_grad_(False)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import gymnasium as gym
 import numpy as np
 
+from envs.observation import ChargerGroups
 from search_spaces import Assignment
 from tuning.algorithms.trainer import ENVIRONMENT, MODULE, Setup, Trainer
 
@@ -48,7 +49,7 @@ class SACTrainer(Trainer):
         self.num_envs = copies(h["train_freq"], setup.most_envs)
         set_tf32(h["tf32"])
         register_env(ENVIRONMENT, lambda context: setup.make_envs(context["num_envs"]))
-        config = configuration(h, setup.steps)
+        config = configuration(h, setup.steps, setup.chargers)
         config.environment(ENVIRONMENT, disable_env_checking=True)
         config.env_runners(gym_env_vectorize_mode=gym.VectorizeMode.VECTOR_ENTRY_POINT, num_envs_per_env_runner=self.num_envs)
         config.learners(num_learners=0, num_gpus_per_learner=1 if setup.gpu else 0)
@@ -96,6 +97,7 @@ class SACTrainer(Trainer):
             "max_grad_norm": config.max_grad_norm,
             "hidden_sizes": ",".join(str(size) for size in layer_sizes(network.policy)[:-1]),
             "activation": activation_of(network.policy),
+            "initial_charging": network.shape.initial_charging,
             "normalize_observations": runner.normalizer is not None,
             "clip_obs": runner.preprocessing.clip_obs,
             "normalize_rewards": runner.reward_normalizer is not None,
@@ -128,12 +130,13 @@ class SACTrainer(Trainer):
         return act
 
 
-def configuration(h: dict[str, Any], steps: int) -> SACConfig:
+def configuration(h: dict[str, Any], steps: int, chargers: ChargerGroups | None = None) -> SACConfig:
     """Configuration of the algorithm, without environment.
 
     Args:
         h: full assignment.
         steps: budget, where schedules end.
+        chargers: of the site.
     """
     from tuning.algorithms.sac.algorithm import SACConfig
     from tuning.algorithms.sac.module import SACShape
@@ -165,6 +168,8 @@ def configuration(h: dict[str, Any], steps: int) -> SACConfig:
         activation=h["activation"],
         ent_coef_initial=h["ent_coef_initial"] if h["ent_coef"] is None else None,
         compiled=h["torch_compile"],
+        charger_actions=chargers.actions if chargers else (),
+        initial_charging=h["initial_charging"],
     )
     return config
 
