@@ -17,18 +17,18 @@ class FlatParameters:
     which with networks of this size take longer to start than to run.
 
     Attributes:
-        vector: the parameters, with what aligns them between; a leaf whose `grad` is always there.
+        vector: the parameters, with what aligns them between; a leaf whose `grad` is always there, if they are trained.
     """
 
     def __init__(self, parameters: Sequence[nn.Parameter]) -> None:
         """Move parameters into a vector on their device. They must not be moved again.
 
         Args:
-            parameters: of one network.
+            parameters: of one network; all are trained, or none.
         """
         sizes = [-(-parameter.numel() // _ALIGNED) * _ALIGNED for parameter in parameters]
         self.vector = nn.Parameter(torch.zeros(sum(sizes), device=parameters[0].device))
-        gradient = torch.zeros_like(self.vector)
+        gradient = torch.zeros_like(self.vector) if parameters[0].requires_grad else None
         self.vector.grad = gradient
         offset = 0
         for parameter, size in zip(parameters, sizes, strict=True):
@@ -36,7 +36,7 @@ class FlatParameters:
             view = self.vector.detach()[part].view_as(parameter)
             view.copy_(parameter.detach())
             parameter.data = view
-            if parameter.requires_grad:
+            if gradient is not None:
                 # Backward passes add to a gradient that is there, in place.
                 parameter.grad = gradient[part].view_as(parameter)
             offset += size
