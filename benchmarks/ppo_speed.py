@@ -31,13 +31,16 @@ class Options:
 def ours(n_epochs: int, updates: int) -> tuple[float, float]:
     """Median steps/s, and the median share of the wall time that sampling takes."""
     from envs.factory import training_env
+    from envs.scenario import scenario
+    from envs.years import observation_layout
     from search_spaces import SPACES
     from tuning.algorithms import Setup, build
     from tuning.measure import Stopwatch
 
     given = {parameter.name: parameter.default for parameter in SPACES["ppo"].parameters}
     given |= {"n_steps": N_STEPS, "batch_size": BATCH_SIZE, "n_epochs": n_epochs, "hidden_sizes": "256,256"}
-    setup = Setup(given, lambda copies: training_env(SCENARIO, "batch", copies), COPIES, steps=10**6, seed=0, gpu=False)
+    chargers = observation_layout(scenario(SCENARIO)).chargers
+    setup = Setup(given, lambda copies: training_env(SCENARIO, "batch", copies), COPIES, 10**6, 0, False, chargers)
     algorithm: Any = build("ppo", setup).algorithm
     sampling = Stopwatch()
     algorithm.env_runner.sample = sampling.timing(algorithm.env_runner.sample)

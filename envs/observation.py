@@ -19,16 +19,33 @@ PEAK_NAMES = ("month_peak_hours_import", "month_off_peak_import")
 
 
 @dataclass(frozen=True)
+class Charging:
+    """What the uncontrolled site does at a charger, as a function of its features.
+
+    Attributes:
+        bias: part of full power when all features are 0.
+        weights: what each feature adds to that, shape (F,). The sum is cut to between 0 and 1.
+        idle: action at which nothing flows.
+    """
+
+    bias: float
+    weights: tuple[float, ...]
+    idle: float
+
+
+@dataclass(frozen=True)
 class ChargerGroups:
     """Which features and which action belong to each of S chargers.
 
     Attributes:
         observations: indices of each charger's features, the same F kinds in the same order for all, shape (S, F).
         actions: index of each one's action, shape (S,).
+        uncontrolled: what the uncontrolled site does at each, shape (S,); None where the observations do not tell it.
     """
 
     observations: tuple[tuple[int, ...], ...]
     actions: tuple[int, ...]
+    uncontrolled: tuple[Charging, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -42,12 +59,17 @@ class ObservationLayout:
         low: lower bound of each.
         high: upper bound of each.
         actions: names of the actions, in order.
+        idle: of each action, within [-1, 1], the value at which nothing flows.
+        hourly_soc: of each action, what an hour at full power adds to the state of charge of a vehicle, by the mean capacity
+            of those that come to the charger; 0 where the action is no charger's.
     """
 
     names: tuple[str, ...]
     low: tuple[float, ...]
     high: tuple[float, ...]
     actions: tuple[str, ...]
+    idle: tuple[float, ...]
+    hourly_soc: tuple[float, ...]
 
     @property
     def size(self) -> int:
@@ -78,7 +100,36 @@ class ObservationLayout:
         common = [kind for kind in found[0] if all(kind in kinds for kinds in found)] if found else []
         if len(known) < 2 or not common:
             return None
-        return ChargerGroups(tuple(tuple(kinds[kind] for kind in common) for kinds in found), tuple(i for i, _ in known))
+        observations = tuple(tuple(kinds[kind] for kind in common) for kinds in found)
+        actions = tuple(i for i, _ in known)
+        uncontrolled = None
+        if _REQUIRED_SOC in common and _SOC in common:
+            required, soc = common.index(_REQUIRED_SOC), common.index(_SOC)
+            uncontrolled = tuple(
+                self._charging(own, action, required, soc) for own, action in zip(observations, actions, strict=True)
+            )
+        return ChargerGroups(observations, actions, uncontrolled)
+
+    def _charging(self, observations: tuple[int, ...], action: int, required: int, soc: int) -> Charging:
+        """Full power for as long as what a vehicle lacks takes more than an hour of it.
+
+        Args:
+            observations: indices of the charger's features.
+            action: index of its action.
+            required: which of its features is the state of charge that is asked for.
+            soc: which is the present one.
+        """
+        centre, inverse = self.linear
+        hourly = self.hourly_soc[action]
+        weights, bias = [0.0] * len(observations), 0.0
+        for feature, sign in ((required, 1.0), (soc, -1.0)):
+            i = observations[feature]
+            if not inverse[i] or not hourly:
+                # A charger that nobody comes to.
+                return Charging(0.0, (0.0,) * len(observations), self.idle[action])
+            weights[feature] = sign / inverse[i] / hourly
+            bias += sign * centre[i] / hourly
+        return Charging(float(bias), tuple(float(weight) for weight in weights), self.idle[action])
 
     def scale(self, raw: np.ndarray) -> np.ndarray:
         """Scale raw observations.
@@ -128,6 +179,7 @@ class ObservationLayout:
 
 
 _CHARGER_ACTION = "electric_vehicle_storage_"
+_SOC, _REQUIRED_SOC = (f"connected_electric_vehicle_at_charger_{end}" for end in ("soc", "required_soc_departure"))
 _CHARGER_FEATURES = {
     "electric_vehicle_charger_": ("connected_state", "incoming_state"),
     "connected_electric_vehicle_at_charger_": ("departure_time", "required_soc_departure", "soc", "battery_capacity"),
@@ -176,7 +228,28 @@ def layout_of(simulator: CityLearnSimulator, tariff: DemandCharge | None) -> Obs
         names += PEAK_NAMES
         lows += [0.0, 0.0]
         highs += [float(net_high.sum())] * 2
-    return ObservationLayout(tuple(names), tuple(lows), tuple(highs), tuple(simulator.env.action_names[0]))
+    action_low, action_high = simulator.action_low.astype(np.float64), simulator.action_high.astype(np.float64)
+    idle = (np.clip(0.0, action_low, action_high) - action_low) / (action_high - action_low) * 2.0 - 1.0
+    return ObservationLayout(
+        tuple(names),
+        tuple(lows),
+        tuple(highs),
+        tuple(simulator.env.action_names[0]),
+        tuple(idle.tolist()),
+        tuple(_hourly_soc(simulator).tolist()),
+    )
+
+
+def _hourly_soc(simulator: CityLearnSimulator) -> np.ndarray:
+    """See `ObservationLayout`."""
+    sessions = simulator.sessions
+    found = np.zeros(len(simulator.action_low))
+    for action, charger in simulator.charger_actions:
+        here = sessions.charger == simulator.chargers.index(charger)
+        if here.any():
+            power = float(charger.max_charging_power) * float(charger.efficiency)
+            found[action] = power / float(sessions.capacity_kwh[here].mean())
+    return found
 
 
 def _has_fixed_bounds(name: str) -> bool:

@@ -24,7 +24,7 @@ Backend = Literal["batch", "citylearn"]
 BackendChoice = Literal["auto", "batch", "citylearn"]
 
 # Parts of the cache keys of layouts and tables: raise one when they would come out otherwise.
-LAYOUT_VERSION = 2
+LAYOUT_VERSION = 3
 TABLES_VERSION = 2
 
 Progress = Callable[[float], None]

@@ -124,24 +124,24 @@ def networks(default: str, activation: str) -> tuple[Parameter, Parameter]:
     )  # fmt: skip
 
 
-INITIAL_CHARGING = Parameter(
-    "initial_charging", Kind.NUMBER, 0.8, "the policy's actions for chargers at the start; 1 is full power", low=-1.0, high=1.0,
-    # Not searched: below, most trials never find out what a short stay needs.
-)  # fmt: skip
-
-CHARGERS = (
+CHARGING = (
     Parameter(
-        "charger_network", Kind.TEXT, "separate",
-        "one small network reads and acts for every charger, or each has weights of its own", choices=("shared", "separate"),
+        "learn_charging", Kind.FLAG, False, "learn the chargers' actions; else vehicles charge while they lack energy",
+        # What a single vehicle does hardly shows in the reward: where it pays, it takes many steps to find out.
+        search=CategoricalDistribution((True, False)),
     ),
-    INITIAL_CHARGING,
+    Parameter(
+        "initial_charging", Kind.NUMBER, 1.0, "action for a charger whose vehicle lacks energy, where nothing is learned yet",
+        low=-1.0, high=1.0,
+        # Not searched: 1 is full power, as on the uncontrolled site; below, most trials never find what a short stay needs.
+    ),
 )  # fmt: skip
 
 ACTOR_CRITIC = (
-    *CHARGERS,
+    *CHARGING,
     Parameter("shared_layers", Kind.FLAG, False, "policy and value function have their hidden layers in common"),
     Parameter(
-        "log_std_init", Kind.NUMBER, -1.0, "logarithm of the actions' deviations at the start", low=-10.0, high=2.0,
+        "log_std_init", Kind.NUMBER, -1.5, "logarithm of the actions' deviations at the start", low=-10.0, high=2.0,
         # From 0.05 to 1 of an action's range of two: with a deviation of 1 a third of the actions are cut off at its ends.
         search=FloatDistribution(-3.0, 0.0),
     ),

@@ -48,10 +48,6 @@ PPO = SearchSpace(
             low=1e-3, high=1e6, optional=True,
             # Not searched: it depends on the scale of returns, and found no use in large comparisons of PPO's details.
         ),
-        Parameter(
-            "clip_per_action", Kind.FLAG, True, "clip the probability ratio of each action by itself, not of all together",
-            # Not searched: with one action both are the same, with a hundred the ratio of all hardly lets any of them move.
-        ),
         *ENTROPY,
         VF_COEF,
         MAX_GRAD_NORM,

@@ -15,11 +15,10 @@ from types import MappingProxyType
 
 from search_spaces.space import Assignment, SearchSpace, SpaceError
 
-# As the libraries have them: observations as they come, no limits, perceptrons.
-_RAW: Assignment = {
-    "learning_rate_schedule": "constant", "normalize_observations": False, "clip_obs": None, "initial_charging": 0.0,
+# As the libraries have them: observations as they come, no limits.
+_PLAIN: Assignment = {
+    "learning_rate_schedule": "constant", "normalize_observations": False, "clip_obs": None, "log_std_init": 0.0,
 }  # fmt: skip
-_PLAIN: Assignment = {**_RAW, "charger_network": "separate", "log_std_init": 0.0}
 
 _RTX4060_SAC: Assignment = {"learning_rate": 3e-4}
 
@@ -48,12 +47,12 @@ PRESETS: dict[str, dict[str, Assignment]] = {
         "oom-safe": {"n_steps": 1024, "batch_size": 32, "n_epochs": 5},
         "stable-baselines3": {
             **_PLAIN, "learning_rate": 3e-4, "n_steps": 2048, "batch_size": 64, "n_epochs": 10, "gamma": 0.99,
-            "gae_lambda": 0.95, "clip_range": 0.2, "clip_per_action": False, "ent_coef": 0.0, "vf_coef": 0.5,
+            "gae_lambda": 0.95, "clip_range": 0.2, "ent_coef": 0.0, "vf_coef": 0.5,
             "max_grad_norm": 0.5, "hidden_sizes": "64,64", "activation": "tanh",
         },
         "rllib": {
             **_PLAIN, "learning_rate": 5e-5, "n_steps": 4000, "batch_size": 128, "n_epochs": 30, "gamma": 0.99,
-            "gae_lambda": 1.0, "clip_range": 0.3, "clip_per_action": False, "ent_coef": 0.0, "vf_coef": 1.0,
+            "gae_lambda": 1.0, "clip_range": 0.3, "ent_coef": 0.0, "vf_coef": 1.0,
             "max_grad_norm": None, "target_kl": 0.01, "hidden_sizes": "256,256", "activation": "tanh",
             "state_dependent_std": True, "orthogonal_init": False,
         },
@@ -81,11 +80,11 @@ PRESETS: dict[str, dict[str, Assignment]] = {
         "oom-before": {"batch_size": 256, "buffer_size": 500_000, "hidden_sizes": "512,512", "bf16": True},
         "oom-safe": {"batch_size": 128, "buffer_size": 250_000, "hidden_sizes": "256,256", "bf16": False},
         "stable-baselines3": {
-            **_RAW, "learning_rate": 3e-4, "buffer_size": 1_000_000, "learning_starts": 100, "batch_size": 256, "tau": 0.005,
+            **_PLAIN, "learning_rate": 3e-4, "buffer_size": 1_000_000, "learning_starts": 100, "batch_size": 256, "tau": 0.005,
             "gamma": 0.99, "train_freq": 1, "gradient_steps": 1, "hidden_sizes": "256,256", "activation": "relu",
         },
         "rllib": {
-            **_RAW, "learning_rate": 3e-4, "actor_learning_rate": 3e-5, "buffer_size": 1_000_000, "learning_starts": 1500,
+            **_PLAIN, "learning_rate": 3e-4, "actor_learning_rate": 3e-5, "buffer_size": 1_000_000, "learning_starts": 1500,
             "batch_size": 256, "tau": 0.005, "gamma": 0.99, "train_freq": 1, "gradient_steps": 1, "n_step": 1,
             "prioritized_replay": True, "priority_alpha": 0.6, "priority_beta": 0.4, "hidden_sizes": "256,256",
             "activation": "relu",

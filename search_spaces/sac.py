@@ -1,13 +1,11 @@
 """SAC's hyperparameters and how they are searched. Steps and transitions are those of all copies together."""
 
-from dataclasses import replace
-
 from optuna.distributions import FloatDistribution, IntDistribution
 
 from search_spaces.common import (
+    CHARGING,
     GAMMA,
     HARDWARE,
-    INITIAL_CHARGING,
     LEARNING_RATE_SCHEDULE,
     PREPROCESSING,
     learning_rate,
@@ -97,8 +95,12 @@ SAC = SearchSpace(
             # Below, Adam's own scaling makes the cut pointless; above, it never cuts.
             search=FloatDistribution(0.3, 30.0, log=True),
         ),
-        # Squashed by a tangent, which never reaches the ends.
-        replace(INITIAL_CHARGING, low=-0.99, high=0.99),
+        *CHARGING,
+        Parameter(
+            "log_std_init", Kind.NUMBER, -1.0, "logarithm of the actions' deviations at the start, before they are squashed",
+            low=-10.0, high=2.0,
+            # Not searched: the entropy coefficient soon has them where it wants them.
+        ),
         *PREPROCESSING,
         *networks("256,256", "relu"),
         *HARDWARE,

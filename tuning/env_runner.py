@@ -115,7 +115,8 @@ class BatchEnvRunner(SingleAgentEnvRunner):
                 raise ValueError(f"{name} has to be a box of one dimension, is {space}")
         if self.preprocessing.normalize_observations and self.normalizer is None:
             clip = math.inf if self.preprocessing.clip_obs is None else self.preprocessing.clip_obs
-            self.normalizer = ObservationNormalizer(self.env.single_observation_space.shape[0], clip=clip)
+            features = self.env.single_observation_space.shape[0]
+            self.normalizer = ObservationNormalizer(features, clip=clip, keep=self.preprocessing.keep)
         if self.preprocessing.normalize_rewards and self.reward_normalizer is None:
             self.reward_normalizer = RewardNormalizer(self.env.num_envs, self.preprocessing.gamma)
 

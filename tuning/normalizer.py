@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,14 +49,16 @@ class ObservationNormalizer:
     Algorithm for Computing Sample Variances" (1979), so it does not matter how the data were cut into batches.
     """
 
-    def __init__(self, features: int, clip: float = CLIP, epsilon: float = EPSILON) -> None:
+    def __init__(self, features: int, clip: float = CLIP, epsilon: float = EPSILON, keep: Sequence[int] = ()) -> None:
         """Start without data: mean 0 and variance 1.
 
         Args:
             features: of an observation.
             clip: largest magnitude of a normalised feature, standard deviations.
             epsilon: added to the variance.
+            keep: indices of features that are left as they are, but for the clip.
         """
+        self._keep = list(keep)
         self._clip, self._epsilon = clip, epsilon
         self._count = 0
         self._mean = np.zeros(features)
@@ -122,5 +125,6 @@ class ObservationNormalizer:
         self._apply = self._freeze()
 
     def _freeze(self) -> FrozenNormalizer:
-        scale = 1.0 / np.sqrt(self.variance + self._epsilon)
-        return FrozenNormalizer(self._mean.astype(np.float32), scale.astype(np.float32), self._clip)
+        mean, scale = self._mean.astype(np.float32), (1.0 / np.sqrt(self.variance + self._epsilon)).astype(np.float32)
+        mean[self._keep], scale[self._keep] = 0.0, 1.0
+        return FrozenNormalizer(mean, scale, self._clip)

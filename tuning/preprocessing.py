@@ -20,6 +20,8 @@ class Preprocessing:
         normalize_rewards: whether rewards are divided by the running standard deviation of the discounted return.
         reward_scale: factor of the rewards, after that.
         gamma: discount of that return.
+        keep: indices of features that are not normalised: those of chargers, which have a common scale already. By their own
+            means and deviations, two chargers' equal states of charge would be different numbers.
     """
 
     normalize_observations: bool = False
@@ -27,6 +29,7 @@ class Preprocessing:
     normalize_rewards: bool = False
     reward_scale: float = 1.0
     gamma: float = 0.99
+    keep: tuple[int, ...] = ()
 
 
 class PreprocessingConfig:

@@ -100,6 +100,16 @@ class BatchSimulator:
         return np.asarray(self.state.copy["start"] + self.state.copy["step"])
 
     @property
+    def uncontrolled_net_kwh(self) -> np.ndarray:
+        """Net import of the uncontrolled site in the hour that the next step of each copy covers, shape (copies,)."""
+        return np.asarray(self._rows.hour["net"][self.row])
+
+    @property
+    def peak_hour(self) -> np.ndarray:
+        """Whether that hour is a peak hour of the tariff, shape (copies,); never where it has none."""
+        return np.asarray(self._rows.hour["peak_hour"][self.row] > 0)
+
+    @property
     def reward(self) -> tuple[str, str]:
         """Class of the schema's reward function, one of `envs.batch.unsupported.REWARDS`, and its attributes as JSON."""
         return self._first.reward

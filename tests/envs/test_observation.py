@@ -1,10 +1,13 @@
 """Scaling of observations, by hand."""
 
 import numpy as np
+import pytest
 
 from envs.observation import ChargerGroups, ObservationLayout
 
-LAYOUT = ObservationLayout(names=("hour", "load", "constant"), low=(1.0, 10.0, 5.0), high=(24.0, 30.0, 5.0), actions=())
+LAYOUT = ObservationLayout(
+    names=("hour", "load", "constant"), low=(1.0, 10.0, 5.0), high=(24.0, 30.0, 5.0), actions=(), idle=(), hourly_soc=()
+)
 
 
 def test_values_are_mapped_from_their_bounds_to_minus_one_and_one() -> None:
@@ -28,7 +31,8 @@ def test_midnight_and_eleven_at_night_are_neighbours() -> None:
 
 
 def named(*observations: str, actions: tuple[str, ...]) -> ObservationLayout:
-    return ObservationLayout(observations, (0.0,) * len(observations), (1.0,) * len(observations), actions)
+    low, high = (0.0,) * len(observations), (1.0,) * len(observations)
+    return ObservationLayout(observations, low, high, actions, idle=(-1.0,) * len(actions), hourly_soc=(0.5,) * len(actions))
 
 
 def test_chargers_are_found_by_their_names_with_the_features_that_all_have() -> None:
@@ -51,3 +55,17 @@ def test_one_charger_is_no_group() -> None:
     state = "electric_vehicle_charger_a_connected_state"
     assert named(state, actions=("electric_vehicle_storage_a",)).chargers is None
     assert named("hour", actions=()).chargers is None
+
+
+def test_the_uncontrolled_site_charges_what_is_lacking_within_an_hour_if_power_allows() -> None:
+    ends = ("soc", "required_soc_departure")
+    names = [f"connected_electric_vehicle_at_charger_{charger}_{end}" for charger in "ab" for end in ends]
+    layout = named("load", *names, actions=("electric_vehicle_storage_a", "electric_vehicle_storage_b"))
+    assert layout.chargers is not None
+    assert layout.chargers.uncontrolled is not None
+    # An hour at full power adds half of a battery.
+    for charging, features in zip(layout.chargers.uncontrolled, layout.chargers.observations, strict=True):
+        assert charging.idle == -1.0
+        for soc, required, part in ((0.2, 0.7, 1.0), (0.2, 0.3, 0.2), (0.5, 0.5, 0.0), (0.9, 0.5, -0.8)):
+            scaled = layout.scale(np.array([0.0, soc, required, soc, required]))[list(features)]
+            assert charging.bias + float(scaled @ charging.weights) == pytest.approx(part, abs=1e-6)

@@ -15,7 +15,7 @@ from ray.rllib.core.rl_module.torch import TorchRLModule
 from torch import nn
 
 from envs.observation import ChargerGroups
-from tuning.algorithms.networks import ChargerHead, ChargerLayers, initialize_orthogonally, perceptron
+from tuning.algorithms.networks import ChargerHead, SiteInputs, UncontrolledCharging, initialize_orthogonally, perceptron
 
 
 @dataclass(frozen=True)
@@ -30,10 +30,8 @@ class ActorCriticShape:
         log_std_init: logarithm of the deviations at the start.
         orthogonal: whether layers start orthogonal, those of the policy's output small; else as torch has them.
         compiled: whether the forward passes go through `torch.compile`.
-        chargers: of the site; None where there are fewer than two.
-        shared_chargers: whether one small network reads and acts for all of them; else they are features as any other.
-        initial_charging: mean of the chargers' actions at the start. Vehicles that stay for an hour need full power, and to
-            learn that from half power takes longer than all else, as one vehicle hardly shows in the reward.
+        chargers: of the site, for which a network acts that they share; None where there are fewer than two.
+        initial_charging: see `UncontrolledCharging`.
     """
 
     hidden_sizes: tuple[int, ...]
@@ -44,13 +42,7 @@ class ActorCriticShape:
     orthogonal: bool = True
     compiled: bool = False
     chargers: ChargerGroups | None = None
-    shared_chargers: bool = False
     initial_charging: float = 0.0
-
-    @property
-    def groups(self) -> ChargerGroups | None:
-        """Chargers that share a network."""
-        return self.chargers if self.shared_chargers else None
 
 
 class ActorCriticModule(TorchRLModule, ValueFunctionAPI):
@@ -70,8 +62,13 @@ class ActorCriticModule(TorchRLModule, ValueFunctionAPI):
         """Build the networks; called by RLlib."""
         shape: ActorCriticShape = self.model_config["shape"]
         self.shape = shape
-        self.policy_layers = self._layers()
-        self.value_layers = self.policy_layers if shape.shared else self._layers()
+        features = self.observation_space.shape[0]
+        self.site = SiteInputs(features, shape.chargers) if shape.chargers else None
+        self._inputs = self.site.size if self.site else features
+        self.policy_layers = perceptron(self._inputs, shape.hidden_sizes, shape.activation)
+        self.value_layers = (
+            self.policy_layers if shape.shared else perceptron(self._inputs, shape.hidden_sizes, shape.activation)
+        )
         last = shape.hidden_sizes[-1]
         self.value_head = nn.Linear(last, 1)
         self.log_std: nn.Parameter | None = None
@@ -92,58 +89,45 @@ class ActorCriticModule(TorchRLModule, ValueFunctionAPI):
         if self.action_dist_cls is TorchDiagGaussian and shape.state_dependent_std:
             with torch.no_grad():
                 for output in self._outputs():
-                    # The deviations are the second half of a layer's outputs, or every second one.
-                    stds = slice(1, None, 2) if shape.groups else slice(output.out_features // 2, None)
-                    output.bias[stds] += shape.log_std_init
-        if shape.chargers and self.action_dist_cls is TorchDiagGaussian:
-            self._charge(shape.chargers)
+                    # The deviations are the second half of a layer's outputs.
+                    output.bias[output.out_features // 2 :] += shape.log_std_init
+        if shape.chargers:
+            self.charging = UncontrolledCharging(self.action_space.shape[0], shape.initial_charging, shape.chargers)
         # Not by `Module.compile`, which would put other names into the state.
         self._policy = torch.compile(self._policy_inputs) if shape.compiled else self._policy_inputs
         self._values = torch.compile(self._value) if shape.compiled else self._value
-
-    def _layers(self) -> nn.Module:
-        shape, inputs = self.shape, self.observation_space.shape[0]
-        if shape.groups:
-            return ChargerLayers(inputs, shape.hidden_sizes, shape.activation, shape.groups)
-        return perceptron(inputs, shape.hidden_sizes, shape.activation)
 
     def _gaussian_head(self, units: int) -> nn.Module:
         shape, actions = self.shape, self.action_space.shape[0]
         outputs = 2 if shape.state_dependent_std else 1
         if not shape.state_dependent_std:
             self.log_std = nn.Parameter(torch.full((actions,), shape.log_std_init))
-        if shape.groups:
-            return ChargerHead(units, actions, outputs, shape.groups)
+        if shape.chargers:
+            return ChargerHead(self._inputs, units, actions, outputs, shape.chargers)
         return nn.Linear(units, outputs * actions)
-
-    def _charge(self, chargers: ChargerGroups) -> None:
-        """Move the chargers' actions to where they start."""
-        head = self.policy_head
-        with torch.no_grad():
-            if isinstance(head, ChargerHead):
-                head.last.bias[0] += self.shape.initial_charging
-            else:
-                assert isinstance(head, nn.Linear)
-                head.bias[list(chargers.actions)] += self.shape.initial_charging
 
     def _outputs(self) -> tuple[nn.Linear, ...]:
         """The layers whose outputs are the policy's."""
         head = self.policy_head
         if isinstance(head, ChargerHead):
-            return head.site_actions, head.last
+            return head.last_layers
         assert isinstance(head, nn.Linear)
         return (head,)
 
     def _policy_inputs(self, observations: torch.Tensor) -> torch.Tensor:
-        layers = self.policy_layers(observations)
-        outputs: torch.Tensor = self.policy_head(*layers) if self.shape.groups else self.policy_head(layers)
-        if self.log_std is None:
-            return outputs
-        return torch.cat((outputs, self.log_std.expand_as(outputs)), dim=-1)
+        if self.site is None:
+            return self._with_deviations(self.policy_head(self.policy_layers(observations)))
+        site, each = self.site(observations)
+        outputs = self._with_deviations(self.policy_head(self.policy_layers(site), site, each))
+        means, log_stds = outputs.chunk(2, dim=-1)
+        return torch.cat((means + self.charging(each), log_stds), dim=-1)
+
+    def _with_deviations(self, outputs: torch.Tensor) -> torch.Tensor:
+        return outputs if self.log_std is None else torch.cat((outputs, self.log_std.expand_as(outputs)), dim=-1)
 
     def _value(self, observations: torch.Tensor) -> torch.Tensor:
-        layers = self.value_layers(observations)
-        values: torch.Tensor = self.value_head(layers[0] if self.shape.groups else layers)
+        inputs = observations if self.site is None else self.site(observations)[0]
+        values: torch.Tensor = self.value_head(self.value_layers(inputs))
         return values.squeeze(-1)
 
     def _forward(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:

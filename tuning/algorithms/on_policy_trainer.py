@@ -46,16 +46,15 @@ class OnPolicyTrainer(Trainer):
         from tuning.algorithms.precision import set_tf32
         from tuning.algorithms.schedule import Schedule
         from tuning.env_runner import BatchEnvRunner
-        from tuning.preprocessing import Preprocessing
 
+        super().__init__(setup)
+        setup = self.setup
         h: dict[str, Any] = dict(setup.hyperparameters)
         self.num_envs = copies(h["n_steps"], setup.most_envs)
         set_tf32(h["tf32"])
         register_env(ENVIRONMENT, lambda context: setup.make_envs(context["num_envs"]))
         config = self.configuration(h)
-        config.preprocessing = Preprocessing(
-            h["normalize_observations"], h["clip_obs"], h["normalize_rewards"], h["reward_scale"], h["gamma"]
-        )
+        config.preprocessing = setup.preprocessing
         config.learning_rate = Schedule(h["learning_rate"], h["learning_rate_schedule"], h["learning_rate_final"], setup.steps)
         config.ent_coef = Schedule(h["ent_coef"], h["ent_coef_schedule"], h["ent_coef_final"], setup.steps)
         config.normalize_advantage = h["normalize_advantage"]
@@ -92,7 +91,6 @@ class OnPolicyTrainer(Trainer):
             orthogonal=h["orthogonal_init"],
             compiled=h["torch_compile"],
             chargers=setup.chargers,
-            shared_chargers=h["charger_network"] == "shared",
             initial_charging=h["initial_charging"],
         )
         config.rl_module(rl_module_spec=RLModuleSpec(module_class=ActorCriticModule, model_config={"shape": shape}))
@@ -128,7 +126,6 @@ class OnPolicyTrainer(Trainer):
 
         learner, runner = self.learner, self.runner
         config, network = learner.config, learner.network
-        hidden: Any = network.policy_layers.hidden if network.shape.groups else network.policy_layers
         schedules = {"learning_rate": config.learning_rate, "ent_coef": config.ent_coef}
         return {
             "n_steps": runner.num_envs * int(runner.config.get_rollout_fragment_length()),
@@ -137,11 +134,9 @@ class OnPolicyTrainer(Trainer):
             "vf_coef": config.vf_loss_coeff,
             "max_grad_norm": config.grad_clip,
             "normalize_advantage": config.normalize_advantage,
-            "hidden_sizes": ",".join(str(size) for size in layer_sizes(hidden)),
-            "activation": activation_of(hidden),
-            # A site with one charger or none has nothing to share.
-            "charger_network": "shared" if network.shape.groups else "separate",
-            "initial_charging": network.shape.initial_charging,
+            "hidden_sizes": ",".join(str(size) for size in layer_sizes(network.policy_layers)),
+            "activation": activation_of(network.policy_layers),
+            **self.used_for_charging(network.charging.initial_charging if network.site else None),
             "shared_layers": network.policy_layers is network.value_layers,
             "state_dependent_std": network.log_std is None,
             "log_std_init": network.shape.log_std_init,
@@ -168,7 +163,7 @@ class OnPolicyTrainer(Trainer):
         losses["episode_return"] = _finite(result["env_runners"].get("episode_return_mean"))
         return losses
 
-    def policy(self) -> Callable[[np.ndarray], np.ndarray]:
+    def mode(self) -> Callable[[np.ndarray], np.ndarray]:
         """See `Trainer`."""
         import torch
 

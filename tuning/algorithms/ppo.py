@@ -17,12 +17,9 @@ class PPOConfig(OnPolicyConfig):
 
     Attributes:
         clip_range_vf: furthest that a value is trained to move in one update; None for no limit.
-        clip_per_action: whether the ratio of each action is clipped by itself. The ratio of a hundred actions together leaves
-            its range before any one of them has moved by a hundredth of its deviation.
     """
 
     clip_range_vf: float | None = None
-    clip_per_action: bool = False
 
     def __init__(self, algo_class: type[Algorithm] | None = None) -> None:
         super().__init__(algo_class=algo_class or OnPolicy)
@@ -57,11 +54,8 @@ class PPOLearner(OnPolicyLearner):
         config = self.config
         now, weights = self.distribution(inputs), self.weights(batch)
         ratio = (now.logp(batch.actions) - batch.logp).exp()
-        ratios, weighed = ratio[:, None], weights[:, None]
-        if config.clip_per_action:
-            ratios = (action_logps(inputs, batch.actions) - action_logps(batch.inputs, batch.actions)).exp()
-        clipped = ratios.clamp(1.0 - config.clip_param, 1.0 + config.clip_param)
-        policy = -torch.min(weighed * ratios, weighed * clipped).sum(dim=1).mean()
+        clipped = ratio.clamp(1.0 - config.clip_param, 1.0 + config.clip_param)
+        policy = -torch.min(weights * ratio, weights * clipped).mean()
         if config.clip_range_vf is not None:
             values = batch.values + (values - batch.values).clamp(-config.clip_range_vf, config.clip_range_vf)
         value = (values - batch.targets).square().mean()
@@ -83,22 +77,6 @@ class PPOLearner(OnPolicyLearner):
             self.kl_coefficient /= 2.0
 
 
-def action_logps(inputs: torch.Tensor, actions: torch.Tensor) -> torch.Tensor:
-    """Log-probability density of each action by itself, but for a constant.
-
-    Args:
-        inputs: parameters of the distribution, shape (T, 2 A) of normal ones, (T, choices) of a discrete one.
-        actions: shape (T, A), or (T,) if they are discrete.
-
-    Returns:
-        Shape (T, A), or (T, 1).
-    """
-    if actions.dim() == 1:
-        return inputs.log_softmax(dim=1).gather(1, actions[:, None])
-    mean, log_std = inputs.chunk(2, dim=1)
-    return -0.5 * ((actions - mean) / log_std.exp()).square() - log_std
-
-
 class PPOTrainer(OnPolicyTrainer):
     """PPO by its hyperparameters."""
 
@@ -108,7 +86,6 @@ class PPOTrainer(OnPolicyTrainer):
         """See `OnPolicyTrainer`."""
         config = PPOConfig()
         config.clip_range_vf = h["clip_range_vf"]
-        config.clip_per_action = h["clip_per_action"]
         config.training(
             minibatch_size=h["batch_size"],
             num_epochs=h["n_epochs"],
@@ -127,6 +104,5 @@ class PPOTrainer(OnPolicyTrainer):
             "n_epochs": config.num_epochs,
             "clip_range": config.clip_param,
             "clip_range_vf": config.clip_range_vf,
-            "clip_per_action": config.clip_per_action,
             "target_kl": config.kl_target if config.use_kl_loss else None,
         }

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from gymnasium.vector import VectorWrapper
 
 from envs.observation import ChargerGroups
 from search_spaces import Assignment
+from tuning.preprocessing import Preprocessing
 
 if TYPE_CHECKING:
     from gymnasium.vector import VectorEnv
     from ray.rllib.algorithms.algorithm import Algorithm
 
+    from tuning.algorithms.site_view import SiteView
     from tuning.measure import Stopwatch
 
 ENVIRONMENT = "site"  # the environment's name in Ray's registry
@@ -44,26 +47,63 @@ class Setup:
     gpu: bool
     chargers: ChargerGroups | None = None
 
+    @property
+    def preprocessing(self) -> Preprocessing:
+        """What the hyperparameters say of observations and rewards."""
+        h: Any = self.hyperparameters
+        keep = tuple(i for own in self.chargers.observations for i in own) if self.chargers else ()
+        return Preprocessing(
+            h["normalize_observations"], h["clip_obs"], h["normalize_rewards"], h["reward_scale"], h["gamma"], keep
+        )
+
+    def without_chargers(self) -> Setup:
+        """The same site with vehicles that charge as on the uncontrolled one, and nothing but the rest to learn."""
+        make_envs, chargers, initial_charging = self.make_envs, self.chargers, self.hyperparameters["initial_charging"]
+        if not chargers:
+            return self
+
+        def make_site_envs(copies: int) -> VectorEnv[Any, Any, Any]:
+            from tuning.algorithms.site_view import SiteViewEnv
+
+            return SiteViewEnv(make_envs(copies), chargers, float(initial_charging))  # type: ignore[arg-type]
+
+        return replace(self, make_envs=make_site_envs, chargers=None)
+
 
 class Trainer(ABC):
     """An algorithm in this process, with its learner and its environments.
 
     Attributes:
+        setup: what the algorithm is built from: without chargers, where their actions are not learned.
         algorithm: RLlib's; its `train()` is one update, or several.
         num_envs: copies of the environment.
     """
 
     algo: ClassVar[str]
+    setup: Setup
     algorithm: Algorithm
     num_envs: int
 
-    @abstractmethod
     def __init__(self, setup: Setup) -> None:
         """Build it.
 
         Raises:
             ValueError: for hyperparameters that cannot be trained together, by name.
         """
+        self.setup = setup if setup.hyperparameters["learn_charging"] else setup.without_chargers()
+
+    @property
+    def view(self) -> SiteView | None:
+        """How the algorithm sees a site whose chargers' actions are not learned; None where they are, or there are none."""
+        from tuning.algorithms.site_view import SiteViewEnv
+
+        runner: Any = self.algorithm.env_runner
+        env = runner.env
+        while not isinstance(env, SiteViewEnv):
+            if not isinstance(env, VectorWrapper):
+                return None
+            env = env.env
+        return env.view
 
     @abstractmethod
     def used(self) -> Assignment:
@@ -74,11 +114,27 @@ class Trainer(ABC):
         """Columns of a report from the result of one `algorithm.train()`; None where nothing was measured."""
 
     @abstractmethod
+    def mode(self) -> Callable[[np.ndarray], np.ndarray]:
+        """The mode of the policy as it is now, from what the algorithm's environment shows to what it takes."""
+
     def policy(self) -> Callable[[np.ndarray], np.ndarray]:
         """The mode of the policy as it is now, from observations to actions, each of shape `(copies, ...)`.
 
         Observations are normalised as in training, with the statistics as they are now; actions lie within the action space.
         """
+        mode, view = self.mode(), self.view
+        return mode if view is None else lambda observations: view.complete(mode(view.observe(observations)), observations)
+
+    def used_for_charging(self, learned: float | None) -> Assignment:
+        """What `used` says of chargers.
+
+        Args:
+            learned: `initial_charging` of a network that acts for them; None where there is none.
+        """
+        view = self.view
+        if view is not None:
+            return {"learn_charging": False, "initial_charging": view.initial_charging}
+        return {"learn_charging": None if learned is None else True, "initial_charging": learned}
 
     def watch(self, environment: Stopwatch, learner: Stopwatch) -> None:
         """Time stepping of the environment and gradient steps. RLlib's own timers are smoothed; these have to add up."""

@@ -70,7 +70,7 @@ def trainer(
 ) -> Trainer:
     """A small trainer on the task, with default hyperparameters but for these."""
     default = {parameter.name: parameter.default for parameter in SPACES[algo].parameters}
-    given = {**default, **SMALL[algo], **hyperparameters}
+    given = {**default, **SMALL[algo], "learn_charging": chargers > 0, **hyperparameters}
     setup = Setup(
         given, lambda number: MatchVectorEnv(number, discrete, chargers), most_envs=4, steps=steps, seed=seed, gpu=False,
         chargers=groups(chargers),

@@ -22,7 +22,12 @@ def setup(
     steps: int = 800, seed: int = 3, make_envs: Any = MatchVectorEnv, most_envs: int = 4, chargers: int = 0,
     **hyperparameters: Any,
 ) -> Setup:  # fmt: skip
-    given = {**{parameter.name: parameter.default for parameter in SAC.parameters}, **SMALL, **hyperparameters}
+    given = {
+        **{parameter.name: parameter.default for parameter in SAC.parameters},
+        **SMALL,
+        "learn_charging": chargers > 0,
+        **hyperparameters,
+    }
     if chargers:
         make_envs = partial(MatchVectorEnv, chargers=chargers)
     return Setup(given, make_envs, most_envs, steps, seed, gpu=False, chargers=groups(chargers))

@@ -189,26 +189,8 @@ def test_advantages_are_normalised_or_not(algo: str) -> None:
 
 def test_beyond_clip_range_a_ratio_is_not_rewarded() -> None:
     for clip_range, moves in ((0.2, False), (0.9, True)):
-        with built("ppo", clip_range=clip_range, clip_per_action=False, normalize_advantage=False) as trained:
+        with built("ppo", clip_range=clip_range, normalize_advantage=False) as trained:
             assert (gradient(trained, made_up(ratio=1.5)(trained))["policy"] > 0.0) is moves
-
-
-def test_the_ratio_of_each_action_is_clipped_by_itself_or_that_of_all_together() -> None:
-    # Of two actions one moved far, the other hardly.
-    moved = torch.tensor([[1.0, 0.01]])
-    for per_action in (True, False):
-        with built("ppo", chargers=1, clip_per_action=per_action, normalize_advantage=False) as trained:
-            observations, actions = torch.randn(8, FEATURES + 1), torch.ones(8, 2)
-            inputs = torch.zeros(8, 4)
-            logp = trained.learner.distribution(inputs).logp(actions)
-            zeros = torch.zeros(8)
-            batch = Batch(observations, actions, logp, inputs, zeros, zeros, torch.ones(8))
-            means = moved.expand(8, 2).clone().requires_grad_()
-            loss = trained.learner.loss(batch, torch.cat((means, torch.zeros(8, 2)), dim=1), zeros)
-            loss.total.backward()
-            # The one that moved far is out of range. Together with it, so is the other, unless each counts by itself.
-            assert (means.grad[:, 0] == 0.0).all()
-            assert (means.grad[:, 1] != 0.0).all() == per_action
 
 
 def test_beyond_clip_range_vf_a_value_does_not_move() -> None:
@@ -334,7 +316,7 @@ def test_networks_are_as_described(algo: str) -> None:
 @pytest.mark.parametrize("state_dependent_std", [False, True])
 def test_chargers_share_a_network_that_does_not_mind_their_order(algo: str, state_dependent_std: bool) -> None:
     arguments: dict[str, Any] = {"chargers": 3, "state_dependent_std": state_dependent_std, "orthogonal_init": False}
-    with built(algo, charger_network="shared", initial_charging=0.0, log_std_init=-1.0, **arguments) as trained:
+    with built(algo, log_std_init=-1.0, **arguments) as trained:
         network = trained.learner.network
         observations = torch.randn(5, FEATURES + 3)
         order = [2, 0, 1]
@@ -351,32 +333,55 @@ def test_chargers_share_a_network_that_does_not_mind_their_order(algo: str, stat
         assert (network.compute_values({"obs": moved}).detach() != values).all()
         # Chargers of another kind can differ.
         with torch.no_grad():
-            network.policy_layers.own[0] += 1.0
+            network.policy_head.chargers.own[:, 0] += 1.0
         assert not torch.allclose(network._forward({"obs": swapped})["action_dist_inputs"], other)
-    with built(algo, charger_network="separate", **arguments) as trained:
-        assert type(trained.learner.network.policy_layers) is torch.nn.Sequential
 
 
 @pytest.mark.parametrize("algo", ALGOS)
-@pytest.mark.parametrize("network", ["shared", "separate"])
-def test_chargers_begin_with_initial_charging_and_storage_in_the_middle(algo: str, network: str) -> None:
+def test_a_battery_hears_of_the_chargers_means_alone(algo: str) -> None:
+    with built(algo, chargers=3) as trained:
+        observations = torch.randn(5, FEATURES + 3)
+        moved = observations.clone()
+        moved[:, FEATURES:] = observations[:, FEATURES:].flip(1)
+        moved[:, FEATURES] += 0.5
+        moved[:, -1] -= 0.5
+        one, other = (
+            trained.learner.network._forward({"obs": given})["action_dist_inputs"].detach() for given in (observations, moved)
+        )
+        torch.testing.assert_close(one[:, 0], other[:, 0])
+        assert not torch.allclose(one[:, 1:4], other[:, 1:4])
+
+
+@pytest.mark.parametrize("algo", ALGOS)
+def test_chargers_begin_with_initial_charging_and_storage_in_the_middle(algo: str) -> None:
     for charging in (0.8, -0.5):
-        with built(algo, chargers=2, charger_network=network, initial_charging=charging) as trained:
+        with built(algo, chargers=2, initial_charging=charging) as trained:
             observations = torch.randn(50, FEATURES + 2)
             means = trained.learner.network._forward({"obs": observations})["action_dist_inputs"][:, :3].detach().mean(dim=0)
         np.testing.assert_allclose(means, [0.0, charging, charging], atol=0.1)
 
 
 @pytest.mark.parametrize("algo", ALGOS)
-def test_a_shared_network_learns(algo: str) -> None:
+def test_a_site_with_chargers_is_learned(algo: str) -> None:
     fast: dict[str, Any] = {"learning_rate": 0.01, "gamma": 0.5, "steps": 8192, "initial_charging": 0.0}
     fast |= {"n_steps": 256, "batch_size": 64, "n_epochs": 5} if algo == "ppo" else {"n_steps": 64, "optimizer": "adam"}
-    with built(algo, chargers=3, charger_network="shared", **fast) as trained:
+    with built(algo, chargers=3, **fast) as trained:
         steps = 0
         while steps < 8192:
             steps = trained.algorithm.train()["num_env_steps_sampled_lifetime"]
         # Actions of 0 would have 0.67.
         assert mean_return(trained, chargers=3) > (0.93 if algo == "ppo" else 0.8)
+
+
+@pytest.mark.parametrize("algo", ALGOS)
+def test_features_of_chargers_keep_their_common_scale(algo: str) -> None:
+    with built(algo, chargers=2) as trained:
+        trained.algorithm.train()
+        normalizer = trained.runner.normalizer
+        observations = np.random.default_rng(0).uniform(-1.0, 1.0, (20, FEATURES + 2)).astype(np.float32)
+        seen = normalizer.normalize(observations)
+        np.testing.assert_array_equal(seen[:, FEATURES:], observations[:, FEATURES:])
+        assert (seen[:, :FEATURES] != observations[:, :FEATURES]).all()
 
 
 @pytest.mark.parametrize("algo", ALGOS)

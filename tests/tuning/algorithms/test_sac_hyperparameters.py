@@ -7,7 +7,7 @@ import numpy as np
 import optuna
 import pytest
 import torch
-from match import FEATURES
+from match import FEATURES, mean_return
 from sac_small import built, learn, setup
 
 from search_spaces import SpaceError
@@ -55,6 +55,7 @@ NEEDED: dict[str, dict[str, Any]] = {
     "learning_rate_final": {"learning_rate_schedule": "linear"},
     "priority_alpha": {"prioritized_replay": True},
     "priority_beta": {"prioritized_replay": True},
+    "initial_charging": {"chargers": 2},
 }
 
 
@@ -260,9 +261,9 @@ def test_networks_have_the_layers_that_were_asked_for(activation: str) -> None:
     with built(hidden_sizes="8,24,12", activation=activation) as trainer:
         network = trainer.algorithm.learner.network
         assert [tuple(weight.shape) for weight in network.critics.weights] == [(2, 4, 8), (2, 8, 24), (2, 24, 12), (2, 12, 1)]
-        linear = [tuple(layer.weight.shape) for layer in network.policy if hasattr(layer, "weight")]
-        assert linear == [(8, 3), (24, 8), (12, 24), (2, 12)]
-        kinds = [type(layer) for layer in network.policy if not hasattr(layer, "weight")]
+        linear = [tuple(layer.weight.shape) for layer in network.policy_layers if hasattr(layer, "weight")]
+        assert [*linear, tuple(network.policy_head.weight.shape)] == [(8, 3), (24, 8), (12, 24), (2, 12)]
+        kinds = [type(layer) for layer in network.policy_layers if not hasattr(layer, "weight")]
         assert kinds == [ACTIVATIONS[activation]] * 3
         assert type(network.critics.activation) is ACTIVATIONS[activation]
 
@@ -272,7 +273,7 @@ def test_bf16_is_what_networks_reckon_in_while_they_learn(on: bool, expected: to
     with built(bf16=on) as trainer:
         trainer.algorithm.train()
         network, types = trainer.algorithm.learner.network, []
-        for layer in (network.policy[0], network.critics.activation):
+        for layer in (network.policy_layers[0], network.critics.activation):
             layer.register_forward_hook(lambda module, inputs, output: types.append(output.dtype))
         learn(trainer)
         assert set(types) == {expected}
@@ -385,7 +386,7 @@ def test_numbers_that_are_not_finite_are_an_error_that_says_what_to_do() -> None
     with built() as trainer:
         trainer.algorithm.train()
         with torch.no_grad():
-            trainer.algorithm.learner.network.policy[0].weight.fill_(math.nan)
+            trainer.algorithm.learner.network.policy_layers[0].weight.fill_(math.nan)
         with pytest.raises(DivergedError, match=r"policy_loss.*after 100 steps: lower learning_rate"):
             learn(trainer, steps=100)
 
@@ -396,3 +397,29 @@ def test_chargers_begin_with_initial_charging_and_storage_in_the_middle() -> Non
             observations = np.random.default_rng(0).standard_normal((200, FEATURES + 2)).astype(np.float32)
             modes = trainer.policy()(observations).mean(axis=0)
         np.testing.assert_allclose(modes, [0.0, charging, charging], atol=0.35)
+
+
+def test_chargers_share_networks_that_do_not_mind_their_order() -> None:
+    with built(chargers=3) as trainer:
+        network = trainer.algorithm.learner.network
+        observations, actions, order = torch.randn(5, FEATURES + 3), torch.rand(5, 4), [2, 0, 1]
+        swapped, moved = observations.clone(), actions.clone()
+        swapped[:, FEATURES:] = observations[:, [FEATURES + i for i in order]]
+        moved[:, 1:] = actions[:, [1 + i for i in order]]
+        with torch.no_grad():
+            torch.testing.assert_close(network.critics(swapped, moved), network.critics(observations, actions))
+            # But who does what counts.
+            assert not torch.allclose(network.critics(observations, moved), network.critics(observations, actions))
+            torch.testing.assert_close(network.act(swapped), network.act(observations)[:, [0, *[1 + i for i in order]]])
+
+
+def test_a_site_with_chargers_is_learned_and_all_its_parameters_move() -> None:
+    # Actions of 0 would have 0.67.
+    with built(chargers=3, steps=3000, gradient_steps=8, gamma=0.5, initial_charging=0.0, ent_coef_initial=0.01) as trainer:
+        before = {name: value.detach().clone() for name, value in trainer.algorithm.learner.network.named_parameters()}
+        steps = 0
+        while steps < 3000:
+            steps = trainer.algorithm.train()["num_env_steps_sampled_lifetime"]
+        after = dict(trainer.algorithm.learner.network.named_parameters())
+        assert all((after[name] != value).any() for name, value in before.items())
+        assert mean_return(trainer, chargers=3) > 0.87

@@ -127,8 +127,10 @@ class SACLearner(TorchLearner):
     def configure_optimizers_for_module(self, module_id: str, config: AlgorithmConfig | None = None) -> None:
         """Register an optimizer for each of critics, policy and, where it is learned, entropy coefficient."""
         network: SACModule = self.module[module_id]
-        networks = {CRITIC: network.critics, ACTOR: network.policy}
-        self._flat = {name: FlatParameters(list(each.parameters())) for name, each in networks.items()}
+        self._flat = {
+            CRITIC: FlatParameters(list(network.critics.parameters())),
+            ACTOR: FlatParameters(network.policy_parameters()),
+        }
         trained = {name: flat.vector for name, flat in self._flat.items()}
         if network.log_ent_coef is not None:
             trained[ENT_COEF] = network.log_ent_coef
@@ -265,7 +267,7 @@ class SACLearner(TorchLearner):
         with autocast(self.device, self.config.bf16):
             with torch.no_grad():
                 next_actions, next_logp = network.draw(batch.next_observations, self._noise(batch))
-                next_values = network.target_values(batch.next_observations, next_actions).amin(dim=0)
+                next_values = network.target_values(batch.next_observations, next_actions, least=True)
                 wanted = batch.rewards + batch.discounts * (next_values - ent_coef * next_logp)
             values = network.values(batch.observations, batch.actions)
         errors = values - wanted
@@ -284,7 +286,7 @@ class SACLearner(TorchLearner):
         network.critics.requires_grad_(False)
         with autocast(self.device, self.config.bf16):
             actions, logp = network.draw(batch.observations, self._noise(batch))
-            values = network.values(batch.observations, actions).amin(dim=0)
+            values = network.values(batch.observations, actions, least=True)
         loss = (ent_coef * logp - values).mean()
         norm = self._step(ACTOR, loss)
         network.critics.requires_grad_(True)

@@ -15,8 +15,19 @@ from ray.rllib.core.distribution.torch.torch_distribution import TorchSquashedGa
 from ray.rllib.core.rl_module.torch import TorchRLModule
 from torch import nn
 
-from tuning.algorithms.networks import ACTIVATIONS, perceptron
+from envs.observation import ChargerGroups
+from tuning.algorithms.networks import (
+    ACTIVATIONS,
+    ChargerHead,
+    ChargerNetwork,
+    SiteInputs,
+    UncontrolledCharging,
+    other_actions,
+    perceptron,
+)
 
+# The squashing never reaches the ends of the range, and its slope is all but gone where it comes near.
+MOST_CHARGING = 0.99
 LOG_STD_MIN, LOG_STD_MAX = -20.0, 2.0  # as in the authors' code
 
 
@@ -29,16 +40,18 @@ class SACShape:
         activation: of the hidden layers.
         ent_coef_initial: entropy coefficient at the start, where it is learned; None where it is fixed.
         compiled: whether what the learner computes goes through `torch.compile`.
-        charger_actions: indices of the chargers' actions.
-        initial_charging: mode of these at the start, within (-1, 1); see `ActorCriticShape`.
+        chargers: of the site, which share networks; None where there are fewer than two.
+        initial_charging: see `UncontrolledCharging`.
+        log_std_init: logarithm of the deviations at the start, before the squashing.
     """
 
     hidden_sizes: tuple[int, ...]
     activation: str
     ent_coef_initial: float | None = 1.0
     compiled: bool = False
-    charger_actions: tuple[int, ...] = ()
+    chargers: ChargerGroups | None = None
     initial_charging: float = 0.0
+    log_std_init: float = 0.0
 
 
 class TwinCritics(nn.Module):
@@ -62,15 +75,16 @@ class TwinCritics(nn.Module):
         self.activation = ACTIVATIONS[activation]()
         overwrite_inputs(self)
 
-    def forward(self, observations: torch.Tensor, actions: torch.Tensor) -> torch.Tensor:
+    def forward(self, observations: torch.Tensor, actions: torch.Tensor, least: bool = False) -> torch.Tensor:
         """Values of actions.
 
         Args:
             observations: shape (rows, features).
             actions: within [-1, 1], shape (rows, actions).
+            least: whether the smaller of both is wanted.
 
         Returns:
-            Shape (2, rows), float32.
+            Shape (2, rows), or (rows,) of the smaller, float32.
         """
         inputs = torch.cat((observations, actions), dim=-1)
         hidden = inputs.expand(2, *inputs.shape)
@@ -80,7 +94,56 @@ class TwinCritics(nn.Module):
             hidden = torch.bmm(hidden, weight).add_(bias)
             if i < last:
                 hidden = self.activation(hidden)
-        return hidden.squeeze(-1).float()
+        values = hidden.squeeze(-1).float()
+        return values.amin(dim=0) if least else values
+
+
+class SiteCritics(nn.Module):
+    """Two action value functions of a site with chargers: of the site `TwinCritics`, of the chargers the mean over them.
+
+    The first see the site's features and actions, and of the chargers means alone, see `SiteInputs`. What a charger does hardly
+    depends on what its neighbours do, so the second is a `ChargerNetwork` over each one's features, its action, and what the
+    uncontrolled site would do: where it does less, a vehicle will lack something. Without it critics long see only the costs.
+    """
+
+    others: torch.Tensor
+    actions: torch.Tensor
+
+    def __init__(self, inputs: int, actions: int, shape: SACShape, chargers: ChargerGroups) -> None:
+        """Start each as torch starts linear layers.
+
+        Args:
+            inputs: features of the observation.
+            actions: altogether.
+            shape: with the hidden layers.
+            chargers: of the site.
+        """
+        super().__init__()
+        others = other_actions(actions, chargers)
+        self.register_buffer("others", torch.tensor(others, dtype=torch.int64), persistent=False)
+        self.register_buffer("actions", torch.tensor(chargers.actions), persistent=False)
+        self.inputs = SiteInputs(inputs, chargers)
+        self.site = TwinCritics(self.inputs.size + len(others) + 1, shape.hidden_sizes, shape.activation)
+        self.charging = UncontrolledCharging(actions, 1.0, chargers)
+        features = len(chargers.observations[0]) + 2
+        self.chargers = nn.ModuleList(
+            ChargerNetwork(self.inputs.size, features, len(chargers.actions), outputs=1) for _ in range(2)
+        )
+
+    def forward(self, observations: torch.Tensor, actions: torch.Tensor, least: bool = False) -> torch.Tensor:
+        """Values of actions; see `TwinCritics`.
+
+        The smaller is that of each charger by itself. With the smaller of both sums a policy would still find, for each of a
+        hundred chargers, where one of the critics is too hopeful.
+        """
+        site, each = self.inputs(observations)
+        charging = actions.index_select(1, self.actions)
+        uncontrolled = self.charging(each).index_select(1, self.actions)
+        each = torch.cat((each, uncontrolled[:, None], charging[:, None]), dim=1)
+        site_actions = torch.cat((actions.index_select(1, self.others), charging.mean(dim=1, keepdim=True)), dim=1)
+        values: torch.Tensor = self.site(site, site_actions, least)
+        of_chargers = torch.stack([network(site, each).squeeze(1).float() for network in self.chargers])
+        return values + (of_chargers.amin(dim=0) if least else of_chargers).mean(dim=-1)
 
 
 class SACModule(TorchRLModule):
@@ -92,7 +155,8 @@ class SACModule(TorchRLModule):
     The module's `model_config` is `{"shape": SACShape}`.
 
     Attributes:
-        policy: from observations to means and logarithms of deviations, before the squashing.
+        policy_layers, policy_head: from observations to means and logarithms of deviations, before the squashing.
+        site, charging: of a site with chargers, how observations are sorted, and what is added to the chargers' means.
         critics: values of actions.
         targets: of the critics: follow them slowly, and are not trained.
         log_ent_coef: shape (); None where the entropy coefficient is fixed.
@@ -107,13 +171,20 @@ class SACModule(TorchRLModule):
         shape: SACShape = self.model_config["shape"]
         self.shape = shape
         features, actions = self.observation_space.shape[0], self.action_space.shape[0]
-        layers = perceptron(features, shape.hidden_sizes, shape.activation)
-        output = nn.Linear(shape.hidden_sizes[-1], 2 * actions)
+        chargers, units = shape.chargers, shape.hidden_sizes[-1]
+        self.site = SiteInputs(features, chargers) if chargers else None
+        self.policy_layers = perceptron(self.site.size if self.site else features, shape.hidden_sizes, shape.activation)
+        if self.site and chargers:
+            self.policy_head: nn.Module = ChargerHead(self.site.size, units, actions, 2, chargers)
+            self.charging = UncontrolledCharging(actions, shape.initial_charging, chargers, MOST_CHARGING)
+            self.critics: nn.Module = SiteCritics(features, actions, shape, chargers)
+        else:
+            self.policy_head = nn.Linear(units, 2 * actions)
+            self.critics = TwinCritics(features + actions, shape.hidden_sizes, shape.activation)
         with torch.no_grad():
-            output.bias[list(shape.charger_actions)] += math.atanh(shape.initial_charging)
-        self.policy = nn.Sequential(*layers, output)
-        overwrite_inputs(self.policy)
-        self.critics = TwinCritics(features + actions, shape.hidden_sizes, shape.activation)
+            for output in self.policy_head.last_layers if isinstance(self.policy_head, ChargerHead) else (self.policy_head,):
+                output.bias[output.out_features // 2 :] += shape.log_std_init
+        overwrite_inputs(self.policy_layers)
         self.targets = copy.deepcopy(self.critics).requires_grad_(False)
         self.log_ent_coef: nn.Parameter | None = None
         if shape.ent_coef_initial is not None:
@@ -124,9 +195,18 @@ class SACModule(TorchRLModule):
         self.values = torch.compile(self.critics.__call__) if shape.compiled else self.critics.__call__
         self.target_values = torch.compile(self.targets.__call__) if shape.compiled else self.targets.__call__
 
+    def policy_parameters(self) -> list[nn.Parameter]:
+        """What the policy's gradient moves."""
+        return [*self.policy_layers.parameters(), *self.policy_head.parameters()]
+
     def parameters_of_distribution(self, observations: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Means and logarithms of deviations of observations, each of shape (rows, actions), float32."""
-        mean, log_std = self.policy(observations).float().chunk(2, dim=-1)
+        if self.site is None:
+            mean, log_std = self.policy_head(self.policy_layers(observations)).float().chunk(2, dim=-1)
+        else:
+            site, each = self.site(observations)
+            mean, log_std = self.policy_head(self.policy_layers(site), site, each).float().chunk(2, dim=-1)
+            mean = mean + self.charging(each).atanh()
         return mean, log_std.clamp(LOG_STD_MIN, LOG_STD_MAX)
 
     def draw_actions(self, observations: torch.Tensor, noise: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import gymnasium as gym
 import numpy as np
 
-from envs.observation import ChargerGroups
 from search_spaces import Assignment
 from tuning.algorithms.trainer import ENVIRONMENT, MODULE, Setup, Trainer
 
@@ -45,11 +44,13 @@ class SACTrainer(Trainer):
 
         from tuning.algorithms.precision import set_tf32
 
+        super().__init__(setup)
+        setup = self.setup
         h: dict[str, Any] = dict(setup.hyperparameters)
         self.num_envs = copies(h["train_freq"], setup.most_envs)
         set_tf32(h["tf32"])
         register_env(ENVIRONMENT, lambda context: setup.make_envs(context["num_envs"]))
-        config = configuration(h, setup.steps, setup.chargers)
+        config = configuration(setup)
         config.environment(ENVIRONMENT, disable_env_checking=True)
         config.env_runners(gym_env_vectorize_mode=gym.VectorizeMode.VECTOR_ENTRY_POINT, num_envs_per_env_runner=self.num_envs)
         config.learners(num_learners=0, num_gpus_per_learner=1 if setup.gpu else 0)
@@ -95,9 +96,10 @@ class SACTrainer(Trainer):
             "priority_alpha": priorities.prioritization.alpha if priorities else None,
             "priority_beta": priorities.prioritization.beta if priorities else None,
             "max_grad_norm": config.max_grad_norm,
-            "hidden_sizes": ",".join(str(size) for size in layer_sizes(network.policy)[:-1]),
-            "activation": activation_of(network.policy),
-            "initial_charging": network.shape.initial_charging,
+            "hidden_sizes": ",".join(str(size) for size in layer_sizes(network.policy_layers)),
+            "activation": activation_of(network.policy_layers),
+            **self.used_for_charging(network.charging.initial_charging if network.site else None),
+            "log_std_init": network.shape.log_std_init,
             "normalize_observations": runner.normalizer is not None,
             "clip_obs": runner.preprocessing.clip_obs,
             "normalize_rewards": runner.reward_normalizer is not None,
@@ -115,7 +117,7 @@ class SACTrainer(Trainer):
         losses["episode_return"] = _finite(result["env_runners"].get("episode_return_mean"))
         return losses
 
-    def policy(self) -> Callable[[np.ndarray], np.ndarray]:
+    def mode(self) -> Callable[[np.ndarray], np.ndarray]:
         """See `Trainer`."""
         import torch
 
@@ -130,27 +132,20 @@ class SACTrainer(Trainer):
         return act
 
 
-def configuration(h: dict[str, Any], steps: int, chargers: ChargerGroups | None = None) -> SACConfig:
-    """Configuration of the algorithm, without environment.
-
-    Args:
-        h: full assignment.
-        steps: budget, where schedules end.
-        chargers: of the site.
-    """
+def configuration(setup: Setup) -> SACConfig:
+    """Configuration of the algorithm, without environment."""
     from tuning.algorithms.sac.algorithm import SACConfig
     from tuning.algorithms.sac.module import SACShape
     from tuning.algorithms.sac.priorities import Prioritization
     from tuning.algorithms.schedule import Schedule
-    from tuning.preprocessing import Preprocessing
+
+    h: dict[str, Any] = dict(setup.hyperparameters)
 
     def schedule(initial: float) -> Schedule:
-        return Schedule(initial, h["learning_rate_schedule"], h["learning_rate_final"], steps)
+        return Schedule(initial, h["learning_rate_schedule"], h["learning_rate_final"], setup.steps)
 
     config = SACConfig()
-    config.preprocessing = Preprocessing(
-        h["normalize_observations"], h["clip_obs"], h["normalize_rewards"], h["reward_scale"], h["gamma"]
-    )
+    config.preprocessing = setup.preprocessing
     config.gamma = h["gamma"]
     config.learning_rate = schedule(h["learning_rate"])
     config.actor_learning_rate = None if h["actor_learning_rate"] is None else schedule(h["actor_learning_rate"])
@@ -160,7 +155,7 @@ def configuration(h: dict[str, Any], steps: int, chargers: ChargerGroups | None 
         "n_step", "max_grad_norm", "bf16",
     ):  # fmt: skip
         setattr(config, name, h[name])
-    config.transitions_per_iteration = max(1, min(MOST_PER_ITERATION, steps // LEAST_ITERATIONS))
+    config.transitions_per_iteration = max(1, min(MOST_PER_ITERATION, setup.steps // LEAST_ITERATIONS))
     if h["prioritized_replay"]:
         config.prioritization = Prioritization(h["priority_alpha"], h["priority_beta"])
     config.shape = SACShape(
@@ -168,8 +163,9 @@ def configuration(h: dict[str, Any], steps: int, chargers: ChargerGroups | None 
         activation=h["activation"],
         ent_coef_initial=h["ent_coef_initial"] if h["ent_coef"] is None else None,
         compiled=h["torch_compile"],
-        charger_actions=chargers.actions if chargers else (),
+        chargers=setup.chargers,
         initial_charging=h["initial_charging"],
+        log_std_init=h["log_std_init"],
     )
     return config
 

@@ -1,0 +1,160 @@
+"""How fast PPO and A2C learn from what they collected: ours against Stable-Baselines3, with the same settings on one backend.
+
+Run: `uv run --group benchmarks python benchmarks/learner_speed.py`. The two take turns. Both collect `n_steps` transitions
+of `iquitos` from 64 copies and learn from them; learning alone is timed. Ours is measured twice: with the same perceptrons
+over all features, and as it is on a site with chargers, which share a network. Quote the ratios; machines differ and are
+noisy.
+"""
+
+import os
+import statistics
+import time
+from dataclasses import dataclass
+from typing import Any
+
+os.environ["OMP_NUM_THREADS"] = "1"
+
+import numpy as np
+import tyro
+
+SCENARIO, COPIES = "iquitos", 64
+SETTINGS: dict[str, dict[str, Any]] = {
+    "ppo": {"n_steps": 4096, "batch_size": 512, "n_epochs": 5, "learning_rate": 3e-4},
+    "a2c": {"n_steps": 1024, "learning_rate": 7e-4},
+}
+
+
+@dataclass(frozen=True)
+class Options:
+    """What to run."""
+
+    updates: int = 7
+    """Updates of each that are measured, after one that is not; the median counts."""
+    hidden_sizes: str = "128,128"
+    """Units of the hidden layers."""
+    device: str = "cpu"
+    """Where all learn: cpu or cuda."""
+
+
+class Ours:
+    """One of our trainers."""
+
+    def __init__(self, algo: str, options: Options, shared: bool) -> None:
+        from envs.factory import training_env
+        from envs.scenario import scenario
+        from envs.years import observation_layout
+        from search_spaces import SPACES
+        from search_spaces.presets import preset
+        from tuning.algorithms import Setup, build
+        from tuning.measure import Stopwatch
+
+        given = preset(algo, "stable-baselines3", SPACES[algo], {**SETTINGS[algo], "hidden_sizes": options.hidden_sizes})
+        chargers = observation_layout(scenario(SCENARIO)).chargers if shared else None
+        setup = Setup(
+            given, lambda copies: training_env(SCENARIO, "batch", copies), COPIES, 10**7, 0, options.device == "cuda", chargers
+        )
+        self.trainer, self.learner = build(algo, setup), Stopwatch()
+        self.trainer.watch(Stopwatch(), self.learner)
+
+    def update(self) -> float:
+        """Collect, learn; seconds of the latter."""
+        self.learner.take()
+        self.trainer.algorithm.train()
+        return self.learner.take()
+
+
+class StableBaselines3:
+    """One of theirs, on the same environment."""
+
+    def __init__(self, algo: str, options: Options) -> None:
+        import stable_baselines3
+        from stable_baselines3.common.logger import configure
+
+        settings = dict(SETTINGS[algo])
+        settings["n_steps"] //= COPIES
+        sizes = [int(size) for size in options.hidden_sizes.split(",")]
+        self.model = getattr(stable_baselines3, algo.upper())(
+            "MlpPolicy", vec_env(), seed=0, device=options.device, policy_kwargs={"net_arch": sizes}, **settings
+        )
+        self.model.set_logger(configure(None, []))
+        self.model._setup_learn(10**7)
+
+    def update(self) -> float:
+        """Collect, learn; seconds of the latter."""
+        from stable_baselines3.common.callbacks import BaseCallback
+
+        class Nothing(BaseCallback):
+            def _on_step(self) -> bool:
+                return True
+
+        callback = Nothing()
+        callback.init_callback(self.model)
+        self.model.collect_rollouts(self.model.env, callback, self.model.rollout_buffer, self.model.n_steps)
+        start = time.perf_counter()
+        self.model.train()
+        return time.perf_counter() - start
+
+
+def vec_env() -> Any:
+    """The batch backend as Stable-Baselines3's vector environment."""
+    from stable_baselines3.common.vec_env import VecEnv
+
+    from envs.factory import training_env
+
+    env = training_env(SCENARIO, "batch", COPIES)
+
+    class Adapter(VecEnv):
+        def __init__(self) -> None:
+            super().__init__(COPIES, env.single_observation_space, env.single_action_space)
+
+        def reset(self) -> np.ndarray:
+            return env.reset(seed=0)[0].copy()
+
+        def step_async(self, actions: np.ndarray) -> None:
+            self.actions = actions
+
+        def step_wait(self) -> Any:
+            observations, rewards, terminated, truncated, _ = env.step(self.actions)
+            return observations.copy(), rewards.astype(np.float32), terminated | truncated, [{} for _ in range(COPIES)]
+
+        def close(self) -> None: ...
+
+        def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
+            return [None] * COPIES
+
+        def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None: ...
+
+        def env_method(self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any) -> list[Any]:
+            return [None] * COPIES
+
+        def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
+            return [False] * COPIES
+
+    return Adapter()
+
+
+def main() -> None:
+    options = tyro.cli(Options)
+    import torch
+
+    torch.set_num_threads(1)
+    for algo, settings in SETTINGS.items():
+        sides = {
+            "Stable-Baselines3": StableBaselines3(algo, options),
+            "ours, perceptrons": Ours(algo, options, shared=False),
+            "ours, chargers share a network": Ours(algo, options, shared=True),
+        }
+        seconds: dict[str, list[float]] = {name: [] for name in sides}
+        for update in range(options.updates + 1):
+            for name, side in sides.items():
+                taken = side.update()
+                if update:
+                    seconds[name].append(taken)
+        rates = {name: settings["n_steps"] / statistics.median(values) for name, values in seconds.items()}
+        print(f"{algo}, {settings}, {options.hidden_sizes} on {options.device}:")
+        for name, rate in rates.items():
+            print(f"  {name}: {rate:,.0f} transitions/s, {rate / rates['Stable-Baselines3']:.2f} times")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,127 @@
+"""What each algorithm learns of a site, over several seeds, on years that it never saw.
+
+Run: `uv run python benchmarks/learning_site.py [--algos ppo a2c sac] [--steps N]`. Each run trains an algorithm's default
+preset in a process of its own; then the mode of its policy runs through all of the validation and the test year, beside the
+uncontrolled site and the solar-priority rule. Intervals of means are 95 %, bootstrapped over the seeds.
+"""
+
+import logging
+import multiprocessing
+import os
+import time
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+os.environ["OMP_NUM_THREADS"] = "1"
+# Else Ray would copy the project for its workers.
+os.environ["RAY_ENABLE_UV_RUN_RUNTIME_ENV"] = "0"
+
+import numpy as np
+import tyro
+
+from envs.episodes import Policy
+
+COLUMNS = ("score", "co2", "bill", "served")
+SPLITS = ("validation", "test")
+COPIES = 64
+
+
+@dataclass(frozen=True)
+class Options:
+    """What to run."""
+
+    algos: tuple[str, ...] = ("ppo", "a2c", "sac")
+    """Algorithms."""
+    scenario: str = "iquitos"
+    """Scenario."""
+    steps: dict[str, int] = field(default_factory=lambda: {"ppo": 500_000, "a2c": 500_000, "sac": 100_000})
+    """Budget of each algorithm."""
+    seeds: int = 5
+    """Runs of each, with seeds 0, 1, ..."""
+    workers: int = 2
+    """Runs at the same time, on one core each."""
+    change: dict[str, str] = field(default_factory=dict)
+    """Hyperparameters that differ from the default."""
+
+
+def judge(scenario: str, policy: Policy | None) -> dict[str, list[float]]:
+    """`COLUMNS` of a policy on all weeks of each split; None for the solar-priority rule."""
+    from envs.evaluate import evaluate, score
+    from envs.factory import evaluation_env
+    from envs.rules import SolarPriority
+
+    found = {}
+    for split in SPLITS:
+        env: Any = evaluation_env(scenario, "batch", split, weeks=0)
+        (evaluation,) = evaluations = evaluate(env, policy or SolarPriority(env.simulator))
+        now, before = evaluation.kpis, evaluation.uncontrolled
+        # Some vehicles leave too early for any charger: what the uncontrolled site serves is all there is.
+        served = now.ev_served / before.ev_served
+        found[split] = [score(evaluations), now.co2_kg / before.co2_kg - 1.0, now.bill / before.bill - 1.0, served]
+    return found
+
+
+def run(algo: str, options: Options, seed: int) -> tuple[dict[str, list[float]], float]:
+    """One run, in a process of its own; with the seconds that training took."""
+    import ray
+    import torch
+
+    from envs.factory import training_env
+    from envs.scenario import scenario
+    from envs.years import observation_layout
+    from search_spaces import SPACES
+    from search_spaces.presets import preset
+    from tuning.algorithms import Setup, build
+
+    torch.set_num_threads(1)
+    logging.getLogger("ray").setLevel(logging.ERROR)
+    ray.init(num_cpus=1, include_dashboard=False, object_store_memory=100 * 2**20, log_to_driver=False)
+    space = SPACES[algo]
+    given = preset(algo, "default", space, space.parse(options.change))
+    chargers = observation_layout(scenario(options.scenario)).chargers
+    setup = Setup(
+        given,
+        lambda copies: training_env(options.scenario, "batch", copies),
+        COPIES,
+        options.steps[algo],
+        seed,
+        False,
+        chargers,
+    )
+    start, steps = time.perf_counter(), 0
+    trainer = build(algo, setup)
+    while steps < options.steps[algo]:
+        steps = int(trainer.algorithm.train()["num_env_steps_sampled_lifetime"])
+    seconds = time.perf_counter() - start
+    found = judge(options.scenario, trainer.policy())
+    trainer.stop()
+    ray.shutdown()
+    return found, seconds
+
+
+def described(values: np.ndarray) -> str:
+    """Mean and 95 % bootstrap interval."""
+    means = np.random.default_rng(0).choice(values, (10_000, len(values))).mean(axis=1)
+    low, high = np.percentile(means, [2.5, 97.5])
+    return f"{values.mean():+.4f} ({low:+.4f} to {high:+.4f})"
+
+
+def main() -> None:
+    options = tyro.cli(Options)
+    for split, values in judge(options.scenario, None).items():
+        print(f"solar-priority rule, {split}: " + ", ".join(f"{n} {v:+.4f}" for n, v in zip(COLUMNS, values, strict=True)))
+    spawn = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(options.workers, mp_context=spawn, max_tasks_per_child=1) as pool:
+        runs = {algo: [pool.submit(run, algo, options, seed) for seed in range(options.seeds)] for algo in options.algos}
+        for algo, futures in runs.items():
+            results = [future.result() for future in futures]
+            seconds = np.mean([taken for _, taken in results])
+            print(f"{algo}, {options.steps[algo]:,} steps in {seconds:.0f} s on average, seeds 0-{options.seeds - 1}:")
+            for split in SPLITS:
+                table = np.array([found[split] for found, _ in results]).T
+                print(f"  {split}: " + ", ".join(f"{n} {described(v)}" for n, v in zip(COLUMNS, table, strict=True)))
+
+
+if __name__ == "__main__":
+    main()
