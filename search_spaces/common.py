@@ -46,7 +46,7 @@ def schedule(
 LEARNING_RATE_SCHEDULE = schedule("learning_rate", "linear", CategoricalDistribution(("constant", "linear")))
 
 GAMMA = Parameter(
-    "gamma", Kind.NUMBER, 0.98, "discount of the next hour", low=0.0, high=1.0,
+    "gamma", Kind.NUMBER, 0.99, "discount of the next hour", low=0.0, high=1.0,
     # Horizons 1/(1-gamma) from ten hours to six weeks.
     search=FloatDistribution(1e-3, 1e-1, log=True), scale=Scale.ONE_MINUS,
 )  # fmt: skip

@@ -81,11 +81,13 @@ PRESETS: dict[str, dict[str, Assignment]] = {
         "oom-safe": {"batch_size": 128, "buffer_size": 250_000, "hidden_sizes": "256,256", "bf16": False},
         "stable-baselines3": {
             **_PLAIN, "learning_rate": 3e-4, "buffer_size": 1_000_000, "learning_starts": 100, "batch_size": 256, "tau": 0.005,
-            "gamma": 0.99, "train_freq": 1, "gradient_steps": 1, "hidden_sizes": "256,256", "activation": "relu",
+            "gamma": 0.99, "train_freq": 1, "gradient_steps": 1, "ent_coef_initial": 1.0, "hidden_sizes": "256,256",
+            "activation": "relu",
         },
         "rllib": {
             **_PLAIN, "learning_rate": 3e-4, "actor_learning_rate": 3e-5, "buffer_size": 1_000_000, "learning_starts": 1500,
             "batch_size": 256, "tau": 0.005, "gamma": 0.99, "train_freq": 1, "gradient_steps": 1, "n_step": 1,
+            "ent_coef_initial": 1.0,
             "prioritized_replay": True, "priority_alpha": 0.6, "priority_beta": 0.4, "hidden_sizes": "256,256",
             "activation": "relu",
         },

@@ -14,7 +14,7 @@ from tuning.algorithms.sac.trainer import SACTrainer
 
 SMALL: dict[str, Any] = {
     "learning_rate": 3e-3, "buffer_size": 4000, "batch_size": 32, "learning_starts": 40, "train_freq": 8, "gradient_steps": 2,
-    "hidden_sizes": "16,16",
+    "hidden_sizes": "16,16", "gamma": 0.98, "ent_coef_initial": 1.0, "log_std_init": 0.0,
 }  # fmt: skip
 
 

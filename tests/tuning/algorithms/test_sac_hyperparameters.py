@@ -56,6 +56,7 @@ NEEDED: dict[str, dict[str, Any]] = {
     "priority_alpha": {"prioritized_replay": True},
     "priority_beta": {"prioritized_replay": True},
     "initial_charging": {"chargers": 2},
+    "learn_charging": {"chargers": 2},
 }
 
 
@@ -293,9 +294,9 @@ def test_torch_compile_compiles_what_the_learner_computes(monkeypatch: pytest.Mo
     called: list[str] = []
 
     def compiled(function: Any) -> Any:
-        def run(*args: Any) -> Any:
+        def run(*args: Any, **kwargs: Any) -> Any:
             called.append("compiled")
-            return function(*args)
+            return function(*args, **kwargs)
 
         return run
 
