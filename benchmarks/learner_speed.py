@@ -48,7 +48,8 @@ class Ours:
         from tuning.algorithms import Setup, build
         from tuning.measure import Stopwatch
 
-        given = preset(algo, "stable-baselines3", SPACES[algo], {**SETTINGS[algo], "hidden_sizes": options.hidden_sizes})
+        changes = {**SETTINGS[algo], "hidden_sizes": options.hidden_sizes, "learn_charging": True}
+        given = preset(algo, "stable-baselines3", SPACES[algo], changes)
         chargers = observation_layout(scenario(SCENARIO)).chargers if shared else None
         setup = Setup(
             given, lambda copies: training_env(SCENARIO, "batch", copies), COPIES, 10**7, 0, options.device == "cuda", chargers

@@ -35,7 +35,7 @@ class Options:
     """Algorithms."""
     scenario: str = "iquitos"
     """Scenario."""
-    steps: dict[str, int] = field(default_factory=lambda: {"ppo": 500_000, "a2c": 500_000, "sac": 100_000})
+    steps: dict[str, int] = field(default_factory=lambda: {"ppo": 500_000, "a2c": 500_000, "sac": 300_000})
     """Budget of each algorithm."""
     seeds: int = 5
     """Runs of each, with seeds 0, 1, ..."""

@@ -39,6 +39,8 @@ def ours(n_epochs: int, updates: int) -> tuple[float, float]:
 
     given = {parameter.name: parameter.default for parameter in SPACES["ppo"].parameters}
     given |= {"n_steps": N_STEPS, "batch_size": BATCH_SIZE, "n_epochs": n_epochs, "hidden_sizes": "256,256"}
+    # All 129 actions, as the other side learns them.
+    given["learn_charging"] = True
     chargers = observation_layout(scenario(SCENARIO)).chargers
     setup = Setup(given, lambda copies: training_env(SCENARIO, "batch", copies), COPIES, 10**6, 0, False, chargers)
     algorithm: Any = build("ppo", setup).algorithm

@@ -458,10 +458,12 @@ def test_the_stopwatch_times_the_environment_alone() -> None:
 
     runner.module._forward_exploration = slow_forward
     runner.stopwatch = stopwatch = Stopwatch()
+    start = time.perf_counter()
     runner.sample()
-    # Thirty steps and, for the first three episodes, a reset; 0.3 s were slept elsewhere.
-    assert 33 * SlowEnv.seconds <= stopwatch.take() < 0.3
-    assert runner.get_metrics()["env_step_timer"].peek() == pytest.approx(0.0033, rel=0.5)
+    seconds, taken = time.perf_counter() - start, stopwatch.take()
+    # Thirty steps and, for the first three episodes, a reset; at least 0.3 s were slept elsewhere, however busy the machine.
+    assert 33 * SlowEnv.seconds <= taken <= seconds - 0.3
+    assert SlowEnv.seconds <= runner.get_metrics()["env_step_timer"].peek() <= taken
 
 
 @pytest.mark.parametrize(
