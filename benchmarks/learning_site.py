@@ -1,6 +1,6 @@
 """What each algorithm learns of a site, over several seeds, on years that it never saw.
 
-Run: `uv run python benchmarks/learning_site.py [--algos ppo a2c sac] [--steps N]`. Each run trains an algorithm's default
+Run: `uv run python benchmarks/learning_site.py [--algos ppo a2c] [--steps.ppo N]`. Each run trains an algorithm's default
 preset in a process of its own; then the mode of its policy runs through all of the validation and the test year, beside the
 uncontrolled site and the solar-priority rule. Intervals of means are 95 %, bootstrapped over the seeds.
 """
