@@ -424,3 +424,13 @@ def test_a_site_with_chargers_is_learned_and_all_its_parameters_move() -> None:
         after = dict(trainer.algorithm.learner.network.named_parameters())
         assert all((after[name] != value).any() for name, value in before.items())
         assert mean_return(trainer, chargers=3) > 0.87
+
+
+@pytest.mark.parametrize("chargers", [0, 2])
+def test_log_std_init_is_the_deviation_that_actions_begin_with(chargers: int) -> None:
+    for log_std in (0.0, -3.0):
+        with built(chargers=chargers, log_std_init=log_std) as trainer:
+            network = trainer.algorithm.learner.network
+            with torch.no_grad():
+                _, found = network.parameters_of_distribution(torch.rand(50, FEATURES + chargers) - 0.5)
+        np.testing.assert_allclose(found.mean(dim=0), log_std, atol=0.8)
