@@ -62,6 +62,7 @@ def test_vehicles_charge_as_on_the_uncontrolled_site_in_training_and_evaluation(
     assert abs(found.kpis.co2_kg / found.uncontrolled.co2_kg - 1.0) < 0.002
 
 
+@pytest.mark.usefixtures("small_ray")
 @pytest.mark.parametrize("algo", ["ppo", "a2c"])
 def test_learn_charging_says_what_is_learned(algo: str) -> None:
     for learn, actions in ((True, 4), (False, 1)):
@@ -78,6 +79,7 @@ def test_learn_charging_says_what_is_learned(algo: str) -> None:
             trained.stop()
 
 
+@pytest.mark.usefixtures("small_ray")
 def test_without_chargers_there_is_nothing_to_say() -> None:
     trained = trainer("ppo")
     try:
