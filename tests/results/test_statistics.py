@@ -1,0 +1,100 @@
+"""Statistics against cases that are reckoned by hand, and intervals that hold the truth as often as they say."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from results.statistics import Interval, bootstrap, improvement, iqm, performance_profile, probability_of_improvement
+
+
+@pytest.mark.parametrize(
+    ("scores", "expected"),
+    [
+        ([7.0], 7.0),
+        ([1.0, 3.0], 2.0),
+        ([0.0, 1.0, 2.0, 900.0], 1.5),
+        # 1.25 are cut from each end: of 1 and 3 three quarters are left, 2 counts whole.
+        ([-900.0, 1.0, 2.0, 3.5, 900.0], (0.75 * 1.0 + 2.0 + 0.75 * 3.5) / 2.5),
+        ([[5.0, 1.0], [3.0, 2.0], [4.0, 0.0], [90.0, -90.0]], 2.5),
+    ],
+)
+def test_the_interquartile_mean_is_that_of_the_middle_half(scores: list[float], expected: float) -> None:
+    assert iqm(np.array(scores)) == pytest.approx(expected)
+
+
+def test_the_interquartile_mean_is_a_mean() -> None:
+    random = np.random.default_rng(0)
+    for count in range(1, 30):
+        scores = random.standard_normal(count)
+        assert iqm(np.full(count, 3.0)) == pytest.approx(3.0)
+        assert iqm(2.0 * scores + 1.0) == pytest.approx(2.0 * iqm(scores) + 1.0)
+        assert np.quantile(scores, 0.2) <= iqm(scores) <= np.quantile(scores, 0.8)
+
+
+def test_the_probability_of_improvement_counts_pairs_of_the_same_task() -> None:
+    first, second = np.array([[1.0, 10.0], [3.0, 30.0]]), np.array([[2.0, 10.0]])
+    # Task 1: 3 > 2 in one of two pairs. Task 2: a tie and a win.
+    assert probability_of_improvement(first, second) == pytest.approx((0.5 + 0.75) / 2.0)
+    assert probability_of_improvement(second, first) == pytest.approx(1.0 - (0.5 + 0.75) / 2.0)
+    assert probability_of_improvement(first, first) == 0.5
+
+
+def test_a_profile_falls_from_all_runs_to_none() -> None:
+    scores = np.array([[1.0, 2.0], [3.0, 2.0]])
+    np.testing.assert_allclose(
+        performance_profile(scores, np.array([0.0, 1.0, 1.5, 2.0, 2.5, 3.0])), [1, 0.75, 0.75, 0.25, 0.25, 0]
+    )
+
+
+def test_runs_are_drawn_within_their_task() -> None:
+    # Tasks differ wildly and runs do not: drawn across tasks, the mean would vary.
+    scores = np.tile([0.0, 1e6], (5, 1))
+    found = bootstrap(scores, lambda drawn: float(drawn.mean()), np.random.default_rng(0), 50)
+    assert found == Interval(5e5, 5e5, 5e5)
+
+
+def test_pairs_cancel_what_they_have_in_common() -> None:
+    random = np.random.default_rng(1)
+    hard = 100.0 * random.standard_normal((8, 3))
+    first, second = (hard + shift + 0.1 * random.standard_normal((8, 3)) for shift in (1.0, 0.0))
+    found = improvement(first, second, random)
+    assert found.excludes(0.0)
+    assert 0.8 < found.low < found.value < found.high < 1.2
+    assert not improvement(first, first + random.permutation([0.1, -0.1] * 12).reshape(8, 3), random).excludes(0.0)
+
+
+def test_a_generator_repeats_a_result() -> None:
+    scores = np.random.default_rng(0).standard_normal((6, 2))
+    one, two, other = (bootstrap(scores, iqm, np.random.default_rng(seed), 100) for seed in (5, 5, 6))
+    assert one == two
+    assert one != other
+
+
+@pytest.mark.parametrize("statistic", [iqm, lambda drawn: float(drawn.mean())])
+@pytest.mark.parametrize("confidence", [0.8, 0.95])
+def test_intervals_hold_the_truth_as_often_as_they_say(statistic: Callable[[np.ndarray], float], confidence: float) -> None:
+    random, held, times = np.random.default_rng(0), 0, 200
+    for _ in range(times):
+        # Two tasks of different difficulty, around a truth of 0 for the mean and, symmetric, for the IQM.
+        scores = random.standard_normal((20, 2)) * [1.0, 0.3]
+        held += not bootstrap(scores, statistic, random, 200, confidence).excludes(0.0)
+    # Percentile intervals of twenty runs are a little too short; three deviations of the count are left on each side.
+    deviation = 3.0 * np.sqrt(confidence * (1.0 - confidence) / times)
+    assert confidence - 0.03 - deviation < held / times < confidence + deviation
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: iqm(np.array([])), "no scores"),
+        (lambda: iqm(np.array([1.0, np.nan])), "no finite number"),
+        (lambda: bootstrap(np.ones((1, 3)), iqm, np.random.default_rng(0)), "at least two runs"),
+        (lambda: bootstrap(np.ones(5), iqm, np.random.default_rng(0)), "at least two runs"),
+        (lambda: improvement(np.ones((3, 2)), np.ones((4, 2)), np.random.default_rng(0)), "no pairs"),
+        (lambda: probability_of_improvement(np.ones((3, 2)), np.ones((3, 4))), "not of the same tasks"),
+    ],
+)
+def test_what_cannot_be_reckoned_is_an_error(call: Callable[[], object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call()
