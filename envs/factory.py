@@ -33,13 +33,9 @@ def training_env(
         from envs.vector_env import SiteVectorEnv
 
         return SiteVectorEnv(site, windows, num_envs, reward, copy=False)
-    from gymnasium.vector import AutoresetMode, SyncVectorEnv
+    from envs.site_envs import SiteEnvs
 
-    from envs.site_env import SiteEnv
-
-    return SyncVectorEnv(
-        [lambda: SiteEnv(site, windows, "random", reward) for _ in range(num_envs)], autoreset_mode=AutoresetMode.NEXT_STEP
-    )
+    return SiteEnvs(site, windows, num_envs, reward)
 
 
 def evaluation_env(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import astuple
 from typing import Any, Literal
 
 import gymnasium as gym
@@ -71,19 +72,25 @@ class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
             self.window = self.windows[self._next_window % len(self.windows)]
             drift_seed, charge = EVALUATION_SEED, 0.0
             self._next_window += 1
-        self._open(self.window.year)
+        return self._begin(drift_seed, charge), {"window": self.window}
+
+    def _begin(self, drift_seed: int, charge: float) -> np.ndarray:
+        self._drift_seed, self._charge = drift_seed, charge
+        self._taken: list[np.ndarray] = []
         window = self.window
+        self._open(window.year)
         raw = self.simulator.begin(window.start, window.hours, drift_seed, charge)
         self.uncontrolled = self.reference.window(window.start, window.hours)
         self._previous_net = self.uncontrolled.previous_net_kwh
         self._peaks = MonthPeaks(self.reference.tariff) if self.reference.tariff else None
         self._step = 0
-        return self._observe(raw), {"window": window}
+        return self._observe(raw)
 
     def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         """Take one hour. `info` holds the terms of the reward."""
         simulator, index = self.simulator, self._step
         row = simulator.row
+        self._taken.append(np.array(action))
         raw, schema_reward = simulator.step(self._native(action))
         figures = self._figures(row, index)
         terms = improvement_terms(figures, self.uncontrolled.step(index), self.reference.scale)
@@ -113,6 +120,30 @@ class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
                 for name, value in now.items():
                     terms[name] += value
             yield Episode(self.window, self.reference, rewards, terms, self.simulator.run(), self.simulator.citylearn_kpis())
+
+    def get_state(self) -> dict[str, Any]:
+        """Where it is and what it draws next, as plain values that can be pickled.
+
+        CityLearn's objects cannot be copied into a file, but they repeat a run: the state is how the episode began and
+        what was done since.
+        """
+        return {
+            "random": self.np_random.bit_generator.state,
+            "next_window": self._next_window,
+            "window": astuple(self.window),
+            "drift_seed": self._drift_seed,
+            "charge": self._charge,
+            "actions": list(self._taken),
+        }
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Go on from a state of `get_state`, number by number, instead of a `reset`: takes the episode's steps again."""
+        self.window = Window(*state["window"])
+        self._begin(state["drift_seed"], state["charge"])
+        for action in state["actions"]:
+            self.step(action)
+        self._next_window = state["next_window"]
+        self.np_random.bit_generator.state = state["random"]
 
     def close(self) -> None:
         """Hand the simulators on to the next environment of this process."""

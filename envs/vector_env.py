@@ -81,6 +81,24 @@ class SiteVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         truncated[over] = False
         return self._observation(), rewards, np.zeros(self.num_envs, dtype=bool), truncated, {}
 
+    def get_state(self) -> dict[str, Any]:
+        """Where all copies are and what they draw next, as plain values and arrays that can be pickled."""
+        return {
+            "random": self.np_random.bit_generator.state,
+            "left": self._left.copy(),
+            "simulator": self.simulator.get_state(),
+        }
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Go on from a state of `get_state`, number by number, instead of a `reset`.
+
+        Raises:
+            ValueError: if the state is of other copies or of another site.
+        """
+        self.simulator.set_state(state["simulator"])
+        self._left = state["left"].copy()
+        self.np_random.bit_generator.state = state["random"]
+
     def _advance(self, actions: np.ndarray, going: np.ndarray) -> np.ndarray:
         if self._schema_reward is None:
             self.simulator.step(actions, going)

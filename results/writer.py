@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from results.files import write_whole
 from results.schema import FOLDER, schema
 
 
@@ -53,12 +53,8 @@ def write_part(
     if unknown:
         raise KeyError(f"table {table} has no column {', '.join(sorted(unknown))}")
     path.parent.mkdir(parents=True, exist_ok=True)
-    new = path.with_suffix(".new")
-    with new.open("wb") as file:
-        pq.write_table(pa.Table.from_pylist(list(rows), schema=columns), file)
-        file.flush()
-        os.fsync(file.fileno())
-    new.replace(path)
+    content = pa.Table.from_pylist(list(rows), schema=columns)
+    write_whole(path, lambda file: pq.write_table(content, file))
 
 
 def drop_parts_after(experiment: Path, table: str, trial: int, steps: int) -> None:

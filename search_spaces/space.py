@@ -136,6 +136,14 @@ class Parameter:
         """Name of what Optuna draws, and so of the column in its study."""
         return self.scale.value + self.name
 
+    def describe(self) -> str:
+        """What is valid and what is searched, in a line."""
+        valid = f"in {', '.join(self.choices)}" if self.choices else f"from {self.low:g} to {self.high:g}"
+        parts = [f"{self.kind.value} {valid}", *(["or none"] if self.optional else []), f"by default {self.default}"]
+        parts.append(f"searched as {self.inner_name} in {self.search}" if self.search else "not searched")
+        parts += [str(condition) for condition in (self.at_most, self.only_if) if condition]
+        return ", ".join(parts)
+
     def parse(self, text: str) -> Value:
         """Value of a text of the command line.
 
@@ -198,6 +206,10 @@ class SearchSpace:
         near = difflib.get_close_matches(name, names, n=1)
         hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}"
         raise SpaceError(f"no hyperparameter {name}: {hint}")
+
+    def describe(self) -> dict[str, str]:
+        """What is searched and how, by name: equal texts for equal spaces."""
+        return {parameter.name: parameter.describe() for parameter in self.parameters}
 
     def parse(self, pairs: Mapping[str, str]) -> Assignment:
         """Values of texts `{name: text}`.

@@ -6,7 +6,7 @@ import math
 import time
 import uuid
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import astuple, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import gymnasium as gym
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 NORMALIZER = "observation_normalizer"  # the statistics' names in a runner's state
 REWARD_NORMALIZER = "reward_normalizer"
+SAMPLING = "sampling"  # where it is
 
 _LOGP_ROWS = 16  # time steps whose log-probabilities are computed at once
 
@@ -45,7 +46,9 @@ class BatchEnvRunner(SingleAgentEnvRunner):
     - `get_metrics`: from sums kept for each sub-environment. RLlib keeps the chunks of an unfinished episode for it, which
       here would keep alive the arrays that they are slices of. And a learner in the same process lengthens these chunks, so
       that RLlib's `episode_len_mean` is too large by one step for each fragment; here it is right.
-    - `get_state`, `set_state`: with the statistics of the observations, so that checkpoints hold them.
+    - `get_state`, `set_state`: with the statistics of observations and returns, and with where sampling is: the environment's
+      state and the episodes that are going on, so that what goes on from a checkpoint is what would have come. Only
+      an environment with `get_state` and `set_state` of its own can be saved so; others begin new episodes.
 
     What it leaves out: infos (they are empty in the episodes), callbacks for single episodes and steps, connectors of one's
     own between environment and module, clipping and scaling of actions (the environment does that), recurrent modules,
@@ -363,6 +366,8 @@ class BatchEnvRunner(SingleAgentEnvRunner):
             state[NORMALIZER] = self.normalizer.get_state()
         if self.reward_normalizer is not None and self._check_component(REWARD_NORMALIZER, components, not_components):
             state[REWARD_NORMALIZER] = self.reward_normalizer.get_state()
+        if self._check_component(SAMPLING, components, not_components) and self.is_resumable and not self._needs_initial_reset:
+            state[SAMPLING] = {"environment": self.env.get_state(), **self._get_sampling()}
         return state
 
     def set_state(self, state: dict[str, Any]) -> None:
@@ -372,6 +377,28 @@ class BatchEnvRunner(SingleAgentEnvRunner):
             self.normalizer.set_state(state[NORMALIZER])
         if self.reward_normalizer is not None and REWARD_NORMALIZER in state:
             self.reward_normalizer.set_state(state[REWARD_NORMALIZER])
+        if SAMPLING in state:
+            self.env.set_state(state[SAMPLING]["environment"])
+            self._set_sampling(state[SAMPLING])
+            self._needs_initial_reset = False
+
+    @property
+    def is_resumable(self) -> bool:
+        """Whether the environment's state can be saved."""
+        return hasattr(self.env.unwrapped, "get_state")
+
+    def _get_sampling(self) -> dict[str, Any]:
+        """What lies between two calls of `sample` beside the environment."""
+        arrays = {name: array.copy() for name, array in self._last_rows.arrays()}
+        return {"rows": arrays, "ended": self._ended.copy(), "ongoing": [astuple(episode) for episode in self._ongoing]}
+
+    def _set_sampling(self, state: dict[str, Any]) -> None:
+        """Go on from what `_get_sampling` gave."""
+        self._last_rows = _Rows(**{name: array.copy() for name, array in state["rows"].items()})
+        # Clocks of two processes have nothing in common: a chunk's time counts from now.
+        self._last_rows.times[:] = time.perf_counter()
+        self._ended = state["ended"].copy()
+        self._ongoing = [_Episode(*values) for values in state["ongoing"]]
 
 
 @dataclass
@@ -434,7 +461,7 @@ class _Rows:
         A new array for each call: whoever got the episodes of the last one may still have them. What is never written
         takes no memory.
         """
-        return _Rows(**{name: _extended(array, count) for name, array in self._arrays()})
+        return _Rows(**{name: _extended(array, count) for name, array in self.arrays()})
 
     def last(self, row: int, count: int) -> _Rows:
         """Copy of a row and of those before it.
@@ -443,9 +470,10 @@ class _Rows:
             row: the last one.
             count: how many before it.
         """
-        return _Rows(**{name: array[row - count : row + 1].copy() for name, array in self._arrays()})
+        return _Rows(**{name: array[row - count : row + 1].copy() for name, array in self.arrays()})
 
-    def _arrays(self) -> Iterator[tuple[str, np.ndarray]]:
+    def arrays(self) -> Iterator[tuple[str, np.ndarray]]:
+        """Each array with its name."""
         for item in fields(self):
             yield item.name, getattr(self, item.name)
 

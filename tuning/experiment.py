@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
+from results.files import write_whole
 from results.schema import FOLDER
 from results.writer import part_path
 from tuning.errors import UsageError
@@ -43,6 +45,24 @@ class ExperimentPaths:
         return self.folder / "space.toml"
 
     @property
+    def lock(self) -> Path:
+        """Locked while a run works on the experiment."""
+        return self.folder / "experiment.lock"
+
+    @property
+    def owner(self) -> Path:
+        """Which run that is, as JSON; removed when it ends, so one that is left over tells of a run that was killed."""
+        return self.folder / "owner.json"
+
+    def running(self, run: str) -> Path:
+        """File that is there while a run lets its trials go on; trials stop when it is removed.
+
+        Args:
+            run: name of the run.
+        """
+        return self.folder / f"running-{run}"
+
+    @property
     def tune(self) -> Path:
         """Ray Tune's own bookkeeping; nothing reads it."""
         return self.folder / "tune"
@@ -60,20 +80,32 @@ class ExperimentPaths:
         """Folder of a trial's checkpoints."""
         return self.folder / "trials" / f"{trial:05d}"
 
+    def trial_lock(self, trial: int) -> Path:
+        """Locked by the process that trains a trial."""
+        return self.folder / "trials" / f"{trial:05d}.lock"
+
 
 @dataclass(frozen=True)
 class Experiment:
-    """Settings and paths of an experiment that exists."""
+    """An experiment that exists.
+
+    Attributes:
+        settings: of it.
+        paths: of its files.
+        marks: what else has to be the same when it is continued, or is worth a line where it is not, by name.
+    """
 
     settings: Settings
     paths: ExperimentPaths
+    marks: dict[str, Any] = field(default_factory=dict)
 
 
-def create(settings: Settings) -> Experiment:
+def create(settings: Settings, marks: dict[str, Any] | None = None) -> Experiment:
     """Create the folder of a new experiment.
 
     Args:
         settings: checked; without a name, the first free one is taken.
+        marks: see `Experiment`.
 
     Raises:
         UsageError: if the name is taken or no name for a folder; nothing is created then.
@@ -86,26 +118,30 @@ def create(settings: Settings) -> Experiment:
     try:
         paths.folder.mkdir(parents=True)
     except FileExistsError:
-        raise UsageError(
-            f"there is an experiment {paths.folder} already: continue it with --resume {paths.folder}, or choose another --name"
-        ) from None
+        raise UsageError(f"{paths.folder} is there already and holds no experiment: choose another --name") from None
     except OSError as error:
         raise UsageError(f"cannot create {paths.folder}: {error.strerror}; choose another --dir") from error
     paths.results.mkdir()
     if settings.space:
         # A copy: the file may change before the experiment is continued.
         shutil.copyfile(Path(settings.space).expanduser(), paths.space)
-    experiment = Experiment(replace(settings, name=name, dir=str(parent)), paths)
+    experiment = Experiment(replace(settings, name=name, dir=str(parent)), paths, marks or {})
     save(experiment)
     return experiment
 
 
+def existing(settings: Settings) -> Path | None:
+    """Folder of an experiment that has these settings' name; None where there is none, or they have no name."""
+    if not settings.name:
+        return None
+    paths = ExperimentPaths(Path(settings.dir).expanduser().resolve() / settings.name)
+    return paths.folder if paths.settings.is_file() else None
+
+
 def save(experiment: Experiment) -> None:
     """Write an experiment's settings."""
-    content = {"settings": experiment.settings.to_json(), "written": datetime.now(UTC).isoformat()}
-    new = experiment.paths.settings.with_suffix(".new")
-    new.write_text(json.dumps(content, indent=1), encoding="utf-8")
-    new.replace(experiment.paths.settings)
+    content = {"settings": experiment.settings.to_json(), "marks": experiment.marks, "written": datetime.now(UTC).isoformat()}
+    write_whole(experiment.paths.settings, lambda file: file.write(json.dumps(content, indent=1).encode()))
 
 
 def open_experiment(folder: str | Path) -> Experiment:
@@ -119,7 +155,7 @@ def open_experiment(folder: str | Path) -> Experiment:
         raise UsageError(f"no experiment in {paths.folder}: --resume takes a folder that holds {paths.settings.name}")
     try:
         content = json.loads(paths.settings.read_text(encoding="utf-8"))
-        return Experiment(Settings.from_json(content["settings"]), paths)
+        return Experiment(Settings.from_json(content["settings"]), paths, content.get("marks", {}))
     except (KeyError, TypeError, json.JSONDecodeError) as error:
         raise UsageError(f"{paths.settings} is damaged ({error}): restore it from a copy") from error
 

@@ -10,6 +10,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from envs.errors import ScenarioError
 from envs.scenario import Scenario, Split
 from envs.years import is_prepared, prepare_year
+from tuning.orphans import end_with_parent
 
 SPLITS: tuple[Split, ...] = ("train", "validation")
 
@@ -60,4 +61,5 @@ def _raise_own_errors(task: ray.ObjectRef[None]) -> None:
 
 @ray.remote(num_cpus=1)
 def _prepare_year(scenario: Scenario, year: int, queue: Queue) -> None:
+    end_with_parent()
     prepare_year(scenario, year, lambda part: queue.put_nowait((year, part)))

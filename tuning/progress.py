@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from ray.tune import Callback
 from ray.tune.experiment import Trial
@@ -13,10 +13,17 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from tuning.protocol import EVALUATION, NUMBER, OUTCOME, SCORE, STEPS, DriverOnly
+from tuning.protocol import EVALUATION, MESSAGE, NUMBER, OUTCOME, SCORE, STEPS, DriverOnly
+from tuning.ray_session import check_nodes
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from tuning.settings import Settings
 
 LINE_SECONDS = 30.0  # between two lines where there is no terminal
 REFRESH_SECONDS = 0.5
+LOOK_SECONDS = 5.0  # between two looks at Ray's nodes
 
 
 class Progress(DriverOnly, Callback):
@@ -50,6 +57,24 @@ class Progress(DriverOnly, Callback):
         self._begun_steps = self._steps_done()
         self._live = Live(console=console, refresh_per_second=4, transient=True) if console.is_terminal else None
         self._shown = 0.0
+        self._looked = time.monotonic()
+
+    @classmethod
+    def of(cls, console: Console, settings: Settings, before: pd.DataFrame) -> Progress:
+        """Progress of a search that goes on.
+
+        Args:
+            console: to write to.
+            settings: of the experiment.
+            before: its trials so far.
+        """
+        ended = before[before["state"] != "running"]
+        scored = ended.dropna(subset=["score"])
+        best = max(zip(scored["score"].tolist(), scored["trial"].tolist(), strict=True), default=None)
+        unfinished = before[before["state"] == "running"]
+        resumed = dict(zip(unfinished["trial"].tolist(), unfinished["steps"].tolist(), strict=True))
+        states = {str(state): int(count) for state, count in ended["state"].value_counts().items()}
+        return cls(console, settings.trials, settings.steps, states, best, resumed)
 
     def __enter__(self) -> Self:
         if self._live:
@@ -66,6 +91,8 @@ class Progress(DriverOnly, Callback):
 
     def on_trial_result(self, iteration: int, trials: list[Trial], trial: Trial, result: dict[str, Any], **info: Any) -> None:
         """A trial reported."""
+        if result.get(MESSAGE) and not result.get(OUTCOME):
+            self.say(str(result[MESSAGE]))
         if result.get(OUTCOME):
             return
         number, steps = trial.config[NUMBER], int(result[STEPS])
@@ -75,21 +102,19 @@ class Progress(DriverOnly, Callback):
         score = float(result[SCORE])
         if math.isfinite(score) and (self._best is None or score > self._best[0]):
             self._best = score, number
-        self._say(f"trial {number}: score {score:+.4f} at {steps:,} steps")
-
-    def on_trial_complete(self, iteration: int, trials: list[Trial], trial: Trial, **info: Any) -> None:
-        """A trial ended, by itself or by the pruner."""
-        result = trial.last_result
-        by_itself = "complete" if int(result.get(STEPS, 0)) >= self._steps else "pruned"
-        self._end(trial, str(result.get(OUTCOME, by_itself)))
-
-    def on_trial_error(self, iteration: int, trials: list[Trial], trial: Trial, **info: Any) -> None:
-        """A trial failed."""
-        self._end(trial, "failed")
+        if not self._live:
+            self.say(f"trial {number}: score {score:+.4f} at {steps:,} steps")
 
     def on_step_end(self, iteration: int, trials: list[Trial], **info: Any) -> None:
-        """Tune's loop went round once."""
+        """Tune's loop went round once.
+
+        Raises:
+            NodeLostError: if Ray has no node left.
+        """
         now = time.monotonic()
+        if now - self._looked >= LOOK_SECONDS:
+            self._looked = now
+            check_nodes()
         if now - self._shown < (REFRESH_SECONDS if self._live else LINE_SECONDS):
             return
         self._shown = now
@@ -119,19 +144,23 @@ class Progress(DriverOnly, Callback):
     def _steps_done(self) -> int:
         return self._settled_steps + sum(min(steps, self._steps) for steps in self._unfinished_steps.values())
 
-    def _end(self, trial: Trial, state: str) -> None:
-        number = trial.config[NUMBER]
+    def left(self, number: int) -> None:
+        """A trial is not running any more, and has not ended."""
+        self._running.discard(number)
+
+    def ended(self, number: int, state: str) -> None:
+        """A trial ended."""
         self._running.discard(number)
         self._unfinished_steps.pop(number, None)
         self._ended[state] += 1
         # What a pruned or failed trial leaves of its budget is not to be done any more.
         self._settled_steps += self._steps
-        if state != "complete":
-            self._say(f"trial {number}: {state}")
+        if state != "complete" and not self._live:
+            self.say(f"trial {number}: {state}")
 
-    def _say(self, line: str) -> None:
-        if not self._live:
-            self._console.print(line, highlight=False, soft_wrap=True)
+    def say(self, line: str) -> None:
+        """Print a line that is to be seen on every terminal; above the line that is kept up to date, where there is one."""
+        self._console.print(line, highlight=False, markup=False, soft_wrap=True)
 
 
 def _duration(seconds: float) -> str:

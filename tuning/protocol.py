@@ -4,13 +4,19 @@
 NUMBER = "number"
 HYPERPARAMETERS = "hyperparameters"
 EXPERIMENT = "experiment"
+RUN = "run"
 
 # What it reports.
 STEPS = "steps"
 SCORE = "score"
 EVALUATION = "evaluation"
 OUTCOME = "outcome"
+MESSAGE = "message"  # a line for whoever sits before the terminal
+
+# Outcomes of a trial's process other than the end of its budget.
 OUT_OF_MEMORY = "oom"
+STOPPED = "stopped"  # the run ends; the trial goes on with the next one
+DISK_FULL = "disk full"
 
 
 class DriverOnly:

@@ -17,6 +17,7 @@ import numpy as np
 from results.schema import GIVEN, USED
 from results.writer import read_part, write_part
 from search_spaces import SPACES, Assignment, Kind
+from tuning.checkpoint import Checkpoints
 from tuning.experiment import Experiment
 from tuning.study import Proposal
 
@@ -34,27 +35,71 @@ class TrialRecords:
 
     def begin(self, proposal: Proposal) -> None:
         """Write the row of a trial that is handed out; one that was interrupted keeps what it measured."""
-        number, settings = proposal.number, self._experiment.settings
+        number = proposal.number
         if self._path(number).exists():
-            self.update(number, state="running", budget_steps=settings.steps, finished=None, error=None)
-            return
-        self._write(
-            {
-                "trial": number,
-                "state": "running",
-                "algorithm": settings.algo,
-                "scenario": settings.scenario,
-                "backend": settings.backend,
-                "reward": settings.reward,
-                "seed": trial_seed(settings.seed, number),
-                "steps": 0,
-                "budget_steps": settings.steps,
-                "updates": 0,
-                "started": datetime.now(UTC),
-                **{GIVEN + name: value for name, value in proposal.hyperparameters.items()},
-                **_machine(),
-            }
-        )
+            self.update(number, state="running", budget_steps=self._experiment.settings.steps, finished=None, error=None)
+        else:
+            self._write({**self._new(proposal), "state": "running"})
+
+    def repeat(self, proposal: Proposal) -> tuple[str, float | None]:
+        """Write the row of a trial that has the outcome of another one.
+
+        Returns:
+            State and score.
+        """
+        assert proposal.same_as is not None
+        state, score = (self._read(proposal.same_as)[name] for name in ("state", "score"))
+        now = datetime.now(UTC)
+        self._write({**self._new(proposal), "state": state, "score": score, "same_as": proposal.same_as, "finished": now})
+        return state, score
+
+    def _new(self, proposal: Proposal) -> dict[str, Any]:
+        settings = self._experiment.settings
+        return {
+            "trial": proposal.number,
+            "algorithm": settings.algo,
+            "scenario": settings.scenario,
+            "backend": settings.backend,
+            "reward": settings.reward,
+            "seed": trial_seed(settings.seed, proposal.number),
+            "steps": 0,
+            "budget_steps": settings.steps,
+            "updates": 0,
+            "crashes": 0,
+            "started": datetime.now(UTC),
+            **{GIVEN + name: value for name, value in proposal.hyperparameters.items()},
+            **machine(),
+        }
+
+    def state(self, number: int) -> str | None:
+        """State in a trial's row; None where it has none yet."""
+        return str(self._read(number)["state"]) if self._path(number).exists() else None
+
+    def score(self, number: int) -> float | None:
+        """Score in a trial's row."""
+        score: float | None = self._read(number)["score"]
+        return score
+
+    def reason(self, number: int) -> str:
+        """Last line of the error in a trial's row."""
+        return (self._read(number)["error"] or "").strip().rpartition("\n")[2]
+
+    def budget_steps(self, number: int) -> int:
+        """Steps that were asked for when a trial was last handed out."""
+        return int(self._read(number)["budget_steps"])
+
+    def crash(self, number: int, error: str) -> None:
+        """Count a crash of a trial, with its traceback."""
+        self.update(number, crashes=(self._read(number)["crashes"] or 0) + 1, error=error)
+
+    def crashes(self, number: int) -> tuple[int, str | None]:
+        """How often a trial crashed, and the traceback if it did since it was last handed out."""
+        row = self._read(number)
+        return row["crashes"] or 0, row["error"]
+
+    def checkpoint_steps(self, number: int) -> int:
+        """Steps of a trial's newest checkpoint; 0 without one."""
+        return Checkpoints(self._experiment.paths.checkpoints(number)).steps
 
     def update(self, number: int, **columns: Any) -> None:
         """Change columns of a trial's row."""
@@ -63,18 +108,19 @@ class TrialRecords:
     def used(self, number: int, values: Assignment, device: str, num_envs: int) -> None:
         """Store what was read back from the built trainer, where it runs and over how many copies of the site."""
         given = {USED + name: value for name, value in values.items()}
-        self.update(number, **given, device=device, num_envs=num_envs, **_machine())
+        self.update(number, **given, device=device, num_envs=num_envs, **machine())
 
-    def end(self, number: int, state: str) -> str:
+    def end(self, number: int, state: str) -> tuple[str, float | None]:
         """Close a trial's row.
 
         Returns:
-            The last line of its error.
+            The last line of its error, and its score.
         """
+        row = self._read(number)
         # A process that the system killed had no time to say why.
-        error: str = self._read(number)["error"] or (DIED if state == "failed" else "")
-        self.update(number, state=state, finished=datetime.now(UTC), error=error or None)
-        return error.strip().rpartition("\n")[2]
+        error: str = row["error"] or (DIED if state == "failed" else "")
+        self._write({**row, "state": state, "finished": datetime.now(UTC), "error": error or None})
+        return error.strip().rpartition("\n")[2], row["score"]
 
     def _path(self, number: int) -> Path:
         return self._experiment.paths.part("trials", number)
@@ -86,13 +132,14 @@ class TrialRecords:
         write_part(self._path(row["trial"]), "trials", [row], self._hyperparameters)
 
 
-def trial_seed(experiment_seed: int, number: int, steps: int = 0) -> int:
-    """Seed of a trial that has `steps` behind it, below 2^31: what goes on does not see its first weeks again."""
-    return int(np.random.SeedSequence([experiment_seed, number, steps]).generate_state(1)[0] >> 1)
+def trial_seed(experiment_seed: int, number: int) -> int:
+    """Seed of a trial, below 2^31."""
+    return int(np.random.SeedSequence([experiment_seed, number, 0]).generate_state(1)[0] >> 1)
 
 
 @cache
-def _machine() -> dict[str, str]:
+def machine() -> dict[str, str]:
+    """Columns of `trials` that say where and with what code this process runs."""
     return {
         "host": socket.gethostname(),
         "platform": platform.platform(),

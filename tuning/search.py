@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import logging
-import os
-import warnings
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Any
 
 from rich.console import Console
@@ -14,111 +12,125 @@ from envs.scenario import Scenario
 from results import load
 from tuning.experiment import Experiment
 from tuning.plan import Plan, limits
+from tuning.ray_session import NodeLostError, as_lost_node, ray_session
 from tuning.resources import default_concurrency, gpu_share
 
-OBJECT_STORE_BYTES = 150 * 2**20  # trials pass a few kilobytes; Ray's default is a third of the memory
-
-_ENVIRONMENT = {
-    # One thread per process: a trial owns one core, and more threads only thrash.
-    "OMP_NUM_THREADS": "1",
-    # Results are written by ourselves; Tune's CSV, JSON and TensorBoard copies are not needed.
-    "TUNE_DISABLE_AUTO_CALLBACK_LOGGERS": "1",
-    # Ctrl-C is handled in `tuning.run`.
-    "TUNE_DISABLE_SIGINT_HANDLER": "1",
-    # Closing environments may take longer than Tune's two seconds, after which it would lose the next trial.
-    "TUNE_FUNCTION_THREAD_TIMEOUT_S": "60",
-    "RAY_CHDIR_TO_TRIAL_DIR": "0",
-    # Under `uv run` Ray would copy the project for its workers, in which compiled code and caches beside it are lost each time.
-    "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0",
-    # The new output engine prints a line even where `verbose` is 0.
-    "RAY_AIR_NEW_OUTPUT": "0",
-    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
-}
+MOST_LOSSES = 5  # of Ray's last node, without a step between them
 
 
-def search(experiment: Experiment, scenario: Scenario, plan: Plan, console: Console) -> None:
-    """Run trials until the experiment has as many as its settings say.
+def search(experiment: Experiment, scenario: Scenario, plan: Plan, console: Console, extended: bool = False) -> str | None:
+    """Run trials until the experiment has as many as its settings say; see `run_trials`.
 
-    Args:
-        experiment: new or continued.
-        scenario: of its settings.
-        plan: what is searched.
-        console: shows how far it is.
+    Where Ray's node on this machine is lost, it is started again and the search goes on.
+
+    Raises:
+        NodeLostError: if it is lost again and again, or a cluster has no node left.
     """
-    os.environ.update(_ENVIRONMENT)
-    # Set before ray is imported, which speaks at once.
-    logging.getLogger("ray").setLevel(logging.CRITICAL)
-    warnings.filterwarnings("ignore", category=DeprecationWarning)
-    import ray
+    address, losses, before = experiment.settings.address, 0, -1.0
+    while True:
+        try:
+            with ExitStack() as stack:
+                with console.status("starting Ray"):
+                    stack.enter_context(ray_session(address))
+                from tuning.prepare import prepare
+                from tuning.trial import run_trial
 
-    settings = experiment.settings
-    with console.status("starting Ray"):
-        ray.init(
-            address=settings.address or "local",
-            include_dashboard=None if settings.address else False,
-            object_store_memory=None if settings.address else OBJECT_STORE_BYTES,
-            log_to_driver=False,
-            logging_level=logging.CRITICAL,
-        )
-    try:
-        from tuning.prepare import prepare
-        from tuning.trial import run_trial
-
-        prepare(scenario, console)
-        run_trials(experiment, plan, console, run_trial)
-    finally:
-        ray.shutdown()
+                with as_lost_node():
+                    prepare(scenario, console)
+                    return run_trials(experiment, plan, console, run_trial, extended)
+        except NodeLostError:
+            steps = float(load(experiment.paths.folder).trials["steps"].sum())
+            losses, before = losses + 1 if steps == before else 1, steps
+            if address or losses > MOST_LOSSES:
+                raise
+            console.print("Ray's processes on this machine were lost; they are started again", highlight=False)
 
 
-def run_trials(experiment: Experiment, plan: Plan, console: Console, trainable: Callable[[dict[str, Any]], None]) -> None:
+def run_trials(
+    experiment: Experiment,
+    plan: Plan,
+    console: Console,
+    trainable: Callable[[dict[str, Any]], None],
+    extended: bool = False,
+) -> str | None:
     """Let Tune run what the study proposes, on a Ray that is started.
 
     Args:
-        experiment: new or continued.
+        experiment: new or continued, and locked.
         plan: what is searched.
         console: shows how far it is.
         trainable: runs one trial; see `tuning.trial.run_trial`.
+        extended: whether trials that are complete go on to the budget, where it is larger than theirs was.
+
+    Returns:
+        Why it was stopped before it had its trials; None where it was not.
+
+    Raises:
+        KeyboardInterrupt: if it was told to stop by a signal.
     """
     import ray
     from ray import tune
 
     from tuning.adapters import StudyScheduler, StudySearcher
+    from tuning.continuation import extend, settle
     from tuning.progress import Progress
     from tuning.protocol import NUMBER
     from tuning.records import TrialRecords
+    from tuning.retention import Retention
+    from tuning.run_control import RunControl
     from tuning.study import StudyMemory
 
     settings, paths = experiment.settings, experiment.paths
     memory = StudyMemory(experiment, plan.space, plan.fixed, limits(settings.steps), plan.starts)
-    searcher = StudySearcher(memory, TrialRecords(experiment), paths.folder, settings.trials)
+    records = TrialRecords(experiment)
+    settle(memory, records, paths, settings.reports)
+    if extended:
+        going, left = extend(memory, records, settings.steps)
+        console.print(f"complete trials that go on to {settings.steps:,} steps: {_numbers(going)}", highlight=False)
+        if left:
+            console.print(f"left as they are, without a checkpoint (--keep-checkpoints): {_numbers(left)}", highlight=False)
     resources = ray.cluster_resources()
     concurrency = settings.concurrency or default_concurrency(resources)
     share = gpu_share(int(resources.get("GPU", 0)), concurrency)
     before = load(paths.folder).trials
     ended = before[before["state"] != "running"]
-    scored = ended.dropna(subset=["score"])
-    best = max(zip(scored["score"].tolist(), scored["trial"].tolist(), strict=True), default=None)
-    unfinished = before[before["state"] == "running"]
-    resumed = dict(zip(unfinished["trial"].tolist(), unfinished["steps"].tolist(), strict=True))
-    states = {str(state): int(count) for state, count in ended["state"].value_counts().items()}
-    with Progress(console, settings.trials, settings.steps, states, best, resumed) as progress:
-        tune.Tuner(
-            tune.with_resources(trainable, tune.PlacementGroupFactory([{"CPU": 1, **({"GPU": share} if share else {})}])),
-            tune_config=tune.TuneConfig(
-                search_alg=searcher,
-                scheduler=StudyScheduler(memory, searcher, settings.reports, settings.steps),
-                num_samples=-1,
-                max_concurrent_trials=concurrency,
-                # A process has imported torch and built CityLearn once it has run a trial.
-                reuse_actors=True,
-                # Tune's own names hold every hyperparameter and are too long for Windows.
-                trial_dirname_creator=lambda trial: f"{trial.config[NUMBER]:05d}",
-            ),
-            run_config=tune.RunConfig(
-                name=paths.tune.name,
-                storage_path=str(paths.folder),
-                verbose=0,
-                callbacks=[progress],
-                failure_config=tune.FailureConfig(max_failures=0),
-            ),
-        ).fit()
+    progress = Progress.of(console, settings, before)
+    scores = ended["score"].where(ended["state"].isin(["complete", "pruned"]))
+    retention = Retention(paths, settings.kept_trials, dict(zip(ended["trial"].tolist(), scores.tolist(), strict=True)))
+    control = RunControl(paths, retention, progress, sound=bool((ended["state"] != "failed").any()))
+    searcher = StudySearcher(memory, records, paths.folder, settings.trials, control, settings.retries)
+    try:
+        with progress, control.signals():
+            tune.Tuner(
+                tune.with_resources(trainable, tune.PlacementGroupFactory([{"CPU": 1, **({"GPU": share} if share else {})}])),
+                tune_config=tune.TuneConfig(
+                    search_alg=searcher,
+                    scheduler=StudyScheduler(memory, searcher, settings.reports, settings.steps),
+                    num_samples=-1,
+                    max_concurrent_trials=concurrency,
+                    # A process has imported torch and built CityLearn once it has run a trial.
+                    reuse_actors=True,
+                    # Tune's own names hold every hyperparameter and are too long for Windows.
+                    trial_dirname_creator=lambda trial: f"{trial.config[NUMBER]:05d}",
+                ),
+                run_config=tune.RunConfig(
+                    name=paths.tune.name,
+                    storage_path=str(paths.folder),
+                    verbose=0,
+                    callbacks=[progress],
+                    # Trials that are to go on are handed out again by the searcher.
+                    failure_config=tune.FailureConfig(max_failures=0),
+                ),
+            ).fit()
+    except NodeLostError:
+        if not control.is_stopping:
+            raise
+    finally:
+        control.close()
+    if control.is_stopping and control.reason is None:
+        raise KeyboardInterrupt
+    return control.reason
+
+
+def _numbers(trials: list[int]) -> str:
+    return ", ".join(map(str, trials)) or "none"

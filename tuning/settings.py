@@ -6,6 +6,7 @@ import contextlib
 import io
 import itertools
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Annotated, Any, Literal
@@ -14,14 +15,20 @@ import tyro
 
 from tuning.errors import UsageError
 
-ALGOS: tuple[Literal["sac", "ppo", "a2c"], ...] = ("sac", "ppo", "a2c")  # in the order in which `all` runs them
+Algo = Literal["ppo", "a2c", "sac"]
+ALGOS: tuple[Algo, ...] = ("sac", "ppo", "a2c")  # in the order in which `all` runs them
+
+
+# What may change when an experiment is continued.
+RESUMABLE = ("trials", "steps", "concurrency", "address", "retries", "keep_checkpoints")
+OF_A_RUN = ("resume", "extend")  # what says what to do now, and is no property of the experiment
 
 
 @dataclass(frozen=True)
 class Settings:
     """Search for hyperparameters of a building controller and write what was measured as Parquet."""
 
-    algo: Literal["ppo", "a2c", "sac", "all"] = "ppo"
+    algo: Algo | Literal["all"] = "ppo"
     """Learning algorithm; all: one experiment of each, one after the other, and a comparison."""
     scenario: str = "iquitos"
     """Site to control: iquitos, iquitos-38, or the path of a CityLearn schema.json."""
@@ -59,6 +66,10 @@ class Settings:
     """How Optuna proposes hyperparameters."""
     pruner: Literal["median", "hyperband", "none"] = "median"
     """How Optuna stops trials that do badly."""
+    retries: int = 1
+    """How often a trial that crashes is started again, from its checkpoint. A lost process or node does not count."""
+    keep_checkpoints: str = "best:10"
+    """Which ended trials keep their checkpoints: best:K, or all. Others can be neither extended nor judged later."""
     concurrency: int = 0
     """Trials that run at once; 0 for as many as cores and memory allow."""
     name: str = ""
@@ -68,7 +79,10 @@ class Settings:
     address: str = ""
     """Ray cluster to join, such as auto; by default this machine alone."""
     resume: str = ""
-    """Folder of an experiment to continue; trials, steps and concurrency may be given anew."""
+    """Folder of an experiment to continue; trials, steps, concurrency, retries and keep-checkpoints may be given anew. The
+    command that began it, with its --name, continues it too."""
+    extend: bool = False
+    """Let trials that are complete go on to a larger number of --steps, from their checkpoints."""
 
     def check(self) -> None:
         """Check the ranges of the numbers.
@@ -77,7 +91,7 @@ class Settings:
             UsageError: at the first that is out of its range.
         """
         least_values = dict.fromkeys(("steps", "reports", "num_envs"), 1)
-        least_values |= dict.fromkeys(("trials", "validation_weeks", "seed", "concurrency"), 0)
+        least_values |= dict.fromkeys(("trials", "validation_weeks", "seed", "concurrency", "retries"), 0)
         for name, least in least_values.items():
             value = getattr(self, name)
             if value < least:
@@ -85,8 +99,23 @@ class Settings:
         if self.reports > self.steps:
             raise UsageError(f"--reports {self.reports}: a trial of {self.steps} steps can be evaluated at most that often")
 
+        _ = self.kept_trials
         if self.preset and (self.start_from not in ((), ("default",)) or self.space):
             raise UsageError("--preset runs one assignment, so there is nothing for --start-from or --space to act on")
+
+    @property
+    def kept_trials(self) -> float:
+        """Number of ended trials that keep their checkpoints; infinite for all.
+
+        Raises:
+            UsageError: if the text says neither `best:K` nor `all`.
+        """
+        if self.keep_checkpoints == "all":
+            return math.inf
+        name, _, count = self.keep_checkpoints.partition(":")
+        if name != "best" or not count.isdecimal():
+            raise UsageError(f"--keep-checkpoints {self.keep_checkpoints}: it takes best:K, as in best:10, or all")
+        return int(count)
 
     def fixed_texts(self) -> dict[str, str]:
         """Texts of `--set` by name.
@@ -109,7 +138,8 @@ class Settings:
     def to_json(self) -> dict[str, Any]:
         """Plain values that `from_json` reads."""
         values = asdict(self)
-        del values["resume"]
+        for name in OF_A_RUN:
+            del values[name]
         return values
 
     @classmethod
@@ -163,11 +193,15 @@ def _is_rule(line: str) -> bool:
     return not line.strip("─-")
 
 
-# What may change when an experiment is continued.
-RESUMABLE = ("trials", "steps", "concurrency", "address")
-
-
 def changed(before: Settings, now: Settings) -> list[str]:
-    """Names of settings that differ and may not, when `before` is continued with `now`."""
+    """What differs and may not, when `before` is continued with `now`: each option with both values."""
     old, new = before.to_json(), now.to_json()
-    return [name for name in old if name not in RESUMABLE and json.dumps(old[name]) != json.dumps(new[name])]
+    differ = [name for name in old if name not in RESUMABLE and json.dumps(old[name]) != json.dumps(new[name])]
+    return [f"--{name.replace('_', '-')} is {_shown(old[name])}, not {_shown(new[name])}" for name in differ]
+
+
+def _shown(value: Any) -> str:
+    """A setting as it would be typed."""
+    if isinstance(value, list | tuple):
+        return " ".join(map(_shown, value)) or "not given"
+    return str(value) if value != "" else "not given"

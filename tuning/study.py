@@ -2,36 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
 
 import numpy as np
 import optuna
 from optuna.storages import JournalStorage
 from optuna.storages.journal import JournalFileBackend, JournalFileOpenLock
-from optuna.trial import TrialState
+from optuna.trial import FrozenTrial, TrialState
 
 from search_spaces import Assignment, SearchSpace
 from tuning.experiment import Experiment
 from tuning.settings import Settings
 
-HYPERPARAMETERS = "hyperparameters"  # user attribute of a trial: the full assignment
-REASON = "reason"  # user attribute of a failed trial: why
+# User attributes of a trial.
+HYPERPARAMETERS = "hyperparameters"  # the full assignment
+REASON = "reason"  # why it failed
+SAME_AS = "same_as"  # number of the trial with the same assignment whose outcome it has
+
+_WHOLE = "whole"  # user attribute of a study that all earlier trials were taken over into
 
 
 @dataclass(frozen=True)
 class Proposal:
-    """A trial to run: its number for ever, and its assignment."""
+    """A trial: its number for ever, and its assignment.
+
+    Attributes:
+        number: from 0.
+        hyperparameters: the assignment.
+        same_as: number of an ended trial with the same assignment, so that there is nothing to run; None where it is new.
+    """
 
     number: int
     hyperparameters: Assignment
+    same_as: int | None = None
 
 
 class StudyMemory:
     """Asks and tells an experiment's study.
 
-    The file is Optuna's journal, which survives kills and which its dashboard reads. What Optuna draws
-    has the space's inner names (`log2_batch_size`); the assignment itself is a user attribute.
+    The file is Optuna's journal, which its dashboard reads; whoever opens it holds the experiment's lock. A trial is drawn
+    in a copy of the study and then written at once, with its assignment, so that no kill leaves half of one and the next run
+    draws what this one would have. What Optuna draws has the space's inner names (`log2_batch_size`); the assignment itself is
+    a user attribute.
+
+    Optuna never changes a trial that has ended. So where ended trials go on with a larger budget, a new study in the same
+    file takes over all trials, these as running ones, and is the experiment's from then on.
 
     Args:
         experiment: the experiment.
@@ -51,54 +69,103 @@ class StudyMemory:
     ) -> None:
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         self._settings, self._space, self._fixed, self._limits = experiment.settings, space, fixed, limits
-        path = str(experiment.paths.study)
-        # The lock by exclusive creation needs no symbolic links, which Windows grants to few users.
-        storage = JournalStorage(JournalFileBackend(path, lock_obj=JournalFileOpenLock(path)))
-        self._study = optuna.create_study(
-            storage=storage,
-            study_name=experiment.settings.name,
-            direction="maximize",
-            pruner=_pruner(self._settings),
-            load_if_exists=True,
-        )
+        self._storage = _open(experiment.paths.study)
+        self._study = _current(self._storage, self._settings)
         self._starts = starts
         self._running: dict[int, optuna.Trial] = {}
 
     def ask(self) -> Proposal:
-        """Propose a new trial."""
-        number = len(self._study.get_trials(deepcopy=False))
-        # A sampler of its own for each trial: what it draws depends on the experiment's seed, the
-        # trial's number and what is known by then, not on what this process asked before.
-        seed = int(np.random.SeedSequence([self._settings.seed, number]).generate_state(1)[0])
-        self._study.sampler = _sampler(self._settings.sampler, seed)
-        fixed = self._fixed
-        if number < len(self._starts):
-            # What lies within the search the sampler learns from; the rest holds for this trial alone.
-            within, outside = self._space.inner(self._starts[number])
-            self._study.enqueue_trial(within)
-            fixed = {**outside, **fixed}
-        trial = self._study.ask()
-        hyperparameters = self._space.suggest(trial, fixed, self._limits)
-        trial.set_user_attr(HYPERPARAMETERS, hyperparameters)
-        self._running[trial.number] = trial
-        return Proposal(trial.number, hyperparameters)
+        """Propose a new trial; one whose assignment has been tried ends at once, with the outcome that is known."""
+        drawn = self._draw()
+        known = self._tried(drawn)
+        if known is not None:
+            drawn.set_user_attr(SAME_AS, known.number)
+            drawn.state, drawn.values = known.state, known.values
+            drawn.datetime_complete = datetime.now()
+            drawn.system_attrs |= known.system_attrs  # constraints among them
+        self._study.add_trial(drawn)
+        if known is None:
+            self._go_on(drawn.number)
+        return _proposal(drawn)
 
     def unfinished(self) -> list[Proposal]:
         """Trials that were asked and never told: a run that ended before they did left them."""
-        proposals = []
-        for frozen in self._study.get_trials(deepcopy=False, states=(TrialState.RUNNING,)):
-            if HYPERPARAMETERS not in frozen.user_attrs:
-                # It ended between asking and drawing; no training can have begun.
-                self._study.tell(frozen.number, state=TrialState.FAIL)
-                continue
-            self._running[frozen.number] = optuna.Trial(self._study, frozen._trial_id)
-            proposals.append(Proposal(frozen.number, frozen.user_attrs[HYPERPARAMETERS]))
-        return proposals
+        running = self._study.get_trials(deepcopy=False, states=(TrialState.RUNNING,))
+        for frozen in running:
+            self._go_on(frozen.number)
+        return [_proposal(frozen) for frozen in running]
+
+    def proposals(self) -> list[Proposal]:
+        """All trials that were ever asked, by number, whatever became of them."""
+        return [_proposal(frozen) for frozen in self._study.get_trials(deepcopy=False)]
+
+    def state(self, number: int) -> TrialState:
+        """State of a trial."""
+        return self._study.get_trials(deepcopy=False)[number].state
 
     @property
     def asked(self) -> int:
         """Number of trials that were ever asked, whatever became of them."""
         return len(self._study.get_trials(deepcopy=False))
+
+    def reopen(self, numbers: Collection[int]) -> None:
+        """Let trials that are complete go on: they are unfinished from then on.
+
+        Args:
+            numbers: of these trials.
+        """
+        name = f"{self._settings.name}, {self._settings.steps} steps"
+        names = optuna.get_all_study_names(self._storage)
+        if name in names and name != self._study.study_name:
+            # A run that was killed while it took trials over.
+            optuna.delete_study(study_name=name, storage=self._storage)
+        while name == self._study.study_name:
+            # Once more to the same budget, after trials ended there with another one.
+            name += " again"
+        new = optuna.create_study(storage=self._storage, study_name=name, direction="maximize", pruner=_pruner(self._settings))
+        for trial in self._study.get_trials():
+            if trial.number in numbers:
+                trial.state, trial.values, trial.datetime_complete = TrialState.RUNNING, None, None
+            new.add_trial(trial)
+        new.set_user_attr(_WHOLE, True)
+        self._study = new
+        self._running = {}
+
+    def _draw(self) -> FrozenTrial:
+        """A new trial with its assignment, in a copy of the study."""
+        known = self._study.get_trials()
+        number = len(known)
+        # A sampler of its own for each trial: what it draws depends on the experiment's seed, the
+        # trial's number and what is known by then, not on what this process asked before.
+        seed = int(np.random.SeedSequence([self._settings.seed, number]).generate_state(1)[0])
+        copy = optuna.create_study(
+            study_name=self._study.study_name,
+            direction="maximize",
+            sampler=_sampler(self._settings.sampler, seed),
+            pruner=_pruner(self._settings),
+        )
+        copy.add_trials(known)
+        fixed = self._fixed
+        if number < len(self._starts):
+            # What lies within the search the sampler learns from; the rest holds for this trial alone.
+            within, outside = self._space.inner(self._starts[number])
+            copy.enqueue_trial(within)
+            fixed = {**outside, **fixed}
+        trial = copy.ask()
+        trial.set_user_attr(HYPERPARAMETERS, self._space.suggest(trial, fixed, self._limits))
+        return copy.get_trials()[number]
+
+    def _tried(self, drawn: FrozenTrial) -> FrozenTrial | None:
+        """The first trial with the same assignment that ended other than by a failure, if anything is searched at all."""
+        if not drawn.params:
+            return None
+        ended = self._study.get_trials(deepcopy=False, states=(TrialState.COMPLETE, TrialState.PRUNED))
+        same = (trial for trial in ended if trial.user_attrs[HYPERPARAMETERS] == drawn.user_attrs[HYPERPARAMETERS])
+        return next(same, None)
+
+    def _go_on(self, number: int) -> None:
+        frozen = self._study.get_trials(deepcopy=False)[number]
+        self._running[number] = optuna.Trial(self._study, frozen._trial_id)
 
     def report(self, number: int, steps: int, score: float) -> None:
         """Tell the score of a running trial's evaluation, due after so many steps."""
@@ -132,6 +199,35 @@ class StudyMemory:
         trial = self._running.pop(number)
         trial.set_user_attr(REASON, reason)
         self._study.tell(trial, state=TrialState.FAIL)
+
+
+def _open(path: Path) -> JournalStorage:
+    """The journal, without what a kill in the middle of a write left: half a line, which would spoil the next one."""
+    name = str(path)
+    for left in path.parent.glob(f"{path.name}.lock*"):
+        left.unlink()
+    if path.is_file():
+        with path.open("rb+") as file:
+            content = file.read()
+            file.truncate(content.rfind(b"\n") + 1)
+    # The lock by exclusive creation needs no symbolic links, which Windows grants to few users.
+    return JournalStorage(JournalFileBackend(name, lock_obj=JournalFileOpenLock(name)))
+
+
+def _current(storage: JournalStorage, settings: Settings) -> optuna.Study:
+    """The experiment's study: the first one, or the last that took over all trials of the one before."""
+    pruner = _pruner(settings)
+    study = optuna.create_study(
+        storage=storage, study_name=settings.name, direction="maximize", pruner=pruner, load_if_exists=True
+    )
+    for summary in optuna.get_all_study_summaries(storage):
+        if summary.user_attrs.get(_WHOLE):
+            study = optuna.load_study(storage=storage, study_name=summary.study_name, pruner=pruner)
+    return study
+
+
+def _proposal(trial: FrozenTrial) -> Proposal:
+    return Proposal(trial.number, trial.user_attrs[HYPERPARAMETERS], trial.user_attrs.get(SAME_AS))
 
 
 def _sampler(name: str, seed: int) -> optuna.samplers.BaseSampler:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import time
 import traceback
 from collections.abc import Iterator
 from dataclasses import asdict
 from datetime import UTC, datetime
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
@@ -15,50 +17,95 @@ from envs.factory import evaluation_env, training_env
 from envs.scenario import scenario as find_scenario
 from envs.years import Backend, observation_layout
 from results.writer import drop_parts_after, write_part
-from tuning import checkpoint
 from tuning.algorithms import Setup, build
+from tuning.checkpoint import Checkpoints, TrialState
 from tuning.experiment import Experiment, open_experiment
+from tuning.lock import trial_lock
 from tuning.measure import Stopwatch, peak_vram_bytes, reset_peak_vram, rss_bytes, vram_bytes
-from tuning.protocol import EVALUATION, EXPERIMENT, HYPERPARAMETERS, NUMBER, OUT_OF_MEMORY, OUTCOME, SCORE, STEPS
+from tuning.orphans import end_with_parent
+from tuning.protocol import (
+    DISK_FULL,
+    EVALUATION,
+    EXPERIMENT,
+    HYPERPARAMETERS,
+    MESSAGE,
+    NUMBER,
+    OUT_OF_MEMORY,
+    OUTCOME,
+    RUN,
+    SCORE,
+    STEPS,
+    STOPPED,
+)
 from tuning.records import TrialRecords, trial_seed
+
+CHECKPOINT_SECONDS = 300.0  # most between two checkpoints, but for the update that is going on
 
 
 def run_trial(config: dict[str, Any]) -> None:
     """Function trainable of Ray Tune.
 
     Args:
-        config: number, hyperparameters and the experiment's folder; everything else is in the folder.
+        config: number, hyperparameters, the experiment's folder and the run; everything else is in the folder.
     """
     import torch
     from ray import tune
 
+    end_with_parent()
     experiment = open_experiment(config[EXPERIMENT])
     records = TrialRecords(experiment)
-    number = config[NUMBER]
+    number, running = config[NUMBER], experiment.paths.running(config[RUN])
     try:
-        with _Trial(experiment, records, number, config[HYPERPARAMETERS]) as trial:
-            for report in trial.updates():
-                tune.report(report)
+        with trial_lock(experiment.paths.trial_lock(number)):
+            if not running.exists():
+                tune.report({OUTCOME: STOPPED})
+                return
+            with Training(experiment, records, number, config[HYPERPARAMETERS], running) as trial:
+                for report in trial.updates():
+                    tune.report(report)
     except torch.OutOfMemoryError:
         records.update(number, error=traceback.format_exc())
         torch.cuda.empty_cache()
         # Reported, not raised: for Tune the trial ends well, and the others go on.
         tune.report({OUTCOME: OUT_OF_MEMORY})
-    except Exception:
-        records.update(number, error=traceback.format_exc())
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+            # No fault of the trial: it goes on from its last checkpoint when there is room.
+            tune.report({OUTCOME: DISK_FULL, MESSAGE: f"the disk of {experiment.paths.folder} is full: free some of it"})
+            return
+        records.crash(number, traceback.format_exc())
         raise
 
 
-class _Trial:
-    """A trial in its process, from its newest checkpoint to the end of its budget."""
+class Training:
+    """A trial in its process, from its newest checkpoint to the end of its budget.
 
-    def __init__(self, experiment: Experiment, records: TrialRecords, number: int, hyperparameters: dict[str, Any]) -> None:
+    Attributes:
+        state: how far it is.
+        trainer: what trains.
+    """
+
+    def __init__(
+        self, experiment: Experiment, records: TrialRecords, number: int, hyperparameters: dict[str, Any], running: Path
+    ) -> None:
+        """Build it, and restore its newest checkpoint, if there is one.
+
+        Args:
+            experiment: that it belongs to.
+            records: where its row is.
+            number: of the trial.
+            hyperparameters: of it.
+            running: file that is there as long as it is to go on.
+        """
         self._settings, self._paths = experiment.settings, experiment.paths
-        self._records, self._number = records, number
-        self._last_report = time.perf_counter()
+        self._records, self._number, self._running = records, number, running
+        self._last_report = self._last_save = time.perf_counter()
         self._reports: list[dict[str, Any]] = []
         self._evaluation_env: Judged | None = None
-        self.state = checkpoint.read_state(self._paths.checkpoints(number))
+        self._checkpoints = Checkpoints(self._paths.checkpoints(number))
+        checkpoint, self._damage = self._checkpoints.newest()
+        self.state = checkpoint.trial if checkpoint else TrialState()
+        self._checkpoints.drop_after(self.state.steps)
         for table in ("reports", "evaluations"):
             drop_parts_after(self._paths.folder, table, number, self.state.steps)
         reset_peak_vram()
@@ -67,7 +114,7 @@ class _Trial:
         assert backend != "auto"  # settled when the experiment was created
         self._backend: Backend = backend
         gpu = _has_gpu()
-        self._trainer = build(
+        self.trainer = build(
             self._settings.algo,
             Setup(
                 hyperparameters,
@@ -75,26 +122,27 @@ class _Trial:
                 # CityLearn steps one copy after another, so more of them only start more slowly.
                 self._settings.num_envs if backend == "batch" else 1,
                 self._settings.steps,
-                trial_seed(self._settings.seed, number, self.state.steps),
+                trial_seed(self._settings.seed, number),
                 gpu,
                 observation_layout(find_scenario(scenario)).chargers,
             ),
         )
-        self._algorithm = self._trainer.algorithm
+        self._algorithm = self.trainer.algorithm
         self._environment, self._learner, self._evaluation = Stopwatch(), Stopwatch(), Stopwatch()
-        self._trainer.watch(self._environment, self._learner)
-        checkpoint.restore(self._paths.checkpoints(number), self._algorithm)
+        self.trainer.watch(self._environment, self._learner)
+        if checkpoint:
+            checkpoint.restore(self.trainer)
         device = "cuda" if gpu else "cpu"
-        records.used(number, self._trainer.used(), device=device, num_envs=self._trainer.num_envs)
+        records.used(number, self.trainer.used(), device=device, num_envs=self.trainer.num_envs)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if isinstance(error, Exception):
-            # What led to a failure is what one wants to see.
+        if isinstance(error, Exception) and not isinstance(error, OSError):
+            # What led to a failure is what one wants to see; where files are the failure, there is no writing.
             self._write_reports()
-        self._trainer.stop()
+        self.trainer.stop()
         if self._evaluation_env:
             self._evaluation_env.close()
 
@@ -106,10 +154,18 @@ class _Trial:
             the evaluation and its score.
         """
         state, settings = self.state, self._settings
-        if state.evaluations:
+        if self._damage:
+            damage = "; ".join(self._damage)
+            yield {STEPS: state.steps, MESSAGE: f"trial {self._number}: {damage}; it goes on from {state.steps:,} steps"}
+        if self.evaluations:
             # A kill may have come between the checkpoint and whoever should have heard of it.
             yield self._evaluated()
-        while state.evaluations < settings.reports:
+        while self.evaluations < settings.reports:
+            if not self._running.exists():
+                if state.steps > self._checkpoints.steps:
+                    self._save([])
+                yield {STEPS: state.steps, OUTCOME: STOPPED}
+                return
             start = time.perf_counter()
             result = self._algorithm.train()
             steps = int(result["num_env_steps_sampled_lifetime"])
@@ -117,17 +173,25 @@ class _Trial:
             state.updates += 1
             rate = collected / (time.perf_counter() - start)
             # An update may pass several points of evaluation at once; they are one evaluation.
-            passed = min(settings.reports, steps * settings.reports // settings.steps)
-            evaluations = self._evaluate() if passed > state.evaluations else []
+            evaluations = self._evaluate() if self._due(steps) > self.evaluations else []
             if evaluations:
-                state.evaluations, state.score = passed, score(evaluations)
+                state.evaluated_steps, state.score = steps, score(evaluations)
             self._add_report(result, rate, state.score if evaluations else None)
-            if evaluations:
+            if evaluations or time.perf_counter() - self._last_save > CHECKPOINT_SECONDS:
                 self._save(evaluations)
             yield self._evaluated() if evaluations else {STEPS: steps}
 
+    def _due(self, steps: int) -> int:
+        """Evaluations that are due after a number of steps; with another budget, they are others."""
+        return min(self._settings.reports, steps * self._settings.reports // self._settings.steps)
+
+    @property
+    def evaluations(self) -> int:
+        """Evaluations that it has behind it."""
+        return self._due(self.state.evaluated_steps)
+
     def _evaluated(self) -> dict[str, Any]:
-        return {STEPS: self.state.steps, EVALUATION: self.state.evaluations, SCORE: self.state.score}
+        return {STEPS: self.state.steps, EVALUATION: self.evaluations, SCORE: self.state.score}
 
     def _evaluate(self) -> list[Evaluation]:
         settings = self._settings
@@ -136,7 +200,7 @@ class _Trial:
                 self._evaluation_env = evaluation_env(
                     settings.scenario, self._backend, "validation", settings.validation_weeks, settings.reward
                 )
-            return evaluate(self._evaluation_env, self._trainer.policy())
+            return evaluate(self._evaluation_env, self.trainer.policy())
 
     def _add_report(self, result: dict[str, Any], rate: float, new_score: float | None) -> None:
         state, now = self.state, time.perf_counter()
@@ -161,7 +225,7 @@ class _Trial:
                 "time": datetime.now(UTC),
                 "seconds": state.seconds,
                 "score": new_score,
-                **self._trainer.losses(result),
+                **self.trainer.losses(result),
                 "steps_per_second": rate,
                 **parts,
                 "rest_seconds": seconds - sum(parts.values()),
@@ -184,9 +248,11 @@ class _Trial:
             }
             for evaluation in evaluations
         ]
-        write_part(self._paths.part("evaluations", self._number, state.steps), "evaluations", rows)
+        if rows:
+            write_part(self._paths.part("evaluations", self._number, state.steps), "evaluations", rows)
         self._write_reports()
-        checkpoint.save(self._paths.checkpoints(self._number), self._algorithm, state)
+        self._checkpoints.save(self.trainer, state)
+        self._last_save = time.perf_counter()
 
     def _write_reports(self) -> None:
         """Write the reports since the last time, and what was measured so far into the trial's row."""
@@ -195,7 +261,7 @@ class _Trial:
             write_part(self._paths.part("reports", self._number, state.steps), "reports", self._reports)
             self._reports = []
         measured = asdict(state)
-        del measured["evaluations"]
+        del measured["evaluated_steps"]
         named = state.environment_seconds + state.learner_seconds + state.evaluation_seconds
         self._records.update(self._number, **measured, rest_seconds=state.seconds - named)
 

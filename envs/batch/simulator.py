@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -155,6 +156,29 @@ class BatchSimulator:
         # One type, as each would be compiled by itself.
         given = np.ascontiguousarray(actions, dtype=np.float64)
         kernel.step(self.site, self._rows, self.state, self.out, given, self._everyone if which is None else which)
+
+    def get_state(self) -> dict[str, np.ndarray]:
+        """Copies of all that later steps depend on, by name; what no action can change is not in it."""
+        return {name: array.copy() for name, array in self._remembered()}
+
+    def set_state(self, state: dict[str, np.ndarray]) -> None:
+        """Go on from a state of `get_state`, number by number.
+
+        Raises:
+            ValueError: if the state is of other copies or of another site.
+        """
+        for name, array in self._remembered():
+            if state[name].shape != array.shape or state[name].dtype != array.dtype:
+                raise ValueError(f"a state of {name} {state[name].shape} does not fit {array.shape}: it is of another site")
+        for name, array in self._remembered():
+            array[...] = state[name]
+
+    def _remembered(self) -> Iterator[tuple[str, np.ndarray]]:
+        for part in (self.state, self.out):
+            for name, array in zip(part._fields, part, strict=True):
+                # Lanes are room to reckon in.
+                if name != "lane":
+                    yield name, array
 
     def plugged(self, row: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Vehicles that chargers hold in a row: `records.PLUGGED`, what they ask for, hours they stay; shape (vehicles,)."""

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from tuning.ray_session import ray_session
+
 
 @pytest.fixture(scope="module", autouse=True)
 def no_ray_left() -> Iterator[None]:
@@ -20,8 +22,5 @@ def no_ray_left() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def small_ray() -> Iterator[None]:
-    import ray
-
-    ray.init(num_cpus=1, include_dashboard=False, object_store_memory=150 * 2**20, log_to_driver=False)
-    yield
-    ray.shutdown()
+    with ray_session(num_cpus=1):
+        yield

@@ -1,5 +1,6 @@
 """What Tune is told to do with a trial, without Tune."""
 
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -8,9 +9,9 @@ import pytest
 
 from results import load
 from search_spaces import SPACES
-from tuning.adapters import StudyScheduler, StudySearcher
+from tuning.adapters import MOST_LOSSES, StudyScheduler, StudySearcher
 from tuning.experiment import Experiment, create
-from tuning.protocol import EVALUATION, NUMBER, SCORE, STEPS
+from tuning.protocol import DISK_FULL, EVALUATION, MESSAGE, NUMBER, OUTCOME, RUN, SCORE, STEPS, STOPPED
 from tuning.records import TrialRecords
 from tuning.settings import Settings
 from tuning.study import StudyMemory
@@ -25,15 +26,39 @@ class PrunesAll(StudyMemory):
         return True
 
 
+class Control:
+    """Stands in for `RunControl`: writes down what it is told."""
+
+    run = "this"
+
+    def __init__(self) -> None:
+        self.is_stopping = False
+        self.told: list[tuple[Any, ...]] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda *arguments: self.told.append((name, *arguments))
+
+    def names(self) -> list[str]:
+        return [name for name, *_ in self.told if name != "say"]
+
+
 @pytest.fixture
 def experiment(tmp_path: Path) -> Experiment:
     return create(Settings(name="one", dir=str(tmp_path), trials=2, reports=REPORTS))
 
 
-def adapters(experiment: Experiment) -> tuple[StudySearcher, StudyScheduler]:
+def adapters(experiment: Experiment, control: Any = None) -> tuple[StudySearcher, StudyScheduler]:
     memory = PrunesAll(experiment, SPACES["ppo"], {}, {"steps": 4096.0})
-    searcher = StudySearcher(memory, TrialRecords(experiment), experiment.paths.folder, experiment.settings.trials)
+    settings = experiment.settings
+    searcher = StudySearcher(
+        memory, TrialRecords(experiment), experiment.paths.folder, settings.trials, control or Control(), settings.retries
+    )
     return searcher, StudyScheduler(memory, searcher, REPORTS, 4096)
+
+
+def states(experiment: Experiment) -> list[str]:
+    found: list[str] = load(experiment.paths.folder).trials["state"].tolist()
+    return found
 
 
 def decide(scheduler: StudyScheduler, **result: Any) -> str:
@@ -43,7 +68,17 @@ def decide(scheduler: StudyScheduler, **result: Any) -> str:
 def test_trials_are_handed_out_up_to_their_number(experiment: Experiment) -> None:
     searcher, _ = adapters(experiment)
     assert [searcher.suggest(name)[NUMBER] for name in "ab"] == [0, 1]  # type: ignore[index]
-    assert searcher.suggest("c") == "FINISHED"
+    # One of these may have to be handed out again.
+    assert searcher.suggest("c") is None
+    for name in "ab":
+        searcher.on_trial_complete(name, {STEPS: 4096, EVALUATION: REPORTS, SCORE: 0.1})
+    assert searcher.suggest("d") == "FINISHED"
+
+
+def test_a_trial_that_is_handed_out_runs(experiment: Experiment) -> None:
+    searcher, _ = adapters(experiment)
+    handed = [searcher.suggest(name) for name in "ab"]
+    assert [config[RUN] for config in handed] == ["this"] * 2  # type: ignore[index]
     assert load(experiment.paths.folder).trials["state"].tolist() == ["running", "running"]
 
 
@@ -63,14 +98,106 @@ def test_after_its_last_evaluation_a_trial_is_complete_and_not_pruned(experiment
     assert load(experiment.paths.folder).trials["state"].tolist() == ["complete"]
 
 
-def test_a_process_that_died_without_a_word_is_a_failed_trial(experiment: Experiment) -> None:
+def lose(searcher: StudySearcher, name: str) -> Any:
+    """Let the process of a trial die; what is handed out next."""
+    searcher.on_trial_complete(name, None, error=True)
+    return searcher.suggest(name + "'")
+
+
+def test_a_lost_process_is_replaced_as_often_as_its_trial_gets_on(experiment: Experiment) -> None:
+    control = Control()
+    searcher, _ = adapters(experiment, control)
+    name = "a"
+    assert searcher.suggest(name)[NUMBER] == 0  # type: ignore[index]
+    for times in range(3 * MOST_LOSSES):
+        # Here and there it gets to another checkpoint.
+        (experiment.paths.checkpoints(0) / f"{times // MOST_LOSSES:012d}").mkdir(parents=True, exist_ok=True)
+        assert lose(searcher, name)[NUMBER] == 0
+        name += "'"
+    assert states(experiment) == ["running"]
+    assert control.names() == ["left"] * 3 * MOST_LOSSES
+
+
+def test_a_process_that_always_dies_at_the_same_place_is_a_failed_trial(experiment: Experiment) -> None:
+    control = Control()
+    searcher, _ = adapters(experiment, control)
+    name = "a"
+    searcher.suggest(name)
+    for _ in range(MOST_LOSSES):
+        assert lose(searcher, name)[NUMBER] == 0
+        name += "'"
+    assert lose(searcher, name)[NUMBER] == 1
+    trials = load(experiment.paths.folder).trials
+    assert trials["state"].tolist() == ["failed", "running"]
+    assert trials["finished"].notna()[0]
+    assert "died" in trials["error"][0]
+    assert control.names()[-2:] == ["ended", "failed"]
+
+
+@pytest.mark.parametrize("retries", [0, 2])
+def test_a_crash_is_retried_as_often_as_asked_and_then_told_with_its_traceback(experiment: Experiment, retries: int) -> None:
+    experiment = replace(experiment, settings=replace(experiment.settings, retries=retries))
+    control, records = Control(), TrialRecords(experiment)
+    searcher, _ = adapters(experiment, control)
+    name = "a"
+    searcher.suggest(name)
+    for crash in range(retries + 1):
+        assert load(experiment.paths.folder).trials["error"].isna().all()
+        records.crash(0, f"Traceback\nValueError: number {crash}")
+        number = lose(searcher, name)[NUMBER]
+        name += "'"
+    assert number == 1
+    trials = load(experiment.paths.folder).trials
+    assert trials["state"].tolist() == ["failed", "running"]
+    assert trials["crashes"].tolist() == [retries + 1, 0]
+    assert trials["error"][0] == f"Traceback\nValueError: number {retries}"
+    assert control.told[-1] == ("failed", trials["error"][0])
+    assert searcher._memory._study.get_trials()[0].user_attrs["reason"] == f"ValueError: number {retries}"
+
+
+def test_retries_last_over_runs(experiment: Experiment) -> None:
     searcher, _ = adapters(experiment)
     searcher.suggest("a")
-    searcher.on_trial_complete("a", None, error=True)
+    TrialRecords(experiment).crash(0, "Traceback\nValueError: once")
+    lose(searcher, "a")
+    again, _ = adapters(experiment)
+    again.suggest("b")
+    TrialRecords(experiment).crash(0, "Traceback\nValueError: twice")
+    lose(again, "b")
+    assert states(experiment) == ["failed", "running"]
+
+
+@pytest.mark.parametrize("outcome", [STOPPED, DISK_FULL])
+def test_a_trial_that_was_stopped_goes_on_with_the_next_run(experiment: Experiment, outcome: str) -> None:
+    control = Control()
+    searcher, _ = adapters(experiment, control)
+    searcher.suggest("a")
+    control.is_stopping = True
+    searcher.on_trial_complete("a", {STEPS: 10, OUTCOME: outcome, MESSAGE: "no room"})
+    assert searcher.suggest("b") == "FINISHED"
+    assert control.told == [("left", 0), *([("stop", "no room")] if outcome == DISK_FULL else [])]
+    assert states(experiment) == ["running"]
+    again, _ = adapters(experiment)
+    assert again.suggest("c")[NUMBER] == 0  # type: ignore[index]
+
+
+def test_an_assignment_that_was_tried_has_a_row_and_is_not_handed_out(experiment: Experiment) -> None:
+    experiment = replace(experiment, settings=replace(experiment.settings, trials=3))
+    control = Control()
+    searcher, _ = adapters(experiment, control)
+    searcher.suggest("a")
+    TrialRecords(experiment).update(0, score=0.4, steps=4096)
+    searcher.on_trial_complete("a", {STEPS: 4096, EVALUATION: REPORTS, SCORE: 0.4})
+    ask, memory = searcher._memory.ask, searcher._memory
+    memory.ask = lambda: replace(ask(), same_as=0) if memory.asked == 1 else ask()  # type: ignore[method-assign]
+    assert searcher.suggest("b")[NUMBER] == 2  # type: ignore[index]
     trials = load(experiment.paths.folder).trials
-    assert trials["state"].tolist() == ["failed"]
-    assert trials["finished"].notna().all()
-    assert "died" in trials["error"][0]
+    assert trials["state"].tolist() == ["complete", "complete", "running"]
+    assert trials["score"].tolist()[:2] == [0.4, 0.4]
+    assert trials["steps"].tolist() == [4096, 0, 0]
+    assert trials["same_as"].tolist()[1] == 0
+    assert trials["same_as"].isna().tolist() == [True, False, True]
+    assert ("ended", 1, "complete", 0.4) in control.told
 
 
 @pytest.mark.parametrize("score", [float("nan"), float("inf")])

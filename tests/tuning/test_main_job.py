@@ -144,7 +144,7 @@ def test_finished_trials_whose_end_nobody_heard_are_complete_and_more_are_run(jo
     assert after.reports[after.reports["trial"] < 2].equals(results.reports)
     told = StudyMemory(experiment, SPACES["ppo"], {}, {})._study.get_trials()
     assert [trial.value for trial in told] == after.trials["score"].tolist()
-    assert [len(trial.intermediate_values) for trial in told] == [1, 1, 2]
+    assert [len(trial.intermediate_values) for trial in told] == [2, 2, 2]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Ctrl-C cannot be sent to one process of a Windows console")

@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from tuning.progress import Progress
-from tuning.protocol import EVALUATION, NUMBER, OUTCOME, SCORE, STEPS
+from tuning.protocol import EVALUATION, MESSAGE, NUMBER, OUTCOME, SCORE, STEPS
 
 
 class Clock:
@@ -21,6 +21,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
+    monkeypatch.setattr("tuning.progress.check_nodes", lambda: None)
     monkeypatch.setattr("tuning.progress.time", clock)
     return clock
 
@@ -85,12 +86,12 @@ def test_a_pruned_trial_leaves_nothing_of_its_budget_to_do(clock: Clock) -> None
     shown, output = progress()
     start(shown, 0)
     report(shown, 0, 300, score=-0.1)
-    shown.on_trial_complete(0, [], trial(0, **{STEPS: 300}))
+    shown.ended(0, "pruned")
     start(shown, 1)
     report(shown, 1, 1000, score=0.2)
-    shown.on_trial_complete(0, [], trial(1, **{STEPS: 1000}))
-    shown.on_trial_complete(0, [], trial(2, **{OUTCOME: "oom"}))
-    shown.on_trial_error(0, [], trial(3))
+    shown.ended(1, "complete")
+    shown.ended(2, "oom")
+    shown.ended(3, "failed")
     clock.now = 10.0
     line = shown.line()
     assert "400 steps/s | 0:00:00 left" in line
@@ -99,3 +100,24 @@ def test_a_pruned_trial_leaves_nothing_of_its_budget_to_do(clock: Clock) -> None
     assert "best +0.2000 (trial 1)" in line
     assert "trial 0: pruned" in output.getvalue()
     assert "trial 1: score +0.2000 at 1,000 steps" in output.getvalue()
+
+
+def test_a_trial_that_is_left_is_not_running_and_keeps_its_steps(clock: Clock) -> None:
+    shown, _ = progress()
+    start(shown, 0)
+    report(shown, 0, 400)
+    shown.left(0)
+    clock.now = 10.0
+    line = shown.line()
+    assert "0/4 trials done" in line
+    assert "0 running" in line
+    assert "40 steps/s | 0:01:30 left" in line
+
+
+def test_what_a_trial_has_to_say_is_shown() -> None:
+    shown, output = progress()
+    start(shown, 0)
+    shown.on_trial_result(0, [], trial(0), {STEPS: 10, MESSAGE: "trial 0: a line [of its own]"})
+    # What comes with an outcome is for the driver.
+    shown.on_trial_result(0, [], trial(0), {OUTCOME: "oom", MESSAGE: "not this"})
+    assert output.getvalue() == "trial 0: a line [of its own]\n"

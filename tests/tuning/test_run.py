@@ -1,15 +1,23 @@
 """The command line: bad input gets one clear line, and nothing is created."""
 
 import json
+import math
+import os
 import shutil
 import subprocess
 import sys
 from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from envs.scenario import scenario
 from tuning.errors import UsageError
+from tuning.experiment import Experiment, create, open_experiment, save
+from tuning.lock import experiment_lock
+from tuning.plan import plan
+from tuning.records import machine
 from tuning.run import main
 from tuning.settings import Settings, changed
 
@@ -50,6 +58,8 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
         (["--steps", "8", "--reports", "9"], "--reports 9"),
         (["--name", "a/b"], "--name a/b"),
         (["--resume", "nowhere"], "no experiment in"),
+        (["--keep-checkpoints", "10"], "--keep-checkpoints 10: it takes best:K"),
+        (["--retries", "-1"], "--retries -1: it is at least 0"),
     ],
 )
 def test_bad_input_is_refused_in_one_line_and_nothing_is_created(
@@ -60,11 +70,107 @@ def test_bad_input_is_refused_in_one_line_and_nothing_is_created(
     assert not folder.exists() or list(folder.iterdir()) == []
 
 
-def test_an_experiment_that_exists_is_left_alone(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_a_folder_that_holds_something_else_is_left_alone(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
-    message = refused(capsys, "--dir", str(tmp_path), "--name", "mine")
-    assert "--resume" in message
+    assert "another --name" in refused(capsys, "--dir", str(tmp_path), "--name", "mine")
     assert list((tmp_path / "mine").iterdir()) == []
+
+
+def begun(folder: Path, space: Path | None = None, **settings: Any) -> Experiment:
+    """An experiment as the command line leaves it before its first trial."""
+    given = Settings(name="mine", dir=str(folder), scenario="iquitos-38", backend="batch", trials=4, **settings)
+    given = replace(given, space=str(space)) if space else given
+    marks = {"scenario": scenario(given.scenario).key, "space": plan(given, space).space.describe(), "machine": machine()}
+    return create(given, marks)
+
+
+def test_the_command_that_began_an_experiment_continues_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    experiment = begun(tmp_path, seed=7, set=(("gamma=0.9", "n_epochs=3"), ("clip_range=0.2",)))
+    searched: list[Experiment] = []
+
+    def search(found: Experiment, *_: Any) -> str:
+        searched.append(found)
+        return "enough"
+
+    monkeypatch.setattr("tuning.search.search", search)
+    arguments = ["--dir", str(tmp_path), "--name", "mine", "--scenario", "iquitos-38", "--steps", "300000"]
+    assert main([*arguments, "--set", "clip_range=0.2", "--set", "n_epochs=3", "gamma=0.9"]) == 1
+    output = capsys.readouterr()
+    assert "is continued" in output.out
+    assert "error: enough" in output.err
+    assert f"--resume {tmp_path / 'mine'}" in output.err
+    # What is not given again stays; what may change did, and lasts.
+    expected = replace(experiment.settings, steps=300_000)
+    assert [found.settings for found in searched] == [expected]
+    assert main([*arguments, "--set", "gamma=0.9"]) == 2
+    assert open_experiment(tmp_path / "mine").settings == expected
+
+
+def test_other_code_is_worth_a_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    experiment = begun(tmp_path)
+    old = {**machine(), "versions": json.dumps({**json.loads(machine()["versions"]), "ray": "2.59.0"})}
+    save(replace(experiment, marks={**experiment.marks, "machine": old}))
+    monkeypatch.setattr("tuning.search.search", lambda *_: "enough")
+    main(["--resume", str(tmp_path / "mine")])
+    assert "ray 2.59.0 is 2.60" in capsys.readouterr().out
+    # What it is continued with is known from then on.
+    main(["--resume", str(tmp_path / "mine")])
+    assert "2.59.0" not in capsys.readouterr().out
+
+
+def test_another_space_is_refused_with_what_differs(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    space = tmp_path / "space.toml"
+    space.write_text("[gamma]\nlow = 0.9\nhigh = 0.99\n", encoding="utf-8")
+    begun(tmp_path, space)
+    space.write_text("[gamma]\nlow = 0.95\nhigh = 0.99\n", encoding="utf-8")
+    # The copy that the experiment has counts, unless the file is given again.
+    message = refused(capsys, "--resume", str(tmp_path / "mine"), "--space", str(space))
+    assert "the space of gamma" in message
+    assert "0.0999" in message
+    assert "0.05" in message
+
+
+def test_the_same_data_may_lie_elsewhere(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], small_schema: Path, tmp_path: Path
+) -> None:
+    here, there = (shutil.copytree(small_schema.parent, tmp_path / name / "site") / "schema.json" for name in ("a", "b"))
+    experiment = begun(tmp_path)
+    settings = replace(experiment.settings, scenario=str(here))
+    save(replace(experiment, settings=settings, marks={**experiment.marks, "scenario": scenario(str(here)).key}))
+    shutil.rmtree(tmp_path / "a")
+    assert "no file" in refused(capsys, "--resume", str(tmp_path / "mine"))
+    monkeypatch.setattr("tuning.search.search", lambda *_: "enough")
+    assert main(["--resume", str(tmp_path / "mine"), "--scenario", str(there)]) == 1
+    assert open_experiment(tmp_path / "mine").settings.scenario == str(there)
+
+
+def test_other_data_under_the_same_name_are_refused(
+    capsys: pytest.CaptureFixture[str], small_schema: Path, tmp_path: Path
+) -> None:
+    folder = shutil.copytree(small_schema.parent, tmp_path / "site")
+    experiment = begun(tmp_path)
+    settings = replace(experiment.settings, scenario=str(folder / "schema.json"))
+    save(replace(experiment, settings=settings, marks={**experiment.marks, "scenario": scenario(settings.scenario).key}))
+    schema = json.loads((folder / "schema.json").read_text(encoding="utf-8"))
+    schema["simulation_end_time_step"] -= 24
+    (folder / "schema.json").write_text(json.dumps(schema), encoding="utf-8")
+    assert "the scenario's data are other ones" in refused(capsys, "--resume", str(tmp_path / "mine"))
+
+
+def test_an_experiment_that_another_run_works_on_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    experiment = begun(tmp_path)
+    with experiment_lock(experiment.paths):
+        message = refused(capsys, "--resume", str(tmp_path / "mine"))
+    assert f"in use by process {os.getpid()} on " in message
+
+
+def test_only_an_experiment_can_be_extended(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert "--resume" in refused(capsys, "--extend", "--dir", str(tmp_path), "--name", "new")
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("fault", ["pricing.csv", "tariff.json"])
@@ -81,10 +187,13 @@ def test_a_faulty_scenario_is_refused_before_anything_is_created(
 
 
 def test_a_continued_experiment_keeps_what_it_searches(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    settings = Settings(name="mine", dir=str(tmp_path), scenario="iquitos-38")
-    (tmp_path / "experiment.json").write_text(json.dumps({"settings": settings.to_json()}), encoding="utf-8")
-    message = refused(capsys, "--resume", str(tmp_path), "--scenario", "iquitos", "--seed", "3")
-    assert "--scenario, --seed cannot change" in message
+    begun(tmp_path)
+    for how in (("--resume", str(tmp_path / "mine")), ("--dir", str(tmp_path), "--name", "mine")):
+        message = refused(capsys, *how, "--scenario", "iquitos", "--seed", "3", "--algo", "a2c")
+        assert "--algo is ppo, not a2c" in message
+        assert "--scenario is iquitos-38, not iquitos" in message
+        assert "--seed is 0, not 3" in message
+    assert open_experiment(tmp_path / "mine").settings.seed == 0
 
 
 @pytest.mark.parametrize("content", ["{", "{}", '{"settings": {"colour": "red"}}'])
@@ -117,5 +226,14 @@ def test_set_takes_several_and_may_be_repeated() -> None:
 
 def test_only_budget_and_machine_may_change_on_resume() -> None:
     before = Settings()
-    assert changed(before, replace(before, trials=9, steps=9, concurrency=1, address="auto")) == []
-    assert changed(before, replace(before, algo="ppo", reward="schema", seed=1)) == ["reward", "seed"]
+    assert changed(before, replace(before, trials=9, steps=9, concurrency=1, address="auto", retries=0)) == []
+    assert changed(before, replace(before, extend=True, resume="x", keep_checkpoints="all")) == []
+    assert changed(before, replace(before, algo="ppo", reward="schema", set=(("a=1",),))) == [
+        "--reward is improvement, not schema",
+        "--set is not given, not a=1",
+    ]
+
+
+@pytest.mark.parametrize(("text", "kept"), [("all", math.inf), ("best:0", 0), ("best:12", 12)])
+def test_the_number_of_kept_checkpoints(text: str, kept: float) -> None:
+    assert Settings(keep_checkpoints=text).kept_trials == kept

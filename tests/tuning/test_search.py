@@ -16,17 +16,20 @@ from results import load
 from search_spaces import SPACES
 from tuning.experiment import Experiment, create
 from tuning.plan import Plan
+from tuning.ray_session import ray_session
 from tuning.search import run_trials
 from tuning.settings import Settings
 from tuning.study import REASON, StudyMemory
 
 EVALUATIONS = 6
-FAILS, RUNS_OUT, DIES = 2, 4, 6  # numbers of the trials that do
+LOSSES = 1  # of its process that a trial survives in a row; each costs the test some seconds
+FAILS, RUNS_OUT, DIES, DIES_ONCE = 2, 4, 6, 1  # numbers of the trials that do
 
 
 def fake_trial(config: dict[str, Any]) -> None:
     """Stands in for training: the score is best at a clip range of 0.25, and three trials go wrong."""
     import os
+    import signal
 
     import torch
     from ray import tune
@@ -45,49 +48,45 @@ def fake_trial(config: dict[str, Any]) -> None:
             tune.report({OUTCOME: OUT_OF_MEMORY})
             return
         if number == FAILS and evaluation == 3:
-            records.update(number, error="Traceback\nValueError: bad luck")
+            records.crash(number, "Traceback\nValueError: bad luck")
             raise ValueError("bad luck")
         if number == DIES and evaluation == 2:
             os._exit(1)
+        if number == DIES_ONCE and evaluation == 3 and not (experiment.paths.folder / "died").exists():
+            (experiment.paths.folder / "died").touch()
+            os.kill(os.getpid(), signal.SIGKILL)
         # A report without a score lies between two with one.
         tune.report({STEPS: steps * (2 * evaluation - 1) // (2 * EVALUATIONS)})
         records.update(number, steps=steps * evaluation // EVALUATIONS, score=score)
         tune.report({STEPS: steps * evaluation // EVALUATIONS, EVALUATION: evaluation, SCORE: score})
 
 
-def run(experiment: Experiment) -> str:
+def run(experiment: Experiment, trainable: Any = fake_trial) -> str:
     output = io.StringIO()
-    run_trials(experiment, Plan(SPACES["ppo"], {}, ()), Console(file=output, width=120), fake_trial)
+    run_trials(experiment, Plan(SPACES["ppo"], {}, ()), Console(file=output, width=120), trainable)
     return output.getvalue()
 
 
 @pytest.fixture(scope="module")
-def ray_session():  # type: ignore[no-untyped-def]
-    import logging
-    import os
+def tune_session():  # type: ignore[no-untyped-def]
+    with ray_session(num_cpus=2, object_store_memory=100 * 2**20):
+        import ray
 
-    import ray
-
-    from tuning.search import _ENVIRONMENT
-
-    # Ray's workers cannot import a test module by its name.
-    ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])
-    os.environ.update(_ENVIRONMENT)
-    ray.init(
-        num_cpus=2, include_dashboard=False, object_store_memory=100 * 2**20, logging_level=logging.ERROR, log_to_driver=False
-    )
-    yield
-    ray.shutdown()
+        # Ray's workers cannot import a test module by its name.
+        ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])
+        yield
 
 
 @pytest.fixture(scope="module")
-def searched(ray_session: None, tmp_path_factory: pytest.TempPathFactory) -> tuple[Experiment, str]:
+def searched(tune_session: None, tmp_path_factory: pytest.TempPathFactory) -> tuple[Experiment, str]:
     folder = tmp_path_factory.mktemp("search")
     settings = Settings(
         name="fake", dir=str(folder), trials=14, steps=600, reports=EVALUATIONS, concurrency=1, sampler="random"
     )
     experiment = create(settings)
-    return experiment, run(experiment)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("tuning.adapters.MOST_LOSSES", LOSSES)
+        return experiment, run(experiment)
 
 
 def study(experiment: Experiment) -> list[optuna.trial.FrozenTrial]:
@@ -127,6 +126,17 @@ def test_failures_are_told_with_their_reason(searched: tuple[Experiment, str]) -
     assert told[FAILS].user_attrs[REASON] == "ValueError: bad luck"
     assert told[RUNS_OUT].user_attrs[REASON] == "too big"
     assert "died" in told[DIES].user_attrs[REASON]
+    trials = load(experiment.paths.folder).trials
+    assert trials["crashes"].tolist() == [2 if number == FAILS else 0 for number in range(14)]
+
+
+def test_a_process_that_died_once_costs_its_trial_nothing(searched: tuple[Experiment, str]) -> None:
+    experiment, output = searched
+    assert (experiment.paths.folder / "died").exists()
+    assert load(experiment.paths.folder).trials["state"][DIES_ONCE] in ("complete", "pruned")
+    assert output.count(f"trial {DIES_ONCE}: its process was lost") == 1
+    assert output.count(f"trial {DIES}: its process was lost") == LOSSES
+    assert output.count(f"trial {FAILS}: ValueError: bad luck; it goes on from 0 steps") == 1
 
 
 def test_the_terminal_tells_what_became_of_the_trials(searched: tuple[Experiment, str]) -> None:
@@ -136,6 +146,28 @@ def test_the_terminal_tells_what_became_of_the_trials(searched: tuple[Experiment
     assert f"trial {DIES}: failed" in output
     assert f"trial {RUNS_OUT}: oom" in output
     assert output.count(": pruned") == (trials["state"] == "pruned").sum()
+
+
+def buggy_trial(config: dict[str, Any]) -> None:
+    """Fails as a bug would."""
+    from tuning.experiment import open_experiment
+    from tuning.protocol import EXPERIMENT, NUMBER
+    from tuning.records import TrialRecords
+
+    number = config[NUMBER]
+    text = f'Traceback\n  File "buggy.py", line 3, in f\n    f()\nKeyError: {number}'
+    TrialRecords(open_experiment(config[EXPERIMENT])).crash(number, text)
+    raise KeyError(number)
+
+
+def test_a_bug_stops_the_search_and_not_one_trial_more_is_begun(tune_session: None, tmp_path: Path) -> None:
+    experiment = create(Settings(name="bug", dir=str(tmp_path), trials=9, concurrency=1, retries=0))
+    output = io.StringIO()
+    reason = run_trials(experiment, Plan(SPACES["ppo"], {}, ()), Console(file=output, width=120), buggy_trial)
+    assert reason
+    assert "KeyError: 2" in reason
+    assert "buggy.py" in reason
+    assert load(experiment.paths.folder).trials["state"].tolist() == ["failed"] * 3
 
 
 def test_a_larger_budget_goes_on_where_the_search_ended(searched: tuple[Experiment, str]) -> None:
@@ -149,7 +181,7 @@ def test_a_larger_budget_goes_on_where_the_search_ended(searched: tuple[Experime
     assert after.head(14)["score"].equals(before["score"])
 
 
-def test_what_was_left_running_is_run_first(ray_session: None, tmp_path: Path) -> None:
+def test_what_was_left_running_is_run_first(tune_session: None, tmp_path: Path) -> None:
     experiment = create(Settings(name="cut", dir=str(tmp_path), trials=2, steps=600, reports=EVALUATIONS, pruner="none"))
     left = StudyMemory(experiment, SPACES["ppo"], {}, {"steps": 600.0}).ask()
     run(experiment)

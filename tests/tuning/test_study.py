@@ -7,11 +7,11 @@ import optuna
 import pytest
 from optuna.trial import TrialState
 
-from search_spaces import SPACES
+from search_spaces import SPACES, SearchSpace
 from search_spaces.presets import preset
 from tuning.experiment import Experiment, create
 from tuning.settings import Settings
-from tuning.study import HYPERPARAMETERS, REASON, StudyMemory
+from tuning.study import HYPERPARAMETERS, REASON, SAME_AS, StudyMemory
 
 LIMITS = {"steps": 1e6}
 
@@ -77,11 +77,125 @@ def test_an_evaluation_that_comes_twice_counts_once(experiment: Experiment) -> N
     assert stored(experiment)[0].intermediate_values == {1: 0.1, 2: 0.3}
 
 
-def test_a_trial_cut_off_before_it_was_drawn_is_told_as_failed(experiment: Experiment) -> None:
-    memory(experiment)._study.ask()
-    again = memory(experiment)
-    assert again.unfinished() == []
-    assert stored(experiment)[0].state is TrialState.FAIL
+def test_a_kill_at_any_byte_leaves_whole_trials_and_the_same_proposals(experiment: Experiment) -> None:
+    """Cut the journal at every byte of a trial's entries, as a kill in the middle of a write would."""
+    study = memory(experiment)
+    study.ask()
+    journal = experiment.paths.study
+    before = journal.read_bytes()
+    asked = study.ask()
+    study.report(0, 100, 0.5)
+    study.complete(0, 0.5)
+    after = journal.read_bytes()
+    for cut in (*range(len(before), len(after), 97), len(after) - 1, len(after)):
+        journal.write_bytes(after[:cut])
+        # What a killed writer leaves beside it.
+        Path(f"{journal}.lock").touch()
+        again = memory(experiment)
+        running = again.unfinished()
+        assert all(proposal.hyperparameters for proposal in running)
+        if again.asked == 1:
+            assert again.ask() == asked
+        assert again.proposals()[1] == asked
+        if again.state(0) is TrialState.RUNNING:
+            again.report(0, 100, 0.5)
+            again.complete(0, 0.5)
+        assert stored(experiment)[0].intermediate_values == {100: 0.5}
+
+
+def small_memory(experiment: Experiment) -> StudyMemory:
+    """A study with so few assignments that they soon come again."""
+    fixed = {parameter.name: parameter.default for parameter in SPACES["ppo"].parameters if parameter.name != "shared_layers"}
+    space = SearchSpace(
+        tuple(
+            replace(parameter, search=optuna.distributions.CategoricalDistribution([False, True]))
+            if parameter.name == "shared_layers"
+            else parameter
+            for parameter in SPACES["ppo"].parameters
+        )
+    )
+    return StudyMemory(experiment, space, space.parse({k: "none" if v is None else str(v) for k, v in fixed.items()}), LIMITS)
+
+
+def test_an_assignment_that_was_tried_is_not_run_again(experiment: Experiment) -> None:
+    study, run = small_memory(experiment), []
+    for _ in range(12):
+        proposal = study.ask()
+        if proposal.same_as is None:
+            run.append(proposal)
+            if len(run) == 1:
+                study.report(proposal.number, 10, 0.25)
+                study.complete(proposal.number, 0.5)
+            else:
+                study.run_out_of_memory(proposal.number, "too big")
+    assert len(run) == 2
+    assert small_memory(experiment).unfinished() == []
+    first, second = (proposal.number for proposal in run)
+    for trial in small_memory(experiment)._study.get_trials():
+        same = first if trial.params == small_memory(experiment)._study.get_trials()[first].params else second
+        assert trial.state is (TrialState.COMPLETE if same == first else TrialState.PRUNED)
+        assert trial.value == (0.5 if same == first else None)
+        assert bool(trial.constraints) == (same == second)
+        assert trial.user_attrs.get(SAME_AS) == (None if trial.number in (first, second) else same)
+
+
+def test_a_failure_may_be_tried_again(experiment: Experiment) -> None:
+    study = small_memory(experiment)
+    for number in range(8):
+        assert study.ask().same_as is None
+        study.fail(number, "bad luck")
+
+
+def test_without_a_search_an_assignment_is_run_as_often_as_asked(experiment: Experiment) -> None:
+    fixed = {parameter.name: parameter.default for parameter in SPACES["ppo"].parameters}
+    study = StudyMemory(experiment, SPACES["ppo"], fixed, LIMITS)
+    for number in range(3):
+        assert study.ask().same_as is None
+        study.complete(number, 0.1)
+
+
+def test_trials_that_go_on_are_running_again_and_the_others_are_as_they_were(experiment: Experiment) -> None:
+    study = memory(experiment)
+    proposals = [study.ask() for _ in range(4)]
+    for number in range(3):
+        study.report(number, 100, number / 10)
+    study.complete(0, 0.1)
+    study.complete(1, 0.2)
+    study.prune(2)
+    study.reopen([1])
+    # Whoever opens the file next finds the same.
+    for again in (study, memory(experiment)):
+        assert again.proposals() == proposals
+        assert [p.number for p in again.unfinished()] == [1, 3]
+        assert [again.state(n) for n in range(3)] == [TrialState.COMPLETE, TrialState.RUNNING, TrialState.PRUNED]
+    again.report(1, 200, 0.4)
+    again.complete(1, 0.4)
+    told = memory(experiment)._study.get_trials()
+    assert told[1].intermediate_values == {100: 0.1, 200: 0.4}
+    assert [trial.value for trial in told[:3]] == [0.1, 0.4, 0.2]
+    # And once more to the same budget.
+    again.reopen([0])
+    assert [p.number for p in memory(experiment).unfinished()] == [0, 3]
+    assert memory(experiment)._study.get_trials()[1].value == 0.4
+
+
+def test_a_kill_while_trials_are_taken_over_leaves_the_study_of_before(experiment: Experiment) -> None:
+    study = memory(experiment)
+    for number in range(3):
+        study.ask()
+        study.complete(number, 0.1)
+    journal = experiment.paths.study
+    before = len(journal.read_bytes())
+    study.reopen([0, 2])
+    after = journal.read_bytes()
+    lines = [i + 1 for i in range(before, len(after)) if after[i : i + 1] == b"\n"]
+    for cut in (before, *lines[:-1]):
+        journal.write_bytes(after[:cut])
+        assert memory(experiment).unfinished() == []
+        memory(experiment).reopen([0, 2])
+        again = memory(experiment)
+        assert [p.number for p in again.unfinished()] == [0, 2]
+        assert again.asked == 3
 
 
 def test_running_out_of_memory_is_a_violated_constraint(experiment: Experiment) -> None:

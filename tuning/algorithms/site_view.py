@@ -91,3 +91,14 @@ class SiteViewEnv(VectorWrapper):
         complete = self.view.complete(np.asarray(actions), self._observations)
         self._observations, rewards, terminated, truncated, infos = self.env.step(complete)
         return self.view.observe(self._observations), rewards, terminated, truncated, infos
+
+    def get_state(self) -> dict[str, Any]:
+        """State of the environment, with the observations that the next actions follow."""
+        env: Any = self.env
+        return {"env": env.get_state(), "observations": self._observations.copy()}
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Go on from a state of `get_state`, instead of a `reset`."""
+        env: Any = self.env
+        env.set_state(state["env"])
+        self._observations = state["observations"].copy()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from gymnasium.vector import VectorEnv
     from ray.rllib.algorithms.algorithm import Algorithm
 
+    from tuning.algorithms.sac.buffer import ReplayBuffer
     from tuning.algorithms.site_view import SiteView
     from tuning.measure import Stopwatch
 
@@ -135,6 +136,33 @@ class Trainer(ABC):
         if view is not None:
             return {"learn_charging": False, "initial_charging": view.initial_charging}
         return {"learn_charging": None if learned is None else True, "initial_charging": learned}
+
+    @property
+    def replay(self) -> ReplayBuffer | None:
+        """Transitions that it learns from again and again; None where it forgets them."""
+        return None
+
+    def get_state(self) -> dict[str, Any]:
+        """All that the next update depends on but the rows of `replay`, as what can be pickled."""
+        from tuning.random_state import random_state
+
+        state = {"algorithm": self.algorithm.get_state(), "random": random_state()}
+        return state if self.replay is None else {**state, "replay": self.replay.get_state()}
+
+    def set_state(self, state: dict[str, Any], rows: Iterable[tuple[int, dict[str, np.ndarray]]]) -> None:
+        """Go on from a state of `get_state`: on the same CPU, number by number.
+
+        Args:
+            state: of `get_state`.
+            rows: of `replay`, see `ReplayBuffer.set_state`.
+        """
+        from tuning.random_state import set_random_state
+
+        # The buffer first: the runner acts on its observations.
+        if self.replay is not None:
+            self.replay.set_state(state["replay"], rows)
+        self.algorithm.set_state(state["algorithm"])
+        set_random_state(state["random"])
 
     def watch(self, environment: Stopwatch, learner: Stopwatch) -> None:
         """Time stepping of the environment and gradient steps. RLlib's own timers are smoothed; these have to add up."""

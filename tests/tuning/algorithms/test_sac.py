@@ -17,6 +17,7 @@ from tuning.algorithms.sac.algorithm import SACConfig
 from tuning.algorithms.sac.buffer import GOING, NO_TRANSITION, TRUNCATED
 from tuning.algorithms.sac.module import LOG_STD_MAX, LOG_STD_MIN
 from tuning.algorithms.sac.trainer import SACTrainer
+from tuning.checkpoint import Checkpoints, TrialState
 from tuning.measure import Stopwatch
 
 pytestmark = pytest.mark.usefixtures("small_ray")
@@ -180,14 +181,16 @@ def test_a_restored_trial_learns_on_bit_by_bit(extra: dict[str, Any], tmp_path: 
     with built(**EVERYTHING, **extra) as first:
         for _ in range(4):
             first.algorithm.train()
-        first.algorithm.save_to_path(str(tmp_path / "checkpoint"))
+        Checkpoints(tmp_path).save(first, TrialState(steps=1))
         saved = state(first)
         learn(first, gradient_steps=5, steps=200)
         after, counted = state(first), first.algorithm.learner.gradient_steps
         statistics = first.algorithm.runner.get_state()
         lifetime = int(first.algorithm.train()["num_env_steps_sampled_lifetime"])
     with built(seed=99, **EVERYTHING, **extra) as second:
-        second.algorithm.restore_from_path(str(tmp_path / "checkpoint"))
+        checkpoint, _ = Checkpoints(tmp_path).newest()
+        assert checkpoint
+        checkpoint.restore(second)
         assert_equal(state(second), saved)
         learn(second, gradient_steps=5, steps=200)
         assert_equal(state(second), after)
@@ -196,7 +199,7 @@ def test_a_restored_trial_learns_on_bit_by_bit(extra: dict[str, Any], tmp_path: 
             for entry, value in statistics[name].items():
                 np.testing.assert_array_equal(second.algorithm.runner.get_state()[name][entry], value)
         np.testing.assert_array_equal(second.algorithm.runner.get_state()["generator"], statistics["generator"])
-        # It goes on collecting, and counting, from where it was.
+        # It goes on counting from where it was, in new episodes, as this environment's state cannot be saved.
         assert second.algorithm.train()["num_env_steps_sampled_lifetime"] == lifetime
         assert second.algorithm.runner.buffer.transitions == lifetime
     assert any((saved[name] != after[name]).any() for name in saved)

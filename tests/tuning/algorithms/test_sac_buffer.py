@@ -151,8 +151,15 @@ def test_a_restored_buffer_goes_on_bit_by_bit(steps: int, prioritization: Priori
         recorded.step()
     state = pickle.loads(pickle.dumps(recorded.buffer.get_state()))
     restored = ReplayBuffer(60, COPIES, FEATURES, ACTIONS, 0.9, 3, seed=99, prioritization=prioritization)
-    restored.set_state(state)
     original = recorded.buffer
+    # In pieces, the first of which begins before what is held, and the later of which overlap.
+    borders = [max(0, original.oldest_row), original.rows - 2, original.rows]
+    pieces = [(first, original.get_rows(first, last)) for first, last in ((borders[0], borders[1] + 1), borders[1:])]
+    stale = {name: np.full_like(array[:COPIES], 1) for name, array in pieces[0][1].items()}
+    if borders[0]:
+        pieces[0] = borders[0] - 1, {name: np.concatenate([stale[name], array]) for name, array in pieces[0][1].items()}
+    restored.set_state(state, pieces)
+    assert restored.transitions == original.transitions
     for _ in range(25):
         samples = original.sample(16), restored.sample(16)
         for name in ("observations", "actions", "rewards", "next_observations", "discounts", "places"):
@@ -174,7 +181,19 @@ def test_a_state_of_another_size_is_refused() -> None:
         ReplayBuffer(60, COPIES, FEATURES, ACTIONS, 0.9, prioritization=Prioritization(0.6, 0.4)),
     ):
         with pytest.raises(ValueError, match="does not fit"):
-            other.set_state(state)
+            other.set_state(state, [])
+
+
+def test_missing_rows_are_an_error() -> None:
+    recorded = Recorded(60)
+    for _ in range(5):
+        recorded.step()
+    original = recorded.buffer
+    for pieces in ([], [(0, 3)], [(1, 5)], [(0, 2), (3, 5)]):
+        restored = ReplayBuffer(60, COPIES, FEATURES, ACTIONS, 0.9)
+        rows = [(first, original.get_rows(first, last)) for first, last in pieces]
+        with pytest.raises(ValueError, match="rows"):
+            restored.set_state(original.get_state(), rows)
 
 
 @pytest.mark.parametrize("count", [1, 2, 5, 64, 100])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
 from typing import Any
 
 from ray.rllib.algorithms.algorithm import Algorithm
@@ -24,8 +23,6 @@ from tuning.algorithms.sac.priorities import Prioritization
 from tuning.algorithms.sac.runner import ReplayEnvRunner
 from tuning.algorithms.schedule import Schedule
 from tuning.preprocessing import PreprocessingConfig
-
-BUFFER = "replay_buffer"  # name in an algorithm's state
 
 
 class SACConfig(PreprocessingConfig, AlgorithmConfig):
@@ -120,7 +117,8 @@ class SAC(Algorithm):
     - `training_step`: several rounds, because RLlib's bookkeeping around it takes milliseconds, and because a round's metrics
       are not worth a row of their own.
     - Weights are not copied to the env runner: it acts by the learner's module.
-    - `get_state`, `set_state`: with the replay buffer, which RLlib's checkpoints leave out.
+
+    The replay buffer is not in its state: see `tuning.checkpoint`, which writes only what is new in it.
     """
 
     config: SACConfig
@@ -187,22 +185,3 @@ class SAC(Algorithm):
             math.inf if preprocessing.clip_obs is None else preprocessing.clip_obs,
             preprocessing.reward_scale / deviation,
         )
-
-    def get_state(
-        self,
-        components: str | Collection[str] | None = None,
-        *,
-        not_components: str | Collection[str] | None = None,
-        **kwargs: Any,
-    ) -> dict[str, Any]:
-        """See `Algorithm`; with the replay buffer, whose arrays are views."""
-        state: dict[str, Any] = super().get_state(components, not_components=not_components, **kwargs)
-        if self._check_component(BUFFER, components, not_components):
-            state[BUFFER] = self.runner.buffer.get_state()
-        return state
-
-    def set_state(self, state: dict[str, Any]) -> None:
-        """See `Algorithm`."""
-        super().set_state(state)
-        if BUFFER in state:
-            self.runner.buffer.set_state(state[BUFFER])

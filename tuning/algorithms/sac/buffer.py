@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,6 +58,7 @@ class ReplayBuffer:
         gamma: discount of the next step.
         n_step: steps whose rewards are summed before a value is trusted; fewer where an episode or what was collected ends.
         transitions: held now.
+        rows: ever filled, those that were overwritten since included.
         priorities: how transitions are drawn; None where all are drawn with the same chance.
     """
 
@@ -94,8 +96,7 @@ class ReplayBuffer:
         self._kinds = np.full(places, NO_TRANSITION, np.uint8)
         self.priorities = Priorities(places, prioritization) if prioritization else None
         self._random = np.random.default_rng(seed)
-        self._row = 0  # of the observations that no action has followed yet
-        self._filled = 0  # rows before it
+        self.rows = 0  # ever filled: the row after the last of them holds the observations that no action has followed yet
         self._begun = False
         self.transitions = 0
 
@@ -175,41 +176,79 @@ class ReplayBuffer:
         )
 
     def get_state(self) -> dict[str, Any]:
-        """State for a checkpoint. The arrays are views, so that saving takes no second buffer: copy what is to be kept."""
-        # Before the ring is closed for the first time, rows after the present one hold nothing.
-        used = slice(0, (max(self._row, self._filled) + 1) * self.copies)
+        """State for a checkpoint, without the rows: these are many and never change, see `get_rows`."""
         state: dict[str, Any] = {
             "layout": self._layout(),
-            "observations": self._observations[used],
-            "actions": self._actions[used],
-            "rewards": self._rewards[used],
-            "kinds": self._kinds[used],
-            "row": self._row,
-            "filled": self._filled,
+            "observations": self.observations.copy(),
+            "rows": self.rows,
             "begun": self._begun,
-            "transitions": self.transitions,
             "random": self._random.bit_generator.state,
         }
         if self.priorities:
             state["priorities"] = self.priorities.get_state()
         return state
 
-    def set_state(self, state: dict[str, Any]) -> None:
+    @property
+    def oldest_row(self) -> int:
+        """First row that is still held, counted from the first that ever was."""
+        return max(0, self.rows - (self._rows - 1))
+
+    def get_rows(self, first: int, last: int) -> dict[str, np.ndarray]:
+        """Copies of rows by name, each of shape (rows * copies, ...).
+
+        Args:
+            first: row, counted from the first that ever was; at least `oldest_row`.
+            last: the row after the last one; at most `rows`.
+        """
+        places = self._places(first, last)
+        return {name: array[places] for name, array in self._arrays()}
+
+    def set_state(self, state: dict[str, Any], rows: Iterable[tuple[int, dict[str, np.ndarray]]]) -> None:
         """Go on from a state of `get_state`, bit by bit.
 
+        Args:
+            state: of `get_state`.
+            rows: of `get_rows`, each with its first row; together they hold all from `oldest_row` on. Where they overlap,
+                the later ones count.
+
         Raises:
-            ValueError: if the state is of a buffer of another size.
+            ValueError: if the state is of a buffer of another size, or rows are missing.
         """
         if state["layout"] != self._layout():
             raise ValueError(f"a buffer of {state['layout']} does not fit one of {self._layout()}")
         self._kinds[:] = NO_TRANSITION
-        for name in ("observations", "actions", "rewards", "kinds"):
-            getattr(self, f"_{name}")[: len(state[name])] = state[name]
-        self._row, self._filled, self._begun = state["row"], state["filled"], state["begun"]
-        self.transitions = state["transitions"]
+        self.rows, self._begun = state["rows"], state["begun"]
+        known = self.oldest_row
+        for first, arrays in rows:
+            last = first + len(arrays["kinds"]) // self.copies
+            if first > known or last > self.rows:
+                raise ValueError(f"rows {first} to {last} do not follow row {known}")
+            first_held = max(first, self.oldest_row)
+            if first_held < last:
+                places = self._places(first_held, last)
+                for name, array in self._arrays():
+                    array[places] = arrays[name][(first_held - first) * self.copies :]
+            known = max(known, last)
+        if known != self.rows:
+            raise ValueError(f"rows {known} to {self.rows} are missing")
+        self._observations[self._here()] = state["observations"]
+        self.transitions = int(np.count_nonzero(self._kinds != NO_TRANSITION))
         self._random.bit_generator.state = state["random"]
         if self.priorities:
             self.priorities.set_state(state["priorities"])
+
+    def _arrays(self) -> Iterator[tuple[str, np.ndarray]]:
+        for name in ("observations", "actions", "rewards", "kinds"):
+            yield name, getattr(self, f"_{name}")
+
+    def _places(self, first: int, last: int) -> np.ndarray:
+        """Places of rows, counted from the first that ever was."""
+        return np.arange(first * self.copies, last * self.copies) % (self._rows * self.copies)
+
+    @property
+    def _filled(self) -> int:
+        """Rows that are held."""
+        return self.rows - self.oldest_row
 
     def _layout(self) -> dict[str, int | bool]:
         return {
@@ -222,24 +261,23 @@ class ReplayBuffer:
 
     def _here(self, offset: int = 0) -> slice:
         """Places of a row, counted from the present one."""
-        start = (self._row + offset) % self._rows * self.copies
+        start = (self.rows + offset) % self._rows * self.copies
         return slice(start, start + self.copies)
 
     def _advance(self) -> None:
         """Make the next row the present one, and forget the oldest transitions where the ring is full."""
-        self._row = (self._row + 1) % self._rows
+        was_full = self._filled == self._rows - 1
+        self.rows += 1
         here = self._here()
-        if self._filled == self._rows - 1:
+        if was_full:
             self.transitions -= int(np.count_nonzero(self._kinds[here] != NO_TRANSITION))
             if self.priorities:
                 self.priorities.drop(np.arange(here.start, here.stop))
-        else:
-            self._filled += 1
         self._kinds[here] = NO_TRANSITION
 
     def _draw(self, count: int) -> np.ndarray:
         """Places of transitions, each with the same chance, shape (count,), int64."""
-        oldest, places = (self._row - self._filled) * self.copies, self._rows * self.copies
+        oldest, places = self.oldest_row * self.copies, self._rows * self.copies
         found = np.empty(0, np.int64)
         while len(found) < count:
             drawn = (oldest + self._random.integers(self._filled * self.copies, size=count - len(found))) % places

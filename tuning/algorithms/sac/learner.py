@@ -331,5 +331,8 @@ class SACLearner(TorchLearner):
         self._weights_seq_no = 0
         super().set_state(state)
         if GENERATOR in state:
-            self._generator.set_state(torch.from_numpy(state[GENERATOR].copy()))
+            generator = torch.from_numpy(state[GENERATOR].copy())
+            # Those of a CPU and of a GPU have nothing in common: after a change of device others are drawn.
+            if generator.shape == self._generator.get_state().shape:
+                self._generator.set_state(generator)
             self.gradient_steps = state[COUNT]

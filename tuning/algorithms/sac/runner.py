@@ -221,8 +221,18 @@ class ReplayEnvRunner(BatchEnvRunner):
         return state
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """See `BatchEnvRunner`. The environment begins new episodes: where it was is not in a checkpoint."""
-        super().set_state({name: value for name, value in state.items() if name != "rl_module"})
+        """See `BatchEnvRunner`."""
         if GENERATOR in state:
             self._generator.set_state(torch.from_numpy(state[GENERATOR].copy()))
+            # Unless the state says where sampling is.
             self._needs_initial_reset = True
+        super().set_state({name: value for name, value in state.items() if name != "rl_module"})
+
+    def _get_sampling(self) -> dict[str, Any]:
+        """See `BatchEnvRunner`; the observations that no action has followed yet are the buffer's."""
+        return {"ended": self._ended.copy(), "lengths": self._lengths.copy(), "returns": self._returns.copy()}
+
+    def _set_sampling(self, state: dict[str, Any]) -> None:
+        """See `BatchEnvRunner`."""
+        self._ended, self._lengths, self._returns = (state[name].copy() for name in ("ended", "lengths", "returns"))
+        self._began = np.full(self.num_envs, time.perf_counter())

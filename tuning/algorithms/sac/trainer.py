@@ -14,6 +14,7 @@ from tuning.algorithms.trainer import ENVIRONMENT, MODULE, Setup, Trainer
 
 if TYPE_CHECKING:
     from tuning.algorithms.sac.algorithm import SAC, SACConfig
+    from tuning.algorithms.sac.buffer import ReplayBuffer
 
 MOST_PER_ITERATION = 1000  # transitions of one `train()`, unless a round is longer
 LEAST_ITERATIONS = 20  # of a budget, however small: between two of them the policy can be evaluated
@@ -108,6 +109,11 @@ class SACTrainer(Trainer):
             "tf32": has_tf32(),
             "torch_compile": network.shape.compiled,
         }
+
+    @property
+    def replay(self) -> ReplayBuffer:
+        """See `Trainer`."""
+        return self.algorithm.runner.buffer
 
     def losses(self, result: dict[str, Any]) -> dict[str, float | int | None]:
         """See `Trainer`; without values before `learning_starts`."""

@@ -1,0 +1,64 @@
+"""What a search costs beside collecting, learning and evaluating.
+
+Run: `uv run python benchmarks/tuner_overhead.py [--trials 20] [--steps 250000] [--concurrency 2]`. It starts the search as a
+user does, in a process of its own with an empty experiment, and compares the wall time of all of it, multiplied by the number
+of trials at once, with what the reports say that trials spent. The years are prepared before: that is done once for a site.
+"""
+
+import argparse
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from results import Results, load
+
+
+def spent_seconds(results: Results) -> dict[str, float]:
+    """Wall time of the trials' parts, seconds; collecting is stepping the environment and the policy's inference."""
+    reports = results.reports
+    steps = reports.groupby("trial")["steps"].diff().fillna(reports["steps"])
+    rounds = float((steps / reports["steps_per_second"]).sum())
+    learner = float(reports["learner_seconds"].sum())
+    return {"collecting": rounds - learner, "learner": learner, "evaluation": float(reports["evaluation_seconds"].sum())}
+
+
+def search(folder: Path, name: str, *arguments: str) -> float:
+    """Run a search; its wall time in seconds."""
+    command = [sys.executable, "-m", "tuning.run", "--algo", "ppo", "--dir", str(folder), "--name", name, *arguments]
+    start = time.perf_counter()
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        sys.exit(done.stdout + done.stderr)
+    return time.perf_counter() - start
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--trials", type=int, default=20)
+    parser.add_argument("--steps", type=int, default=250_000)
+    parser.add_argument("--concurrency", type=int, default=2)
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        search(Path(folder), "warm", "--trials", "1", "--steps", "4096")
+        wall = search(
+            Path(folder), "measured", "--trials", str(given.trials), "--steps", str(given.steps),
+            "--concurrency", str(given.concurrency), "--pruner", "none",
+        )  # fmt: skip
+        results = load(Path(folder) / "measured")
+    total = wall * given.concurrency
+    spent = spent_seconds(results)
+    rest = float(results.trials["seconds"].sum()) - sum(spent.values())
+    print(f"{given.trials} trials of {given.steps:,} steps, {given.concurrency} at once: {wall:.0f} s")
+    for name, seconds in spent.items():
+        print(f"  {name:12} {seconds / total:6.1%}")
+    print(f"  in trials    {rest / total:6.1%}  building, saving, reporting")
+    beside = 1.0 - (sum(spent.values()) + rest) / total
+    print(f"  beside them  {beside:6.1%}  start of Ray and of processes, the study, the end of the last trials")
+    print(f"overhead of the tuner: {1.0 - sum(spent.values()) / total:.1%} of the wall time")
+
+
+if __name__ == "__main__":
+    main()

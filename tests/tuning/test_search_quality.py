@@ -1,0 +1,139 @@
+"""The search finds a known optimum, and Tune changes nothing about what Optuna does."""
+
+from __future__ import annotations
+
+import io
+import math
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import optuna
+import pytest
+import scipy.stats
+from optuna.trial import TrialState
+from rich.console import Console
+
+from search_spaces import SPACES, Assignment
+from tuning.experiment import Experiment, create
+from tuning.plan import Plan
+from tuning.ray_session import ray_session
+from tuning.search import run_trials
+from tuning.settings import Settings
+from tuning.study import StudyMemory
+
+SPACE = SPACES["ppo"]
+SEARCHED = ("learning_rate", "gamma", "clip_range")
+FIXED: Assignment = {parameter.name: parameter.default for parameter in SPACE.parameters if parameter.name not in SEARCHED}
+REPORTS, BUDGET = 8, 800
+LIMITS = {"steps": 1e6}  # of the space: n_steps is fixed to its default
+GOOD = -0.03  # score that ends a search: a small part of the space is as good
+
+
+def final_score(hyperparameters: Assignment) -> float:
+    """Best, 0, at a learning rate of 0.001, a discount of 0.98 and a clip range of 0.2."""
+    h: Any = hyperparameters
+    distances = math.log10(h["learning_rate"] / 1e-3), math.log10((1.0 - h["gamma"]) / 0.02), 4.0 * (h["clip_range"] - 0.2)
+    return -sum(distance**2 for distance in distances)
+
+
+def score_after(report: int, final: float) -> float:
+    """A learning curve that begins near -4 for all and ends at the final score."""
+    return final if report == REPORTS else final + (-4.0 - final) * math.exp(-4.0 * report / REPORTS)
+
+
+def steps_to_a_good_score(experiment: Experiment, trials: int) -> int:
+    """Steps that a search takes until a trial has a good score at its end; those of all trials if none has."""
+    memory = StudyMemory(experiment, SPACE, FIXED, LIMITS)
+    taken = 0
+    for _ in range(trials):
+        proposal = memory.ask()
+        number, final = proposal.number, final_score(proposal.hyperparameters)
+        for report in range(1, REPORTS + 1):
+            taken += BUDGET // REPORTS
+            memory.report(number, report * BUDGET // REPORTS, score_after(report, final))
+            if report == REPORTS:
+                memory.complete(number, final)
+                if final >= GOOD:
+                    return taken
+            elif memory.should_prune(number):
+                memory.prune(number)
+                break
+    return taken
+
+
+@pytest.mark.slow
+def test_tpe_with_pruning_needs_fewer_steps_than_random_search(tmp_path: Path) -> None:
+    taken: dict[str, list[int]] = {"tpe": [], "random": []}
+    for seed in range(20):
+        for sampler, pruner in (("tpe", "median"), ("random", "none")):
+            settings = Settings(
+                name=f"{sampler}-{seed}", dir=str(tmp_path), seed=seed, sampler=sampler, pruner=pruner,  # type: ignore[arg-type]
+                steps=BUDGET, reports=REPORTS,
+            )  # fmt: skip
+            taken[sampler].append(steps_to_a_good_score(create(settings), trials=100))
+    ratio = np.array(taken["random"]) / np.array(taken["tpe"])
+    print(f"random search takes {np.median(ratio):.1f} times the steps of TPE with pruning (median of 20 seeds): {taken}")
+    assert np.median(ratio) > 1.5
+    assert scipy.stats.wilcoxon(np.log(ratio), alternative="greater").pvalue < 0.01
+
+
+def known_trial(config: dict[str, Any]) -> None:
+    """Follows the learning curve, and leaves the number of its process."""
+    import os
+
+    from ray import tune
+
+    from tuning.experiment import open_experiment
+    from tuning.protocol import EVALUATION, EXPERIMENT, HYPERPARAMETERS, NUMBER, SCORE, STEPS
+    from tuning.records import TrialRecords
+
+    experiment = open_experiment(config[EXPERIMENT])
+    records = TrialRecords(experiment)
+    (experiment.paths.folder / f"process-{os.getpid()}").touch()
+    final = final_score(config[HYPERPARAMETERS])
+    for report in range(1, REPORTS + 1):
+        steps, score = report * BUDGET // REPORTS, score_after(report, final)
+        records.update(config[NUMBER], steps=steps, score=score)
+        tune.report({STEPS: steps, EVALUATION: report, SCORE: score})
+
+
+def plain_optuna(seed: int, trials: int) -> optuna.Study:
+    """The same search by Optuna alone."""
+    study = optuna.create_study(direction="maximize", pruner=optuna.pruners.MedianPruner(n_startup_trials=5))
+    for number in range(trials):
+        own = int(np.random.SeedSequence([seed, number]).generate_state(1)[0])
+        study.sampler = optuna.samplers.TPESampler(seed=own)
+        trial = study.ask()
+        final = final_score(SPACE.suggest(trial, FIXED, LIMITS))
+        for report in range(1, REPORTS + 1):
+            trial.report(score_after(report, final), report * BUDGET // REPORTS)
+            if report < REPORTS and trial.should_prune():
+                study.tell(trial, state=TrialState.PRUNED)
+                break
+        else:
+            study.tell(trial, final)
+    return study
+
+
+def test_through_tune_a_search_is_what_it_is_with_optuna_alone(tmp_path: Path) -> None:
+    trials = 24
+    settings = Settings(name="one", dir=str(tmp_path), trials=trials, steps=BUDGET, reports=REPORTS, concurrency=1, seed=3)
+    experiment = create(settings)
+    with ray_session(num_cpus=1):
+        import ray
+
+        # Ray's workers cannot import a test module by its name.
+        ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])
+        assert run_trials(experiment, Plan(SPACE, FIXED, ()), Console(file=io.StringIO()), known_trial) is None
+    plain = plain_optuna(3, trials).get_trials()
+    ours = StudyMemory(experiment, SPACE, FIXED, LIMITS)._study.get_trials()
+    assert len(ours) == trials
+    for one, two in zip(ours, plain, strict=True):
+        assert one.params == two.params
+        assert (one.state, one.value) == (two.state, two.value)
+        assert one.intermediate_values == two.intermediate_values
+    assert {TrialState.COMPLETE, TrialState.PRUNED} == {trial.state for trial in ours}
+    # A process runs one trial after another: to start one takes as long as a short trial.
+    assert len(list(experiment.paths.folder.glob("process-*"))) == 1

@@ -1,0 +1,28 @@
+"""State of this process's random numbers, which algorithms draw from beside their own generators."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+import torch
+
+
+def random_state() -> dict[str, Any]:
+    """States of Python's, NumPy's and torch's random numbers, those of GPUs included."""
+    return {
+        "python": random.getstate(),
+        "numpy": np.random.get_state(),
+        "torch": torch.get_rng_state().numpy(),
+        "cuda": [state.numpy() for state in torch.cuda.get_rng_state_all()] if torch.cuda.is_available() else [],
+    }
+
+
+def set_random_state(state: dict[str, Any]) -> None:
+    """Go on from a state of `random_state`; on a machine with other GPUs, theirs are left alone."""
+    random.setstate(state["python"])
+    np.random.set_state(state["numpy"])
+    torch.set_rng_state(torch.from_numpy(state["torch"].copy()))
+    if torch.cuda.is_available() and len(state["cuda"]) == torch.cuda.device_count():
+        torch.cuda.set_rng_state_all([torch.from_numpy(own.copy()) for own in state["cuda"]])
