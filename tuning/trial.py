@@ -130,10 +130,11 @@ class Training:
         self._algorithm = self.trainer.algorithm
         self._environment, self._learner, self._evaluation = Stopwatch(), Stopwatch(), Stopwatch()
         self.trainer.watch(self._environment, self._learner)
-        if checkpoint:
-            checkpoint.restore(self.trainer)
+        # As it is built: what a checkpoint brings may have moved since, such as a learning rate that decays.
         device = "cuda" if gpu else "cpu"
         records.used(number, self.trainer.used(), device=device, num_envs=self.trainer.num_envs)
+        if checkpoint:
+            checkpoint.restore(self.trainer)
 
     def __enter__(self) -> Self:
         return self

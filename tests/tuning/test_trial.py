@@ -116,7 +116,7 @@ def numbers(of: Experiment, table: str) -> pd.DataFrame:
 @pytest.mark.parametrize(
     ("algo", "backend", "others"),
     [
-        ("ppo", "batch", {}),
+        ("ppo", "batch", {"learning_rate_schedule": "linear", "learning_rate_final": 0.1}),
         ("ppo", "batch", {"normalize_rewards": True, "learn_charging": True, "target_kl": 0.01}),
         ("ppo", "citylearn", {}),
         ("a2c", "batch", {"normalize_rewards": True}),
@@ -135,6 +135,8 @@ def test_an_interrupted_trial_reports_what_one_that_was_not_does(
     for table in ("reports", "evaluations"):
         pd.testing.assert_frame_equal(numbers(whole, table), numbers(cut, table), check_exact=True)
     assert numbers(whole, "reports")["gradient_norm"].notna().any()
+    used = [load(of.paths.folder).trials.filter(like="used_") for of in (whole, cut)]
+    pd.testing.assert_frame_equal(used[0], used[1], check_exact=True)
     weights = []
     for of in (whole, cut):
         with training(of, assignment, running) as trial:
