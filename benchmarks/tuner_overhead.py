@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 
 from results import Results, load
@@ -22,6 +23,12 @@ def spent_seconds(results: Results) -> dict[str, float]:
     rounds = float((steps / reports["steps_per_second"]).sum())
     learner = float(reports["learner_seconds"].sum())
     return {"collecting": rounds - learner, "learner": learner, "evaluation": float(reports["evaluation_seconds"].sum())}
+
+
+def idle_seconds(results: Results, concurrency: int) -> float:
+    """Time that places for trials stood empty at the end, as there was none left to begin, seconds."""
+    ends = results.trials["finished"].sort_values().iloc[-concurrency:]
+    return float((ends.max() - ends).dt.total_seconds().sum())
 
 
 def search(folder: Path, name: str, *arguments: str) -> float:
@@ -43,21 +50,26 @@ def main() -> None:
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         search(Path(folder), "warm", "--trials", "1", "--steps", "4096")
+        began = datetime.now(UTC)
         wall = search(
             Path(folder), "measured", "--trials", str(given.trials), "--steps", str(given.steps),
             "--concurrency", str(given.concurrency), "--pruner", "none",
         )  # fmt: skip
         results = load(Path(folder) / "measured")
+    trials = results.trials
     total = wall * given.concurrency
     spent = spent_seconds(results)
-    rest = float(results.trials["seconds"].sum()) - sum(spent.values())
+    idle = idle_seconds(results, given.concurrency)
+    first = float((trials["started"].min() - began).total_seconds())
+    rest = float(trials["seconds"].sum()) - sum(spent.values())
+    overhead = total - sum(spent.values()) - idle
     print(f"{given.trials} trials of {given.steps:,} steps, {given.concurrency} at once: {wall:.0f} s")
-    for name, seconds in spent.items():
-        print(f"  {name:12} {seconds / total:6.1%}")
-    print(f"  in trials    {rest / total:6.1%}  building, saving, reporting")
-    beside = 1.0 - (sum(spent.values()) + rest) / total
-    print(f"  beside them  {beside:6.1%}  start of Ray and of processes, the study, the end of the last trials")
-    print(f"overhead of the tuner: {1.0 - sum(spent.values()) / total:.1%} of the wall time")
+    for name, seconds in {**spent, "idle at the end, as no trial was left": idle}.items():
+        print(f"  {seconds / total:6.1%}  {name}")
+    print(f"overhead of the tuner: {overhead / total:.1%}, of which")
+    print(f"  {first * given.concurrency / total:6.1%}  until the first trial is handed out: imports, Ray")
+    print(f"  {rest / total:6.1%}  within trials: building, saving, reporting")
+    print(f"  {(overhead - rest) / total - first / wall:6.1%}  the rest: processes of trials, the study, the end")
 
 
 if __name__ == "__main__":

@@ -39,6 +39,7 @@ from tuning.protocol import (
 )
 from tuning.records import TrialRecords, trial_seed
 
+REPORT_SECONDS = 2.0  # least between two reports to Tune without an evaluation: it hears each before the trial goes on
 CHECKPOINT_SECONDS = 300.0  # most between two checkpoints, but for the update that is going on
 
 
@@ -151,10 +152,10 @@ class Training:
         """Train update by update.
 
         Yields:
-            What Tune is told after each: the steps, and where the policy was evaluated the number of
+            What Tune is told now and then: the steps, and where the policy was evaluated the number of
             the evaluation and its score.
         """
-        state, settings = self.state, self._settings
+        state, settings, reported = self.state, self._settings, time.perf_counter()
         if self._damage:
             damage = "; ".join(self._damage)
             yield {STEPS: state.steps, MESSAGE: f"trial {self._number}: {damage}; it goes on from {state.steps:,} steps"}
@@ -180,7 +181,11 @@ class Training:
             self._add_report(result, rate, state.score if evaluations else None)
             if evaluations or time.perf_counter() - self._last_save > CHECKPOINT_SECONDS:
                 self._save(evaluations)
-            yield self._evaluated() if evaluations else {STEPS: steps}
+            if evaluations:
+                yield self._evaluated()
+            elif time.perf_counter() - reported > REPORT_SECONDS:
+                reported = time.perf_counter()
+                yield {STEPS: steps}
 
     def _due(self, steps: int) -> int:
         """Evaluations that are due after a number of steps; with another budget, they are others."""

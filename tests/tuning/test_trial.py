@@ -147,7 +147,10 @@ def test_an_interrupted_trial_reports_what_one_that_was_not_does(
 
 
 @pytest.mark.usefixtures("small_ray")
-def test_a_trial_that_is_told_to_stop_goes_on_where_it_was(small_schema: Path, tmp_path: Path, running: Path) -> None:
+def test_a_trial_that_is_told_to_stop_goes_on_where_it_was(
+    small_schema: Path, tmp_path: Path, running: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tuning.trial.REPORT_SECONDS", 0.0)
     assignment = hyperparameters("a2c")
     whole, stopped = (experiment(tmp_path / name, small_schema, "a2c") for name in ("whole", "stopped"))
     train(whole, assignment, running)
@@ -190,6 +193,7 @@ def test_a_long_way_to_the_next_evaluation_has_checkpoints(
     small_schema: Path, tmp_path: Path, running: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tuning.trial.CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr("tuning.trial.REPORT_SECONDS", 0.0)
     of = experiment(tmp_path / "one", small_schema, "a2c")
     with training(of, hyperparameters("a2c"), running) as trial:
         for report in trial.updates():
