@@ -51,6 +51,7 @@ class Torturer:
         steps: of a trial.
         latest: greatest number of seconds to the next kill.
         victims: what is killed.
+        patient: whether to wait for the end of Ray's agents too, which takes minutes.
         kills: so far, by victim.
         frozen: what was in part files that a checkpoint covers, by path: it is never written again.
     """
@@ -62,6 +63,7 @@ class Torturer:
     steps: int
     latest: float
     victims: tuple[str, ...] = (DRIVER, WORKER, RAYLET)
+    patient: bool = True
     kills: Counter[str] = field(default_factory=Counter)
     frozen: dict[Path, int] = field(default_factory=dict)
 
@@ -91,7 +93,7 @@ class Torturer:
                     moment = time.monotonic() + self.random.uniform(1.0, self.latest)
                     victim = self.random.choice(self.victims)
             status = driver.wait(120.0)
-            for own, seconds in ((True, GONE_SECONDS), (False, AGENTS_GONE_SECONDS)):
+            for own, seconds in ((True, GONE_SECONDS), (False, AGENTS_GONE_SECONDS))[: 2 if self.patient else 1]:
                 _, left = psutil.wait_procs([p for p in family.values() if _is_ours(names[p.pid]) == own], seconds)
                 assert [names[process.pid] for process in left if process.is_running()] == []
             self._look()
@@ -226,8 +228,9 @@ def undisturbed(folder: Path, schema: Path, trials: int, steps: int) -> None:
 
 def test_a_search_that_is_killed_a_few_times_is_the_same_search(small_schema: Path, tmp_path: Path) -> None:
     # Of a raylet's death Ray learns only after half a minute.
-    victims = DRIVER, WORKER
-    torturer = Torturer(tmp_path / "killed", small_schema, random.Random(3), 1, steps=4096, latest=15.0, victims=victims)
+    torturer = Torturer(
+        tmp_path / "killed", small_schema, random.Random(3), 1, steps=4096, latest=15.0, victims=(DRIVER, WORKER), patient=False
+    )
     trials = torture(torturer, kills=2, trials=2)
     assert torturer.kills.total() >= 2
     check(tmp_path / "killed", trials, 4096)

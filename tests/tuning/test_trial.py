@@ -47,6 +47,12 @@ SMALL: dict[str, dict[str, Any]] = {
 MEASURED = ["time", "seconds", "steps_per_second", "rss_bytes", "vram_bytes"]
 
 
+@pytest.fixture(autouse=True)
+def every_update_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that a trial can be cut off after each."""
+    monkeypatch.setattr("tuning.trial.REPORT_SECONDS", 0.0)
+
+
 @pytest.fixture
 def running(tmp_path: Path) -> Path:
     path = tmp_path / "running"
@@ -147,10 +153,7 @@ def test_an_interrupted_trial_reports_what_one_that_was_not_does(
 
 
 @pytest.mark.usefixtures("small_ray")
-def test_a_trial_that_is_told_to_stop_goes_on_where_it_was(
-    small_schema: Path, tmp_path: Path, running: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("tuning.trial.REPORT_SECONDS", 0.0)
+def test_a_trial_that_is_told_to_stop_goes_on_where_it_was(small_schema: Path, tmp_path: Path, running: Path) -> None:
     assignment = hyperparameters("a2c")
     whole, stopped = (experiment(tmp_path / name, small_schema, "a2c") for name in ("whole", "stopped"))
     train(whole, assignment, running)
@@ -193,7 +196,6 @@ def test_a_long_way_to_the_next_evaluation_has_checkpoints(
     small_schema: Path, tmp_path: Path, running: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tuning.trial.CHECKPOINT_SECONDS", 0.0)
-    monkeypatch.setattr("tuning.trial.REPORT_SECONDS", 0.0)
     of = experiment(tmp_path / "one", small_schema, "a2c")
     with training(of, hyperparameters("a2c"), running) as trial:
         for report in trial.updates():
