@@ -37,7 +37,7 @@ def search(experiment: Experiment, scenario: Scenario, plan: Plan, console: Cons
 
                 with as_lost_node():
                     prepare(scenario, console)
-                    return run_trials(experiment, plan, console, run_trial, extended)
+                return run_trials(experiment, plan, console, run_trial, extended)
         except NodeLostError:
             steps = float(load(experiment.paths.folder).trials["steps"].sum())
             losses, before = losses + 1 if steps == before else 1, steps
@@ -67,6 +67,7 @@ def run_trials(
 
     Raises:
         KeyboardInterrupt: if it was told to stop by a signal.
+        NodeLostError: if Ray has no node left.
     """
     import ray
     from ray import tune
@@ -100,7 +101,7 @@ def run_trials(
     control = RunControl(paths, retention, progress, sound=bool((ended["state"] != "failed").any()))
     searcher = StudySearcher(memory, records, paths.folder, settings.trials, control, settings.retries)
     try:
-        with progress, control.signals():
+        with progress, control.signals(), as_lost_node():
             tune.Tuner(
                 tune.with_resources(trainable, tune.PlacementGroupFactory([{"CPU": 1, **({"GPU": share} if share else {})}])),
                 tune_config=tune.TuneConfig(
@@ -123,6 +124,7 @@ def run_trials(
                 ),
             ).fit()
     except NodeLostError:
+        # Whoever told it to stop does not want it started again.
         if not control.is_stopping:
             raise
     finally:
