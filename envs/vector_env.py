@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Any
 
 import gymnasium as gym
@@ -177,10 +178,12 @@ def open_years(scenario: Scenario, years: Sequence[int], copies: int, record: bo
         copies: how many.
         record: see `BatchSimulator`.
     """
-    layout = observation_layout(scenario)
-    found = {}
-    for year in years:
-        tables = year_tables(scenario, year)
-        tariff = DemandCharge.of(scenario.schema_path(year))
-        found[year] = Year(tables, scaled_template(scenario, year), tariff, batch_reference(scenario, year, tables))
-    return BatchSimulator(found, copies, layout, record)
+    return BatchSimulator({year: _open_year(scenario, year) for year in years}, copies, observation_layout(scenario), record)
+
+
+# Trials that follow one another in a process have the same years; simulators only read them.
+@lru_cache(maxsize=8)
+def _open_year(scenario: Scenario, year: int) -> Year:
+    tables = year_tables(scenario, year)
+    tariff = DemandCharge.of(scenario.schema_path(year))
+    return Year(tables, scaled_template(scenario, year), tariff, batch_reference(scenario, year, tables))

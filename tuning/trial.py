@@ -39,7 +39,7 @@ from tuning.protocol import (
 )
 from tuning.records import TrialRecords, trial_seed
 
-REPORT_SECONDS = 2.0  # least between two reports to Tune without an evaluation: it hears each before the trial goes on
+REPORT_SECONDS = 5.0  # least between two reports to Tune without an evaluation: it hears each before the trial goes on
 CHECKPOINT_SECONDS = 300.0  # most between two checkpoints, but for the update that is going on
 
 
