@@ -73,10 +73,12 @@ def choose_backend(scenario: Scenario, choice: BackendChoice) -> Backend:
 
 def year_tables(scenario: Scenario, year: int) -> Tables:
     """Tables of a year without the raw observations, read from CityLearn the first time and cached."""
-    return Tables.load(_tables_file(scenario, year), template=False)
+    return Tables.load(tables_file(scenario, year), template=False)
 
 
-def _tables_file(scenario: Scenario, year: int) -> Path:
+def tables_file(scenario: Scenario, year: int) -> Path:
+    """File with the tables of a year, read from CityLearn the first time and cached."""
+
     def write(path: Path) -> None:
         schema_path = scenario.schema_path(year)
         simulator = SIMULATORS.take(schema_path)
@@ -94,7 +96,7 @@ def scaled_template(scenario: Scenario, year: int) -> np.ndarray:
     """
 
     def write(path: Path) -> None:
-        raw = Tables.load(_tables_file(scenario, year)).rows["template"]
+        raw = Tables.load(tables_file(scenario, year)).rows["template"]
         with path.open("wb") as file:
             np.save(file, observation_layout(scenario).scale_exogenous(raw))
 

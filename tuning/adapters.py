@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from ray.tune.schedulers import FIFOScheduler, TrialScheduler
 from ray.tune.search import Searcher
 
 from tuning.protocol import (
+    BUNDLE,
     DISK_FULL,
     EVALUATION,
     EXPERIMENT,
@@ -20,12 +22,18 @@ from tuning.protocol import (
     NUMBER,
     OUT_OF_MEMORY,
     OUTCOME,
+    RAM_LIMIT,
     RUN,
+    RUNG,
     SCORE,
     STOPPED,
+    VRAM_LIMIT,
     DriverOnly,
 )
 from tuning.records import TrialRecords
+from tuning.resources.ladder import LADDER
+from tuning.resources.planner import Planner
+from tuning.resources.prediction import PLACES, size
 from tuning.run_control import RunControl
 from tuning.study import Proposal, StudyMemory
 
@@ -37,7 +45,8 @@ class StudySearcher(DriverOnly, Searcher):
     """Hands out what is unfinished, then what the study proposes, up to a number of trials.
 
     A trial whose process crashed or was lost is handed out once more and goes on from its checkpoint; for Tune that is
-    another trial. Crashes are counted, losses are not.
+    another trial. Crashes are counted, losses are not. One that ran out of memory is handed out once more too, when nothing
+    else runs, so that one that is too big is told from one that had bad neighbours; after that it may save memory.
 
     Args:
         memory: the study.
@@ -45,16 +54,26 @@ class StudySearcher(DriverOnly, Searcher):
         experiment: folder of the experiment.
         trials: their number.
         control: of this run.
+        planner: says what trials are granted.
         retries: how often a trial that crashes is started again.
+        adapt: whether a trial that runs out of memory alone is to save some, see `tuning.resources.ladder`.
     """
 
     def __init__(
-        self, memory: StudyMemory, records: TrialRecords, experiment: Path, trials: int, control: RunControl, retries: int
+        self,
+        memory: StudyMemory,
+        records: TrialRecords,
+        experiment: Path,
+        trials: int,
+        control: RunControl,
+        planner: Planner,
+        retries: int,
+        adapt: bool = False,
     ) -> None:
         # Without a metric, as not every report has a score.
         super().__init__()
         self._memory, self._records, self._experiment, self._trials = memory, records, experiment, trials
-        self._control, self._retries = control, retries
+        self._control, self._planner, self._retries, self._adapt = control, planner, retries, adapt
         self._waiting = deque(memory.unfinished())
         self._numbers: dict[str, int] = {}
         self._proposals: dict[int, Proposal] = {}
@@ -85,19 +104,53 @@ class StudySearcher(DriverOnly, Searcher):
             HYPERPARAMETERS: proposal.hyperparameters,
             EXPERIMENT: str(self._experiment),
             RUN: self._control.run,
+            **self._granted(proposal),
         }
 
+    def _granted(self, proposal: Proposal) -> dict[str, Any]:
+        """What of a trial's configuration says what it may take; it is written into its row too."""
+        number, times = proposal.number, self._records.times_out_of_memory(proposal.number)
+        # The first time it had neighbours, the second it was alone: from then on it climbs.
+        rung = LADDER[min(max(times - 1, 0), len(LADDER) - 1)]
+        granted = self._planner.grant(proposal.hyperparameters, rung, alone=times > 0)
+        self._records.update(
+            number,
+            **self._predicted(proposal),
+            granted_vram_bytes=granted.vram_bytes,
+            granted_ram_bytes=granted.ram_bytes,
+            gpu_share=granted.gpu_share,
+            savings=rung.name or None,
+        )
+        limits = {VRAM_LIMIT: granted.vram_bytes, RAM_LIMIT: granted.ram_bytes}
+        return {BUNDLE: granted.bundle, **limits, RUNG: LADDER.index(rung)}
+
+    def _predicted(self, proposal: Proposal) -> dict[str, int]:
+        prediction = self._planner.prediction(proposal.hyperparameters)
+        return {f"predicted_{place}_bytes": prediction.uncorrected(place) for place in PLACES}
+
     def _next(self) -> Proposal | None:
+        if self._running and self._is_alone(self._running):
+            return None
         if self._waiting:
-            return self._waiting.popleft()
+            # One that is to be alone waits for the others to end, and nothing is begun meanwhile.
+            return None if self._running and self._is_alone([self._waiting[0].number]) else self._waiting.popleft()
         while self._memory.asked < self._trials:
             proposal = self._memory.ask()
+            if proposal.refused:
+                self._control.say(f"trial {proposal.number}: {proposal.refused}; it is not started")
+                self._records.refuse(proposal, self._predicted(proposal))
+                self._control.ended(proposal.number, OUT_OF_MEMORY, None)
+                continue
             if proposal.same_as is None:
                 return proposal
             self._control.say(f"trial {proposal.number}: has the assignment of trial {proposal.same_as}, and is not run again")
             state, score = self._records.repeat(proposal)
             self._control.ended(proposal.number, state, score)
         return None
+
+    def _is_alone(self, numbers: Iterable[int]) -> bool:
+        """Whether one of these trials is to have the machine for itself."""
+        return any(self._records.state(number) and self._records.times_out_of_memory(number) for number in numbers)
 
     def on_trial_complete(self, trial_id: str, result: dict[str, Any] | None = None, error: bool = False) -> None:
         """Tell the study and the results what became of a trial.
@@ -117,7 +170,7 @@ class StudySearcher(DriverOnly, Searcher):
             if outcome == DISK_FULL:
                 self._control.stop(str(result[MESSAGE]))
         elif outcome == OUT_OF_MEMORY:
-            self._memory.run_out_of_memory(number, self._end(number, OUT_OF_MEMORY))
+            self._on_out_of_memory(number)
         elif number in self._pruned:
             self._end(number, "pruned")
             self._memory.prune(number)
@@ -130,6 +183,10 @@ class StudySearcher(DriverOnly, Searcher):
 
     def _on_error(self, number: int) -> None:
         """Hand a trial out again whose process ended in an error, or tell that it failed."""
+        if (marked := self._records.marked_memory(number)) is not None:
+            self._records.run_out(number, f"host memory: its process had {size(marked)} and was ended at once")
+            self._on_out_of_memory(number)
+            return
         (crashes, error), steps = self._records.crashes(number), self._records.checkpoint_steps(number)
         if error is None:
             times, before = self._losses.get(number, (0, -1))
@@ -143,6 +200,18 @@ class StudySearcher(DriverOnly, Searcher):
         self._memory.fail(number, self._end(number, "failed"))
         self._control.failed(error)
 
+    def _on_out_of_memory(self, number: int) -> None:
+        """Hand a trial out again that ran out of memory, alone, or tell that it does not fit."""
+        row = self._records.measured(number)
+        times, reason = row["out_of_memory"], self._records.reason(number)
+        if times == 1:
+            self._again(number, f"out of memory ({reason}); next it is alone on the machine", row["steps"])
+        elif self._adapt and times < len(LADDER) + 1:
+            self._again(number, f"out of memory ({reason}); next with {LADDER[times - 1].name}", row["steps"])
+        else:
+            missing = self._planner.missing(row)
+            self._memory.run_out_of_memory(number, self._end(number, OUT_OF_MEMORY), missing)
+
     def _again(self, number: int, reason: str, steps: int) -> None:
         self._waiting.append(self._proposals[number])
         self._control.left(number)
@@ -150,6 +219,9 @@ class StudySearcher(DriverOnly, Searcher):
 
     def _end(self, number: int, state: str) -> str:
         reason, score = self._records.end(number, state)
+        if state in ("complete", "pruned"):
+            # One that was cut off did not take what it would have.
+            self._planner.learn(self._records.measured(number))
         self._control.ended(number, state, score)
         return reason
 

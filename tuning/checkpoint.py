@@ -47,7 +47,8 @@ class TrialState:
         score: of the last evaluation.
         seconds: wall time, and of it in environment, learner and evaluations.
         peak_rss_bytes: most host memory seen.
-        peak_vram_bytes: most GPU memory seen.
+        peak_vram_bytes: most GPU memory that torch allocated.
+        peak_process_vram_bytes: most GPU memory of the process.
     """
 
     steps: int = 0
@@ -60,6 +61,7 @@ class TrialState:
     evaluation_seconds: float = 0.0
     peak_rss_bytes: int = 0
     peak_vram_bytes: int = 0
+    peak_process_vram_bytes: int = 0
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,9 @@ def settle(memory: StudyMemory, records: TrialRecords, paths: ExperimentPaths, r
     for proposal in memory.proposals():
         number, state = proposal.number, records.state(proposal.number)
         if state is None:
-            if proposal.same_as is not None:
+            if proposal.refused is not None:
+                records.refuse(proposal, {})
+            elif proposal.same_as is not None:
                 records.repeat(proposal)
         elif number in unfinished and state != "running":
             told_late.append(number)

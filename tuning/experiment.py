@@ -80,6 +80,10 @@ class ExperimentPaths:
         """Folder of a trial's checkpoints."""
         return self.folder / "trials" / f"{trial:05d}"
 
+    def memory_marker(self, trial: int) -> Path:
+        """Written by a trial's process that ended itself because it took too much memory: how much, bytes."""
+        return self.folder / "trials" / f"{trial:05d}.memory"
+
     def trial_lock(self, trial: int) -> Path:
         """Locked by the process that trains a trial."""
         return self.folder / "trials" / f"{trial:05d}.lock"

@@ -50,25 +50,3 @@ class Stopwatch:
 def rss_bytes() -> int:
     """Host memory of this process."""
     return int(psutil.Process().memory_info().rss)
-
-
-def vram_bytes() -> int:
-    """GPU memory that torch has allocated in this process; 0 without a GPU."""
-    import torch
-
-    return int(torch.cuda.memory_allocated()) if torch.cuda.is_available() else 0
-
-
-def peak_vram_bytes() -> int:
-    """Most GPU memory that torch has allocated since `reset_peak_vram`; 0 without a GPU."""
-    import torch
-
-    return int(torch.cuda.max_memory_allocated()) if torch.cuda.is_available() else 0
-
-
-def reset_peak_vram() -> None:
-    """Start a new peak: the process may have run another trial before."""
-    import torch
-
-    if torch.cuda.is_available():
-        torch.cuda.reset_peak_memory_stats()

@@ -5,6 +5,10 @@ NUMBER = "number"
 HYPERPARAMETERS = "hyperparameters"
 EXPERIMENT = "experiment"
 RUN = "run"
+BUNDLE = "bundle"  # what Ray reserves for it
+VRAM_LIMIT = "vram_limit"  # bytes of GPU memory that it may take
+RAM_LIMIT = "ram_limit"  # bytes of host memory
+RUNG = "rung"  # of the ladder in `tuning.resources.ladder`
 
 # What it reports.
 STEPS = "steps"

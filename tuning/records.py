@@ -6,6 +6,7 @@ import json
 import platform
 import socket
 import subprocess
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -41,6 +42,16 @@ class TrialRecords:
         else:
             self._write({**self._new(proposal), "state": "running"})
 
+    def refuse(self, proposal: Proposal, predicted: Mapping[str, int]) -> None:
+        """Write the row of a trial that cannot fit and is not started.
+
+        Args:
+            proposal: with the reason.
+            predicted: its columns of predicted memory.
+        """
+        ended = {"state": "oom", "finished": datetime.now(UTC), "error": proposal.refused}
+        self._write({**self._new(proposal), **predicted, **ended})
+
     def repeat(self, proposal: Proposal) -> tuple[str, float | None]:
         """Write the row of a trial that has the outcome of another one.
 
@@ -66,6 +77,7 @@ class TrialRecords:
             "budget_steps": settings.steps,
             "updates": 0,
             "crashes": 0,
+            "out_of_memory": 0,
             "started": datetime.now(UTC),
             **{GIVEN + name: value for name, value in proposal.hyperparameters.items()},
             **machine(),
@@ -96,6 +108,27 @@ class TrialRecords:
         """How often a trial crashed, and the traceback if it did since it was last handed out."""
         row = self._read(number)
         return row["crashes"] or 0, row["error"]
+
+    def run_out(self, number: int, error: str) -> None:
+        """Count that a trial ran out of memory, with what it said."""
+        self.update(number, out_of_memory=self.times_out_of_memory(number) + 1, error=error)
+
+    def times_out_of_memory(self, number: int) -> int:
+        """How often a trial ran out of memory."""
+        return self._read(number)["out_of_memory"] or 0
+
+    def marked_memory(self, number: int) -> int | None:
+        """Memory of a trial's process that ended itself because of it, bytes; None where none did. Told once."""
+        marker = self._experiment.paths.memory_marker(number)
+        if not marker.exists():
+            return None
+        nbytes = int(marker.read_text(encoding="utf-8"))
+        marker.unlink()
+        return nbytes
+
+    def measured(self, number: int) -> dict[str, Any]:
+        """A trial's row."""
+        return self._read(number)
 
     def checkpoint_steps(self, number: int) -> int:
         """Steps of a trial's newest checkpoint; 0 without one."""

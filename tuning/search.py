@@ -13,7 +13,9 @@ from results import load
 from tuning.experiment import Experiment
 from tuning.plan import Plan, limits
 from tuning.ray_session import NodeLostError, as_lost_node, ray_session
-from tuning.resources import default_concurrency, gpu_share
+from tuning.resources.allocation import concurrency
+from tuning.resources.planner import Planner
+from tuning.settings import Settings
 
 MOST_LOSSES = 5  # of Ray's last node, without a step between them
 
@@ -69,20 +71,20 @@ def run_trials(
         KeyboardInterrupt: if it was told to stop by a signal.
         NodeLostError: if Ray has no node left.
     """
-    import ray
     from ray import tune
 
     from tuning.adapters import StudyScheduler, StudySearcher
     from tuning.continuation import extend, settle
     from tuning.progress import Progress
-    from tuning.protocol import NUMBER
+    from tuning.protocol import BUNDLE, NUMBER
     from tuning.records import TrialRecords
     from tuning.retention import Retention
     from tuning.run_control import RunControl
     from tuning.study import StudyMemory
 
     settings, paths = experiment.settings, experiment.paths
-    memory = StudyMemory(experiment, plan.space, plan.fixed, limits(settings.steps), plan.starts)
+    planner = plan_resources(settings, console)
+    memory = StudyMemory(experiment, plan.space, plan.fixed, limits(settings.steps), plan.starts, planner.excess)
     records = TrialRecords(experiment)
     settle(memory, records, paths, settings.reports)
     if extended:
@@ -90,25 +92,24 @@ def run_trials(
         console.print(f"complete trials that go on to {settings.steps:,} steps: {_numbers(going)}", highlight=False)
         if left:
             console.print(f"left as they are, without a checkpoint (--keep-checkpoints): {_numbers(left)}", highlight=False)
-    resources = ray.cluster_resources()
-    concurrency = settings.concurrency or default_concurrency(resources)
-    share = gpu_share(int(resources.get("GPU", 0)), concurrency)
+    usual = planner.prediction(plan.space.complete(plan.fixed, limits(settings.steps)))
     before = load(paths.folder).trials
     ended = before[before["state"] != "running"]
     progress = Progress.of(console, settings, before)
     scores = ended["score"].where(ended["state"].isin(["complete", "pruned"]))
     retention = Retention(paths, settings.kept_trials, dict(zip(ended["trial"].tolist(), scores.tolist(), strict=True)))
     control = RunControl(paths, retention, progress, sound=bool((ended["state"] != "failed").any()))
-    searcher = StudySearcher(memory, records, paths.folder, settings.trials, control, settings.retries)
+    adapt = settings.on_oom == "adapt"
+    searcher = StudySearcher(memory, records, paths.folder, settings.trials, control, planner, settings.retries, adapt)
     try:
         with progress, control.signals(), as_lost_node():
             tune.Tuner(
-                tune.with_resources(trainable, tune.PlacementGroupFactory([{"CPU": 1, **({"GPU": share} if share else {})}])),
+                tune.with_resources(trainable, lambda config: tune.PlacementGroupFactory([config[BUNDLE]])),
                 tune_config=tune.TuneConfig(
                     search_alg=searcher,
                     scheduler=StudyScheduler(memory, searcher, settings.reports, settings.steps),
                     num_samples=-1,
-                    max_concurrent_trials=concurrency,
+                    max_concurrent_trials=settings.concurrency or concurrency(usual, planner.budget),
                     # A process has imported torch and built CityLearn once it has run a trial.
                     reuse_actors=True,
                     # Tune's own names hold every hyperparameter and are too long for Windows.
@@ -132,6 +133,24 @@ def run_trials(
     if control.is_stopping and control.reason is None:
         raise KeyboardInterrupt
     return control.reason
+
+
+def plan_resources(settings: Settings, console: Console) -> Planner:
+    """What trials take and get, on a Ray that is started; says what they have where that is no card.
+
+    Args:
+        settings: of the experiment.
+        console: for what is worth a line.
+    """
+    from envs.scenario import scenario
+    from tuning.resources.calibration import Calibration
+    from tuning.resources.machine import machine
+    from tuning.resources.sizes import sizes_of
+
+    budget, device, line = machine(settings.gpu_memory)
+    if line:
+        console.print(line, highlight=False, soft_wrap=True)
+    return Planner(settings, sizes_of(scenario(settings.scenario), settings.backend), budget, device, Calibration())
 
 
 def _numbers(trials: list[int]) -> str:

@@ -20,7 +20,7 @@ ALGOS: tuple[Algo, ...] = ("sac", "ppo", "a2c")  # in the order in which `all` r
 
 
 # What may change when an experiment is continued.
-RESUMABLE = ("trials", "steps", "concurrency", "address", "retries", "keep_checkpoints")
+RESUMABLE = ("trials", "steps", "concurrency", "address", "retries", "keep_checkpoints", "gpu_memory", "on_oom")
 OF_A_RUN = ("resume", "extend")  # what says what to do now, and is no property of the experiment
 
 
@@ -72,6 +72,11 @@ class Settings:
     """Which ended trials keep their checkpoints: best:K, or all. Others can be neither extended nor judged later."""
     concurrency: int = 0
     """Trials that run at once; 0 for as many as cores and memory allow."""
+    gpu_memory: float = 0.0
+    """GPU memory that all trials on a card may take together, GiB; 0 for the smaller of 8 and what the card has."""
+    on_oom: Literal["retry", "adapt"] = "retry"
+    """What becomes of a trial that runs out of memory: it is tried once more, alone; with adapt, where that does not help, it
+    goes on with minibatches in halves, then in bfloat16 too."""
     name: str = ""
     """Name of the experiment; by default algorithm, scenario and a number."""
     dir: str = "experiments"

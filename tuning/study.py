@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -20,8 +20,10 @@ from tuning.settings import Settings
 # User attributes of a trial.
 HYPERPARAMETERS = "hyperparameters"  # the full assignment
 REASON = "reason"  # why it failed
+REFUSED = "refused"  # why it cannot fit and was not started
 SAME_AS = "same_as"  # number of the trial with the same assignment whose outcome it has
 
+MEMORY = "memory"  # name of the constraint: bytes that are missing, below 0 where some are left
 _WHOLE = "whole"  # user attribute of a study that all earlier trials were taken over into
 
 
@@ -33,11 +35,17 @@ class Proposal:
         number: from 0.
         hyperparameters: the assignment.
         same_as: number of an ended trial with the same assignment, so that there is nothing to run; None where it is new.
+        refused: why it cannot fit into the machine's memory, so that there is nothing to run; None where it can.
     """
 
     number: int
     hyperparameters: Assignment
     same_as: int | None = None
+    refused: str | None = None
+
+
+# Bytes by which an assignment does not fit, below 0 where it does, and why not.
+Excess = Callable[[Assignment], tuple[int, str]]
 
 
 class StudyMemory:
@@ -57,6 +65,7 @@ class StudyMemory:
         fixed: values that are not searched.
         limits: what conditions of the space may name beside hyperparameters.
         starts: full assignments of the first trials.
+        excess: of an assignment; None where memory is no matter.
     """
 
     def __init__(
@@ -66,25 +75,32 @@ class StudyMemory:
         fixed: Assignment,
         limits: Mapping[str, float],
         starts: Sequence[Assignment] = (),
+        excess: Excess | None = None,
     ) -> None:
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         self._settings, self._space, self._fixed, self._limits = experiment.settings, space, fixed, limits
         self._storage = _open(experiment.paths.study)
         self._study = _current(self._storage, self._settings)
-        self._starts = starts
+        self._starts, self._excess = starts, excess
         self._running: dict[int, optuna.Trial] = {}
 
     def ask(self) -> Proposal:
-        """Propose a new trial; one whose assignment has been tried ends at once, with the outcome that is known."""
+        """Propose a new trial; one that cannot fit, or whose assignment has been tried, ends at once.
+
+        The one with a violated constraint, the other with the outcome that is known.
+        """
         drawn = self._draw()
-        known = self._tried(drawn)
-        if known is not None:
+        refused = drawn.user_attrs.get(REFUSED)
+        known = None if refused else self._tried(drawn)
+        if refused:
+            drawn.state, drawn.datetime_complete = TrialState.PRUNED, datetime.now()
+        elif known is not None:
             drawn.set_user_attr(SAME_AS, known.number)
             drawn.state, drawn.values = known.state, known.values
             drawn.datetime_complete = datetime.now()
             drawn.system_attrs |= known.system_attrs  # constraints among them
         self._study.add_trial(drawn)
-        if known is None:
+        if known is None and not refused:
             self._go_on(drawn.number)
         return _proposal(drawn)
 
@@ -152,7 +168,13 @@ class StudyMemory:
             copy.enqueue_trial(within)
             fixed = {**outside, **fixed}
         trial = copy.ask()
-        trial.set_user_attr(HYPERPARAMETERS, self._space.suggest(trial, fixed, self._limits))
+        assignment = self._space.suggest(trial, fixed, self._limits)
+        trial.set_user_attr(HYPERPARAMETERS, assignment)
+        if self._excess:
+            excess, why = self._excess(assignment)
+            trial.set_constraint(MEMORY, excess)
+            if excess > 0:
+                trial.set_user_attr(REFUSED, why)
         return copy.get_trials()[number]
 
     def _tried(self, drawn: FrozenTrial) -> FrozenTrial | None:
@@ -160,7 +182,9 @@ class StudyMemory:
         if not drawn.params:
             return None
         ended = self._study.get_trials(deepcopy=False, states=(TrialState.COMPLETE, TrialState.PRUNED))
-        same = (trial for trial in ended if trial.user_attrs[HYPERPARAMETERS] == drawn.user_attrs[HYPERPARAMETERS])
+        # What did not fit then may fit now: on another card, or with what was learned since.
+        tried = (trial for trial in ended if REFUSED not in trial.user_attrs)
+        same = (trial for trial in tried if trial.user_attrs[HYPERPARAMETERS] == drawn.user_attrs[HYPERPARAMETERS])
         return next(same, None)
 
     def _go_on(self, number: int) -> None:
@@ -187,11 +211,17 @@ class StudyMemory:
         """Tell that a trial was stopped by the pruner; its last reported score counts."""
         self._study.tell(self._running.pop(number), state=TrialState.PRUNED)
 
-    def run_out_of_memory(self, number: int, reason: str) -> None:
-        """Tell that a trial did not fit: a violated constraint, which the sampler learns from, unlike from a failure."""
+    def run_out_of_memory(self, number: int, reason: str, missing: int = 1) -> None:
+        """Tell that a trial did not fit: a violated constraint, which the sampler learns from, unlike from a failure.
+
+        Args:
+            number: of the trial.
+            reason: in words.
+            missing: bytes, above 0.
+        """
         trial = self._running.pop(number)
         trial.set_user_attr(REASON, reason)
-        trial.set_constraint("memory", 1.0)
+        trial.set_constraint(MEMORY, missing)
         self._study.tell(trial, state=TrialState.PRUNED)
 
     def fail(self, number: int, reason: str) -> None:
@@ -227,7 +257,8 @@ def _current(storage: JournalStorage, settings: Settings) -> optuna.Study:
 
 
 def _proposal(trial: FrozenTrial) -> Proposal:
-    return Proposal(trial.number, trial.user_attrs[HYPERPARAMETERS], trial.user_attrs.get(SAME_AS))
+    attributes = trial.user_attrs
+    return Proposal(trial.number, attributes[HYPERPARAMETERS], attributes.get(SAME_AS), attributes.get(REFUSED))
 
 
 def _sampler(name: str, seed: int) -> optuna.samplers.BaseSampler:

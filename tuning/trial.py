@@ -19,9 +19,11 @@ from envs.years import Backend, observation_layout
 from results.writer import drop_parts_after, write_part
 from tuning.algorithms import Setup, build
 from tuning.checkpoint import Checkpoints, TrialState
+from tuning.device import CPU, Device
 from tuning.experiment import Experiment, open_experiment
 from tuning.lock import trial_lock
-from tuning.measure import Stopwatch, peak_vram_bytes, reset_peak_vram, rss_bytes, vram_bytes
+from tuning.measure import Stopwatch, rss_bytes
+from tuning.monitor import Monitor, Usage
 from tuning.orphans import end_with_parent
 from tuning.protocol import (
     DISK_FULL,
@@ -32,12 +34,16 @@ from tuning.protocol import (
     NUMBER,
     OUT_OF_MEMORY,
     OUTCOME,
+    RAM_LIMIT,
     RUN,
+    RUNG,
     SCORE,
     STEPS,
     STOPPED,
+    VRAM_LIMIT,
 )
 from tuning.records import TrialRecords, trial_seed
+from tuning.resources.ladder import LADDER, Rung
 
 REPORT_SECONDS = 5.0  # least between two reports to Tune without an evaluation: it hears each before the trial goes on
 CHECKPOINT_SECONDS = 300.0  # most between two checkpoints, but for the update that is going on
@@ -47,9 +53,9 @@ def run_trial(config: dict[str, Any]) -> None:
     """Function trainable of Ray Tune.
 
     Args:
-        config: number, hyperparameters, the experiment's folder and the run; everything else is in the folder.
+        config: see `tuning.protocol`: number, hyperparameters, the experiment's folder, the run and what it is granted;
+            everything else is in the folder.
     """
-    import torch
     from ray import tune
 
     end_with_parent()
@@ -61,21 +67,29 @@ def run_trial(config: dict[str, Any]) -> None:
             if not running.exists():
                 tune.report({OUTCOME: STOPPED})
                 return
-            with Training(experiment, records, number, config[HYPERPARAMETERS], running) as trial:
+            device = Device.granted(config[VRAM_LIMIT])
+            with (
+                Monitor(config[RAM_LIMIT], experiment.paths.memory_marker(number), device.card) as monitor,
+                Training(
+                    experiment, records, number, config[HYPERPARAMETERS], running, device, monitor, LADDER[config[RUNG]]
+                ) as trial,
+            ):
                 for report in trial.updates():
                     tune.report(report)
-    except torch.OutOfMemoryError:
-        records.update(number, error=traceback.format_exc())
-        torch.cuda.empty_cache()
-        # Reported, not raised: for Tune the trial ends well, and the others go on.
-        tune.report({OUTCOME: OUT_OF_MEMORY})
+        return
     except Exception as error:
         if isinstance(error, OSError) and error.errno == errno.ENOSPC:
             # No fault of the trial: it goes on from its last checkpoint when there is room.
             tune.report({OUTCOME: DISK_FULL, MESSAGE: f"the disk of {experiment.paths.folder} is full: free some of it"})
             return
-        records.crash(number, traceback.format_exc())
-        raise
+        if not is_out_of_memory(error):
+            records.crash(number, traceback.format_exc())
+            raise
+        records.run_out(number, traceback.format_exc())
+    # After the error is gone, and with it what its frames held on to. Reported, not raised: for Tune the trial ends well, and
+    # the others go on.
+    free_memory()
+    tune.report({OUTCOME: OUT_OF_MEMORY})
 
 
 class Training:
@@ -87,7 +101,15 @@ class Training:
     """
 
     def __init__(
-        self, experiment: Experiment, records: TrialRecords, number: int, hyperparameters: dict[str, Any], running: Path
+        self,
+        experiment: Experiment,
+        records: TrialRecords,
+        number: int,
+        hyperparameters: dict[str, Any],
+        running: Path,
+        device: Device = CPU,
+        monitor: Monitor | None = None,
+        rung: Rung = LADDER[0],
     ) -> None:
         """Build it, and restore its newest checkpoint, if there is one.
 
@@ -97,7 +119,11 @@ class Training:
             number: of the trial.
             hyperparameters: of it.
             running: file that is there as long as it is to go on.
+            device: where it learns.
+            monitor: watches this process; None where nobody does.
+            rung: how it saves memory.
         """
+        self._device, self._monitor = device, monitor
         self._settings, self._paths = experiment.settings, experiment.paths
         self._records, self._number, self._running = records, number, running
         self._last_report = self._last_save = time.perf_counter()
@@ -109,31 +135,32 @@ class Training:
         self._checkpoints.drop_after(self.state.steps)
         for table in ("reports", "evaluations"):
             drop_parts_after(self._paths.folder, table, number, self.state.steps)
-        reset_peak_vram()
+        device.reset_peak()
         scenario, reward = self._settings.scenario, self._settings.reward
         backend = self._settings.backend
         assert backend != "auto"  # settled when the experiment was created
-        self._backend: Backend = backend
-        gpu = _has_gpu()
+        used_backend: Backend = backend
+        self._backend = used_backend
         self.trainer = build(
             self._settings.algo,
             Setup(
-                hyperparameters,
-                lambda number: training_env(scenario, self._backend, number, reward),
+                rung.apply(hyperparameters),
+                # Nothing of this trial in it: RLlib stores it.
+                lambda number: training_env(scenario, used_backend, number, reward),
                 # CityLearn steps one copy after another, so more of them only start more slowly.
                 self._settings.num_envs if backend == "batch" else 1,
                 self._settings.steps,
                 trial_seed(self._settings.seed, number),
-                gpu,
+                device.is_gpu,
                 observation_layout(find_scenario(scenario)).chargers,
+                rung.parts,
             ),
         )
         self._algorithm = self.trainer.algorithm
         self._environment, self._learner, self._evaluation = Stopwatch(), Stopwatch(), Stopwatch()
         self.trainer.watch(self._environment, self._learner)
         # As it is built: what a checkpoint brings may have moved since, such as a learning rate that decays.
-        device = "cuda" if gpu else "cpu"
-        records.used(number, self.trainer.used(), device=device, num_envs=self.trainer.num_envs)
+        records.used(number, self.trainer.used(), device=device.name, num_envs=self.trainer.num_envs)
         if checkpoint:
             checkpoint.restore(self.trainer)
 
@@ -168,6 +195,8 @@ class Training:
                     self._save([])
                 yield {STEPS: state.steps, OUTCOME: STOPPED}
                 return
+            if self._monitor:
+                self._monitor.check()
             start = time.perf_counter()
             result = self._algorithm.train()
             steps = int(result["num_env_steps_sampled_lifetime"])
@@ -222,7 +251,14 @@ class Training:
         for name, value in parts.items():
             setattr(state, name, getattr(state, name) + value)
         state.peak_rss_bytes = max(state.peak_rss_bytes, rss)
-        state.peak_vram_bytes = max(state.peak_vram_bytes, peak_vram_bytes())
+        state.peak_vram_bytes = max(state.peak_vram_bytes, self._device.peak_bytes())
+        seen_vram = self._device.process_peak_bytes()
+        usage = Usage()
+        if self._monitor:
+            usage = self._monitor.take()
+            state.peak_rss_bytes = max(state.peak_rss_bytes, self._monitor.peak_rss_bytes)
+            seen_vram = max(seen_vram, self._monitor.peak_vram_bytes)
+        state.peak_process_vram_bytes = max(state.peak_process_vram_bytes, seen_vram)
         self._reports.append(
             {
                 "trial": self._number,
@@ -236,7 +272,8 @@ class Training:
                 **parts,
                 "rest_seconds": seconds - sum(parts.values()),
                 "rss_bytes": rss,
-                "vram_bytes": vram_bytes(),
+                "vram_bytes": self._device.allocated_bytes(),
+                **asdict(usage),
             }
         )
 
@@ -286,9 +323,21 @@ def evaluation_columns(evaluation: Evaluation) -> dict[str, Any]:
     }
 
 
-def _has_gpu() -> bool:
-    """Whether Ray gave this trial a share of a GPU that torch can use."""
-    import ray
+def is_out_of_memory(error: Exception) -> bool:
+    """Whether an error says that memory of the card or of the host ran out."""
     import torch
 
-    return torch.cuda.is_available() and bool(ray.get_gpu_ids())
+    # Torch has no kind of error of its own for the host's memory.
+    of_the_host = isinstance(error, RuntimeError) and "DefaultCPUAllocator" in str(error)
+    return isinstance(error, torch.OutOfMemoryError | MemoryError) or of_the_host
+
+
+def free_memory() -> None:
+    """Give back what a trial that ended by an error held, so that its process can train another."""
+    import gc
+
+    import torch
+
+    gc.collect()
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from search_spaces import Assignment
+from tuning.algorithms import on_policy_trainer
+from tuning.algorithms.sac import trainer as sac_trainer
 from tuning.algorithms.trainer import Setup, Trainer
 
 
@@ -25,10 +30,20 @@ def build(algo: str, setup: Setup) -> Trainer:
 
         return A2CTrainer(setup)
     if algo == "sac":
-        from tuning.algorithms.sac.trainer import SACTrainer
-
-        return SACTrainer(setup)
+        return sac_trainer.SACTrainer(setup)
     raise ValueError(f"there is no algorithm {algo}")
 
 
-__all__ = ["Setup", "Trainer", "build"]
+def copies(algo: str, hyperparameters: Assignment, most: int) -> int:
+    """Copies of the site that an algorithm steps at once.
+
+    Args:
+        algo: `ppo`, `a2c` or `sac`.
+        hyperparameters: full assignment.
+        most: upper bound.
+    """
+    h: Any = hyperparameters
+    return sac_trainer.copies(h["train_freq"], most) if algo == "sac" else on_policy_trainer.copies(h["n_steps"], most)
+
+
+__all__ = ["Setup", "Trainer", "build", "copies"]

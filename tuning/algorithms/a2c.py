@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import torch
@@ -49,17 +48,9 @@ class A2CLearner(OnPolicyLearner):
 
     def learn(self, batch: Batch) -> list[dict[str, torch.Tensor]]:
         """See `OnPolicyLearner`."""
-        # Over the rollout, not over a chunk: how it is cut must not show in the gradient.
-        batch = replace(batch, advantages=self.weights(batch))
         self.optimizer.zero_grad(set_to_none=True)
-        sums: dict[str, torch.Tensor] = {}
-        size = self.config.chunk or len(batch)
-        for start in range(0, len(batch), size):
-            chunk = batch.part(slice(start, start + size))
-            part = len(chunk) / len(batch)
-            for name, term in self.gradient(chunk, part).items():
-                sums[name] = sums.get(name, torch.zeros((), device=self._device)) + part * term
-        return [{**sums, "gradient_norm": self.step()}]
+        found = self.gradient(batch, self.config.chunk)
+        return [{**found, "gradient_norm": self.step()}]
 
     def loss(self, batch: Batch, inputs: torch.Tensor, values: torch.Tensor) -> Loss:
         """See `OnPolicyLearner`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from tuning.algorithms.actor_critic import ActorCriticModule
 
-_BLOCK = 8192  # observations whose values are computed at once: activations of a whole rollout may not fit on a card
+_BLOCK = 2048  # observations whose values are computed at once: activations of a whole rollout may not fit on a card
 
 
 class OnPolicyConfig(PreprocessingConfig, PPOConfig):
@@ -46,12 +46,14 @@ class OnPolicyConfig(PreprocessingConfig, PPOConfig):
         ent_coef: weight of the entropy bonus over the budget.
         normalize_advantage: whether advantages are brought to mean 0 and deviation 1 before they weigh the policy's gradient.
         bf16: whether networks reckon in bfloat16 while they learn.
+        parts: pieces that a minibatch's gradient is summed up from.
     """
 
     learning_rate = Schedule(3e-4, "constant", 1.0, 1)
     ent_coef = Schedule(0.0, "constant", 1.0, 1)
     normalize_advantage = True
     bf16 = False
+    parts = 1
 
 
 @dataclass
@@ -152,7 +154,7 @@ class OnPolicyLearner(TorchLearner):
         """Loss of transitions.
 
         Args:
-            batch: T transitions.
+            batch: T transitions, with advantages as they weigh the gradient.
             inputs: parameters of the policy's distribution now, shape (T, parameters).
             values: now, shape (T,).
         """
@@ -242,8 +244,29 @@ class OnPolicyLearner(TorchLearner):
         """Distribution of actions, of its parameters, shape (T, parameters)."""
         return self.network.get_train_action_dist_cls().from_logits(inputs)
 
-    def gradient(self, batch: Batch, part: float = 1.0) -> dict[str, torch.Tensor]:
-        """Add the gradient of a batch's loss to the parameters'.
+    def gradient(self, batch: Batch, rows: int | None = None) -> dict[str, torch.Tensor]:
+        """Add the gradient of a minibatch's loss to the parameters', summed up from pieces of it.
+
+        Args:
+            batch: transitions.
+            rows: of a piece; None for all in one. `OnPolicyConfig.parts` cuts it further.
+
+        Returns:
+            Terms of the loss.
+        """
+        # Over all of it: how it is cut must not show in the gradient.
+        batch = replace(batch, advantages=self.weights(batch))
+        size = -(-min(rows or len(batch), len(batch)) // self.config.parts)
+        sums: dict[str, torch.Tensor] = {}
+        for start in range(0, len(batch), size):
+            piece = batch.part(slice(start, start + size))
+            part = len(piece) / len(batch)
+            for name, term in self._gradient(piece, part).items():
+                sums[name] = sums[name] + part * term if name in sums else part * term
+        return sums
+
+    def _gradient(self, batch: Batch, part: float) -> dict[str, torch.Tensor]:
+        """Add the gradient of a piece's loss to the parameters'.
 
         Args:
             batch: transitions.

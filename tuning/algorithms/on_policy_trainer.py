@@ -58,7 +58,7 @@ class OnPolicyTrainer(Trainer):
         config.learning_rate = Schedule(h["learning_rate"], h["learning_rate_schedule"], h["learning_rate_final"], setup.steps)
         config.ent_coef = Schedule(h["ent_coef"], h["ent_coef_schedule"], h["ent_coef_final"], setup.steps)
         config.normalize_advantage = h["normalize_advantage"]
-        config.bf16 = h["bf16"]
+        config.bf16, config.parts = h["bf16"], setup.parts
         # The environment clips actions itself; RLlib doing so once more costs as much as its sampling.
         config.environment(ENVIRONMENT, disable_env_checking=True, normalize_actions=False, clip_actions=False)
         config.env_runners(

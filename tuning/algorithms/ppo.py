@@ -52,7 +52,7 @@ class PPOLearner(OnPolicyLearner):
     def loss(self, batch: Batch, inputs: torch.Tensor, values: torch.Tensor) -> Loss:
         """See `OnPolicyLearner`; equations 7 to 9 of the paper, with its adaptive penalty where a divergence is aimed at."""
         config = self.config
-        now, weights = self.distribution(inputs), self.weights(batch)
+        now, weights = self.distribution(inputs), batch.advantages
         ratio = (now.logp(batch.actions) - batch.logp).exp()
         clipped = ratio.clamp(1.0 - config.clip_param, 1.0 + config.clip_param)
         policy = -torch.min(weights * ratio, weights * clipped).mean()

@@ -38,6 +38,7 @@ class Setup:
         seed: of networks, action sampling and environment.
         gpu: whether the learner uses the GPU.
         chargers: of the site, with their features and actions; None where it has fewer than two.
+        parts: pieces that each minibatch's gradient is summed up from; more need less memory, for the same gradient.
     """
 
     hyperparameters: Assignment
@@ -47,6 +48,7 @@ class Setup:
     seed: int
     gpu: bool
     chargers: ChargerGroups | None = None
+    parts: int = 1
 
     @property
     def preprocessing(self) -> Preprocessing:

@@ -257,24 +257,43 @@ class SACLearner(TorchLearner):
             replay.buffer.priorities.update(places, errors.cpu().numpy())
         return torch.stack((value_loss, policy_loss, -logp.mean(), ent_coef, ent_coef_loss, norm, actor_norm, value))
 
+    def _pieces(self, batch: Batch) -> Iterator[tuple[Batch, slice, float]]:
+        """Pieces of a batch that gradients are summed up from.
+
+        Yields:
+            Each with its rows and its part of all.
+        """
+        count = len(batch.actions)
+        size = -(-count // self.config.parts)
+        for start in range(0, count, size):
+            rows = slice(start, min(start + size, count))
+            yield batch.part(rows), rows, (rows.stop - start) / count
+
     def _critic_step(self, batch: Batch, ent_coef: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """Half the mean squared errors of both critics, each against the smaller of the targets' values (equations 5 and 6).
 
         Returns:
             Loss, magnitude of each transition's error, mean value, norm of the gradient before it was cut.
         """
-        network = self.network
-        with autocast(self.device, self.config.bf16):
-            with torch.no_grad():
-                next_actions, next_logp = network.draw(batch.next_observations, self._noise(batch))
-                next_values = network.target_values(batch.next_observations, next_actions, least=True)
-                wanted = batch.rewards + batch.discounts * (next_values - ent_coef * next_logp)
-            values = network.values(batch.observations, batch.actions)
-        errors = values - wanted
-        squares = errors.square()
-        loss = 0.5 * (squares if batch.weights is None else squares * batch.weights).mean(dim=1).sum()
-        norm = self._step(CRITIC, loss)
-        return loss.detach(), errors.detach().abs().mean(dim=0), values.detach().mean(), norm
+        network, noise = self.network, self._noise(batch)
+        losses, errors, means = [], [], []
+        self._flat[CRITIC].gradient.zero_()
+        for piece, rows, part in self._pieces(batch):
+            with autocast(self.device, self.config.bf16):
+                with torch.no_grad():
+                    next_actions, next_logp = network.draw(piece.next_observations, noise[rows])
+                    next_values = network.target_values(piece.next_observations, next_actions, least=True)
+                    wanted = piece.rewards + piece.discounts * (next_values - ent_coef * next_logp)
+                values = network.values(piece.observations, piece.actions)
+            off = values - wanted
+            squares = off.square()
+            loss = 0.5 * (squares if piece.weights is None else squares * piece.weights).mean(dim=1).sum()
+            (loss * part).backward()
+            losses.append(loss.detach() * part)
+            errors.append(off.detach().abs().mean(dim=0))
+            means.append(values.detach().mean() * part)
+        norm = self._step(CRITIC)
+        return torch.stack(losses).sum(), torch.cat(errors), torch.stack(means).sum(), norm
 
     def _actor_step(self, batch: Batch, ent_coef: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """The policy's loss by its drawn actions' values (equation 9). Critics get no gradients by it.
@@ -282,15 +301,21 @@ class SACLearner(TorchLearner):
         Returns:
             Loss, log-probability of each action, norm of the gradient before it was cut.
         """
-        network = self.network
+        network, noise = self.network, self._noise(batch)
+        losses, logps = [], []
         network.critics.requires_grad_(False)
-        with autocast(self.device, self.config.bf16):
-            actions, logp = network.draw(batch.observations, self._noise(batch))
-            values = network.values(batch.observations, actions, least=True)
-        loss = (ent_coef * logp - values).mean()
-        norm = self._step(ACTOR, loss)
+        self._flat[ACTOR].gradient.zero_()
+        for piece, rows, part in self._pieces(batch):
+            with autocast(self.device, self.config.bf16):
+                actions, logp = network.draw(piece.observations, noise[rows])
+                values = network.values(piece.observations, actions, least=True)
+            loss = (ent_coef * logp - values).mean()
+            (loss * part).backward()
+            losses.append(loss.detach() * part)
+            logps.append(logp.detach())
+        norm = self._step(ACTOR)
         network.critics.requires_grad_(True)
-        return loss.detach(), logp.detach(), norm
+        return torch.stack(losses).sum(), torch.cat(logps), norm
 
     def _ent_coef_step(self, logp: torch.Tensor) -> torch.Tensor:
         """Towards the target entropy (equation 18, by the coefficient's logarithm). Returns the loss."""
@@ -304,11 +329,9 @@ class SACLearner(TorchLearner):
         optimizer.step()
         return loss
 
-    def _step(self, name: str, loss: torch.Tensor) -> torch.Tensor:
+    def _step(self, name: str) -> torch.Tensor:
         """Let an optimizer step, with the gradients' norm cut if it is too great. Returns the norm before that."""
         gradient = self._flat[name].gradient
-        gradient.zero_()
-        loss.backward()
         norm = gradient.norm()
         if self.config.max_grad_norm is not None:
             gradient *= (self.config.max_grad_norm / (norm + 1e-6)).clamp(max=1.0)

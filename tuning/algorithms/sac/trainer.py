@@ -161,6 +161,7 @@ def configuration(setup: Setup) -> SACConfig:
         "n_step", "max_grad_norm", "bf16",
     ):  # fmt: skip
         setattr(config, name, h[name])
+    config.parts = setup.parts
     config.transitions_per_iteration = max(1, min(MOST_PER_ITERATION, setup.steps // LEAST_ITERATIONS))
     if h["prioritized_replay"]:
         config.prioritization = Prioritization(h["priority_alpha"], h["priority_beta"])

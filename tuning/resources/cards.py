@@ -1,0 +1,147 @@
+"""NVIDIA's cards, as their driver sees them: what is there and how busy it is, whether torch can use it or not.
+
+Through NVML (`nvidia-ml-py`), which comes with the driver. Without driver there are no cards; a driver that is there
+and does not answer is an error.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+class DriverError(RuntimeError):
+    """NVIDIA's driver is there and does not answer as it should."""
+
+
+@dataclass(frozen=True)
+class Card:
+    """A GPU.
+
+    Attributes:
+        index: NVML's.
+        name: of the product.
+        total_bytes: of its memory.
+        uuid: by which CUDA knows it too.
+    """
+
+    index: int
+    name: str
+    total_bytes: int
+    uuid: str
+
+
+@dataclass(frozen=True)
+class Load:
+    """How busy a card is; None where it does not tell.
+
+    Attributes:
+        used_bytes: of its memory, by all processes together.
+        utilization: part of the last second or so in which it computed, 0 to 1.
+        temperature_c: of the chip, Celsius.
+        power_w: that it draws.
+        own_bytes: of its memory, by one process; None too where another container's numbering hides it, as on Windows.
+    """
+
+    used_bytes: int
+    utilization: float | None
+    temperature_c: float | None
+    power_w: float | None
+    own_bytes: int | None
+
+
+@contextmanager
+def _nvml() -> Iterator[Any]:
+    """The library, started; None where there is no driver.
+
+    Raises:
+        DriverError: if there is one and it fails.
+    """
+    import pynvml
+
+    try:
+        pynvml.nvmlInit()
+    except (pynvml.NVMLError_LibraryNotFound, pynvml.NVMLError_DriverNotLoaded):
+        yield None
+        return
+    except pynvml.NVMLError as error:
+        raise DriverError(f"NVIDIA's driver does not answer ({error}): install it anew, then restart the machine") from error
+    try:
+        yield pynvml
+    except pynvml.NVMLError as error:
+        raise DriverError(f"NVIDIA's driver gave up ({error}): see what nvidia-smi says") from error
+    finally:
+        pynvml.nvmlShutdown()
+
+
+def cards() -> tuple[Card, ...]:
+    """All cards of the machine.
+
+    Raises:
+        DriverError: if their driver does not answer.
+    """
+    with _nvml() as nvml:
+        if nvml is None:
+            return ()
+        found = []
+        for index in range(nvml.nvmlDeviceGetCount()):
+            handle = nvml.nvmlDeviceGetHandleByIndex(index)
+            total = int(nvml.nvmlDeviceGetMemoryInfo(handle).total)
+            found.append(Card(index, nvml.nvmlDeviceGetName(handle), total, nvml.nvmlDeviceGetUUID(handle)))
+        return tuple(found)
+
+
+def driver() -> tuple[str, tuple[int, int]] | None:
+    """Version of the driver, and the newest CUDA that it can run as (major, minor); None without one.
+
+    Raises:
+        DriverError: if it does not answer.
+    """
+    with _nvml() as nvml:
+        if nvml is None:
+            return None
+        cuda = int(nvml.nvmlSystemGetCudaDriverVersion_v2())
+        return str(nvml.nvmlSystemGetDriverVersion()), (cuda // 1000, cuda % 1000 // 10)
+
+
+def loads(pid: int | None = None) -> tuple[Load, ...]:
+    """How busy each card is.
+
+    Args:
+        pid: of the process whose own memory is asked for; this one by default.
+
+    Raises:
+        DriverError: if their driver does not answer.
+    """
+    with _nvml() as nvml:
+        if nvml is None:
+            return ()
+        handles = [nvml.nvmlDeviceGetHandleByIndex(index) for index in range(nvml.nvmlDeviceGetCount())]
+        return tuple(_load(nvml, handle, os.getpid() if pid is None else pid) for handle in handles)
+
+
+def _load(nvml: Any, handle: Any, pid: int) -> Load:
+    def known(ask: Callable[[], T]) -> T | None:
+        # Each card leaves out something else, laptops' power for one.
+        try:
+            return ask()
+        except (nvml.NVMLError_NotSupported, nvml.NVMLError_NoPermission):
+            return None
+
+    utilization = known(lambda: nvml.nvmlDeviceGetUtilizationRates(handle).gpu)
+    power = known(lambda: nvml.nvmlDeviceGetPowerUsage(handle))
+    temperature = known(lambda: nvml.nvmlDeviceGetTemperature(handle, nvml.NVML_TEMPERATURE_GPU))
+    processes = known(lambda: nvml.nvmlDeviceGetComputeRunningProcesses(handle)) or []
+    own = [process.usedGpuMemory for process in processes if process.pid == pid and process.usedGpuMemory is not None]
+    return Load(
+        used_bytes=int(nvml.nvmlDeviceGetMemoryInfo(handle).used),
+        utilization=None if utilization is None else utilization / 100.0,
+        temperature_c=None if temperature is None else float(temperature),
+        power_w=None if power is None else power / 1000.0,
+        own_bytes=sum(own) if own else None,
+    )
