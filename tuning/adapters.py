@@ -133,7 +133,16 @@ class StudySearcher(DriverOnly, Searcher):
             return None
         if self._waiting:
             # One that is to be alone waits for the others to end, and nothing is begun meanwhile.
-            return None if self._running and self._is_alone([self._waiting[0].number]) else self._waiting.popleft()
+            if self._running and self._is_alone([self._waiting[0].number]):
+                return None
+            proposal = self._waiting.popleft()
+            excess, why = self._planner.excess(proposal.hyperparameters)
+            if excess <= 0:
+                return proposal
+            # Begun on a larger machine: Ray would wait for ever for one.
+            self._records.update(proposal.number, error=why)
+            self._memory.run_out_of_memory(proposal.number, self._end(proposal.number, OUT_OF_MEMORY), excess)
+            return self._next()
         while self._memory.asked < self._trials:
             proposal = self._memory.ask()
             if proposal.refused:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from tuning.algorithms.trainer import Trainer
 
 KEPT = 2  # checkpoints of a trial
+REPLAY_FILE_BYTES = 64 * 2**20  # of a replay buffer's rows that are written into one file
 
 _STATE = "state.pickle"
 _MANIFEST = "manifest.json"
@@ -161,13 +162,16 @@ class Checkpoints:
         # A reset changes the row before it, which is therefore written again.
         saved = max((_range(name)[1] for name in files), default=0)
         first = max(saved - 1, buffer.oldest_row)
-        if saved < buffer.rows:
-            path = self._folder / _REPLAY / f"{first:010d}-{buffer.rows:010d}.npz"
+        while saved < buffer.rows:
+            # Copies of them are in memory until they are written.
+            last = min(buffer.rows, max(saved, first) + max(1, REPLAY_FILE_BYTES // buffer.row_bytes))
+            path = self._folder / _REPLAY / f"{first:010d}-{last:010d}.npz"
             path.parent.mkdir(exist_ok=True)
-            arrays = buffer.get_rows(first, buffer.rows)
-            write_whole(path, lambda file: np.savez(file, **arrays))  # type: ignore[arg-type]
-            sync_folder(path.parent)
+            _write_arrays(path, buffer.get_rows(first, last))
             files[f"{_REPLAY}/{path.name}"] = _fingerprint(path)
+            saved = first = last
+        if files:
+            sync_folder(self._folder / _REPLAY)
         return files
 
     def drop_after(self, steps: int) -> None:
@@ -189,6 +193,10 @@ class Checkpoints:
     def _complete(self) -> list[Path]:
         """Checkpoints that were renamed into place, oldest first."""
         return sorted(path for path in self._folder.glob("[0-9]*") if path.is_dir())
+
+
+def _write_arrays(path: Path, arrays: dict[str, np.ndarray]) -> None:
+    write_whole(path, lambda file: np.savez(file, **arrays))  # type: ignore[arg-type]
 
 
 class _DamageError(Exception):

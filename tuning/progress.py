@@ -15,6 +15,7 @@ from rich.text import Text
 
 from tuning.protocol import EVALUATION, MESSAGE, NUMBER, OUTCOME, SCORE, STEPS, DriverOnly
 from tuning.ray_session import check_nodes
+from tuning.watch import MachineWatch
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,6 +57,7 @@ class Progress(DriverOnly, Callback):
         self._settled_steps = sum(self._ended.values()) * steps
         self._begun_steps = self._steps_done()
         self._live = Live(console=console, refresh_per_second=4, transient=True) if console.is_terminal else None
+        self._watch = MachineWatch()
         self._shown = 0.0
         self._looked = time.monotonic()
 
@@ -115,6 +117,8 @@ class Progress(DriverOnly, Callback):
         if now - self._looked >= LOOK_SECONDS:
             self._looked = now
             check_nodes()
+        for line in self._watch.look(bool(self._running)):
+            self.say(line)
         if now - self._shown < (REFRESH_SECONDS if self._live else LINE_SECONDS):
             return
         self._shown = now
@@ -139,6 +143,8 @@ class Progress(DriverOnly, Callback):
             rate = trained / elapsed
             parts += [f"{rate:,.0f} steps/s", f"{_duration((self._trials * self._steps - done) / rate)} left"]
         parts.append(f"{_duration(elapsed)} elapsed")
+        if self._watch.text:
+            parts.append(self._watch.text)
         return " | ".join(parts)
 
     def _steps_done(self) -> int:

@@ -218,7 +218,7 @@ def _search(created: _Created, console: Console) -> int:
             if begun:
                 save(experiment)
             return _searched(created, console)
-        except ScenarioError:
+        except (ScenarioError, UsageError):
             if not begun:
                 shutil.rmtree(folder)
             raise

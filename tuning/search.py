@@ -10,6 +10,7 @@ from rich.console import Console
 
 from envs.scenario import Scenario
 from results import load
+from tuning.errors import UsageError
 from tuning.experiment import Experiment
 from tuning.plan import Plan, limits
 from tuning.ray_session import NodeLostError, as_lost_node, ray_session
@@ -39,7 +40,9 @@ def search(experiment: Experiment, scenario: Scenario, plan: Plan, console: Cons
 
                 with as_lost_node():
                     prepare(scenario, console)
-                return run_trials(experiment, plan, console, run_trial, extended)
+                planner = plan_resources(experiment.settings, console)
+                refuse_what_cannot_fit(plan, planner)
+                return run_trials(experiment, plan, planner, console, run_trial, extended)
         except NodeLostError:
             steps = float(load(experiment.paths.folder).trials["steps"].sum())
             losses, before = losses + 1 if steps == before else 1, steps
@@ -51,6 +54,7 @@ def search(experiment: Experiment, scenario: Scenario, plan: Plan, console: Cons
 def run_trials(
     experiment: Experiment,
     plan: Plan,
+    planner: Planner,
     console: Console,
     trainable: Callable[[dict[str, Any]], None],
     extended: bool = False,
@@ -60,6 +64,7 @@ def run_trials(
     Args:
         experiment: new or continued, and locked.
         plan: what is searched.
+        planner: says what trials are granted.
         console: shows how far it is.
         trainable: runs one trial; see `tuning.trial.run_trial`.
         extended: whether trials that are complete go on to the budget, where it is larger than theirs was.
@@ -83,7 +88,6 @@ def run_trials(
     from tuning.study import StudyMemory
 
     settings, paths = experiment.settings, experiment.paths
-    planner = plan_resources(settings, console)
     memory = StudyMemory(experiment, plan.space, plan.fixed, limits(settings.steps), plan.starts, planner.excess)
     records = TrialRecords(experiment)
     settle(memory, records, paths, settings.reports)
@@ -151,6 +155,19 @@ def plan_resources(settings: Settings, console: Console) -> Planner:
     if line:
         console.print(line, highlight=False, soft_wrap=True)
     return Planner(settings, sizes_of(scenario(settings.scenario), settings.backend), budget, device, Calibration())
+
+
+def refuse_what_cannot_fit(plan: Plan, planner: Planner) -> None:
+    """See that what the user asks for fits into the machine's memory.
+
+    Raises:
+        UsageError: for a first trial, or with the values that are not searched even the default one, that does not.
+    """
+    assignments = plan.starts or (plan.space.complete(plan.fixed, limits(planner.settings.steps)),)
+    for assignment in assignments:
+        excess, why = planner.excess(assignment)
+        if excess > 0:
+            raise UsageError(f"a trial with these settings {why}")
 
 
 def _numbers(trials: list[int]) -> str:

@@ -9,12 +9,13 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 import tyro
 
 from tuning.errors import UsageError
 
+T = TypeVar("T")
 Algo = Literal["ppo", "a2c", "sac"]
 ALGOS: tuple[Algo, ...] = ("sac", "ppo", "a2c")  # in the order in which `all` runs them
 
@@ -167,11 +168,18 @@ class Settings:
 
 
 def parse(arguments: Sequence[str], default: Settings) -> Settings:
-    """Settings of a command line.
+    """Settings of a command line; see `parsed`."""
+    return parsed(Settings, arguments, default, "python -m tuning.run")
+
+
+def parsed(kind: type[T], arguments: Sequence[str], default: T, program: str) -> T:
+    """What a command line says, as an object.
 
     Args:
+        kind: class of the object, whose fields are the options.
         arguments: of the command line.
         default: what holds where nothing is given.
+        program: how it is called.
 
     Raises:
         UsageError: if there is no such option, or its value is of another kind.
@@ -180,7 +188,7 @@ def parse(arguments: Sequence[str], default: Settings) -> Settings:
     boxed = io.StringIO()
     try:
         with contextlib.redirect_stderr(boxed):
-            return tyro.cli(Settings, args=arguments, default=default, prog="python -m tuning.run")
+            return tyro.cli(kind, args=arguments, default=default, prog=program)
     except SystemExit as stop:
         if not stop.code:
             raise

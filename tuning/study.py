@@ -23,7 +23,9 @@ REASON = "reason"  # why it failed
 REFUSED = "refused"  # why it cannot fit and was not started
 SAME_AS = "same_as"  # number of the trial with the same assignment whose outcome it has
 
-MEMORY = "memory"  # name of the constraint: bytes that are missing, below 0 where some are left
+# Names of the constraints: bytes that are missing, below 0 where some are left. Optuna lets none be set twice.
+PREDICTED = "predicted memory"
+MEASURED = "measured memory"
 _WHOLE = "whole"  # user attribute of a study that all earlier trials were taken over into
 
 
@@ -172,7 +174,7 @@ class StudyMemory:
         trial.set_user_attr(HYPERPARAMETERS, assignment)
         if self._excess:
             excess, why = self._excess(assignment)
-            trial.set_constraint(MEMORY, excess)
+            trial.set_constraint(PREDICTED, excess)
             if excess > 0:
                 trial.set_user_attr(REFUSED, why)
         return copy.get_trials()[number]
@@ -221,7 +223,7 @@ class StudyMemory:
         """
         trial = self._running.pop(number)
         trial.set_user_attr(REASON, reason)
-        trial.set_constraint(MEMORY, missing)
+        trial.set_constraint(MEASURED, missing)
         self._study.tell(trial, state=TrialState.PRUNED)
 
     def fail(self, number: int, reason: str) -> None:

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from roomy import roomy
 
 from results import load
 from search_spaces import SPACES
@@ -51,8 +52,9 @@ def adapters(experiment: Experiment, control: Any = None) -> tuple[StudySearcher
     memory = PrunesAll(experiment, SPACES["ppo"], {}, {"steps": 4096.0})
     settings = experiment.settings
     searcher = StudySearcher(
-        memory, TrialRecords(experiment), experiment.paths.folder, settings.trials, control or Control(), settings.retries
-    )
+        memory, TrialRecords(experiment), experiment.paths.folder, settings.trials, control or Control(),
+        roomy(experiment), settings.retries,
+    )  # fmt: skip
     return searcher, StudyScheduler(memory, searcher, REPORTS, 4096)
 
 

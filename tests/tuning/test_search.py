@@ -11,6 +11,7 @@ import optuna
 import pytest
 from optuna.trial import TrialState
 from rich.console import Console
+from roomy import roomy
 
 from results import load
 from search_spaces import SPACES
@@ -63,7 +64,13 @@ def fake_trial(config: dict[str, Any]) -> None:
 
 def run(experiment: Experiment, trainable: Any = fake_trial) -> str:
     output = io.StringIO()
-    run_trials(experiment, Plan(SPACES["ppo"], {}, ()), Console(file=output, width=120), trainable)
+    run_trials(
+        experiment,
+        Plan(SPACES["ppo"], {}, ()),
+        roomy(experiment),
+        Console(file=output, width=120),
+        trainable,
+    )
     return output.getvalue()
 
 
@@ -163,7 +170,13 @@ def buggy_trial(config: dict[str, Any]) -> None:
 def test_a_bug_stops_the_search_and_not_one_trial_more_is_begun(tune_session: None, tmp_path: Path) -> None:
     experiment = create(Settings(name="bug", dir=str(tmp_path), trials=9, concurrency=1, retries=0))
     output = io.StringIO()
-    reason = run_trials(experiment, Plan(SPACES["ppo"], {}, ()), Console(file=output, width=120), buggy_trial)
+    reason = run_trials(
+        experiment,
+        Plan(SPACES["ppo"], {}, ()),
+        roomy(experiment),
+        Console(file=output, width=120),
+        buggy_trial,
+    )
     assert reason
     assert "KeyError: 2" in reason
     assert "buggy.py" in reason

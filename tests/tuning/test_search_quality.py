@@ -14,6 +14,7 @@ import pytest
 import scipy.stats
 from optuna.trial import TrialState
 from rich.console import Console
+from roomy import roomy
 
 from search_spaces import SPACES, Assignment
 from tuning.experiment import Experiment, create
@@ -126,7 +127,16 @@ def test_through_tune_a_search_is_what_it_is_with_optuna_alone(tmp_path: Path) -
 
         # Ray's workers cannot import a test module by its name.
         ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])
-        assert run_trials(experiment, Plan(SPACE, FIXED, ()), Console(file=io.StringIO()), known_trial) is None
+        assert (
+            run_trials(
+                experiment,
+                Plan(SPACE, FIXED, ()),
+                roomy(experiment),
+                Console(file=io.StringIO()),
+                known_trial,
+            )
+            is None
+        )
     plain = plain_optuna(3, trials).get_trials()
     ours = StudyMemory(experiment, SPACE, FIXED, LIMITS)._study.get_trials()
     assert len(ours) == trials

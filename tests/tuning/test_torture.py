@@ -27,7 +27,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="its raylet and 
 DRIVER, WORKER, RAYLET = "driver", "worker", "raylet"
 GONE_SECONDS = 30.0  # that trials' processes may take to notice that their run is over
 AGENTS_GONE_SECONDS = 240.0  # and Ray's agents, which try to tell others first that their node died
-MEASURED = ("time", "seconds", "steps_per_second", "rss_bytes", "vram_bytes")
+MEASURED = ("time", "seconds", "steps_per_second", "rss_bytes", "vram_bytes", "machine_memory_bytes", "cpu_cores")
 
 
 def command(folder: Path, schema: Path, trials: int, concurrency: int, steps: int) -> list[str]:

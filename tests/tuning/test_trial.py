@@ -27,10 +27,13 @@ from tuning.protocol import (
     NUMBER,
     OUT_OF_MEMORY,
     OUTCOME,
+    RAM_LIMIT,
     RUN,
+    RUNG,
     SCORE,
     STEPS,
     STOPPED,
+    VRAM_LIMIT,
 )
 from tuning.records import TrialRecords
 from tuning.settings import Settings
@@ -43,8 +46,9 @@ SMALL: dict[str, dict[str, Any]] = {
     "a2c": {"n_steps": 64},
     "sac": {"batch_size": 16, "train_freq": 8, "gradient_steps": 2, "learning_starts": 100, "buffer_size": 400},
 }
+UNLIMITED = {VRAM_LIMIT: 0, RAM_LIMIT: 0, RUNG: 0}
 # What differs from one run to the next, however alike they are.
-MEASURED = ["time", "seconds", "steps_per_second", "rss_bytes", "vram_bytes"]
+MEASURED = ["time", "seconds", "steps_per_second", "rss_bytes", "vram_bytes", "machine_memory_bytes", "cpu_cores"]
 
 
 @pytest.fixture(autouse=True)
@@ -232,7 +236,7 @@ def begun(of: Experiment) -> dict[str, Any]:
     assignment = hyperparameters("a2c")
     TrialRecords(of).begin(Proposal(0, assignment))
     of.paths.running("this").touch()
-    return {NUMBER: 0, HYPERPARAMETERS: assignment, EXPERIMENT: str(of.paths.folder), RUN: "this"}
+    return {NUMBER: 0, HYPERPARAMETERS: assignment, EXPERIMENT: str(of.paths.folder), RUN: "this", **UNLIMITED}
 
 
 def fail_once(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:

@@ -16,6 +16,7 @@ RAM_STEP_BYTES = 512 * MIB
 VRAM_STEPS = 256  # of a card's budget
 # What a trial may take above its prediction before it is stopped; granted to it from the start.
 RAM_HEADROOM = 1.15
+VRAM_HEADROOM = 1.1
 
 
 @dataclass(frozen=True)
@@ -52,17 +53,18 @@ class Budget:
 
     def excess(self, prediction: Prediction) -> int:
         """Bytes by which a trial does not fit, alone on the machine: above 0 it cannot run, below that much is left."""
-        vram = prediction.vram - self.card_bytes if self.gpus else -self.ram_bytes
+        vram = vram_need(prediction) - self.card_bytes if self.gpus else -self.ram_bytes
         return max(vram, ram_grant(prediction) - self.ram_bytes)
 
     def why_not(self, prediction: Prediction) -> str:
         """What does not fit and what takes most of it, for a prediction with an excess."""
-        place: Place = "vram" if self.gpus and prediction.vram > self.card_bytes else "ram"
+        place: Place = "vram" if self.gpus and vram_need(prediction) > self.card_bytes else "ram"
         kind, budget = ("GPU memory", self.card_bytes) if place == "vram" else ("memory", self.ram_bytes)
         most = prediction.largest(place)
         return (
             f"does not fit: it would take {size(prediction.nbytes(place))} of {size(budget)} of {kind}, "
             f"{size(most.nbytes)} of them for the {most.name} ({most.formula})"
+            + (f"; lower {most.lever}" if most.lever else "")
         )
 
 
@@ -94,6 +96,11 @@ def ram_grant(prediction: Prediction) -> int:
     return math.ceil(prediction.ram * RAM_HEADROOM / RAM_STEP_BYTES) * RAM_STEP_BYTES
 
 
+def vram_need(prediction: Prediction) -> int:
+    """GPU memory that a trial needs room for, bytes: with headroom."""
+    return math.ceil(prediction.vram * VRAM_HEADROOM)
+
+
 def grant(prediction: Prediction, budget: Budget, alone: bool = False) -> Grant:
     """What a trial is granted that fits.
 
@@ -105,7 +112,7 @@ def grant(prediction: Prediction, budget: Budget, alone: bool = False) -> Grant:
     ram = budget.ram_bytes if alone else ram_grant(prediction)
     if not budget.gpus:
         return Grant(0.0, 0, ram, prediction.cores)
-    steps = VRAM_STEPS if alone else min(VRAM_STEPS, math.ceil(prediction.vram * VRAM_STEPS / budget.card_bytes))
+    steps = VRAM_STEPS if alone else min(VRAM_STEPS, math.ceil(vram_need(prediction) * VRAM_STEPS / budget.card_bytes))
     # Rounded down to what Ray counts: 256 steps rounded up are more than a card.
     share = math.floor(steps * SHARES / VRAM_STEPS) / SHARES
     return Grant(share, steps * budget.card_bytes // VRAM_STEPS, ram, prediction.cores)

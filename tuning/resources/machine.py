@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import psutil
+
 from tuning.resources.allocation import Budget, card_budget
 from tuning.resources.cards import cards
 from tuning.resources.planner import CPU
@@ -53,7 +55,9 @@ def machine(gpu_memory_gib: float) -> tuple[Budget, str, str]:
     import ray
 
     resources = ray.cluster_resources()
-    ram = max(int(node["Resources"].get("memory", 0)) for node in ray.nodes() if node["Alive"])
+    nodes = [int(node["Resources"].get("memory", 0)) for node in ray.nodes() if node["Alive"]]
+    # Ray counts all memory of a machine, whatever else is using it.
+    ram = min(nodes[0], int(psutil.virtual_memory().available)) if len(nodes) == 1 else max(nodes)
     found = probe() if resources.get("GPU", 0) else None
     if found and found.usable:
         return Budget.of(resources, card_budget(found.total_bytes, gpu_memory_gib), ram), found.name, ""

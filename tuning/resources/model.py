@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from search_spaces import Assignment
+from tuning.checkpoint import REPLAY_FILE_BYTES
 from tuning.resources.networks import (
     FLOAT,
     Problem,
@@ -37,6 +38,26 @@ PROCESS_BYTES = 1015 * MIB
 READING = 10  # part of the years' arrays that reading them leaves in the heap beside them, measured likewise
 # CUDA's libraries and its context on the host.
 CUDA_HOST_BYTES = 600 * MIB
+
+
+# What makes a term smaller.
+LEVERS = {
+    "replay buffer": "buffer_size",
+    "rollout to learn from": "n_steps",
+    "rollout as collected": "n_steps",
+    "rollout on its way": "n_steps",
+    "minibatch": "batch_size",
+    "activations": "batch_size",
+    "working memory": "batch_size",
+    "batches": "batch_size",
+    "batches on their way": "batch_size",
+    "weights": "hidden_sizes",
+    "gradients": "hidden_sizes",
+    "optimizer": "hidden_sizes",
+    "target networks": "hidden_sizes",
+    "copies of the site": "--num-envs",
+    "evaluation": "--validation-weeks",
+}
 
 
 @dataclass(frozen=True)
@@ -79,7 +100,7 @@ def predict(h: Assignment, run: Workload, sizes: Sizes) -> Prediction:
     ]
     if run.gpu:
         terms += _device(terms)
-    return Prediction(tuple(terms))
+    return Prediction(tuple(replace(term, lever=LEVERS.get(term.name, "")) for term in terms))
 
 
 def problem_of(h: Assignment, sizes: Sizes) -> Problem:
@@ -211,11 +232,9 @@ def _sac(h: Any, run: Workload, problem: Problem, place: Place) -> list[Term]:
             f"{held:,} transitions x ({problem.observations} + {problem.actions} + 1) x 4 B, in host memory",
         )
     )  # fmt: skip
-    # Rows since the last evaluation are copied to be written.
-    new = min(held, run.steps // run.reports)
-    terms.append(
-        _checkpoint(3 * trained + critics, replay_bytes(new, run.num_envs, problem.observations, problem.actions, False))
-    )
+    # Rows since the last evaluation are copied to be written, a file of them at a time.
+    new = replay_bytes(min(held, run.steps // run.reports), run.num_envs, problem.observations, problem.actions, False)
+    terms.append(_checkpoint(3 * trained + critics, min(new, REPLAY_FILE_BYTES)))
     return terms
 
 

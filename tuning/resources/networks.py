@@ -118,14 +118,18 @@ def _activations(h: Assignment) -> int:
     return 2 if h["activation"] == "silu" else 1
 
 
-def _charger_rows(problem: Problem, features: int, arithmetic: Arithmetic) -> int:
-    """Bytes of a row that a `ChargerNetwork` keeps: what it has in common, its hidden layer, copies in lower precision."""
-    chargers = problem.chargers
+def _charger_rows(problem: Problem, features: int, arithmetic: Arithmetic, trained: bool = True) -> int:
+    """Bytes of a row that a `ChargerNetwork` keeps of what it reckons itself.
+
+    Its own compiled function keeps what the hidden layer has in common; layers keep the hidden layer in float32, and where
+    their weights are trained once more as the product takes it, in float32 with the inputs.
+    """
     if arithmetic.compiled_chargers:
-        # What comes in, the site's part of the hidden layer.
         return FLOAT * CHARGER_UNITS
-    hidden = arithmetic.layer * CHARGER_UNITS * chargers
-    return hidden + (arithmetic.layer * features * chargers if arithmetic.cast else 0)
+    hidden = CHARGER_UNITS * problem.chargers
+    if not trained:
+        return FLOAT * hidden
+    return (FLOAT + HALF) * hidden if arithmetic.cast else FLOAT * (2 * hidden + features * problem.chargers)
 
 
 def on_policy_kept(algo: str, h: Assignment, problem: Problem, rows: int, gpu: bool) -> int:
@@ -151,9 +155,9 @@ def on_policy_kept(algo: str, h: Assignment, problem: Problem, rows: int, gpu: b
         outputs = (2 if h["state_dependent_std"] else 1) * (problem.actions - problem.chargers)
         weights = arithmetic.layer * (2 * _matrices(sizes, 0) + sizes[-1] * (outputs + 1))
     if problem.chargers:
-        # The site's features of both passes and the chargers' own.
-        each += FLOAT * (2 * problem.inputs + problem.charger_features * problem.chargers)
-        each += _charger_rows(problem, problem.charger_features, arithmetic)
+        # The site's features of both passes, and the chargers' as they come in where nothing copies them.
+        each += FLOAT * 2 * problem.inputs + _charger_rows(problem, problem.charger_features, arithmetic)
+        each += FLOAT * problem.charger_features * problem.chargers if arithmetic.compiled_chargers else 0
     return rows * each + weights
 
 
@@ -180,8 +184,8 @@ def _critic_kept(h: Assignment, problem: Problem, rows: int, gpu: bool) -> int:
     weights = 2 * arithmetic.layer * _matrices(sizes, 1) if arithmetic.cast else 0
     if problem.chargers:
         features = problem.charger_features + 2
-        each += FLOAT * (problem.inputs + features * problem.chargers)
-        each += 2 * _charger_rows(problem, features, arithmetic)
+        each += FLOAT * problem.inputs + 2 * _charger_rows(problem, features, arithmetic)
+        each += FLOAT * features * problem.chargers if arithmetic.compiled_chargers else 0
     return rows * each + weights
 
 
@@ -198,9 +202,12 @@ def _actor_kept(h: Assignment, problem: Problem, rows: int, gpu: bool) -> int:
         )
     if problem.chargers:
         features, chargers = problem.charger_features, problem.chargers
-        # Of each charger: its features for the policy and for the critics, its own action and value, the means before tanh.
-        each += FLOAT * (problem.inputs + (2 * features + 2 + 3) * chargers)
-        each += _charger_rows(problem, features, arithmetic) + 2 * _charger_rows(problem, features + 2, arithmetic)
+        # The site's features, deviations beside means, of each charger its action and both values.
+        each += FLOAT * (problem.inputs + problem.actions + 3 * chargers)
+        each += _charger_rows(problem, features, arithmetic)
+        each += 2 * _charger_rows(problem, features + 2, arithmetic, trained=False)
+        # The observation in order and what critics see of each charger, where nothing copies them.
+        each += FLOAT * (problem.observations + (features + 2) * chargers) if arithmetic.compiled_chargers else 0
     return rows * each + weights
 
 

@@ -21,12 +21,14 @@ class Term:
         place: where it lies.
         nbytes: how much of it.
         formula: where the number comes from, in words or as a product.
+        lever: hyperparameter or option that makes it smaller; empty where there is none.
     """
 
     name: str
     place: Place
     nbytes: int
     formula: str
+    lever: str = ""
 
 
 @dataclass(frozen=True)

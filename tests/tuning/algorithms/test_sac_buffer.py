@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tuning.algorithms.sac.buffer import GOING, NO_TRANSITION, TERMINATED, TRUNCATED, ReplayBuffer, Transitions, buffer_bytes
+from tuning.algorithms.sac.buffer import GOING, NO_TRANSITION, TERMINATED, TRUNCATED, ReplayBuffer, Transitions
 from tuning.algorithms.sac.priorities import EPSILON, Priorities, Prioritization, SumTree
+from tuning.resources.model import replay_bytes
 
 COPIES, FEATURES, ACTIONS = 3, 2, 2
 
@@ -136,7 +137,7 @@ def test_nothing_can_be_drawn_from_an_empty_buffer() -> None:
 def test_the_memory_is_known_without_building_it(size: int, copies: int, prioritized: bool) -> None:
     prioritization = Prioritization(0.6, 0.4) if prioritized else None
     buffer = ReplayBuffer(size, copies, 50, 5, 0.9, prioritization=prioritization)
-    assert buffer.nbytes == buffer_bytes(size, copies, 50, 5, prioritized)
+    assert buffer.nbytes == replay_bytes(size, copies, 50, 5, prioritized)
     assert size <= buffer.size < size + copies
     # Observations once, not twice: less than a third above 56 numbers of four bytes each.
     if size >= 1000 and not prioritized:

@@ -15,9 +15,9 @@ from search_spaces.sac import SAC
 from search_spaces.space import Kind
 from tuning.algorithms.errors import DivergedError
 from tuning.algorithms.networks import ACTIVATIONS
-from tuning.algorithms.sac.buffer import buffer_bytes
 from tuning.algorithms.sac.learner import ACTOR, CRITIC, ENT_COEF, Batch
 from tuning.algorithms.sac.trainer import SACTrainer, copies
+from tuning.resources.model import replay_bytes
 
 pytestmark = pytest.mark.usefixtures("small_ray")
 
@@ -140,7 +140,7 @@ def test_a_gradient_step_sees_batch_size_transitions(batch_size: int) -> None:
 @pytest.mark.parametrize("prioritized", [False, True])
 def test_the_buffer_has_the_predicted_bytes(buffer_size: int, prioritized: bool) -> None:
     with built(buffer_size=buffer_size, prioritized_replay=prioritized) as trainer:
-        assert trainer.algorithm.runner.buffer.nbytes == buffer_bytes(buffer_size, 4, FEATURES, 1, prioritized)
+        assert trainer.algorithm.runner.buffer.nbytes == replay_bytes(buffer_size, 4, FEATURES, 1, prioritized)
 
 
 def test_batches_are_scaled_by_todays_statistics() -> None:

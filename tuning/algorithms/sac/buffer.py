@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from tuning.algorithms.sac.priorities import Priorities, Prioritization, half_size
+from tuning.algorithms.sac.priorities import Priorities, Prioritization
 
 # What came of an action.
 GOING, TERMINATED, TRUNCATED = 0, 1, 2
@@ -102,9 +102,14 @@ class ReplayBuffer:
 
     @property
     def nbytes(self) -> int:
-        """Memory of the arrays, bytes; what `buffer_bytes` says."""
+        """Memory of the arrays, bytes; see `tuning.resources.model.replay_bytes`."""
         arrays: list[np.ndarray] = [self._observations, self._actions, self._rewards, self._kinds]
         return sum(array.nbytes for array in arrays) + (self.priorities.tree.nodes.nbytes if self.priorities else 0)
+
+    @property
+    def row_bytes(self) -> int:
+        """Memory of a row, bytes."""
+        return sum(array.nbytes for _, array in self._arrays()) // self._rows
 
     @property
     def observations(self) -> np.ndarray:
@@ -283,21 +288,6 @@ class ReplayBuffer:
             drawn = (oldest + self._random.integers(self._filled * self.copies, size=count - len(found))) % places
             found = np.concatenate((found, drawn[self._kinds[drawn] != NO_TRANSITION]))
         return found
-
-
-def buffer_bytes(size: int, copies: int, observation_size: int, action_size: int, prioritized: bool = False) -> int:
-    """Memory that a `ReplayBuffer` takes at most, bytes; known without building one.
-
-    Args:
-        size: transitions.
-        copies: of the environment.
-        observation_size: features of an observation.
-        action_size: of an action.
-        prioritized: whether transitions are drawn by priorities.
-    """
-    places = _rows(size, copies) * copies
-    numbers = observation_size + action_size + 1
-    return places * (4 * numbers + 1) + (2 * half_size(places) * 8 if prioritized else 0)
 
 
 def _rows(size: int, copies: int) -> int:

@@ -1,0 +1,34 @@
+"""A planner of a machine on which all trials of a small site fit."""
+
+from pathlib import Path
+from typing import Any
+
+from tuning.experiment import Experiment
+from tuning.resources.allocation import Budget
+from tuning.resources.calibration import Calibration
+from tuning.resources.planner import Planner
+from tuning.resources.prediction import GIB
+from tuning.resources.sizes import Sizes
+from tuning.settings import Settings
+
+SMALL = Sizes(
+    observations=40, actions=5, chargers=4, charger_features=4, training_years=1, sessions=100,
+    year_bytes=200_000, joined_bytes=100_000, single_bytes=10_000, copy_bytes=4_000,
+)  # fmt: skip
+
+
+def roomy(experiment: Experiment) -> Planner:
+    """A planner of an experiment whose trials all fit."""
+    return planner(experiment.settings, experiment.paths.folder)
+
+
+def planner(settings: Settings, folder: Path, **budget: Any) -> Planner:
+    """A planner.
+
+    Args:
+        settings: of the experiment.
+        folder: for what is calibrated.
+        budget: what of the machine's is not enough for all: cores, cards, memory.
+    """
+    has = {"gpus": 0, "card_bytes": 0, "ram_bytes": 64 * GIB, "cores": 2, **budget}
+    return Planner(settings, SMALL, Budget(**has), "cpu", Calibration(folder / "calibration.json"))
