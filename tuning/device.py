@@ -24,15 +24,10 @@ class Device:
 
     @classmethod
     def granted(cls, vram_limit: int) -> Device:
-        """What Ray gave to this process, held to a number of bytes.
-
-        Torch counts what its own allocator takes; the context around it counts as well, so it is taken off the limit.
+        """What Ray gave to this process; see `on_card`.
 
         Args:
             vram_limit: GPU memory that the trial may take, bytes; 0 for a trial on the CPU.
-
-        Raises:
-            MemoryError: if the context alone takes more.
         """
         import ray
         import torch
@@ -40,7 +35,23 @@ class Device:
         ids = ray.get_gpu_ids()
         if not vram_limit or not ids or not torch.cuda.is_available():
             return CPU
-        card = int(ids[0])
+        return cls.on_card(int(ids[0]), vram_limit)
+
+    @classmethod
+    def on_card(cls, card: int, vram_limit: int) -> Device:
+        """A card, this process held to a number of bytes of it.
+
+        Torch counts what its own allocator takes; the context around it counts as well, so it is taken off the limit.
+
+        Args:
+            card: NVML's index; for torch it is the first that it sees.
+            vram_limit: bytes.
+
+        Raises:
+            MemoryError: if the context alone takes more.
+        """
+        import torch
+
         # Something has to be on the card before there is a context.
         torch.zeros(1, device="cuda")
         own = loads()[card].own_bytes

@@ -30,5 +30,6 @@ def planner(settings: Settings, folder: Path, **budget: Any) -> Planner:
         folder: for what is calibrated.
         budget: what of the machine's is not enough for all: cores, cards, memory.
     """
-    has = {"gpus": 0, "card_bytes": 0, "ram_bytes": 64 * GIB, "cores": 2, **budget}
+    # No more than the smallest machine has: Ray waits for ever for what there is not.
+    has = {"gpus": 0, "card_bytes": 0, "ram_bytes": 4 * GIB, "cores": 2, **budget}
     return Planner(settings, SMALL, Budget(**has), "cpu", Calibration(folder / "calibration.json"))

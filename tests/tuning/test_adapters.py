@@ -6,14 +6,29 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from roomy import roomy
+from roomy import planner, roomy
 
 from results import load
 from search_spaces import SPACES
 from tuning.adapters import MOST_LOSSES, StudyScheduler, StudySearcher
 from tuning.experiment import Experiment, create
-from tuning.protocol import DISK_FULL, EVALUATION, MESSAGE, NUMBER, OUTCOME, RUN, SCORE, STEPS, STOPPED
+from tuning.protocol import (
+    DISK_FULL,
+    EVALUATION,
+    HYPERPARAMETERS,
+    MESSAGE,
+    NUMBER,
+    OUT_OF_MEMORY,
+    OUTCOME,
+    RAM_LIMIT,
+    RUN,
+    RUNG,
+    SCORE,
+    STEPS,
+    STOPPED,
+)
 from tuning.records import TrialRecords
+from tuning.resources.ladder import LADDER
 from tuning.settings import Settings
 from tuning.study import StudyMemory
 
@@ -221,3 +236,119 @@ def test_a_trial_that_is_handed_out_again_keeps_what_it_measured(experiment: Exp
     trials = load(experiment.paths.folder).trials
     assert trials["steps"].tolist() == [128]
     assert trials["score"].tolist() == [0.5]
+
+
+def begin_two(of: Experiment, control: Any = None, adapt: bool = False) -> tuple[StudySearcher, TrialRecords]:
+    memory = StudyMemory(of, SPACES["ppo"], {}, {"steps": 4096.0})
+    records = TrialRecords(of)
+    searcher = StudySearcher(
+        memory, records, of.paths.folder, 3, control or Control(), planner(of.settings, of.paths.folder, cores=8), 1, adapt
+    )
+    assert [searcher.suggest(name)[NUMBER] for name in "ab"] == [0, 1]  # type: ignore[index]
+    return searcher, records
+
+
+def run_out(searcher: StudySearcher, records: TrialRecords, name: str, number: int) -> None:
+    records.run_out(number, "Traceback\nOutOfMemoryError: too big")
+    searcher.on_trial_complete(name, {OUTCOME: OUT_OF_MEMORY})
+
+
+def test_what_ran_out_of_memory_is_tried_again_when_nothing_else_runs(experiment: Experiment) -> None:
+    control = Control()
+    searcher, records = begin_two(experiment, control)
+    run_out(searcher, records, "a", 0)
+    line = "trial 0: out of memory (OutOfMemoryError: too big); next it is alone on the machine; it goes on from 0 steps"
+    assert ("say", line) in control.told
+    # Trial 1 still runs, and nothing else begins.
+    assert searcher.suggest("c") is None
+    searcher.on_trial_complete("b", {STEPS: 4096, EVALUATION: REPORTS, SCORE: 0.1})
+    handed: Any = searcher.suggest("c")
+    assert handed[NUMBER] == 0
+    assert handed[RAM_LIMIT] == 4 * 2**30
+    assert handed[RUNG] == 0
+    # Nor does anything begin beside it.
+    assert searcher.suggest("d") is None
+    searcher.on_trial_complete("c", {STEPS: 4096, EVALUATION: REPORTS, SCORE: 0.2})
+    after: Any = searcher.suggest("d")
+    assert after[NUMBER] == 2
+    assert after[RAM_LIMIT] < 2 * 2**30
+    trials = load(experiment.paths.folder).trials
+    assert trials["state"].tolist() == ["complete", "complete", "running"]
+    assert trials["out_of_memory"].tolist() == [1, 0, 0]
+
+
+def test_what_runs_out_alone_too_is_told_as_missing_bytes(experiment: Experiment) -> None:
+    searcher, records = begin_two(experiment)
+    searcher.on_trial_complete("b", {STEPS: 4096, EVALUATION: REPORTS, SCORE: 0.1})
+    run_out(searcher, records, "a", 0)
+    assert searcher.suggest("c")[NUMBER] == 0  # type: ignore[index]
+    records.update(0, peak_rss_bytes=10 * 2**30)
+    run_out(searcher, records, "c", 0)
+    assert load(experiment.paths.folder).trials["state"].tolist() == ["oom", "complete"]
+    told = StudyMemory(experiment, SPACES["ppo"], {}, {"steps": 4096.0})._study.get_trials()[0]
+    assert max(told.constraints.values()) == 6 * 2**30
+    assert searcher.suggest("d")[NUMBER] == 2  # type: ignore[index]
+
+
+def test_with_adapt_it_climbs_the_ladder(experiment: Experiment) -> None:
+    searcher, records = begin_two(experiment, adapt=True)
+    searcher.on_trial_complete("b", {STEPS: 4096, EVALUATION: REPORTS, SCORE: 0.1})
+    rungs, name = [], "a"
+    for step in range(1, len(LADDER) + 2):
+        run_out(searcher, records, name, 0)
+        handed: Any = searcher.suggest(name := f"a{step}")
+        if handed[NUMBER] != 0:
+            break
+        rungs.append((handed[RUNG], records.measured(0)["savings"]))
+    assert rungs == [(0, None), (1, "half minibatches"), (2, "half minibatches, bfloat16")]
+    assert load(experiment.paths.folder).trials["state"].tolist() == ["oom", "complete", "running"]
+
+
+def test_a_process_that_ended_itself_for_memory_ran_out_and_did_not_crash(experiment: Experiment) -> None:
+    control = Control()
+    searcher, records = begin_two(experiment, control)
+    marker = experiment.paths.memory_marker(0)
+    marker.parent.mkdir(exist_ok=True)
+    marker.write_text(str(3 * 2**30), encoding="utf-8")
+    searcher.on_trial_complete("a", None, error=True)
+    assert records.times_out_of_memory(0) == 1
+    assert records.crashes(0)[0] == 0
+    assert any("its process had 3.00 GiB" in line for name, *rest in control.told if name == "say" for line in rest)
+    assert not marker.exists()
+
+
+def test_a_trial_of_a_larger_machine_is_not_begun_on_one_where_it_cannot_fit(experiment: Experiment) -> None:
+    begin_two(experiment)
+    memory = StudyMemory(experiment, SPACES["ppo"], {}, {"steps": 4096.0})
+    small = planner(experiment.settings, experiment.paths.folder, ram_bytes=2**29)
+    searcher = StudySearcher(memory, TrialRecords(experiment), experiment.paths.folder, 2, Control(), small, 1)  # type: ignore[arg-type]
+    assert searcher.suggest("a") == "FINISHED"
+    trials = load(experiment.paths.folder).trials
+    assert trials["state"].tolist() == ["oom", "oom"]
+    assert trials["error"].str.contains("does not fit").all()
+
+
+def test_an_assignment_that_cannot_fit_is_never_begun(experiment: Experiment) -> None:
+    def excess(assignment: Any) -> tuple[int, str]:
+        return (5, "does not fit") if assignment["n_steps"] > 512 else (-5, "")
+
+    memory = StudyMemory(experiment, SPACES["ppo"], {}, {"steps": 65536.0}, excess=excess)
+    control = Control()
+    searcher = StudySearcher(
+        memory, TrialRecords(experiment), experiment.paths.folder, 12, control, roomy(experiment), 1  # type: ignore[arg-type]
+    )  # fmt: skip
+    begun = []
+    while isinstance(handed := searcher.suggest(str(len(begun))), dict):
+        begun.append(handed)
+    trials = load(experiment.paths.folder).trials
+    refused = trials[trials["state"] == "oom"]
+    assert len(trials) == 12
+    assert 0 < len(begun) == 12 - len(refused)
+    assert all(config[HYPERPARAMETERS]["n_steps"] <= 512 for config in begun)
+    assert (refused["hp_n_steps"] > 512).all()
+    assert (refused["error"] == "does not fit").all()
+    assert [told for told in control.told if told[0] == "ended"] == [("ended", n, "oom", None) for n in refused["trial"]]
+    told = memory._study.get_trials()
+    assert [max(trial.constraints.values()) for trial in told] == [
+        5.0 if n in refused["trial"].tolist() else -5.0 for n in range(12)
+    ]

@@ -45,7 +45,7 @@ def fake_trial(config: dict[str, Any]) -> None:
     score = -abs(config[HYPERPARAMETERS]["clip_range"] - 0.25)
     for evaluation in range(1, EVALUATIONS + 1):
         if number == RUNS_OUT and evaluation == 2:
-            records.update(number, error=str(torch.OutOfMemoryError("too big")))
+            records.run_out(number, str(torch.OutOfMemoryError("too big")))
             tune.report({OUTCOME: OUT_OF_MEMORY})
             return
         if number == FAILS and evaluation == 3:
@@ -144,6 +144,15 @@ def test_a_process_that_died_once_costs_its_trial_nothing(searched: tuple[Experi
     assert output.count(f"trial {DIES_ONCE}: its process was lost") == 1
     assert output.count(f"trial {DIES}: its process was lost") == LOSSES
     assert output.count(f"trial {FAILS}: ValueError: bad luck; it goes on from 0 steps") == 1
+
+
+def test_a_trial_that_ran_out_of_memory_was_tried_once_more_alone(searched: tuple[Experiment, str]) -> None:
+    experiment, output = searched
+    assert output.count(f"trial {RUNS_OUT}: out of memory (too big); next it is alone on the machine") == 1
+    trials = load(experiment.paths.folder).trials
+    assert trials["out_of_memory"].tolist() == [2 if number == RUNS_OUT else 0 for number in range(14)]
+    assert max(study(experiment)[RUNS_OUT].constraints.values()) > 0.0
+    assert all(max(trial.constraints.values()) <= 0.0 for trial in study(experiment) if trial.number != RUNS_OUT)
 
 
 def test_the_terminal_tells_what_became_of_the_trials(searched: tuple[Experiment, str]) -> None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import errno
+import gc
+import itertools
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -16,6 +19,7 @@ import torch
 
 from results import load
 from search_spaces import SPACES
+from tuning.algorithms import build
 from tuning.checkpoint import Checkpoints
 from tuning.experiment import Experiment, create
 from tuning.protocol import (
@@ -36,6 +40,7 @@ from tuning.protocol import (
     VRAM_LIMIT,
 )
 from tuning.records import TrialRecords
+from tuning.resources.ladder import LADDER
 from tuning.settings import Settings
 from tuning.study import Proposal
 from tuning.trial import Training, run_trial
@@ -46,6 +51,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "a2c": {"n_steps": 64},
     "sac": {"batch_size": 16, "train_freq": 8, "gradient_steps": 2, "learning_starts": 100, "buffer_size": 400},
 }
+CPU_ALLOCATOR = RuntimeError("[enforce fail] . DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes.")
 UNLIMITED = {VRAM_LIMIT: 0, RAM_LIMIT: 0, RUNG: 0}
 # What differs from one run to the next, however alike they are.
 MEASURED = ["time", "seconds", "steps_per_second", "rss_bytes", "vram_bytes", "machine_memory_bytes", "cpu_cores"]
@@ -304,3 +310,68 @@ def test_a_trial_of_a_run_that_has_ended_does_not_begin(
     run_trial(config)
     assert reported == [{OUTCOME: STOPPED}]
     assert not of.paths.checkpoints(0).exists()
+
+
+@pytest.mark.usefixtures("small_ray")
+@pytest.mark.parametrize("update", [0, 1, 1000])
+@pytest.mark.parametrize("error", [torch.OutOfMemoryError("CUDA out of memory"), MemoryError("no room"), CPU_ALLOCATOR])
+def test_running_out_of_memory_anywhere_is_told_and_leaves_nothing_behind(
+    small_schema: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    reported: list[dict[str, Any]],
+    update: int,
+    error: Exception,
+) -> None:
+    """At the build (0), at the first update, at the thousandth, which is done by a trainer that skips those before."""
+    of = experiment(tmp_path / "one", small_schema, "a2c")
+    config = begun(of)
+    trainers: list[Any] = []
+
+    def failing(*arguments: Any) -> Any:
+        trained = build(*arguments)
+        trainers.append(weakref.ref(trained))
+        if update == 0:
+            raise error
+        train, done = trained.algorithm.train, itertools.count(1)
+
+        def failing_train() -> Any:
+            if next(done) >= min(update, 4):
+                raise error
+            return train()
+
+        monkeypatch.setattr(trained.algorithm, "train", failing_train)
+        return trained
+
+    with monkeypatch.context() as patched:
+        patched.setattr("tuning.trial.build", failing)
+        run_trial(config)
+    assert reported[-1] == {OUTCOME: OUT_OF_MEMORY}
+    monkeypatch.undo()
+    error.__traceback__ = None  # this test holds on to the error, and by it to all frames
+    gc.collect()
+    assert trainers[0]() is None
+    row = load(of.paths.folder).trials.iloc[0]
+    assert row["out_of_memory"] == 1
+    assert row["crashes"] == 0
+    assert str(error) in row["error"]
+
+
+@pytest.mark.usefixtures("small_ray")
+@pytest.mark.parametrize("algo", ["ppo", "a2c", "sac"])
+def test_a_trial_that_saves_memory_goes_on_with_the_same_mathematics(
+    algo: str, small_schema: Path, tmp_path: Path, running: Path
+) -> None:
+    finals = []
+    for name, rung in (("whole", LADDER[0]), ("saving", LADDER[1])):
+        of = experiment(tmp_path / name, small_schema, algo)
+        assignment = hyperparameters(algo)
+        TrialRecords(of).begin(Proposal(0, assignment))
+        for own, steps in ((LADDER[0], STEPS_OF_A_TRIAL // 2), (rung, STEPS_OF_A_TRIAL)):
+            with Training(of, TrialRecords(of), 0, assignment, running, rung=own) as trial:
+                for _ in trial.updates():
+                    if trial.state.evaluated_steps and trial.state.steps >= steps:
+                        break
+        finals.append(load(of.paths.folder).trials.iloc[0])
+    assert finals[1]["score"] == pytest.approx(finals[0]["score"], abs=1e-4)
+    assert finals[0]["steps"] == finals[1]["steps"]

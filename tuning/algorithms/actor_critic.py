@@ -16,6 +16,7 @@ from torch import nn
 
 from envs.observation import ChargerGroups
 from tuning.algorithms.networks import ChargerHead, SiteInputs, UncontrolledCharging, initialize_orthogonally, perceptron
+from tuning.algorithms.precision import compiled
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,7 @@ class ActorCriticShape:
         log_std_init: logarithm of the deviations at the start.
         orthogonal: whether layers start orthogonal, those of the policy's output small; else as torch has them.
         compiled: whether the forward passes go through `torch.compile`.
+        cuda_graphs: whether these are replayed as CUDA graphs.
         chargers: of the site, for which a network acts that they share; None where there are fewer than two.
         initial_charging: see `UncontrolledCharging`.
     """
@@ -41,6 +43,7 @@ class ActorCriticShape:
     log_std_init: float = 0.0
     orthogonal: bool = True
     compiled: bool = False
+    cuda_graphs: bool = False
     chargers: ChargerGroups | None = None
     initial_charging: float = 0.0
 
@@ -94,8 +97,8 @@ class ActorCriticModule(TorchRLModule, ValueFunctionAPI):
         if shape.chargers:
             self.charging = UncontrolledCharging(self.action_space.shape[0], shape.initial_charging, shape.chargers)
         # Not by `Module.compile`, which would put other names into the state.
-        self._policy = torch.compile(self._policy_inputs) if shape.compiled else self._policy_inputs
-        self._values = torch.compile(self._value) if shape.compiled else self._value
+        self._policy = compiled(self._policy_inputs, shape.cuda_graphs) if shape.compiled else self._policy_inputs
+        self._values = compiled(self._value, shape.cuda_graphs) if shape.compiled else self._value
 
     def _gaussian_head(self, units: int) -> nn.Module:
         shape, actions = self.shape, self.action_space.shape[0]

@@ -23,7 +23,7 @@ from ray.rllib.utils.metrics import (
 from tuning.algorithms.advantages import advantages
 from tuning.algorithms.errors import check_finite
 from tuning.algorithms.networks import gradient_norm
-from tuning.algorithms.precision import autocast
+from tuning.algorithms.precision import autocast, begin_step, to_device
 from tuning.algorithms.schedule import Schedule
 from tuning.algorithms.trainer import MODULE
 from tuning.preprocessing import PreprocessingConfig
@@ -47,6 +47,7 @@ class OnPolicyConfig(PreprocessingConfig, PPOConfig):
         normalize_advantage: whether advantages are brought to mean 0 and deviation 1 before they weigh the policy's gradient.
         bf16: whether networks reckon in bfloat16 while they learn.
         parts: pieces that a minibatch's gradient is summed up from.
+        pin_memory: see `tuning.algorithms.precision.to_device`.
     """
 
     learning_rate = Schedule(3e-4, "constant", 1.0, 1)
@@ -54,6 +55,7 @@ class OnPolicyConfig(PreprocessingConfig, PPOConfig):
     normalize_advantage = True
     bf16 = False
     parts = 1
+    pin_memory = False
 
 
 @dataclass
@@ -215,15 +217,15 @@ class OnPolicyLearner(TorchLearner):
         lengths = np.array([len(episode) for episode in episodes])
         parts = [_arrays(episode) for episode in episodes]
         observations, actions, rewards, logp, inputs = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-        on_device = [torch.from_numpy(array).to(self.device) for array in (observations, actions, logp, inputs)]
+        pinned = self.config.pin_memory
+        on_device = [to_device(array, self.device, pinned) for array in (observations, actions, logp, inputs)]
         following = np.stack([np.asarray(episode.observations.data[-1]) for episode in episodes])
         values = self._values(on_device[0])
-        last_values = self._values(torch.from_numpy(following).to(self.device)).cpu().double().numpy()
+        last_values = self._values(to_device(following, self.device, pinned)).cpu().double().numpy()
         last_values[[episode.is_terminated for episode in episodes]] = 0.0
         known = values.cpu().double().numpy()
         found = advantages(rewards, known, last_values, lengths.cumsum(), self.config.gamma, self.config.lambda_)
-        targets = torch.from_numpy((found + known).astype(np.float32)).to(self.device)
-        weights = torch.from_numpy(found.astype(np.float32)).to(self.device)
+        targets, weights = (to_device(each.astype(np.float32), self.device, pinned) for each in (found + known, found))
         if self.config.bf16:
             # What the policy gives in other precision differs, and over many actions the ratio would not begin at 1.
             on_device[2], on_device[3] = self._behaviour(on_device[0], on_device[1])
@@ -275,6 +277,7 @@ class OnPolicyLearner(TorchLearner):
         Returns:
             Terms of the loss.
         """
+        begin_step(self.network.shape.cuda_graphs)
         with autocast(self.device, self.config.bf16):
             columns = {Columns.OBS: batch.observations}
             inputs = self.network._forward(columns)[Columns.ACTION_DIST_INPUTS]

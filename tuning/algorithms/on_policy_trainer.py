@@ -58,7 +58,7 @@ class OnPolicyTrainer(Trainer):
         config.learning_rate = Schedule(h["learning_rate"], h["learning_rate_schedule"], h["learning_rate_final"], setup.steps)
         config.ent_coef = Schedule(h["ent_coef"], h["ent_coef_schedule"], h["ent_coef_final"], setup.steps)
         config.normalize_advantage = h["normalize_advantage"]
-        config.bf16, config.parts = h["bf16"], setup.parts
+        config.bf16, config.parts, config.pin_memory = h["bf16"], setup.parts, h["pin_memory"]
         # The environment clips actions itself; RLlib doing so once more costs as much as its sampling.
         config.environment(ENVIRONMENT, disable_env_checking=True, normalize_actions=False, clip_actions=False)
         config.env_runners(
@@ -90,6 +90,7 @@ class OnPolicyTrainer(Trainer):
             log_std_init=h["log_std_init"],
             orthogonal=h["orthogonal_init"],
             compiled=h["torch_compile"],
+            cuda_graphs=bool(h["cuda_graphs"]),
             chargers=setup.chargers,
             initial_charging=h["initial_charging"],
         )
@@ -148,6 +149,8 @@ class OnPolicyTrainer(Trainer):
             "bf16": config.bf16,
             "tf32": has_tf32(),
             "torch_compile": network.shape.compiled,
+            "cuda_graphs": network.shape.cuda_graphs if network.shape.compiled else None,
+            "pin_memory": config.pin_memory,
             **{name: schedule.initial for name, schedule in schedules.items()},
             **{f"{name}_schedule": schedule.shape for name, schedule in schedules.items()},
             **{f"{name}_final": schedule.final for name, schedule in schedules.items()},

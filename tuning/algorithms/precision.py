@@ -1,12 +1,64 @@
-"""Arithmetic that is faster and less exact: TF32, bfloat16, compiled networks."""
+"""What depends on the device and not on the site: TF32, bfloat16, compiled networks, memory that a card reads by itself."""
 
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from search_spaces import Assignment
 
 if TYPE_CHECKING:
+    import numpy as np
     import torch
+
+F = TypeVar("F")
+NEED_GPU = ("cuda_graphs", "pin_memory")
+
+
+def check_device(hyperparameters: Assignment, gpu: bool) -> None:
+    """See that nothing is asked for that only a card can do, where there is none.
+
+    Raises:
+        ValueError: by the name of what is.
+    """
+    for name in NEED_GPU:
+        if hyperparameters[name] and not gpu:
+            raise ValueError(f"{name}=true: it needs a GPU, and this trial learns on the CPU")
+
+
+def compiled(function: F, cuda_graphs: bool) -> F:
+    """A function of tensors, compiled.
+
+    Args:
+        function: that is compiled at its first call.
+        cuda_graphs: whether it is recorded once and then replayed by the card, which starts no kernel by itself then.
+    """
+    import torch
+
+    found: Any = torch.compile(function, mode="reduce-overhead" if cuda_graphs else None)  # type: ignore[call-overload]
+    return found
+
+
+def begin_step(cuda_graphs: bool) -> None:
+    """Say that what compiled functions gave before is not needed any more, so that graphs may write over it."""
+    if cuda_graphs:
+        import torch
+
+        torch.compiler.cudagraph_mark_step_begin()
+
+
+def to_device(array: np.ndarray, device: torch.device, pinned: bool) -> torch.Tensor:
+    """An array as a tensor on a device; on the CPU without a copy.
+
+    Args:
+        array: of numbers.
+        device: where it goes.
+        pinned: whether through memory that the card reads by itself while the CPU goes on.
+    """
+    import torch
+
+    tensor = torch.from_numpy(array)
+    return (tensor.pin_memory() if pinned else tensor).to(device, non_blocking=pinned)
 
 
 def set_tf32(on: bool) -> None:

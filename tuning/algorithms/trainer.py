@@ -12,6 +12,7 @@ from gymnasium.vector import VectorWrapper
 
 from envs.observation import ChargerGroups
 from search_spaces import Assignment
+from tuning.algorithms.precision import check_device
 from tuning.preprocessing import Preprocessing
 
 if TYPE_CHECKING:
@@ -93,6 +94,7 @@ class Trainer(ABC):
         Raises:
             ValueError: for hyperparameters that cannot be trained together, by name.
         """
+        check_device(setup.hyperparameters, setup.gpu)
         self.setup = setup if setup.hyperparameters["learn_charging"] else setup.without_chargers()
 
     @property

@@ -47,6 +47,7 @@ class SACConfig(PreprocessingConfig, AlgorithmConfig):
         max_grad_norm: that gradients of critics and of the policy are each cut to; None for no cut.
         bf16: whether networks reckon in bfloat16 while they learn.
         parts: pieces that a batch's gradients are summed up from.
+        pin_memory: see `tuning.algorithms.precision.to_device`.
     """
 
     def __init__(self, algo_class: type[Algorithm] | None = None) -> None:
@@ -69,6 +70,7 @@ class SACConfig(PreprocessingConfig, AlgorithmConfig):
         self.max_grad_norm: float | None = None
         self.bf16 = False
         self.parts = 1
+        self.pin_memory = False
         # Not RLlib's settings: fixed, because nothing else works.
         self.environment(normalize_actions=False, clip_actions=False)
         self.env_runners(env_runner_cls=ReplayEnvRunner, num_env_runners=0, batch_mode="truncate_episodes")

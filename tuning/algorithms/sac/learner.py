@@ -13,7 +13,7 @@ from ray.rllib.core.learner.torch.torch_learner import TorchLearner
 from ray.rllib.utils.metrics import NUM_ENV_STEPS_SAMPLED_LIFETIME, NUM_MODULE_STEPS_TRAINED, WEIGHTS_SEQ_NO
 
 from tuning.algorithms.errors import check_finite
-from tuning.algorithms.precision import autocast
+from tuning.algorithms.precision import autocast, begin_step, to_device
 from tuning.algorithms.sac.flat import FlatParameters
 from tuning.algorithms.trainer import MODULE
 
@@ -227,11 +227,7 @@ class SACLearner(TorchLearner):
         """Move a sample to the device, and scale it by the statistics as they are now."""
         rewards = sample.rewards * np.float32(replay.reward_scale)
         arrays = (sample.observations, sample.actions, rewards, sample.next_observations, sample.discounts)
-        pin = self.device.type == "cuda"
-        moved = [
-            (torch.from_numpy(array).pin_memory() if pin else torch.from_numpy(array)).to(self.device, non_blocking=pin)
-            for array in arrays
-        ]
+        moved = [to_device(array, self.device, self.config.pin_memory) for array in arrays]
         for observations in (moved[0], moved[3]):
             if replay.mean is not None and replay.scale is not None:
                 observations -= torch.from_numpy(replay.mean).to(self.device)
@@ -249,7 +245,9 @@ class SACLearner(TorchLearner):
             `TERMS`, shape (len(TERMS),).
         """
         ent_coef = self.ent_coef
+        begin_step(self.network.shape.cuda_graphs)
         value_loss, errors, value, norm = self._critic_step(batch, ent_coef)
+        begin_step(self.network.shape.cuda_graphs)
         policy_loss, logp, actor_norm = self._actor_step(batch, ent_coef)
         ent_coef_loss = self._ent_coef_step(logp)
         self._targets.vector.data.lerp_(self._flat[CRITIC].vector.data, self.config.tau)

@@ -25,6 +25,7 @@ from tuning.algorithms.networks import (
     other_actions,
     perceptron,
 )
+from tuning.algorithms.precision import compiled
 
 # The squashing never reaches the ends of the range, and its slope is all but gone where it comes near.
 MOST_CHARGING = 0.99
@@ -40,6 +41,7 @@ class SACShape:
         activation: of the hidden layers.
         ent_coef_initial: entropy coefficient at the start, where it is learned; None where it is fixed.
         compiled: whether what the learner computes goes through `torch.compile`.
+        cuda_graphs: whether that is replayed as CUDA graphs.
         chargers: of the site, which share networks; None where there are fewer than two.
         initial_charging: see `UncontrolledCharging`.
         log_std_init: logarithm of the deviations at the start, before the squashing.
@@ -49,6 +51,7 @@ class SACShape:
     activation: str
     ent_coef_initial: float | None = 1.0
     compiled: bool = False
+    cuda_graphs: bool = False
     chargers: ChargerGroups | None = None
     initial_charging: float = 0.0
     log_std_init: float = 0.0
@@ -191,9 +194,10 @@ class SACModule(TorchRLModule):
             self.log_ent_coef = nn.Parameter(torch.tensor(math.log(shape.ent_coef_initial)))
         self.action_dist_cls = TorchSquashedGaussian
         # Not by `Module.compile`, which would also compile what acts, with as many rows as there are environments.
-        self.draw = torch.compile(self.draw_actions) if shape.compiled else self.draw_actions
-        self.values = torch.compile(self.critics.__call__) if shape.compiled else self.critics.__call__
-        self.target_values = torch.compile(self.targets.__call__) if shape.compiled else self.targets.__call__
+        functions = (self.draw_actions, self.critics.__call__, self.targets.__call__)
+        if shape.compiled:
+            functions = tuple(compiled(function, shape.cuda_graphs) for function in functions)  # type: ignore[assignment]
+        self.draw, self.values, self.target_values = functions
 
     def policy_parameters(self) -> list[nn.Parameter]:
         """What the policy's gradient moves."""

@@ -108,6 +108,8 @@ class SACTrainer(Trainer):
             "bf16": config.bf16,
             "tf32": has_tf32(),
             "torch_compile": network.shape.compiled,
+            "cuda_graphs": network.shape.cuda_graphs if network.shape.compiled else None,
+            "pin_memory": config.pin_memory,
         }
 
     @property
@@ -158,7 +160,7 @@ def configuration(setup: Setup) -> SACConfig:
     config.alpha_learning_rate = None if h["alpha_learning_rate"] is None else schedule(h["alpha_learning_rate"])
     for name in (
         "buffer_size", "batch_size", "learning_starts", "train_freq", "gradient_steps", "tau", "ent_coef", "target_entropy",
-        "n_step", "max_grad_norm", "bf16",
+        "n_step", "max_grad_norm", "bf16", "pin_memory",
     ):  # fmt: skip
         setattr(config, name, h[name])
     config.parts = setup.parts
@@ -170,6 +172,7 @@ def configuration(setup: Setup) -> SACConfig:
         activation=h["activation"],
         ent_coef_initial=h["ent_coef_initial"] if h["ent_coef"] is None else None,
         compiled=h["torch_compile"],
+        cuda_graphs=bool(h["cuda_graphs"]),
         chargers=setup.chargers,
         initial_charging=h["initial_charging"],
         log_std_init=h["log_std_init"],

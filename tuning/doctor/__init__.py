@@ -1,0 +1,1 @@
+"""Whether a machine can do the work, found by doing it: `python -m tuning.doctor`."""
