@@ -15,6 +15,7 @@ from search_spaces.sac import SAC
 from search_spaces.space import Kind
 from tuning.algorithms.errors import DivergedError
 from tuning.algorithms.networks import ACTIVATIONS
+from tuning.algorithms.precision import NEED_GPU
 from tuning.algorithms.sac.learner import ACTOR, CRITIC, ENT_COEF, Batch
 from tuning.algorithms.sac.trainer import SACTrainer, copies
 from tuning.resources.model import replay_bytes
@@ -63,10 +64,14 @@ NEEDED: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("parameter", SAC.parameters, ids=lambda parameter: parameter.name)
 def test_what_is_read_back_is_what_was_given(parameter: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     # Compiling takes a minute; that it is asked for shows below.
-    monkeypatch.setattr(torch, "compile", lambda function: function)
+    monkeypatch.setattr(torch, "compile", lambda function, mode: function)
     other = OTHERS.get(parameter.name, OF_A_KIND.get(parameter.kind))
     if parameter.kind is Kind.FLAG:
         other = not parameter.default
+    if parameter.name in NEED_GPU:
+        with pytest.raises(ValueError, match=f"{parameter.name}=true: it needs a GPU"), built(**{parameter.name: True}):
+            pass
+        return
     with built(**{**NEEDED.get(parameter.name, {}), parameter.name: other}) as trainer:
         used = trainer.used()
     assert used[parameter.name] == pytest.approx(other)
@@ -293,7 +298,7 @@ def test_tf32_is_set_for_products_of_matrices() -> None:
 def test_torch_compile_compiles_what_the_learner_computes(monkeypatch: pytest.MonkeyPatch) -> None:
     called: list[str] = []
 
-    def compiled(function: Any) -> Any:
+    def compiled(function: Any, mode: str | None) -> Any:
         def run(*args: Any, **kwargs: Any) -> Any:
             called.append("compiled")
             return function(*args, **kwargs)
