@@ -15,7 +15,8 @@ CARD = Card(0, "RTX 4060", 8 * GIB, "GPU-1")
 SOUND = Facts(
     python=(3, 12), system="Windows-11", packages=dict.fromkeys(PACKAGES, "1.0"), cards=(CARD,), free_bytes=(8 * GIB,),
     driver=("580.1", (13, 0)), driver_error="", torch=Torch((12, 8), True, (8, 9)),
-    available_bytes=12 * GIB, total_bytes=16 * GIB, cores=8, disk_bytes=100 * GIB, folder=Path("experiments"), cache=Path("cache"), cache_writable=True,
+    available_bytes=12 * GIB, total_bytes=16 * GIB, cores=8,
+    disk_bytes=100 * GIB, folder=Path("experiments"), cache=Path("cache"), cache_writable=True,
 )  # fmt: skip
 WITHOUT_CARD = replace(SOUND, cards=(), free_bytes=(), driver=None, torch=Torch((12, 8), False))
 

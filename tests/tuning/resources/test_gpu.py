@@ -29,17 +29,14 @@ CONFIGURATIONS, STEPS, CAP = 30, 8192, 8 * GIB
 
 def planner(algo: Any, folder: Path, site: str = "iquitos-38", card_bytes: int = CAP) -> Planner:
     settings = Settings(algo=algo, scenario=site, backend="batch", steps=STEPS)
-    name = cards()[0].name
-    return Planner(
-        settings, sizes_of(scenario(site), "batch"), Budget(1, card_bytes, 64 * GIB, 8), name, Calibration(folder / "c")
-    )
+    budget = Budget(1, card_bytes, 64 * GIB, 8)
+    return Planner(settings, sizes_of(scenario(site), "batch"), budget, cards()[0].name, Calibration(folder / "c"))
 
 
 def start(algo: str, h: Assignment, limit: int, site: str = "iquitos-38") -> subprocess.Popen[str]:
     """One real trial in a process of its own, held to a number of bytes."""
-    given = {
-        "settings": {"algo": algo, "scenario": site, "backend": "batch", "steps": STEPS}, "hyperparameters": h, "vram_limit": limit,
-    }  # fmt: skip
+    settings = {"algo": algo, "scenario": site, "backend": "batch", "steps": STEPS}
+    given = {"settings": settings, "hyperparameters": h, "vram_limit": limit}
     return subprocess.Popen(
         [sys.executable, "-m", "tuning.doctor.step", json.dumps(given)],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **ENVIRONMENT},
