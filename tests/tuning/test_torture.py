@@ -136,8 +136,8 @@ def _name(process: psutil.Process) -> str:
 
 
 def _is_ours(name: str) -> bool:
-    """Whether a process runs trials, or is about to; not whether it is one of Ray's own."""
-    return "ray::" in name and "Agent" not in name
+    """Whether a process runs a trial; not whether it is one of Ray's own, or waits for work, which ends when Ray says so."""
+    return "ray::" in name and "Agent" not in name and "IDLE" not in name
 
 
 def _children(driver: int) -> list[psutil.Process]:

@@ -32,6 +32,9 @@ SEGMENTS_BYTES = (2 * MIB + 20 * MIB + 2 * MIB) // 2
 VALUE_ROWS = 2048  # observations whose values are computed at once, see `tuning.algorithms.on_policy`
 SAMPLE_BYTES = 16 * MIB  # of SAC's observations that are drawn at once, see `tuning.algorithms.sac.learner`
 
+WRITE_BYTES = 16 * MIB  # of an array that NumPy copies on its way to a file at once
+PASSING = ("activations", "working memory", "minibatch", "batches")  # there while gradients are reckoned and at no other time
+
 # Host memory of a process that has imported Python, NumPy, Ray, RLlib, torch for the CPU and numba, and has run its first
 # update: measured on Linux (see docs/memory.md); calibration puts it right elsewhere.
 PROCESS_BYTES = 1015 * MIB
@@ -198,7 +201,7 @@ def _on_policy(h: Any, run: Workload, problem: Problem, place: Place) -> list[Te
     if run.gpu:
         terms.append(Term("rollout on its way", "ram", FLOAT * rows * numbers, "joined on the host before it moves"))
     terms.append(Term("weights of the env runner", "ram", FLOAT * parameters, f"{parameters:,} x 4 B"))
-    terms.append(_checkpoint(parameters * (1 + slots), 0))
+    terms.append(_checkpoint(parameters * (1 + slots), 0, terms))
     return terms
 
 
@@ -234,13 +237,23 @@ def _sac(h: Any, run: Workload, problem: Problem, place: Place) -> list[Term]:
     )  # fmt: skip
     # Rows since the last evaluation are copied to be written, a file of them at a time.
     new = replay_bytes(min(held, run.steps // run.reports), run.num_envs, problem.observations, problem.actions, False)
-    terms.append(_checkpoint(3 * trained + critics, min(new, REPLAY_FILE_BYTES)))
+    terms.append(_checkpoint(3 * trained + critics, min(new, REPLAY_FILE_BYTES), terms))
     return terms
 
 
-def _checkpoint(numbers: int, new: int) -> Term:
-    # Copied, and once more as they are written.
-    return Term("checkpoint", "ram", 2 * (FLOAT * numbers + new), f"2 x ({numbers:,} x 4 B + {new:,} B of new transitions)")
+def _checkpoint(numbers: int, new: int, terms: list[Term]) -> Term:
+    """What a checkpoint takes above what the learner takes for itself at other times: the two never come together.
+
+    Args:
+        numbers: of the state.
+        new: bytes of transitions that are written.
+        terms: of the trial so far.
+    """
+    # New transitions are copied and go to the file in pieces, then the state is copied.
+    own = max(FLOAT * numbers, new + min(new, WRITE_BYTES))
+    passing = sum(term.nbytes for term in terms if term.place == "ram" and term.name in PASSING)
+    words = f"the larger of {numbers:,} x 4 B and {new:,} B of new transitions with what is on its way to the file"
+    return Term("checkpoint", "ram", max(0, own - passing), f"{words}, above activations, working memory and batches")
 
 
 def _device(terms: list[Term]) -> list[Term]:

@@ -56,6 +56,8 @@ def main() -> None:
     small = replace(settings, scenario=given["small"], name="small", steps=2048, num_envs=8)
     with ray_session(num_cpus=1):
         assignment: dict[str, Any] = {"n_steps": 512} if algo != "sac" else {"learning_starts": 100, "train_freq": 64}
+        # What is compiled, or read from where that is kept, depends on it.
+        assignment["learn_charging"] = given["hyperparameters"]["learn_charging"]
         train(small, SPACES[algo].complete(assignment, {"steps": 2048.0}))
         before = PROCESS.memory_info().rss
         peak = Peak()
