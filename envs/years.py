@@ -155,6 +155,8 @@ def prepare_year(scenario: Scenario, year: int, on_progress: Progress | None = N
     if year == scenario.years("train")[0]:
         observation_layout(scenario)
     year_reference(scenario, year, on_progress)
+    if not beyond_batch(scenario):
+        scaled_template(scenario, year)
 
 
 def is_prepared(scenario: Scenario, year: int) -> bool:

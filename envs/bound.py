@@ -1,0 +1,378 @@
+"""What no policy can beat: a linear programme that knows the whole year, over a relaxation of the site's physics.
+
+Batteries charge and discharge at their best efficiency and full power and never wear out, charging sessions that begin and end together
+share their power, and nothing has to be decided before it is known. Each of these only adds freedom, so the optimum is at least
+what any policy reaches; how much more is the price of foresight and of what was relaxed. Solved by HiGHS (Huangfu and Hall 2018)
+through SciPy.
+
+    maximise   sum over steps of the improvement reward (or: minimise emission, or cost, with every vehicle served)
+    subject to net = base load + charging + battery - PV = import - export        for each building and step
+               charge of the battery after = before + root * in - out / root      within its limits
+               delivered = efficiency * charging, missing >= required - delivered for each group of sessions
+               ramp >= |change of the site's net|,  month's peaks >= net
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from envs.cache import cached_file
+from envs.reward import WEIGHTS
+from envs.scenario import Scenario, Window
+from envs.series import MET_TOLERANCE
+
+if TYPE_CHECKING:
+    from envs.batch.simulator import BatchSimulator
+
+VERSION = 1
+Objective = Literal["score", "co2", "cost"]
+OBJECTIVES: tuple[Objective, ...] = ("score", "co2", "cost")
+
+
+@dataclass(frozen=True)
+class Bound:
+    """The optimum of one objective over a window.
+
+    Attributes:
+        objective: what was optimised.
+        score: mean reward an hour of the optimum; of the other objectives what their solution gets.
+        co2_kg: emission.
+        cost: of energy and demand charge.
+        missing_kwh: energy that vehicles lack.
+        import_kwh: drawn from the grid.
+    """
+
+    objective: Objective
+    score: float
+    co2_kg: float
+    cost: float
+    missing_kwh: float
+    import_kwh: float
+
+
+class BoundError(RuntimeError):
+    """The programme has no optimum, which a site always has: a fault of this module."""
+
+
+def bound(scenario: Scenario, year: int, objective: Objective) -> Bound:
+    """Optimum over a whole year, solved the first time and cached.
+
+    Args:
+        scenario: that the batch backend can step.
+        year: year number.
+        objective: what is optimised.
+
+    Raises:
+        ScenarioError: if the batch backend cannot step the scenario.
+    """
+    from envs.vector_env import open_years
+
+    def write(path: Path) -> None:
+        simulator = open_years(scenario, [year], 1)
+        reference = simulator.reference(year)
+        assert reference is not None  # `open_years` gives every year one
+        hours = reference.run.net_kwh.shape[1]
+        found = window_bound(simulator, Window(year, 0, hours), objective)
+        path.write_text(json.dumps(asdict(found)), encoding="utf-8")
+
+    path = cached_file(f"{scenario.key}/bound-{objective}-{year}-v{VERSION}.json", write)
+    return Bound(**json.loads(path.read_text(encoding="utf-8")))
+
+
+def window_bound(simulator: BatchSimulator, window: Window, objective: Objective) -> Bound:
+    """Optimum over a window of a year, the batteries as empty at its start as they may be.
+
+    Args:
+        simulator: with the year, and its reference.
+        window: consecutive hours.
+        objective: what is optimised.
+
+    Raises:
+        BoundError: if HiGHS finds no optimum.
+    """
+    from scipy.optimize import linprog
+
+    site = _Site(simulator, window)
+    programme = _Programme()
+    variables = _constrain(programme, site)
+    _price(programme, site, variables, objective)
+    result = linprog(**programme.arguments(), method="highs-ipm")
+    if result.status != 0:
+        raise BoundError(f"the bound of {objective} for year {window.year} was not found: {result.message}")
+    return _read(site, variables, result.x, objective)
+
+
+class _Site:
+    """Numbers of a window that the programme is made of.
+
+    Attributes:
+        base_kwh: what no action changes of each building's net import, shape (buildings, hours).
+        groups: of sessions that share building, first hour, last hour and power, shape (groups, 4).
+    """
+
+    def __init__(self, simulator: BatchSimulator, window: Window) -> None:
+        reference = simulator.reference(window.year)
+        assert reference is not None
+        part = slice(window.start, window.start + window.hours)
+        run, exogenous = reference.run, reference.exogenous
+        self.hours, self.scale, self.tariff = window.hours, reference.scale, reference.tariff
+        self.uncontrolled = reference.window(window.start, window.hours)
+        # The uncontrolled run's own, with its batteries idle and its vehicles charging taken out.
+        self.base_kwh = (run.net_kwh - run.charging_kwh - run.battery_kwh)[:, part]
+        self.buildings = len(self.base_kwh)
+        self.pv, self.carbon, self.price = (array[:, part] for array in (exogenous.pv_kwh, exogenous.carbon, exogenous.price))
+        self.month, self.hour = exogenous.month[part], exogenous.hour[part]
+        battery = simulator.site.battery[: self.buildings]
+        usable = simulator.site.building["battery_action"] >= 0
+        self.power = np.where(usable, battery["nominal_power"], 0.0)
+        self.least, self.most = battery["minimum_energy"], np.maximum(battery["capacity"], battery["minimum_energy"])
+        self.root = np.array([_best_root(simulator, k) for k in range(self.buildings)])
+        self._group_sessions(simulator, reference.sessions, window)
+        # What could be exported beyond PV: nowhere near what a site of this size takes, and in most hours nothing.
+        given = self.power + np.bincount(self.building, self.v2g, self.buildings) if len(self.building) else self.power
+        self.most_export = np.maximum(self.pv * 0.0, given[:, np.newaxis] - self.base_kwh)
+
+    def _group_sessions(self, simulator: BatchSimulator, sessions: Any, window: Window) -> None:
+        charger = simulator.site.charger[sessions.charger]
+        there = (sessions.end >= window.start) & (sessions.start < window.start + window.hours) & (charger["action"] >= 0)
+        counted = sessions.within(window.start, window.hours)
+        first = np.maximum(sessions.start - window.start, 0)
+        last = np.minimum(sessions.end - window.start, window.hours - 1)
+        efficiency = charger["efficiency"] * np.array([_best_root(simulator, self.buildings + k) for k in sessions.vehicle])
+        keys = np.stack([charger["building"], first, last, charger["charge_max"], charger["discharge_max"], efficiency], axis=1)
+        found, index = np.unique(keys[there], axis=0, return_inverse=True)
+        self.building, self.first, self.last = found[:, 0].astype(int), found[:, 1].astype(int), found[:, 2].astype(int)
+        number = np.bincount(index, minlength=len(found))
+        self.charge, self.v2g, self.efficiency = found[:, 3] * number, found[:, 4] * number, found[:, 5]
+        held = np.where(counted, sessions.arrival_soc, 0.0) * sessions.capacity_kwh
+        # A departure that lacks no more than the tolerance counts as met.
+        wish = (sessions.required_soc - MET_TOLERANCE - sessions.arrival_soc) * sessions.capacity_kwh
+        required = np.where(counted, np.maximum(wish, 0.0), 0.0)
+        self.required = np.bincount(index, required[there], len(found))
+        self.room = np.bincount(index, (sessions.capacity_kwh - held)[there], len(found))
+        # Of a vehicle whose arrival is not known all could be there.
+        self.held = np.bincount(index, np.where(counted, held, sessions.capacity_kwh)[there], len(found))
+
+
+def _best_root(simulator: BatchSimulator, k: int) -> float:
+    """Root of the best efficiency of a battery: of each way."""
+    from envs.batch import records
+
+    battery, curve = simulator.site.battery[k], simulator.site.battery_curve[k]
+    points = int(battery["efficiency_points"])
+    if not points:
+        return float(battery["flat_root"])
+    return float(np.sqrt(curve[records.EFFICIENCY_CURVE, 1, :points].max()))
+
+
+class _Programme:
+    """A linear programme that grows by blocks of variables and rows."""
+
+    def __init__(self) -> None:
+        self._size = 0
+        self._low: list[np.ndarray] = []
+        self._high: list[np.ndarray] = []
+        self._rows: dict[bool, list[tuple[np.ndarray, np.ndarray, np.ndarray]]] = {True: [], False: []}
+        self._right: dict[bool, list[np.ndarray]] = {True: [], False: []}
+        self._count = {True: 0, False: 0}
+        self.cost = np.zeros(0)
+
+    def variables(self, *shape: int, low: Any = 0.0, high: Any = np.inf) -> np.ndarray:
+        """Indices of new variables, of a shape, within bounds."""
+        count = int(np.prod(shape))
+        found = np.arange(self._size, self._size + count).reshape(shape)
+        self._size += count
+        self._low.append(np.broadcast_to(low, shape).ravel().astype(float))
+        self._high.append(np.broadcast_to(high, shape).ravel().astype(float))
+        self.cost = np.concatenate([self.cost, np.zeros(count)])
+        return found
+
+    def rows(self, equal: bool, right: np.ndarray, *terms: tuple[np.ndarray, np.ndarray, Any]) -> None:
+        """Add rows `sum of factor * variable = right`, or `<= right`.
+
+        Args:
+            equal: which of both.
+            right: shape (rows,).
+            terms: each of row (within these), variable and factor, which are broadcast against one another.
+        """
+        for row, variable, factor in terms:
+            row, variable, factor = np.broadcast_arrays(row, variable, np.asarray(factor, dtype=float))
+            self._rows[equal].append((row.ravel() + self._count[equal], variable.ravel(), factor.ravel()))
+        self._right[equal].append(np.asarray(right, dtype=float))
+        self._count[equal] += len(right)
+
+    def arguments(self) -> dict[str, Any]:
+        """Of `scipy.optimize.linprog`."""
+        from scipy.sparse import csr_array
+
+        found: dict[str, Any] = {"c": self.cost, "bounds": np.stack([np.concatenate(self._low), np.concatenate(self._high)], 1)}
+        for equal, name in ((True, "eq"), (False, "ub")):
+            if not self._rows[equal]:
+                continue
+            row, column, value = (np.concatenate(parts) for parts in zip(*self._rows[equal], strict=True))
+            found[f"A_{name}"] = csr_array((value, (row, column)), shape=(self._count[equal], self._size))
+            found[f"b_{name}"] = np.concatenate(self._right[equal])
+        return found
+
+
+@dataclass(frozen=True)
+class _Variables:
+    """Indices of the programme's variables."""
+
+    drawn: np.ndarray  # import, (buildings, hours)
+    fed: np.ndarray  # export
+    ramp: np.ndarray  # (hours,)
+    missing: np.ndarray  # (groups,)
+    peak: np.ndarray  # of each month in peak hours and outside them, (months, 2)
+    above: np.ndarray  # by which the second exceeds the first, (months,)
+    months: np.ndarray  # number of each hour's month, (hours,)
+
+
+def _constrain(programme: _Programme, site: _Site) -> _Variables:
+    buildings, hours = site.base_kwh.shape
+    everywhere = (buildings, hours)
+    drawn, fed = programme.variables(*everywhere), programme.variables(*everywhere)
+    taken, given = (programme.variables(*everywhere, high=site.power[:, np.newaxis]) for _ in range(2))
+    stored = programme.variables(*everywhere, low=site.least[:, np.newaxis], high=site.most[:, np.newaxis])
+    # One variable for each group and hour that it is there.
+    lengths = site.last - site.first + 1
+    group = np.repeat(np.arange(len(lengths)), lengths)
+    hour = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths) + site.first[group]
+    charging = programme.variables(len(group), high=site.charge[group])
+    back = programme.variables(len(group), high=site.v2g[group])
+    cell = np.arange(buildings * hours).reshape(everywhere)
+    at = cell[site.building[group], hour]
+    programme.rows(
+        True, site.base_kwh.ravel(),
+        (cell, drawn, 1.0), (cell, fed, -1.0), (cell, taken, -1.0), (cell, given, 1.0), (at, charging, -1.0), (at, back, 1.0),
+    )  # fmt: skip
+    start = np.zeros(everywhere)
+    start[:, 0] = site.least
+    root = site.root[:, np.newaxis]
+    programme.rows(
+        True, start.ravel(),
+        (cell, stored, 1.0), (cell[:, 1:], stored[:, :-1], -1.0), (cell, taken, -root), (cell, given, 1.0 / root),
+    )  # fmt: skip
+    missing = programme.variables(len(lengths))
+    groups, efficiency = np.arange(len(lengths)), site.efficiency[group]
+    delivered = ((group, charging, efficiency), (group, back, -1.0 / efficiency))
+    programme.rows(False, site.room, *delivered)
+    programme.rows(False, site.held, *((row, variable, -factor) for row, variable, factor in delivered))
+    lacking = [(row, variable, -factor) for row, variable, factor in delivered]
+    programme.rows(False, -site.required, *lacking, (groups, missing, -1.0))
+    ramp = programme.variables(hours)
+    _add_ramp(programme, site, drawn, fed, ramp)
+    months, peak, above = _add_peaks(programme, site, drawn, fed)
+    return _Variables(drawn, fed, ramp, missing, peak, above, months)
+
+
+def _add_ramp(programme: _Programme, site: _Site, drawn: np.ndarray, fed: np.ndarray, ramp: np.ndarray) -> None:
+    """`ramp` is at least the size of the change of the site's net."""
+    before = site.uncontrolled.previous_net_kwh
+    hours = np.arange(site.hours - 1)
+    for sign in (1.0, -1.0):
+        terms = [
+            (hours, variable[building, 1:] if later else variable[building, :-1], factor * sign * (1.0 if later else -1.0))
+            for building in range(site.buildings)
+            for variable, factor in ((drawn, 1.0), (fed, -1.0))
+            for later in (True, False)
+        ]
+        programme.rows(False, np.zeros(site.hours - 1), *terms, (hours, ramp[1:], -1.0))
+        if before is not None:
+            zero = np.zeros(site.buildings, dtype=int)
+            first = [(zero, drawn[:, 0], sign), (zero, fed[:, 0], -sign)]
+            programme.rows(False, np.array([sign * before]), *first, (zero[:1], ramp[:1], -1.0))
+
+
+def _add_peaks(
+    programme: _Programme, site: _Site, drawn: np.ndarray, fed: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Highest imports of each month, at least the site's net in its hours."""
+    months = np.concatenate([[0], np.cumsum(np.diff(site.month) != 0)])
+    count = int(months[-1]) + 1 if site.tariff else 0
+    peak, above = programme.variables(count, 2), programme.variables(count)
+    if site.tariff:
+        outside = np.where(np.isin(site.hour, site.tariff.peak_hours), 0, 1)
+        hours = np.arange(site.hours)
+        terms = [
+            (hours, variable[building], factor)
+            for building in range(site.buildings)
+            for variable, factor in ((drawn, 1.0), (fed, -1.0))
+        ]
+        programme.rows(False, np.zeros(site.hours), *terms, (hours, peak[months, outside], -1.0))
+        each = np.arange(count)
+        programme.rows(False, np.zeros(count), (each, peak[:, 1], 1.0), (each, peak[:, 0], -1.0), (each, above, -1.0))
+    return months, peak, above
+
+
+def _costs(site: _Site, variables: _Variables) -> tuple[list[tuple[np.ndarray, Any]], list[tuple[np.ndarray, Any]]]:
+    """What emission and cost consist of: variables with their factors."""
+    emission: list[tuple[np.ndarray, Any]] = [(variables.drawn, site.carbon)]
+    cost: list[tuple[np.ndarray, Any]] = [(variables.drawn, site.price)]
+    if site.tariff:
+        share = site.uncontrolled.month_share[np.searchsorted(variables.months, np.arange(len(variables.above)))]
+        cost.append((variables.peak[:, 0], site.tariff.peak_price * share))
+        cost.append((variables.above, site.tariff.off_peak_excess_price * share))
+    return emission, cost
+
+
+def _solar_loss(site: _Site) -> np.ndarray:
+    """PV energy that a kilowatt-hour of export takes from the site at least, shape (buildings, hours).
+
+    All of it, where no more than PV can be exported; where batteries could be exported too, the line between no export and the
+    most, above which the PV energy used on site never lies.
+    """
+    beyond = site.most_export > 0.0
+    return np.where(beyond, site.pv / np.maximum(site.pv + site.most_export, 1e-9), 1.0)
+
+
+def _price(programme: _Programme, site: _Site, variables: _Variables, objective: Objective) -> None:
+    """Set what is minimised."""
+    emission, cost = _costs(site, variables)
+    scale = site.scale
+    if objective == "score":
+        parts = [
+            (emission, WEIGHTS["co2"], scale.emission_kg),
+            (cost, WEIGHTS["cost"], scale.cost),
+            ([(variables.fed, _solar_loss(site))], WEIGHTS["solar"], scale.pv_kwh),
+            ([(variables.ramp, 1.0)], WEIGHTS["grid"], scale.ramp_kwh),
+            ([(variables.missing, 1.0)], WEIGHTS["ev"], scale.required_kwh),
+        ]
+    else:
+        # So dear that only what cannot be delivered is missing: more than all that a kilowatt-hour could save.
+        dear = 1e3 * max(float(site.carbon.max()), float(site.price.max()), site.tariff.peak_price if site.tariff else 0.0)
+        parts = [(emission if objective == "co2" else cost, 1.0, 1.0), ([(variables.missing, dear)], 1.0, 1.0)]
+    for terms, weight, mean in parts:
+        if mean > 0.0:
+            for variable, factor in terms:
+                np.add.at(
+                    programme.cost,
+                    variable.ravel(),
+                    np.broadcast_to(weight / mean * np.asarray(factor), variable.shape).ravel(),
+                )
+
+
+def _read(site: _Site, variables: _Variables, found: np.ndarray, objective: Objective) -> Bound:
+    """What a solution comes to."""
+
+    def total(terms: list[tuple[np.ndarray, Any]]) -> float:
+        return float(sum((found[variable] * factor).sum() for variable, factor in terms))
+
+    emission, cost = (total(terms) for terms in _costs(site, variables))
+    before, scale = site.uncontrolled, site.scale
+    solar = float((site.pv - found[variables.fed] * _solar_loss(site)).sum())
+    missing = float(found[variables.missing].sum())
+    terms = {
+        "co2": (before.emission_kg.sum() - emission, scale.emission_kg),
+        "cost": (before.cost.sum() - cost, scale.cost),
+        "solar": (solar - before.solar_use_kwh.sum(), scale.pv_kwh),
+        "grid": (before.ramp_kwh.sum() - found[variables.ramp].sum(), scale.ramp_kwh),
+        "ev": (before.missing_kwh.sum() - missing, scale.required_kwh),
+    }
+    score = sum(WEIGHTS[name] * difference / mean for name, (difference, mean) in terms.items() if mean > 0.0) / site.hours
+    return Bound(objective, float(score), emission, cost, missing, float(found[variables.drawn].sum()))
