@@ -1,9 +1,9 @@
 """What no policy can beat: a linear programme that knows the whole year, over a relaxation of the site's physics.
 
-Batteries charge and discharge at their best efficiency and full power and never wear out, charging sessions that begin and end together
-share their power, and nothing has to be decided before it is known. Each of these only adds freedom, so the optimum is at least
-what any policy reaches; how much more is the price of foresight and of what was relaxed. Solved by HiGHS (Huangfu and Hall 2018)
-through SciPy.
+Batteries charge and discharge at their best efficiency and full power and never wear out, charging sessions that begin and end
+together share their power, and nothing has to be decided before it is known. Each of these only adds freedom, so the optimum is
+at least what any policy reaches; how much more is the price of foresight and of what was relaxed. Solved by HiGHS (Huangfu and
+Hall 2018) through SciPy.
 
     maximise   sum over steps of the improvement reward (or: minimise emission, or cost, with every vehicle served)
     subject to net = base load + charging + battery - PV = import - export        for each building and step
@@ -24,12 +24,14 @@ import numpy as np
 from envs.cache import cached_file
 from envs.reward import WEIGHTS
 from envs.scenario import Scenario, Window
-from envs.series import MET_TOLERANCE
+from envs.series import MET_TOLERANCE, import_kwh
+from envs.tariff import demand_costs
 
 if TYPE_CHECKING:
     from envs.batch.simulator import BatchSimulator
 
 VERSION = 1
+TOLERANCE = 1e-4  # of the solver, as a part
 Objective = Literal["score", "co2", "cost"]
 OBJECTIVES: tuple[Objective, ...] = ("score", "co2", "cost")
 
@@ -59,12 +61,12 @@ class BoundError(RuntimeError):
     """The programme has no optimum, which a site always has: a fault of this module."""
 
 
-def bound(scenario: Scenario, year: int, objective: Objective) -> Bound:
-    """Optimum over a whole year, solved the first time and cached.
+def bound(scenario: Scenario, window: Window, objective: Objective) -> Bound:
+    """Optimum over a window of a scenario, solved the first time and cached.
 
     Args:
         scenario: that the batch backend can step.
-        year: year number.
+        window: consecutive hours of one of its years.
         objective: what is optimised.
 
     Raises:
@@ -73,14 +75,11 @@ def bound(scenario: Scenario, year: int, objective: Objective) -> Bound:
     from envs.vector_env import open_years
 
     def write(path: Path) -> None:
-        simulator = open_years(scenario, [year], 1)
-        reference = simulator.reference(year)
-        assert reference is not None  # `open_years` gives every year one
-        hours = reference.run.net_kwh.shape[1]
-        found = window_bound(simulator, Window(year, 0, hours), objective)
+        found = window_bound(open_years(scenario, [window.year], 1), window, objective)
         path.write_text(json.dumps(asdict(found)), encoding="utf-8")
 
-    path = cached_file(f"{scenario.key}/bound-{objective}-{year}-v{VERSION}.json", write)
+    part = f"{window.year}-{window.start}-{window.hours}"
+    path = cached_file(f"{scenario.key}/bound-{objective}-{part}-v{VERSION}.json", write)
     return Bound(**json.loads(path.read_text(encoding="utf-8")))
 
 
@@ -120,7 +119,9 @@ class _Site:
         assert reference is not None
         part = slice(window.start, window.start + window.hours)
         run, exogenous = reference.run, reference.exogenous
-        self.hours, self.scale, self.tariff = window.hours, reference.scale, reference.tariff
+        self.start, self.hours = window.start, window.hours
+        self.scale, self.tariff = reference.scale, reference.tariff
+        self.calendar = exogenous.month[: run.net_kwh.shape[1]], exogenous.hour[: run.net_kwh.shape[1]]
         self.uncontrolled = reference.window(window.start, window.hours)
         # The uncontrolled run's own, with its batteries idle and its vehicles charging taken out.
         self.base_kwh = (run.net_kwh - run.charging_kwh - run.battery_kwh)[:, part]
@@ -154,6 +155,9 @@ class _Site:
         wish = (sessions.required_soc - MET_TOLERANCE - sessions.arrival_soc) * sessions.capacity_kwh
         required = np.where(counted, np.maximum(wish, 0.0), 0.0)
         self.required = np.bincount(index, required[there], len(found))
+        # What full power from arrival to departure does not bring.
+        brought = (sessions.end - sessions.start + 1) * charger["charge_max"] * efficiency
+        self.unavoidable = np.bincount(index, np.maximum(required - brought, 0.0)[there], len(found))
         self.room = np.bincount(index, (sessions.capacity_kwh - held)[there], len(found))
         # Of a vehicle whose arrival is not known all could be there.
         self.held = np.bincount(index, np.where(counted, held, sessions.capacity_kwh)[there], len(found))
@@ -258,7 +262,7 @@ def _constrain(programme: _Programme, site: _Site) -> _Variables:
         True, start.ravel(),
         (cell, stored, 1.0), (cell[:, 1:], stored[:, :-1], -1.0), (cell, taken, -root), (cell, given, 1.0 / root),
     )  # fmt: skip
-    missing = programme.variables(len(lengths))
+    missing = programme.variables(len(lengths), low=site.unavoidable)
     groups, efficiency = np.arange(len(lengths)), site.efficiency[group]
     delivered = ((group, charging, efficiency), (group, back, -1.0 / efficiency))
     programme.rows(False, site.room, *delivered)
@@ -299,11 +303,8 @@ def _add_peaks(
     if site.tariff:
         outside = np.where(np.isin(site.hour, site.tariff.peak_hours), 0, 1)
         hours = np.arange(site.hours)
-        terms = [
-            (hours, variable[building], factor)
-            for building in range(site.buildings)
-            for variable, factor in ((drawn, 1.0), (fed, -1.0))
-        ]
+        own = ((drawn, 1.0), (fed, -1.0))
+        terms = [(hours, variable[building], factor) for building in range(site.buildings) for variable, factor in own]
         programme.rows(False, np.zeros(site.hours), *terms, (hours, peak[months, outside], -1.0))
         each = np.arange(count)
         programme.rows(False, np.zeros(count), (each, peak[:, 1], 1.0), (each, peak[:, 0], -1.0), (each, above, -1.0))
@@ -350,29 +351,44 @@ def _price(programme: _Programme, site: _Site, variables: _Variables, objective:
     for terms, weight, mean in parts:
         if mean > 0.0:
             for variable, factor in terms:
-                np.add.at(
-                    programme.cost,
-                    variable.ravel(),
-                    np.broadcast_to(weight / mean * np.asarray(factor), variable.shape).ravel(),
-                )
+                each = np.broadcast_to(weight / mean * np.asarray(factor), variable.shape)
+                np.add.at(programme.cost, variable.ravel(), each.ravel())
 
 
 def _read(site: _Site, variables: _Variables, found: np.ndarray, objective: Objective) -> Bound:
-    """What a solution comes to."""
+    """What a solution comes to.
+
+    Raises:
+        BoundError: if the tariff makes another bill of its hours than the programme did.
+    """
 
     def total(terms: list[tuple[np.ndarray, Any]]) -> float:
         return float(sum((found[variable] * factor).sum() for variable, factor in terms))
 
-    emission, cost = (total(terms) for terms in _costs(site, variables))
+    own_emission, own_cost = _costs(site, variables)
+    net = found[variables.drawn] - found[variables.fed]
+    emission = float((import_kwh(net) * site.carbon).sum())
+    site_import = import_kwh(net.sum(axis=0))
+    cost = float(
+        (import_kwh(net) * site.price).sum() + demand_costs(site.tariff, *site.calendar, site_import, site.start).sum()
+    )
+    for name, reckoned, direct in (("emission", total(own_emission), emission), ("cost", total(own_cost), cost)):
+        # What an objective does not ask for, the programme leaves anywhere above what it has to be.
+        asked = objective == "score" or (objective == "co2") == (name == "emission")
+        if asked and abs(reckoned - direct) > TOLERANCE * max(abs(direct), 1.0):
+            raise BoundError(f"the bound's {name} is {reckoned:,.2f} by its programme and {direct:,.2f} by its hours")
     before, scale = site.uncontrolled, site.scale
     solar = float((site.pv - found[variables.fed] * _solar_loss(site)).sum())
     missing = float(found[variables.missing].sum())
+    previous = before.previous_net_kwh
+    nets = net.sum(axis=0)
+    ramp = float(np.abs(np.diff(nets, prepend=nets[0] if previous is None else previous)).sum())
     terms = {
         "co2": (before.emission_kg.sum() - emission, scale.emission_kg),
         "cost": (before.cost.sum() - cost, scale.cost),
         "solar": (solar - before.solar_use_kwh.sum(), scale.pv_kwh),
-        "grid": (before.ramp_kwh.sum() - found[variables.ramp].sum(), scale.ramp_kwh),
+        "grid": (before.ramp_kwh.sum() - ramp, scale.ramp_kwh),
         "ev": (before.missing_kwh.sum() - missing, scale.required_kwh),
     }
     score = sum(WEIGHTS[name] * difference / mean for name, (difference, mean) in terms.items() if mean > 0.0) / site.hours
-    return Bound(objective, float(score), emission, cost, missing, float(found[variables.drawn].sum()))
+    return Bound(objective, float(score), emission, cost, missing, float(import_kwh(net).sum()))
