@@ -39,6 +39,9 @@ PASSING = ("activations", "working memory", "minibatch", "batches")  # there whi
 # update: measured on Linux (see docs/memory.md); calibration puts it right elsewhere.
 PROCESS_BYTES = 1015 * MIB
 READING = 10  # part of the years' arrays that reading them leaves in the heap beside them, measured likewise
+# Found with 13 random configurations (seed 0 of tests/tuning/resources/test_ram.py, which holds the model to other ones).
+WEIGHT_COPIES = 5  # of a policy's weights between learner and env runner
+HEAP_BYTES = 10 * MIB  # small arrays and gaps between them, beyond those of a process that has trained on a small site
 # CUDA's libraries and its context on the host.
 CUDA_HOST_BYTES = 600 * MIB
 
@@ -133,7 +136,10 @@ def replay_bytes(size: int, copies: int, observations: int, actions: int, priori
 
 
 def _process(run: Workload) -> list[Term]:
-    terms = [Term("process", "ram", PROCESS_BYTES, "Python, Ray, RLlib, torch and compiled code, measured")]
+    terms = [
+        Term("process", "ram", PROCESS_BYTES, "Python, Ray, RLlib, torch and compiled code, measured"),
+        Term("heap", "ram", HEAP_BYTES, "small arrays and gaps between them, measured"),
+    ]
     if run.gpu:
         terms.append(Term("CUDA's libraries", "ram", CUDA_HOST_BYTES, "a constant until it is measured on this machine"))
     return terms
@@ -200,7 +206,12 @@ def _on_policy(h: Any, run: Workload, problem: Problem, place: Place) -> list[Te
     terms.append(Term("rollout as collected", "ram", collected, f"{rows:,} transitions x ({numbers} x 4 B + 34 B)"))
     if run.gpu:
         terms.append(Term("rollout on its way", "ram", FLOAT * rows * numbers, "joined on the host before it moves"))
-    terms.append(Term("weights of the env runner", "ram", FLOAT * parameters, f"{parameters:,} x 4 B"))
+    terms.append(
+        Term(
+            "weights of the env runner", "ram", WEIGHT_COPIES * FLOAT * parameters,
+            f"{WEIGHT_COPIES} x {parameters:,} x 4 B: its own, and RLlib's copies on their way to it",
+        )
+    )  # fmt: skip
     terms.append(_checkpoint(parameters * (1 + slots), 0, terms))
     return terms
 
