@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from envs.episodes import TRAINING_HOURS
 from envs.reward import RewardName
-from envs.scenario import Split, sample_weeks, scenario, training_starts
+from envs.scenario import Scenario, Split, Window, sample_weeks, scenario, training_starts
 from envs.years import Backend
 
 if TYPE_CHECKING:
@@ -43,7 +43,17 @@ def evaluation_env(
 ) -> SiteEnv | WindowsEnv:
     """Environment whose `episodes` run a policy through a split once: `weeks` weeks spread evenly, or all of it for 0."""
     site = scenario(scenario_name)
-    windows = sample_weeks(site.windows(split), weeks)
+    return _windows_env(site, backend, sample_weeks(site.windows(split), weeks), reward)
+
+
+def window_env(
+    scenario_name: str, backend: Backend, window: Window, reward: RewardName = "improvement"
+) -> SiteEnv | WindowsEnv:
+    """Environment whose `episodes` run a policy through one window once."""
+    return _windows_env(scenario(scenario_name), backend, (window,), reward)
+
+
+def _windows_env(site: Scenario, backend: Backend, windows: tuple[Window, ...], reward: RewardName) -> SiteEnv | WindowsEnv:
     if backend == "batch":
         from envs.vector_env import WindowsEnv
 

@@ -126,6 +126,12 @@ class TrialRecords:
         marker.unlink()
         return nbytes
 
+    def assignment(self, number: int) -> Assignment:
+        """Hyperparameters that the search assigned to a trial; default values of those that did not exist then."""
+        row = self._read(number)
+        parameters = SPACES[self._experiment.settings.algo].parameters
+        return {parameter.name: row.get(GIVEN + parameter.name, parameter.default) for parameter in parameters}
+
     def measured(self, number: int) -> dict[str, Any]:
         """A trial's row."""
         return self._read(number)

@@ -123,6 +123,12 @@ class Settings:
             raise UsageError(f"--keep-checkpoints {self.keep_checkpoints}: it takes best:K, as in best:10, or all")
         return int(count)
 
+    @property
+    def stepped_by(self) -> Literal["batch", "citylearn"]:
+        """The backend, which is settled when an experiment is created."""
+        assert self.backend != "auto"
+        return self.backend
+
     def fixed_texts(self) -> dict[str, str]:
         """Texts of `--set` by name.
 
@@ -172,13 +178,13 @@ def parse(arguments: Sequence[str], default: Settings) -> Settings:
     return parsed(Settings, arguments, default, "python -m tuning.run")
 
 
-def parsed(kind: type[T], arguments: Sequence[str], default: T, program: str) -> T:
+def parsed(kind: type[T], arguments: Sequence[str], default: T | None, program: str) -> T:
     """What a command line says, as an object.
 
     Args:
         kind: class of the object, whose fields are the options.
         arguments: of the command line.
-        default: what holds where nothing is given.
+        default: what holds where nothing is given; None where the fields say it.
         program: how it is called.
 
     Raises:
@@ -188,6 +194,8 @@ def parsed(kind: type[T], arguments: Sequence[str], default: T, program: str) ->
     boxed = io.StringIO()
     try:
         with contextlib.redirect_stderr(boxed):
+            if default is None:
+                return tyro.cli(kind, args=arguments, prog=program)
             return tyro.cli(kind, args=arguments, default=default, prog=program)
     except SystemExit as stop:
         if not stop.code:

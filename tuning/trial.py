@@ -13,11 +13,9 @@ from types import TracebackType
 from typing import Any, Self
 
 from envs.evaluate import Evaluation, Judged, evaluate, score
-from envs.factory import evaluation_env, training_env
-from envs.scenario import scenario as find_scenario
-from envs.years import Backend, observation_layout
+from envs.factory import evaluation_env
 from results.writer import drop_parts_after, write_part
-from tuning.algorithms import Setup, build
+from tuning.algorithms import build
 from tuning.checkpoint import Checkpoints, TrialState
 from tuning.device import CPU, Device
 from tuning.experiment import Experiment, open_experiment
@@ -25,6 +23,7 @@ from tuning.lock import trial_lock
 from tuning.measure import Stopwatch, rss_bytes
 from tuning.monitor import Monitor, Usage
 from tuning.orphans import end_with_parent
+from tuning.policies import trial_setup
 from tuning.protocol import (
     DISK_FULL,
     EVALUATION,
@@ -42,7 +41,7 @@ from tuning.protocol import (
     STOPPED,
     VRAM_LIMIT,
 )
-from tuning.records import TrialRecords, trial_seed
+from tuning.records import TrialRecords
 from tuning.resources.ladder import LADDER, Rung
 
 REPORT_SECONDS = 5.0  # least between two reports to Tune without an evaluation: it hears each before the trial goes on
@@ -136,25 +135,9 @@ class Training:
         for table in ("reports", "evaluations"):
             drop_parts_after(self._paths.folder, table, number, self.state.steps)
         device.reset_peak()
-        scenario, reward = self._settings.scenario, self._settings.reward
-        backend = self._settings.backend
-        assert backend != "auto"  # settled when the experiment was created
-        used_backend: Backend = backend
-        self._backend = used_backend
         self.trainer = build(
-            self._settings.algo,
-            Setup(
-                rung.apply(hyperparameters),
-                # Nothing of this trial in it: RLlib stores it.
-                lambda number: training_env(scenario, used_backend, number, reward),
-                # CityLearn steps one copy after another, so more of them only start more slowly.
-                self._settings.num_envs if backend == "batch" else 1,
-                self._settings.steps,
-                trial_seed(self._settings.seed, number),
-                device.is_gpu,
-                observation_layout(find_scenario(scenario)).chargers,
-                rung.parts,
-            ),
+            str(self._settings.algo),
+            trial_setup(self._settings, number, rung.apply(hyperparameters), device.is_gpu, rung.parts),
         )
         self._algorithm = self.trainer.algorithm
         self._environment, self._learner, self._evaluation = Stopwatch(), Stopwatch(), Stopwatch()
@@ -233,7 +216,7 @@ class Training:
         with self._evaluation.running():
             if self._evaluation_env is None:
                 self._evaluation_env = evaluation_env(
-                    settings.scenario, self._backend, "validation", settings.validation_weeks, settings.reward
+                    settings.scenario, settings.stepped_by, "validation", settings.validation_weeks, settings.reward
                 )
             return evaluate(self._evaluation_env, self.trainer.policy())
 
@@ -286,7 +269,7 @@ class Training:
                 "steps": state.steps,
                 "scenario": settings.scenario,
                 "split": "validation",
-                "backend": self._backend,
+                "backend": settings.stepped_by,
                 **evaluation_columns(evaluation),
             }
             for evaluation in evaluations

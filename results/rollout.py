@@ -1,0 +1,93 @@
+"""The hours of one run, as a table with units, and a picture of a week of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from results.files import write_whole
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+
+ROLLOUT_VERSION = 1
+WEEK = 168  # hours
+# name: (unit, meaning); all float64 but the calendar's.
+COLUMNS: Mapping[str, tuple[str, str]] = {
+    "step": ("h", "step of the year, from 0"),
+    "month": ("", "1 to 12"),
+    "hour": ("", "of the day, 0 to 23"),
+    "load_kwh": ("kWh", "consumption before battery and vehicles"),
+    "pv_kwh": ("kWh", "PV generation"),
+    "battery_kwh": ("kWh", "what stationary batteries took, or gave where it is negative"),
+    "charging_kwh": ("kWh", "what the sockets took"),
+    "net_kwh": ("kWh", "import less export of the site"),
+    "import_kwh": ("kWh", "drawn from the grid, every building metered by itself"),
+    "export_kwh": ("kWh", "fed into the grid"),
+    "price": ("currency/kWh", "of energy, mean over buildings"),
+    "carbon": ("kg/kWh", "carbon intensity, mean over buildings"),
+    "uncontrolled_net_kwh": ("kWh", "net import of the uncontrolled site in the same hour"),
+}
+WHOLE = ("step", "month", "hour")
+
+
+def table(series: Mapping[str, np.ndarray], about: Mapping[str, str]) -> pa.Table:
+    """A run's hours as an Arrow table.
+
+    Args:
+        series: of `COLUMNS`, each of shape (hours,).
+        about: what the run is of, for the table's metadata.
+
+    Raises:
+        ValueError: if columns are missing, or there are others.
+    """
+    import pyarrow as pa
+
+    if series.keys() != COLUMNS.keys():
+        raise ValueError(f"columns of a rollout are {', '.join(COLUMNS)}; not {', '.join(series)}")
+    fields = [
+        pa.field(name, pa.int64() if name in WHOLE else pa.float64(), metadata={"unit": unit, "meaning": meaning})
+        for name, (unit, meaning) in COLUMNS.items()
+    ]
+    metadata = {"table": "rollout", "schema_version": str(ROLLOUT_VERSION), **about}
+    return pa.table([series[name] for name in COLUMNS], schema=pa.schema(fields, metadata=metadata))
+
+
+def write(path: Path, content: pa.Table) -> None:
+    """Write a rollout, whole or not at all."""
+    import pyarrow.parquet as pq
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, lambda file: pq.write_table(content, file))
+
+
+def draw_week(series: Mapping[str, np.ndarray], start: int, title: str) -> Any:
+    """Figure of 168 hours: what makes up the site's net import, and that beside the uncontrolled site's.
+
+    Args:
+        series: of `COLUMNS`.
+        start: first hour.
+        title: above it.
+    """
+    import matplotlib.pyplot as plt
+    import numpy as np
+
+    part = slice(start, start + WEEK)
+    own = {name: np.asarray(values)[part] for name, values in series.items()}
+    days = np.arange(len(own["step"])) / 24.0
+    figure, (power, flows) = plt.subplots(2, 1, sharex=True, figsize=(10, 6.5), height_ratios=(3, 2), layout="constrained")
+    power.plot(days, own["load_kwh"], label="load", color="tab:blue", linewidth=1)
+    power.plot(days, own["pv_kwh"], label="PV", color="tab:orange", linewidth=1)
+    power.plot(days, own["uncontrolled_net_kwh"], label="net, uncontrolled", color="tab:gray", linewidth=1, linestyle="--")
+    power.plot(days, own["net_kwh"], label="net", color="black", linewidth=1.5)
+    power.axhline(0.0, color="black", linewidth=0.5)
+    power.set(ylabel="kW", title=title)
+    power.legend(loc="upper right", ncols=4)
+    flows.fill_between(days, own["battery_kwh"], step="post", label="battery", color="tab:green", alpha=0.6)
+    flows.step(days, own["charging_kwh"], where="post", label="sockets", color="tab:purple")
+    flows.axhline(0.0, color="black", linewidth=0.5)
+    flows.set(ylabel="kW", xlabel="day", xlim=(0, max(days[-1], 1.0)))
+    flows.legend(loc="upper right", ncols=2)
+    return figure
