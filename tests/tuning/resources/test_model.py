@@ -129,12 +129,12 @@ def keeping(trained: Any, algo: str, monkeypatch: pytest.MonkeyPatch) -> dict[st
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_networks_optimizers_and_gradients(case: str) -> None:
+def test_what_a_learner_holds_and_what_its_gradients_keep(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
     algo, given = CASES[case]
     h = assignment(algo, **given)
     trained: Any = trainer(algo, h)
     try:
-        for _ in range(3):
+        for _ in range(2):
             trained.algorithm.train()
         learner = trained.learner if algo != "sac" else trained.algorithm.learner
         found, network = predicted(algo, h), learner.network
@@ -147,34 +147,26 @@ def test_networks_optimizers_and_gradients(case: str) -> None:
         assert held == pytest.approx(term(found, "optimizer"), rel=TOLERANCE)
         if algo == "sac":
             assert term(found, "target networks") == nbytes(network.targets.parameters())
+        check_gradients(trained, algo, h, gpu=False)
+        if h["learn_charging"]:
+            # As on a card.
+            monkeypatch.setattr("tuning.algorithms.networks.shared_network", as_layers)
+            check_gradients(trained, algo, h, gpu=True)
     finally:
         trained.stop()
 
 
-@pytest.mark.parametrize("chargers_as", ["compiled", "layers"])
-@pytest.mark.parametrize("case", CASES)
-def test_activations_and_what_is_learned_from(case: str, chargers_as: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    algo, given = CASES[case]
-    h = assignment(algo, **given)
-    if chargers_as == "layers":
-        if not h["learn_charging"]:
-            pytest.skip("no charger is learned")
-        # As on a card.
-        monkeypatch.setattr("tuning.algorithms.networks.shared_network", as_layers)
-    trained: Any = trainer(algo, h)
-    try:
-        trained.algorithm.train()
-        seen = keeping(trained, algo, monkeypatch)
-        found = predicted(algo, h, gpu=chargers_as == "layers")
-        assert seen["kept"] == pytest.approx(term(found, "activations"), rel=TOLERANCE)
-        of_batch = nbytes(tensor for tensor in vars(seen["batch"]).values() if tensor is not None)
-        if algo == "ppo":
-            assert of_batch == pytest.approx(term(found, "minibatch"), rel=TOLERANCE)
-        elif algo == "sac":
-            at_once = 1 if h["prioritized_replay"] else h["gradient_steps"]
-            assert of_batch * at_once == pytest.approx(term(found, "batches"), rel=TOLERANCE)
-    finally:
-        trained.stop()
+def check_gradients(trained: Any, algo: str, h: dict[str, Any], gpu: bool) -> None:
+    with pytest.MonkeyPatch.context() as patched:
+        seen = keeping(trained, algo, patched)
+    found = predicted(algo, h, gpu)
+    assert seen["kept"] == pytest.approx(term(found, "activations"), rel=TOLERANCE)
+    of_batch = nbytes(tensor for tensor in vars(seen["batch"]).values() if tensor is not None)
+    if algo == "ppo":
+        assert of_batch == pytest.approx(term(found, "minibatch"), rel=TOLERANCE)
+    elif algo == "sac":
+        at_once = 1 if h["prioritized_replay"] else h["gradient_steps"]
+        assert of_batch * at_once == pytest.approx(term(found, "batches"), rel=TOLERANCE)
 
 
 @pytest.mark.parametrize("algo", ["ppo", "a2c", "sac"])
