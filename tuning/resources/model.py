@@ -39,8 +39,8 @@ PASSING = ("activations", "working memory", "minibatch", "batches")  # there whi
 # update: measured on Linux (see docs/memory.md); calibration puts it right elsewhere.
 PROCESS_BYTES = 1015 * MIB
 READING = 10  # part of the years' arrays that reading them leaves in the heap beside them, measured likewise
-# Of a policy's weights between learner and env runner, on the host: RLlib's copies on their way, a checkpoint's, and the gaps that
-# these leave in the heap. Found with 19 random configurations (seeds 0 and 1 of tests/tuning/resources/test_ram.py, which
+# Of a policy's weights between learner and env runner, on the host: RLlib's copies on their way, a checkpoint's, and the gaps
+# that these leave in the heap. Found with 19 random configurations (seeds 0 and 1 of tests/tuning/resources/test_ram.py, which
 # holds the model to others).
 WEIGHT_COPIES = 12
 # CUDA's libraries and its context on the host.
