@@ -385,3 +385,18 @@ def test_a_trial_that_saves_memory_goes_on_with_the_same_mathematics(
         finals.append(load(of.paths.folder).trials.iloc[0])
     assert finals[1]["score"] == pytest.approx(finals[0]["score"], abs=1e-4)
     assert finals[0]["steps"] == finals[1]["steps"]
+
+
+@pytest.mark.usefixtures("small_ray")
+def test_processes_that_train_at_once_have_environments_of_their_own() -> None:
+    import ray
+
+    from tuning.algorithms.trainer import ENVIRONMENT
+
+    @ray.remote(num_cpus=0)
+    def name() -> str:
+        from tuning.algorithms.trainer import ENVIRONMENT
+
+        return ENVIRONMENT
+
+    assert ray.get(name.remote()) != ENVIRONMENT

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -23,7 +24,9 @@ if TYPE_CHECKING:
     from tuning.algorithms.site_view import SiteView
     from tuning.measure import Stopwatch
 
-ENVIRONMENT = "site"  # the environment's name in Ray's registry
+# The environment's name in Ray's registry, which all processes of a search share: under one name, two trials that begin at once
+# would now and then get each other's.
+ENVIRONMENT = f"site-{uuid.uuid4().hex}"
 MODULE = "default_policy"  # RLlib's name for the one module that there is
 
 
