@@ -17,7 +17,7 @@ ENVIRONMENT = {
     "OMP_NUM_THREADS": "1",
     # Large arrays go back to the system when they are freed. By default Linux's allocator soon keeps them in a heap, which then
     # grows to several times what is in use, never twice alike; other systems do not know the variable.
-    "MALLOC_MMAP_THRESHOLD_": str(4 * 2**20),
+    "MALLOC_MMAP_THRESHOLD_": str(2**20),
     # Results are written by ourselves; Tune's CSV, JSON and TensorBoard copies are not needed.
     "TUNE_DISABLE_AUTO_CALLBACK_LOGGERS": "1",
     # Ctrl-C is handled in `tuning.run_control`.

@@ -40,7 +40,7 @@ PASSING = ("activations", "working memory", "minibatch", "batches")  # there whi
 PROCESS_BYTES = 1015 * MIB
 READING = 10  # part of the years' arrays that reading them leaves in the heap beside them, measured likewise
 # Of a policy's weights between learner and env runner, on the host: RLlib's copies on their way, a checkpoint's, and the gaps
-# that these leave in the heap. Found with 19 random configurations (seeds 0 and 1 of tests/tuning/resources/test_ram.py, which
+# that these leave in the heap. Found with random configurations (seeds 0 to 2 of tests/tuning/resources/test_ram.py, which
 # holds the model to others).
 WEIGHT_COPIES = 12
 # CUDA's libraries and its context on the host.

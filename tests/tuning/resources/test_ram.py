@@ -34,7 +34,7 @@ def test_growth_is_predicted_over_random_configurations(small_schema: Path, tmp_
         for split in ("train", "validation"):
             for year in scenario(site).years(split):  # type: ignore[arg-type]
                 prepare_year(scenario(site), year)
-    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=2))
+    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=3))
     lines = []
     for i in range(CONFIGURATIONS):
         algo = ("ppo", "sac", "a2c")[i % 3]
