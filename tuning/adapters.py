@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +74,12 @@ class StudySearcher(DriverOnly, Searcher):
         self._memory, self._records, self._experiment, self._trials = memory, records, experiment, trials
         self._control, self._planner, self._retries, self._adapt = control, planner, retries, adapt
         self._waiting = deque(memory.unfinished())
+        # Those that are to have the machine for themselves, as they ran out of memory.
+        self._alone = {
+            proposal.number
+            for proposal in self._waiting
+            if records.state(proposal.number) and records.times_out_of_memory(proposal.number)
+        }
         self._numbers: dict[str, int] = {}
         self._proposals: dict[int, Proposal] = {}
         self._running: set[int] = set()
@@ -129,11 +134,11 @@ class StudySearcher(DriverOnly, Searcher):
         return {f"predicted_{place}_bytes": prediction.uncorrected(place) for place in PLACES}
 
     def _next(self) -> Proposal | None:
-        if self._running and self._is_alone(self._running):
+        if self._running & self._alone:
             return None
         if self._waiting:
             # One that is to be alone waits for the others to end, and nothing is begun meanwhile.
-            if self._running and self._is_alone([self._waiting[0].number]):
+            if self._running and self._waiting[0].number in self._alone:
                 return None
             proposal = self._waiting.popleft()
             excess, why = self._planner.excess(proposal.hyperparameters)
@@ -156,10 +161,6 @@ class StudySearcher(DriverOnly, Searcher):
             state, score = self._records.repeat(proposal)
             self._control.ended(proposal.number, state, score)
         return None
-
-    def _is_alone(self, numbers: Iterable[int]) -> bool:
-        """Whether one of these trials is to have the machine for itself."""
-        return any(self._records.state(number) and self._records.times_out_of_memory(number) for number in numbers)
 
     def on_trial_complete(self, trial_id: str, result: dict[str, Any] | None = None, error: bool = False) -> None:
         """Tell the study and the results what became of a trial.
@@ -213,6 +214,7 @@ class StudySearcher(DriverOnly, Searcher):
         """Hand a trial out again that ran out of memory, alone, or tell that it does not fit."""
         row = self._records.measured(number)
         times, reason = row["out_of_memory"], self._records.reason(number)
+        self._alone.add(number)
         if times == 1:
             self._again(number, f"out of memory ({reason}); next it is alone on the machine", row["steps"])
         elif self._adapt and times < len(LADDER) + 1:
