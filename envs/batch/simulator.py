@@ -250,7 +250,8 @@ def _site(years: list[Year], layout: ObservationLayout | None) -> records.Site:
         same = all(_equal(value, year.tables.site[name]) for name, value in first.tables.site.items())
         if not same or year.tables.names != first.tables.names or year.tariff != first.tariff:
             raise ScenarioError("the years of this scenario differ in their devices or tariff, so they cannot share a batch")
-    site = first.tables.site
+    # Copies: tables are shared by all simulators of a process.
+    site = {name: value.copy() for name, value in first.tables.site.items()}
     return records.Site(**{**site, "observed": _observed(first, layout)}, reward=_reward(years))
 
 

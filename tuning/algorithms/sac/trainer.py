@@ -108,7 +108,7 @@ class SACTrainer(Trainer):
             "bf16": config.bf16,
             "tf32": has_tf32(),
             "torch_compile": network.shape.compiled,
-            "cuda_graphs": network.shape.cuda_graphs if network.shape.compiled else None,
+            "cuda_graphs": network.shape.cuda_graphs,
             "pin_memory": config.pin_memory,
         }
 
