@@ -138,7 +138,7 @@ def numbers(of: Experiment, table: str) -> pd.DataFrame:
         ("a2c", "batch", {"normalize_rewards": True}),
         ("sac", "batch", {"n_step": 3}),
         ("sac", "batch", {"prioritized_replay": True, "priority_alpha": 0.6, "priority_beta": 0.4, "learn_charging": True}),
-        ("sac", "citylearn", {"normalize_rewards": True}),
+        pytest.param("sac", "citylearn", {"normalize_rewards": True}, marks=pytest.mark.slow),
     ],
 )
 def test_an_interrupted_trial_reports_what_one_that_was_not_does(

@@ -419,6 +419,7 @@ def test_chargers_share_networks_that_do_not_mind_their_order() -> None:
             torch.testing.assert_close(network.act(swapped), network.act(observations)[:, [0, *[1 + i for i in order]]])
 
 
+@pytest.mark.slow
 def test_a_site_with_chargers_is_learned_and_all_its_parameters_move() -> None:
     # Actions of 0 would have 0.67.
     with built(chargers=3, steps=3000, gradient_steps=8, gamma=0.5, initial_charging=0.0, ent_coef_initial=0.01) as trainer:
