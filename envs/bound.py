@@ -24,13 +24,13 @@ import numpy as np
 from envs.cache import cached_file
 from envs.reward import WEIGHTS
 from envs.scenario import Scenario, Window
-from envs.series import MET_TOLERANCE, import_kwh
+from envs.series import MET_TOLERANCE, import_kwh, solar_use_kwh
 from envs.tariff import demand_costs
 
 if TYPE_CHECKING:
     from envs.batch.simulator import BatchSimulator
 
-VERSION = 1
+VERSION = 2
 TOLERANCE = 1e-4  # of the solver, as a part
 Objective = Literal["score", "co2", "cost"]
 OBJECTIVES: tuple[Objective, ...] = ("score", "co2", "cost")
@@ -47,6 +47,8 @@ class Bound:
         cost: of energy and demand charge.
         missing_kwh: energy that vehicles lack.
         import_kwh: drawn from the grid.
+        lent_kwh: PV energy used on site that the programme counts and its hours do not have, as where batteries could be exported
+            the reward is no linear function; 0 means that the score is that of its hours.
     """
 
     objective: Objective
@@ -55,6 +57,7 @@ class Bound:
     cost: float
     missing_kwh: float
     import_kwh: float
+    lent_kwh: float
 
 
 class BoundError(RuntimeError):
@@ -134,9 +137,9 @@ class _Site:
         self.least, self.most = battery["minimum_energy"], np.maximum(battery["capacity"], battery["minimum_energy"])
         self.root = np.array([_best_root(simulator, k) for k in range(self.buildings)])
         self._group_sessions(simulator, reference.sessions, window)
-        # What could be exported beyond PV: nowhere near what a site of this size takes, and in most hours nothing.
+        # What could be exported beyond PV: what batteries and vehicles could give less what the site takes without PV.
         given = self.power + np.bincount(self.building, self.v2g, self.buildings) if len(self.building) else self.power
-        self.most_export = np.maximum(self.pv * 0.0, given[:, np.newaxis] - self.base_kwh)
+        self.beyond_pv = np.maximum(0.0, given[:, np.newaxis] - (self.base_kwh + self.pv))
 
     def _group_sessions(self, simulator: BatchSimulator, sessions: Any, window: Window) -> None:
         charger = simulator.site.charger[sessions.charger]
@@ -328,8 +331,12 @@ def _solar_loss(site: _Site) -> np.ndarray:
     All of it, where no more than PV can be exported; where batteries could be exported too, the line between no export and the
     most, above which the PV energy used on site never lies.
     """
-    beyond = site.most_export > 0.0
-    return np.where(beyond, site.pv / np.maximum(site.pv + site.most_export, 1e-9), 1.0)
+    return np.where(_could_exceed_pv(site), site.pv / np.maximum(site.pv + site.beyond_pv, 1e-9), 1.0)
+
+
+def _could_exceed_pv(site: _Site) -> np.ndarray:
+    """Whether more than PV could be exported, shape (buildings, hours)."""
+    return site.beyond_pv > 0.0
 
 
 def _price(programme: _Programme, site: _Site, variables: _Variables, objective: Objective) -> None:
@@ -379,6 +386,10 @@ def _read(site: _Site, variables: _Variables, found: np.ndarray, objective: Obje
             raise BoundError(f"the bound's {name} is {reckoned:,.2f} by its programme and {direct:,.2f} by its hours")
     before, scale = site.uncontrolled, site.scale
     solar = float((site.pv - found[variables.fed] * _solar_loss(site)).sum())
+    lent = solar - float(solar_use_kwh(net, site.pv).sum())
+    # Only the score asks for it; other objectives may feed in and draw at once.
+    if objective == "score" and not _could_exceed_pv(site).any() and abs(lent) > TOLERANCE * max(solar, 1.0):
+        raise BoundError(f"the bound uses {solar:,.2f} kWh of PV on site by its programme and {solar - lent:,.2f} by its hours")
     missing = float(found[variables.missing].sum())
     previous = before.previous_net_kwh
     nets = net.sum(axis=0)
@@ -391,4 +402,4 @@ def _read(site: _Site, variables: _Variables, found: np.ndarray, objective: Obje
         "ev": (before.missing_kwh.sum() - missing, scale.required_kwh),
     }
     score = sum(WEIGHTS[name] * difference / mean for name, (difference, mean) in terms.items() if mean > 0.0) / site.hours
-    return Bound(objective, float(score), emission, cost, missing, float(import_kwh(net).sum()))
+    return Bound(objective, float(score), emission, cost, missing, float(import_kwh(net).sum()), lent)

@@ -62,9 +62,10 @@ def test_no_policy_is_better(small_schema: Path, window: Window) -> None:
     assert found[UNCONTROLLED] == pytest.approx(0.0, abs=1e-9)
 
 
-def test_trying_everything_finds_nothing_better_and_comes_near(small_schema: Path) -> None:
+@pytest.mark.parametrize("start", [17 * 24 + 12, 17 * 24 + 9], ids=["noon", "the surplus begins"])
+def test_trying_everything_finds_nothing_better_and_comes_near(small_schema: Path, start: int) -> None:
     """The battery at seven powers in each of five hours, vehicles as on the uncontrolled site."""
-    hours, start = 5, 17 * 24 + 12
+    hours = 5
     levels = np.array(list(itertools.product(np.linspace(-1.0, 1.0, 7), repeat=hours)))
     windows = [Window(0, start, hours)] * len(levels)
     env = WindowsEnv(scenario(str(small_schema)), windows)
@@ -80,6 +81,11 @@ def test_trying_everything_finds_nothing_better_and_comes_near(small_schema: Pat
     limit = window_bound(env.simulator, windows[0], "score")
     assert best <= limit.score + SLACK
     assert limit.score - best < 0.1 * limit.score
+
+
+def test_where_batteries_cannot_be_exported_the_score_is_that_of_the_hours(small_schema: Path) -> None:
+    """PV that is exported is lost to the site to the last kilowatt-hour: the term is linear there, and nothing is lent."""
+    assert bound(scenario(str(small_schema)), Window(0, 0, 336), "score").lent_kwh == pytest.approx(0.0, abs=1e-3)
 
 
 @pytest.mark.parametrize("objective", ["co2", "cost"])
