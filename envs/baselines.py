@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from envs.citylearn_rules import HourlyRule, citylearn_rules
 from envs.evaluate import Evaluation, evaluate
 from envs.kpis import Part, kpis
 from envs.reward import RewardName
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 UNCONTROLLED = "uncontrolled"
 WITHOUT = "no PV, no battery"
+CITYLEARN = "CityLearn"  # before the names of its own controllers
 RULES = {"rule: PV first, battery at any hour": False, "rule: PV first, battery in peak hours": True}
 
 
@@ -40,6 +42,8 @@ def baselines(scenario: Scenario, windows: Sequence[Window], reward: RewardName 
     has_battery = bool((simulator.site.building["battery_action"] >= 0).any())
     for name, peak_hours in RULES.items() if has_battery else ():
         found[name] = evaluate(env, SolarPriority(simulator, peak_hours))
+    for name, actions in citylearn_rules(scenario).items():
+        found[f"{CITYLEARN}: {name}"] = evaluate(env, HourlyRule(simulator, actions))
     return found
 
 

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from envs.cache import cached_file
+from envs.errors import ScenarioError
 from envs.reward import WEIGHTS
 from envs.scenario import Scenario, Window
 from envs.series import MET_TOLERANCE, import_kwh, solar_use_kwh
@@ -47,8 +48,8 @@ class Bound:
         cost: of energy and demand charge.
         missing_kwh: energy that vehicles lack.
         import_kwh: drawn from the grid.
-        lent_kwh: PV energy used on site that the programme counts and its hours do not have, as where batteries could be exported
-            the reward is no linear function; 0 means that the score is that of its hours.
+        lent_kwh: PV energy used on site that the programme counts and its hours do not have: where batteries could be exported
+            the reward is no linear function. 0 means that the score is that of its hours.
     """
 
     objective: Objective
@@ -73,7 +74,7 @@ def bound(scenario: Scenario, window: Window, objective: Objective) -> Bound:
         objective: what is optimised.
 
     Raises:
-        ScenarioError: if the batch backend cannot step the scenario.
+        ScenarioError: if the batch backend cannot step the scenario, or as `window_bound`.
     """
     from envs.vector_env import open_years
 
@@ -96,9 +97,12 @@ def window_bound(simulator: BatchSimulator, window: Window, objective: Objective
 
     Raises:
         BoundError: if HiGHS finds no optimum.
+        ScenarioError: if thermal storages can be controlled.
     """
     from scipy.optimize import linprog
 
+    if (simulator.site.thermal["action"] >= 0).any():
+        raise ScenarioError("the bound knows batteries and vehicles; this site has thermal storages that can be controlled")
     site = _Site(simulator, window)
     programme = _Programme()
     variables = _constrain(programme, site)

@@ -14,6 +14,7 @@ from envs.kpis import Kpis, Part, kpis
 from envs.reference import Reference
 from envs.reward import WEIGHTS
 from envs.series import Run
+from envs.validity import check_episode, check_kpis
 
 # Ratios of CityLearn's `evaluate()` that are kept, by the name of our column.
 CITYLEARN_RATIOS = {
@@ -67,11 +68,18 @@ def evaluate(env: Judged, policy: Policy) -> list[Evaluation]:
 
     Returns:
         One evaluation per year, in the order of the windows.
+
+    Raises:
+        ValidityError: if what came out cannot be: a fault of this package.
     """
     years: dict[int, _Tally] = {}
     for episode in env.episodes(policy):
+        check_episode(episode)
         years.setdefault(episode.window.year, _Tally(episode.reference)).add(episode)
-    return [tally.evaluation(year) for year, tally in years.items()]
+    found = [tally.evaluation(year) for year, tally in years.items()]
+    for evaluation in found:
+        check_kpis(evaluation.year, evaluation.kpis)
+    return found
 
 
 def score(evaluations: list[Evaluation]) -> float:

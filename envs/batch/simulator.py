@@ -72,6 +72,7 @@ class BatchSimulator:
         self._required, self._countdown = (
             np.concatenate([t.rows[name] for t in tables]) for name in ("required_soc", "countdown")
         )
+        self._hour_of_day = np.concatenate([t.exogenous.hour for t in tables])
         self.comfort = np.concatenate([t.rows["comfort"] for t in tables])
         self.site = _site(list(years.values()), layout)
         self._rows = _rows(list(years.values()), parked)
@@ -109,6 +110,11 @@ class BatchSimulator:
     def peak_hour(self) -> np.ndarray:
         """Whether that hour is a peak hour of the tariff, shape (copies,); never where it has none."""
         return np.asarray(self._rows.hour["peak_hour"][self.row] > 0)
+
+    @property
+    def hour_of_day(self) -> np.ndarray:
+        """That hour, 0 to 23, shape (copies,)."""
+        return np.asarray(self._hour_of_day[self.row])
 
     @property
     def reward(self) -> tuple[str, str]:
