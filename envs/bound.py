@@ -27,6 +27,7 @@ from envs.reward import WEIGHTS
 from envs.scenario import Scenario, Window
 from envs.series import MET_TOLERANCE, import_kwh, solar_use_kwh
 from envs.tariff import demand_costs
+from envs.years import year_tables
 
 if TYPE_CHECKING:
     from envs.batch.simulator import BatchSimulator
@@ -85,6 +86,12 @@ def bound(scenario: Scenario, window: Window, objective: Objective) -> Bound:
     part = f"{window.year}-{window.start}-{window.hours}"
     path = cached_file(f"{scenario.key}/bound-{objective}-{part}-v{VERSION}.json", write)
     return Bound(**json.loads(path.read_text(encoding="utf-8")))
+
+
+def has_bound(scenario: Scenario) -> bool:
+    """Whether a scenario that the batch backend can step has a bound: not where thermal storages can be controlled."""
+    tables = year_tables(scenario, scenario.years("train")[0])
+    return not bool((tables.site["thermal"]["action"] >= 0).any())
 
 
 def window_bound(simulator: BatchSimulator, window: Window, objective: Objective) -> Bound:

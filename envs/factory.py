@@ -46,11 +46,11 @@ def evaluation_env(
     return _windows_env(site, backend, sample_weeks(site.windows(split), weeks), reward)
 
 
-def window_env(
-    scenario_name: str, backend: Backend, window: Window, reward: RewardName = "improvement"
+def windows_env(
+    scenario_name: str, backend: Backend, windows: tuple[Window, ...], reward: RewardName = "improvement"
 ) -> SiteEnv | WindowsEnv:
-    """Environment whose `episodes` run a policy through one window once."""
-    return _windows_env(scenario(scenario_name), backend, (window,), reward)
+    """Environment whose `episodes` run a policy through windows once, in their order."""
+    return _windows_env(scenario(scenario_name), backend, windows, reward)
 
 
 def _windows_env(site: Scenario, backend: Backend, windows: tuple[Window, ...], reward: RewardName) -> SiteEnv | WindowsEnv:

@@ -74,12 +74,12 @@ class ObservationLayout:
     @property
     def size(self) -> int:
         """Length of the policy's observation."""
-        return len(self.names) + len(self._periodic)
+        return len(self.names) + len(self.periodic)
 
     @property
     def scaled_names(self) -> list[str]:
         """Names of the policy's observation, in order."""
-        periodic = [self.names[i] for i in self._periodic]
+        periodic = [self.names[i] for i in self.periodic]
         return [f"{name}_sin" if name in PERIODS else name for name in self.names] + [f"{name}_cos" for name in periodic]
 
     @cached_property
@@ -143,8 +143,8 @@ class ObservationLayout:
         """
         centre, inverse = self.linear
         scaled = np.clip((raw - centre) * inverse, -1.0, 1.0)
-        angle = 2.0 * np.pi * raw[..., self._periodic] / self._period
-        scaled[..., self._periodic] = np.sin(angle)
+        angle = 2.0 * np.pi * raw[..., self.periodic] / self.period
+        scaled[..., self.periodic] = np.sin(angle)
         return np.concatenate([scaled, np.cos(angle)], axis=-1).astype(np.float32)
 
     def scale_exogenous(self, raw: np.ndarray) -> np.ndarray:
@@ -153,12 +153,14 @@ class ObservationLayout:
         return self.scale(np.concatenate([raw.astype(np.float64), missing], axis=-1))
 
     @cached_property
-    def _periodic(self) -> list[int]:
+    def periodic(self) -> list[int]:
+        """Indices of the cyclic raw observations."""
         return [i for i, name in enumerate(self.names) if name in PERIODS]
 
     @cached_property
-    def _period(self) -> np.ndarray:
-        return np.array([PERIODS[self.names[i]] for i in self._periodic], dtype=np.float64)
+    def period(self) -> np.ndarray:
+        """Period of each of them, shape (len(periodic),)."""
+        return np.array([PERIODS[self.names[i]] for i in self.periodic], dtype=np.float64)
 
     @cached_property
     def linear(self) -> tuple[np.ndarray, np.ndarray]:

@@ -49,8 +49,8 @@ def check_episode(episode: Episode) -> None:
         }  # fmt: skip
         summed = ", ".join(f"{name} {values[at]:,.3f}" for name, values in parts.items())
         raise ValidityError(
-            f"year {window.year}, hour {window.start + int(at[1])}: building {int(at[0])} imports {run.net_kwh[at]:,.3f} kWh net, "
-            f"which its parts do not make: {summed}"
+            f"year {window.year}, hour {window.start + int(at[1])}: building {int(at[0])} imports {run.net_kwh[at]:,.3f} kWh "
+            f"net, which its parts do not make: {summed}"
         )
 
 

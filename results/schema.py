@@ -121,7 +121,10 @@ _RUN_KPIS: _Columns = {
 }
 
 _EVALUATIONS: _Columns = {
-    "trial": ("int64", "1", "number of the trial"),
+    "contender": ("string", "", "what was judged: an assignment trained anew, a baseline, a bound; empty in a search"),
+    "algorithm": ("string", "", "learning algorithm of a contender; empty in a search and for what did not learn"),
+    "seed": ("int64", "1", "seed by which a contender was trained anew; empty in a search and for what did not learn"),
+    "trial": ("int64", "1", "number of the trial; of a contender, of its run"),
     "steps": ("int64", "1", "environment steps that the policy was trained for"),
     "scenario": ("string", "", "scenario as it was named"),
     "split": ("string", "", "train, validation or test"),

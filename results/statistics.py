@@ -31,6 +31,9 @@ class Interval:
     value: float
     high: float
 
+    def __str__(self) -> str:
+        return f"{self.value:+.4f} ({self.low:+.4f} to {self.high:+.4f})"
+
     def excludes(self, number: float) -> bool:
         """Whether a number lies outside."""
         return not self.low <= number <= self.high
@@ -115,6 +118,34 @@ def improvement(
     if first.shape != second.shape:
         raise ValueError(f"scores of shape {first.shape} and {second.shape} are no pairs")
     return bootstrap(first - second, statistic, random, repetitions, confidence)
+
+
+def paired_mean(first: np.ndarray, second: np.ndarray, confidence: float = CONFIDENCE) -> Interval:
+    """Mean of the differences of pairs with Student's interval (Student 1908), for few pairs.
+
+    Of three to five runs a bootstrap draws hardly anything new, and its intervals are too narrow: of 95 % intervals of five
+    normal numbers 84 % hold the mean and of three 73 % (3,000 simulations), of these 95 % (a test simulates both).
+
+    Args:
+        first: shape (runs,), at least two.
+        second: of the same runs, same shape.
+        confidence: part of all intervals that hold the true value, where differences are normal.
+
+    Returns:
+        Positive where the first one is better.
+
+    Raises:
+        ValueError: for fewer pairs, shapes that differ, or what is no number.
+    """
+    from scipy.stats import t
+
+    differences = _checked(first) - _checked(second)
+    if differences.ndim != 1 or np.shape(first) != np.shape(second) or len(differences) < 2:
+        raise ValueError(f"values of shape {np.shape(first)} and {np.shape(second)}: it takes at least two pairs")
+    runs = len(differences)
+    half = float(t.ppf((1.0 + confidence) / 2.0, runs - 1) * differences.std(ddof=1) / np.sqrt(runs))
+    mean = float(differences.mean())
+    return Interval(mean - half, mean, mean + half)
 
 
 def probability_of_improvement(first: np.ndarray, second: np.ndarray) -> float:

@@ -31,6 +31,17 @@ def part_path(experiment: Path, table: str, trial: int, steps: int | None = None
     return table_folder(experiment, table) / f"{trial:05d}{suffix}.parquet"
 
 
+def judged_path(folder: Path, name: str, backend: str) -> Path:
+    """Path of the part file with what one run of a contender, a baseline or a bound came to.
+
+    Args:
+        folder: of the judgement.
+        name: of what was judged, fit for a file.
+        backend: what judged.
+    """
+    return table_folder(folder, "evaluations") / f"{name}-{backend}.parquet"
+
+
 def write_part(
     path: Path, table: str, rows: Sequence[Mapping[str, Any]], hyperparameters: Mapping[str, type] | None = None
 ) -> None:

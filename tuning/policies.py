@@ -20,7 +20,10 @@ from tuning.records import TrialRecords, trial_seed
 from tuning.settings import Settings
 
 if TYPE_CHECKING:
+    from torch import nn
+
     from results import Results
+    from tuning.algorithms.site_view import SiteView
 
 BEST = "best"
 
@@ -58,11 +61,15 @@ class Trained:
         policy: maps observations, shape (copies, observations), to actions, shape (copies, actions).
         trial: number of its trial.
         steps: environment steps that it was trained for.
+        view: see `Trainer.view`.
+        network: see `Trainer.mode_network`.
     """
 
     policy: Policy
     trial: int
     steps: int
+    view: SiteView | None
+    network: nn.Module
 
 
 def trial_number(results: Results, trial: str) -> int:
@@ -107,6 +114,6 @@ def trained(experiment: Experiment, number: int) -> Iterator[Trained]:
     trainer = build(str(experiment.settings.algo), trial_setup(experiment.settings, number, row))
     try:
         checkpoint.restore(trainer)
-        yield Trained(trainer.policy(), number, checkpoint.trial.steps)
+        yield Trained(trainer.policy(), number, checkpoint.trial.steps, trainer.view, trainer.mode_network())
     finally:
         trainer.stop()

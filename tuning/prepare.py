@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import ray
 from ray.util.queue import Empty, Queue
 from rich.console import Console
@@ -12,17 +14,18 @@ from envs.scenario import Scenario, Split
 from envs.years import is_prepared, prepare_year
 from tuning.orphans import end_with_parent
 
-SPLITS: tuple[Split, ...] = ("train", "validation")
+SPLITS: tuple[Split, ...] = ("train", "validation")  # that a search sees
 
 
-def prepare(scenario: Scenario, console: Console) -> None:
-    """Prepare the years that a search sees, in one Ray task each.
+def prepare(scenario: Scenario, console: Console, splits: Sequence[Split] = SPLITS) -> None:
+    """Prepare the years of some splits, in one Ray task each.
 
     Args:
         scenario: the scenario.
         console: shows how far it is.
+        splits: whose years; by default those that a search sees.
     """
-    years = sorted({year for split in SPLITS for year in scenario.years(split) if not is_prepared(scenario, year)})
+    years = sorted({year for split in splits for year in scenario.years(split) if not is_prepared(scenario, year)})
     if not years:
         return
     *others, last = map(str, years)

@@ -59,7 +59,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _roll_out(question: Question) -> int:
-    from envs.factory import window_env
+    from envs.factory import windows_env
     from envs.scenario import Window, scenario
     from results import load
     from results.rollout import draw_week, table, write
@@ -75,7 +75,8 @@ def _roll_out(question: Question) -> int:
     if site.schema and year:
         raise UsageError(f"--year {year}: {site.title} has the one year 0")
     with ray_session(num_cpus=1), trained(experiment, number) as found:
-        env = window_env(settings.scenario, question.backend, Window(year, 0, hours_of(site, year)), settings.reward)
+        whole = Window(year, 0, hours_of(site, year))
+        env = windows_env(settings.scenario, question.backend, (whole,), settings.reward)
         (episode,) = env.episodes(found.policy)
         env.close()
     series = series_of(episode)

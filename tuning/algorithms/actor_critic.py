@@ -125,6 +125,10 @@ class ActorCriticModule(TorchRLModule, ValueFunctionAPI):
         means, log_stds = outputs.chunk(2, dim=-1)
         return torch.cat((means + self.charging(each), log_stds), dim=-1)
 
+    def means(self, observations: torch.Tensor) -> torch.Tensor:
+        """Means of the actions' distribution, its mode, shape (rows, actions), float32; not compiled."""
+        return self._policy_inputs(observations).float().chunk(2, dim=-1)[0]
+
     def _with_deviations(self, outputs: torch.Tensor) -> torch.Tensor:
         return outputs if self.log_std is None else torch.cat((outputs, self.log_std.expand_as(outputs)), dim=-1)
 

@@ -69,7 +69,7 @@ class UncontrolledCharging(nn.Module):
         with torch.no_grad():
             power = ((each * self.weights).sum(dim=1) + self.bias).clamp(0.0, 1.0)
             charging = (self.idle + power * (self.initial_charging - self.idle)).clamp(-self.limit, self.limit)
-            return self.order(each.new_zeros((len(each), self.order.others)), charging)
+            return self.order(each.new_zeros((each.shape[0], self.order.others)), charging)
 
 
 class SiteInputs(nn.Module):

@@ -14,6 +14,8 @@ from search_spaces import Assignment
 from tuning.algorithms.trainer import ENVIRONMENT, MODULE, Setup, Trainer
 
 if TYPE_CHECKING:
+    from torch import nn
+
     from tuning.algorithms.on_policy import OnPolicyConfig, OnPolicyLearner
     from tuning.env_runner import BatchEnvRunner
 
@@ -182,6 +184,13 @@ class OnPolicyTrainer(Trainer):
             return actions
 
         return act
+
+    def mode_network(self) -> nn.Module:
+        """See `Trainer`."""
+        from tuning.algorithms.mode_network import ModeNetwork
+
+        network = self.learner.network
+        return ModeNetwork(self.runner.preprocess(), network, network.means)
 
 
 def _finite(value: Any) -> float | None:

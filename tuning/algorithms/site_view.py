@@ -21,6 +21,8 @@ class SiteView:
         initial_charging: see `UncontrolledCharging`.
         size: features that are seen, see `SiteInputs`.
         others: indices of the actions that are no charger's.
+        inputs: from observations to what is seen, and to each charger's features.
+        charging: from these to actions, 0 where they are no charger's.
     """
 
     def __init__(self, observations: int, actions: int, chargers: ChargerGroups, initial_charging: float) -> None:
@@ -39,14 +41,14 @@ class SiteView:
         self.others = other_actions(actions, chargers)
         if not self.others:
             raise ValueError("every action is a charger's, so nothing is left to learn: set learn_charging=true")
-        self._inputs = SiteInputs(observations, chargers)
-        self._charging = UncontrolledCharging(actions, initial_charging, chargers)
-        self.size = self._inputs.size
+        self.inputs = SiteInputs(observations, chargers)
+        self.charging = UncontrolledCharging(actions, initial_charging, chargers)
+        self.size = self.inputs.size
 
     def observe(self, observations: np.ndarray) -> np.ndarray:
         """What is seen of observations, shape (copies, features): shape (copies, size)."""
         with torch.inference_mode():
-            seen: np.ndarray = self._inputs(torch.from_numpy(observations))[0].numpy()
+            seen: np.ndarray = self.inputs(torch.from_numpy(observations))[0].numpy()
         return seen
 
     def complete(self, actions: np.ndarray, observations: np.ndarray) -> np.ndarray:
@@ -60,7 +62,7 @@ class SiteView:
             Shape (copies, actions).
         """
         with torch.inference_mode():
-            found: np.ndarray = self._charging(self._inputs(torch.from_numpy(observations))[1]).numpy()
+            found: np.ndarray = self.charging(self.inputs(torch.from_numpy(observations))[1]).numpy()
         found[:, self.others] = actions
         return found
 

@@ -19,6 +19,7 @@ from tuning.preprocessing import Preprocessing
 if TYPE_CHECKING:
     from gymnasium.vector import VectorEnv
     from ray.rllib.algorithms.algorithm import Algorithm
+    from torch import nn
 
     from tuning.algorithms.sac.buffer import ReplayBuffer
     from tuning.algorithms.site_view import SiteView
@@ -124,6 +125,13 @@ class Trainer(ABC):
     @abstractmethod
     def mode(self) -> Callable[[np.ndarray], np.ndarray]:
         """The mode of the policy as it is now, from what the algorithm's environment shows to what it takes."""
+
+    @abstractmethod
+    def mode_network(self) -> nn.Module:
+        """The same mode as a network of torch's operations alone, which can be exported.
+
+        Its input is what the algorithm's environment shows, shape (rows, features), its output what that takes.
+        """
 
     def policy(self) -> Callable[[np.ndarray], np.ndarray]:
         """The mode of the policy as it is now, from observations to actions, each of shape `(copies, ...)`.

@@ -13,6 +13,8 @@ from search_spaces import Assignment
 from tuning.algorithms.trainer import ENVIRONMENT, MODULE, Setup, Trainer
 
 if TYPE_CHECKING:
+    from torch import nn
+
     from tuning.algorithms.sac.algorithm import SAC, SACConfig
     from tuning.algorithms.sac.buffer import ReplayBuffer
 
@@ -138,6 +140,20 @@ class SACTrainer(Trainer):
                 return actions.to_environment(network.act(seen).cpu().numpy())
 
         return act
+
+    def mode_network(self) -> nn.Module:
+        """See `Trainer`."""
+        import torch
+
+        from tuning.algorithms.mode_network import ModeNetwork
+
+        network, runner = self.algorithm.learner.network, self.algorithm.runner
+        low, high = (torch.tensor(bound) for bound in (runner.actions.low, runner.actions.high))
+
+        def act(seen: torch.Tensor) -> torch.Tensor:
+            return torch.clamp(low + (network.act(seen) + 1.0) * (0.5 * (high - low)), low, high)
+
+        return ModeNetwork(runner.preprocess(), network, act)
 
 
 def configuration(setup: Setup) -> SACConfig:

@@ -1,0 +1,182 @@
+"""Who did how well on years that nobody trained or chose on: a table of contenders, baselines and bounds, with intervals.
+
+from results.judgement import judgement
+judgement(load("judgements/iquitos-1").evaluations)   # pandas DataFrame, a row for each that was judged
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from results.files import write_whole
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+
+JUDGEMENT_VERSION = 1
+BOUND = "bound of score"  # name of the rows with the bound of the score
+BOUNDS = (BOUND, "bound of co2", "bound of cost")
+LEAST_SERVED = 0.95  # of the vehicle energy that can be served: below, savings are energy that was not delivered
+PREFERRED = ("citylearn", "batch")  # whose numbers count where several judged: CityLearn is the reference
+# name: (unit, label, format, meaning). Energies and money are means over the years.
+METRICS: Mapping[str, tuple[str, str, str, str]] = {
+    "score": ("1", "score", "+.4f", "mean reward an hour; 0 is the uncontrolled site"),
+    "bound_share": ("1", "of bound", ".1%", "score over that of perfect foresight"),
+    "import_kwh": ("kWh", "import, kWh", ",.0f", "drawn from the grid in a year"),
+    "co2_kg": ("kg", "CO2, kg", ",.0f", "emission of the import in a year"),
+    "co2_change": ("1", "CO2", "+.2%", "against the uncontrolled site"),
+    "bill": ("currency", "bill", ",.0f", "energy and demand charge of a year"),
+    "bill_change": ("1", "bill", "+.2%", "against the uncontrolled site"),
+    "peak_kw": ("kW", "peak, kW", ",.0f", "highest import of all years"),
+    "self_consumption": ("1", "PV used", ".1%", "part of the PV energy used on site"),
+    "served": ("1", "vehicles", ".1%", "vehicle energy served, of what charging at full power from arrival serves"),
+}
+_SUMS = (
+    "hours", "import_kwh", "co2_kg", "bill", "pv_kwh", "ev_required_kwh", "ev_missing_kwh", "uncontrolled_co2_kg",
+    "uncontrolled_bill", "uncontrolled_ev_missing_kwh",
+)  # fmt: skip
+
+
+def per_run(evaluations: pd.DataFrame) -> pd.DataFrame:
+    """One row a run: a contender's training with a seed, or a baseline; its years together.
+
+    Args:
+        evaluations: of a judgement; see `results.schema`. Where two backends judged a run, CityLearn's numbers count.
+
+    Returns:
+        Columns contender, algorithm (empty for baselines and bounds), seed (-1 for these), backend, and `METRICS`.
+    """
+    import pandas as pd
+
+    judged = evaluations[evaluations["contender"].notna()].copy()
+    judged["seed"] = judged["seed"].fillna(-1).astype("int64")
+    judged["algorithm"] = judged["algorithm"].fillna("")
+    bounds = judged[judged["contender"] == BOUND].set_index("year")["score"]
+    rows = []
+    for (contender, seed), own in judged.groupby(["contender", "seed"], sort=False):
+        backend = next(name for name in PREFERRED if (own["backend"] == name).any())
+        own = own[own["backend"] == backend]
+        rows.append({"contender": contender, "seed": seed, "backend": backend, **_metrics(own, bounds)})
+        rows[-1]["algorithm"] = own["algorithm"].iloc[0]
+    return pd.DataFrame(rows, columns=["contender", "algorithm", "seed", "backend", *METRICS])
+
+
+def _metrics(years: pd.DataFrame, bounds: pd.Series) -> dict[str, float]:
+    """`METRICS` of a run.
+
+    Args:
+        years: its evaluations, a row a year.
+        bounds: of the score, by year.
+    """
+    import numpy as np
+
+    total = {name: float(years[name].sum(min_count=1)) for name in _SUMS}
+    hours = years["hours"].to_numpy(float)
+    limits = bounds.reindex(years["year"]).to_numpy(float)
+    used = float((years["self_consumption"] * years["pv_kwh"]).sum(min_count=1))
+    servable = total["ev_required_kwh"] - total["uncontrolled_ev_missing_kwh"]
+    delivered = total["ev_required_kwh"] - total["ev_missing_kwh"]
+    return {
+        "score": float(np.average(years["score"], weights=hours)),
+        "bound_share": _ratio(float((years["score"] * hours).sum()), float((limits * hours).sum())),
+        **{name: total[name] / len(years) for name in ("import_kwh", "co2_kg", "bill")},
+        "co2_change": _ratio(total["co2_kg"], total["uncontrolled_co2_kg"]) - 1.0,
+        "bill_change": _ratio(total["bill"], total["uncontrolled_bill"]) - 1.0,
+        "peak_kw": float(years["peak_kw"].max()),
+        "self_consumption": _ratio(used, total["pv_kwh"]),
+        "served": _ratio(delivered, servable),
+    }
+
+
+def _ratio(part: float, whole: float) -> float:
+    return part / whole if whole > 0.0 else float("nan")
+
+
+def judgement(evaluations: pd.DataFrame, random: np.random.Generator | None = None) -> pd.DataFrame:
+    """The table: a row for each contender, baseline and bound, the best contender first.
+
+    Args:
+        evaluations: of a judgement.
+        random: of the bootstrap; by default one with a fixed seed.
+
+    Returns:
+        Columns contender, algorithm, runs, backend, comparable, and of each of `METRICS` the interquartile mean over runs with
+        `..._low` and `..._high`, the ends of its 95 % bootstrap interval, which are empty for what has one run. `comparable` is
+        false below `LEAST_SERVED`.
+    """
+    import numpy as np
+    import pandas as pd
+
+    from results.statistics import bootstrap, iqm
+
+    random = random or np.random.default_rng(0)
+    runs = per_run(evaluations)
+    rows = []
+    for contender, own in runs.groupby("contender", sort=False):
+        row: dict[str, object] = {
+            "contender": contender, "algorithm": own["algorithm"].iloc[0], "runs": len(own),
+            "backend": ", ".join(sorted(set(own["backend"]))),
+        }  # fmt: skip
+        for name in METRICS:
+            values = own[name].to_numpy(float)
+            known = bool(np.isfinite(values).all())
+            row[name] = iqm(values) if known else float("nan")
+            interval = bootstrap(values[:, np.newaxis], iqm, random) if known and len(values) > 1 else None
+            row[f"{name}_low"], row[f"{name}_high"] = (interval.low, interval.high) if interval else (float("nan"),) * 2
+        # A site without vehicles serves all of them.
+        row["comparable"] = not float(str(row["served"])) < LEAST_SERVED
+        rows.append(row)
+    ends = [f"{name}{end}" for name in METRICS for end in ("", "_low", "_high")]
+    table = pd.DataFrame(rows, columns=["contender", "algorithm", "runs", "backend", "comparable", *ends])
+    table["_kind"] = [0 if row.algorithm else 2 if row.contender in BOUNDS else 1 for row in table.itertuples()]
+    order = ["_kind", "comparable", "score"]
+    return table.sort_values(order, ascending=[True, False, False], ignore_index=True, na_position="last").drop(columns="_kind")
+
+
+def cells(row: pd.Series) -> list[str]:
+    """What a table shows of a row: its name and each of `METRICS` with its interval."""
+    import pandas as pd
+
+    name = str(row["contender"]) if row["comparable"] else f"{row['contender']} (not comparable)"
+    shown = [name, str(row["runs"]) if row["algorithm"] else ""]
+    for metric, (_, _, form, _) in METRICS.items():
+        value, low, high = (row[f"{metric}{end}"] for end in ("", "_low", "_high"))
+        text = "" if pd.isna(value) else format(value, form)
+        shown.append(text if pd.isna(low) else f"{text} ({format(low, form)} to {format(high, form)})")
+    return shown
+
+
+def headings() -> list[str]:
+    """Headings of what `cells` gives."""
+    return ["", "runs", *(label for _, label, _, _ in METRICS.values())]
+
+
+def to_markdown(table: pd.DataFrame) -> str:
+    """The table in Markdown."""
+    lines = [headings(), ["---", *["---:"] * (len(METRICS) + 1)], *(cells(row) for _, row in table.iterrows())]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
+
+
+def write_table(path: Path, table: pd.DataFrame, about: Mapping[str, str]) -> None:
+    """Write the table as Parquet, with units and meanings in the fields' metadata.
+
+    Args:
+        path: of the file.
+        table: of `judgement`.
+        about: what it is of, for the file's metadata.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    content = pa.Table.from_pandas(table, preserve_index=False)
+    fields = []
+    for field in content.schema:
+        metric = field.name.removesuffix("_low").removesuffix("_high")
+        unit, _, _, meaning = METRICS.get(metric, ("", "", "", ""))
+        fields.append(field.with_metadata({"unit": unit, "meaning": meaning}))
+    metadata = {"table": "judgement", "schema_version": str(JUDGEMENT_VERSION), **about}
+    content = content.cast(pa.schema(fields, metadata=metadata))
+    write_whole(path, lambda file: pq.write_table(content, file))

@@ -1,0 +1,93 @@
+"""A table of cases that can be reckoned by hand."""
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+from results.judgement import BOUND, cells, headings, judgement, per_run, to_markdown, write_table
+
+
+def row(contender: str, year: int, score: float, seed: int | None = None, **given: Any) -> dict[str, Any]:
+    return {
+        "contender": contender, "algorithm": None if seed is None else "ppo", "seed": seed, "year": year, "hours": 100,
+        "score": score, "backend": "batch", "import_kwh": 50.0, "co2_kg": 20.0, "bill": 9.0, "pv_kwh": 40.0,
+        "peak_kw": 5.0, "self_consumption": 0.5, "ev_required_kwh": 12.0, "ev_missing_kwh": 2.0, "uncontrolled_co2_kg": 25.0,
+        "uncontrolled_bill": 10.0, "uncontrolled_ev_missing_kwh": 2.0, **given,
+    }  # fmt: skip
+
+
+def frame(*rows: dict[str, Any]) -> pd.DataFrame:
+    found = pd.DataFrame(list(rows))
+    found["seed"] = found["seed"].astype("Int64")
+    return found
+
+
+BOUNDS = (row(BOUND, 3, 0.10), row(BOUND, 6, 0.30, hours=300))
+
+
+def test_years_count_by_what_they_hold() -> None:
+    second = row(
+        "a", 6, 0.2, 1, hours=300, co2_kg=40.0, uncontrolled_co2_kg=75.0, pv_kwh=120.0, self_consumption=0.9, peak_kw=7.0
+    )
+    found = per_run(frame(*BOUNDS, row("a", 3, 0.1, 1), second)).set_index("contender").loc["a"]
+    assert found["score"] == pytest.approx((0.1 * 100 + 0.2 * 300) / 400)
+    assert found["bound_share"] == pytest.approx((0.1 * 100 + 0.2 * 300) / (0.1 * 100 + 0.3 * 300))
+    assert found["co2_kg"] == pytest.approx(30.0)
+    assert found["co2_change"] == pytest.approx(60.0 / 100.0 - 1.0)
+    assert found["self_consumption"] == pytest.approx((20.0 + 108.0) / 160.0)
+    assert found["peak_kw"] == 7.0
+
+
+def test_vehicles_count_by_what_can_be_served() -> None:
+    table = judgement(frame(*BOUNDS, row("all that can be", 3, 0.05, 1), row("less", 3, 0.09, 1, ev_missing_kwh=3.0)))
+    table = table.set_index("contender")
+    assert table.loc["all that can be", "served"] == pytest.approx(1.0)
+    assert table.loc["less", "served"] == pytest.approx(0.9)
+    assert list(table["comparable"])[:2] == [True, False]
+    # However good its score, it comes after those that serve.
+    assert list(table.index)[:2] == ["all that can be", "less"]
+    assert "not comparable" in cells(table.reset_index().iloc[1])[0]
+
+
+def test_a_site_without_vehicles_can_be_compared() -> None:
+    none = {"ev_required_kwh": 0.0, "ev_missing_kwh": 0.0, "uncontrolled_ev_missing_kwh": 0.0}
+    table = judgement(frame(*BOUNDS, row("a", 3, 0.05, 1, **none)))
+    assert table.iloc[0]["comparable"]
+    assert cells(table.iloc[0])[-1] == ""
+
+
+def test_citylearns_numbers_count_where_both_judged() -> None:
+    found = per_run(frame(*BOUNDS, row("a", 3, 0.05, 1), row("a", 3, 0.06, 1, backend="citylearn"))).set_index("contender")
+    assert found.loc["a", "score"] == 0.06
+    assert found.loc["a", "backend"] == "citylearn"
+
+
+def test_runs_make_an_interval_and_one_makes_none() -> None:
+    runs = [row("a", 3, score, seed) for seed, score in enumerate((0.04, 0.05, 0.06, 0.07, 0.2))]
+    table = judgement(frame(*BOUNDS, *runs, row("rule", 3, 0.03))).set_index("contender")
+    own = table.loc["a"]
+    assert own["runs"] == 5
+    assert own["score"] == pytest.approx((0.75 * 0.05 + 0.06 + 0.75 * 0.07) / 2.5)
+    assert 0.04 <= own["score_low"] < own["score"] < own["score_high"] <= 0.2
+    assert pd.isna(table.loc["rule", "score_low"])
+
+
+def test_contenders_come_first_then_baselines_then_bounds() -> None:
+    table = judgement(frame(*BOUNDS, row("rule", 3, 0.09), row("a", 3, 0.05, 1), row("b", 3, 0.06, 1)))
+    assert list(table["contender"]) == ["b", "a", "rule", BOUND]
+
+
+def test_the_table_is_written_in_both_forms(tmp_path: Path) -> None:
+    table = judgement(frame(*BOUNDS, row("a", 3, 0.05, 1), row("a", 3, 0.06, 2)))
+    lines = to_markdown(table).splitlines()
+    assert len(lines) == 2 + len(table)
+    assert {line.count("|") for line in lines} == {len(headings()) + 1}
+    assert "| a | 2 | +0.0550 (+0.0500 to +0.0600) |" in lines[2]
+    write_table(tmp_path / "table.parquet", table, {"scenario": "small"})
+    found = pq.read_table(tmp_path / "table.parquet")
+    assert found.schema.metadata[b"scenario"] == b"small"
+    assert found.schema.field("co2_kg_low").metadata[b"unit"] == b"kg"
+    pd.testing.assert_frame_equal(found.to_pandas(), table)

@@ -1,0 +1,154 @@
+"""An exported policy acts as the trained one, without this package, and says where it comes from."""
+
+import json
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+import pandas as pd
+import pytest
+
+from envs.factory import windows_env
+from envs.scenario import Window
+from envs.site_env import SiteEnv
+from search_spaces import SPACES, Assignment
+from search_spaces.overrides import override
+from tuning.experiment import Experiment, create
+from tuning.export.__main__ import main
+from tuning.export.card import card, hyperparameters_toml
+from tuning.policies import trained
+from tuning.ray_session import ray_session
+from tuning.records import TrialRecords
+from tuning.settings import Settings
+from tuning.study import Proposal
+from tuning.trial import Training
+
+STEPS = 256
+VARIANTS: dict[str, tuple[str, Assignment]] = {
+    "ppo": ("ppo", {}),
+    "a2c, chargers learned, plain observations": ("a2c", {"learn_charging": True, "normalize_observations": False}),
+    "sac": ("sac", {"learning_starts": 64, "buffer_size": 1000, "batch_size": 32}),
+    "sac, chargers learned": ("sac", {"learning_starts": 64, "buffer_size": 1000, "batch_size": 32, "learn_charging": True}),
+}
+
+
+def experiment(schema: Path, folder: Path, algo: str, change: Assignment) -> Experiment:
+    """With one complete trial."""
+    of = create(
+        Settings(
+            algo=algo, scenario=str(schema), backend="batch", name="one", dir=str(folder), steps=STEPS, reports=1,
+            validation_weeks=1, num_envs=4, trials=1,
+        )  # type: ignore[arg-type]
+    )  # fmt: skip
+    small: Assignment = {"hidden_sizes": "16"} | ({} if algo == "sac" else {"n_steps": 64, "batch_size": 32})
+    h = SPACES[algo].complete({**small, **change}, {"steps": float(STEPS)})
+    records, running = TrialRecords(of), of.paths.running("this")
+    running.touch()
+    records.begin(Proposal(0, h))
+    with Training(of, records, 0, h, running) as trial:
+        for _ in trial.updates():
+            pass
+    records.end(0, "complete")
+    return of
+
+
+# Two that have most in them; the others take long.
+EVERYDAY = ("ppo", "sac, chargers learned")
+
+
+@pytest.mark.parametrize(
+    "variant", [name if name in EVERYDAY else pytest.param(name, marks=pytest.mark.slow) for name in VARIANTS]
+)
+def test_it_acts_as_the_trained_one(small_schema: Path, tmp_path: Path, variant: str) -> None:
+    with ray_session(num_cpus=1):
+        of = experiment(small_schema, tmp_path, *VARIANTS[variant])
+    to = tmp_path / "exported"
+    assert main([str(of.paths.folder), "--to", str(to)]) == 0
+    session = onnxruntime.InferenceSession(to / "policy.onnx")
+    env = windows_env(str(small_schema), "citylearn", (Window(0, 24, 60),))
+    assert isinstance(env, SiteEnv)
+    seen: list[np.ndarray] = []
+    taken: list[np.ndarray] = []
+    scale, native = env.layout.scale, env._native
+
+    def remember(raw: np.ndarray) -> np.ndarray:
+        seen.append(raw)
+        return scale(raw)
+
+    def watch(action: np.ndarray) -> np.ndarray:
+        taken.append(native(action))
+        return taken[-1]
+
+    env.layout.__dict__["scale"] = remember
+    env._native = watch  # type: ignore[method-assign]
+    with ray_session(num_cpus=1), trained(of, 0) as found:
+        list(env.episodes(found.policy))
+    del env.layout.__dict__["scale"]
+    env.close()
+    (own,) = session.run(None, {"observations": np.array(seen[: len(taken)], dtype=np.float64)})
+    span = env.simulator.action_high - env.simulator.action_low
+    # Products of matrices are summed up in another order.
+    np.testing.assert_allclose(own / span, np.array(taken) / span, atol=2e-6)
+    assert np.ptp(own[:, 0]) > 1e-4
+    inputs = json.loads((to / "policy.json").read_text(encoding="utf-8"))
+    assert inputs["observations"] == list(env.layout.names)
+    assert inputs["actions"] == list(env.layout.actions)
+
+
+def test_the_example_controls_citylearn_without_this_package(small_schema: Path, tmp_path: Path) -> None:
+    with ray_session(num_cpus=1):
+        of = experiment(small_schema, tmp_path, "ppo", {})
+    to = tmp_path / "exported"
+    assert main([str(of.paths.folder), "--to", str(to)]) == 0
+    env = windows_env(str(small_schema), "citylearn", (Window(0, 0, 48),))
+    assert isinstance(env, SiteEnv)
+    schema = json.loads(small_schema.read_text(encoding="utf-8"))
+    # As empty at the start as it may be, as evaluations begin.
+    (building,) = schema["buildings"].values()
+    attributes = building["electrical_storage"]["attributes"]
+    attributes["initial_soc"] = 1.0 - attributes["depth_of_discharge"]
+    schema["root_directory"] = str(small_schema.parent)
+    (tmp_path / "schema.json").write_text(json.dumps(schema), encoding="utf-8")
+    code = (
+        f"import sys, runpy; sys.argv = ['controller.py', {str(tmp_path / 'schema.json')!r}, '48']; "
+        f"runpy.run_path({str(to / 'controller.py')!r}, run_name='__main__'); "
+        "assert not {'ray', 'tuning', 'envs'} & sys.modules.keys()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    with ray_session(num_cpus=1), trained(of, 0) as found:
+        (episode,) = env.episodes(found.policy)
+    env.close()
+    imported = float(np.maximum(episode.run.net_kwh.sum(axis=0), 0.0).sum())
+    assert f"48 hours, {imported:,.1f} kWh imported" in done.stdout
+
+
+@pytest.mark.parametrize("algo", ["ppo", "a2c", "sac"])
+def test_hyperparameters_can_be_read_back_as_a_space(tmp_path: Path, algo: str) -> None:
+    given = SPACES[algo].complete({"hidden_sizes": "64,64", "clip_obs": None})
+    path = tmp_path / "hyperparameters.toml"
+    path.write_text(hyperparameters_toml(given, algo), encoding="utf-8")
+    assert len(tomllib.loads(path.read_text(encoding="utf-8"))) > 5
+    space = override(SPACES[algo], path)
+    assert {p.name: p.default for p in space.parameters if given[p.name] is not None} == {
+        name: value for name, value in given.items() if value is not None
+    }
+
+
+def test_a_card_says_whether_it_was_judged() -> None:
+    metrics = {"score": 0.07, "import_kwh": 1.0, "co2_kg": 2.0, "bill": 3.0, "peak_kw": 4.0, "self_consumption": 0.9}
+    rows = pd.DataFrame([{"year": 2, "hours": 168, "ev_served": 0.98, **metrics}])
+    text = card({"policy": "ppo-1, trial 3"}, rows, None, "")
+    assert "not judged on unseen years" in text
+    assert "| 2 | 168 | +0.0700 | 1 | 2 | 3 | 4 | 90.0% | 98.0% |" in text
+
+
+def test_what_cannot_be_exported_is_one_line(small_schema: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "there").mkdir()
+    assert main([str(tmp_path), "--to", str(tmp_path / "there")]) == 2
+    assert "nothing is written over it" in capsys.readouterr().err
+    assert main([str(tmp_path), "--to", str(tmp_path / "new")]) == 2
+    assert "no experiment" in capsys.readouterr().err

@@ -1,0 +1,56 @@
+"""What the numbers say, in sentences."""
+
+from typing import Any
+
+import pandas as pd
+
+from results.judgement import BOUND, judgement
+from tuning.judging.verdict import verdict
+
+
+def row(contender: str, score: float, seed: int | None = None, missing: float = 2.0) -> dict[str, Any]:
+    return {
+        "contender": contender, "algorithm": None if seed is None else "ppo", "seed": seed, "year": 3, "hours": 100,
+        "score": score, "backend": "batch", "import_kwh": 50.0, "co2_kg": 20.0, "bill": 9.0, "pv_kwh": 40.0, "peak_kw": 5.0,
+        "self_consumption": 0.5, "ev_required_kwh": 12.0, "ev_missing_kwh": missing, "uncontrolled_co2_kg": 25.0,
+        "uncontrolled_bill": 10.0, "uncontrolled_ev_missing_kwh": 2.0,
+    }  # fmt: skip
+
+
+def said(*rows: dict[str, Any], comparisons: int = 1) -> str:
+    found = pd.DataFrame([row(BOUND, 0.10), row("uncontrolled", 0.0), row("rule", 0.06), *rows])
+    found["seed"] = found["seed"].astype("Int64")
+    return "\n".join(verdict(found, judgement(found), comparisons))
+
+
+def runs(name: str, *scores: float, missing: float = 2.0) -> list[dict[str, Any]]:
+    return [row(name, score, seed, missing) for seed, score in enumerate(scores)]
+
+
+def test_a_winner_is_named_with_who_comes_nearest() -> None:
+    text = said(*runs("a", 0.070, 0.071, 0.072), *runs("b", 0.060, 0.061, 0.0621), *runs("c", 0.050, 0.051, 0.0521))
+    assert "a wins: of the others b comes nearest" in text
+    assert "a is better than the best that does not learn (rule), by +0.0110" in text
+    assert "a reaches 71.0% of the bound" in text
+
+
+def test_no_winner_is_said_to_be_none() -> None:
+    text = said(*runs("a", 0.070, 0.075, 0.072), *runs("b", 0.071, 0.070, 0.072))
+    assert "no winner can be told: a has the best mean" in text
+    assert "wins" not in text
+
+
+def test_what_does_not_serve_its_vehicles_cannot_win() -> None:
+    text = said(*runs("a", 0.070, 0.071, 0.072), *runs("thief", 0.09, 0.091, 0.092, missing=4.0))
+    assert "not comparable" in text
+    assert "thief" in text.splitlines()[0]
+    assert "a is the only contender" in text
+
+
+def test_one_that_a_rule_beats_is_told_so() -> None:
+    assert "a is worse than the best that does not learn (rule)" in said(*runs("a", 0.050, 0.051, 0.052))
+    assert "a is not known to be better than" in said(*runs("a", 0.050, 0.065, 0.07))
+
+
+def test_a_single_run_tells_nothing() -> None:
+    assert "nothing can be told" in said(*runs("a", 0.07))

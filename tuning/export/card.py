@@ -1,0 +1,80 @@
+"""What is written beside an exported policy: its hyperparameters, its inputs and outputs, and what it is good for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from results.judgement import METRICS, cells, headings
+from search_spaces import Assignment
+
+KPIS = ("score", "import_kwh", "co2_kg", "bill", "peak_kw", "self_consumption", "ev_served")
+
+
+def hyperparameters_toml(hyperparameters: Assignment, algorithm: str) -> str:
+    """A full assignment as TOML, in the form that `--space` reads.
+
+    Args:
+        hyperparameters: the assignment.
+        algorithm: for the heading.
+    """
+    lines = [f"# {algorithm}: python -m tuning.run --algo {algorithm} --space hyperparameters.toml repeats it"]
+    for name, value in hyperparameters.items():
+        # TOML knows no none; these are the defaults of the search space.
+        lines.append(f"# {name} is none" if value is None else f"{name} = {{value = {json.dumps(value)}}}")
+    return "\n".join(lines) + "\n"
+
+
+def card(about: Mapping[str, Any], evaluations: pd.DataFrame, judged: pd.DataFrame | None, contender: str) -> str:
+    """The model card, in Markdown.
+
+    Args:
+        about: facts of the policy, by name.
+        evaluations: of the policy at the end of its training, a row a year.
+        judged: table of `results.judgement` that it takes part in; None where it was not judged.
+        contender: its name there.
+    """
+    lines = [f"# {about['policy']}", "", "| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in about.items())]
+    lines += ["", "## What it does", ""]
+    if judged is not None and (judged["contender"] == contender).any():
+        own = judged[(judged["contender"] == contender) | (judged["algorithm"] == "")]
+        lines += [
+            "Trained again with fresh seeds and judged on years that nobody has trained or chosen on: interquartile mean over",
+            "the runs with its 95 % bootstrap interval. This policy is one of them, or of the same hyperparameters.",
+            "",
+            *_table(headings(), [cells(row) for _, row in own.iterrows()]),
+        ]
+    else:
+        lines += [
+            "On the validation split, by which it was chosen: **not judged on unseen years, and no interval**, as it is one",
+            "run.",
+            "`python -m tuning.judge` does both.",
+            "",
+            *_table(["year", "hours", *KPIS], [_evaluated(row) for _, row in evaluations.iterrows()]),
+        ]
+    lines += ["", "## Files", "", *_FILES, ""]
+    return "\n".join(lines)
+
+
+_FILES = (
+    "- `policy.onnx`: the mode of the policy, from CityLearn's observations (float64, one row a site) to CityLearn's actions;",
+    "  scaling, normalisation and charging by rule are inside. `policy.json` names its inputs and outputs in their order.",
+    "- `controller.py`: controls a CityLearn environment with it; needs citylearn, numpy and onnxruntime.",
+    "- `hyperparameters.toml`: the full assignment.",
+)
+
+
+def _evaluated(row: pd.Series) -> list[str]:
+    shown = [f"{row[name]:.0f}" for name in ("year", "hours")]
+    for name in KPIS:
+        form = METRICS[name][2] if name in METRICS else ".1%"
+        shown.append("" if pd.isna(row[name]) else format(row[name], form))
+    return shown
+
+
+def _table(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    lines = [heading, ["---"] * len(heading), *rows]
+    return [f"| {' | '.join(line)} |" for line in lines]

@@ -1,0 +1,33 @@
+"""Control a CityLearn environment with an exported policy, without Ray: `python controller.py SCHEMA.json [HOURS]`."""
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import onnxruntime  # type: ignore[import-untyped]
+from citylearn.citylearn import CityLearnEnv
+
+
+def main(schema: str, hours: int = 8759) -> None:
+    """Run through the first hours of a schema."""
+    here = Path(__file__).parent
+    peak_hours = json.loads((here / "policy.json").read_text(encoding="utf-8"))["peak_hours"]
+    policy, env = onnxruntime.InferenceSession(here / "policy.onnx"), CityLearnEnv(schema, central_agent=True)
+    (observed,), _ = env.reset()
+    month, peaks, imported, ended = None, [0.0, 0.0], 0.0, False
+    while not ended and env.time_step < hours:
+        named, now = dict(zip(env.observation_names[0], observed, strict=True)), env.time_step
+        if named["month"] != month:  # the demand charge starts anew
+            month, peaks = named["month"], [0.0, 0.0]
+        row = [[*observed, *peaks]] if peak_hours else [observed]
+        actions = policy.run(None, {"observations": np.array(row, dtype=np.float64)})[0]
+        (observed,), _, ended, _, _ = env.step(actions.tolist())
+        net = sum(building.net_electricity_consumption[now] for building in env.buildings)
+        peak = 0 if named["hour"] - 1 in peak_hours else 1  # CityLearn counts hours from 1
+        peaks[peak], imported = max(peaks[peak], net), imported + max(net, 0.0)
+    print(f"{env.time_step} hours, {imported:,.1f} kWh imported")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], *map(int, sys.argv[2:]))

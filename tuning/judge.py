@@ -1,0 +1,119 @@
+"""Who is really best: `python -m tuning.judge experiments/ppo-iquitos-1 experiments/sac-iquitos-1`."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import tyro
+
+from tuning.errors import UsageError
+from tuning.settings import parsed
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+INTERRUPTED = 130  # exit status after Ctrl-C
+
+
+@dataclass(frozen=True)
+class Question:
+    """Train the best trials of experiments again with fresh seeds, and judge them on years that nobody has seen.
+
+    The defaults of their algorithms take part as a control. Contenders that fall behind are dropped early. Beside them stand
+    the uncontrolled site, rules and the bound.
+    """
+
+    experiments: Annotated[tuple[Path, ...], tyro.conf.Positional]
+    """Folders of the experiments, all of one scenario."""
+    top: int = 2
+    """Trials of each experiment, the best first."""
+    seeds: int = 5
+    """Runs of each contender that stays in the race."""
+    seed: int = 0
+    """Seed of the judgement: the same one repeats it."""
+    judged_by: Literal["citylearn", "batch"] = "citylearn"
+    """Whose numbers the last word is. The race is always judged by the batch backend, which has the same numbers; CityLearn
+    then judges whoever is left, a thousand times slower: some minutes a run and year with 128 sockets."""
+    gpu_memory: float = 0.0
+    """See python -m tuning.run."""
+    address: str = ""
+    """See python -m tuning.run."""
+    name: str = ""
+    """Name of the judgement; by default scenario and a number. The same command with its name continues it."""
+    dir: Path = Path("judgements")
+    """Folder that holds the judgements."""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Judge, print the table and write it.
+
+    Args:
+        arguments: of the command line; those of this process by default.
+
+    Returns:
+        Exit status: 0; 1 if a result cannot be, which is an error of this package; 2 for a command that cannot be carried out;
+        130 after Ctrl-C.
+    """
+    arguments = sys.argv[1:] if arguments is None else arguments
+    from envs.errors import ScenarioError
+    from envs.validity import ValidityError
+    from results.loader import ResultsError
+
+    try:
+        return _answer(parsed(Question, arguments, None, "python -m tuning.judge"))
+    except (UsageError, ScenarioError, ResultsError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except ValidityError as error:
+        print(f"error: what cannot be has come out, which is a fault of this package: {error}", file=sys.stderr)
+        return 1
+
+
+def _answer(question: Question) -> int:
+    from rich.console import Console
+
+    from envs.scenario import scenario
+    from tuning.experiment import open_experiment
+    from tuning.judging.contenders import contenders
+    from tuning.judging.course import Course
+    from tuning.judging.folder import Asked, create_or_open, free_name
+    from tuning.judging.report import report
+    from tuning.lock import experiment_lock
+
+    for name, least in (("top", 1), ("seeds", 2), ("seed", 0)):
+        if getattr(question, name) < least:
+            raise UsageError(f"--{name} {getattr(question, name)}: it is at least {least}")
+    console = Console()
+    experiments = [open_experiment(folder) for folder in question.experiments]
+    found = contenders(experiments, question.top)
+    settings = experiments[0].settings
+    site = scenario(settings.scenario)
+    folder = question.dir / (question.name or free_name(question.dir, site.title))
+    asked = Asked(site.key, question.seeds, question.seed, question.judged_by)
+    judgement, was_there = create_or_open(folder, asked, found)
+    with experiment_lock(judgement.paths.locked):
+        _say(console, f"judgement {judgement.paths.folder}{', continued' if was_there else ''}")
+        _say(console, f"contenders: {'; '.join(contender.name for contender in found)}")
+        try:
+            course = Course(
+                judgement, site, replace(settings, gpu_memory=question.gpu_memory, address=question.address), console
+            )
+            course.run()
+            report(judgement.paths, site.title, course.comparisons, console)
+        except KeyboardInterrupt:
+            names = " ".join(str(path) for path in question.experiments)
+            _say(console, f"stopped; the same command with --name {judgement.paths.folder.name} continues it: {names}")
+            return INTERRUPTED
+    return 0
+
+
+def _say(console: Console, line: str) -> None:
+    console.print(line, highlight=False, markup=False, soft_wrap=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,130 @@
+"""What is judged: the best trials of experiments, and the default of each of their algorithms as a control."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from results import Results, load
+from search_spaces import SPACES, Assignment
+from search_spaces.presets import preset
+from tuning.errors import UsageError
+from tuning.experiment import Experiment
+from tuning.plan import limits
+from tuning.records import TrialRecords
+from tuning.settings import Settings
+
+CONTROL = "default"
+
+
+@dataclass(frozen=True)
+class Contender:
+    """An assignment that is trained again.
+
+    Attributes:
+        name: for people and in the column `contender`.
+        experiment: folder of the experiment that it is of, whose budget and scenario it keeps.
+        hyperparameters: the assignment.
+    """
+
+    name: str
+    experiment: str
+    hyperparameters: Assignment
+
+    @property
+    def slug(self) -> str:
+        """The name, fit for a folder."""
+        return slug(self.name)
+
+
+def slug(name: str) -> str:
+    """A contender's name, fit for a folder."""
+    return re.sub(r"[^A-Za-z0-9.-]+", "-", name)
+
+
+def contenders(experiments: Sequence[Experiment], top: int) -> list[Contender]:
+    """The best complete trials of each experiment, and its algorithm's default.
+
+    Args:
+        experiments: of one scenario and reward, each with a name of its own.
+        top: trials of each.
+
+    Raises:
+        UsageError: if experiments do not go together, or one has no complete trial.
+    """
+    _check_together(experiments)
+    found: list[Contender] = []
+    for experiment in experiments:
+        algo, steps = experiment.settings.algo, experiment.settings.steps
+        control = Contender(
+            f"{algo} {CONTROL}, {steps:,} steps", str(experiment.paths.folder),
+            preset(algo, CONTROL, SPACES[algo], limits=limits(steps)),
+        )  # fmt: skip
+        records = TrialRecords(experiment)
+        for number in best_trials(load(experiment.paths.folder), top):
+            own = Contender(f"{experiment.settings.name} {number}", control.experiment, records.assignment(number))
+            if own.hyperparameters != control.hyperparameters:
+                found.append(own)
+        # Another experiment of the algorithm may have brought the same one.
+        if all(own.name != control.name for own in found):
+            found.append(control)
+    return found
+
+
+def best_trials(results: Results, top: int) -> list[int]:
+    """Numbers of the best complete trials, no assignment twice.
+
+    Raises:
+        UsageError: if no trial is complete.
+    """
+    trials = results.trials
+    ended = trials[(trials["state"] == "complete") & trials["score"].notna() & trials["same_as"].isna()]
+    if ended.empty:
+        raise UsageError(f"{results.folder}: no trial is complete, so there is nothing to judge")
+    return [int(number) for number in ended.sort_values("score", ascending=False, kind="stable")["trial"].head(top)]
+
+
+def _check_together(experiments: Sequence[Experiment]) -> None:
+    first = experiments[0].settings
+    for experiment in experiments[1:]:
+        own = experiment.settings
+        for name in ("scenario", "reward"):
+            if getattr(own, name) != getattr(first, name):
+                raise UsageError(
+                    f"{own.name} is of --{name} {getattr(own, name)}, {first.name} of {getattr(first, name)}: "
+                    "what is judged together has to be of one"
+                )
+    names = [experiment.settings.name for experiment in experiments]
+    for name in names:
+        if names.count(name) > 1:
+            raise UsageError(f"two experiments are called {name}: judge one of them, or rename its folder and its name")
+
+
+def run_settings(contender: Contender, of: Settings, runs: Path, seed: int, gpu_memory: float, address: str) -> Settings:
+    """Settings of the experiment whose trials are a contender's runs: one assignment, trained with one seed after another.
+
+    Args:
+        contender: that is trained.
+        of: settings of its experiment.
+        runs: folder that holds the contenders' experiments.
+        seed: the same for all contenders, so that the same run of each has the same seed.
+        gpu_memory: see `Settings`.
+        address: see `Settings`.
+    """
+    space = SPACES[of.algo]
+    pairs = tuple(f"{name}={_text(value)}" for name, value in contender.hyperparameters.items())
+    # What is read back has to be what was meant.
+    assert space.parse(dict(pair.split("=", 1) for pair in pairs)) == contender.hyperparameters
+    return Settings(
+        algo=of.algo, scenario=of.scenario, backend=of.backend, num_envs=of.num_envs, reward=of.reward, trials=1,
+        steps=of.steps, reports=1, validation_weeks=of.validation_weeks, seed=seed, set=(pairs,), start_from=(),
+        sampler="random", pruner="none", retries=of.retries, keep_checkpoints="all", gpu_memory=gpu_memory, on_oom=of.on_oom,
+        name=contender.slug, dir=str(runs), address=address,
+    )  # fmt: skip
+
+
+def _text(value: object) -> str:
+    """A value as `Parameter.parse` reads it."""
+    return str(value).lower() if value is None or isinstance(value, bool) else str(value)

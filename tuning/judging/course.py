@@ -1,0 +1,141 @@
+"""The course of a judgement: contenders are trained, judged and dropped, until all runs are there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+
+from envs.bound import has_bound
+from envs.scenario import Scenario, Split
+from envs.years import Backend, beyond_batch
+from results import load
+from results.writer import read_part
+from tuning.experiment import Experiment
+from tuning.judging.contenders import Contender
+from tuning.judging.evaluations import Job, baseline_job, bound_jobs, check_agreement, run_jobs, score_of, work_off
+from tuning.judging.folder import Judgement
+from tuning.judging.race import comparisons, looks, standing
+from tuning.judging.training import experiment_of, seed_of, train
+from tuning.prepare import prepare
+from tuning.ray_session import ray_session
+from tuning.settings import Settings
+
+SPLITS: tuple[Split, ...] = ("train", "test")  # whose years are looked at here; the search that trains prepares the others
+
+
+class Course:
+    """Whatever is in the folder already is not done again, so a course that was stopped goes on where it was.
+
+    Attributes:
+        comparisons: see `tuning.judging.race.standing`.
+    """
+
+    def __init__(self, judgement: Judgement, site: Scenario, settings: Settings, console: Console) -> None:
+        """Look at what is to be judged.
+
+        Args:
+            judgement: locked.
+            site: of its experiments.
+            settings: with the reward of its experiments, and with memory and cluster of this run.
+            console: shows how far it is.
+        """
+        self._judgement, self._paths, self._site = judgement, judgement.paths, site
+        self._settings, self._console = settings, console
+        # Who judges the race: where the batch backend can, it has CityLearn's numbers in no time.
+        self._backend: Backend = "citylearn" if beyond_batch(site) else "batch"
+        self._looks = looks(judgement.question.seeds)
+        self.comparisons = comparisons(len(judgement.contenders), judgement.question.seeds)
+        self._experiments: dict[str, Experiment] = {}
+        self._runs: dict[str, list[int]] = {}
+
+    def run(self) -> None:
+        """Train, judge and drop; then CityLearn judges who is left, if it is asked for.
+
+        Raises:
+            ValidityError: if a result cannot be.
+            KeyboardInterrupt: if it was told to stop.
+        """
+        racing = list(self._judgement.contenders)
+        for contender in racing:
+            self._experiments[contender.name] = experiment_of(
+                contender, self._paths, self._judgement.question.seed, self._settings.gpu_memory, self._settings.address
+            )
+        for count in self._looks:
+            for contender in list(racing):
+                self._say(f"{contender.name}: {count} runs")
+                own = train(self._experiments[contender.name], count, self._site, self._console)
+                self._runs[contender.name] = own
+                if len(own) < count:
+                    racing.remove(contender)
+                    self._say(f"{contender.name} is out of the race: {self._failure(contender)}")
+            self._evaluate(racing, self._backend)
+            # At the last look nobody is dropped: the verdict is about who is left.
+            if count != self._looks[-1] and len(racing) > 1:
+                racing = self._left(racing)
+        if self._judgement.question.judged_by == "citylearn" and self._backend != "citylearn":
+            self._evaluate(racing, "citylearn")
+            for contender in racing:
+                for number in self._runs[contender.name]:
+                    check_agreement(self._part(contender, number, self._backend), self._part(contender, number, "citylearn"))
+
+    def _failure(self, contender: Contender) -> str:
+        """Why a contender lacks runs."""
+        trials = load(self._experiments[contender.name].paths.folder).trials
+        row = trials[trials["state"] != "complete"].iloc[0]
+        return f"run {row['trial']} {row['state']}: {str(row['error'] or '').strip().rpartition(chr(10))[2]}"
+
+    def _evaluate(self, racing: list[Contender], backend: Backend) -> None:
+        """Judge what a backend has not judged yet: baselines and bounds the first time, and runs of who is in the race."""
+        jobs = self._standards() if self._backend == "batch" else []
+        for contender in racing:
+            experiment = self._experiments[contender.name]
+            about = {"contender": contender.name, "algorithm": experiment.settings.algo}
+            for number in self._runs[contender.name]:
+                part = self._part(contender, number, backend)
+                if not part.is_file():
+                    own = {**about, "seed": seed_of(experiment, number), "trial": number}
+                    jobs += run_jobs(self._site, experiment.paths.folder, number, own, backend, part)
+        if jobs:
+            with ray_session(self._settings.address):
+                prepare(self._site, self._console, SPLITS)
+                self._say(f"judging by {backend}: {len(jobs)} evaluations")
+                work_off(jobs, self._judged)
+
+    def _standards(self) -> list[Job]:
+        """What contenders are held against, as far as it is not there yet."""
+        found: list[Job] = []
+        baselines, bounds = (self._paths.part(name, "batch") for name in ("baselines", "bounds"))
+        reward = self._settings.reward
+        if not baselines.is_file():
+            found.append(baseline_job(self._site, reward, baselines))
+        if not bounds.is_file() and reward == "improvement" and has_bound(self._site):
+            found += bound_jobs(self._site, bounds)
+        return found
+
+    def _part(self, contender: Contender, number: int, backend: Backend) -> Path:
+        return self._paths.part(f"{contender.slug}-{number:03d}", backend)
+
+    def _judged(self, rows: list[dict[str, Any]]) -> None:
+        """Say how a run did."""
+        first = rows[0]
+        if first.get("seed") is not None:
+            self._say(f"{first['contender']}, run {first['trial']}: score {score_of(rows):+.4f} by {first['backend']}")
+
+    def _left(self, racing: list[Contender]) -> list[Contender]:
+        """Who is left in the race."""
+        scores = {
+            contender.name: np.array(
+                [score_of(read_part(self._part(contender, number, self._backend))) for number in self._runs[contender.name]]
+            )
+            for contender in racing
+        }
+        found = standing(scores, self.comparisons)
+        for name in found.beaten:
+            self._say(f"{name} is out of the race: {found.leader} is better by {found.behind[name]}")
+        return [contender for contender in racing if contender.name not in found.beaten]
+
+    def _say(self, line: str) -> None:
+        self._console.print(line, highlight=False, markup=False, soft_wrap=True)

@@ -1,0 +1,194 @@
+"""Evaluations on the years that are kept for judging: of contenders' runs, of baselines, of the bound."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import ray
+
+from envs.bound import OBJECTIVES, bound
+from envs.evaluate import Evaluation, evaluate
+from envs.factory import windows_env
+from envs.scenario import Scenario, Split, Window
+from envs.validity import ValidityError
+from envs.years import Backend
+from results.writer import read_part, write_part
+from tuning.orphans import end_with_parent
+from tuning.trial import evaluation_columns
+
+SPLIT: Split = "test"
+Row = dict[str, Any]
+AGREEMENT = 1e-6  # of a KPI by two backends, as a part: rewards with a power differ by two float32 ulps
+
+
+@dataclass(frozen=True)
+class Job:
+    """One evaluation in a process of its own.
+
+    Attributes:
+        part: file that its rows go to, with those of the same run's other years.
+        start: hands it to Ray.
+    """
+
+    part: Path
+    start: Callable[[], Any]
+
+
+def run_jobs(site: Scenario, folder: Path, number: int, about: Row, backend: Backend, part: Path) -> list[Job]:
+    """Evaluations of one run of a contender, a job a year.
+
+    Args:
+        site: the scenario.
+        folder: of the contender's experiment.
+        number: of the run.
+        about: columns that name contender and run.
+        backend: what judges.
+        part: file that the rows go to.
+    """
+    return [
+        Job(part, lambda windows=windows: _judge.remote(str(folder), number, windows, backend, about))  # type: ignore[misc]
+        for windows in by_year(site.windows(SPLIT)).values()
+    ]
+
+
+def by_year(windows: Iterable[Window]) -> dict[int, tuple[Window, ...]]:
+    """Windows by the year that they are of."""
+    found: dict[int, tuple[Window, ...]] = {}
+    for window in windows:
+        found[window.year] = (*found.get(window.year, ()), window)
+    return found
+
+
+def work_off(jobs: Sequence[Job], on_done: Callable[[list[Row]], None]) -> None:
+    """Do jobs side by side, on a Ray that is started; a file is written when all of its rows are there.
+
+    Args:
+        jobs: in any order.
+        on_done: told of the rows of each file that is written.
+
+    Raises:
+        ValidityError: if a result cannot be.
+    """
+    # One more than there are cores, so that none waits for the next.
+    most = int(ray.cluster_resources().get("CPU", 1)) + 1
+    waiting = list(jobs)
+    running: dict[Any, Job] = {}
+    left = {job.part: sum(other.part == job.part for other in jobs) for job in jobs}
+    rows: dict[Path, list[Row]] = {job.part: [] for job in jobs}
+    while waiting or running:
+        while waiting and len(running) < most:
+            job = waiting.pop(0)
+            running[job.start()] = job
+        (done, *_), _ = ray.wait(list(running))
+        part = running.pop(done).part
+        rows[part] += _result(done)
+        left[part] -= 1
+        if not left[part]:
+            write_part(part, "evaluations", sorted(rows[part], key=lambda row: int(row["year"])))
+            on_done(rows[part])
+
+
+def _result(task: Any) -> list[Row]:
+    """What a task gives; what cannot be comes without Ray's wrapping."""
+    try:
+        found: list[Row] = ray.get(task)
+    except ray.exceptions.RayTaskError as error:
+        if isinstance(error.cause, ValidityError):
+            raise error.cause from None
+        raise
+    return found
+
+
+@ray.remote(num_cpus=1, max_retries=2)
+def _judge(folder: str, number: int, windows: tuple[Window, ...], backend: Backend, about: Row) -> list[Row]:
+    end_with_parent()
+    from tuning.experiment import open_experiment
+    from tuning.policies import trained
+
+    experiment = open_experiment(folder)
+    scenario = experiment.settings.scenario
+    with trained(experiment, number) as found:
+        env = windows_env(scenario, backend, windows, experiment.settings.reward)
+        evaluations = evaluate(env, found.policy)
+        env.close()
+    return [{**about, "steps": found.steps, **_columns(own, scenario, backend)} for own in evaluations]
+
+
+def _columns(evaluation: Evaluation, scenario: str, backend: str) -> Row:
+    return {"scenario": scenario, "split": SPLIT, "backend": backend, **evaluation_columns(evaluation)}
+
+
+def baseline_job(site: Scenario, reward: str, part: Path) -> Job:
+    """Evaluations of all baselines on all years; for scenarios that the batch backend can step."""
+    return Job(part, lambda: _judge_baselines.remote(site, reward))
+
+
+@ray.remote(num_cpus=1, max_retries=2)
+def _judge_baselines(site: Scenario, reward: str) -> list[Row]:
+    end_with_parent()
+    from envs.baselines import baselines
+
+    found = baselines(site, site.windows(SPLIT), reward)  # type: ignore[arg-type]
+    return [
+        {"contender": name, **_columns(evaluation, site.name, "batch")}
+        for name, evaluations in found.items()
+        for evaluation in evaluations
+    ]
+
+
+def bound_jobs(site: Scenario, part: Path) -> list[Job]:
+    """Bounds of every objective on every year; for scenarios that `envs.bound` knows."""
+    return [
+        Job(part, lambda windows=windows: _bound.remote(site, windows))  # type: ignore[misc]
+        for windows in by_year(site.windows(SPLIT)).values()
+    ]
+
+
+@ray.remote(num_cpus=1, max_retries=2)
+def _bound(site: Scenario, windows: tuple[Window, ...]) -> list[Row]:
+    end_with_parent()
+    rows = []
+    for objective in OBJECTIVES:
+        own = [bound(site, window, objective) for window in windows]
+        hours = [window.hours for window in windows]
+        rows.append(
+            {
+                "contender": f"bound of {objective}",
+                "scenario": site.name,
+                "split": SPLIT,
+                "year": windows[0].year,
+                "backend": "batch",
+                "hours": sum(hours),
+                "score": float(np.average([each.score for each in own], weights=hours)),
+                "co2_kg": sum(each.co2_kg for each in own),
+                "bill": sum(each.cost for each in own),
+                "import_kwh": sum(each.import_kwh for each in own),
+            }
+        )
+    return rows
+
+
+def check_agreement(part: Path, other: Path) -> None:
+    """Check that two backends found the same of a run.
+
+    Raises:
+        ValidityError: at the first figure that differs.
+    """
+    for first, second in zip(read_part(part), read_part(other), strict=True):
+        for name, value in first.items():
+            if not isinstance(value, float) or name.startswith("citylearn_"):
+                continue
+            if not np.isclose(value, second[name], rtol=AGREEMENT, atol=AGREEMENT, equal_nan=True):
+                raise ValidityError(
+                    f"{first['contender']}, year {first['year']}: {name} is {value!r} by {first['backend']} and "
+                    f"{second[name]!r} by {second['backend']}"
+                )
+
+
+def score_of(rows: Sequence[Mapping[str, Any]]) -> float:
+    """Mean score of a run over its years, which count by their hours."""
+    return float(np.average([row["score"] for row in rows], weights=[row["hours"] for row in rows]))

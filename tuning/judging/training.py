@@ -1,0 +1,76 @@
+"""Contenders' runs: each contender is an experiment of one assignment, each run a trial of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from rich.console import Console
+
+from envs.scenario import Scenario
+from results import load
+from tuning.errors import UsageError
+from tuning.experiment import Experiment, create, open_experiment, save
+from tuning.judging.contenders import Contender, run_settings
+from tuning.judging.folder import JudgementPaths
+from tuning.lock import experiment_lock
+from tuning.plan import plan
+from tuning.records import trial_seed
+from tuning.search import search
+
+
+def fresh_seed(seed: int) -> int:
+    """Seed of the contenders' experiments: none that a search with a seed of the same number has used."""
+    return int(np.random.SeedSequence([seed, 1]).generate_state(1)[0] >> 1)
+
+
+def experiment_of(
+    contender: Contender, paths: JudgementPaths, seed: int, gpu_memory: float = 0.0, address: str = ""
+) -> Experiment:
+    """A contender's experiment, created the first time.
+
+    Args:
+        contender: that is trained.
+        paths: of the judgement.
+        seed: of the judgement.
+        gpu_memory: see `Settings`.
+        address: see `Settings`.
+    """
+    folder = paths.run(contender)
+    if folder.is_dir():
+        found = open_experiment(folder)
+        return replace(found, settings=replace(found.settings, gpu_memory=gpu_memory, address=address))
+    of = open_experiment(contender.experiment).settings
+    return create(run_settings(contender, of, paths.runs, fresh_seed(seed), gpu_memory, address))
+
+
+def train(experiment: Experiment, runs: int, site: Scenario, console: Console) -> list[int]:
+    """Train a contender until it has so many runs; what is there already is not trained again.
+
+    Args:
+        experiment: of the contender.
+        runs: their number.
+        site: the scenario.
+        console: shows how far it is.
+
+    Returns:
+        Numbers of the runs that are complete.
+
+    Raises:
+        UsageError: if the search had to stop, with the reason.
+        KeyboardInterrupt: if it was told to stop.
+    """
+    settings, folder = replace(experiment.settings, trials=runs), experiment.paths.folder
+    if len(load(folder).trials) < runs or (load(folder).trials["state"] == "running").any():
+        with experiment_lock(experiment.paths):
+            going = replace(experiment, settings=settings)
+            save(going)
+            if reason := search(going, site, plan(settings, None), console):
+                raise UsageError(reason)
+    trials = load(folder).trials
+    return [int(number) for number in trials.loc[trials["state"] == "complete", "trial"]]
+
+
+def seed_of(experiment: Experiment, number: int) -> int:
+    """Seed of a contender's run, the same for all contenders."""
+    return trial_seed(experiment.settings.seed, number)

@@ -1,0 +1,71 @@
+"""What the numbers of a judgement say, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+
+from results.judgement import BOUNDS, LEAST_SERVED, per_run
+from results.statistics import Interval, paired_mean
+from tuning.judging.race import Standing, standing
+
+
+def run_scores(runs: pd.DataFrame) -> dict[str, np.ndarray]:
+    """Scores of each contender's runs, by name, in the order of the table; see `results.judgement.per_run`."""
+    learned = runs[runs["algorithm"] != ""]
+    return {str(name): own["score"].to_numpy(float) for name, own in learned.groupby("contender", sort=False)}
+
+
+def verdict(evaluations: pd.DataFrame, table: pd.DataFrame, comparisons: int) -> list[str]:
+    """Who wins, by how much it is better than the best rule, and how far from the bound.
+
+    Args:
+        evaluations: of the judgement.
+        table: of `results.judgement.judgement`.
+        comparisons: see `tuning.judging.race.standing`.
+    """
+    lines = []
+    left_out = table.loc[~table["comparable"], "contender"].tolist()
+    if left_out:
+        lines.append(
+            f"not comparable, as they serve less than {LEAST_SERVED:.0%} of the vehicle energy that can be served: "
+            f"{', '.join(left_out)}"
+        )
+    known = table.loc[table["comparable"], "contender"].tolist()
+    runs = per_run(evaluations)
+    scores = {name: values for name, values in run_scores(runs).items() if name in known and len(values) > 1}
+    if not scores:
+        return [*lines, "no contender has two runs that can be compared, so nothing can be told"]
+    found = standing(scores, comparisons)
+    lines += _winner(found, scores)
+    rules = table[(table["algorithm"] == "") & table["comparable"] & ~table["contender"].isin(BOUNDS) & table["score"].notna()]
+    if not rules.empty:
+        best = rules.sort_values("score", ascending=False).iloc[0]
+        own = scores[found.leader]
+        lines.append(_against(found.leader, str(best["contender"]), paired_mean(own, np.full(len(own), best["score"]))))
+    share = table.set_index("contender").loc[found.leader, ["bound_share", "bound_share_low", "bound_share_high"]]
+    if share.notna().all():
+        value, low, high = share
+        lines.append(f"{found.leader} reaches {value:.1%} of the bound ({low:.1%} to {high:.1%})")
+    return lines
+
+
+def _winner(found: Standing, scores: Mapping[str, np.ndarray]) -> list[str]:
+    if not found.behind:
+        return [f"{found.leader} is the only contender"]
+    if found.winner:
+        nearest = min(found.behind, key=lambda name: found.behind[name].value)
+        least = found.behind[nearest]
+        return [f"{found.winner} wins: of the others {nearest} comes nearest, {least} behind it"]
+    close = [name for name in found.behind if name not in found.beaten]
+    told = "; ".join(f"it is {found.behind[name]} better than {name}" for name in close)
+    return [f"no winner can be told: {found.leader} has the best mean, but {told} ({len(scores[found.leader])} runs)"]
+
+
+def _against(leader: str, rule: str, difference: Interval) -> str:
+    if difference.low > 0.0:
+        return f"{leader} is better than the best that does not learn ({rule}), by {difference}"
+    word = "worse than" if difference.high < 0.0 else "not known to be better than"
+    return f"{leader} is {word} the best that does not learn ({rule}): {difference}"
