@@ -84,6 +84,8 @@ def _answer(question: Question) -> int:
     from tuning.judging.report import report
     from tuning.lock import experiment_lock
 
+    if not question.experiments:
+        raise UsageError("name the folder of at least one experiment, such as experiments/ppo-iquitos-1")
     for name, least in (("top", 1), ("seeds", 2), ("seed", 0)):
         if getattr(question, name) < least:
             raise UsageError(f"--{name} {getattr(question, name)}: it is at least {least}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -41,7 +42,7 @@ def looks(runs: int) -> list[int]:
     found, count = [], FIRST
     while count < runs:
         found.append(count)
-        count = max(count + 1, round(count * GROWTH))
+        count = math.ceil(count * GROWTH)
     return [*found, runs]
 
 

@@ -1,0 +1,72 @@
+"""The best trials of each experiment are judged, and the default of each algorithm, once."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from search_spaces import SPACES
+from search_spaces.presets import preset
+from tuning.errors import UsageError
+from tuning.experiment import Experiment, create
+from tuning.judging.contenders import contenders, run_settings
+from tuning.judging.training import fresh_seed
+from tuning.plan import limits, plan
+from tuning.records import TrialRecords
+from tuning.settings import Settings
+from tuning.study import Proposal
+
+STEPS = 100_000
+
+
+def experiment(folder: Path, name: str, scores: dict[float, dict[str, Any]], **given: Any) -> Experiment:
+    """With a complete trial for each score, of the default with a change."""
+    settings = Settings(name=name, dir=str(folder), backend="batch", trials=len(scores), steps=STEPS, **given)
+    of = create(settings)
+    records = TrialRecords(of)
+    for number, (score, change) in enumerate(scores.items()):
+        records.begin(Proposal(number, SPACES[settings.algo].complete(change, limits(STEPS))))
+        records.update(number, score=score)
+        records.end(number, "complete")
+    return of
+
+
+def test_the_best_of_each_and_each_default(tmp_path: Path) -> None:
+    ppo = experiment(tmp_path, "p", {0.05: {"gamma": 0.9}, 0.07: {"gamma": 0.95}, 0.06: {"gamma": 0.98}})
+    a2c = experiment(tmp_path, "a", {0.04: {"gamma": 0.95}}, algo="a2c")
+    found = contenders([ppo, a2c], top=2)
+    assert [own.name for own in found] == ["p 1", "p 2", "ppo default, 100,000 steps", "a 0", "a2c default, 100,000 steps"]
+    assert found[0].hyperparameters["gamma"] == 0.95
+    assert len({own.slug for own in found}) == len(found)
+
+
+def test_no_assignment_takes_part_twice(tmp_path: Path) -> None:
+    first = experiment(tmp_path, "p", {0.07: {}, 0.06: {"gamma": 0.9}})
+    second = experiment(tmp_path, "q", {0.05: {"gamma": 0.95}})
+    TrialRecords(first).update(1, same_as=0)
+    names = [own.name for own in contenders([first, second], top=3)]
+    # The best trial was the default itself, and the other was never run.
+    assert names == ["ppo default, 100,000 steps", "q 0"]
+
+
+def test_what_does_not_go_together_is_refused(tmp_path: Path) -> None:
+    first, second = (experiment(tmp_path, name, {0.05: {}}, scenario=name) for name in ("iquitos", "iquitos-38"))
+    with pytest.raises(UsageError, match="--scenario"):
+        contenders([first, second], top=1)
+    with pytest.raises(UsageError, match="two experiments are called iquitos"):
+        contenders([first, first], top=1)
+    with pytest.raises(UsageError, match="nothing to judge"):
+        contenders([experiment(tmp_path, "none", {})], top=1)
+
+
+@pytest.mark.parametrize("algo", ["ppo", "a2c", "sac"])
+def test_a_run_trains_the_very_assignment_with_a_seed_that_no_search_had(tmp_path: Path, algo: str) -> None:
+    change = {"gamma": 1.0 - 0.012345678901234567, "learning_rate": 1.23e-5, "clip_obs": None}
+    (contender, control) = contenders([experiment(tmp_path, "e", {0.05: change}, algo=algo)], top=1)
+    of = Settings(algo=algo, backend="batch", steps=STEPS, seed=0)  # type: ignore[arg-type]
+    for own in (contender, control):
+        settings = run_settings(own, of, tmp_path / "runs", fresh_seed(0), 0.0, "")
+        settings.check()
+        assert plan(settings, None).fixed == own.hyperparameters
+        assert settings.seed != of.seed
+    assert control.hyperparameters == preset(algo, "default", SPACES[algo], limits=limits(STEPS))

@@ -1,0 +1,133 @@
+"""The course of a race over runs that are made up: who is trained, judged, dropped, and what is done only once."""
+
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from envs.scenario import Scenario, scenario
+from envs.validity import ValidityError
+from results.writer import write_part
+from tuning.errors import UsageError
+from tuning.experiment import create
+from tuning.judging import course
+from tuning.judging.contenders import Contender
+from tuning.judging.course import Course
+from tuning.judging.evaluations import Job
+from tuning.judging.folder import Asked, Judgement, create_or_open
+from tuning.settings import Settings
+
+SCORES = {"good": 0.070, "close": 0.0699, "bad": 0.01}
+
+
+@pytest.fixture
+def console() -> Console:
+    return Console(width=200, record=True)
+
+
+class Made:
+    """Stands in for training and for evaluations in other processes: notes what was asked, and makes up scores."""
+
+    def __init__(self, patch: pytest.MonkeyPatch, site: Scenario, folder: Path, console: Console) -> None:
+        self.trained: list[tuple[str, int]] = []
+        self.judged: list[str] = []
+        self.failing = ""
+        self.off_by = 0.0
+        self._site, self._folder, self._console = site, folder, console
+        patch.setattr(course, "train", self._train)
+        patch.setattr(course, "work_off", self._work_off)
+        patch.setattr(course, "prepare", lambda *arguments: None)
+        patch.setattr(course, "ray_session", lambda address: Console(quiet=True))
+        patch.setattr(course, "baseline_job", lambda site, reward, part: Job(part, lambda: []))
+        patch.setattr(course, "bound_jobs", lambda site, part: [Job(part, lambda: [])])
+        patch.setattr(course, "run_jobs", self._run_jobs)
+        self.settings = Settings(scenario=str(site.schema), backend="batch", name="of", dir=str(folder), steps=1000)
+        create(self.settings)
+
+    def _train(self, experiment: Any, runs: int, site: Scenario, console: Console) -> list[int]:
+        name = experiment.settings.name
+        self.trained.append((name, runs))
+        return list(range(runs - (name == self.failing)))
+
+    def _run_jobs(
+        self, site: Scenario, folder: Path, number: int, about: dict[str, Any], backend: str, part: Path
+    ) -> list[Job]:
+        score = SCORES[about["contender"]] + 1e-3 * (number % 3) + 1e-4 * (number % 2) * (about["contender"] == "close")
+        score += self.off_by * (backend == "citylearn")
+        return [Job(part, lambda: [{**about, "year": 0, "hours": 10, "backend": backend, "score": score, "steps": 1}])]
+
+    def _work_off(self, jobs: list[Job], on_done: Callable[[list[dict[str, Any]]], None]) -> None:
+        for job in jobs:
+            self.judged.append(job.part.stem)
+            rows = job.start()
+            write_part(job.part, "evaluations", rows)
+            if rows:
+                on_done(rows)
+
+    def judgement(self, names: tuple[str, ...] = tuple(SCORES), seeds: int = 5, by: str = "citylearn") -> Judgement:
+        made = [Contender(name, str(self._folder / "of"), {"gamma": 0.9}) for name in names]
+        asked = Asked(self._site.key, seeds, 0, by)  # type: ignore[arg-type]
+        return create_or_open(self._folder / "j", asked, made)[0]
+
+    def run(self, judgement: Judgement) -> None:
+        Course(judgement, self._site, self.settings, self._console).run()
+
+
+@pytest.fixture
+def made(small_schema: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, console: Console) -> Made:
+    return Made(monkeypatch, scenario(str(small_schema)), tmp_path, console)
+
+
+def test_who_is_behind_is_trained_no_more_and_citylearn_judges_who_is_left(made: Made, console: Console) -> None:
+    made.run(made.judgement())
+    assert made.trained == [(name, 3) for name in SCORES] + [("good", 5), ("close", 5)]
+    by_citylearn = [name for name in made.judged if name.endswith("-citylearn")]
+    assert sorted(by_citylearn) == sorted(f"{name}-{number:03d}-citylearn" for name in ("good", "close") for number in range(5))
+    assert "bad is out of the race: good is better by +0.0600" in console.export_text()
+
+
+def test_without_citylearn_the_batch_backend_has_the_last_word(made: Made) -> None:
+    made.run(made.judgement(by="batch"))
+    assert not any(name.endswith("citylearn") for name in made.judged)
+
+
+def test_what_is_there_is_not_judged_again(made: Made) -> None:
+    judgement = made.judgement()
+    made.run(judgement)
+    assert len(set(made.judged)) == len(made.judged)
+    before = len(made.judged)
+    made.run(judgement)
+    assert len(made.judged) == before
+
+
+def test_a_contender_without_its_runs_leaves_the_race(made: Made, console: Console, monkeypatch: pytest.MonkeyPatch) -> None:
+    made.failing = "good"
+    monkeypatch.setattr(Course, "_failure", lambda self, contender: "run 2 failed: it diverged")
+    made.run(made.judgement())
+    assert ("good", 5) not in made.trained
+    assert ("close", 5) in made.trained
+    assert "good is out of the race: run 2 failed: it diverged" in console.export_text()
+
+
+def test_backends_that_disagree_are_an_error(made: Made) -> None:
+    made.off_by = 1e-3
+    with pytest.raises(ValidityError, match=r"good, year 0: score is 0\.07"):
+        made.run(made.judgement())
+
+
+def test_a_folder_is_continued_by_the_same_question_alone(made: Made, tmp_path: Path) -> None:
+    first = made.judgement()
+    assert made.judgement() == first
+    with pytest.raises(UsageError, match="other question"):
+        made.judgement(seeds=6)
+    with pytest.raises(UsageError, match="other contenders"):
+        made.judgement(names=("good",))
+    asked = Asked(**asdict(first.question))
+    (tmp_path / "else").mkdir()
+    with pytest.raises(UsageError, match="holds no judgement"):
+        create_or_open(tmp_path / "else", asked, [])
+    with pytest.raises(UsageError, match="make a name"):
+        create_or_open(tmp_path / "a b", asked, [])

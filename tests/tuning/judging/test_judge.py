@@ -1,0 +1,94 @@
+"""A whole judgement, from searches to the table; and what is refused."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from envs.baselines import RULES, UNCONTROLLED, WITHOUT
+from results import load
+from results.judgement import BOUNDS
+from tuning.experiment import ExperimentPaths
+from tuning.export.__main__ import main as export
+from tuning.judge import main
+from tuning.judging.report import check_scores
+from tuning.run import main as run
+
+
+@pytest.mark.slow
+def test_a_judgement_end_to_end(
+    small_schema: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    space = tmp_path / "space.toml"
+    space.write_text("[gamma]\nlow = 0.9\nhigh = 0.99\n", encoding="utf-8")
+    small = ["--scenario", str(small_schema), "--steps", "1024", "--num-envs", "4", "--validation-weeks", "1"]
+    for algo in ("ppo", "a2c"):
+        hyper = ["--set", "n_steps=128", "batch_size=64", "hidden_sizes=16", "--space", str(space), "--start-from"]
+        assert run(["--algo", algo, *small, *hyper, "--trials", "1", "--name", algo]) == 0
+    command = ["experiments/ppo", "experiments/a2c", "--top", "1", "--seeds", "2", "--name", "one"]
+    assert main(command) == 0
+    said = capsys.readouterr().out
+    assert "judging by citylearn" in said
+    folder = tmp_path / "judgements" / "one"
+    found = load(folder).evaluations
+    contenders = {"ppo 0", "a2c 0", "ppo default, 1,024 steps", "a2c default, 1,024 steps"}
+    assert contenders | {UNCONTROLLED, WITHOUT, *RULES, *BOUNDS} <= set(found["contender"])
+    assert set(found["split"]) == {"test"}
+    own = found[found["contender"].isin(contenders)]
+    for backend in ("batch", "citylearn"):
+        assert (own[own["backend"] == backend].groupby("contender")["seed"].nunique() == 2).all()
+    # Pairs have the same seed, which no search had.
+    seeds = own.groupby("contender")["seed"].agg(lambda seeds: tuple(sorted(set(seeds))))
+    assert seeds.nunique() == 1
+    assert not set(seeds.iloc[0]) & set(load(tmp_path / "experiments" / "ppo").trials["seed"])
+    assert own["citylearn_cost_total"].notna().sum() == len(own) // 2
+    table = pd.read_parquet(folder / "judgement.parquet")
+    assert set(table["contender"]) == set(found["contender"])
+    assert "of the bound" in (folder / "judgement.md").read_text(encoding="utf-8")
+    # Once more does nothing but tell.
+    times = {path: path.stat().st_mtime_ns for path in (folder / "results").rglob("*.parquet")}
+    assert main(command) == 0
+    assert times == {path: path.stat().st_mtime_ns for path in (folder / "results").rglob("*.parquet")}
+    assert "continued" in capsys.readouterr().out
+    # A run of it is exported with its figures.
+    assert export([str(folder / "runs" / "ppo-0"), "--trial", "1", "--to", "exported"]) == 0
+    card = (tmp_path / "exported" / "README.md").read_text(encoding="utf-8")
+    assert "judged on years that nobody has trained or chosen on" in card
+    assert "| ppo 0 | 2 |" in card
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "at least one experiment"),
+        (["nowhere"], "no experiment in"),
+        (["nowhere", "--seeds", "1"], "--seeds 1: it is at least 2"),
+        (["nowhere", "--top", "0"], "--top 0: it is at least 1"),
+    ],
+)
+def test_what_is_refused_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(arguments) == 2
+    assert message in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_score_above_the_bound_stops_with_the_numbers() -> None:
+    from envs.validity import ValidityError
+
+    rows = [
+        {"contender": BOUNDS[0], "year": 3, "score": 0.07}, {"contender": "rule", "year": 3, "score": 0.06},
+        {"contender": "rule", "year": 6, "score": 0.08}, {"contender": WITHOUT, "year": 3, "score": float("nan")},
+    ]  # fmt: skip
+    check_scores(pd.DataFrame(rows))
+    with pytest.raises(ValidityError, match=r"too good, year 3: a score of \+0\.075"):
+        check_scores(pd.DataFrame([*rows, {"contender": "too good", "year": 3, "score": 0.075}]))
+
+
+def test_a_judgements_lock_is_an_experiments(tmp_path: Path) -> None:
+    from tuning.judging.folder import JudgementPaths
+
+    assert JudgementPaths(tmp_path).locked == ExperimentPaths(tmp_path)
