@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from tuning.errors import UsageError
-from tuning.settings import parsed
+from tuning.command import command
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -59,14 +58,7 @@ def main(arguments: list[str] | None = None) -> int:
     Returns:
         Exit status: 0, or 2 for a command that cannot be carried out.
     """
-    arguments = sys.argv[1:] if arguments is None else arguments
-    from envs.errors import ScenarioError
-
-    try:
-        return _answer(parsed(Question, arguments, Question(), "python -m tuning.headroom"))
-    except (UsageError, ScenarioError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+    return command(Question, arguments, "python -m tuning.headroom", _answer)
 
 
 def _answer(question: Question) -> int:

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
+from tuning.command import command
 from tuning.errors import UsageError
-from tuning.settings import parsed
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 
-INTERRUPTED = 130  # exit status after Ctrl-C
+INVALID, INTERRUPTED = 1, 130  # exit status for what cannot be, and after Ctrl-C
 
 
 @dataclass(frozen=True)
@@ -58,25 +58,14 @@ def main(arguments: list[str] | None = None) -> int:
         Exit status: 0; 1 if a result cannot be, which is an error of this package; 2 for a command that cannot be carried out;
         130 after Ctrl-C.
     """
-    arguments = sys.argv[1:] if arguments is None else arguments
-    from envs.errors import ScenarioError
-    from envs.validity import ValidityError
-    from results.loader import ResultsError
-
-    try:
-        return _answer(parsed(Question, arguments, None, "python -m tuning.judge"))
-    except (UsageError, ScenarioError, ResultsError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    except ValidityError as error:
-        print(f"error: what cannot be has come out, which is a fault of this package: {error}", file=sys.stderr)
-        return 1
+    return command(Question, arguments, "python -m tuning.judge", _answer)
 
 
 def _answer(question: Question) -> int:
     from rich.console import Console
 
     from envs.scenario import scenario
+    from envs.validity import ValidityError
     from tuning.experiment import open_experiment
     from tuning.judging.contenders import contenders
     from tuning.judging.course import Course
@@ -106,6 +95,9 @@ def _answer(question: Question) -> int:
             )
             course.run()
             report(judgement.paths, site.title, course.comparisons, console)
+        except ValidityError as error:
+            print(f"error: what cannot be has come out, which is a fault of this package: {error}", file=sys.stderr)
+            return INVALID
         except KeyboardInterrupt:
             names = " ".join(str(path) for path in question.experiments)
             _say(console, f"stopped; the same command with --name {judgement.paths.folder.name} continues it: {names}")

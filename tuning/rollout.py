@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import numpy as np
 import tyro
 
+from tuning.command import command
 from tuning.errors import UsageError
-from tuning.settings import parsed
 
 if TYPE_CHECKING:
     from envs.episodes import Episode
@@ -47,15 +47,7 @@ def main(arguments: list[str] | None = None) -> int:
     Returns:
         Exit status: 0, or 2 for a command that cannot be carried out.
     """
-    arguments = sys.argv[1:] if arguments is None else arguments
-    from envs.errors import ScenarioError
-    from results.loader import ResultsError
-
-    try:
-        return _roll_out(parsed(Question, arguments, None, "python -m tuning.rollout"))
-    except (UsageError, ScenarioError, ResultsError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+    return command(Question, arguments, "python -m tuning.rollout", _roll_out)
 
 
 def _roll_out(question: Question) -> int:

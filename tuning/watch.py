@@ -11,9 +11,8 @@ from tuning.resources.cards import Card, Load, cards, loads
 from tuning.resources.prediction import GIB
 
 SECONDS = 5.0  # between two looks
-STEADY_SECONDS = (
-    60.0  # that a card has to be idle before it is worth a line: evaluations and checkpoints leave it so for a while
-)
+# That a card has to be idle before it is worth a line: evaluations and checkpoints leave it so for a while.
+STEADY_SECONDS = 60.0
 MOST_MEMORY, MOST_TEMPERATURE_C, LEAST_UTILIZATION = 0.9, 83.0, 0.5
 
 
@@ -35,7 +34,7 @@ class MachineWatch:
         self._cards, self._look, self._clock = cards() if found is None else found, look, clock
         self._looked = -SECONDS
         self._busy = [clock()] * len(self._cards)  # when each was last seen at work
-        self._said: set[tuple[int, str]] = set()
+        self._said: set[tuple[int, int]] = set()  # cards and the remarks about them that hold
         self.text = ""
         psutil.cpu_percent()  # the first one has nothing to compare with
 
@@ -66,24 +65,28 @@ class MachineWatch:
         if not running or load.utilization is None or load.utilization >= LEAST_UTILIZATION:
             self._busy[index] = now
         used, temperature = load.used_bytes / card.total_bytes, load.temperature_c or 0.0
-        holds = {
-            f"{card.name}: {used:.0%} of its memory is in use; close other programs that use the card, or give trials less "
-            "with --gpu-memory": used > MOST_MEMORY,
-            f"{card.name}: {temperature:.0f} C; let air at it, or run fewer trials at once with --concurrency": (
-                temperature > MOST_TEMPERATURE_C
+        remarks = (
+            (
+                used > MOST_MEMORY,
+                f"{card.name}: {used:.0%} of its memory is in use; close other programs that use the card, or give trials less "
+                "with --gpu-memory",
             ),
-            f"{card.name}: less than half of its time is used; a larger batch_size or more trials at once (--concurrency, "
-            "--gpu-memory) use more; where networks are small the CPU may be as fast, which python -m tuning.doctor measures": (
-                now - self._busy[index] > STEADY_SECONDS
+            (
+                temperature > MOST_TEMPERATURE_C,
+                f"{card.name}: {temperature:.0f} C; let air at it, or run fewer trials at once with --concurrency",
             ),
-        }
-        lines = []
-        for kind, (line, true) in enumerate(holds.items()):
-            key = index, str(kind)
-            if true and key not in self._said:
-                lines.append(line)
-            (self._said.add if true else self._said.discard)(key)
-        return lines
+            (
+                now - self._busy[index] > STEADY_SECONDS,
+                f"{card.name}: less than half of its time is used; a larger batch_size or more trials at once (--concurrency, "
+                "--gpu-memory) use more; where networks are small the CPU may be as fast, which python -m tuning.doctor "
+                "measures",
+            ),
+        )
+        # The figures in a line change; it is said again only when what it says has ceased to hold meanwhile.
+        holding = {(index, kind) for kind, (holds, _) in enumerate(remarks) if holds}
+        new = holding - self._said
+        self._said = {known for known in self._said if known[0] != index} | holding
+        return [line for kind, (_, line) in enumerate(remarks) if (index, kind) in new]
 
 
 def _card_text(card: Card, load: Load) -> str:

@@ -6,7 +6,7 @@ from tuning.resources.cards import Card, Load
 from tuning.resources.prediction import GIB
 from tuning.watch import SECONDS, STEADY_SECONDS, MachineWatch
 
-CARD = Card(0, "RTX 4060", 8 * GIB, "GPU-1")
+CARD = Card(0, "RTX 4060", 8 * GIB)
 
 
 class Machine:

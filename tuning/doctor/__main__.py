@@ -8,8 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from tuning.errors import UsageError
-from tuning.settings import Algo, Settings, parsed
+from tuning.command import command
+from tuning.settings import Algo, Settings
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -46,14 +46,7 @@ def main(arguments: list[str] | None = None) -> int:
     Returns:
         Exit status: 0 if nothing is wrong, 1 if something is, 2 for a command that cannot be carried out.
     """
-    arguments = sys.argv[1:] if arguments is None else arguments
-    from envs.errors import ScenarioError
-
-    try:
-        return examine(parsed(Examination, arguments, Examination(), "python -m tuning.doctor"))
-    except (UsageError, ScenarioError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+    return command(Examination, arguments, "python -m tuning.doctor", examine)
 
 
 def examine(asked: Examination) -> int:
@@ -70,8 +63,8 @@ def examine(asked: Examination) -> int:
     from tuning.doctor.checks import check
     from tuning.doctor.facts import gather
     from tuning.doctor.trials import STEPS, algorithms, compare_devices, try_algorithm, try_switches
-    from tuning.resources.__main__ import this_machine
     from tuning.resources.calibration import Calibration
+    from tuning.resources.machine import this_machine
     from tuning.resources.planner import CPU, Planner
     from tuning.resources.sizes import sizes_of
 

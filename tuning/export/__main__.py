@@ -9,8 +9,8 @@ from typing import Annotated
 
 import tyro
 
+from tuning.command import command
 from tuning.errors import UsageError
-from tuning.settings import parsed
 
 
 @dataclass(frozen=True)
@@ -36,15 +36,7 @@ def main(arguments: list[str] | None = None) -> int:
     Returns:
         Exit status: 0, or 2 for a command that cannot be carried out.
     """
-    arguments = sys.argv[1:] if arguments is None else arguments
-    from envs.errors import ScenarioError
-    from results.loader import ResultsError
-
-    try:
-        return _export(parsed(Question, arguments, None, "python -m tuning.export"))
-    except (UsageError, ScenarioError, ResultsError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+    return command(Question, arguments, "python -m tuning.export", _export)
 
 
 def _export(question: Question) -> int:

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import psutil
 import tyro
 
-from tuning.errors import UsageError
-from tuning.resources.prediction import GIB, PLACES, Place, Prediction, size
-from tuning.settings import Algo, Settings, parsed
+from tuning.command import command
+from tuning.resources.prediction import PLACES, Place, Prediction, size
+from tuning.settings import Algo, Settings
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from tuning.resources.allocation import Budget
     from tuning.resources.planner import Planner
 
 PLACE_NAMES: dict[Place, str] = {"vram": "GPU memory", "ram": "Host memory"}
@@ -59,15 +56,7 @@ def main(arguments: list[str] | None = None) -> int:
     Returns:
         Exit status: 0 if a trial fits, 1 if it does not, 2 for a command that cannot be carried out.
     """
-    arguments = sys.argv[1:] if arguments is None else arguments
-    from envs.errors import ScenarioError
-    from search_spaces.space import SpaceError
-
-    try:
-        return _answer(parsed(Question, arguments, Question(), "python -m tuning.resources"))
-    except (UsageError, ScenarioError, SpaceError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+    return command(Question, arguments, "python -m tuning.resources", _answer)
 
 
 def _answer(question: Question) -> int:
@@ -78,6 +67,7 @@ def _answer(question: Question) -> int:
     from tuning.plan import limits, plan
     from tuning.resources.allocation import concurrency, grant
     from tuning.resources.calibration import Calibration
+    from tuning.resources.machine import this_machine
     from tuning.resources.planner import Planner
     from tuning.resources.sizes import sizes_of
 
@@ -108,30 +98,6 @@ def _answer(question: Question) -> int:
         highlight=False, soft_wrap=True,
     )  # fmt: skip
     return 0
-
-
-def this_machine(device: str, gpu_memory_gib: float) -> tuple[Budget, str]:
-    """Budget of this machine, without Ray, and the device's name.
-
-    Args:
-        device: `auto`, `cpu` or `gpu`.
-        gpu_memory_gib: see `tuning.resources.allocation.card_budget`.
-
-    Raises:
-        DriverError: if there is a driver that does not answer.
-    """
-    from tuning.resources.allocation import DEFAULT_CARD_BYTES, Budget, card_budget
-    from tuning.resources.cards import cards
-    from tuning.resources.planner import CPU
-
-    available, cores = int(psutil.virtual_memory().available), os.cpu_count() or 1
-    found = () if device == "cpu" else cards()
-    if found:
-        return Budget(len(found), card_budget(found[0].total_bytes, gpu_memory_gib), available, cores), found[0].name
-    if device == "gpu":
-        assumed = round(gpu_memory_gib * GIB) or DEFAULT_CARD_BYTES
-        return Budget(1, assumed, available, cores), "a card that is not here"
-    return Budget(0, 0, available, cores), CPU
 
 
 def _print_place(console: Console, planner: Planner, prediction: Prediction, place: Place) -> None:

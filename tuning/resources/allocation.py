@@ -47,10 +47,6 @@ class Budget:
         gpus = int(resources.get("GPU", 0))
         return cls(gpus, card_bytes if gpus else 0, node_ram_bytes, max(1, int(resources.get("CPU", 1))))
 
-    def bytes_of(self, place: Place) -> int:
-        """Most that a single trial can have of a place."""
-        return self.card_bytes if place == "vram" else self.ram_bytes
-
     def excess(self, prediction: Prediction) -> int:
         """Bytes by which a trial does not fit, alone on the machine: above 0 it cannot run, below that much is left."""
         vram = vram_need(prediction) - self.card_bytes if self.gpus else -self.ram_bytes

@@ -27,13 +27,11 @@ class Card:
         index: NVML's.
         name: of the product.
         total_bytes: of its memory.
-        uuid: by which CUDA knows it too.
     """
 
     index: int
     name: str
     total_bytes: int
-    uuid: str
 
 
 @dataclass(frozen=True)
@@ -92,7 +90,7 @@ def cards() -> tuple[Card, ...]:
         for index in range(nvml.nvmlDeviceGetCount()):
             handle = nvml.nvmlDeviceGetHandleByIndex(index)
             total = int(nvml.nvmlDeviceGetMemoryInfo(handle).total)
-            found.append(Card(index, nvml.nvmlDeviceGetName(handle), total, nvml.nvmlDeviceGetUUID(handle)))
+            found.append(Card(index, nvml.nvmlDeviceGetName(handle), total))
         return tuple(found)
 
 

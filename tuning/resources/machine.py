@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 
 import psutil
 
-from tuning.resources.allocation import Budget, card_budget
+from tuning.resources.allocation import DEFAULT_CARD_BYTES, Budget, card_budget
 from tuning.resources.cards import cards
 from tuning.resources.planner import CPU
+from tuning.resources.prediction import GIB
 
 PROBE_SHARE = 1e-4  # of a card: the least that Ray counts
 
@@ -66,3 +68,23 @@ def machine(gpu_memory_gib: float) -> tuple[Budget, str, str]:
     if found:
         line = f"torch cannot use the {found.name}, so trials learn on the CPU: python -m tuning.doctor says what to do"
     return Budget.of(without, 0, ram), CPU, line
+
+
+def this_machine(device: str, gpu_memory_gib: float) -> tuple[Budget, str]:
+    """Budget of this machine, without Ray, and the device's name.
+
+    Args:
+        device: `auto`, `cpu` or `gpu`.
+        gpu_memory_gib: see `tuning.resources.allocation.card_budget`.
+
+    Raises:
+        DriverError: if there is a driver that does not answer.
+    """
+    available, cores = int(psutil.virtual_memory().available), os.cpu_count() or 1
+    found = () if device == "cpu" else cards()
+    if found:
+        return Budget(len(found), card_budget(found[0].total_bytes, gpu_memory_gib), available, cores), found[0].name
+    if device == "gpu":
+        assumed = round(gpu_memory_gib * GIB) or DEFAULT_CARD_BYTES
+        return Budget(1, assumed, available, cores), "a card that is not here"
+    return Budget(0, 0, available, cores), CPU

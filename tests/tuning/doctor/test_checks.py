@@ -11,7 +11,7 @@ from tuning.doctor.facts import PACKAGES, Facts, Torch, gather
 from tuning.resources.cards import Card, DriverError
 from tuning.resources.prediction import GIB
 
-CARD = Card(0, "RTX 4060", 8 * GIB, "GPU-1")
+CARD = Card(0, "RTX 4060", 8 * GIB)
 SOUND = Facts(
     python=(3, 12), system="Windows-11", packages=dict.fromkeys(PACKAGES, "1.0"), cards=(CARD,), free_bytes=(8 * GIB,),
     driver=("580.1", (13, 0)), driver_error="", torch=Torch((12, 8), True, (8, 9)),

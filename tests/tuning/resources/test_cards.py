@@ -49,7 +49,6 @@ def nvml(**answers: Any) -> SimpleNamespace:
             "nvmlDeviceGetHandleByIndex": lambda index: index,
             "nvmlDeviceGetMemoryInfo": lambda handle: SimpleNamespace(total=8000, used=3000),
             "nvmlDeviceGetName": lambda handle: "RTX 4060",
-            "nvmlDeviceGetUUID": lambda handle: "GPU-1",
             "nvmlSystemGetCudaDriverVersion_v2": lambda: 12080,
             "nvmlSystemGetDriverVersion": lambda: "570.1",
             "nvmlDeviceGetUtilizationRates": lambda handle: SimpleNamespace(gpu=40),
@@ -72,7 +71,7 @@ def raising(error: type[Exception]) -> Any:
 
 def test_a_card(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pynvml", nvml())
-    assert cards() == (Card(0, "RTX 4060", 8000, "GPU-1"),)
+    assert cards() == (Card(0, "RTX 4060", 8000),)
     assert driver() == ("570.1", (12, 8))
     assert loads(pid=7) == (Load(3000, 0.4, 61.0, 55.0, 900),)
     assert loads(pid=9)[0].own_bytes is None

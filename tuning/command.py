@@ -1,0 +1,50 @@
+"""What all command lines have in common: options from a dataclass, and one clear line for what cannot be carried out."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from tuning.errors import UsageError
+from tuning.settings import parsed
+
+T = TypeVar("T")
+REFUSED = 2  # exit status
+
+
+def command(kind: type[T], arguments: Sequence[str] | None, program: str, answer: Callable[[T], int]) -> int:
+    """Carry out a command.
+
+    Args:
+        kind: dataclass of its options.
+        arguments: of the command line; those of this process by default.
+        program: how it is called.
+        answer: carries it out; imports what is heavy, as `--help` is to answer at once.
+
+    Returns:
+        Exit status: the answer's, or 2 for what cannot be carried out, with a line on stderr.
+    """
+    try:
+        asked = parsed(kind, sys.argv[1:] if arguments is None else arguments, None, program)
+    except UsageError as error:
+        return refuse(error)
+    from envs.errors import ScenarioError
+    from results.loader import ResultsError
+    from search_spaces.space import SpaceError
+    from tuning.resources.cards import DriverError
+
+    try:
+        return answer(asked)
+    except (UsageError, ScenarioError, SpaceError, ResultsError, DriverError) as error:
+        return refuse(error)
+
+
+def refuse(error: Exception) -> int:
+    """Say what is wrong.
+
+    Returns:
+        Exit status.
+    """
+    print(f"error: {error}", file=sys.stderr)
+    return REFUSED
