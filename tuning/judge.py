@@ -37,7 +37,8 @@ class Question:
     """Seed of the judgement: the same one repeats it."""
     judged_by: Literal["citylearn", "batch"] = "citylearn"
     """Whose numbers the last word is. The race is always judged by the batch backend, which has the same numbers; CityLearn
-    then judges whoever is left, a thousand times slower: some minutes a run and year with 128 sockets."""
+    then judges whoever is left, a thousand times slower: some minutes a run and year with 128 sockets. It may do so later,
+    by the same command."""
     gpu_memory: float = 0.0
     """See python -m tuning.run."""
     address: str = ""
@@ -84,16 +85,15 @@ def _answer(question: Question) -> int:
     settings = experiments[0].settings
     site = scenario(settings.scenario)
     folder = question.dir / (question.name or free_name(question.dir, site.title))
-    asked = Asked(site.key, question.seeds, question.seed, question.judged_by)
+    asked = Asked(site.key, question.seeds, question.seed)
     judgement, was_there = create_or_open(folder, asked, found)
     with experiment_lock(judgement.paths.locked):
         _say(console, f"judgement {judgement.paths.folder}{', continued' if was_there else ''}")
         _say(console, f"contenders: {'; '.join(contender.name for contender in found)}")
         try:
-            course = Course(
-                judgement, site, replace(settings, gpu_memory=question.gpu_memory, address=question.address), console
-            )
-            course.run()
+            here = replace(settings, gpu_memory=question.gpu_memory, address=question.address)
+            course = Course(judgement, site, here, console)
+            course.run(question.judged_by)
             report(judgement.paths, site.title, course.comparisons, console)
         except ValidityError as error:
             print(f"error: what cannot be has come out, which is a fault of this package: {error}", file=sys.stderr)

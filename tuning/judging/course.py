@@ -51,8 +51,11 @@ class Course:
         self._experiments: dict[str, Experiment] = {}
         self._runs: dict[str, list[int]] = {}
 
-    def run(self) -> None:
+    def run(self, judged_by: Backend) -> None:
         """Train, judge and drop; then CityLearn judges who is left, if it is asked for.
+
+        Args:
+            judged_by: whose numbers the last word is.
 
         Raises:
             ValidityError: if a result cannot be.
@@ -75,7 +78,7 @@ class Course:
             # At the last look nobody is dropped: the verdict is about who is left.
             if count != self._looks[-1] and len(racing) > 1:
                 racing = self._left(racing)
-        if self._judgement.question.judged_by == "citylearn" and self._backend != "citylearn":
+        if judged_by == "citylearn" and self._backend != "citylearn":
             self._evaluate(racing, "citylearn")
             for contender in racing:
                 for number in self._runs[contender.name]:

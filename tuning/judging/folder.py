@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from envs.years import Backend
 from results.files import write_whole
 from results.writer import judged_path
 from tuning.errors import UsageError
@@ -67,13 +66,11 @@ class Asked:
         scenario: key of the scenario, which changes with its data.
         seeds: runs of each contender that stays in the race.
         seed: of the judgement.
-        judged_by: whose numbers the last word is.
     """
 
     scenario: str
     seeds: int
     seed: int
-    judged_by: Backend
 
 
 @dataclass(frozen=True)

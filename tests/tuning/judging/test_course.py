@@ -10,6 +10,7 @@ from rich.console import Console
 
 from envs.scenario import Scenario, scenario
 from envs.validity import ValidityError
+from envs.years import Backend
 from results.writer import write_part
 from tuning.errors import UsageError
 from tuning.experiment import create
@@ -67,13 +68,13 @@ class Made:
             if rows:
                 on_done(rows)
 
-    def judgement(self, names: tuple[str, ...] = tuple(SCORES), seeds: int = 5, by: str = "citylearn") -> Judgement:
+    def judgement(self, names: tuple[str, ...] = tuple(SCORES), seeds: int = 5) -> Judgement:
         made = [Contender(name, str(self._folder / "of"), {"gamma": 0.9}) for name in names]
-        asked = Asked(self._site.key, seeds, 0, by)  # type: ignore[arg-type]
+        asked = Asked(self._site.key, seeds, 0)
         return create_or_open(self._folder / "j", asked, made)[0]
 
-    def run(self, judgement: Judgement) -> None:
-        Course(judgement, self._site, self.settings, self._console).run()
+    def run(self, judgement: Judgement, by: Backend = "citylearn") -> None:
+        Course(judgement, self._site, self.settings, self._console).run(by)
 
 
 @pytest.fixture
@@ -90,8 +91,13 @@ def test_who_is_behind_is_trained_no_more_and_citylearn_judges_who_is_left(made:
 
 
 def test_without_citylearn_the_batch_backend_has_the_last_word(made: Made) -> None:
-    made.run(made.judgement(by="batch"))
+    made.run(made.judgement(), "batch")
     assert not any(name.endswith("citylearn") for name in made.judged)
+    # It can have it later.
+    before = len(made.judged)
+    made.run(made.judgement())
+    assert made.judged[before:]
+    assert all(name.endswith("citylearn") for name in made.judged[before:])
 
 
 def test_what_is_there_is_not_judged_again(made: Made) -> None:
