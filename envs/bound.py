@@ -7,7 +7,7 @@ Hall 2018) through SciPy.
 
     maximise   sum over steps of the improvement reward (or: minimise emission, or cost, with every vehicle served)
     subject to net = base load + charging + battery - PV = import - export        for each building and step
-               charge of the battery after = before + root * in - out / root      within its limits
+               charge of the battery after = before + root * in - out / root      within its limits, in + out <= power
                delivered = efficiency * charging, missing >= required - delivered for each group of sessions
                ramp >= |change of the site's net|,  month's peaks >= net
 """
@@ -32,7 +32,7 @@ from envs.years import year_tables
 if TYPE_CHECKING:
     from envs.batch.simulator import BatchSimulator
 
-VERSION = 2
+VERSION = 3
 TOLERANCE = 1e-4  # of the solver, as a part
 Objective = Literal["score", "co2", "cost"]
 OBJECTIVES: tuple[Objective, ...] = ("score", "co2", "cost")
@@ -276,6 +276,8 @@ def _constrain(programme: _Programme, site: _Site) -> _Variables:
         True, start.ravel(),
         (cell, stored, 1.0), (cell[:, 1:], stored[:, :-1], -1.0), (cell, taken, -root), (cell, given, 1.0 / root),
     )  # fmt: skip
+    # A battery does one at a time, so of both together there is no more than one can be.
+    programme.rows(False, np.repeat(site.power, hours), (cell, taken, 1.0), (cell, given, 1.0))
     missing = programme.variables(len(lengths), low=site.unavoidable)
     groups, efficiency = np.arange(len(lengths)), site.efficiency[group]
     delivered = ((group, charging, efficiency), (group, back, -1.0 / efficiency))
