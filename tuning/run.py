@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tuning.command import refuse
 from tuning.errors import UsageError
 from tuning.settings import ALGOS, Algo, Settings, changed, parse
 
@@ -36,20 +37,16 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         settings = parse(arguments, Settings())
     except UsageError as error:
-        return _refuse(error)
+        return refuse(error)
     # Heavy imports come after the command line is known to be one: `--help` answers at once.
     from envs.errors import ScenarioError
     from search_spaces.space import SpaceError
+    from tuning.resources.cards import DriverError
 
     try:
         return _run(settings, arguments)
-    except (UsageError, ScenarioError, SpaceError) as error:
-        return _refuse(error)
-
-
-def _refuse(error: ValueError) -> int:
-    print(f"error: {error}", file=sys.stderr)
-    return 2
+    except (UsageError, ScenarioError, SpaceError, DriverError) as error:
+        return refuse(error)
 
 
 def _run(settings: Settings, arguments: list[str]) -> int:
