@@ -4,6 +4,7 @@ import io
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 from rich.console import Console
 
 from results import load
@@ -29,7 +30,7 @@ def write_trial(folder: Path, number: int, state: str, score: float | None = Non
 
 
 def write_evaluation(folder: Path, number: int, year: int, **columns: float) -> None:
-    names = [field.name for field in schema("evaluations") if field.name not in {"scenario", "split", "backend"}]
+    names = [field.name for field in schema("evaluations") if not pa.types.is_string(field.type)]
     row: dict[str, Any] = {**dict.fromkeys(names, 100), "trial": number, "steps": 1000, "year": year, **columns}
     write_part(part_path(folder, "evaluations", number, 1000 + year), "evaluations", [row])
 

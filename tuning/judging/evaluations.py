@@ -39,7 +39,9 @@ class Job:
 
 
 def run_jobs(site: Scenario, folder: Path, number: int, about: Row, backend: Backend, part: Path) -> list[Job]:
-    """Evaluations of one run of a contender, a job a year.
+    """Evaluations of one run of a contender.
+
+    One job, as it takes longer to bring a policy back than to run through its years; where CityLearn steps these, one a year.
 
     Args:
         site: the scenario.
@@ -49,9 +51,10 @@ def run_jobs(site: Scenario, folder: Path, number: int, about: Row, backend: Bac
         backend: what judges.
         part: file that the rows go to.
     """
+    windows = site.windows(SPLIT)
     return [
-        Job(part, lambda windows=windows: _judge.remote(str(folder), number, windows, backend, about))  # type: ignore[misc]
-        for windows in by_year(site.windows(SPLIT)).values()
+        Job(part, lambda own=own: _judge.remote(str(folder), number, own, backend, about))  # type: ignore[misc]
+        for own in (by_year(windows).values() if backend == "citylearn" else (windows,))
     ]
 
 
