@@ -81,7 +81,7 @@ def _metrics(years: pd.DataFrame, bounds: pd.Series) -> dict[str, float]:
     delivered = total["ev_required_kwh"] - total["ev_missing_kwh"]
     return {
         "score": float(np.average(years["score"], weights=hours)),
-        "bound_share": _ratio(float((years["score"] * hours).sum()), float((limits * hours).sum())),
+        "bound_share": _ratio(float((years["score"] * hours).sum(skipna=False)), float((limits * hours).sum())),
         **{name: total[name] / len(years) for name in ("import_kwh", "co2_kg", "bill")},
         "co2_change": _ratio(total["co2_kg"], total["uncontrolled_co2_kg"]) - 1.0,
         "bill_change": _ratio(total["bill"], total["uncontrolled_bill"]) - 1.0,
@@ -137,16 +137,19 @@ def judgement(evaluations: pd.DataFrame, random: np.random.Generator | None = No
 
 
 def cells(row: pd.Series) -> list[str]:
-    """What a table shows of a row: its name and each of `METRICS` with its interval."""
+    """What a table shows of a row: its name, its runs and each of `METRICS`."""
+    name = str(row["contender"]) if row["comparable"] else f"{row['contender']} (not comparable)"
+    return [name, str(row["runs"]) if row["algorithm"] else "", *(cell(row, metric) for metric in METRICS)]
+
+
+def cell(row: pd.Series, metric: str) -> str:
+    """What a table shows of one of `METRICS`, with its interval if it has one; nothing for what has no value."""
     import pandas as pd
 
-    name = str(row["contender"]) if row["comparable"] else f"{row['contender']} (not comparable)"
-    shown = [name, str(row["runs"]) if row["algorithm"] else ""]
-    for metric, (_, _, form, _) in METRICS.items():
-        value, low, high = (row[f"{metric}{end}"] for end in ("", "_low", "_high"))
-        text = "" if pd.isna(value) else format(value, form)
-        shown.append(text if pd.isna(low) else f"{text} ({format(low, form)} to {format(high, form)})")
-    return shown
+    form = METRICS[metric][2]
+    value, low, high = (row[f"{metric}{end}"] for end in ("", "_low", "_high"))
+    text = "" if pd.isna(value) else format(value, form)
+    return text if pd.isna(low) else f"{text} ({format(low, form)} to {format(high, form)})"
 
 
 def headings() -> list[str]:

@@ -75,6 +75,12 @@ def test_runs_make_an_interval_and_one_makes_none() -> None:
     assert pd.isna(table.loc["rule", "score_low"])
 
 
+def test_what_has_no_score_has_no_share_of_the_bound() -> None:
+    table = judgement(frame(*BOUNDS, row("no PV, no battery", 3, float("nan")))).set_index("contender")
+    assert pd.isna(table.loc["no PV, no battery", "bound_share"])
+    assert table.loc[BOUND, "bound_share"] == pytest.approx(1.0)
+
+
 def test_contenders_come_first_then_baselines_then_bounds() -> None:
     table = judgement(frame(*BOUNDS, row("rule", 3, 0.09), row("a", 3, 0.05, 1), row("b", 3, 0.06, 1)))
     assert list(table["contender"]) == ["b", "a", "rule", BOUND]

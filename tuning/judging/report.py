@@ -12,13 +12,17 @@ from rich.table import Table
 from envs.validity import check_score
 from results import load
 from results.files import write_whole
-from results.judgement import BOUND, BOUNDS, METRICS, cells, judgement, to_markdown, write_table
+from results.judgement import BOUND, BOUNDS, METRICS, cell, judgement, to_markdown, write_table
 from tuning.judging.folder import JudgementPaths
 from tuning.judging.verdict import verdict
 
-# Columns of the two tables that are printed.
-GOOD = ("score", "bound_share")
-DOES = ("import_kwh", "co2_kg", "co2_change", "bill_change", "peak_kw", "self_consumption", "served")
+GOOD = ("score", "bound_share")  # columns of the first table that is printed, with their intervals
+# Columns of the second: metric, heading, factor.
+DOES = (
+    ("import_kwh", "MWh", 1e-3), ("co2_kg", "t CO2", 1e-3), ("co2_change", "CO2", 1.0), ("bill_change", "bill", 1.0),
+    ("peak_kw", "peak, kW", 1.0), ("self_consumption", "PV used", 1.0), ("served", "vehicles", 1.0),
+)  # fmt: skip
+LEFT_OUT = " *"  # behind the name of what is not comparable
 
 
 def report(paths: JudgementPaths, title: str, comparisons: int, console: Console) -> None:
@@ -65,25 +69,24 @@ def check_scores(evaluations: pd.DataFrame) -> None:
 
 def tables(table: pd.DataFrame, title: str) -> tuple[Table, Table]:
     """The table for a terminal of 80 columns: how good, with intervals, and what the site does."""
-    good, does = (Table(title=text, title_justify="left", box=SIMPLE_HEAD, pad_edge=False) for text in (title, ""))
-    for shown, names in ((good, GOOD), (does, DOES)):
-        shown.add_column("", overflow="fold")
-        for name in ("runs", *names) if shown is good else names:
-            shown.add_column(METRICS[name][1] if name in METRICS else name, justify="right", no_wrap=True)
+    good, does = (
+        Table(title=text, title_justify="left", box=SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+        for text in (title, None)
+    )
+    good.add_column("", overflow="fold")
+    does.add_column("", overflow="fold", min_width=16)
+    for heading in ("runs", *(METRICS[name][1] for name in GOOD)):
+        good.add_column(heading, justify="right")
+    for _, heading, _ in DOES:
+        does.add_column(heading, justify="right", no_wrap=True)
     for _, row in table.iterrows():
-        name, runs, *_ = cells(row)
-        intervals = []
-        for metric in GOOD:
-            low, high = (_number(row, metric, end) for end in ("_low", "_high"))
-            intervals.append(f"{_number(row, metric)} ({low} to {high})" if low else _number(row, metric))
-        good.add_row(name, runs, *intervals)
-        does.add_row(name, *(_number(row, metric) for metric in DOES))
+        name = str(row["contender"]) + ("" if row["comparable"] else LEFT_OUT)
+        runs = str(row["runs"]) if row["algorithm"] else ""
+        good.add_row(name, runs, *(cell(row, metric).replace(" (", "\n(") for metric in GOOD))
+        values = (row[metric] * factor for metric, _, factor in DOES)
+        forms = (METRICS[metric][2] for metric, _, _ in DOES)
+        does.add_row(name, *("" if pd.isna(v) else format(v, form) for v, form in zip(values, forms, strict=True)))
     return good, does
-
-
-def _number(row: pd.Series, metric: str, end: str = "") -> str:
-    value = row[f"{metric}{end}"]
-    return "" if pd.isna(value) else format(value, METRICS[metric][2])
 
 
 def _say(console: Console, line: str | Path) -> None:

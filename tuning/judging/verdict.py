@@ -30,7 +30,7 @@ def verdict(evaluations: pd.DataFrame, table: pd.DataFrame, comparisons: int) ->
     left_out = table.loc[~table["comparable"], "contender"].tolist()
     if left_out:
         lines.append(
-            f"not comparable, as they serve less than {LEAST_SERVED:.0%} of the vehicle energy that can be served: "
+            f"not comparable (*), as they serve less than {LEAST_SERVED:.0%} of the vehicle energy that can be served: "
             f"{', '.join(left_out)}"
         )
     known = table.loc[table["comparable"], "contender"].tolist()
