@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 
 import numpy as np
@@ -95,6 +96,9 @@ def write_onnx(policy: SitePolicy, path: Path) -> None:
         policy: of the site.
         path: of the file.
     """
+    for name in ("onnx_ir", "onnxscript"):
+        # They tell of each of their simplifications.
+        logging.getLogger(name).setLevel(logging.WARNING)
     rows = torch.zeros(2, len(policy.centre), dtype=torch.float64)
     program = torch.onnx.export(
         policy.eval(), (rows,), dynamo=True, verbose=False, input_names=[OBSERVATIONS], output_names=[ACTIONS],
