@@ -6,11 +6,12 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
+from one_trial import one_trial
 
 from envs.factory import evaluation_env
 from results import load
 from results.rollout import COLUMNS, draw_week, table
-from search_spaces import SPACES
+from search_spaces import SPACES, Assignment
 from tuning.errors import UsageError
 from tuning.experiment import Experiment, create
 from tuning.policies import trained, trial_number
@@ -19,7 +20,6 @@ from tuning.records import TrialRecords
 from tuning.rollout import main
 from tuning.settings import Settings
 from tuning.study import Proposal
-from tuning.trial import Training
 
 STEPS = 1024
 
@@ -27,21 +27,9 @@ STEPS = 1024
 @pytest.fixture(scope="module")
 def experiment(small_schema: Path, tmp_path_factory: pytest.TempPathFactory) -> Experiment:
     """With one complete trial."""
-    of = create(
-        Settings(
-            scenario=str(small_schema), backend="batch", name="one", dir=str(tmp_path_factory.mktemp("rollout")), steps=STEPS,
-            reports=1, validation_weeks=1, num_envs=4, trials=1,
-        )
-    )  # fmt: skip
-    h = SPACES["ppo"].complete({"n_steps": 128, "batch_size": 64, "hidden_sizes": "16"}, {"steps": float(STEPS)})
-    records, running = TrialRecords(of), of.paths.running("this")
-    running.touch()
-    records.begin(Proposal(0, h))
-    with ray_session(num_cpus=1), Training(of, records, 0, h, running) as trial:
-        for _ in trial.updates():
-            pass
-    records.end(0, "complete")
-    return of
+    small: Assignment = {"n_steps": 128, "batch_size": 64, "hidden_sizes": "16"}
+    with ray_session(num_cpus=1):
+        return one_trial(small_schema, tmp_path_factory.mktemp("rollout"), STEPS, small)
 
 
 def test_a_checkpoints_policy_acts_as_the_trials_did(experiment: Experiment) -> None:

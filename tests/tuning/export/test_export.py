@@ -10,24 +10,22 @@ import numpy as np
 import onnxruntime
 import pandas as pd
 import pytest
+from one_trial import one_trial
 
 from envs.factory import windows_env
 from envs.scenario import Window
 from envs.site_env import SiteEnv
 from search_spaces import SPACES, Assignment
 from search_spaces.overrides import override
-from tuning.experiment import Experiment, create
+from tuning.experiment import Experiment
 from tuning.export.__main__ import main
 from tuning.export.card import card, hyperparameters_toml
 from tuning.policies import trained
 from tuning.ray_session import ray_session
-from tuning.records import TrialRecords
-from tuning.settings import Settings
-from tuning.study import Proposal
-from tuning.trial import Training
+from tuning.settings import Algo
 
 STEPS = 256
-VARIANTS: dict[str, tuple[str, Assignment]] = {
+VARIANTS: dict[str, tuple[Algo, Assignment]] = {
     "ppo": ("ppo", {}),
     "a2c, chargers learned, plain observations": ("a2c", {"learn_charging": True, "normalize_observations": False}),
     "sac": ("sac", {"learning_starts": 64, "buffer_size": 1000, "batch_size": 32}),
@@ -35,24 +33,11 @@ VARIANTS: dict[str, tuple[str, Assignment]] = {
 }
 
 
-def experiment(schema: Path, folder: Path, algo: str, change: Assignment) -> Experiment:
+def experiment(schema: Path, folder: Path, algo: Algo, change: Assignment) -> Experiment:
     """With one complete trial."""
-    of = create(
-        Settings(
-            algo=algo, scenario=str(schema), backend="batch", name="one", dir=str(folder), steps=STEPS, reports=1,
-            validation_weeks=1, num_envs=4, trials=1,
-        )  # type: ignore[arg-type]
-    )  # fmt: skip
     small: Assignment = {"hidden_sizes": "16"} | ({} if algo == "sac" else {"n_steps": 64, "batch_size": 32})
-    h = SPACES[algo].complete({**small, **change}, {"steps": float(STEPS)})
-    records, running = TrialRecords(of), of.paths.running("this")
-    running.touch()
-    records.begin(Proposal(0, h))
-    with Training(of, records, 0, h, running) as trial:
-        for _ in trial.updates():
-            pass
-    records.end(0, "complete")
-    return of
+    with ray_session(num_cpus=1):
+        return one_trial(schema, folder, STEPS, {**small, **change}, algo)
 
 
 # Two that have most in them; the others take long.
@@ -63,8 +48,7 @@ EVERYDAY = ("ppo", "sac, chargers learned")
     "variant", [name if name in EVERYDAY else pytest.param(name, marks=pytest.mark.slow) for name in VARIANTS]
 )
 def test_it_acts_as_the_trained_one(small_schema: Path, tmp_path: Path, variant: str) -> None:
-    with ray_session(num_cpus=1):
-        of = experiment(small_schema, tmp_path, *VARIANTS[variant])
+    of = experiment(small_schema, tmp_path, *VARIANTS[variant])
     to = tmp_path / "exported"
     assert main([str(of.paths.folder), "--to", str(to)]) == 0
     session = onnxruntime.InferenceSession(to / "policy.onnx")
@@ -99,8 +83,7 @@ def test_it_acts_as_the_trained_one(small_schema: Path, tmp_path: Path, variant:
 
 
 def test_the_example_controls_citylearn_without_this_package(small_schema: Path, tmp_path: Path) -> None:
-    with ray_session(num_cpus=1):
-        of = experiment(small_schema, tmp_path, "ppo", {})
+    of = experiment(small_schema, tmp_path, "ppo", {})
     to = tmp_path / "exported"
     assert main([str(of.paths.folder), "--to", str(to)]) == 0
     env = windows_env(str(small_schema), "citylearn", (Window(0, 0, 48),))

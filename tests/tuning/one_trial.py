@@ -1,0 +1,37 @@
+"""An experiment with one trial that was trained to its end, on a Ray that is started."""
+
+from pathlib import Path
+
+from search_spaces import SPACES, Assignment
+from tuning.experiment import Experiment, create
+from tuning.records import TrialRecords
+from tuning.settings import Algo, Settings
+from tuning.study import Proposal
+from tuning.trial import Training
+
+
+def one_trial(schema: Path, folder: Path, steps: int, given: Assignment, algo: Algo = "ppo") -> Experiment:
+    """Train it.
+
+    Args:
+        schema: of the site.
+        folder: for the experiment, which is called `one`.
+        steps: budget.
+        given: hyperparameters other than the default ones.
+        algo: algorithm.
+    """
+    of = create(
+        Settings(
+            algo=algo, scenario=str(schema), backend="batch", name="one", dir=str(folder), steps=steps, reports=1,
+            validation_weeks=1, num_envs=4, trials=1,
+        )
+    )  # fmt: skip
+    h = SPACES[algo].complete(given, {"steps": float(steps)})
+    records, running = TrialRecords(of), of.paths.running("this")
+    running.touch()
+    records.begin(Proposal(0, h))
+    with Training(of, records, 0, h, running) as trial:
+        for _ in trial.updates():
+            pass
+    records.end(0, "complete")
+    return of
