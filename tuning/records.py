@@ -147,7 +147,9 @@ class TrialRecords:
     def used(self, number: int, values: Assignment, device: str, num_envs: int) -> None:
         """Store what was read back from the built trainer, where it runs and over how many copies of the site."""
         given = {USED + name: value for name, value in values.items()}
-        self.update(number, **given, device=device, num_envs=num_envs, **machine())
+        # What this process does not know, such as the commit where there is no git or no time for it, stays as the driver said.
+        here = {name: value for name, value in machine().items() if value}
+        self.update(number, **given, device=device, num_envs=num_envs, **here)
 
     def end(self, number: int, state: str) -> tuple[str, float | None]:
         """Close a trial's row.
