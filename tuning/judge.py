@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -90,10 +93,11 @@ def _answer(question: Question) -> int:
     with experiment_lock(judgement.paths.locked):
         _say(console, f"judgement {judgement.paths.folder}{', continued' if was_there else ''}")
         _say(console, f"contenders: {'; '.join(contender.name for contender in found)}")
+        here = replace(settings, gpu_memory=question.gpu_memory, address=question.address)
         try:
-            here = replace(settings, gpu_memory=question.gpu_memory, address=question.address)
             course = Course(judgement, site, here, console)
-            course.run(question.judged_by)
+            with _as_interrupts():
+                course.run(question.judged_by)
             report(judgement.paths, site.title, course.comparisons, console)
         except ValidityError as error:
             print(f"error: what cannot be has come out, which is a fault of this package: {error}", file=sys.stderr)
@@ -103,6 +107,21 @@ def _answer(question: Question) -> int:
             _say(console, f"stopped; the same command with --name {judgement.paths.folder.name} continues it: {names}")
             return INTERRUPTED
     return 0
+
+
+@contextmanager
+def _as_interrupts() -> Iterator[None]:
+    """Take SIGTERM, which clusters send before they take a node away, as Ctrl-C, and Ctrl-C too where a shell had it ignored.
+
+    While contenders are trained, `tuning.run_control` takes both.
+    """
+    signals = (signal.SIGINT, signal.SIGTERM)
+    before = {number: signal.signal(number, signal.default_int_handler) for number in signals}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _say(console: Console, line: str) -> None:

@@ -1,5 +1,6 @@
 """A whole judgement, from searches to the table; and what is refused."""
 
+import signal
 from pathlib import Path
 
 import pandas as pd
@@ -8,11 +9,15 @@ import pytest
 from envs.baselines import RULES, UNCONTROLLED, WITHOUT
 from results import load
 from results.judgement import BOUNDS
-from tuning.experiment import ExperimentPaths
+from search_spaces import SPACES
+from tuning.experiment import ExperimentPaths, create
 from tuning.export.__main__ import main as export
 from tuning.judge import main
 from tuning.judging.report import check_scores
+from tuning.records import TrialRecords
 from tuning.run import main as run
+from tuning.settings import Settings
+from tuning.study import Proposal
 
 
 @pytest.mark.slow
@@ -74,6 +79,22 @@ def test_what_is_refused_leaves_nothing(
     assert main(arguments) == 2
     assert message in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_stops_it_and_says_how_to_go_on(
+    small_schema: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], number: int
+) -> None:
+    settings = Settings(scenario=str(small_schema), backend="batch", name="e", dir=str(tmp_path), steps=100_000)
+    records = TrialRecords(create(settings))
+    records.begin(Proposal(0, SPACES["ppo"].complete({"gamma": 0.9})))
+    records.update(0, score=0.05)
+    records.end(0, "complete")
+    monkeypatch.setattr("tuning.judging.course.Course.run", lambda self, judged_by: signal.raise_signal(number))
+    before = signal.getsignal(number)
+    assert main([str(tmp_path / "e"), "--dir", str(tmp_path / "j"), "--name", "one"]) == 130
+    assert "the same command with --name one continues it" in capsys.readouterr().out
+    assert signal.getsignal(number) is before
 
 
 def test_a_score_above_the_bound_stops_with_the_numbers() -> None:
