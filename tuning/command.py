@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from tuning.errors import UsageError
+from tuning.ray_session import set_environment
 from tuning.settings import parsed
 
 T = TypeVar("T")
@@ -29,6 +30,7 @@ def command(kind: type[T], arguments: Sequence[str] | None, program: str, answer
         asked = parsed(kind, sys.argv[1:] if arguments is None else arguments, None, program)
     except UsageError as error:
         return refuse(error)
+    set_environment()
     from envs.errors import ScenarioError
     from results.loader import ResultsError
     from search_spaces.space import SpaceError

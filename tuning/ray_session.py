@@ -33,6 +33,11 @@ ENVIRONMENT = {
 }
 
 
+def set_environment() -> None:
+    """Set what Ray reads of the environment: some of it when it is imported, so this comes before."""
+    os.environ.update(ENVIRONMENT)
+
+
 class NodeLostError(RuntimeError):
     """Ray's last node is gone. Tune would wait for ever for another one, which on one machine nobody starts."""
 
@@ -74,7 +79,7 @@ def ray_session(address: str = "", **options: Any) -> Iterator[None]:
         address: of the cluster; none for this machine.
         options: of `ray.init`, for this machine.
     """
-    os.environ.update(ENVIRONMENT)
+    set_environment()
     # Set before ray is imported, which speaks at once.
     logging.getLogger("ray").setLevel(logging.CRITICAL)
     warnings.filterwarnings("ignore", category=DeprecationWarning)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from tuning.command import refuse
 from tuning.errors import UsageError
+from tuning.ray_session import set_environment
 from tuning.settings import ALGOS, Algo, Settings, changed, parse
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ def main(arguments: list[str] | None = None) -> int:
         settings = parse(arguments, Settings())
     except UsageError as error:
         return refuse(error)
+    set_environment()
     # Heavy imports come after the command line is known to be one: `--help` answers at once.
     from envs.errors import ScenarioError
     from search_spaces.space import SpaceError
