@@ -15,16 +15,17 @@ KPIS = ("score", "import_kwh", "co2_kg", "bill", "peak_kw", "self_consumption", 
 
 
 def hyperparameters_toml(hyperparameters: Assignment, algorithm: str) -> str:
-    """A full assignment as TOML, in the form that `--space` reads.
+    """A full assignment as TOML, in the form that `--space` reads, with the command that trains it.
 
     Args:
         hyperparameters: the assignment.
-        algorithm: for the heading.
+        algorithm: that it is of.
     """
-    lines = [f"# {algorithm}: python -m tuning.run --algo {algorithm} --space hyperparameters.toml repeats it"]
-    for name, value in hyperparameters.items():
-        # TOML knows no none; these are the defaults of the search space.
-        lines.append(f"# {name} is none" if value is None else f"{name} = {{value = {json.dumps(value)}}}")
+    # TOML knows no none, so what is switched off is set on the command line.
+    none = [f"{name}=none" for name, value in hyperparameters.items() if value is None]
+    command = f"python -m tuning.run --algo {algorithm} --trials 1 --space hyperparameters.toml"
+    lines = [f"# {' '.join([command, *(['--set', *none] if none else [])])}"]
+    lines += [f"{name} = {{value = {json.dumps(value)}}}" for name, value in hyperparameters.items() if value is not None]
     return "\n".join(lines) + "\n"
 
 

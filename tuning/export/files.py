@@ -17,11 +17,11 @@ from tuning.experiment import Experiment
 from tuning.export.card import card, hyperparameters_toml
 from tuning.export.policy import SitePolicy, write_onnx
 from tuning.judging.contenders import slug
+from tuning.judging.folder import JudgementPaths
 from tuning.policies import trained
 from tuning.ray_session import ray_session
 from tuning.records import TrialRecords
 
-TABLE = "judgement.parquet"  # of a judgement
 EXAMPLE = Path(__file__).with_name("controller.py")  # written as it is
 
 
@@ -98,11 +98,13 @@ def _judged(experiment: Experiment, number: int, judgement: Path | None) -> tupl
     """
     folder = experiment.paths.folder
     if judgement is not None:
-        if not (judgement / TABLE).is_file():
-            raise UsageError(f"--judgement {judgement}: there is no {TABLE} in it")
-        return pd.read_parquet(judgement / TABLE), f"{experiment.settings.name} {number}"
-    own = folder.parent.parent / TABLE
-    if folder.parent.name != "runs" or not own.is_file():
+        table = JudgementPaths(judgement).table
+        if not table.is_file():
+            raise UsageError(f"--judgement {judgement}: there is no {table.name} in it")
+        return pd.read_parquet(table), f"{experiment.settings.name} {number}"
+    paths = JudgementPaths(folder.parent.parent)
+    own = paths.table
+    if folder.parent != paths.runs or not own.is_file():
         return None, ""
     names = load(own.parent).evaluations[["contender", "algorithm"]].dropna()["contender"].unique()
     return pd.read_parquet(own), next((name for name in names if slug(name) == folder.name), "")

@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -16,13 +15,13 @@ from envs.factory import windows_env
 from envs.scenario import Window
 from envs.site_env import SiteEnv
 from search_spaces import SPACES, Assignment
-from search_spaces.overrides import override
 from tuning.experiment import Experiment
 from tuning.export.__main__ import main
 from tuning.export.card import card, hyperparameters_toml
+from tuning.plan import plan
 from tuning.policies import trained
 from tuning.ray_session import ray_session
-from tuning.settings import Algo
+from tuning.settings import Algo, Settings, parse
 
 STEPS = 256
 VARIANTS: dict[str, tuple[Algo, Assignment]] = {
@@ -114,11 +113,13 @@ def test_hyperparameters_can_be_read_back_as_a_space(tmp_path: Path, algo: str) 
     given = SPACES[algo].complete({"hidden_sizes": "64,64", "clip_obs": None})
     path = tmp_path / "hyperparameters.toml"
     path.write_text(hyperparameters_toml(given, algo), encoding="utf-8")
-    assert len(tomllib.loads(path.read_text(encoding="utf-8"))) > 5
-    space = override(SPACES[algo], path)
-    assert {p.name: p.default for p in space.parameters if given[p.name] is not None} == {
-        name: value for name, value in given.items() if value is not None
-    }
+    # The command in the first line, as somebody would copy it.
+    command = path.read_text(encoding="utf-8").splitlines()[0].removeprefix("# python -m tuning.run ").split()
+    settings = parse(command, Settings())
+    found = plan(settings, path)
+    assert settings.algo == algo
+    assert found.space.complete(found.fixed) == given
+    assert not any(parameter.search for parameter in found.space.parameters if parameter.name not in found.fixed)
 
 
 def test_a_card_says_whether_it_was_judged() -> None:
