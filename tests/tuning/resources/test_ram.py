@@ -58,6 +58,4 @@ def test_growth_is_predicted_over_random_configurations(small_schema: Path, tmp_
         print("{} {}: predicted {:.3f} of the growth, {:.3f} of all; {:,} B".format(*lines[-1]))
     assert all(grew > LEAST_BYTES for *_, grew in lines)
     off = [(algo, site, ratio) for algo, site, ratio, _, _ in lines if abs(ratio - 1.0) > TOLERANCE]
-    # Twenty have to be within it; the one more that may not be is told in docs/memory.md.
-    assert len(off) <= CONFIGURATIONS - 20, off
-    assert all(abs(ratio - 1.0) < 2 * TOLERANCE for _, _, ratio in off)
+    assert not off
