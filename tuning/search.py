@@ -41,6 +41,7 @@ def search(experiment: Experiment, scenario: Scenario, plan: Plan, console: Cons
                 with as_lost_node():
                     prepare(scenario, console)
                 planner = plan_resources(experiment.settings, console)
+                refuse_nothing_to_learn(plan, planner)
                 refuse_what_cannot_fit(plan, planner)
                 return run_trials(experiment, plan, planner, console, run_trial, extended)
         except NodeLostError:
@@ -155,6 +156,20 @@ def plan_resources(settings: Settings, console: Console) -> Planner:
     if line:
         console.print(line, highlight=False, soft_wrap=True)
     return Planner(settings, sizes_of(scenario(settings.scenario), settings.backend), budget, device, Calibration())
+
+
+def refuse_nothing_to_learn(plan: Plan, planner: Planner) -> None:
+    """See that trials have actions to learn: of a site whose every action is a charger's, the chargers'.
+
+    Raises:
+        UsageError: if the plan leaves open, or denies, that those are learned.
+    """
+    sizes, learned = planner.sizes, plan.space["learn_charging"]
+    is_open = learned.search is not None and "learn_charging" not in plan.fixed
+    if sizes.chargers == sizes.actions and (is_open or not plan.fixed.get("learn_charging", learned.default)):
+        raise UsageError(
+            "every action of this site is a charger's, so these are what there is to learn: --set learn_charging=true"
+        )
 
 
 def refuse_what_cannot_fit(plan: Plan, planner: Planner) -> None:

@@ -11,14 +11,15 @@ import optuna
 import pytest
 from optuna.trial import TrialState
 from rich.console import Console
-from roomy import roomy
+from roomy import SMALL, planner, roomy
 
 from results import load
 from search_spaces import SPACES
+from tuning.errors import UsageError
 from tuning.experiment import Experiment, create
-from tuning.plan import Plan
+from tuning.plan import Plan, plan
 from tuning.ray_session import ray_session
-from tuning.search import run_trials
+from tuning.search import refuse_nothing_to_learn, run_trials
 from tuning.settings import Settings
 from tuning.study import REASON, StudyMemory
 
@@ -210,3 +211,15 @@ def test_what_was_left_running_is_run_first(tune_session: None, tmp_path: Path) 
     trials = load(experiment.paths.folder).trials
     assert trials["state"].tolist() == ["complete"] * 2
     assert trials["hp_clip_range"][0] == left.hyperparameters["clip_range"]
+
+
+def test_a_site_of_nothing_but_chargers_is_searched_only_where_these_learn(tmp_path: Path) -> None:
+    chargers = replace(planner(Settings(), tmp_path), sizes=replace(SMALL, actions=SMALL.chargers))
+    told = tmp_path / "told.toml"
+    told.write_text("[learn_charging]\nvalue = true\n", encoding="utf-8")
+    for given, space in (({}, None), ({"set": (("learn_charging=false",),)}, None), ({"preset": "default"}, None)):
+        with pytest.raises(UsageError, match="--set learn_charging=true"):
+            refuse_nothing_to_learn(plan(replace(Settings(), **given), space), chargers)
+        refuse_nothing_to_learn(plan(replace(Settings(), **given), space), planner(Settings(), tmp_path))
+    for given, space in (({"set": (("learn_charging=true",),)}, None), ({"start_from": ()}, told)):
+        refuse_nothing_to_learn(plan(replace(Settings(), **given), space), chargers)

@@ -58,9 +58,10 @@ def contenders(experiments: Sequence[Experiment], top: int) -> list[Contender]:
     found: list[Contender] = []
     for experiment in experiments:
         algo, steps = experiment.settings.algo, experiment.settings.steps
+        charging = _charging(experiment)
         control = Contender(
-            f"{algo} {CONTROL}, {steps:,} steps", str(experiment.paths.folder),
-            preset(algo, CONTROL, SPACES[algo], limits=limits(steps)),
+            f"{algo} {CONTROL}{' with learned charging' if charging else ''}, {steps:,} steps", str(experiment.paths.folder),
+            preset(algo, CONTROL, SPACES[algo], charging, limits(steps)),
         )  # fmt: skip
         records = TrialRecords(experiment)
         for number in best_trials(load(experiment.paths.folder), top):
@@ -71,6 +72,15 @@ def contenders(experiments: Sequence[Experiment], top: int) -> list[Contender]:
         if all(own.name != control.name for own in found):
             found.append(control)
     return found
+
+
+def _charging(experiment: Experiment) -> Assignment:
+    """That chargers' actions are learned, if all of an experiment's trials were told so.
+
+    This is which actions there are, and on a site without others there is no default without it.
+    """
+    fixed = SPACES[experiment.settings.algo].parse(experiment.settings.fixed_texts())
+    return {"learn_charging": True} if fixed.get("learn_charging") else {}
 
 
 def best_trials(results: Results, top: int) -> list[int]:

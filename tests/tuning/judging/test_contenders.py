@@ -49,6 +49,13 @@ def test_no_assignment_takes_part_twice(tmp_path: Path) -> None:
     assert names == ["ppo default, 100,000 steps", "q 0"]
 
 
+def test_the_control_learns_charging_where_all_trials_were_told_to(tmp_path: Path) -> None:
+    given = experiment(tmp_path, "p", {0.05: {"gamma": 0.9, "learn_charging": True}}, set=(("learn_charging=true",),))
+    control = contenders([given], top=1)[-1]
+    assert control.name == "ppo default with learned charging, 100,000 steps"
+    assert control.hyperparameters == SPACES["ppo"].complete({"learn_charging": True}, limits(STEPS))
+
+
 def test_what_does_not_go_together_is_refused(tmp_path: Path) -> None:
     first, second = (experiment(tmp_path, name, {0.05: {}}, scenario=name) for name in ("iquitos", "iquitos-38"))
     with pytest.raises(UsageError, match="--scenario"):
