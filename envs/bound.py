@@ -26,13 +26,15 @@ from envs.errors import ScenarioError
 from envs.reward import WEIGHTS
 from envs.scenario import Scenario, Window
 from envs.series import MET_TOLERANCE, import_kwh, solar_use_kwh
-from envs.tariff import demand_costs
+from envs.tariff import DemandCharge, demand_costs
 from envs.years import year_tables
 
 if TYPE_CHECKING:
     from envs.batch.simulator import BatchSimulator
+    from envs.reference import Reference
+    from envs.series import Exogenous
 
-VERSION = 3
+VERSION = 4
 TOLERANCE = 1e-4  # of the solver, as a part
 Objective = Literal["score", "co2", "cost"]
 OBJECTIVES: tuple[Objective, ...] = ("score", "co2", "cost")
@@ -89,9 +91,28 @@ def bound(scenario: Scenario, window: Window, objective: Objective) -> Bound:
 
 
 def has_bound(scenario: Scenario) -> bool:
-    """Whether a scenario that the batch backend can step has a bound: not where thermal storages can be controlled."""
-    tables = year_tables(scenario, scenario.years("train")[0])
-    return not bool((tables.site["thermal"]["action"] >= 0).any())
+    """Whether a scenario that the batch backend can step has a bound; see `why_no_bound`."""
+    return not why_no_bound(scenario)
+
+
+def why_no_bound(scenario: Scenario) -> str:
+    """What of a scenario that the batch backend can step no linear programme describes; nothing where it has a bound."""
+    year = scenario.years("train")[0]  # all of them have the same devices, and tariffs of one kind
+    tables = year_tables(scenario, year)
+    return _beyond(tables.site["thermal"], tables.exogenous, DemandCharge.of(scenario.schema_path(year)))
+
+
+def _beyond(thermal: np.ndarray, exogenous: Exogenous, tariff: DemandCharge | None) -> str:
+    if (thermal["action"] >= 0).any():
+        return "the bound knows batteries and vehicles, and this site has thermal storages that can be controlled"
+    for name, series in (("prices", exogenous.price), ("carbon intensities", exogenous.carbon)):
+        if (series < 0.0).any():
+            # Importing and exporting at once would pay then, which a linear programme cannot forbid.
+            return f"{name} below zero are beyond a linear programme"
+    if tariff and tariff.off_peak_excess_price > tariff.peak_price:
+        # A higher import in peak hours would then lower the bill: the bill is no convex function of the imports.
+        return "a demand charge whose excess costs more than its peak hours is beyond a linear programme"
+    return ""
 
 
 def window_bound(simulator: BatchSimulator, window: Window, objective: Objective) -> Bound:
@@ -104,12 +125,14 @@ def window_bound(simulator: BatchSimulator, window: Window, objective: Objective
 
     Raises:
         BoundError: if HiGHS finds no optimum.
-        ScenarioError: if thermal storages can be controlled.
+        ScenarioError: for what no linear programme describes, see `why_no_bound`.
     """
     from scipy.optimize import linprog
 
-    if (simulator.site.thermal["action"] >= 0).any():
-        raise ScenarioError("the bound knows batteries and vehicles; this site has thermal storages that can be controlled")
+    reference = simulator.reference(window.year)
+    assert reference is not None
+    if found := _beyond(simulator.site.thermal, reference.exogenous, reference.tariff):
+        raise ScenarioError(found)
     site = _Site(simulator, window)
     programme = _Programme()
     variables = _constrain(programme, site)
@@ -126,6 +149,7 @@ class _Site:
     Attributes:
         base_kwh: what no action changes of each building's net import, shape (buildings, hours).
         groups: of sessions that share building, first hour, last hour and power, shape (groups, 4).
+        lost_kwh: what vehicles lack at chargers without an action.
     """
 
     def __init__(self, simulator: BatchSimulator, window: Window) -> None:
@@ -147,18 +171,30 @@ class _Site:
         self.power = np.where(usable, battery["nominal_power"], 0.0)
         self.least, self.most = battery["minimum_energy"], np.maximum(battery["capacity"], battery["minimum_energy"])
         self.root = np.array([_best_root(simulator, k) for k in range(self.buildings)])
-        self._group_sessions(simulator, reference.sessions, window)
+        self._group_sessions(simulator, reference, window)
         # What could be exported beyond PV: what batteries and vehicles could give less what the site takes without PV.
-        given = self.power + np.bincount(self.building, self.v2g, self.buildings) if len(self.building) else self.power
-        self.beyond_pv = np.maximum(0.0, given[:, np.newaxis] - (self.base_kwh + self.pv))
+        given = np.repeat(self.power[:, np.newaxis], self.hours, axis=1)
+        group, hour = self.there
+        np.add.at(given, (self.building[group], hour), self.v2g[group])
+        self.beyond_pv = np.maximum(0.0, given - (self.base_kwh + self.pv))
 
-    def _group_sessions(self, simulator: BatchSimulator, sessions: Any, window: Window) -> None:
+    @property
+    def there(self) -> tuple[np.ndarray, np.ndarray]:
+        """Each group with each hour that it is there, both of shape (groups' hours,)."""
+        lengths = self.last - self.first + 1
+        group = np.repeat(np.arange(len(lengths)), lengths)
+        return group, np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths) + self.first[group]
+
+    def _group_sessions(self, simulator: BatchSimulator, reference: Reference, window: Window) -> None:
+        sessions = reference.sessions
         charger = simulator.site.charger[sessions.charger]
         there = (sessions.end >= window.start) & (sessions.start < window.start + window.hours) & (charger["action"] >= 0)
         counted = sessions.within(window.start, window.hours)
+        self.lost_kwh = float(reference.run.missing_kwh[counted & (charger["action"] < 0)].sum())
         first = np.maximum(sessions.start - window.start, 0)
         last = np.minimum(sessions.end - window.start, window.hours - 1)
-        efficiency = charger["efficiency"] * np.array([_best_root(simulator, self.buildings + k) for k in sessions.vehicle])
+        best = _best_efficiency(simulator)[sessions.charger]
+        efficiency = best * np.array([_best_root(simulator, self.buildings + k) for k in sessions.vehicle])
         keys = np.stack([charger["building"], first, last, charger["charge_max"], charger["discharge_max"], efficiency], axis=1)
         found, index = np.unique(keys[there], axis=0, return_inverse=True)
         self.building, self.first, self.last = found[:, 0].astype(int), found[:, 1].astype(int), found[:, 2].astype(int)
@@ -186,6 +222,19 @@ def _best_root(simulator: BatchSimulator, k: int) -> float:
     if not points:
         return float(battery["flat_root"])
     return float(np.sqrt(curve[records.EFFICIENCY_CURVE, 1, :points].max()))
+
+
+def _best_efficiency(simulator: BatchSimulator) -> np.ndarray:
+    """Best efficiency of each charger, of both ways and at any power, shape (chargers,)."""
+    from envs.batch import records
+
+    charger, curve = simulator.site.charger, simulator.site.charger_curve
+    found = np.zeros(len(charger))
+    for side, points in ((records.CHARGING, "charge_points"), (records.DISCHARGING, "discharge_points")):
+        for c in range(len(charger)):
+            own = int(charger[points][c])
+            found[c] = max(found[c], curve[c, side, 1, :own].max() if own else charger["efficiency"][c])
+    return found
 
 
 class _Programme:
@@ -258,9 +307,7 @@ def _constrain(programme: _Programme, site: _Site) -> _Variables:
     taken, given = (programme.variables(*everywhere, high=site.power[:, np.newaxis]) for _ in range(2))
     stored = programme.variables(*everywhere, low=site.least[:, np.newaxis], high=site.most[:, np.newaxis])
     # One variable for each group and hour that it is there.
-    lengths = site.last - site.first + 1
-    group = np.repeat(np.arange(len(lengths)), lengths)
-    hour = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths) + site.first[group]
+    group, hour = site.there
     charging = programme.variables(len(group), high=site.charge[group])
     back = programme.variables(len(group), high=site.v2g[group])
     cell = np.arange(buildings * hours).reshape(everywhere)
@@ -278,8 +325,8 @@ def _constrain(programme: _Programme, site: _Site) -> _Variables:
     )  # fmt: skip
     # A battery does one at a time, so of both together there is no more than one can be.
     programme.rows(False, np.repeat(site.power, hours), (cell, taken, 1.0), (cell, given, 1.0))
-    missing = programme.variables(len(lengths), low=site.unavoidable)
-    groups, efficiency = np.arange(len(lengths)), site.efficiency[group]
+    groups, efficiency = np.arange(len(site.first)), site.efficiency[group]
+    missing = programme.variables(len(groups), low=site.unavoidable)
     delivered = ((group, charging, efficiency), (group, back, -1.0 / efficiency))
     programme.rows(False, site.room, *delivered)
     programme.rows(False, site.held, *((row, variable, -factor) for row, variable, factor in delivered))
@@ -403,7 +450,7 @@ def _read(site: _Site, variables: _Variables, found: np.ndarray, objective: Obje
     # Only the score asks for it; other objectives may feed in and draw at once.
     if objective == "score" and not _could_exceed_pv(site).any() and abs(lent) > TOLERANCE * max(solar, 1.0):
         raise BoundError(f"the bound uses {solar:,.2f} kWh of PV on site by its programme and {solar - lent:,.2f} by its hours")
-    missing = float(found[variables.missing].sum())
+    missing = float(found[variables.missing].sum()) + site.lost_kwh
     previous = before.previous_net_kwh
     nets = net.sum(axis=0)
     ramp = float(np.abs(np.diff(nets, prepend=nets[0] if previous is None else previous)).sum())

@@ -217,6 +217,7 @@ class CityLearnSimulator:
             state, vehicle_id = series.electric_vehicle_charger_state, series.electric_vehicle_id
             session_id, countdown = series.electric_vehicle_session_id, series.electric_vehicle_departure_time
             required, arrival = series.electric_vehicle_required_soc_departure, series.electric_vehicle_estimated_soc_arrival
+            current = current_soc(charger, self.rows)
             start = 0
             for row in np.flatnonzero(state == CONNECTED).tolist():
                 follows = row > 0 and state[row - 1] == CONNECTED and vehicle_id[row - 1] == vehicle_id[row]
@@ -238,11 +239,13 @@ class CityLearnSimulator:
                         "electric_vehicles_def, so CityLearn would never connect it"
                     )
                 announced = start > 0 and state[start - 1] == 2
+                estimated = float(arrival[start - 1 if announced else start])
+                measured = float(current[start])
                 columns["charger"].append(index)
                 columns["vehicle"].append(vehicle)
                 columns["start"].append(start)
                 columns["end"].append(row)
-                columns["arrival_soc"].append(float(arrival[start - 1 if announced else start]))
+                columns["arrival_soc"].append(estimated if np.isnan(measured) else measured)
                 columns["required_soc"].append(float(required[row]))
                 columns["capacity_kwh"].append(float(self.env.electric_vehicles[vehicle].battery.capacity))
         order = np.argsort(columns["end"], kind="stable")
@@ -318,6 +321,18 @@ def _is_new_session(session_id: np.ndarray, countdown: np.ndarray, row: int) -> 
     if isinstance(now, str) and now.strip() not in {"", "nan"}:
         return bool(isinstance(before, str) and now != before)
     return bool(countdown[row - 1] <= 1 and countdown[row] > countdown[row - 1])
+
+
+def current_soc(charger: Any, rows: int) -> np.ndarray:
+    """Measured state of charge where a charger's file has one, else NaN, shape (rows,).
+
+    Args:
+        charger: CityLearn's.
+        rows: of the year.
+    """
+    values = getattr(charger.charger_simulation, "electric_vehicle_current_soc", None)
+    series = np.full(rows, np.nan) if values is None else np.asarray(values, dtype=np.float64)
+    return np.where((series >= 0.0) & (series <= 1.0), series, np.nan)
 
 
 def _by_row(rows: np.ndarray) -> dict[int, np.ndarray]:

@@ -15,7 +15,7 @@ import numpy as np
 from envs.batch import records
 from envs.errors import ScenarioError
 from envs.series import Exogenous, Sessions
-from envs.simulator import CONNECTED, CityLearnSimulator
+from envs.simulator import CONNECTED, CityLearnSimulator, current_soc
 
 USES = ("cooling", "heating", "dhw")  # end uses in the kernel's order
 
@@ -298,7 +298,8 @@ def _schedule(simulator: CityLearnSimulator) -> dict[str, np.ndarray]:
     vehicle = np.where(state == CONNECTED, named, -1).astype(np.int16)
     before, state_before = np.roll(vehicle, 1, axis=0), np.roll(state, 1, axis=0)
     given = np.where((given >= 0.0) & (given <= 1.0), given, np.nan).astype(np.float32)
-    current = _current_soc(simulator)
+    measured = [current_soc(charger, rows) for charger in simulator.chargers]
+    current = np.stack(measured, axis=-1) if measured else np.zeros((rows, 0))
     arrives = (vehicle >= 0) & ((before != vehicle) | new)
     announced = np.where(np.isin(state_before, (2, 3)), np.roll(given, 1, axis=0), given)
     arrival = np.where(arrives, np.where(np.isnan(current), announced, current), np.nan)
@@ -340,16 +341,6 @@ def _new_sessions(series: Any) -> np.ndarray:
     changed = has & has_before & (series.electric_vehicle_session_id != np.roll(series.electric_vehicle_session_id, 1))
     restarted = ~has & (before <= 1) & (countdown > before)
     return np.asarray(changed | restarted, dtype=bool)
-
-
-def _current_soc(simulator: CityLearnSimulator) -> np.ndarray:
-    """Measured state of charge where a charger's file has one, else NaN, shape (R, C)."""
-    columns: list[np.ndarray] = []
-    for charger in simulator.chargers:
-        values = getattr(charger.charger_simulation, "electric_vehicle_current_soc", None)
-        series = np.full(simulator.rows, np.nan) if values is None else np.asarray(values, dtype=np.float64)
-        columns.append(np.where((series >= 0.0) & (series <= 1.0), series, np.nan))
-    return np.stack(columns, axis=-1) if columns else np.zeros((simulator.rows, 0))
 
 
 def _events(state: np.ndarray, named: np.ndarray, given: np.ndarray, vehicles: int) -> np.ndarray:

@@ -2,16 +2,21 @@
 
 import itertools
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from envs.baselines import RULES, UNCONTROLLED, WITHOUT, baselines
-from envs.bound import OBJECTIVES, Bound, bound, window_bound
+from envs.bound import OBJECTIVES, Bound, _Site, bound, has_bound, why_no_bound, window_bound
 from envs.episodes import Policy
+from envs.errors import ScenarioError
 from envs.evaluate import Evaluation, evaluate
 from envs.scenario import Window, scenario
+from envs.tariff import FILE_NAME
 from envs.vector_env import WindowsEnv
 
 SLACK = 1e-6  # of the solver
@@ -33,6 +38,105 @@ def two_buildings(small_schema: Path, tmp_path: Path) -> Path:
     path = tmp_path / "schema.json"
     path.write_text(json.dumps(schema), encoding="utf-8")
     return path
+
+
+def charging_curve(schema: dict[str, Any], folder: Path) -> None:
+    """Chargers whose efficiency follows the power, far above what they would have without a curve."""
+    for charger in chargers(schema):
+        attributes = charger["attributes"]
+        attributes["efficiency"] = 0.5
+        attributes["charge_efficiency_curve"] = [[0.0, 0.99], [1.0, 0.99]]
+
+
+def measured_arrival(schema: dict[str, Any], folder: Path) -> None:
+    """Vehicles that come with more than was announced."""
+    for charger in chargers(schema):
+        path = folder / charger["charger_simulation"]
+        series = pd.read_csv(path)
+        here = series["electric_vehicle_charger_state"] == 1
+        series["electric_vehicle_current_soc"] = np.where(here & ~here.shift(fill_value=False), 0.75, np.nan)
+        series.to_csv(path, index=False)
+
+
+def to_grid(schema: dict[str, Any], folder: Path) -> None:
+    """Vehicles that can give back."""
+    for charger in chargers(schema):
+        charger["attributes"]["max_discharging_power"] = 2.0
+
+
+def idle_chargers(schema: dict[str, Any], folder: Path) -> None:
+    """Chargers that nobody controls, and so never charge."""
+    schema["actions"]["electric_vehicle_storage"]["active"] = False
+
+
+def chargers(schema: dict[str, Any]) -> list[dict[str, Any]]:
+    return [charger for building in schema["buildings"].values() for charger in building["chargers"].values()]
+
+
+def changed(small_schema: Path, folder: Path, change: Callable[[dict[str, Any], Path], None]) -> Path:
+    """The small site with a change."""
+    for own in small_schema.parent.iterdir():
+        if own.suffix in (".csv", ".json"):
+            (folder / own.name).write_bytes(own.read_bytes())
+    schema = json.loads(small_schema.read_text(encoding="utf-8"))
+    schema["root_directory"] = None
+    change(schema, folder)
+    path = folder / "schema.json"
+    path.write_text(json.dumps(schema), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("change", [charging_curve, measured_arrival, to_grid, idle_chargers])
+def test_no_policy_is_better_on_other_sites(
+    small_schema: Path, tmp_path: Path, change: Callable[[dict[str, Any], Path], None]
+) -> None:
+    window = Window(0, 0, 336)
+    site = scenario(str(changed(small_schema, tmp_path, change)))
+    limits = {name: bound(site, window, name) for name in OBJECTIVES}
+    found = {name: own for name, (own,) in baselines(site, [window]).items() if name != WITHOUT}
+    for name, own in found.items():
+        assert own.score <= limits["score"].score + SLACK, name
+        for objective in ("co2", "cost"):
+            assert limits[objective].missing_kwh <= own.kpis.ev_missing_kwh + SLACK, (name, objective)
+    # No term is won that nobody could win.
+    assert limits["score"].score < 0.15
+
+
+def test_only_what_could_be_exported_in_an_hour_counts_as_such(small_schema: Path, tmp_path: Path) -> None:
+    """Four sockets of 2 kW and the battery are less than the mall takes, however many vehicles come in a fortnight."""
+    window = Window(0, 0, 336)
+    env, _ = judged(changed(small_schema, tmp_path, to_grid), window)
+    site = _Site(env.simulator, window)
+    assert float(site.power.sum()) + 4 * 2.0 < float((site.base_kwh + site.pv).min())
+    assert not site.beyond_pv.any()
+
+
+@pytest.mark.parametrize(
+    ("name", "column"), [("pricing.csv", "electricity_pricing"), ("carbon_intensity.csv", "carbon_intensity")]
+)
+def test_what_no_linear_programme_describes_has_no_bound(small_schema: Path, tmp_path: Path, name: str, column: str) -> None:
+    def below_zero(schema: dict[str, Any], folder: Path) -> None:
+        series = pd.read_csv(folder / name)
+        series.loc[12, column] = -0.1
+        series.to_csv(folder / name, index=False)
+
+    site = scenario(str(changed(small_schema, tmp_path, below_zero)))
+    assert not has_bound(site)
+    with pytest.raises(ScenarioError, match="below zero"):
+        bound(site, Window(0, 0, 48), "cost")
+
+
+def test_a_demand_charge_that_rewards_peaks_has_no_bound(small_schema: Path, tmp_path: Path) -> None:
+    def excess(schema: dict[str, Any], folder: Path) -> None:
+        tariff = json.loads((folder / FILE_NAME).read_text(encoding="utf-8"))
+        tariff["demand_charge"]["peak_price"] = 0.0
+        (folder / FILE_NAME).write_text(json.dumps(tariff), encoding="utf-8")
+
+    site = scenario(str(changed(small_schema, tmp_path, excess)))
+    assert "demand charge" in why_no_bound(site)
+    with pytest.raises(ScenarioError, match="demand charge"):
+        bound(site, Window(0, 0, 48), "score")
+    assert has_bound(scenario(str(small_schema)))
 
 
 def judged(path: Path, window: Window, policy: Policy | None = None) -> tuple[WindowsEnv, Evaluation]:
