@@ -12,11 +12,12 @@ from envs.citylearn_rules import HourlyRule, citylearn_rules
 from envs.evaluate import Evaluation, evaluate
 from envs.kpis import Part, kpis
 from envs.reward import RewardName
-from envs.rules import SolarPriority
+from envs.rules import SolarPriority, dear_hours
 from envs.scenario import Scenario, Window
 from envs.series import import_kwh
 
 if TYPE_CHECKING:
+    from envs.reference import Reference
     from envs.vector_env import WindowsEnv
 
 UNCONTROLLED = "uncontrolled"
@@ -39,12 +40,29 @@ def baselines(scenario: Scenario, windows: Sequence[Window], reward: RewardName 
     simulator = env.simulator
     found = {UNCONTROLLED: evaluate(env, lambda observations: simulator.uncontrolled_actions())}
     found[WITHOUT] = [without_devices(env, evaluation, windows) for evaluation in found[UNCONTROLLED]]
-    has_battery = bool((simulator.site.building["battery_action"] >= 0).any())
-    for name, peak_hours in RULES.items() if has_battery else ():
-        found[name] = evaluate(env, SolarPriority(simulator, peak_hours))
+    found |= {name: evaluate(env, rule) for name, rule in _solar_rules(env).items()}
     for name, actions in citylearn_rules(scenario).items():
         found[f"{CITYLEARN}: {name}"] = evaluate(env, HourlyRule(simulator, actions))
     return found
+
+
+def _solar_rules(env: WindowsEnv) -> dict[str, SolarPriority]:
+    """Those of `RULES` that mean something on a site: none without a battery, and peak hours where some hours are dearer."""
+    simulator = env.simulator
+    if not (simulator.site.building["battery_action"] >= 0).any():
+        return {}
+    dear = dear_hours([_reference(env, year) for year in sorted({window.year for window in env.windows})])
+    return {
+        name: SolarPriority(simulator, peak_hours, dear)
+        for name, peak_hours in RULES.items()
+        if not peak_hours or dear is not None
+    }
+
+
+def _reference(env: WindowsEnv, year: int) -> Reference:
+    reference = env.simulator.reference(year)
+    assert reference is not None  # every year of such an environment has one
+    return reference
 
 
 def without_devices(env: WindowsEnv, uncontrolled: Evaluation, windows: Sequence[Window]) -> Evaluation:
@@ -57,8 +75,7 @@ def without_devices(env: WindowsEnv, uncontrolled: Evaluation, windows: Sequence
         uncontrolled: of the year, whose vehicles charge alike.
         windows: hours.
     """
-    reference = env.simulator.reference(uncontrolled.year)
-    assert reference is not None  # every year of such an environment has one
+    reference = _reference(env, uncontrolled.year)
     parts = []
     for window in windows:
         if window.year != uncontrolled.year:

@@ -18,6 +18,10 @@ _AMOUNTS = (
     "consumption_kwh", "pv_kwh", "import_kwh", "export_kwh", "co2_kg", "energy_cost", "demand_charge", "bill", "peak_kw",
     "ramping_kwh", "battery_cycles", "ev_required_kwh", "ev_missing_kwh",
 )  # fmt: skip
+# Prices may be negative, and of what a battery took from the grid some is lost and some still in it: all of it is imported,
+# and none of it consumption.
+_NEGATIVE = frozenset({"energy_cost", "bill", "self_sufficiency"})
+_NEGATIVE_BY_VEHICLES = frozenset({"consumption_kwh", "ev_served"})
 
 
 class ValidityError(RuntimeError):
@@ -62,28 +66,39 @@ def _unexplained(run: Run, series: Exogenous, part: slice) -> np.ndarray:
     return found
 
 
-def check_kpis(year: int, kpis: Kpis) -> None:
+def gave_back(run: Run) -> bool:
+    """Whether vehicles gave energy in an hour of a run: what all sockets of a building took in it is below zero."""
+    return bool((run.charging_kwh < -RELATIVE).any())
+
+
+def check_kpis(year: int, kpis: Kpis, vehicles_gave: bool = False) -> None:
     """Check that KPIs lie where such numbers can lie.
 
     Args:
         year: that they are of, for the message.
         kpis: of a run.
+        vehicles_gave: whether vehicles gave energy back in it, see `gave_back`. They may then leave with less than they
+            brought, so that more is missing than was asked for, and give more than the site consumes.
 
     Raises:
         ValidityError: at the first that does not.
     """
+    negative = _NEGATIVE | (_NEGATIVE_BY_VEHICLES if vehicles_gave else frozenset())
     for name in _SHARES:
         value = getattr(kpis, name)
+        least = -np.inf if name in negative else -RELATIVE
         # A share of nothing is NaN.
-        if not np.isnan(value) and not -RELATIVE <= value <= 1.0 + RELATIVE:
+        if not np.isnan(value) and not least <= value <= 1.0 + RELATIVE:
             raise ValidityError(f"year {year}: {name} is {value:.4f}, which is no share")
     for name in _AMOUNTS:
         value = getattr(kpis, name)
-        # A price may be negative, and a site without a battery has no cycles.
-        may_be_negative = name in ("energy_cost", "bill") or (name == "battery_cycles" and np.isnan(value))
-        if not may_be_negative and not (np.isfinite(value) and value >= -RELATIVE):
+        # A site without a battery has no cycles.
+        is_none = name == "battery_cycles" and np.isnan(value)
+        if not is_none and not (np.isfinite(value) and (name in negative or value >= -RELATIVE)):
             raise ValidityError(f"year {year}: {name} is {value:,.3f}, which cannot be")
-    ordered = (("ev_missing_kwh", "ev_required_kwh"), ("departures_met", "departures"))
+    ordered = [("departures_met", "departures")]
+    if not vehicles_gave:
+        ordered.append(("ev_missing_kwh", "ev_required_kwh"))
     for small, large in ordered:
         if getattr(kpis, small) > getattr(kpis, large) * (1.0 + RELATIVE) + RELATIVE:
             raise ValidityError(

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
 
-ROLLOUT_VERSION = 1
+ROLLOUT_VERSION = 2
 WEEK = 168  # hours
 # name: (unit, meaning); all float64 but the calendar's.
 COLUMNS: Mapping[str, tuple[str, str]] = {
@@ -23,6 +23,7 @@ COLUMNS: Mapping[str, tuple[str, str]] = {
     "pv_kwh": ("kWh", "PV generation"),
     "battery_kwh": ("kWh", "what stationary batteries took, or gave where it is negative"),
     "charging_kwh": ("kWh", "what the sockets took"),
+    "other_kwh": ("kWh", "what other devices took, such as heat pumps: the rest of net_kwh"),
     "net_kwh": ("kWh", "import less export of the site"),
     "import_kwh": ("kWh", "drawn from the grid, every building metered by itself"),
     "export_kwh": ("kWh", "fed into the grid"),

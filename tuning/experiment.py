@@ -156,7 +156,7 @@ def open_experiment(folder: str | Path) -> Experiment:
     """
     paths = ExperimentPaths(Path(folder).expanduser().resolve())
     if not paths.settings.is_file():
-        raise UsageError(f"no experiment in {paths.folder}: --resume takes a folder that holds {paths.settings.name}")
+        raise UsageError(f"no experiment in {paths.folder}: an experiment's folder holds {paths.settings.name}")
     try:
         content = json.loads(paths.settings.read_text(encoding="utf-8"))
         return Experiment(Settings.from_json(content["settings"]), paths, content.get("marks", {}))

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from results.judgement import BOUNDS, LEAST_SERVED
 from tuning.command import command
+from tuning.errors import UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
     from envs.bound import Bound, Objective
     from envs.evaluate import Evaluation
-    from envs.scenario import Window
+    from envs.scenario import Scenario, Window
 
+INVALID = 1  # exit status for what cannot be
 LITTLE = 0.005  # of the uncontrolled site: what is left below this is called nothing
+MANY = 100_000.0  # kilogrammes, or money: from here on thousands are shown
 
 
 @dataclass(frozen=True)
@@ -35,7 +40,7 @@ class Row:
 
     Attributes:
         name: of it.
-        score: mean reward an hour; None where it has none.
+        score: mean reward an hour; None where it has none, as it is another site.
         co2_kg, cost: sums.
         peak_kw: highest import; None for the bound, which does not minimise it.
         served: part of the vehicles' energy; None without vehicles.
@@ -56,7 +61,7 @@ def main(arguments: list[str] | None = None) -> int:
         arguments: of the command line; those of this process by default.
 
     Returns:
-        Exit status: 0, or 2 for a command that cannot be carried out.
+        Exit status: 0; 1 if a result cannot be, which is a fault of this package; 2 for a command that cannot be carried out.
     """
     return command(Question, arguments, "python -m tuning.headroom", _answer)
 
@@ -64,27 +69,75 @@ def main(arguments: list[str] | None = None) -> int:
 def _answer(question: Question) -> int:
     from rich.console import Console
 
-    from envs.baselines import UNCONTROLLED, baselines
-    from envs.bound import OBJECTIVES, bound
+    from envs.bound import BoundError
     from envs.scenario import scenario
-    from envs.years import choose_backend
+    from envs.validity import ValidityError
+    from envs.years import beyond_batch
 
-    site, console = scenario(question.scenario), Console()
-    choose_backend(site, "batch")
-    windows = site.windows(question.split)
+    site = scenario(question.scenario)
+    if missing := beyond_batch(site):
+        raise UsageError(f"the headroom needs the batch backend, which does not do this of {site.title}: {', '.join(missing)}")
+    try:
+        _show(site, question.split, Console())
+    except (ValidityError, BoundError) as error:
+        print(f"error: what cannot be has come out, which is a fault of this package: {error}", file=sys.stderr)
+        return INVALID
+    return 0
+
+
+def _show(site: Scenario, split: Literal["train", "validation", "test"], console: Console) -> None:
+    """Print the table of baselines, and with it the bounds and what is left, if the site has bounds.
+
+    Raises:
+        BoundError: if a bound is not found.
+        ValidityError: if a baseline cannot be, or is above the bound.
+    """
+    from envs.baselines import UNCONTROLLED, baselines
+    from envs.bound import OBJECTIVES, bound, why_no_bound
+
+    windows = site.windows(split)
     with console.status(f"{site.title}: uncontrolled, rules"):
-        found = {name: row_of(name, evaluations) for name, evaluations in baselines(site, windows).items()}
+        found = baselines(site, windows)
+    rows = [row_of(name, evaluations) for name, evaluations in found.items()]
+    before = next(row for row in rows if row.name == UNCONTROLLED)
+    reason = why_no_bound(site)
     bounds: dict[Objective, list[Bound]] = {}
-    for objective in OBJECTIVES:
+    for objective in () if reason else OBJECTIVES:
         with console.status(f"{site.title}: bound of {objective}, once"):
             bounds[objective] = [bound(site, window, objective) for window in windows]
-    before = found[UNCONTROLLED]
-    rows = [*found.values(), *(bound_row(f"bound of {name}", own, windows) for name, own in bounds.items())]
+    if bounds:
+        check_baselines(found, bounds["score"], windows)
+    rows += [bound_row(f"bound of {name}", own, windows) for name, own in bounds.items()]
     hours = sum(window.hours for window in windows)
-    _print(console, f"{site.title}, {question.split}: {hours:,} hours", rows, before)
-    for line in left(rows, before):
-        console.print(line, highlight=False, soft_wrap=True)
-    return 0
+    for table in tables(f"{site.title}, {split}: {hours:,} hours", rows, before):
+        console.print(table)
+    for line in left(rows, before) if bounds else [f"no bound, so what is left for learning is not known: {reason}"]:
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
+
+
+def check_baselines(found: Mapping[str, Sequence[Evaluation]], bounds: Sequence[Bound], windows: Sequence[Window]) -> None:
+    """Check that no baseline is above the bound of the score in a year.
+
+    Args:
+        found: evaluations of each baseline, one a year; what has no score is passed over.
+        bounds: of the score, one a window.
+        windows: hours, of one or several years.
+
+    Raises:
+        ValidityError: at the first that is.
+    """
+    import math
+
+    from envs.validity import check_score
+
+    limits = {}
+    for year in {window.year for window in windows}:
+        own = [number for number, window in enumerate(windows) if window.year == year]
+        limits[year] = bound_score([bounds[number] for number in own], [windows[number] for number in own])
+    for name, evaluations in found.items():
+        for evaluation in evaluations:
+            if not math.isnan(evaluation.score):
+                check_score(name, evaluation.year, evaluation.score, limits[evaluation.year])
 
 
 def row_of(name: str, evaluations: Sequence[Evaluation]) -> Row:
@@ -107,45 +160,76 @@ def row_of(name: str, evaluations: Sequence[Evaluation]) -> Row:
 
 def bound_row(name: str, bounds: Sequence[Bound], windows: Sequence[Window]) -> Row:
     """Bounds of several windows as one row."""
-    hours = [window.hours for window in windows]
-    score = sum(own.score * count for own, count in zip(bounds, hours, strict=True)) / sum(hours)
+    score = bound_score(bounds, windows)
     return Row(name, score, sum(own.co2_kg for own in bounds), sum(own.cost for own in bounds), None, None)
 
 
+def bound_score(bounds: Sequence[Bound], windows: Sequence[Window]) -> float:
+    """Mean reward an hour over several windows, one bound each."""
+    total = sum(own.score * window.hours for own, window in zip(bounds, windows, strict=True))
+    return total / sum(window.hours for window in windows)
+
+
 def left(rows: Sequence[Row], before: Row) -> list[str]:
-    """What is between the best rule and the bound, a line for each objective."""
-    rules = [row for row in rows if row.name.startswith("rule")] or [before]
+    """What is between the best that does not learn and the bound, a line for each objective.
+
+    That is the uncontrolled site, a rule or one of CityLearn's controllers, if it serves the vehicles.
+
+    Args:
+        rows: of all of these, of what else there is, and of the bounds.
+        before: of the uncontrolled site, one of `rows`.
+    """
+    others = [row for row in rows if row.name not in BOUNDS and row.score is not None and _serves(row, before)]
     lines = []
     for objective, label in (("score", "score"), ("co2_kg", "CO2"), ("cost", "bill")):
         limit = next(row for row in rows if row.name == f"bound of {objective.removesuffix('_kg')}")
         if objective == "score":
-            best, most = max(row.score or 0.0 for row in rules), limit.score or 0.0
-            gap, texts = most - best, (f"{best:+.4f}", f"{most:+.4f}")
+            best = max(others, key=lambda row: row.score or 0.0)
+            own, most = best.score or 0.0, limit.score or 0.0
+            gap, texts = most - own, (f"{own:+.4f}", f"{most:+.4f}")
         else:
-            own, base = (getattr(row, objective) for row in (limit, before))
+            best = min(others, key=lambda row: getattr(row, objective))
+            own, most, base = (getattr(row, objective) for row in (best, limit, before))
             if base <= 0.0:
                 continue
-            least = min(getattr(row, objective) for row in rules)
-            gap, texts = (least - own) / base, (f"{least / base - 1.0:+.1%}", f"{own / base - 1.0:+.1%}")
-        share = f"the best rule gives {texts[0]}, no policy more than {texts[1]}"
+            gap, texts = (own - most) / base, (f"{own / base - 1.0:+.1%}", f"{most / base - 1.0:+.1%}")
+        share = f"the best without learning gives {texts[0]} ({best.name}), no policy more than {texts[1]}"
         amount = f"{gap:+.4f}" if objective == "score" else f"{gap:.1%} of the uncontrolled site's"
         lines.append(f"{label}: {share}; left for learning: {amount if gap > LITTLE else 'nothing worth the while'}")
     return lines
 
 
-def _print(console: Console, title: str, rows: Sequence[Row], before: Row) -> None:
+def _serves(row: Row, before: Row) -> bool:
+    """Whether vehicles get what they get on the uncontrolled site, but for a little: else what is saved was not delivered."""
+    return row.served is None or before.served is None or row.served >= LEAST_SERVED * before.served
+
+
+def tables(title: str, rows: Sequence[Row], before: Row) -> tuple[Table, Table]:
+    """The rows for a terminal of 80 columns: how good, and what the site does, against the uncontrolled one."""
+    from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    table = Table(title=title, title_justify="left")
-    for name in ("", "score", "CO2, kg", "change", "bill", "change", "peak, kW", "served"):
-        table.add_column(name, justify="left" if not name else "right")
+    good, does = (
+        Table(title=text, title_justify="left", box=SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+        for text in (title, None)
+    )
+    co2, cost = (1e-3 if max(getattr(row, name) for row in rows) >= MANY else 1.0 for name in ("co2_kg", "cost"))
+    units = "CO2, kg" if co2 == 1.0 else "CO2, t", "bill" if cost == 1.0 else "bill, 1000"
+    for table, names in ((good, ("score", "served")), (does, (units[0], "change", units[1], "change", "peak, kW"))):
+        table.add_column("", overflow="fold")
+        for name in names:
+            table.add_column(name, justify="right", no_wrap=True)
     for row in rows:
-        table.add_row(
-            row.name, "" if row.score is None else f"{row.score:+.4f}",
-            f"{row.co2_kg:,.0f}", _change(row.co2_kg, before.co2_kg), f"{row.cost:,.0f}", _change(row.cost, before.cost),
-            "" if row.peak_kw is None else f"{row.peak_kw:,.0f}", "" if row.served is None else f"{row.served:.1%}",
+        good.add_row(row.name, _cell(row.score, "+.4f"), _cell(row.served, ".1%"))
+        does.add_row(
+            row.name, f"{row.co2_kg * co2:,.1f}", _change(row.co2_kg, before.co2_kg),
+            f"{row.cost * cost:,.1f}", _change(row.cost, before.cost), _cell(row.peak_kw, ",.0f"),
         )  # fmt: skip
-    console.print(table)
+    return good, does
+
+
+def _cell(value: float | None, form: str) -> str:
+    return "" if value is None else format(value, form)
 
 
 def _change(value: float, before: float) -> str:

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from envs.episodes import Episode
     from envs.scenario import Scenario
 
+INVALID = 1  # exit status for what cannot be
 WEEK = 168  # hours
+DRAWN = 34  # week that is drawn where none is named and the year has so many
 
 
 @dataclass(frozen=True)
@@ -28,12 +30,13 @@ class Question:
     """Folder of the experiment."""
     trial: str = "best"
     """Number of the trial, or best."""
-    year: int = -1
+    year: int | None = None
     """Scenario year; by default the first of the test split."""
-    backend: Literal["citylearn", "batch"] = "batch"
-    """What steps it: the batch backend, which has CityLearn's numbers, or CityLearn itself, a thousand times slower."""
-    week: int = 34
-    """Week of the year that is drawn, from 0."""
+    backend: Literal["auto", "citylearn", "batch"] = "auto"
+    """What steps it: the batch backend, which has CityLearn's numbers, or CityLearn itself, a thousand times slower. By
+    default the first where it does all that the scenario uses."""
+    week: int | None = None
+    """Week of the year that is drawn, from 0; by default 34, or the last of a shorter year."""
     to: Path = Path()
     """Folder for the files; by default rollouts in the experiment's."""
 
@@ -45,7 +48,7 @@ def main(arguments: list[str] | None = None) -> int:
         arguments: of the command line; those of this process by default.
 
     Returns:
-        Exit status: 0, or 2 for a command that cannot be carried out.
+        Exit status: 0; 1 if a result cannot be, which is a fault of this package; 2 for a command that cannot be carried out.
     """
     return command(Question, arguments, "python -m tuning.rollout", _roll_out)
 
@@ -53,6 +56,8 @@ def main(arguments: list[str] | None = None) -> int:
 def _roll_out(question: Question) -> int:
     from envs.factory import windows_env
     from envs.scenario import Window, scenario
+    from envs.validity import ValidityError, check_episode
+    from envs.years import choose_backend
     from results import load
     from results.rollout import draw_week, table, write
     from tuning.experiment import open_experiment
@@ -63,26 +68,68 @@ def _roll_out(question: Question) -> int:
     settings = experiment.settings
     site = scenario(settings.scenario)
     number = trial_number(load(experiment.paths.folder), question.trial)
-    year = question.year if question.year >= 0 else site.years("test")[0]
-    if site.schema and year:
-        raise UsageError(f"--year {year}: {site.title} has the one year 0")
+    backend = choose_backend(site, question.backend)
+    year = _year(question.year, site)
+    hours = hours_of(site, year)
+    start = _first_hour(question.week, hours)
+    folder = question.to if question.to != Path() else experiment.paths.folder / "rollouts"
     with ray_session(num_cpus=1), trained(experiment, number) as found:
-        whole = Window(year, 0, hours_of(site, year))
-        env = windows_env(settings.scenario, question.backend, (whole,), settings.reward)
+        # Before the year is run through, which CityLearn takes minutes for.
+        _create(folder)
+        env = windows_env(settings.scenario, backend, (Window(year, 0, hours),), settings.reward)
         (episode,) = env.episodes(found.policy)
         env.close()
+    try:
+        check_episode(episode)
+    except ValidityError as error:
+        print(f"error: what cannot be has come out, which is a fault of this package: {error}", file=sys.stderr)
+        return INVALID
     series = series_of(episode)
-    folder = question.to if question.to != Path() else experiment.paths.folder / "rollouts"
     name = f"trial-{number:05d}-{found.steps:012d}-year-{year}"
-    own = {"experiment": settings.name, "trial": number, "steps": found.steps, "scenario": site.title, "year": year}
-    about = {key: str(value) for key, value in own.items()}
-    write(folder / f"{name}.parquet", table(series, about))
-    start = min(question.week * WEEK, max(0, len(series["step"]) - WEEK))
+    own = {
+        "experiment": settings.name, "trial": number, "steps": found.steps, "scenario": site.title, "year": year,
+        "backend": backend,
+    }  # fmt: skip
     figure = draw_week(series, start, f"{site.title}, year {year}, trial {number}: a week from day {start // 24 + 1}")
+    write(folder / f"{name}.parquet", table(series, {key: str(value) for key, value in own.items()}))
     figure.savefig(folder / f"{name}.png", dpi=110)
     for suffix in ("parquet", "png"):
         print(folder / f"{name}.{suffix}")
     return 0
+
+
+def _year(asked: int | None, site: Scenario) -> int:
+    """Number of the year, checked."""
+    if asked is None:
+        return site.years("test")[0]
+    if site.schema and asked:
+        raise UsageError(f"--year {asked}: {site.title} has the one year 0")
+    if asked < 0:
+        raise UsageError(f"--year {asked}: it is at least 0")
+    return asked
+
+
+def _first_hour(week: int | None, hours: int) -> int:
+    """First hour of the week that is drawn, checked.
+
+    Args:
+        week: as it was asked for.
+        hours: of the year.
+    """
+    last = max(0, hours // WEEK - 1)
+    if week is None:
+        return min(DRAWN, last) * WEEK
+    if not 0 <= week <= last:
+        raise UsageError(f"--week {week}: the whole weeks of this year are 0 to {last}")
+    return week * WEEK
+
+
+def _create(folder: Path) -> None:
+    """Create the folder of the files, if it is not there."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"--to {folder}: cannot create {error.filename}: {error.strerror}") from error
 
 
 def hours_of(site: Scenario, year: int) -> int:
@@ -93,21 +140,22 @@ def hours_of(site: Scenario, year: int) -> int:
 
 
 def series_of(episode: Episode) -> dict[str, np.ndarray]:
-    """Columns of `results.rollout` from a run through a window."""
+    """Columns of `results.rollout` from a run through a window, each of shape (hours,)."""
     from envs.series import export_kwh, import_kwh
 
     window, reference, run = episode.window, episode.reference, episode.run
     part = slice(window.start, window.start + window.hours)
     exogenous, net = reference.exogenous, run.net_kwh
-    load = net - run.battery_kwh - run.charging_kwh + exogenous.pv_kwh[:, part]
+    load, pv = exogenous.load_kwh[:, part], exogenous.pv_kwh[:, part]
     return {
         "step": np.arange(window.start, window.start + window.hours),
         "month": exogenous.month[part],
         "hour": exogenous.hour[part],
         "load_kwh": load.sum(axis=0),
-        "pv_kwh": exogenous.pv_kwh[:, part].sum(axis=0),
+        "pv_kwh": pv.sum(axis=0),
         "battery_kwh": run.battery_kwh.sum(axis=0),
         "charging_kwh": run.charging_kwh.sum(axis=0),
+        "other_kwh": (net - load + pv - run.battery_kwh - run.charging_kwh).sum(axis=0),
         "net_kwh": net.sum(axis=0),
         "import_kwh": import_kwh(net).sum(axis=0),
         "export_kwh": export_kwh(net).sum(axis=0),

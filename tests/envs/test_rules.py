@@ -1,13 +1,16 @@
 """The solar-priority rule, hour by hour."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from envs.evaluate import evaluate, score
-from envs.rules import SolarPriority
+from envs.reference import Reference
+from envs.rules import SolarPriority, dear_hours
 from envs.scenario import Window, scenario
+from envs.tariff import DemandCharge
 from envs.vector_env import WindowsEnv
 
 WINDOWS = (Window(0, 0, 168), Window(0, 500, 168))
@@ -49,3 +52,54 @@ def test_without_a_battery_there_is_no_rule(small_schema: Path) -> None:
     env.simulator.site.building["battery_action"] = -1
     with pytest.raises(ValueError, match="no battery has an action"):
         SolarPriority(env.simulator)
+
+
+def test_in_other_hours_than_the_dear_ones_batteries_do_not_give(small_schema: Path) -> None:
+    env = WindowsEnv(scenario(str(small_schema)), WINDOWS)
+    simulator = env.simulator
+    dear = np.random.default_rng(0).random(len(simulator.comfort)) < 0.5
+    rule = SolarPriority(simulator, dear=dear)
+    seen = []
+
+    def policy(observations: np.ndarray) -> np.ndarray:
+        actions = rule(observations)
+        seen.append((simulator.uncontrolled_net_kwh, dear[simulator.row], actions[:, 0]))
+        return actions
+
+    list(env.episodes(policy))
+    net, now, action = (np.concatenate(values) for values in zip(*seen, strict=True))
+    assert (action[(net > 0.0) & now] < 0.0).all()
+    assert (action[(net > 0.0) & ~now] == 0.0).all()
+    assert (action[net < 0.0] > 0.0).all()
+
+
+@pytest.fixture(scope="module")
+def reference(small_schema: Path) -> Reference:
+    found = WindowsEnv(scenario(str(small_schema)), WINDOWS).simulator.reference(0)
+    assert found is not None
+    return found
+
+
+def priced(reference: Reference, price: np.ndarray, tariff: DemandCharge | None = None) -> Reference:
+    """The same year without a demand charge, or with this, at other prices of its one building."""
+    return Reference(reference.run, replace(reference.exogenous, price=price[np.newaxis]), reference.sessions, tariff)
+
+
+def test_with_a_demand_charge_its_peak_hours_are_dear_whatever_energy_costs(reference: Reference) -> None:
+    assert reference.tariff is not None
+    hour = reference.exogenous.hour
+    found = dear_hours([priced(reference, np.where(hour < 6, 2.0, 1.0), reference.tariff)])
+    np.testing.assert_array_equal(found, np.isin(hour, reference.tariff.peak_hours))
+
+
+def test_without_one_hours_above_the_mean_price_of_their_year_are_dear(reference: Reference) -> None:
+    hour = reference.exogenous.hour
+    cheap, dear = (priced(reference, np.where(hour >= 20, 3.0, np.where(hour >= 12, 1.0, 0.9)) * k) for k in (1.0, 10.0))
+    np.testing.assert_array_equal(dear_hours([cheap, dear]), np.tile(hour >= 20, 2))
+
+
+def test_at_one_price_no_hour_is_dearer(reference: Reference) -> None:
+    hour = reference.exogenous.hour
+    flat = priced(reference, np.full(len(hour), 0.3, dtype=np.float32))
+    assert dear_hours([flat]) is None
+    assert dear_hours([priced(reference, 1.0 + hour), flat]) is None

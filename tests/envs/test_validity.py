@@ -1,7 +1,10 @@
 """A result that cannot be stops whoever gets it, and says its numbers."""
 
+import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,7 +13,8 @@ from envs.episodes import Episode
 from envs.evaluate import evaluate
 from envs.kpis import Kpis
 from envs.scenario import Window, scenario
-from envs.validity import ValidityError, check_episode, check_kpis, check_score
+from envs.series import Run
+from envs.validity import ValidityError, check_episode, check_kpis, check_score, gave_back
 from envs.vector_env import WindowsEnv
 
 WINDOW = Window(0, 24, 48)
@@ -58,12 +62,71 @@ def test_what_is_no_number_is_found(episode: Episode) -> None:
     ("name", "value"),
     [
         ("self_consumption", 1.2), ("ev_served", -0.1), ("import_kwh", -5.0), ("peak_kw", np.inf), ("co2_kg", np.nan),
-        ("ev_missing_kwh", 1e9), ("departures_met", 10**6), ("battery_cycles", -1.0),
+        ("ev_missing_kwh", 1e9), ("departures_met", 10**6), ("battery_cycles", -1.0), ("self_sufficiency", 1.2),
+        ("consumption_kwh", -1.0),
     ],
 )  # fmt: skip
 def test_a_kpi_outside_its_range_is_found(kpis: Kpis, name: str, value: float) -> None:
     with pytest.raises(ValidityError, match=name):
         check_kpis(3, replace(kpis, **{name: value}))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("ev_served", 1.1), ("self_consumption", -0.1), ("consumption_kwh", np.nan), ("ev_missing_kwh", -1.0)]
+)
+def test_where_vehicles_give_back_the_other_limits_hold(kpis: Kpis, name: str, value: float) -> None:
+    with pytest.raises(ValidityError, match=name):
+        check_kpis(3, replace(kpis, **{name: value}), vehicles_gave=True)
+
+
+def test_vehicles_that_gave_back_may_lack_more_than_they_asked_for(kpis: Kpis) -> None:
+    found = replace(kpis, ev_served=-0.4, ev_missing_kwh=1.4 * kpis.ev_required_kwh, consumption_kwh=-1.0)
+    check_kpis(3, found, vehicles_gave=True)
+
+
+def test_an_hour_in_which_sockets_give_tells_that_vehicles_gave_back() -> None:
+    def run(*charging_kwh: float) -> Run:
+        charging = np.array([charging_kwh])
+        return Run(charging, np.zeros_like(charging), charging, np.zeros(0))
+
+    assert gave_back(run(3.0, -0.5, 0.0))
+    assert not gave_back(run(3.0, -1e-6, 0.0))
+
+
+def changed(small_schema: Path, folder: Path, change: Callable[[dict[str, Any]], None]) -> WindowsEnv:
+    """The small site with a change of its building."""
+    schema = json.loads(small_schema.read_text(encoding="utf-8"))
+    schema["root_directory"] = str(small_schema.parent)
+    (building,) = schema["buildings"].values()
+    change(building)
+    path = folder / "schema.json"
+    path.write_text(json.dumps(schema), encoding="utf-8")
+    return WindowsEnv(scenario(str(path)), [Window(0, 0, 336)])
+
+
+def test_a_battery_that_is_charged_from_the_grid_is_no_fault(small_schema: Path, tmp_path: Path) -> None:
+    """What it loses is imported and no consumption, so that without PV less than nothing is not imported."""
+    env = changed(small_schema, tmp_path, lambda building: building.pop("pv"))
+
+    def policy(observations: np.ndarray) -> np.ndarray:
+        actions = env.simulator.uncontrolled_actions()
+        hour = env.simulator.hour_of_day
+        actions[:, 0] = np.where(hour < 6, 0.5, np.where((hour >= 18) & (hour < 23), -0.5, 0.0))
+        return actions
+
+    (found,) = evaluate(env, policy)
+    assert found.kpis.self_sufficiency < -1e-3
+
+
+def test_vehicles_that_leave_with_less_than_they_brought_are_no_fault(small_schema: Path, tmp_path: Path) -> None:
+    def to_grid(building: dict[str, Any]) -> None:
+        for charger in building["chargers"].values():
+            charger["attributes"]["max_discharging_power"] = 2.0
+
+    env = changed(small_schema, tmp_path, to_grid)
+    (found,) = evaluate(env, lambda observations: np.full((len(observations), env.simulator.actions), -1.0))
+    assert found.kpis.ev_served < 0.0
+    assert found.kpis.ev_missing_kwh > found.kpis.ev_required_kwh
 
 
 def test_shares_of_nothing_are_no_fault(kpis: Kpis) -> None:

@@ -1,5 +1,9 @@
 """A trial's policy comes back as it was, and its hours add up."""
 
+import json
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,16 +12,20 @@ import pyarrow.parquet as pq
 import pytest
 from one_trial import one_trial
 
-from envs.factory import evaluation_env
+from envs.episodes import Episode, Policy
+from envs.factory import evaluation_env, windows_env
+from envs.scenario import Window, scenario
+from envs.vector_env import WindowsEnv
+from envs.years import observation_layout
 from results import load
 from results.rollout import COLUMNS, draw_week, table
 from search_spaces import SPACES, Assignment
 from tuning.errors import UsageError
-from tuning.experiment import Experiment, create
+from tuning.experiment import Experiment, create, open_experiment, save
 from tuning.policies import trained, trial_number
 from tuning.ray_session import ray_session
 from tuning.records import TrialRecords
-from tuning.rollout import main
+from tuning.rollout import main, series_of
 from tuning.settings import Settings
 from tuning.study import Proposal
 
@@ -46,25 +54,89 @@ def test_the_hours_of_a_year_add_up_and_are_citylearns(experiment: Experiment, t
     for backend in ("batch", "citylearn"):
         to = tmp_path / backend
         assert main([str(experiment.paths.folder), "--to", str(to), "--backend", backend, "--week", "1"]) == 0
-        found.append(check_hours(to))
+        found.append(check_hours(to, backend))
     np.testing.assert_allclose(found[0], found[1], atol=0.05)
 
 
-def check_hours(folder: Path) -> pd.DataFrame:
+def check_hours(folder: Path, backend: str) -> pd.DataFrame:
     (path,) = folder.glob("*.parquet")
     content = pq.read_table(path)
     assert content.schema.metadata[b"trial"] == b"0"
-    assert content.schema.field("load_kwh").metadata[b"unit"] == b"kWh"
+    assert content.schema.metadata[b"backend"] == backend.encode()
+    assert all(content.schema.field(name).metadata[b"unit"] == b"kWh" for name in ("load_kwh", "other_kwh"))
     frame = content.to_pandas()
     assert len(frame) > 900
+    # Load and PV are the site's data, the others what a backend made of them; the site has no other devices.
     balance = frame["load_kwh"] - frame["pv_kwh"] + frame["battery_kwh"] + frame["charging_kwh"]
-    np.testing.assert_allclose(balance, frame["net_kwh"], atol=1e-6)
+    np.testing.assert_allclose(balance, frame["net_kwh"], atol=0.01)
+    np.testing.assert_allclose(balance + frame["other_kwh"], frame["net_kwh"], atol=1e-6)
     np.testing.assert_allclose(frame["import_kwh"] - frame["export_kwh"], frame["net_kwh"], atol=1e-6)
-    assert (frame["load_kwh"] > 0.0).all()
+    assert (frame["load_kwh"] > 1.0).all()
     assert frame["battery_kwh"].abs().sum() > 0.0
     (picture,) = folder.glob("*.png")
     assert picture.stat().st_size > 10_000
     return frame
+
+
+def test_load_is_the_sites_and_what_it_does_not_explain_is_of_other_devices(experiment: Experiment) -> None:
+    (episode,) = idle_episodes(experiment)
+    net = episode.run.net_kwh + 2.0
+    series = series_of(replace(episode, run=replace(episode.run, net_kwh=net)))
+    np.testing.assert_array_equal(series["load_kwh"], episode.reference.exogenous.load_kwh[:, :24].sum(axis=0))
+    np.testing.assert_allclose(series["other_kwh"], 2.0, atol=0.01)
+
+
+def idle_episodes(experiment: Experiment) -> list[Episode]:
+    env = windows_env(str(experiment.settings.scenario), "batch", (Window(0, 0, 24),))
+    actions = len(observation_layout(scenario(str(experiment.settings.scenario))).actions)
+    return list(env.episodes(lambda observations: np.zeros((len(observations), actions), dtype=np.float32)))
+
+
+def test_a_run_whose_energy_does_not_add_up_is_not_written(
+    experiment: Experiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole = WindowsEnv.episodes
+
+    def lossy(env: WindowsEnv, policy: Policy) -> Iterator[Episode]:
+        for episode in whole(env, policy):
+            yield replace(episode, run=replace(episode.run, net_kwh=episode.run.net_kwh - 5.0))
+
+    monkeypatch.setattr(WindowsEnv, "episodes", lossy)
+    assert main([str(experiment.paths.folder), "--to", str(tmp_path / "rolled")]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "which its parts do not make" in line
+    assert not list((tmp_path / "rolled").iterdir())
+
+
+@pytest.fixture
+def beyond_batch(experiment: Experiment, tmp_path: Path) -> Path:
+    """The experiment, of a site with something that the batch backend does not know."""
+    site = shutil.copytree(Path(experiment.settings.scenario).parent, tmp_path / "site")
+    schema = json.loads((site / "schema.json").read_text(encoding="utf-8"))
+    (site / "schema.json").write_text(json.dumps({**schema, "something_new": True}), encoding="utf-8")
+    folder = shutil.copytree(experiment.paths.folder, tmp_path / "copy")
+    copy = open_experiment(folder)
+    save(replace(copy, settings=replace(copy.settings, scenario=str(site / "schema.json"))))
+    return folder
+
+
+def test_citylearn_steps_what_the_batch_backend_cannot(
+    beyond_batch: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    to = tmp_path / "rolled"
+    assert main([str(beyond_batch), "--to", str(to), "--backend", "batch"]) == 2
+    assert "--backend batch cannot step site: 'something_new' of the schema" in capsys.readouterr().err
+    assert not to.exists()
+    monkeypatch.setattr("tuning.rollout.hours_of", lambda site, year: 192)
+    assert main([str(beyond_batch), "--to", str(to)]) == 0
+    (path,) = to.glob("*.parquet")
+    assert pq.read_table(path).schema.metadata[b"backend"] == b"citylearn"
+
+
+def test_the_batch_backend_steps_what_it_can(experiment: Experiment, tmp_path: Path) -> None:
+    assert main([str(experiment.paths.folder), "--to", str(tmp_path)]) == 0
+    (path,) = tmp_path.glob("*.parquet")
+    assert pq.read_table(path).schema.metadata[b"backend"] == b"batch"
 
 
 @pytest.mark.parametrize(
@@ -73,15 +145,39 @@ def check_hours(folder: Path) -> pd.DataFrame:
         (["--trial", "7"], "--trial 7: it takes best, or a number from 0 to 0"),
         (["--trial", "worst"], "--trial worst"),
         (["--year", "3"], "has the one year 0"),
+        (["--year", "-1"], "has the one year 0"),
+        (["--week", "-1"], "--week -1: the whole weeks of this year are 0 to 4"),
+        (["--week", "5"], "--week 5: the whole weeks of this year are 0 to 4"),
     ],
 )
 def test_what_is_not_there_is_one_line(
-    experiment: Experiment, arguments: list[str], line: str, capsys: pytest.CaptureFixture[str]
+    experiment: Experiment, tmp_path: Path, arguments: list[str], line: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main([str(experiment.paths.folder), *arguments]) == 2
+    assert main([str(experiment.paths.folder), "--to", str(tmp_path / "rolled"), *arguments]) == 2
     error = capsys.readouterr().err
     assert line in error
     assert error.count("\n") == 1
+    assert not (tmp_path / "rolled").exists()
+
+
+def test_a_year_before_the_first_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    of = create(Settings(scenario="iquitos", backend="batch", name="generated", dir=str(tmp_path)))
+    TrialRecords(of).begin(Proposal(0, SPACES["ppo"].complete({}, {"steps": 1e6})))
+    assert main([str(of.paths.folder), "--trial", "0", "--year", "-3", "--to", str(tmp_path / "rolled")]) == 2
+    assert capsys.readouterr().err == "error: --year -3: it is at least 0\n"
+    assert not (tmp_path / "rolled").exists()
+
+
+@pytest.mark.parametrize("to", ["file", "file/rolled"])
+def test_a_folder_that_cannot_be_created_is_one_line(
+    experiment: Experiment, tmp_path: Path, to: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("kept", encoding="utf-8")
+    assert main([str(experiment.paths.folder), "--to", str(tmp_path / to)]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"error: --to {tmp_path / to}: cannot create")
+    assert error.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
 def test_a_folder_that_holds_no_experiment(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

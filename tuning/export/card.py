@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,21 +11,26 @@ import pandas as pd
 
 from results.judgement import METRICS, cells, headings
 from search_spaces import Assignment
+from tuning.settings import Settings
 
+# Settings that change what is trained, beside the hyperparameters; the others say what is searched, measured and kept.
+_OF_TRAINING = ("algo", "scenario", "backend", "num_envs", "reward", "steps", "seed")
 KPIS = ("score", "import_kwh", "co2_kg", "bill", "peak_kw", "self_consumption", "ev_served")
 
 
-def hyperparameters_toml(hyperparameters: Assignment, algorithm: str) -> str:
+def hyperparameters_toml(hyperparameters: Assignment, settings: Settings) -> str:
     """A full assignment as TOML, in the form that `--space` reads, with the command that trains it.
 
     Args:
         hyperparameters: the assignment.
-        algorithm: that it is of.
+        settings: of its experiment, with the backend settled.
     """
+    command = ["python", "-m", "tuning.run", "--trials", "1", "--space", "hyperparameters.toml"]
+    for name in _OF_TRAINING:
+        command += [f"--{name.replace('_', '-')}", str(getattr(settings, name))]
     # TOML knows no none, so what is switched off is set on the command line.
     none = [f"{name}=none" for name, value in hyperparameters.items() if value is None]
-    command = f"python -m tuning.run --algo {algorithm} --trials 1 --space hyperparameters.toml"
-    lines = [f"# {' '.join([command, *(['--set', *none] if none else [])])}"]
+    lines = [f"# {shlex.join([*command, *(['--set', *none] if none else [])])}"]
     lines += [f"{name} = {{value = {json.dumps(value)}}}" for name, value in hyperparameters.items() if value is not None]
     return "\n".join(lines) + "\n"
 
@@ -35,12 +41,12 @@ def card(about: Mapping[str, Any], evaluations: pd.DataFrame, judged: pd.DataFra
     Args:
         about: facts of the policy, by name.
         evaluations: of the policy at the end of its training, a row a year.
-        judged: table of `results.judgement` that it takes part in; None where it was not judged.
+        judged: table of `results.judgement` that it has a row in; None where it was not judged.
         contender: its name there.
     """
     lines = [f"# {about['policy']}", "", "| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in about.items())]
     lines += ["", "## What it does", ""]
-    if judged is not None and (judged["contender"] == contender).any():
+    if judged is not None:
         own = judged[(judged["contender"] == contender) | (judged["algorithm"] == "")]
         lines += [
             "Trained again with fresh seeds and judged on years that nobody has trained or chosen on: interquartile mean over",

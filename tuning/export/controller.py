@@ -17,15 +17,18 @@ def main(schema: str, hours: int = 8759) -> None:
     (observed,), _ = env.reset()
     month, peaks, imported, ended = None, [0.0, 0.0], 0.0, False
     while not ended and env.time_step < hours:
-        named, now = dict(zip(env.observation_names[0], observed, strict=True)), env.time_step
-        if named["month"] != month:  # the demand charge starts anew
-            month, peaks = named["month"], [0.0, 0.0]
-        row = [[*observed, *peaks]] if peak_hours else [observed]
-        actions = policy.run(None, {"observations": np.array(row, dtype=np.float64)})[0]
+        named, now, row = dict(zip(env.observation_names[0], observed, strict=True)), env.time_step, [*observed]
+        if peak_hours:  # of a demand charge, whose peaks the policy sees; it starts anew with the month
+            if named["month"] != month:
+                month, peaks = named["month"], [0.0, 0.0]
+            row += peaks
+        actions = policy.run(None, {"observations": np.array([row], dtype=np.float64)})[0]
         (observed,), _, ended, _, _ = env.step(actions.tolist())
-        net = sum(building.net_electricity_consumption[now] for building in env.buildings)
-        peak = 0 if named["hour"] - 1 in peak_hours else 1  # CityLearn counts hours from 1
-        peaks[peak], imported = max(peaks[peak], net), imported + max(net, 0.0)
+        net = [building.net_electricity_consumption[now] for building in env.buildings]
+        imported += sum(max(kwh, 0.0) for kwh in net)  # each building has a meter; the demand charge is of the whole site
+        if peak_hours:
+            peak = 0 if named["hour"] - 1 in peak_hours else 1  # CityLearn counts hours from 1
+            peaks[peak] = max(peaks[peak], sum(net))
     print(f"{env.time_step} hours, {imported:,.1f} kWh imported")
 
 

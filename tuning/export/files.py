@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-import pandas as pd
+import numpy as np
 
+from envs.observation import PEAK_NAMES, ObservationLayout
 from envs.scenario import Scenario, scenario
 from envs.tariff import DemandCharge
 from envs.years import SIMULATORS, observation_layout
@@ -15,9 +19,8 @@ from results import load
 from tuning.errors import UsageError
 from tuning.experiment import Experiment
 from tuning.export.card import card, hyperparameters_toml
+from tuning.export.judged import given_judgement, own_judgement
 from tuning.export.policy import SitePolicy, write_onnx
-from tuning.judging.contenders import slug
-from tuning.judging.folder import JudgementPaths
 from tuning.policies import trained
 from tuning.ray_session import ray_session
 from tuning.records import TrialRecords
@@ -38,73 +41,85 @@ def export(experiment: Experiment, number: int, to: Path, judgement: Path | None
         The files.
 
     Raises:
-        UsageError: if the trial has no checkpoint any more, or the folder holds no judgement.
+        UsageError: if the trial has no checkpoint any more or took no part in the judgement, if the site does not observe what
+            the example needs, or the folder cannot be created.
     """
-    settings, records = experiment.settings, TrialRecords(experiment)
-    judged, contender = _judged(experiment, number, judgement)
-    site = scenario(settings.scenario)
-    new = to.with_name(f".{to.name}.new")
-    shutil.rmtree(new, ignore_errors=True)
-    new.mkdir(parents=True)
-    steps = _write_policy(experiment, number, site, new / "policy.onnx")
-    row = records.measured(number)
-    about = {
+    judged, contender = given_judgement(experiment, number, judgement) if judgement else own_judgement(experiment)
+    site = scenario(experiment.settings.scenario)
+    layout = observation_layout(site)
+    _check_peaks(site, layout)
+    # Last, the folder: whoever is refused before it finds nothing created.
+    with ray_session(num_cpus=1), trained(experiment, number) as found, _beside(to) as new:
+        write_onnx(SitePolicy(layout, found.view, found.network, *_action_range(site)), new / "policy.onnx")
+        about = _about(experiment, number, site, found.steps)
+        rows = load(experiment.paths.folder).evaluations
+        rows = rows[(rows["trial"] == number) & (rows["steps"] == found.steps)]
+        texts = {
+            "policy.json": _interface(site, layout),
+            "hyperparameters.toml": hyperparameters_toml(TrialRecords(experiment).assignment(number), experiment.settings),
+            "README.md": card(about, rows, judged, contender),
+        }
+        for name, text in texts.items():
+            (new / name).write_text(text, encoding="utf-8")
+        shutil.copyfile(EXAMPLE, new / EXAMPLE.name)
+        new.rename(to)
+    return sorted(to.iterdir())
+
+
+def _check_peaks(site: Scenario, layout: ObservationLayout) -> None:
+    """Check that whoever controls the site from its observations can reckon the month's peaks that the policy sees.
+
+    Raises:
+        UsageError: if it needs what is not observed.
+    """
+    missing = [name for name in ("month", "hour") if name not in layout.names]
+    if missing and PEAK_NAMES[0] in layout.names:
+        raise UsageError(
+            f"{site.title} has a demand charge, whose peaks the policy sees, but does not observe {' and '.join(missing)}, by "
+            "which they are counted: such a policy cannot be exported"
+        )
+
+
+@contextmanager
+def _beside(to: Path) -> Iterator[Path]:
+    """A new folder on the same disk as another one and of its name, gone at the end if it was not renamed.
+
+    Raises:
+        UsageError: if it cannot be created.
+    """
+    try:
+        to.parent.mkdir(parents=True, exist_ok=True)
+        scratch = TemporaryDirectory(prefix=f".{to.name}.", dir=to.parent)
+    except OSError as error:
+        raise UsageError(f"--to {to}: cannot create {error.filename}: {error.strerror}") from error
+    with scratch as name:
+        # One within, as the outer one is for its owner alone.
+        new = Path(name) / to.name
+        new.mkdir()
+        yield new
+
+
+def _action_range(site: Scenario) -> tuple[np.ndarray, np.ndarray]:
+    """Least and greatest value of each action of CityLearn, each of shape (actions,)."""
+    simulator = SIMULATORS.take(site.schema_path(site.years("train")[0]))
+    found = simulator.action_low, simulator.action_high
+    SIMULATORS.give_back(simulator)
+    return found
+
+
+def _about(experiment: Experiment, number: int, site: Scenario, steps: int) -> dict[str, str]:
+    """Facts of a policy that was trained for so many steps, by name."""
+    settings, row = experiment.settings, TrialRecords(experiment).measured(number)
+    return {
         "policy": f"{settings.name}, trial {number}", "algorithm": settings.algo, "scenario": site.title,
         "reward": settings.reward, "trained for": f"{steps:,} steps with seed {row['seed']}",
         "versions": ", ".join(f"{name} {value}" for name, value in json.loads(row["versions"]).items()),
         "commit": row["git_commit"] or "not known",
     }  # fmt: skip
-    rows = load(experiment.paths.folder).evaluations
-    rows = rows[(rows["trial"] == number) & (rows["steps"] == steps)]
-    texts = {
-        "policy.json": _interface(site),
-        "hyperparameters.toml": hyperparameters_toml(records.assignment(number), str(settings.algo)),
-        "README.md": card(about, rows, judged, contender),
-    }
-    for name, text in texts.items():
-        (new / name).write_text(text, encoding="utf-8")
-    shutil.copyfile(EXAMPLE, new / EXAMPLE.name)
-    new.rename(to)
-    return sorted(to.iterdir())
 
 
-def _write_policy(experiment: Experiment, number: int, site: Scenario, path: Path) -> int:
-    """Write the network.
-
-    Returns:
-        Steps that the policy was trained for.
-    """
-    schema = site.schema_path(site.years("train")[0])
-    simulator = SIMULATORS.take(schema)
-    low, high = simulator.action_low, simulator.action_high
-    SIMULATORS.give_back(simulator)
-    with ray_session(num_cpus=1), trained(experiment, number) as found:
-        write_onnx(SitePolicy(observation_layout(site), found.view, found.network, low, high), path)
-        return found.steps
-
-
-def _interface(site: Scenario) -> str:
+def _interface(site: Scenario, layout: ObservationLayout) -> str:
     """What goes in and comes out, in its order, and the hours of the demand charge's peaks, as JSON."""
-    layout, tariff = observation_layout(site), DemandCharge.of(site.schema_path(site.years("train")[0]))
+    tariff = DemandCharge.of(site.schema_path(site.years("train")[0]))
     hours = list(tariff.peak_hours) if tariff else []
     return json.dumps({"observations": layout.names, "actions": layout.actions, "peak_hours": hours}, indent=1)
-
-
-def _judged(experiment: Experiment, number: int, judgement: Path | None) -> tuple[pd.DataFrame | None, str]:
-    """Table of the judgement, and the policy's name in it; none where it was not judged.
-
-    Raises:
-        UsageError: if the folder that was given holds no judgement.
-    """
-    folder = experiment.paths.folder
-    if judgement is not None:
-        table = JudgementPaths(judgement).table
-        if not table.is_file():
-            raise UsageError(f"--judgement {judgement}: there is no {table.name} in it")
-        return pd.read_parquet(table), f"{experiment.settings.name} {number}"
-    paths = JudgementPaths(folder.parent.parent)
-    own = paths.table
-    if folder.parent != paths.runs or not own.is_file():
-        return None, ""
-    names = load(own.parent).evaluations[["contender", "algorithm"]].dropna()["contender"].unique()
-    return pd.read_parquet(own), next((name for name in names if slug(name) == folder.name), "")

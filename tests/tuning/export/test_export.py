@@ -1,8 +1,11 @@
 """An exported policy acts as the trained one, without this package, and says where it comes from."""
 
 import json
+import shlex
+import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,15 +16,19 @@ from one_trial import one_trial
 
 from envs.factory import windows_env
 from envs.scenario import Window
+from envs.series import import_kwh
 from envs.site_env import SiteEnv
 from search_spaces import SPACES, Assignment
-from tuning.experiment import Experiment
+from tuning.experiment import Experiment, create
 from tuning.export.__main__ import main
 from tuning.export.card import card, hyperparameters_toml
+from tuning.export.policy import SitePolicy
 from tuning.plan import plan
 from tuning.policies import trained
 from tuning.ray_session import ray_session
+from tuning.records import TrialRecords
 from tuning.settings import Algo, Settings, parse
+from tuning.study import Proposal
 
 STEPS = 256
 VARIANTS: dict[str, tuple[Algo, Assignment]] = {
@@ -37,6 +44,12 @@ def experiment(schema: Path, folder: Path, algo: Algo, change: Assignment) -> Ex
     small: Assignment = {"hidden_sizes": "16"} | ({} if algo == "sac" else {"n_steps": 64, "batch_size": 32})
     with ray_session(num_cpus=1):
         return one_trial(schema, folder, STEPS, {**small, **change}, algo)
+
+
+@pytest.fixture(scope="module")
+def ppo(small_schema: Path, tmp_path_factory: pytest.TempPathFactory) -> Experiment:
+    """Of the default algorithm."""
+    return experiment(small_schema, tmp_path_factory.mktemp("ppo"), *VARIANTS["ppo"])
 
 
 # Two that have most in them; the others take long.
@@ -81,10 +94,9 @@ def test_it_acts_as_the_trained_one(small_schema: Path, tmp_path: Path, variant:
     assert inputs["actions"] == list(env.layout.actions)
 
 
-def test_the_example_controls_citylearn_without_this_package(small_schema: Path, tmp_path: Path) -> None:
-    of = experiment(small_schema, tmp_path, "ppo", {})
+def test_the_example_controls_citylearn_without_this_package(small_schema: Path, ppo: Experiment, tmp_path: Path) -> None:
     to = tmp_path / "exported"
-    assert main([str(of.paths.folder), "--to", str(to)]) == 0
+    assert main([str(ppo.paths.folder), "--to", str(to)]) == 0
     env = windows_env(str(small_schema), "citylearn", (Window(0, 0, 48),))
     assert isinstance(env, SiteEnv)
     schema = json.loads(small_schema.read_text(encoding="utf-8"))
@@ -101,23 +113,28 @@ def test_the_example_controls_citylearn_without_this_package(small_schema: Path,
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    with ray_session(num_cpus=1), trained(of, 0) as found:
+    with ray_session(num_cpus=1), trained(ppo, 0) as found:
         (episode,) = env.episodes(found.policy)
     env.close()
-    imported = float(np.maximum(episode.run.net_kwh.sum(axis=0), 0.0).sum())
+    imported = float(import_kwh(episode.run.net_kwh).sum())
     assert f"48 hours, {imported:,.1f} kWh imported" in done.stdout
 
 
 @pytest.mark.parametrize("algo", ["ppo", "a2c", "sac"])
-def test_hyperparameters_can_be_read_back_as_a_space(tmp_path: Path, algo: str) -> None:
+def test_hyperparameters_can_be_read_back_and_their_command_trains_the_same(tmp_path: Path, algo: Algo) -> None:
     given = SPACES[algo].complete({"hidden_sizes": "64,64", "clip_obs": None})
+    own = Settings(
+        algo=algo, scenario=str(tmp_path / "a site" / "schema.json"), backend="citylearn", num_envs=7, reward="schema",
+        steps=123_456, seed=5,
+    )  # fmt: skip
     path = tmp_path / "hyperparameters.toml"
-    path.write_text(hyperparameters_toml(given, algo), encoding="utf-8")
+    path.write_text(hyperparameters_toml(given, own), encoding="utf-8")
     # The command in the first line, as somebody would copy it.
-    command = path.read_text(encoding="utf-8").splitlines()[0].removeprefix("# python -m tuning.run ").split()
+    command = shlex.split(path.read_text(encoding="utf-8").splitlines()[0].removeprefix("# python -m tuning.run "))
     settings = parse(command, Settings())
+    assert replace(settings, trials=0, space="", set=()) == own
+    assert settings.trials == 1
     found = plan(settings, path)
-    assert settings.algo == algo
     assert found.space.complete(found.fixed) == given
     assert not any(parameter.search for parameter in found.space.parameters if parameter.name not in found.fixed)
 
@@ -136,3 +153,61 @@ def test_what_cannot_be_exported_is_one_line(small_schema: Path, tmp_path: Path,
     assert "nothing is written over it" in capsys.readouterr().err
     assert main([str(tmp_path), "--to", str(tmp_path / "new")]) == 2
     assert "no experiment" in capsys.readouterr().err
+
+
+def with_a_trial(schema: Path, folder: Path) -> Experiment:
+    """An experiment whose one trial has no checkpoint."""
+    of = create(Settings(scenario=str(schema), backend="batch", name="one", dir=str(folder)))
+    TrialRecords(of).begin(Proposal(0, SPACES["ppo"].complete({}, {"steps": 1e6})))
+    return of
+
+
+def test_a_trial_without_a_checkpoint_leaves_nothing_behind(
+    small_schema: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    of = with_a_trial(small_schema, tmp_path / "experiments")
+    assert main([str(of.paths.folder), "--trial", "0", "--to", str(tmp_path / "within" / "mall")]) == 2
+    assert "has no checkpoint" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["experiments"]
+
+
+def test_a_folder_that_cannot_be_created_is_one_line(
+    ppo: Experiment, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "file"
+    file.write_text("kept", encoding="utf-8")
+    assert main([str(ppo.paths.folder), "--to", str(file / "mall")]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"error: --to {file / 'mall'}: cannot create {file}")
+    assert error.count("\n") == 1
+    assert file.read_text(encoding="utf-8") == "kept"
+
+
+def test_an_export_that_fails_leaves_nothing_behind(ppo: Experiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(policy: SitePolicy, path: Path) -> None:
+        path.write_bytes(b"half of it")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tuning.export.files.write_onnx", fail)
+    with pytest.raises(KeyboardInterrupt):
+        main([str(ppo.paths.folder), "--to", str(tmp_path / "mall")])
+    assert not list(tmp_path.iterdir())
+
+
+def test_peaks_that_the_example_cannot_count_are_refused_only_where_the_policy_sees_them(
+    small_schema: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    site = shutil.copytree(small_schema.parent, tmp_path / "site")
+    schema = json.loads((site / "schema.json").read_text(encoding="utf-8"))
+    schema["observations"]["hour"]["active"] = False
+    (site / "schema.json").write_text(json.dumps(schema), encoding="utf-8")
+    of = with_a_trial(site / "schema.json", tmp_path / "experiments")
+    command = [str(of.paths.folder), "--trial", "0", "--to", str(tmp_path / "mall")]
+    assert main(command) == 2
+    error = capsys.readouterr().err
+    assert "site has a demand charge, whose peaks the policy sees, but does not observe hour" in error
+    assert error.count("\n") == 1
+    assert not (tmp_path / "mall").exists()
+    (site / "tariff.json").unlink()
+    assert main(command) == 2
+    assert "has no checkpoint" in capsys.readouterr().err

@@ -1,0 +1,54 @@
+"""Baselines that apply to a site, and none that does nothing there."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from envs.baselines import RULES, UNCONTROLLED, WITHOUT, baselines
+from envs.evaluate import Evaluation
+from envs.scenario import Window, scenario
+from envs.tariff import FILE_NAME
+
+ANY_HOUR, PEAK_HOURS = RULES
+WINDOW = Window(0, 0, 336)
+
+
+def without_demand_charge(small_schema: Path, folder: Path, price: np.ndarray) -> Path:
+    """The small site without a demand charge, at other prices of the hours of the day, shape (24,)."""
+    for own in small_schema.parent.glob("*.csv"):
+        (folder / own.name).write_bytes(own.read_bytes())
+    series = pd.read_csv(folder / "pricing.csv")
+    series["electricity_pricing"] = np.resize(price, len(series))
+    series.to_csv(folder / "pricing.csv", index=False)
+    schema = json.loads(small_schema.read_text(encoding="utf-8"))
+    schema["root_directory"] = None
+    path = folder / "schema.json"
+    path.write_text(json.dumps(schema), encoding="utf-8")
+    assert not (folder / FILE_NAME).exists()
+    return path
+
+
+def found(path: Path) -> dict[str, list[Evaluation]]:
+    return baselines(scenario(str(path)), [WINDOW])
+
+
+def test_the_uncontrolled_site_scores_nothing_and_another_site_has_no_score(small_schema: Path) -> None:
+    own = found(small_schema)
+    assert own[UNCONTROLLED][0].score == pytest.approx(0.0, abs=1e-9)
+    assert np.isnan(own[WITHOUT][0].score)
+    assert set(RULES) <= set(own)
+
+
+def test_without_a_demand_charge_the_battery_gives_in_dear_hours(small_schema: Path, tmp_path: Path) -> None:
+    own = found(without_demand_charge(small_schema, tmp_path, np.where(np.arange(24) >= 17, 0.6, 0.3)))
+    assert own[PEAK_HOURS][0].kpis.battery_cycles > 1.0
+    assert own[PEAK_HOURS][0].score > 0.01
+
+
+def test_at_one_price_there_is_no_rule_for_peak_hours(small_schema: Path, tmp_path: Path) -> None:
+    own = found(without_demand_charge(small_schema, tmp_path, np.array([0.3])))
+    assert ANY_HOUR in own
+    assert PEAK_HOURS not in own
