@@ -20,17 +20,20 @@ JUDGEMENT_VERSION = 1
 BOUND = "bound of score"  # name of the rows with the bound of the score
 BOUNDS = (BOUND, "bound of co2", "bound of cost")
 LEAST_SERVED = 0.95  # of the vehicle energy that can be served: below, savings are energy that was not delivered
+YEAR = 8760  # hours
 PREFERRED = ("citylearn", "batch")  # whose numbers count where several judged: CityLearn is the reference
-# name: (unit, label, format, meaning). Energies and money are means over the years.
+# The test hours of a scenario with one year are a fifth of it.
+_A_YEAR = f"all hours that were judged scaled to a year of {YEAR:,}"
+# name: (unit, label, format, meaning).
 METRICS: Mapping[str, tuple[str, str, str, str]] = {
     "score": ("1", "score", "+.4f", "mean reward an hour; 0 is the uncontrolled site"),
     "bound_share": ("1", "of bound", ".1%", "score over that of perfect foresight"),
-    "import_kwh": ("kWh", "import, kWh", ",.0f", "drawn from the grid in a year"),
-    "co2_kg": ("kg", "CO2, kg", ",.0f", "emission of the import in a year"),
+    "import_kwh": ("kWh", "import, kWh", ",.0f", f"drawn from the grid, {_A_YEAR}"),
+    "co2_kg": ("kg", "CO2, kg", ",.0f", f"emission of the import, {_A_YEAR}"),
     "co2_change": ("1", "CO2", "+.2%", "against the uncontrolled site"),
-    "bill": ("currency", "bill", ",.0f", "energy and demand charge of a year"),
+    "bill": ("currency", "bill", ",.0f", f"energy and demand charge, {_A_YEAR}"),
     "bill_change": ("1", "bill", "+.2%", "against the uncontrolled site"),
-    "peak_kw": ("kW", "peak, kW", ",.0f", "highest import of all years"),
+    "peak_kw": ("kW", "peak, kW", ",.0f", "highest import of all hours that were judged"),
     "self_consumption": ("1", "PV used", ".1%", "part of the PV energy used on site"),
     "served": ("1", "vehicles", ".1%", "vehicle energy served, of what charging at full power from arrival serves"),
 }
@@ -38,6 +41,7 @@ _SUMS = (
     "hours", "import_kwh", "co2_kg", "bill", "pv_kwh", "ev_required_kwh", "ev_missing_kwh", "uncontrolled_co2_kg",
     "uncontrolled_bill", "uncontrolled_ev_missing_kwh",
 )  # fmt: skip
+_BEFORE = ("uncontrolled_co2_kg", "uncontrolled_bill")  # what changes are against
 
 
 def per_run(evaluations: pd.DataFrame) -> pd.DataFrame:
@@ -54,6 +58,10 @@ def per_run(evaluations: pd.DataFrame) -> pd.DataFrame:
     judged = evaluations[evaluations["contender"].notna()].copy()
     judged["seed"] = judged["seed"].fillna(-1).astype("int64")
     judged["algorithm"] = judged["algorithm"].fillna("")
+    # Bounds come without the uncontrolled site, which is the same for all of a year.
+    before = judged.groupby("year")[list(_BEFORE)].first()
+    for name in _BEFORE:
+        judged[name] = judged[name].fillna(judged["year"].map(before[name]))
     bounds = judged[judged["contender"] == BOUND].set_index("year")["score"]
     rows = []
     for (contender, seed), own in judged.groupby(["contender", "seed"], sort=False):
@@ -77,18 +85,40 @@ def _metrics(years: pd.DataFrame, bounds: pd.Series) -> dict[str, float]:
     hours = years["hours"].to_numpy(float)
     limits = bounds.reindex(years["year"]).to_numpy(float)
     used = float((years["self_consumption"] * years["pv_kwh"]).sum(min_count=1))
-    servable = total["ev_required_kwh"] - total["uncontrolled_ev_missing_kwh"]
-    delivered = total["ev_required_kwh"] - total["ev_missing_kwh"]
     return {
         "score": float(np.average(years["score"], weights=hours)),
         "bound_share": _ratio(float((years["score"] * hours).sum(skipna=False)), float((limits * hours).sum())),
-        **{name: total[name] / len(years) for name in ("import_kwh", "co2_kg", "bill")},
+        **{name: total[name] / (total["hours"] / YEAR) for name in ("import_kwh", "co2_kg", "bill")},
         "co2_change": _ratio(total["co2_kg"], total["uncontrolled_co2_kg"]) - 1.0,
         "bill_change": _ratio(total["bill"], total["uncontrolled_bill"]) - 1.0,
         "peak_kw": float(years["peak_kw"].max()),
         "self_consumption": _ratio(used, total["pv_kwh"]),
-        "served": _ratio(delivered, servable),
+        "served": served(total["ev_required_kwh"], total["ev_missing_kwh"], total["uncontrolled_ev_missing_kwh"]),
     }
+
+
+def served(required_kwh: float, missing_kwh: float, uncontrolled_missing_kwh: float) -> float:
+    """Part of the vehicle energy that was served, of what charging at full power from arrival serves; NaN if that is none.
+
+    Args:
+        required_kwh: asked for.
+        missing_kwh: of it not delivered.
+        uncontrolled_missing_kwh: of it not delivered by the uncontrolled site.
+    """
+    return _ratio(required_kwh - missing_kwh, required_kwh - uncontrolled_missing_kwh)
+
+
+def serves(shares: np.ndarray) -> bool:
+    """Whether a contender serves its vehicles: at least `LEAST_SERVED`, as interquartile mean; without vehicles it does.
+
+    Args:
+        shares: of `served`, one a run, shape (runs,).
+    """
+    import numpy as np
+
+    from results.statistics import iqm
+
+    return not (np.isfinite(shares).all() and iqm(shares) < LEAST_SERVED)
 
 
 def _ratio(part: float, whole: float) -> float:
@@ -126,8 +156,7 @@ def judgement(evaluations: pd.DataFrame, random: np.random.Generator | None = No
             row[name] = iqm(values) if known else float("nan")
             interval = bootstrap(values[:, np.newaxis], iqm, random) if known and len(values) > 1 else None
             row[f"{name}_low"], row[f"{name}_high"] = (interval.low, interval.high) if interval else (float("nan"),) * 2
-        # A site without vehicles serves all of them.
-        row["comparable"] = not float(str(row["served"])) < LEAST_SERVED
+        row["comparable"] = serves(own["served"].to_numpy(float))
         rows.append(row)
     ends = [f"{name}{end}" for name in METRICS for end in ("", "_low", "_high")]
     table = pd.DataFrame(rows, columns=["contender", "algorithm", "runs", "backend", "comparable", *ends])

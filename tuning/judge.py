@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
-INVALID, INTERRUPTED = 1, 130  # exit status for what cannot be, and after Ctrl-C
+INVALID, NOBODY, INTERRUPTED = 1, 1, 130  # exit status for what cannot be, without a contender, and after Ctrl-C
 
 
 @dataclass(frozen=True)
@@ -39,9 +39,9 @@ class Question:
     seed: int = 0
     """Seed of the judgement: the same one repeats it."""
     judged_by: Literal["citylearn", "batch"] = "citylearn"
-    """Whose numbers the last word is. The race is always judged by the batch backend, which has the same numbers; CityLearn
-    then judges whoever is left, a thousand times slower: some minutes a run and year with 128 sockets. It may do so later,
-    by the same command."""
+    """Whose numbers the last word is. The race is judged by the batch backend where it can step the site, and has the same
+    numbers; CityLearn then judges whoever is left, a thousand times slower: some minutes a run and year with 128 sockets. It
+    may do so later, by the same command."""
     gpu_memory: float = 0.0
     """See python -m tuning.run."""
     address: str = ""
@@ -59,8 +59,8 @@ def main(arguments: list[str] | None = None) -> int:
         arguments: of the command line; those of this process by default.
 
     Returns:
-        Exit status: 0; 1 if a result cannot be, which is an error of this package; 2 for a command that cannot be carried out;
-        130 after Ctrl-C.
+        Exit status: 0; 1 if a result cannot be, which is an error of this package, or if no contender is left; 2 for a command
+        that cannot be carried out; 130 after Ctrl-C.
     """
     return command(Question, arguments, "python -m tuning.judge", _answer)
 
@@ -68,8 +68,10 @@ def main(arguments: list[str] | None = None) -> int:
 def _answer(question: Question) -> int:
     from rich.console import Console
 
+    from envs.bound import BoundError
     from envs.scenario import scenario
     from envs.validity import ValidityError
+    from envs.years import beyond_batch
     from tuning.experiment import open_experiment
     from tuning.judging.contenders import contenders
     from tuning.judging.course import Course
@@ -87,6 +89,8 @@ def _answer(question: Question) -> int:
     found = contenders(experiments, question.top)
     settings = experiments[0].settings
     site = scenario(settings.scenario)
+    if question.judged_by == "batch" and (missing := beyond_batch(site)):
+        raise UsageError(f"--judged-by batch: it cannot step {site.title} ({', '.join(missing)}); leave it to citylearn")
     folder = question.dir / (question.name or free_name(question.dir, site.title))
     asked = Asked(site.key, question.seeds, question.seed)
     judgement, was_there = create_or_open(folder, asked, found)
@@ -98,14 +102,17 @@ def _answer(question: Question) -> int:
             course = Course(judgement, site, here, console)
             with _as_interrupts():
                 course.run(question.judged_by)
-            report(judgement.paths, site.title, course.comparisons, console)
-        except ValidityError as error:
+            report(judgement.paths, site.title, question.seeds, course.comparisons, course.failed, console)
+        except (ValidityError, BoundError) as error:
             print(f"error: what cannot be has come out, which is a fault of this package: {error}", file=sys.stderr)
             return INVALID
         except KeyboardInterrupt:
             names = " ".join(str(path) for path in question.experiments)
             _say(console, f"stopped; the same command with --name {judgement.paths.folder.name} continues it: {names}")
             return INTERRUPTED
+    if not course.left:
+        print("error: no contender is left: each failed or does not serve its vehicles, as is said above", file=sys.stderr)
+        return NOBODY
     return 0
 
 

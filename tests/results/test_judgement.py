@@ -7,7 +7,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from results.judgement import BOUND, cells, headings, judgement, per_run, to_markdown, write_table
+from results.judgement import BOUND, METRICS, cells, headings, judgement, per_run, to_markdown, write_table
 
 
 def row(contender: str, year: int, score: float, seed: int | None = None, **given: Any) -> dict[str, Any]:
@@ -35,10 +35,28 @@ def test_years_count_by_what_they_hold() -> None:
     found = per_run(frame(*BOUNDS, row("a", 3, 0.1, 1), second)).set_index("contender").loc["a"]
     assert found["score"] == pytest.approx((0.1 * 100 + 0.2 * 300) / 400)
     assert found["bound_share"] == pytest.approx((0.1 * 100 + 0.2 * 300) / (0.1 * 100 + 0.3 * 300))
-    assert found["co2_kg"] == pytest.approx(30.0)
     assert found["co2_change"] == pytest.approx(60.0 / 100.0 - 1.0)
     assert found["self_consumption"] == pytest.approx((20.0 + 108.0) / 160.0)
     assert found["peak_kw"] == 7.0
+
+
+def test_amounts_are_those_of_a_year_whatever_hours_were_judged() -> None:
+    whole = [row("whole", year, 0.1, 1, hours=8760, co2_kg=co2) for year, co2 in ((3, 10.0), (6, 20.1), (7, 0.2))]
+    part = row("part", 3, 0.1, 1, hours=1680, import_kwh=168.0, co2_kg=16.8, bill=1.68)
+    found = per_run(frame(*whole, part)).set_index("contender")
+    # The mean over whole years, to the last bit.
+    assert found.loc["whole", "co2_kg"] == (10.0 + 20.1 + 0.2) / 3
+    assert list(found.loc["part", ["import_kwh", "co2_kg", "bill"]]) == pytest.approx([876.0, 87.6, 8.76])
+    assert all("scaled to a year of 8,760" in METRICS[name][3] for name in ("import_kwh", "co2_kg", "bill"))
+
+
+def test_bounds_change_the_uncontrolled_site_of_their_years() -> None:
+    none = {"uncontrolled_co2_kg": float("nan"), "uncontrolled_bill": float("nan")}
+    limit = [row("bound of co2", year, 0.1, co2_kg=co2, bill=6.0, **none) for year, co2 in ((3, 10.0), (6, 20.0))]
+    runs = [row("a", year, 0.05, 1, uncontrolled_co2_kg=co2) for year, co2 in ((3, 20.0), (6, 40.0))]
+    found = per_run(frame(*limit, *runs)).set_index("contender").loc["bound of co2"]
+    assert found["co2_change"] == pytest.approx(-0.5)
+    assert found["bill_change"] == pytest.approx(-0.4)
 
 
 def test_vehicles_count_by_what_can_be_served() -> None:

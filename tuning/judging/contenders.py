@@ -52,7 +52,7 @@ def contenders(experiments: Sequence[Experiment], top: int) -> list[Contender]:
         top: trials of each.
 
     Raises:
-        UsageError: if experiments do not go together, or one has no complete trial.
+        UsageError: if experiments do not go together, one has no complete trial, or two contenders would share a folder.
     """
     _check_together(experiments)
     found: list[Contender] = []
@@ -71,7 +71,20 @@ def contenders(experiments: Sequence[Experiment], top: int) -> list[Contender]:
         # Another experiment of the algorithm may have brought the same one.
         if all(own.name != control.name for own in found):
             found.append(control)
+    _check_folders(found)
     return found
+
+
+def _check_folders(found: Sequence[Contender]) -> None:
+    """Check that no contender would go on in the folder of another, which Windows finds by a name in other letters, too."""
+    owners: dict[str, str] = {}
+    for contender in found:
+        other = owners.setdefault(contender.slug.casefold(), contender.name)
+        if other != contender.name:
+            raise UsageError(
+                f"{other} and {contender.name} would share the folder {contender.slug}: judge one of their experiments, or "
+                "rename its folder and its name"
+            )
 
 
 def _charging(experiment: Experiment) -> Assignment:

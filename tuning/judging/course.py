@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,21 @@ from envs.bound import has_bound
 from envs.scenario import Scenario, Split
 from envs.years import Backend, beyond_batch
 from results import load
-from results.writer import read_part
+from results.judgement import LEAST_SERVED, serves
+from results.writer import read_part, write_part
 from tuning.experiment import Experiment
 from tuning.judging.contenders import Contender
-from tuning.judging.evaluations import Job, baseline_job, bound_jobs, check_agreement, run_jobs, score_of, work_off
+from tuning.judging.evaluations import (
+    Job,
+    baseline_job,
+    bound_jobs,
+    check_agreement,
+    run_jobs,
+    score_of,
+    served_of,
+    uncontrolled_rows,
+    work_off,
+)
 from tuning.judging.folder import Judgement
 from tuning.judging.race import comparisons, looks, standing
 from tuning.judging.training import experiment_of, seed_of, train
@@ -31,6 +43,8 @@ class Course:
 
     Attributes:
         comparisons: see `tuning.judging.race.standing`.
+        failed: contenders that lack runs, with the reason.
+        left: names of who stayed in the race to its end.
     """
 
     def __init__(self, judgement: Judgement, site: Scenario, settings: Settings, console: Console) -> None:
@@ -48,6 +62,8 @@ class Course:
         self._backend: Backend = "citylearn" if beyond_batch(site) else "batch"
         self._looks = looks(judgement.question.seeds)
         self.comparisons = comparisons(len(judgement.contenders), judgement.question.seeds)
+        self.failed: dict[str, str] = {}
+        self.left: list[str] = []
         self._experiments: dict[str, Experiment] = {}
         self._runs: dict[str, list[int]] = {}
 
@@ -59,6 +75,7 @@ class Course:
 
         Raises:
             ValidityError: if a result cannot be.
+            BoundError: if a bound is not found.
             KeyboardInterrupt: if it was told to stop.
         """
         racing = list(self._judgement.contenders)
@@ -69,16 +86,23 @@ class Course:
         for count in self._looks:
             for contender in list(racing):
                 self._say(f"{contender.name}: {count} runs")
-                own = train(self._experiments[contender.name], count, self._site, self._console)
-                self._runs[contender.name] = own
-                if len(own) < count:
+                complete = train(self._experiments[contender.name], count, self._site, self._console)
+                # A judgement that is continued has more: it is to decide as it did when it had not.
+                self._runs[contender.name] = [number for number in complete if number < count]
+                if len(self._runs[contender.name]) < count:
                     racing.remove(contender)
-                    self._say(f"{contender.name} is out of the race: {self._failure(contender)}")
+                    self.failed[contender.name] = self._failure(contender)
+                    self._say(f"{contender.name} is out of the race: {self.failed[contender.name]}")
+            if not racing:
+                break
             self._evaluate(racing, self._backend)
-            # At the last look nobody is dropped: the verdict is about who is left.
+            self._write_uncontrolled(racing[0])
+            racing = self._serving(racing)
+            # At the last look nobody is dropped for a score: the verdict is about who is left.
             if count != self._looks[-1] and len(racing) > 1:
-                racing = self._left(racing)
-        if judged_by == "citylearn" and self._backend != "citylearn":
+                racing = self._ahead(racing)
+        self.left = [contender.name for contender in racing]
+        if racing and judged_by == "citylearn" and self._backend != "citylearn":
             self._evaluate(racing, "citylearn")
             for contender in racing:
                 for number in self._runs[contender.name]:
@@ -118,6 +142,13 @@ class Course:
             found += bound_jobs(self._site, bounds)
         return found
 
+    def _write_uncontrolled(self, contender: Contender) -> None:
+        """The one baseline of a scenario that only CityLearn steps: each run is evaluated beside it."""
+        path = self._paths.part("baselines", "citylearn")
+        if self._backend == "citylearn" and not path.is_file():
+            rows = read_part(self._part(contender, self._runs[contender.name][0], "citylearn"))
+            write_part(path, "evaluations", uncontrolled_rows(rows, self._settings.reward))
+
     def _part(self, contender: Contender, number: int, backend: Backend) -> Path:
         return self._paths.part(f"{contender.slug}-{number:03d}", backend)
 
@@ -127,14 +158,25 @@ class Course:
         if first.get("seed") is not None:
             self._say(f"{first['contender']}, run {first['trial']}: score {score_of(rows):+.4f} by {first['backend']}")
 
-    def _left(self, racing: list[Contender]) -> list[Contender]:
-        """Who is left in the race."""
-        scores = {
-            contender.name: np.array(
-                [score_of(read_part(self._part(contender, number, self._backend))) for number in self._runs[contender.name]]
-            )
-            for contender in racing
-        }
+    def _of_runs(self, contender: Contender, figure: Callable[[list[dict[str, Any]]], float]) -> np.ndarray:
+        """A figure of each of a contender's runs, by the backend that judges the race, shape (runs,)."""
+        parts = (self._part(contender, number, self._backend) for number in self._runs[contender.name])
+        return np.array([figure(read_part(part)) for part in parts])
+
+    def _serving(self, racing: list[Contender]) -> list[Contender]:
+        """Who serves its vehicles: energy that is not delivered makes a score that drops the honest."""
+        found = [contender for contender in racing if serves(self._of_runs(contender, served_of))]
+        for contender in racing:
+            if contender not in found:
+                self._say(
+                    f"{contender.name} is out of the race: it cannot win, as it serves less than {LEAST_SERVED:.0%} of the "
+                    "vehicle energy that can be served"
+                )
+        return found
+
+    def _ahead(self, racing: list[Contender]) -> list[Contender]:
+        """Who is not behind the leader."""
+        scores = {contender.name: self._of_runs(contender, score_of) for contender in racing}
         found = standing(scores, self.comparisons)
         for name in found.beaten:
             self._say(f"{name} is out of the race: {found.leader} is better by {found.behind[name]}")

@@ -10,12 +10,15 @@ from typing import Any
 import numpy as np
 import ray
 
-from envs.bound import OBJECTIVES, bound
+from envs.baselines import UNCONTROLLED
+from envs.bound import OBJECTIVES, BoundError, bound
+from envs.errors import ScenarioError
 from envs.evaluate import Evaluation, evaluate
 from envs.factory import windows_env
 from envs.scenario import Scenario, Split, Window
 from envs.validity import ValidityError
 from envs.years import Backend
+from results.judgement import served
 from results.writer import read_part, write_part
 from tuning.orphans import end_with_parent
 from tuning.trial import evaluation_columns
@@ -75,6 +78,8 @@ def work_off(jobs: Sequence[Job], on_done: Callable[[list[Row]], None]) -> None:
 
     Raises:
         ValidityError: if a result cannot be.
+        BoundError: if a bound is not found.
+        ScenarioError: if a scenario is not as it has to be.
     """
     # One more than there are cores, so that none waits for the next.
     most = int(ray.cluster_resources().get("CPU", 1)) + 1
@@ -96,11 +101,11 @@ def work_off(jobs: Sequence[Job], on_done: Callable[[list[Row]], None]) -> None:
 
 
 def _result(task: Any) -> list[Row]:
-    """What a task gives; what cannot be comes without Ray's wrapping."""
+    """What a task gives; errors that are told in a line come without Ray's wrapping."""
     try:
         found: list[Row] = ray.get(task)
     except ray.exceptions.RayTaskError as error:
-        if isinstance(error.cause, ValidityError):
+        if isinstance(error.cause, ValidityError | BoundError | ScenarioError):
             raise error.cause from None
         raise
     return found
@@ -143,6 +148,23 @@ def _judge_baselines(site: Scenario, reward: str) -> list[Row]:
     ]
 
 
+def uncontrolled_rows(rows: Sequence[Row], reward: str) -> list[Row]:
+    """The uncontrolled site, for scenarios that only CityLearn steps, from what a run's evaluations say of it.
+
+    Args:
+        rows: of one run, one a year.
+        reward: that scores are of; the site has one only by `improvement`, which is 0 by its definition.
+    """
+    prefix, score = "uncontrolled_", 0.0 if reward == "improvement" else float("nan")
+    found = []
+    for row in rows:
+        before = {name: value for name, value in row.items() if name.startswith(prefix)}
+        about = {name: row[name] for name in ("scenario", "split", "year", "backend", "hours")}
+        own = {name.removeprefix(prefix): value for name, value in before.items()}
+        found.append({"contender": UNCONTROLLED, **about, "score": score, **own, **before})
+    return found
+
+
 def bound_jobs(site: Scenario, part: Path) -> list[Job]:
     """Bounds of every objective on every year; for scenarios that `envs.bound` knows."""
     return [
@@ -170,6 +192,7 @@ def _bound(site: Scenario, windows: tuple[Window, ...]) -> list[Row]:
                 "co2_kg": sum(each.co2_kg for each in own),
                 "bill": sum(each.cost for each in own),
                 "import_kwh": sum(each.import_kwh for each in own),
+                "ev_missing_kwh": sum(each.missing_kwh for each in own),
             }
         )
     return rows
@@ -193,5 +216,18 @@ def check_agreement(part: Path, other: Path) -> None:
 
 
 def score_of(rows: Sequence[Mapping[str, Any]]) -> float:
-    """Mean score of a run over its years, which count by their hours."""
-    return float(np.average([row["score"] for row in rows], weights=[row["hours"] for row in rows]))
+    """Mean score of a run over its years, which count by their hours.
+
+    Raises:
+        ValidityError: if it is no number.
+    """
+    score = float(np.average([row["score"] for row in rows], weights=[row["hours"] for row in rows]))
+    if not np.isfinite(score):
+        raise ValidityError(f"{rows[0]['contender']}, run {rows[0]['trial']}: a score of {score} is no number")
+    return score
+
+
+def served_of(rows: Sequence[Mapping[str, Any]]) -> float:
+    """Part of the vehicle energy that a run served over its years; see `results.judgement.served`."""
+    names = ("ev_required_kwh", "ev_missing_kwh", "uncontrolled_ev_missing_kwh")
+    return served(*(sum(float(row[name]) for row in rows) for name in names))

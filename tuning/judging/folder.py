@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -132,8 +133,14 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def free_name(parent: Path, scenario: str) -> str:
-    """The first free name for a judgement of a scenario."""
+    """The first free name for a judgement of a scenario, fit for a folder.
+
+    Args:
+        parent: folder of the judgements.
+        scenario: its title, which may hold what no name may.
+    """
+    base = re.sub(r"[^A-Za-z0-9._-]+", "-", scenario).lstrip("._-") or "site"
     number = 1
-    while (parent / f"{scenario}-{number}").exists():
+    while (parent / f"{base}-{number}").exists():
         number += 1
-    return f"{scenario}-{number}"
+    return f"{base}-{number}"

@@ -19,7 +19,7 @@ class Standing:
     """How contenders stand after a number of runs of each.
 
     Attributes:
-        leader: who has the best mean.
+        leader: who has the best mean of those with the most runs.
         behind: by how much the leader is better than each of the others, over the runs that both have.
     """
 
@@ -56,11 +56,12 @@ def standing(scores: Mapping[str, np.ndarray], comparisons: int = 1) -> Standing
 
     Args:
         scores: of each contender, each run's mean over the years, in the order of the seeds; shape (runs,), at least two. One
-            that was dropped has fewer.
+            that was dropped has fewer, and cannot lead: its mean is of other seeds.
         comparisons: how many there are in all, see `comparisons`: each interval is widened so that all of them together hold
             the truth with `CONFIDENCE` (Bonferroni), or many contenders and many looks would drop somebody by chance.
     """
-    leader = max(scores, key=lambda name: float(np.mean(scores[name])))
+    most = max(len(own) for own in scores.values())
+    leader = max((name for name, own in scores.items() if len(own) == most), key=lambda name: float(np.mean(scores[name])))
     confidence = 1.0 - (1.0 - CONFIDENCE) / max(1, comparisons)
     behind = {}
     for name, own in scores.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pandas as pd
@@ -9,10 +10,10 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from envs.validity import check_score
 from results import load
 from results.files import write_whole
-from results.judgement import BOUND, BOUNDS, METRICS, cell, judgement, to_markdown, write_table
+from results.judgement import METRICS, YEAR, cell, judgement, to_markdown, write_table
+from tuning.judging.checks import check_amounts, check_scores
 from tuning.judging.folder import JudgementPaths
 from tuning.judging.verdict import verdict
 
@@ -25,46 +26,55 @@ DOES = (
 LEFT_OUT = " *"  # behind the name of what is not comparable
 
 
-def report(paths: JudgementPaths, title: str, comparisons: int, console: Console) -> None:
+def report(
+    paths: JudgementPaths, title: str, seeds: int, comparisons: int, failed: Mapping[str, str], console: Console
+) -> None:
     """Check, print and write.
 
     Args:
         paths: of the judgement.
         title: of the scenario.
-        comparisons: see `tuning.judging.race.standing`.
+        seeds: see `tuning.judging.verdict.verdict`, as of the following two.
+        comparisons: of the race.
+        failed: contenders that lack runs.
         console: to print to.
 
     Raises:
-        ValidityError: if a score is above the bound.
+        ValidityError: if a result is better than its bound, or a contender's score is no number.
     """
+    # Where all contenders failed, nobody has written any.
+    paths.locked.results.mkdir(exist_ok=True)
     evaluations = load(paths.folder).evaluations
     check_scores(evaluations)
+    check_amounts(evaluations)
     table = judgement(evaluations)
-    lines = verdict(evaluations, table, comparisons)
-    years = ", ".join(map(str, sorted(set(evaluations["year"]))))
-    heading = f"{title}, test years {years}"
+    lines = verdict(evaluations, table, seeds, comparisons, failed)
+    hours = evaluations.groupby("year")["hours"].first()
+    years = ", ".join(map(str, hours.index))
+    heading = f"{title}, {_extent(hours)}"
     for shown in tables(table, heading):
         console.print(shown)
     for line in lines:
         _say(console, line)
-    write_table(paths.table, table, {"scenario": title, "years": years})
+    write_table(paths.table, table, {"scenario": title, "years": years, "hours": str(hours.sum())})
     text = "\n".join([f"# {heading}", "", to_markdown(table), *(f"- {line}" for line in lines), ""])
     write_whole(paths.report, lambda file: file.write(text.encode()))
     for path in (paths.report, paths.table):
         _say(console, str(path))
 
 
-def check_scores(evaluations: pd.DataFrame) -> None:
-    """Check all scores against the bound of their year, where there is one.
+def _extent(hours: pd.Series) -> str:
+    """What was judged: years, and their hours where these are no whole years.
 
-    Raises:
-        ValidityError: if one is above it.
+    Args:
+        hours: judged, by year.
     """
-    limits = dict(evaluations.loc[evaluations["contender"] == BOUND, ["year", "score"]].to_numpy().tolist())
-    judged = evaluations[~evaluations["contender"].isin(BOUNDS) & evaluations["score"].notna()]
-    for name, year, score in judged[["contender", "year", "score"]].to_numpy().tolist():
-        if year in limits:
-            check_score(name, int(year), score, limits[year])
+    if hours.empty:
+        return "nothing judged"
+    years = f"test years {', '.join(map(str, hours.index))}"
+    if (hours == YEAR).all():
+        return years
+    return f"{years}, {hours.sum():,} hours (energies, emission and bill scaled to a year of {YEAR:,})"
 
 
 def tables(table: pd.DataFrame, title: str) -> tuple[Table, Table]:

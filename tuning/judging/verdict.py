@@ -18,15 +18,19 @@ def run_scores(runs: pd.DataFrame) -> dict[str, np.ndarray]:
     return {str(name): own["score"].to_numpy(float) for name, own in learned.groupby("contender", sort=False)}
 
 
-def verdict(evaluations: pd.DataFrame, table: pd.DataFrame, comparisons: int) -> list[str]:
+def verdict(
+    evaluations: pd.DataFrame, table: pd.DataFrame, seeds: int, comparisons: int, failed: Mapping[str, str]
+) -> list[str]:
     """Who wins, by how much it is better than the best rule, and how far from the bound.
 
     Args:
         evaluations: of the judgement.
         table: of `results.judgement.judgement`.
+        seeds: runs of whoever stayed in the race to its end, as only such a one can win.
         comparisons: see `tuning.judging.race.standing`.
+        failed: contenders that lack runs, with the reason.
     """
-    lines = []
+    lines = [f"{name} failed and cannot win: {reason}" for name, reason in failed.items()]
     left_out = table.loc[~table["comparable"], "contender"].tolist()
     if left_out:
         lines.append(
@@ -36,8 +40,8 @@ def verdict(evaluations: pd.DataFrame, table: pd.DataFrame, comparisons: int) ->
     known = table.loc[table["comparable"], "contender"].tolist()
     runs = per_run(evaluations)
     scores = {name: values for name, values in run_scores(runs).items() if name in known and len(values) > 1}
-    if not scores:
-        return [*lines, "no contender has two runs that can be compared, so nothing can be told"]
+    if not any(len(values) == seeds for values in scores.values()):
+        return [*lines, f"no contender has {seeds} runs that can be compared, so nothing can be told"]
     found = standing(scores, comparisons)
     lines += _winner(found, scores)
     rules = table[(table["algorithm"] == "") & table["comparable"] & ~table["contender"].isin(BOUNDS) & table["score"].notna()]
@@ -61,7 +65,7 @@ def _winner(found: Standing, scores: Mapping[str, np.ndarray]) -> list[str]:
         return [f"{found.winner} wins: of the others {nearest} comes nearest, {least} behind it"]
     close = [name for name in found.behind if name not in found.beaten]
     told = "; ".join(f"it is {found.behind[name]} better than {name}" for name in close)
-    return [f"no winner can be told: {found.leader} has the best mean, but {told} ({len(scores[found.leader])} runs)"]
+    return [f"no winner can be told: {found.leader} has the best mean of {len(scores[found.leader])} runs, but {told}"]
 
 
 def _against(leader: str, rule: str, difference: Interval) -> str:

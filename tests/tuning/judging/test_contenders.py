@@ -66,6 +66,13 @@ def test_what_does_not_go_together_is_refused(tmp_path: Path) -> None:
         contenders([experiment(tmp_path, "none", {})], top=1)
 
 
+@pytest.mark.parametrize("names", [("a_b", "a-b"), ("mall", "Mall")])
+def test_contenders_that_would_share_a_folder_are_refused(tmp_path: Path, names: tuple[str, str]) -> None:
+    both = [experiment(tmp_path / str(i), name, {0.05: {"gamma": 0.9}}) for i, name in enumerate(names)]
+    with pytest.raises(UsageError, match=f"{names[0]} 0 and {names[1]} 0 would share the folder"):
+        contenders(both, top=1)
+
+
 @pytest.mark.parametrize("algo", ["ppo", "a2c", "sac"])
 def test_a_run_trains_the_very_assignment_with_a_seed_that_no_search_had(tmp_path: Path, algo: str) -> None:
     change = {"gamma": 1.0 - 0.012345678901234567, "learning_rate": 1.23e-5, "clip_obs": None}

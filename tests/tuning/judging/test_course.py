@@ -8,17 +8,18 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from envs.baselines import UNCONTROLLED
 from envs.scenario import Scenario, scenario
 from envs.validity import ValidityError
 from envs.years import Backend
-from results.writer import write_part
+from results.writer import read_part, write_part
 from tuning.errors import UsageError
-from tuning.experiment import create
+from tuning.experiment import NAME, create
 from tuning.judging import course
 from tuning.judging.contenders import Contender
 from tuning.judging.course import Course
 from tuning.judging.evaluations import Job
-from tuning.judging.folder import Asked, Judgement, create_or_open
+from tuning.judging.folder import Asked, Judgement, create_or_open, free_name
 from tuning.settings import Settings
 
 SCORES = {"good": 0.070, "close": 0.0699, "bad": 0.01}
@@ -35,7 +36,9 @@ class Made:
     def __init__(self, patch: pytest.MonkeyPatch, site: Scenario, folder: Path, console: Console) -> None:
         self.trained: list[tuple[str, int]] = []
         self.judged: list[str] = []
-        self.failing = ""
+        self.failing: tuple[str, ...] = ()
+        self.missing: dict[str, float] = {}
+        self.scores = dict(SCORES)
         self.off_by = 0.0
         self._site, self._folder, self._console = site, folder, console
         patch.setattr(course, "train", self._train)
@@ -51,14 +54,16 @@ class Made:
     def _train(self, experiment: Any, runs: int, site: Scenario, console: Console) -> list[int]:
         name = experiment.settings.name
         self.trained.append((name, runs))
-        return list(range(runs - (name == self.failing)))
+        return list(range(runs - (name in self.failing)))
 
     def _run_jobs(
         self, site: Scenario, folder: Path, number: int, about: dict[str, Any], backend: str, part: Path
     ) -> list[Job]:
-        score = SCORES[about["contender"]] + 1e-3 * (number % 3) + 1e-4 * (number % 2) * (about["contender"] == "close")
+        score = self.scores[about["contender"]] + 1e-3 * (number % 3) + 1e-4 * (number % 2) * (about["contender"] == "close")
         score += self.off_by * (backend == "citylearn")
-        return [Job(part, lambda: [{**about, "year": 0, "hours": 10, "backend": backend, "score": score, "steps": 1}])]
+        row = {**about, "year": 0, "hours": 10, "backend": backend, "score": score, "steps": 1, "uncontrolled_co2_kg": 7.0}
+        vehicles = {"ev_required_kwh": 10.0, "ev_missing_kwh": self.missing.get(about["contender"], 2.0)}
+        return [Job(part, lambda: [{**row, **vehicles, "uncontrolled_ev_missing_kwh": 2.0}])]
 
     def _work_off(self, jobs: list[Job], on_done: Callable[[list[dict[str, Any]]], None]) -> None:
         for job in jobs:
@@ -73,8 +78,10 @@ class Made:
         asked = Asked(self._site.key, seeds, 0)
         return create_or_open(self._folder / "j", asked, made)[0]
 
-    def run(self, judgement: Judgement, by: Backend = "citylearn") -> None:
-        Course(judgement, self._site, self.settings, self._console).run(by)
+    def run(self, judgement: Judgement, by: Backend = "citylearn") -> Course:
+        found = Course(judgement, self._site, self.settings, self._console)
+        found.run(by)
+        return found
 
 
 @pytest.fixture
@@ -110,12 +117,71 @@ def test_what_is_there_is_not_judged_again(made: Made) -> None:
 
 
 def test_a_contender_without_its_runs_leaves_the_race(made: Made, console: Console, monkeypatch: pytest.MonkeyPatch) -> None:
-    made.failing = "good"
+    made.failing = ("good",)
     monkeypatch.setattr(Course, "_failure", lambda self, contender: "run 2 failed: it diverged")
-    made.run(made.judgement())
+    found = made.run(made.judgement())
+    assert found.failed == {"good": "run 2 failed: it diverged"}
+    assert found.left == ["close"]
     assert ("good", 5) not in made.trained
     assert ("close", 5) in made.trained
     assert "good is out of the race: run 2 failed: it diverged" in console.export_text()
+
+
+def test_where_all_failed_nothing_is_judged(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    made.failing = tuple(SCORES)
+    monkeypatch.setattr(Course, "_failure", lambda self, contender: "run 2 failed: it diverged")
+    found = made.run(made.judgement())
+    assert set(found.failed) == set(SCORES)
+    assert not found.left
+    assert not made.judged
+
+
+def test_who_does_not_serve_its_vehicles_drops_nobody_and_is_dropped(made: Made, console: Console) -> None:
+    made.scores["bad"] = 0.09
+    made.missing["bad"] = 2.5  # 7.5 of 8 kWh are less than 95 %
+    found = made.run(made.judgement())
+    assert found.left == ["good", "close"]
+    assert ("bad", 5) not in made.trained
+    assert "bad is out of the race: it cannot win, as it serves less than 95%" in console.export_text()
+
+
+def test_who_serves_just_enough_stays(made: Made) -> None:
+    made.scores["bad"] = 0.09
+    made.missing["bad"] = 2.39
+    assert made.run(made.judgement()).left == ["bad"]
+
+
+def test_at_the_last_look_who_does_not_serve_is_not_judged_by_citylearn(made: Made) -> None:
+    made.missing = dict.fromkeys(SCORES, 9.0)
+    assert not made.run(made.judgement(seeds=3)).left
+    assert not any(name.endswith("citylearn") for name in made.judged)
+
+
+def test_a_judgement_that_is_continued_decides_as_it_did(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    judgement = made.judgement()
+    first = made.run(judgement).left
+    before = len(made.judged)
+    # All of the five runs are there at its first look, too.
+    monkeypatch.setattr(course, "train", lambda experiment, runs, site, console: list(range(5)))
+    assert made.run(judgement).left == first
+    assert len(made.judged) == before
+
+
+def test_a_score_that_is_no_number_is_an_error(made: Made) -> None:
+    made.scores["bad"] = float("nan")
+    with pytest.raises(ValidityError, match="bad, run 0: a score of nan is no number"):
+        made.run(made.judgement())
+
+
+def test_where_only_citylearn_steps_the_uncontrolled_site_is_in_the_table(
+    made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(course, "beyond_batch", lambda site: ["outages"])
+    made.run(made.judgement())
+    assert not any(name.endswith("batch") for name in made.judged)
+    (row,) = read_part(tmp_path / "j" / "results" / "evaluations" / "baselines-citylearn.parquet")
+    assert (row["contender"], row["algorithm"], row["score"], row["backend"]) == (UNCONTROLLED, None, 0.0, "citylearn")
+    assert row["co2_kg"] == row["uncontrolled_co2_kg"] == 7.0
 
 
 def test_backends_that_disagree_are_an_error(made: Made) -> None:
@@ -137,3 +203,13 @@ def test_a_folder_is_continued_by_the_same_question_alone(made: Made, tmp_path: 
         create_or_open(tmp_path / "else", asked, [])
     with pytest.raises(UsageError, match="make a name"):
         create_or_open(tmp_path / "a b", asked, [])
+
+
+@pytest.mark.parametrize(
+    ("title", "name"),
+    [("iquitos", "iquitos-2"), ("iquitos:pv_kwp=4162", "iquitos-pv_kwp-4162-1"), ("my site", "my-site-1"), ("_é", "site-1")],
+)
+def test_a_default_name_is_free_and_a_name(tmp_path: Path, title: str, name: str) -> None:
+    (tmp_path / "iquitos-1").mkdir()
+    assert free_name(tmp_path, title) == name
+    assert NAME.fullmatch(name)

@@ -1,5 +1,6 @@
 """A whole judgement, from searches to the table; and what is refused."""
 
+import shutil
 import signal
 from pathlib import Path
 
@@ -7,13 +8,16 @@ import pandas as pd
 import pytest
 
 from envs.baselines import RULES, UNCONTROLLED, WITHOUT
+from envs.bound import BoundError
+from envs.errors import ScenarioError
+from envs.validity import ValidityError
 from results import load
 from results.judgement import BOUNDS
 from search_spaces import SPACES
 from tuning.experiment import ExperimentPaths, create
 from tuning.export.__main__ import main as export
 from tuning.judge import main
-from tuning.judging.report import check_scores
+from tuning.judging.course import Course
 from tuning.records import TrialRecords
 from tuning.run import main as run
 from tuning.settings import Settings
@@ -50,6 +54,10 @@ def test_a_judgement_end_to_end(
     assert own["citylearn_cost_total"].notna().sum() == len(own) // 2
     table = pd.read_parquet(folder / "judgement.parquet")
     assert set(table["contender"]) == set(found["contender"])
+    assert table.set_index("contender").loc[list(BOUNDS), ["co2_change", "bill_change"]].notna().all(axis=None)
+    limits = found[found["contender"].isin(BOUNDS)]
+    assert limits["ev_missing_kwh"].notna().all()
+    assert "scaled to a year of 8,760" in (folder / "judgement.md").read_text(encoding="utf-8")
     assert "of the bound" in (folder / "judgement.md").read_text(encoding="utf-8")
     # Once more does nothing but tell.
     times = {path: path.stat().st_mtime_ns for path in (folder / "results").rglob("*.parquet")}
@@ -81,32 +89,82 @@ def test_what_is_refused_leaves_nothing(
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_stops_it_and_says_how_to_go_on(
-    small_schema: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], number: int
-) -> None:
-    settings = Settings(scenario=str(small_schema), backend="batch", name="e", dir=str(tmp_path), steps=100_000)
+@pytest.fixture
+def searched(small_schema: Path, tmp_path: Path) -> list[str]:
+    """The command that judges a search with one trial."""
+    return command_of(small_schema, tmp_path)
+
+
+def command_of(schema: Path, folder: Path) -> list[str]:
+    settings = Settings(scenario=str(schema), backend="batch", name="e", dir=str(folder), steps=100_000)
     records = TrialRecords(create(settings))
     records.begin(Proposal(0, SPACES["ppo"].complete({"gamma": 0.9})))
     records.update(0, score=0.05)
     records.end(0, "complete")
+    return [str(folder / "e"), "--dir", str(folder / "j")]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_stops_it_and_says_how_to_go_on(
+    searched: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], number: int
+) -> None:
     monkeypatch.setattr("tuning.judging.course.Course.run", lambda self, judged_by: signal.raise_signal(number))
     before = signal.getsignal(number)
-    assert main([str(tmp_path / "e"), "--dir", str(tmp_path / "j"), "--name", "one"]) == 130
+    assert main([*searched, "--name", "one"]) == 130
     assert "the same command with --name one continues it" in capsys.readouterr().out
     assert signal.getsignal(number) is before
 
 
-def test_a_score_above_the_bound_stops_with_the_numbers() -> None:
-    from envs.validity import ValidityError
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [(ValidityError("a sum is off"), 1), (BoundError("no optimum"), 1), (ScenarioError("no such file"), 2)],
+)
+def test_errors_of_evaluations_are_told_in_a_line(
+    searched: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], error: Exception, status: int
+) -> None:
+    def fail(self: Course, judged_by: str) -> None:
+        raise error
 
-    rows = [
-        {"contender": BOUNDS[0], "year": 3, "score": 0.07}, {"contender": "rule", "year": 3, "score": 0.06},
-        {"contender": "rule", "year": 6, "score": 0.08}, {"contender": WITHOUT, "year": 3, "score": float("nan")},
-    ]  # fmt: skip
-    check_scores(pd.DataFrame(rows))
-    with pytest.raises(ValidityError, match=r"too good, year 3: a score of \+0\.075"):
-        check_scores(pd.DataFrame([*rows, {"contender": "too good", "year": 3, "score": 0.075}]))
+    monkeypatch.setattr(Course, "run", fail)
+    assert main(searched) == status
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("error: ")
+    assert line.endswith(str(error))
+
+
+def test_without_a_contender_that_is_left_it_says_why(
+    searched: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(self: Course, judged_by: str) -> None:
+        self.failed = {"e 0": "run 1 failed: it diverged"}
+
+    monkeypatch.setattr(Course, "run", fail)
+    assert main([*searched, "--name", "one"]) == 1
+    said = capsys.readouterr()
+    told = "e 0 failed and cannot win: run 1 failed: it diverged"
+    assert told in said.out
+    assert told in (tmp_path / "j" / "one" / "judgement.md").read_text(encoding="utf-8")
+    assert "no contender is left" in said.err
+
+
+def test_the_batch_backend_is_refused_where_it_cannot_step(
+    searched: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("envs.years.beyond_batch", lambda site: ["outages"])
+    monkeypatch.setattr(Course, "run", lambda self, judged_by: None)
+    assert main([*searched, "--judged-by", "batch"]) == 2
+    assert "--judged-by batch: it cannot step" in capsys.readouterr().err
+    assert not (tmp_path / "j").exists()
+
+
+def test_a_scenario_whose_name_is_no_folders_has_a_default_name(
+    small_schema: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = tmp_path / "my site"
+    shutil.copytree(small_schema.parent, site)
+    monkeypatch.setattr(Course, "run", lambda self, judged_by: setattr(self, "left", ["e 0"]))
+    assert main(command_of(site / "schema.json", tmp_path)) == 0
+    assert [path.name for path in (tmp_path / "j").iterdir()] == ["my-site-1"]
 
 
 def test_a_judgements_lock_is_an_experiments(tmp_path: Path) -> None:

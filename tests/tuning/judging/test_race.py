@@ -38,6 +38,12 @@ def test_a_dropped_one_is_compared_over_the_runs_that_it_has() -> None:
     assert found.behind["b"].value == pytest.approx((0.01 + 0.009 + 0.01) / 3.0)
 
 
+def test_one_that_was_dropped_does_not_lead_by_its_luckier_seeds() -> None:
+    found = standing({"a": np.array([0.07, 0.0701, 0.0699, 0.02, 0.02]), "b": np.array([0.06, 0.0601, 0.0599])})
+    assert found.leader == found.winner == "a"
+    assert found.behind["b"].value == pytest.approx(0.01)
+
+
 def test_more_comparisons_need_more_evidence() -> None:
     scores = {"a": np.array([0.070, 0.072, 0.071]), "b": np.array([0.068, 0.069, 0.0695])}
     assert standing(scores, comparisons=1).winner == "a"

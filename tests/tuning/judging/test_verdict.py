@@ -17,10 +17,10 @@ def row(contender: str, score: float, seed: int | None = None, missing: float = 
     }  # fmt: skip
 
 
-def said(*rows: dict[str, Any], comparisons: int = 1) -> str:
+def said(*rows: dict[str, Any], seeds: int = 3, failed: dict[str, str] | None = None) -> str:
     found = pd.DataFrame([row(BOUND, 0.10), row("uncontrolled", 0.0), row("rule", 0.06), *rows])
     found["seed"] = found["seed"].astype("Int64")
-    return "\n".join(verdict(found, judgement(found), comparisons))
+    return "\n".join(verdict(found, judgement(found), seeds, 1, failed or {}))
 
 
 def runs(name: str, *scores: float, missing: float = 2.0) -> list[dict[str, Any]]:
@@ -36,7 +36,7 @@ def test_a_winner_is_named_with_who_comes_nearest() -> None:
 
 def test_no_winner_is_said_to_be_none() -> None:
     text = said(*runs("a", 0.070, 0.075, 0.072), *runs("b", 0.071, 0.070, 0.072))
-    assert "no winner can be told: a has the best mean" in text
+    assert "no winner can be told: a has the best mean of 3 runs" in text
     assert "wins" not in text
 
 
@@ -52,5 +52,15 @@ def test_one_that_a_rule_beats_is_told_so() -> None:
     assert "a is not known to be better than" in said(*runs("a", 0.050, 0.065, 0.07))
 
 
-def test_a_single_run_tells_nothing() -> None:
-    assert "nothing can be told" in said(*runs("a", 0.07))
+def test_only_who_has_all_runs_can_lead() -> None:
+    text = said(*runs("a", 0.07, 0.0701, 0.0699, 0.02, 0.02), *runs("b", 0.06, 0.0601, 0.0599), seeds=5)
+    assert "a wins: of the others b comes nearest" in text
+    assert "a reaches 55.0% of the bound" in text
+    # Whoever led may have failed at the end.
+    assert "nothing can be told" in said(*runs("a", 0.07, 0.0701, 0.0699), *runs("b", 0.06, 0.0601, 0.0599), seeds=5)
+
+
+def test_who_failed_is_named_with_the_reason() -> None:
+    text = said(*runs("a", 0.070, 0.071, 0.072), failed={"b": "run 1 failed: it diverged"})
+    assert text.startswith("b failed and cannot win: run 1 failed: it diverged")
+    assert "a is the only contender" in text

@@ -1,0 +1,54 @@
+"""What comes back from evaluations in other processes, and figures of a run over its years."""
+
+import math
+from typing import Any
+
+import pytest
+import ray
+
+from envs.bound import BoundError
+from envs.errors import ScenarioError
+from envs.validity import ValidityError
+from tuning.judging.evaluations import _result, score_of, served_of, uncontrolled_rows
+
+
+@ray.remote(num_cpus=1)
+def failing(error: Exception) -> None:
+    raise error
+
+
+@pytest.mark.parametrize("kind", [ValidityError, BoundError, ScenarioError])
+def test_errors_that_are_told_in_a_line_come_as_they_were_raised(small_ray: None, kind: type[Exception]) -> None:
+    with pytest.raises(kind) as caught:
+        _result(failing.remote(kind("what is wrong")))
+    assert type(caught.value) is kind
+    assert str(caught.value) == "what is wrong"
+
+
+def test_a_fault_of_the_package_keeps_its_trace(small_ray: None) -> None:
+    with pytest.raises(ray.exceptions.RayTaskError):
+        _result(failing.remote(KeyError("column")))
+
+
+def year(hours: int, score: float, missing: float) -> dict[str, Any]:
+    return {
+        "contender": "a", "trial": 2, "scenario": "s", "split": "test", "year": hours, "backend": "citylearn", "hours": hours,
+        "score": score, "ev_required_kwh": 10.0, "ev_missing_kwh": missing, "uncontrolled_ev_missing_kwh": 2.0,
+        "uncontrolled_bill": 3.0,
+    }  # fmt: skip
+
+
+def test_years_of_a_run_count_by_what_they_hold() -> None:
+    years = [year(100, 0.1, 2.0), year(300, 0.2, 6.0)]
+    assert score_of(years) == pytest.approx(0.175)
+    assert served_of(years) == pytest.approx(0.75)
+    with pytest.raises(ValidityError, match="a, run 2: a score of nan is no number"):
+        score_of([*years, year(100, math.nan, 2.0)])
+
+
+@pytest.mark.parametrize(("reward", "scored"), [("improvement", True), ("schema", False)])
+def test_the_uncontrolled_site_has_a_score_where_the_reward_says_so(reward: str, scored: bool) -> None:
+    (row,) = uncontrolled_rows([year(100, 0.1, 5.0)], reward)
+    assert (row["contender"], row["bill"], row["ev_missing_kwh"], row["hours"]) == ("uncontrolled", 3.0, 2.0, 100)
+    assert row["score"] == 0.0 if scored else math.isnan(row["score"])
+    assert not {"algorithm", "seed", "trial"} & row.keys()
