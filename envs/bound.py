@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from envs.cache import cached_file
-from envs.errors import ScenarioError
+from envs.errors import ImpossibleError, ScenarioError
 from envs.reward import WEIGHTS
 from envs.scenario import Scenario, Window
 from envs.series import MET_TOLERANCE, import_kwh, solar_use_kwh
@@ -64,7 +64,7 @@ class Bound:
     lent_kwh: float
 
 
-class BoundError(RuntimeError):
+class BoundError(ImpossibleError):
     """The programme has no optimum, which a site always has: a fault of this module."""
 
 
@@ -88,11 +88,6 @@ def bound(scenario: Scenario, window: Window, objective: Objective) -> Bound:
     part = f"{window.year}-{window.start}-{window.hours}"
     path = cached_file(f"{scenario.key}/bound-{objective}-{part}-v{VERSION}.json", write)
     return Bound(**json.loads(path.read_text(encoding="utf-8")))
-
-
-def has_bound(scenario: Scenario) -> bool:
-    """Whether a scenario that the batch backend can step has a bound; see `why_no_bound`."""
-    return not why_no_bound(scenario)
 
 
 def why_no_bound(scenario: Scenario) -> str:

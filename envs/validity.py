@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from envs.episodes import Episode
+from envs.errors import ImpossibleError
 from envs.kpis import Kpis
 from envs.series import Exogenous, Run
 
@@ -24,7 +25,7 @@ _NEGATIVE = frozenset({"energy_cost", "bill", "self_sufficiency"})
 _NEGATIVE_BY_VEHICLES = frozenset({"consumption_kwh", "ev_served"})
 
 
-class ValidityError(RuntimeError):
+class ValidityError(ImpossibleError):
     """A result that physics or arithmetic forbid: a fault of this package, not of the policy. Says the numbers."""
 
 

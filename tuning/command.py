@@ -11,7 +11,7 @@ from tuning.ray_session import set_environment
 from tuning.settings import parsed
 
 T = TypeVar("T")
-REFUSED = 2  # exit status
+IMPOSSIBLE, REFUSED = 1, 2  # exit status
 
 
 def command(kind: type[T], arguments: Sequence[str] | None, program: str, answer: Callable[[T], int]) -> int:
@@ -24,14 +24,14 @@ def command(kind: type[T], arguments: Sequence[str] | None, program: str, answer
         answer: carries it out; imports what is heavy, as `--help` is to answer at once.
 
     Returns:
-        Exit status: the answer's, or 2 for what cannot be carried out, with a line on stderr.
+        Exit status: the answer's; with a line on stderr 1 if what cannot be came out, and 2 for what cannot be carried out.
     """
     try:
         asked = parsed(kind, sys.argv[1:] if arguments is None else arguments, None, program)
     except UsageError as error:
         return refuse(error)
     set_environment()
-    from envs.errors import ScenarioError
+    from envs.errors import ImpossibleError, ScenarioError
     from results.loader import ResultsError
     from search_spaces.space import SpaceError
     from tuning.resources.cards import DriverError
@@ -40,6 +40,9 @@ def command(kind: type[T], arguments: Sequence[str] | None, program: str, answer
         return answer(asked)
     except (UsageError, ScenarioError, SpaceError, ResultsError, DriverError) as error:
         return refuse(error)
+    except ImpossibleError as error:
+        print(f"error: what cannot be has come out, which is a fault of this package: {error}", file=sys.stderr)
+        return IMPOSSIBLE
 
 
 def refuse(error: Exception) -> int:

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from envs.evaluate import Evaluation
     from envs.scenario import Scenario, Window
 
-INVALID = 1  # exit status for what cannot be
 LITTLE = 0.005  # of the uncontrolled site: what is left below this is called nothing
 MANY = 100_000.0  # kilogrammes, or money: from here on thousands are shown
 
@@ -69,19 +68,13 @@ def main(arguments: list[str] | None = None) -> int:
 def _answer(question: Question) -> int:
     from rich.console import Console
 
-    from envs.bound import BoundError
     from envs.scenario import scenario
-    from envs.validity import ValidityError
     from envs.years import beyond_batch
 
     site = scenario(question.scenario)
     if missing := beyond_batch(site):
         raise UsageError(f"the headroom needs the batch backend, which does not do this of {site.title}: {', '.join(missing)}")
-    try:
-        _show(site, question.split, Console())
-    except (ValidityError, BoundError) as error:
-        print(f"error: what cannot be has come out, which is a fault of this package: {error}", file=sys.stderr)
-        return INVALID
+    _show(site, question.split, Console())
     return 0
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
-INVALID, NOBODY, INTERRUPTED = 1, 1, 130  # exit status for what cannot be, without a contender, and after Ctrl-C
+NOBODY, INTERRUPTED = 1, 130  # exit status without a contender, and after Ctrl-C
 
 
 @dataclass(frozen=True)
@@ -68,9 +68,7 @@ def main(arguments: list[str] | None = None) -> int:
 def _answer(question: Question) -> int:
     from rich.console import Console
 
-    from envs.bound import BoundError
     from envs.scenario import scenario
-    from envs.validity import ValidityError
     from envs.years import beyond_batch
     from tuning.experiment import open_experiment
     from tuning.judging.contenders import contenders
@@ -103,9 +101,6 @@ def _answer(question: Question) -> int:
             with _as_interrupts():
                 course.run(question.judged_by)
             report(judgement.paths, site.title, question.seeds, course.comparisons, course.failed, console)
-        except (ValidityError, BoundError) as error:
-            print(f"error: what cannot be has come out, which is a fault of this package: {error}", file=sys.stderr)
-            return INVALID
         except KeyboardInterrupt:
             names = " ".join(str(path) for path in question.experiments)
             _say(console, f"stopped; the same command with --name {judgement.paths.folder.name} continues it: {names}")

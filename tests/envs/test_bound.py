@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from envs.baselines import RULES, UNCONTROLLED, WITHOUT, baselines
-from envs.bound import OBJECTIVES, Bound, _Site, bound, has_bound, why_no_bound, window_bound
+from envs.bound import OBJECTIVES, Bound, _Site, bound, why_no_bound, window_bound
 from envs.episodes import Policy
 from envs.errors import ScenarioError
 from envs.evaluate import Evaluation, evaluate
@@ -121,7 +121,7 @@ def test_what_no_linear_programme_describes_has_no_bound(small_schema: Path, tmp
         series.to_csv(folder / name, index=False)
 
     site = scenario(str(changed(small_schema, tmp_path, below_zero)))
-    assert not has_bound(site)
+    assert "below zero" in why_no_bound(site)
     with pytest.raises(ScenarioError, match="below zero"):
         bound(site, Window(0, 0, 48), "cost")
 
@@ -136,7 +136,7 @@ def test_a_demand_charge_that_rewards_peaks_has_no_bound(small_schema: Path, tmp
     assert "demand charge" in why_no_bound(site)
     with pytest.raises(ScenarioError, match="demand charge"):
         bound(site, Window(0, 0, 48), "score")
-    assert has_bound(scenario(str(small_schema)))
+    assert not why_no_bound(scenario(str(small_schema)))
 
 
 def judged(path: Path, window: Window, policy: Policy | None = None) -> tuple[WindowsEnv, Evaluation]:

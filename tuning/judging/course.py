@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
-from envs.bound import has_bound
+from envs.bound import why_no_bound
 from envs.scenario import Scenario, Split
 from envs.years import Backend, beyond_batch
 from results import load
@@ -138,7 +138,7 @@ class Course:
         reward = self._settings.reward
         if not baselines.is_file():
             found.append(baseline_job(self._site, reward, baselines))
-        if not bounds.is_file() and reward == "improvement" and has_bound(self._site):
+        if not bounds.is_file() and reward == "improvement" and not why_no_bound(self._site):
             found += bound_jobs(self._site, bounds)
         return found
 

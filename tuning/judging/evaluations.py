@@ -11,8 +11,8 @@ import numpy as np
 import ray
 
 from envs.baselines import UNCONTROLLED
-from envs.bound import OBJECTIVES, BoundError, bound
-from envs.errors import ScenarioError
+from envs.bound import OBJECTIVES, bound
+from envs.errors import ImpossibleError, ScenarioError
 from envs.evaluate import Evaluation, evaluate
 from envs.factory import windows_env
 from envs.scenario import Scenario, Split, Window
@@ -105,7 +105,7 @@ def _result(task: Any) -> list[Row]:
     try:
         found: list[Row] = ray.get(task)
     except ray.exceptions.RayTaskError as error:
-        if isinstance(error.cause, ValidityError | BoundError | ScenarioError):
+        if isinstance(error.cause, ImpossibleError | ScenarioError):
             raise error.cause from None
         raise
     return found
