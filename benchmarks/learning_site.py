@@ -54,7 +54,7 @@ def judge(scenario: str, policy: Policy | None) -> dict[str, list[float]]:
     found = {}
     for split in SPLITS:
         env: Any = evaluation_env(scenario, "batch", split, weeks=0)
-        evaluations = evaluate(env, policy or SolarPriority(env.simulator))
+        evaluations = evaluate(env, policy or SolarPriority(env.present))
         now, before = (
             {
                 name: sum(getattr(kpis, name) for kpis in years)

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from envs.citylearn_rules import HourlyRule, citylearn_rules
-from envs.evaluate import Evaluation, evaluate
+from envs.evaluate import Evaluation, cut, evaluate
+from envs.factory import windows_env
 from envs.kpis import Part, kpis
+from envs.reference import Reference
 from envs.reward import RewardName
-from envs.rules import SolarPriority, dear_hours
+from envs.rules import SolarPriority
 from envs.scenario import Scenario, Window
 from envs.series import import_kwh
-
-if TYPE_CHECKING:
-    from envs.reference import Reference
-    from envs.vector_env import WindowsEnv
+from envs.years import Backend
 
 UNCONTROLLED = "uncontrolled"
 WITHOUT = "no PV, no battery"
@@ -26,66 +24,52 @@ CITYLEARN = "CityLearn"  # before the names of its own controllers
 RULES = {"rule: PV first, battery at any hour": False, "rule: PV first, battery in peak hours": True}
 
 
-def baselines(scenario: Scenario, windows: Sequence[Window], reward: RewardName = "improvement") -> dict[str, list[Evaluation]]:
+def baselines(
+    scenario: Scenario, windows: Sequence[Window], reward: RewardName = "improvement", backend: Backend = "batch"
+) -> dict[str, list[Evaluation]]:
     """Evaluations of all baselines that apply, by name, each with one a year.
 
     Args:
-        scenario: that the batch backend can step.
+        scenario: any.
         windows: hours that are run through.
         reward: which reward the scores are of.
+        backend: that can step the scenario.
     """
-    from envs.vector_env import WindowsEnv
-
-    env = WindowsEnv(scenario, windows, reward)
-    simulator = env.simulator
-    found = {UNCONTROLLED: evaluate(env, lambda observations: simulator.uncontrolled_actions())}
-    found[WITHOUT] = [without_devices(env, evaluation, windows) for evaluation in found[UNCONTROLLED]]
-    found |= {name: evaluate(env, rule) for name, rule in _solar_rules(env).items()}
+    env = windows_env(scenario, backend, windows, reward)
+    present, years = env.present, list(dict.fromkeys(window.year for window in windows))
+    references = {year: env.reference_of(year) for year in years}
+    found = {UNCONTROLLED: evaluate(env, lambda observations: present.uncontrolled_actions())}
+    found[WITHOUT] = [without_devices(references[own.year], own, windows) for own in found[UNCONTROLLED]]
+    # They mean nothing without a battery, and in dear hours nothing where no hour is.
+    has_dear = all(reference.dear.any() for reference in references.values())
+    for name, dear_hours in RULES.items() if present.battery_power_kw > 0.0 else ():
+        if has_dear or not dear_hours:
+            found[name] = evaluate(env, SolarPriority(present, dear_hours))
     for name, actions in citylearn_rules(scenario).items():
-        found[f"{CITYLEARN}: {name}"] = evaluate(env, HourlyRule(simulator, actions))
+        found[f"{CITYLEARN}: {name}"] = evaluate(env, HourlyRule(present, actions))
+    env.close()
     return found
 
 
-def _solar_rules(env: WindowsEnv) -> dict[str, SolarPriority]:
-    """Those of `RULES` that mean something on a site: none without a battery, and peak hours where some hours are dearer."""
-    simulator = env.simulator
-    if not (simulator.site.building["battery_action"] >= 0).any():
-        return {}
-    dear = dear_hours([_reference(env, year) for year in sorted({window.year for window in env.windows})])
-    return {
-        name: SolarPriority(simulator, peak_hours, dear)
-        for name, peak_hours in RULES.items()
-        if not peak_hours or dear is not None
-    }
-
-
-def _reference(env: WindowsEnv, year: int) -> Reference:
-    reference = env.simulator.reference(year)
-    assert reference is not None  # every year of such an environment has one
-    return reference
-
-
-def without_devices(env: WindowsEnv, uncontrolled: Evaluation, windows: Sequence[Window]) -> Evaluation:
+def without_devices(reference: Reference, uncontrolled: Evaluation, windows: Sequence[Window]) -> Evaluation:
     """The site of a year without PV and stationary batteries: what there would be to pay and to emit.
 
     It has no score: a reward is of what somebody did with a site.
 
     Args:
-        env: of the scenario.
+        reference: of the year.
         uncontrolled: of the year, whose vehicles charge alike.
         windows: hours.
     """
-    reference = _reference(env, uncontrolled.year)
     parts = []
     for window in windows:
         if window.year != uncontrolled.year:
             continue
         part = slice(window.start, window.start + window.hours)
-        run, pv = reference.run, reference.exogenous.pv_kwh
-        net = (run.net_kwh - run.battery_kwh)[:, part] + pv[:, part]
-        none = np.zeros_like(net)
-        own = replace(run, net_kwh=import_kwh(net), battery_kwh=none, charging_kwh=run.charging_kwh[:, part])
-        parts.append(Part(window.start, own))
+        run = cut(reference.run, window.start, window.hours)
+        # In a power outage nothing is imported, and what PV would have served is not.
+        net = np.where(run.off_grid, 0.0, run.net_kwh - run.battery_kwh + reference.exogenous.pv_kwh[:, part])
+        parts.append(Part(window.start, replace(run, net_kwh=import_kwh(net), battery_kwh=np.zeros_like(net))))
     exogenous = replace(reference.exogenous, pv_kwh=np.zeros_like(reference.exogenous.pv_kwh))
     found = kpis(parts, exogenous, reference.sessions, reference.tariff)
     return replace(uncontrolled, score=float("nan"), terms={}, kpis=found)

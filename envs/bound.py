@@ -27,7 +27,7 @@ from envs.reward import WEIGHTS
 from envs.scenario import Scenario, Window
 from envs.series import MET_TOLERANCE, import_kwh, solar_use_kwh
 from envs.tariff import DemandCharge, demand_costs
-from envs.years import year_tables
+from envs.years import beyond_batch, year_tables
 
 if TYPE_CHECKING:
     from envs.batch.simulator import BatchSimulator
@@ -91,7 +91,9 @@ def bound(scenario: Scenario, window: Window, objective: Objective) -> Bound:
 
 
 def why_no_bound(scenario: Scenario) -> str:
-    """What of a scenario that the batch backend can step no linear programme describes; nothing where it has a bound."""
+    """What of a scenario no linear programme describes; nothing where it has a bound."""
+    if missing := beyond_batch(scenario):
+        return f"the bound knows sites that the batch backend can step, which does not do this: {', '.join(missing)}"
     year = scenario.years("train")[0]  # all of them have the same devices, and tariffs of one kind
     tables = year_tables(scenario, year)
     return _beyond(tables.site["thermal"], tables.exogenous, DemandCharge.of(scenario.schema_path(year)))

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from envs.batch.simulator import BatchSimulator
 from envs.cache import cached_file
+from envs.present import Present, scaled
 from envs.scenario import Scenario
 from envs.years import SIMULATORS
 
@@ -23,18 +23,16 @@ _UNKNOWN_ACTION = "Unknown action name"  # what they say of a device that they h
 
 
 class HourlyRule:
-    """A controller that acts by the hour of the day alone, for the environment whose simulator it looks at."""
+    """A controller that acts by the hour of the day alone, for the environment whose present hour it looks at."""
 
-    def __init__(self, simulator: BatchSimulator, actions: np.ndarray) -> None:
+    def __init__(self, present: Present, actions: np.ndarray) -> None:
         """Make the rule.
 
         Args:
-            simulator: of the environment that it controls.
+            present: hour of the environment that it controls.
             actions: of each hour of the day, as CityLearn takes them, shape (24, actions); what a device cannot do is cut off.
         """
-        low, span = simulator.site.action["low"], simulator.site.action["span"]
-        self._simulator = simulator
-        self._scaled = (np.clip(actions, low, low + span) - low) / np.where(span > 0.0, span, 1.0) * 2.0 - 1.0
+        self._present, self._scaled = present, scaled(actions, *present.action_range)
 
     def __call__(self, observations: np.ndarray) -> np.ndarray:
         """Actions of the hour.
@@ -45,7 +43,7 @@ class HourlyRule:
         Returns:
             Within [-1, 1], shape (copies, actions).
         """
-        found: np.ndarray = self._scaled[self._simulator.hour_of_day]
+        found: np.ndarray = self._scaled[self._present.hour_of_day]
         return found
 
 

@@ -109,7 +109,7 @@ class _Tally:
         for name, value in episode.terms.items():
             self._terms[name] += value
         self._parts.append(Part(window.start, episode.run))
-        self._uncontrolled.append(Part(window.start, _cut(self._reference.run, window.start, window.hours)))
+        self._uncontrolled.append(Part(window.start, cut(self._reference.run, window.start, window.hours)))
         self._citylearn.append(episode.citylearn)
 
     def evaluation(self, year: int) -> Evaluation:
@@ -128,8 +128,13 @@ class _Tally:
         )
 
 
-def _cut(run: Run, start: int, hours: int) -> Run:
+def cut(run: Run, start: int, hours: int) -> Run:
+    """Some hours of a run."""
     part = slice(start, start + hours)
     return replace(
-        run, net_kwh=run.net_kwh[:, part], battery_kwh=run.battery_kwh[:, part], charging_kwh=run.charging_kwh[:, part]
+        run,
+        net_kwh=run.net_kwh[:, part],
+        battery_kwh=run.battery_kwh[:, part],
+        charging_kwh=run.charging_kwh[:, part],
+        off_grid=run.off_grid[:, part],
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from envs.episodes import TRAINING_HOURS
@@ -43,17 +44,13 @@ def evaluation_env(
 ) -> SiteEnv | WindowsEnv:
     """Environment whose `episodes` run a policy through a split once: `weeks` weeks spread evenly, or all of it for 0."""
     site = scenario(scenario_name)
-    return _windows_env(site, backend, sample_weeks(site.windows(split), weeks), reward)
+    return windows_env(site, backend, sample_weeks(site.windows(split), weeks), reward)
 
 
 def windows_env(
-    scenario_name: str, backend: Backend, windows: tuple[Window, ...], reward: RewardName = "improvement"
+    site: Scenario, backend: Backend, windows: Sequence[Window], reward: RewardName = "improvement"
 ) -> SiteEnv | WindowsEnv:
     """Environment whose `episodes` run a policy through windows once, in their order."""
-    return _windows_env(scenario(scenario_name), backend, windows, reward)
-
-
-def _windows_env(site: Scenario, backend: Backend, windows: tuple[Window, ...], reward: RewardName) -> SiteEnv | WindowsEnv:
     if backend == "batch":
         from envs.vector_env import WindowsEnv
 

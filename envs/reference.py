@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ from envs.series import Exogenous, Run, Sessions, import_kwh, solar_use_kwh
 from envs.tariff import DemandCharge, demand_costs, month_shares
 
 # Part of the cache key: raise it when an uncontrolled run would come out otherwise.
-VERSION = 3
+VERSION = 4
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,24 @@ class Reference:
     def hourly(self) -> np.ndarray:
         """Emission [kg], cost of energy [currency], PV use and net import of the site [kWh] by step, shape (steps, 4)."""
         return np.stack([self._emission, self._energy_cost, self._solar, self._net], axis=-1)
+
+    @property
+    def net_kwh(self) -> np.ndarray:
+        """Net import of the site by step, shape (steps,)."""
+        return self._net
+
+    @cached_property
+    def dear(self) -> np.ndarray:
+        """Rows in which imports cost most, shape (rows,); none where no hour is dearer than another.
+
+        These are the peak hours of the demand charge; without one, the hours whose price (mean over the buildings) is above
+        the mean of the year.
+        """
+        if self.tariff:
+            return np.isin(self.exogenous.hour, self.tariff.peak_hours)
+        price = self.exogenous.price.mean(axis=0)
+        # The mean of equal prices may differ from them in the last digit.
+        return np.asarray((price > price.mean()) & (np.ptp(price) > 0.0))
 
     def window(self, start: int, hours: int) -> WindowReference:
         """The run over steps `start` to `start + hours - 1`, its demand charge starting with no peaks behind it."""

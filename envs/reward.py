@@ -7,6 +7,11 @@ from typing import Literal
 
 RewardName = Literal["improvement", "schema"]
 
+# Actions that move energy in time. What other devices do, as cooling a room or washing, is done for somebody.
+STORAGE_ACTIONS = frozenset(
+    {"electrical_storage", "electric_vehicle_storage", "cooling_storage", "heating_storage", "dhw_storage"}
+)
+
 WEIGHTS = {"co2": 0.50, "cost": 0.15, "solar": 0.20, "grid": 0.05, "ev": 0.10}
 
 

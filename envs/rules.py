@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
-from envs.batch.simulator import BatchSimulator
-from envs.reference import Reference
+from envs.present import Present, scaled
 
 
 class SolarPriority:
@@ -16,28 +13,22 @@ class SolarPriority:
     Vehicles charge as on the uncontrolled site, at full power until they have what they ask for. So what is left, or missing,
     in an hour is the uncontrolled site's export or import in it, which is shared out by the batteries' power.
 
-    A policy for the environment whose simulator it looks at: it knows the present hour, as policies do by their
-    observation, and nothing of the next.
+    A policy for the environment whose present hour it looks at, as policies do by their observation; it knows nothing of the
+    next.
     """
 
-    def __init__(self, simulator: BatchSimulator, peak_hours: bool = True, dear: np.ndarray | None = None) -> None:
+    def __init__(self, present: Present, dear_hours: bool = True) -> None:
         """Make the rule.
 
         Args:
-            simulator: of the environment that it controls, with references.
-            peak_hours: whether batteries give in peak hours only, where imports cost most.
-            dear: which hours these are, for each row of all years of the simulator, shape (rows,), see `dear_hours`; those
-                of the demand charge by default.
+            present: hour of the environment that it controls.
+            dear_hours: whether batteries give only in hours in which imports cost most.
 
         Raises:
             ValueError: if there is no battery that can be controlled.
         """
-        site = simulator.site
-        self._simulator, self._peak_hours, self._dear = simulator, peak_hours, dear
-        buildings = np.flatnonzero(site.building["battery_action"] >= 0)
-        self._actions = site.building["battery_action"][buildings]
-        self._power_kw = float(site.battery["nominal_power"][buildings].sum())
-        if self._power_kw <= 0.0:
+        self._present, self._dear_hours = present, dear_hours
+        if present.battery_power_kw <= 0.0:
             raise ValueError("the solar-priority rule moves energy by batteries, and no battery has an action here")
 
     def __call__(self, observations: np.ndarray) -> np.ndarray:
@@ -49,37 +40,12 @@ class SolarPriority:
         Returns:
             Within [-1, 1], shape (copies, actions).
         """
-        simulator = self._simulator
-        actions = simulator.uncontrolled_actions()
-        net = simulator.uncontrolled_net_kwh
-        if self._peak_hours:
-            gives = simulator.peak_hour if self._dear is None else self._dear[simulator.row]
-            net = np.where(gives, net, np.minimum(net, 0.0))
-        low, span = (simulator.site.action[name][self._actions] for name in ("low", "span"))
-        wanted = np.clip(-net / self._power_kw, -1.0, 1.0)[:, np.newaxis]
-        actions[:, self._actions] = (np.clip(wanted, low, low + span) - low) / np.where(span > 0.0, span, 1.0) * 2.0 - 1.0
+        present = self._present
+        actions = present.uncontrolled_actions()
+        net = present.uncontrolled_net_kwh
+        if self._dear_hours:
+            net = np.where(present.is_dear, net, np.minimum(net, 0.0))
+        low, high = (limit[present.battery_actions] for limit in present.action_range)
+        wanted = np.clip(-net / present.battery_power_kw, -1.0, 1.0)[:, np.newaxis]
+        actions[:, present.battery_actions] = scaled(wanted, low, high)
         return actions
-
-
-def dear_hours(references: Sequence[Reference]) -> np.ndarray | None:
-    """Hours in which imports cost most.
-
-    These are the peak hours of the demand charge; without one, the hours whose price (mean over the buildings) is above the
-    mean of its year.
-
-    Args:
-        references: of each year of a simulator, in its order.
-
-    Returns:
-        Shape (rows of all years,); None if a year has no demand charge and one price, so that no hour is dearer than another.
-    """
-    found = []
-    for reference in references:
-        price = reference.exogenous.price.mean(axis=0)
-        if reference.tariff:
-            found.append(np.isin(reference.exogenous.hour, reference.tariff.peak_hours))
-        elif np.ptp(price) > 0.0:
-            found.append(price > price.mean())
-        else:
-            return None
-    return np.concatenate(found)

@@ -12,6 +12,7 @@ from envs import schema_file
 from envs.cache import cached_folder
 from envs.errors import ScenarioError
 from envs.iquitos import FORMAT_VERSION, HOURS, SITES, Site, write_year
+from envs.reward import STORAGE_ACTIONS, RewardName
 
 Split = Literal["train", "validation", "test"]
 SPLITS: tuple[Split, ...] = ("train", "validation", "test")
@@ -77,6 +78,22 @@ class Scenario:
         if self.schema:
             return _interleaved(schema_file.count_steps(self.schema), split, self.name)
         return tuple(Window(year, 0, HOURS) for year in self.years(split))
+
+    def check_reward(self, reward: RewardName) -> None:
+        """Check that a reward can tell what is gained on this site.
+
+        Raises:
+            ScenarioError: for `improvement` where an action is of a device that serves people: it counts energy alone, so
+                doing without would be the best of all policies.
+        """
+        if reward == "schema" or not self.schema:
+            return
+        serving = [name for name in schema_file.active_actions(self.schema) if name not in STORAGE_ACTIONS]
+        if serving:
+            raise ScenarioError(
+                f"{self.title} has the actions {', '.join(serving)}, and the reward improvement does not know what these are "
+                "good for, so to do nothing would be its best: take --reward schema, or make them inactive in the schema"
+            )
 
 
 def scenario(name: str) -> Scenario:

@@ -21,6 +21,11 @@ def count_steps(path: Path) -> int:
     return int(schema[_LAST]) - int(schema[_FIRST])
 
 
+def active_actions(path: Path) -> list[str]:
+    """Kinds of actions that a schema activates, as it names them."""
+    return [name for name, action in _read(path).get("actions", {}).items() if action.get("active")]
+
+
 def check(path: Path) -> None:
     """Check what can be checked without CityLearn.
 

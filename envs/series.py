@@ -22,6 +22,7 @@ class Exogenous:
         price: of energy [currency/kWh], shape (buildings, rows).
         carbon: carbon intensity [kg CO2/kWh], shape (buildings, rows).
         battery_capacity_kwh: of all stationary batteries together.
+        other_devices: whether devices take energy that no series here tells: thermal ones, appliances.
     """
 
     month: np.ndarray
@@ -31,6 +32,7 @@ class Exogenous:
     price: np.ndarray
     carbon: np.ndarray
     battery_capacity_kwh: float
+    other_devices: bool = False
 
 
 @dataclass(frozen=True)
@@ -79,12 +81,14 @@ class Run:
         charging_kwh: what the chargers took, shape (buildings, hours).
         missing_kwh: energy that the vehicle of each session lacked when it left, shape (sessions,); zero
             for sessions that did not end in this run.
+        off_grid: hours of a power outage, in which a building draws and feeds nothing, shape (buildings, hours).
     """
 
     net_kwh: np.ndarray
     battery_kwh: np.ndarray
     charging_kwh: np.ndarray
     missing_kwh: np.ndarray
+    off_grid: np.ndarray
 
 
 def import_kwh(net_kwh: np.ndarray) -> np.ndarray:

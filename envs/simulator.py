@@ -152,6 +152,7 @@ class CityLearnSimulator:
                 ]
             ),
             missing_kwh=self._missing.copy(),
+            off_grid=np.array([b.power_outage_signal[:taken] > 0.0 for b in buildings]),
         )
 
     def uncontrolled_actions(self) -> np.ndarray:
@@ -205,6 +206,7 @@ class CityLearnSimulator:
             price=np.array([b.pricing.electricity_pricing for b in buildings], dtype=np.float64),
             carbon=np.array([b.carbon_intensity.carbon_intensity for b in buildings], dtype=np.float64),
             battery_capacity_kwh=float(sum(b.electrical_storage.capacity for b in buildings)),
+            other_devices=any(_has_other_devices(b) for b in buildings),
         )
 
     def _read_sessions(self) -> Sessions:
@@ -311,6 +313,20 @@ def _skip_charger_feedback(env: Any) -> None:
 
 def _nothing(*_: Any) -> None:
     pass
+
+
+def _has_other_devices(building: Any) -> bool:
+    """Whether a building has devices whose consumption is in its net import and nowhere else here."""
+    from citylearn.building import DynamicsBuilding
+
+    series, tanks = building.energy_simulation, (building.cooling_storage, building.heating_storage, building.dhw_storage)
+    return bool(
+        isinstance(building, DynamicsBuilding)
+        or building.deferrable_appliances
+        or building.escalators
+        or any(tank.capacity > 0.0 for tank in tanks)
+        or any(demand.any() for demand in (series.cooling_demand, series.heating_demand, series.dhw_demand))
+    )
 
 
 def _is_new_session(session_id: np.ndarray, countdown: np.ndarray, row: int) -> bool:

@@ -10,6 +10,7 @@ import gymnasium as gym
 import numpy as np
 
 from envs.episodes import EVALUATION_SEED, Episode, Policy
+from envs.present import CityLearnPresent, Present
 from envs.reference import Reference
 from envs.reward import WEIGHTS, RewardName, StepFigures, improvement_terms
 from envs.scenario import Scenario, Window
@@ -99,11 +100,14 @@ class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
         truncated = self._step == self.window.hours
         return self._observe(raw), reward, False, truncated, terms
 
-    def uncontrolled_action(self) -> np.ndarray:
-        """Action of the uncontrolled site now, shape (actions,)."""
-        low, high = self.simulator.action_low, self.simulator.action_high
-        native = self.simulator.uncontrolled_actions()
-        return ((native - low) / (high - low) * 2.0 - 1.0).astype(np.float32)
+    @property
+    def present(self) -> Present:
+        """What rules look at, as one copy."""
+        return CityLearnPresent(self)
+
+    def reference_of(self, year: int) -> Reference:
+        """Uncontrolled run of one of its years."""
+        return self._year(year)[1]
 
     def episodes(self, policy: Policy) -> Iterator[Episode]:
         """Run a policy through all windows once, in their order.
@@ -152,10 +156,13 @@ class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
         self._years.clear()
 
     def _open(self, year: int) -> None:
+        self.simulator, self.reference = self._year(year)
+
+    def _year(self, year: int) -> tuple[CityLearnSimulator, Reference]:
         if year not in self._years:
             simulator = SIMULATORS.take(self.scenario.schema_path(year), self.reward_name == "schema")
             self._years[year] = simulator, year_reference(self.scenario, year)
-        self.simulator, self.reference = self._years[year]
+        return self._years[year]
 
     def _native(self, action: np.ndarray) -> np.ndarray:
         low, high = self.simulator.action_low, self.simulator.action_high

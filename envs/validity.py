@@ -32,19 +32,17 @@ class ValidityError(ImpossibleError):
 def check_episode(episode: Episode) -> None:
     """Check that the energy of a run adds up, hour by hour and building by building.
 
-    Net import is load less PV, plus what batteries, sockets and thermal devices take. What is not of the first four is the
-    thermal devices': nothing where the uncontrolled site has none, and never less than nothing.
+    Net import is load less PV, plus what batteries, sockets and other devices take. What is not of the first four is the
+    other devices': nothing where the site has none, and never less than nothing. In a power outage it is nothing.
 
     Raises:
         ValidityError: at the hour where it differs most.
     """
     window, run, reference = episode.window, episode.run, episode.reference
-    series = reference.exogenous
-    steps = reference.run.net_kwh.shape[1]
-    whole, part = slice(0, steps), slice(window.start, window.start + window.hours)
-    has_thermal = bool((_unexplained(reference.run, series, whole) > RELATIVE).any())
+    series, part = reference.exogenous, slice(window.start, window.start + window.hours)
     found = _unexplained(run, series, part)
-    error = np.maximum(-found, 0.0) if has_thermal else np.abs(found)
+    error = np.maximum(-found, 0.0) if series.other_devices else np.abs(found)
+    error = np.where(run.off_grid, np.abs(run.net_kwh), error)
     # Written so that NaN fails.
     if not (error <= RELATIVE).all():
         at = np.unravel_index(int(np.nan_to_num(error, nan=np.inf).argmax()), error.shape)

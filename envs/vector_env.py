@@ -14,6 +14,8 @@ from gymnasium.vector.utils import batch_space
 from envs.batch.rewards import SchemaReward
 from envs.batch.simulator import BatchSimulator, Recorder, Year
 from envs.episodes import EVALUATION_SEED, Episode, Policy
+from envs.present import Present
+from envs.reference import Reference
 from envs.reward import WEIGHTS, RewardName
 from envs.scenario import Scenario, Window
 from envs.tariff import DemandCharge
@@ -135,6 +137,17 @@ class WindowsEnv:
         self.simulator = open_years(scenario, years, len(self.windows), record=True)
         self._schema_reward = SchemaReward(self.simulator) if reward == "schema" else None
 
+    @property
+    def present(self) -> Present:
+        """What rules look at."""
+        return self.simulator
+
+    def reference_of(self, year: int) -> Reference:
+        """Uncontrolled run of one of its years."""
+        reference = self.simulator.reference(year)
+        assert reference is not None  # `open_years` gives every year one
+        return reference
+
     def episodes(self, policy: Policy) -> Iterator[Episode]:
         """Run a policy through all windows once, in their order; see `envs.site_env.SiteEnv.episodes`."""
         simulator = self.simulator
@@ -154,11 +167,9 @@ class WindowsEnv:
             given = self._schema_reward.after() if self._schema_reward else simulator.terms.sum(axis=1)
             rewards[going] += given[going]
         for b, window in enumerate(self.windows):
-            reference = simulator.reference(window.year)
-            assert reference is not None  # `open_years` gives every year one
             yield Episode(
                 window,
-                reference,
+                self.reference_of(window.year),
                 float(rewards[b]),
                 dict(zip(WEIGHTS, terms[b].tolist(), strict=True)),
                 recorder.run(b, window.year, window.hours),

@@ -25,7 +25,7 @@ BackendChoice = Literal["auto", "batch", "citylearn"]
 
 # Parts of the cache keys of layouts and tables: raise one when they would come out otherwise.
 LAYOUT_VERSION = 3
-TABLES_VERSION = 3
+TABLES_VERSION = 4
 
 Progress = Callable[[float], None]
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Literal
 
 from results.judgement import BOUNDS, LEAST_SERVED
 from tuning.command import command
-from tuning.errors import UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -28,7 +27,7 @@ class Question:
     """What the uncontrolled site, rules and a bound with perfect foresight give, and so what is left for learning."""
 
     scenario: str = "iquitos"
-    """Site: iquitos, iquitos-38, or the path of a CityLearn schema.json that the batch backend can step."""
+    """Site: iquitos, iquitos-38, or the path of a CityLearn schema.json."""
     split: Literal["train", "validation", "test"] = "validation"
     """Whose years or weeks are looked at."""
 
@@ -69,11 +68,9 @@ def _answer(question: Question) -> int:
     from rich.console import Console
 
     from envs.scenario import scenario
-    from envs.years import beyond_batch
 
     site = scenario(question.scenario)
-    if missing := beyond_batch(site):
-        raise UsageError(f"the headroom needs the batch backend, which does not do this of {site.title}: {', '.join(missing)}")
+    site.check_reward("improvement")
     _show(site, question.split, Console())
     return 0
 
@@ -87,10 +84,12 @@ def _show(site: Scenario, split: Literal["train", "validation", "test"], console
     """
     from envs.baselines import UNCONTROLLED, baselines
     from envs.bound import OBJECTIVES, bound, why_no_bound
+    from envs.years import choose_backend
 
-    windows = site.windows(split)
-    with console.status(f"{site.title}: uncontrolled, rules"):
-        found = baselines(site, windows)
+    windows, backend = site.windows(split), choose_backend(site, "auto")
+    slowly = " (by CityLearn, which takes a while)" if backend == "citylearn" else ""
+    with console.status(f"{site.title}: uncontrolled, rules{slowly}"):
+        found = baselines(site, windows, backend=backend)
     rows = [row_of(name, evaluations) for name, evaluations in found.items()]
     before = next(row for row in rows if row.name == UNCONTROLLED)
     reason = why_no_bound(site)

@@ -75,7 +75,7 @@ def _roll_out(question: Question) -> int:
     with ray_session(num_cpus=1), trained(experiment, number) as found:
         # Before the year is run through, which CityLearn takes minutes for.
         _create(folder)
-        env = windows_env(settings.scenario, backend, (Window(year, 0, hours),), settings.reward)
+        env = windows_env(site, backend, (Window(year, 0, hours),), settings.reward)
         (episode,) = env.episodes(found.policy)
         env.close()
     check_episode(episode)

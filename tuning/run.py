@@ -147,6 +147,7 @@ def _checked(settings: Settings, space_file: Path | None, before: Experiment | N
     settings = with_trials(settings)
     site = scenario(settings.scenario)
     found = plan(settings, space_file)
+    site.check_reward(settings.reward)
     site.windows("train")
     backend = choose_backend(site, settings.backend)
     if settings.backend == "auto" and backend == "citylearn":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from envs.batch import kernel, records
 from envs.batch.tables import Tables
 from envs.errors import ScenarioError
 from envs.observation import ObservationLayout
+from envs.present import scaled
 from envs.reference import Reference
 from envs.reward import WEIGHTS
 from envs.series import MET_TOLERANCE, Run
@@ -107,9 +109,32 @@ class BatchSimulator:
         return np.asarray(self._rows.hour["net"][self.row])
 
     @property
-    def peak_hour(self) -> np.ndarray:
-        """Whether that hour is a peak hour of the tariff, shape (copies,); never where it has none."""
-        return np.asarray(self._rows.hour["peak_hour"][self.row] > 0)
+    def is_dear(self) -> np.ndarray:
+        """Whether imports cost more in that hour than in others, see `Reference.dear`; shape (copies,)."""
+        return np.asarray(self._dear[self.row])
+
+    @cached_property
+    def _dear(self) -> np.ndarray:
+        references = [year.reference for year in self._years.values()]
+        return np.concatenate([reference.dear for reference in references if reference])
+
+    @property
+    def action_range(self) -> tuple[np.ndarray, np.ndarray]:
+        """Least and greatest value of each action as CityLearn takes it, both of shape (actions,)."""
+        low = self.site.action["low"]
+        return low, low + self.site.action["span"]
+
+    @property
+    def battery_actions(self) -> np.ndarray:
+        """Indices of the actions of stationary batteries."""
+        actions = self.site.building["battery_action"]
+        return np.asarray(actions[actions >= 0])
+
+    @property
+    def battery_power_kw(self) -> float:
+        """Nominal power of these batteries together."""
+        own = self.site.battery["nominal_power"][: self.net_buildings]
+        return float(own[self.site.building["battery_action"] >= 0].sum())
 
     @property
     def hour_of_day(self) -> np.ndarray:
@@ -213,8 +238,8 @@ class BatchSimulator:
     def uncontrolled_actions(self) -> np.ndarray:
         """Actions of the uncontrolled site, see `CityLearnSimulator.uncontrolled_actions`; shape (copies, actions)."""
         site, state = self.site, self.state
-        low, span = site.action["low"], site.action["span"]
-        actions = np.tile(np.clip(0.0, low, low + span), (self.copies, 1))
+        low, high = self.action_range
+        actions = np.tile(np.clip(0.0, low, high), (self.copies, 1))
         for b, row in enumerate(self.row):
             plugged, required, _ = self.plugged(row)
             charger, k = site.charger[plugged["charger"]], self.net_buildings + plugged["vehicle"]
@@ -224,7 +249,7 @@ class BatchSimulator:
             )
             can = charger["action"] >= 0
             actions[b, charger["action"][can]] = wish[can]
-        return np.asarray((actions - low) / np.where(span > 0.0, span, 1.0) * 2.0 - 1.0)
+        return scaled(actions, low, high)
 
     def missing_kwh(self, copy: int, year: int) -> np.ndarray:
         """Energy that the vehicle of each session of a year lacked in this run [kWh], shape (sessions,); see `record`."""
@@ -247,7 +272,7 @@ class Recorder:
         """The first `hours` steps of a copy that ran in a year."""
         energy = np.stack([hour[copy] for hour in self._hours[:hours]], axis=1)  # (buildings, hours, 3)
         net, battery, charging = np.moveaxis(energy, -1, 0)
-        return Run(net, battery, charging, self._simulator.missing_kwh(copy, year))
+        return Run(net, battery, charging, self._simulator.missing_kwh(copy, year), np.zeros(net.shape, dtype=bool))
 
 
 def _site(years: list[Year], layout: ObservationLayout | None) -> records.Site:

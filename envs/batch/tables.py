@@ -84,13 +84,17 @@ class Tables:
             names=tuple(flat["names"].tolist()),
             site=group("site_"),
             rows=group("rows_"),
-            exogenous=Exogenous(
-                **{**group("exogenous_"), "battery_capacity_kwh": float(flat["exogenous_battery_capacity_kwh"])}
-            ),
+            exogenous=_exogenous(group("exogenous_")),
             sessions=Sessions(**group("sessions_")),
             reward=tuple(flat["reward"].tolist()),
             **{name: flat[name] for name in _PLAIN},
         )
+
+
+def _exogenous(saved: dict[str, Any]) -> Exogenous:
+    # A file has arrays of what are numbers.
+    plain = {"battery_capacity_kwh": float(saved["battery_capacity_kwh"]), "other_devices": bool(saved["other_devices"])}
+    return Exogenous(**{**saved, **plain})
 
 
 # What CityLearn's rewards for thermal comfort look at.

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from envs.reward import STORAGE_ACTIONS
+
 # Whatever is not listed here is refused by its name: a key that nobody has looked at may change the physics.
 _SCHEMA = {
     "random_seed", "root_directory", "central_agent", "simulation_start_time_step", "simulation_end_time_step",
@@ -36,7 +38,6 @@ _CHARGER_ATTRIBUTES = {
     "charge_efficiency_curve", "discharge_efficiency_curve",
 }  # fmt: skip
 _VEHICLE = {"include", "type", "battery"}
-_ACTIONS = {"electrical_storage", "electric_vehicle_storage", "cooling_storage", "heating_storage", "dhw_storage"}
 REWARDS = (
     "RewardFunction", "MARL", "IndependentSACReward", "SolarPenaltyReward", "ComfortReward",
     "SolarPenaltyAndComfortReward", "Electric_Vehicles_Reward_Function",
@@ -58,7 +59,7 @@ def _found(schema: Mapping[str, Any]) -> Iterator[str]:
         yield "random_seed null (CityLearn then draws other attributes at every start)"
     yield from _rewards(schema.get("reward_function"))
     for name, action in schema.get("actions", {}).items():
-        if action.get("active") and name not in _ACTIONS:
+        if action.get("active") and name not in STORAGE_ACTIONS:
             yield f"action {name}"
     for vehicle in (schema.get("electric_vehicles_def") or {}).values():
         yield from (f"'{name}' of a vehicle" for name in _beyond(vehicle, _VEHICLE))

@@ -35,16 +35,9 @@ def test_a_rule_does_the_same_on_both_backends(small_schema: Path) -> None:
     site = scenario(str(small_schema))
     for name, table in citylearn_rules(site).items():
         batch = WindowsEnv(site, [WINDOW])
-        (judged,) = batch.episodes(HourlyRule(batch.simulator, table))
+        (judged,) = batch.episodes(HourlyRule(batch.present, table))
         env = SiteEnv(site, [WINDOW], "sequence")
-
-        def act(observations: np.ndarray, env: SiteEnv = env, table: np.ndarray = table) -> np.ndarray:
-            simulator = env.simulator
-            low, high = simulator.action_low, simulator.action_high
-            hour = int(simulator.exogenous.hour[simulator.row])
-            return ((np.clip(table[hour], low, high) - low) / (high - low) * 2.0 - 1.0)[np.newaxis]
-
-        (own,) = env.episodes(act)
+        (own,) = env.episodes(HourlyRule(env.present, table))
         assert judged.reward == pytest.approx(own.reward, rel=1e-6), name
         env.close()
 

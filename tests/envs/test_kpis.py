@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from envs.evaluate import cut as hours_of
 from envs.kpis import Part, kpis
 from envs.series import Exogenous, Run, Sessions
 from envs.tariff import DemandCharge
@@ -23,6 +24,7 @@ RUN = Run(
     battery_kwh=np.array([[0.0, -1.0, 2.0, 0.0], [0.0, 0.0, -2.0, 0.0]]),
     charging_kwh=np.zeros((2, 4)),
     missing_kwh=np.array([1.0, 0.0, 1.5, 0.0]),
+    off_grid=np.zeros((2, 4), dtype=bool),
 )
 SESSIONS = Sessions(
     charger=np.array([0, 1, 0, 1]),
@@ -59,8 +61,7 @@ def test_kpis_of_a_whole_year() -> None:
 
 
 def cut(start: int, end: int) -> Part:
-    hours = slice(start, end)
-    return Part(start, Run(RUN.net_kwh[:, hours], RUN.battery_kwh[:, hours], RUN.charging_kwh[:, hours], RUN.missing_kwh))
+    return Part(start, hours_of(RUN, start, end - start))
 
 
 def test_windows_add_up_without_a_jump_between_them() -> None:
@@ -79,7 +80,7 @@ def test_sessions_that_a_window_cuts_do_not_count() -> None:
 
 def test_a_part_of_nothing_is_no_number() -> None:
     nobody = Sessions(*(np.zeros(0, dtype=int) for _ in range(4)), *(np.zeros(0) for _ in range(3)))
-    run = Run(RUN.net_kwh, RUN.battery_kwh, RUN.charging_kwh, np.zeros(0))
+    run = replace(RUN, missing_kwh=np.zeros(0))
     found = kpis([Part(0, run)], replace(SERIES, battery_capacity_kwh=0.0), nobody, None)
     assert np.isnan(found.ev_served)
     assert np.isnan(found.battery_cycles)

@@ -8,7 +8,7 @@ import pytest
 
 from envs.evaluate import evaluate, score
 from envs.reference import Reference
-from envs.rules import SolarPriority, dear_hours
+from envs.rules import SolarPriority
 from envs.scenario import Window, scenario
 from envs.tariff import DemandCharge
 from envs.vector_env import WindowsEnv
@@ -19,14 +19,14 @@ WINDOWS = (Window(0, 0, 168), Window(0, 500, 168))
 @pytest.mark.parametrize("peak_hours", [True, False])
 def test_a_surplus_is_stored_and_given_back_where_the_site_imports(small_schema: Path, peak_hours: bool) -> None:
     env = WindowsEnv(scenario(str(small_schema)), WINDOWS)
-    rule, simulator = SolarPriority(env.simulator, peak_hours), env.simulator
+    rule, simulator = SolarPriority(env.present, peak_hours), env.simulator
     power = simulator.site.battery["nominal_power"][0]
     seen = []
 
     def policy(observations: np.ndarray) -> np.ndarray:
         actions = rule(observations)
         np.testing.assert_array_equal(actions[:, 1:], simulator.uncontrolled_actions()[:, 1:])
-        seen.append((simulator.uncontrolled_net_kwh, simulator.peak_hour, actions[:, 0]))
+        seen.append((simulator.uncontrolled_net_kwh, simulator.is_dear, actions[:, 0]))
         return actions
 
     list(env.episodes(policy))
@@ -41,7 +41,7 @@ def test_a_surplus_is_stored_and_given_back_where_the_site_imports(small_schema:
 
 def test_it_is_better_than_an_idle_battery_and_serves_vehicles_alike(small_schema: Path) -> None:
     env = WindowsEnv(scenario(str(small_schema)), WINDOWS)
-    (found,) = evaluations = evaluate(env, SolarPriority(env.simulator))
+    (found,) = evaluations = evaluate(env, SolarPriority(env.present))
     assert score(evaluations) > 0.01
     assert found.kpis.co2_kg < found.uncontrolled.co2_kg
     assert found.kpis.ev_served == pytest.approx(found.uncontrolled.ev_served, abs=1e-6)
@@ -51,33 +51,12 @@ def test_without_a_battery_there_is_no_rule(small_schema: Path) -> None:
     env = WindowsEnv(scenario(str(small_schema)), WINDOWS)
     env.simulator.site.building["battery_action"] = -1
     with pytest.raises(ValueError, match="no battery has an action"):
-        SolarPriority(env.simulator)
-
-
-def test_in_other_hours_than_the_dear_ones_batteries_do_not_give(small_schema: Path) -> None:
-    env = WindowsEnv(scenario(str(small_schema)), WINDOWS)
-    simulator = env.simulator
-    dear = np.random.default_rng(0).random(len(simulator.comfort)) < 0.5
-    rule = SolarPriority(simulator, dear=dear)
-    seen = []
-
-    def policy(observations: np.ndarray) -> np.ndarray:
-        actions = rule(observations)
-        seen.append((simulator.uncontrolled_net_kwh, dear[simulator.row], actions[:, 0]))
-        return actions
-
-    list(env.episodes(policy))
-    net, now, action = (np.concatenate(values) for values in zip(*seen, strict=True))
-    assert (action[(net > 0.0) & now] < 0.0).all()
-    assert (action[(net > 0.0) & ~now] == 0.0).all()
-    assert (action[net < 0.0] > 0.0).all()
+        SolarPriority(env.present)
 
 
 @pytest.fixture(scope="module")
 def reference(small_schema: Path) -> Reference:
-    found = WindowsEnv(scenario(str(small_schema)), WINDOWS).simulator.reference(0)
-    assert found is not None
-    return found
+    return WindowsEnv(scenario(str(small_schema)), WINDOWS).reference_of(0)
 
 
 def priced(reference: Reference, price: np.ndarray, tariff: DemandCharge | None = None) -> Reference:
@@ -88,18 +67,18 @@ def priced(reference: Reference, price: np.ndarray, tariff: DemandCharge | None 
 def test_with_a_demand_charge_its_peak_hours_are_dear_whatever_energy_costs(reference: Reference) -> None:
     assert reference.tariff is not None
     hour = reference.exogenous.hour
-    found = dear_hours([priced(reference, np.where(hour < 6, 2.0, 1.0), reference.tariff)])
+    found = priced(reference, np.where(hour < 6, 2.0, 1.0), reference.tariff).dear
     np.testing.assert_array_equal(found, np.isin(hour, reference.tariff.peak_hours))
 
 
 def test_without_one_hours_above_the_mean_price_of_their_year_are_dear(reference: Reference) -> None:
     hour = reference.exogenous.hour
-    cheap, dear = (priced(reference, np.where(hour >= 20, 3.0, np.where(hour >= 12, 1.0, 0.9)) * k) for k in (1.0, 10.0))
-    np.testing.assert_array_equal(dear_hours([cheap, dear]), np.tile(hour >= 20, 2))
+    for level in (1.0, 10.0):
+        found = priced(reference, np.where(hour >= 20, 3.0, np.where(hour >= 12, 1.0, 0.9)) * level)
+        np.testing.assert_array_equal(found.dear, hour >= 20)
 
 
 def test_at_one_price_no_hour_is_dearer(reference: Reference) -> None:
     hour = reference.exogenous.hour
     flat = priced(reference, np.full(len(hour), 0.3, dtype=np.float32))
-    assert dear_hours([flat]) is None
-    assert dear_hours([priced(reference, 1.0 + hour), flat]) is None
+    assert not flat.dear.any()

@@ -59,8 +59,7 @@ def test_an_episode_is_truncated_at_its_windows_end_and_never_terminated(small_s
 def test_the_uncontrolled_site_scores_zero_over_the_year_and_over_parts_of_a_month(small_schema: Path) -> None:
     for windows in ([Window(0, 0, 40 * DAY)], [Window(0, 3 * DAY, 5 * DAY), Window(0, 29 * DAY, 5 * DAY)]):
         env = window_env(small_schema, *windows)
-        (evaluation,) = evaluate(env, lambda _, env=env: env.uncontrolled_action()[np.newaxis])
-        # The action travels as float32.
+        (evaluation,) = evaluate(env, lambda _, present=env.present: present.uncontrolled_actions())
         assert score([evaluation]) == pytest.approx(0.0, abs=1e-6)
         assert all(term == pytest.approx(0.0, abs=1e-6) for term in evaluation.terms.values())
         assert evaluation.kpis.bill == pytest.approx(evaluation.uncontrolled.bill, rel=1e-6)
@@ -72,7 +71,7 @@ def test_the_uncontrolled_site_scores_zero_where_windows_cut_sessions(small_sche
     # From three in the afternoon to seven in the evening: vehicles are plugged in at both ends.
     windows = [Window(0, day * DAY + 15, 2 * DAY + 4) for day in (1, 8, 20)]
     env = window_env(small_schema, *windows)
-    (evaluation,) = evaluate(env, lambda _: env.uncontrolled_action()[np.newaxis])
+    (evaluation,) = evaluate(env, lambda _: env.present.uncontrolled_actions())
     assert evaluation.terms["ev"] == pytest.approx(0.0, abs=1e-6)
     assert evaluation.kpis.ev_required_kwh == evaluation.uncontrolled.ev_required_kwh > 0.0
     (nothing,) = evaluate(env, lambda _: -np.ones((1, *env.action_space.shape)))

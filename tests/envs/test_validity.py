@@ -12,6 +12,7 @@ import pytest
 from envs.episodes import Episode
 from envs.evaluate import evaluate
 from envs.kpis import Kpis
+from envs.reference import Reference
 from envs.scenario import Window, scenario
 from envs.series import Run
 from envs.validity import ValidityError, check_episode, check_kpis, check_score, gave_back
@@ -51,6 +52,31 @@ def test_energy_from_nowhere_is_found(episode: Episode, name: str) -> None:
         check_episode(replace(episode, run=replace(episode.run, **{name: series})))
 
 
+def test_other_devices_may_take_what_no_series_tells_but_never_give(episode: Episode) -> None:
+    for off, other, error in ((5.0, False, True), (5.0, True, False), (-5.0, True, True)):
+        exogenous = replace(episode.reference.exogenous, other_devices=other)
+        reference = Reference(episode.reference.run, exogenous, episode.reference.sessions, episode.reference.tariff)
+        net = episode.run.net_kwh.copy()
+        net[0, 30] += off
+        planted = replace(episode, reference=reference, run=replace(episode.run, net_kwh=net))
+        if error:
+            with pytest.raises(ValidityError, match="hour 54"):
+                check_episode(planted)
+        else:
+            check_episode(planted)
+
+
+def test_in_a_power_outage_nothing_is_imported_whatever_the_load(episode: Episode) -> None:
+    off_grid, net = np.zeros_like(episode.run.off_grid), episode.run.net_kwh.copy()
+    off_grid[0, 30], net[0, 30] = True, 0.0
+    check_episode(replace(episode, run=replace(episode.run, net_kwh=net, off_grid=off_grid)))
+    with pytest.raises(ValidityError, match="hour 54"):
+        check_episode(replace(episode, run=replace(episode.run, net_kwh=net)))
+    net[0, 30] = -0.1
+    with pytest.raises(ValidityError, match="hour 54"):
+        check_episode(replace(episode, run=replace(episode.run, net_kwh=net, off_grid=off_grid)))
+
+
 def test_what_is_no_number_is_found(episode: Episode) -> None:
     series = episode.run.net_kwh.copy()
     series[0, 3] = np.nan
@@ -87,7 +113,7 @@ def test_vehicles_that_gave_back_may_lack_more_than_they_asked_for(kpis: Kpis) -
 def test_an_hour_in_which_sockets_give_tells_that_vehicles_gave_back() -> None:
     def run(*charging_kwh: float) -> Run:
         charging = np.array([charging_kwh])
-        return Run(charging, np.zeros_like(charging), charging, np.zeros(0))
+        return Run(charging, np.zeros_like(charging), charging, np.zeros(0), np.zeros(charging.shape, dtype=bool))
 
     assert gave_back(run(3.0, -0.5, 0.0))
     assert not gave_back(run(3.0, -1e-6, 0.0))

@@ -140,7 +140,7 @@ def test_without_a_bound_the_baselines_are_shown_and_why(
 def test_what_cannot_be_is_one_line_and_no_traceback(
     small_schema: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, at: str, error: Exception
 ) -> None:
-    def refuse(*arguments: object) -> None:
+    def refuse(*arguments: object, **options: object) -> None:
         raise error
 
     monkeypatch.setattr(at, refuse)
@@ -159,15 +159,28 @@ def test_a_bound_below_a_baseline_is_told_as_what_cannot_be(
     assert "above the bound of -0.500000" in line
 
 
-def test_what_the_batch_backend_cannot_step_is_named(
+def test_a_site_that_only_citylearn_steps_has_baselines_and_no_bound(
     small_schema: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = other_site(small_schema, tmp_path, power_outage={"simulate_power_outage": True})
+    path = other_site(small_schema, tmp_path, something_new=True)
+    assert main(["--scenario", str(path)]) == 0
+    said = capsys.readouterr().out
+    for name in ("uncontrolled", "no PV, no battery", "rule: PV first", "CityLearn: BasicRBC"):
+        assert name in said
+    assert "no bound, so what is left for learning is not known" in said
+    assert "something new" in said
+
+
+def test_a_site_whose_score_would_praise_doing_without_is_refused(
+    small_schema: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = other_site(small_schema, tmp_path)
+    schema = json.loads(path.read_text(encoding="utf-8"))
+    schema["actions"]["cooling_device"] = {"active": True}
+    path.write_text(json.dumps(schema), encoding="utf-8")
     assert main(["--scenario", str(path)]) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert "power outages" in line
-    assert "needs the batch backend" in line
-    assert "--backend" not in line
+    assert "cooling_device" in line
 
 
 def test_a_site_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:

@@ -87,7 +87,7 @@ def test_load_is_the_sites_and_what_it_does_not_explain_is_of_other_devices(expe
 
 
 def idle_episodes(experiment: Experiment) -> list[Episode]:
-    env = windows_env(str(experiment.settings.scenario), "batch", (Window(0, 0, 24),))
+    env = windows_env(scenario(str(experiment.settings.scenario)), "batch", (Window(0, 0, 24),))
     actions = len(observation_layout(scenario(str(experiment.settings.scenario))).actions)
     return list(env.episodes(lambda observations: np.zeros((len(observations), actions), dtype=np.float32)))
 

@@ -237,3 +237,16 @@ def test_only_budget_and_machine_may_change_on_resume() -> None:
 @pytest.mark.parametrize(("text", "kept"), [("all", math.inf), ("best:0", 0), ("best:12", 12)])
 def test_the_number_of_kept_checkpoints(text: str, kept: float) -> None:
     assert Settings(keep_checkpoints=text).kept_trials == kept
+
+
+def test_a_reward_that_cannot_tell_what_is_gained_is_refused(
+    small_schema: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    schema = json.loads(small_schema.read_text(encoding="utf-8"))
+    schema["root_directory"] = str(small_schema.parent)
+    schema["actions"]["cooling_device"] = {"active": True}
+    path = tmp_path / "schema.json"
+    path.write_text(json.dumps(schema), encoding="utf-8")
+    folder = tmp_path / "experiments"
+    assert "--reward schema" in refused(capsys, "--scenario", str(path), "--dir", str(folder))
+    assert not folder.exists()

@@ -14,7 +14,7 @@ from envs.scenario import Scenario, Split
 from envs.years import Backend, beyond_batch
 from results import load
 from results.judgement import LEAST_SERVED, serves
-from results.writer import read_part, write_part
+from results.writer import read_part
 from tuning.experiment import Experiment
 from tuning.judging.contenders import Contender
 from tuning.judging.evaluations import (
@@ -25,7 +25,6 @@ from tuning.judging.evaluations import (
     run_jobs,
     score_of,
     served_of,
-    uncontrolled_rows,
     work_off,
 )
 from tuning.judging.folder import Judgement
@@ -96,7 +95,6 @@ class Course:
             if not racing:
                 break
             self._evaluate(racing, self._backend)
-            self._write_uncontrolled(racing[0])
             racing = self._serving(racing)
             # At the last look nobody is dropped for a score: the verdict is about who is left.
             if count != self._looks[-1] and len(racing) > 1:
@@ -116,7 +114,7 @@ class Course:
 
     def _evaluate(self, racing: list[Contender], backend: Backend) -> None:
         """Judge what a backend has not judged yet: baselines and bounds the first time, and runs of who is in the race."""
-        jobs = self._standards() if self._backend == "batch" else []
+        jobs = self._standards()
         for contender in racing:
             experiment = self._experiments[contender.name]
             about = {"contender": contender.name, "algorithm": experiment.settings.algo}
@@ -134,20 +132,13 @@ class Course:
     def _standards(self) -> list[Job]:
         """What contenders are held against, as far as it is not there yet."""
         found: list[Job] = []
-        baselines, bounds = (self._paths.part(name, "batch") for name in ("baselines", "bounds"))
+        baselines, bounds = self._paths.part("baselines", self._backend), self._paths.part("bounds", "batch")
         reward = self._settings.reward
         if not baselines.is_file():
-            found.append(baseline_job(self._site, reward, baselines))
+            found.append(baseline_job(self._site, reward, self._backend, baselines))
         if not bounds.is_file() and reward == "improvement" and not why_no_bound(self._site):
             found += bound_jobs(self._site, bounds)
         return found
-
-    def _write_uncontrolled(self, contender: Contender) -> None:
-        """The one baseline of a scenario that only CityLearn steps: each run is evaluated beside it."""
-        path = self._paths.part("baselines", "citylearn")
-        if self._backend == "citylearn" and not path.is_file():
-            rows = read_part(self._part(contender, self._runs[contender.name][0], "citylearn"))
-            write_part(path, "evaluations", uncontrolled_rows(rows, self._settings.reward))
 
     def _part(self, contender: Contender, number: int, backend: Backend) -> Path:
         return self._paths.part(f"{contender.slug}-{number:03d}", backend)

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 import ray
 
-from envs.baselines import UNCONTROLLED
+from envs.baselines import baselines
 from envs.bound import OBJECTIVES, bound
 from envs.errors import ImpossibleError, ScenarioError
 from envs.evaluate import Evaluation, evaluate
 from envs.factory import windows_env
-from envs.scenario import Scenario, Split, Window
+from envs.reward import RewardName
+from envs.scenario import Scenario, Split, Window, scenario
 from envs.validity import ValidityError
 from envs.years import Backend
 from results.judgement import served
@@ -118,51 +119,32 @@ def _judge(folder: str, number: int, windows: tuple[Window, ...], backend: Backe
     from tuning.policies import trained
 
     experiment = open_experiment(folder)
-    scenario = experiment.settings.scenario
+    site = scenario(experiment.settings.scenario)
     with trained(experiment, number) as found:
-        env = windows_env(scenario, backend, windows, experiment.settings.reward)
+        env = windows_env(site, backend, windows, experiment.settings.reward)
         evaluations = evaluate(env, found.policy)
         env.close()
-    return [{**about, "steps": found.steps, **_columns(own, scenario, backend)} for own in evaluations]
+    return [{**about, "steps": found.steps, **_columns(own, site.name, backend)} for own in evaluations]
 
 
 def _columns(evaluation: Evaluation, scenario: str, backend: str) -> Row:
     return {"scenario": scenario, "split": SPLIT, "backend": backend, **evaluation_columns(evaluation)}
 
 
-def baseline_job(site: Scenario, reward: str, part: Path) -> Job:
-    """Evaluations of all baselines on all years; for scenarios that the batch backend can step."""
-    return Job(part, lambda: _judge_baselines.remote(site, reward))
+def baseline_job(site: Scenario, reward: RewardName, backend: Backend, part: Path) -> Job:
+    """Evaluations of all baselines on all years."""
+    return Job(part, lambda: _judge_baselines.remote(site, reward, backend))
 
 
 @ray.remote(num_cpus=1, max_retries=2)
-def _judge_baselines(site: Scenario, reward: str) -> list[Row]:
+def _judge_baselines(site: Scenario, reward: RewardName, backend: Backend) -> list[Row]:
     end_with_parent()
-    from envs.baselines import baselines
-
-    found = baselines(site, site.windows(SPLIT), reward)  # type: ignore[arg-type]
+    found = baselines(site, site.windows(SPLIT), reward, backend)
     return [
-        {"contender": name, **_columns(evaluation, site.name, "batch")}
+        {"contender": name, **_columns(evaluation, site.name, backend)}
         for name, evaluations in found.items()
         for evaluation in evaluations
     ]
-
-
-def uncontrolled_rows(rows: Sequence[Row], reward: str) -> list[Row]:
-    """The uncontrolled site, for scenarios that only CityLearn steps, from what a run's evaluations say of it.
-
-    Args:
-        rows: of one run, one a year.
-        reward: that scores are of; the site has one only by `improvement`, which is 0 by its definition.
-    """
-    prefix, score = "uncontrolled_", 0.0 if reward == "improvement" else float("nan")
-    found = []
-    for row in rows:
-        before = {name: value for name, value in row.items() if name.startswith(prefix)}
-        about = {name: row[name] for name in ("scenario", "split", "year", "backend", "hours")}
-        own = {name.removeprefix(prefix): value for name, value in before.items()}
-        found.append({"contender": UNCONTROLLED, **about, "score": score, **own, **before})
-    return found
 
 
 def bound_jobs(site: Scenario, part: Path) -> list[Job]:

@@ -15,7 +15,7 @@ import pytest
 from one_trial import one_trial
 
 from envs.factory import windows_env
-from envs.scenario import Window
+from envs.scenario import Window, scenario
 from envs.series import import_kwh
 from envs.site_env import SiteEnv
 from search_spaces import SPACES, Assignment
@@ -64,7 +64,7 @@ def test_it_acts_as_the_trained_one(small_schema: Path, tmp_path: Path, variant:
     to = tmp_path / "exported"
     assert main([str(of.paths.folder), "--to", str(to)]) == 0
     session = onnxruntime.InferenceSession(to / "policy.onnx")
-    env = windows_env(str(small_schema), "citylearn", (Window(0, 24, 60),))
+    env = windows_env(scenario(str(small_schema)), "citylearn", (Window(0, 24, 60),))
     assert isinstance(env, SiteEnv)
     seen: list[np.ndarray] = []
     taken: list[np.ndarray] = []
@@ -97,7 +97,7 @@ def test_it_acts_as_the_trained_one(small_schema: Path, tmp_path: Path, variant:
 def test_the_example_controls_citylearn_without_this_package(small_schema: Path, ppo: Experiment, tmp_path: Path) -> None:
     to = tmp_path / "exported"
     assert main([str(ppo.paths.folder), "--to", str(to)]) == 0
-    env = windows_env(str(small_schema), "citylearn", (Window(0, 0, 48),))
+    env = windows_env(scenario(str(small_schema)), "citylearn", (Window(0, 0, 48),))
     assert isinstance(env, SiteEnv)
     schema = json.loads(small_schema.read_text(encoding="utf-8"))
     # As empty at the start as it may be, as evaluations begin.

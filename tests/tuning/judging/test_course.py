@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from envs.baselines import UNCONTROLLED
 from envs.scenario import Scenario, scenario
 from envs.validity import ValidityError
 from envs.years import Backend
-from results.writer import read_part, write_part
+from results.writer import write_part
 from tuning.errors import UsageError
 from tuning.experiment import NAME, create
 from tuning.judging import course
@@ -45,7 +44,7 @@ class Made:
         patch.setattr(course, "work_off", self._work_off)
         patch.setattr(course, "prepare", lambda *arguments: None)
         patch.setattr(course, "ray_session", lambda address: Console(quiet=True))
-        patch.setattr(course, "baseline_job", lambda site, reward, part: Job(part, lambda: []))
+        patch.setattr(course, "baseline_job", lambda site, reward, backend, part: Job(part, lambda: []))
         patch.setattr(course, "bound_jobs", lambda site, part: [Job(part, lambda: [])])
         patch.setattr(course, "run_jobs", self._run_jobs)
         self.settings = Settings(scenario=str(site.schema), backend="batch", name="of", dir=str(folder), steps=1000)
@@ -173,15 +172,14 @@ def test_a_score_that_is_no_number_is_an_error(made: Made) -> None:
         made.run(made.judgement())
 
 
-def test_where_only_citylearn_steps_the_uncontrolled_site_is_in_the_table(
-    made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_where_only_citylearn_steps_it_judges_baselines_too_and_there_is_no_bound(
+    made: Made, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(course, "beyond_batch", lambda site: ["outages"])
+    monkeypatch.setattr(course, "why_no_bound", lambda site: "outages are beyond a linear programme")
     made.run(made.judgement())
-    assert not any(name.endswith("batch") for name in made.judged)
-    (row,) = read_part(tmp_path / "j" / "results" / "evaluations" / "baselines-citylearn.parquet")
-    assert (row["contender"], row["algorithm"], row["score"], row["backend"]) == (UNCONTROLLED, None, 0.0, "citylearn")
-    assert row["co2_kg"] == row["uncontrolled_co2_kg"] == 7.0
+    assert all(name.endswith("-citylearn") for name in made.judged)
+    assert made.judged.count("baselines-citylearn") == 1
 
 
 def test_backends_that_disagree_are_an_error(made: Made) -> None:

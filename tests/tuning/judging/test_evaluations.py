@@ -9,7 +9,7 @@ import ray
 from envs.bound import BoundError
 from envs.errors import ScenarioError
 from envs.validity import ValidityError
-from tuning.judging.evaluations import _result, score_of, served_of, uncontrolled_rows
+from tuning.judging.evaluations import _result, score_of, served_of
 
 
 @ray.remote(num_cpus=1)
@@ -44,11 +44,3 @@ def test_years_of_a_run_count_by_what_they_hold() -> None:
     assert served_of(years) == pytest.approx(0.75)
     with pytest.raises(ValidityError, match="a, run 2: a score of nan is no number"):
         score_of([*years, year(100, math.nan, 2.0)])
-
-
-@pytest.mark.parametrize(("reward", "scored"), [("improvement", True), ("schema", False)])
-def test_the_uncontrolled_site_has_a_score_where_the_reward_says_so(reward: str, scored: bool) -> None:
-    (row,) = uncontrolled_rows([year(100, 0.1, 5.0)], reward)
-    assert (row["contender"], row["bill"], row["ev_missing_kwh"], row["hours"]) == ("uncontrolled", 3.0, 2.0, 100)
-    assert row["score"] == 0.0 if scored else math.isnan(row["score"])
-    assert not {"algorithm", "seed", "trial"} & row.keys()
