@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ from tuning.algorithms import Setup, build
 from tuning.checkpoint import Checkpoints
 from tuning.errors import UsageError
 from tuning.experiment import Experiment
+from tuning.ray_session import ray_session
 from tuning.records import TrialRecords, trial_seed
 from tuning.settings import Settings
 
@@ -97,7 +98,9 @@ def trial_number(results: Results, trial: str) -> int:
 
 @contextmanager
 def trained(experiment: Experiment, number: int) -> Iterator[Trained]:
-    """A trial's policy from its newest whole checkpoint, on the CPU; on a Ray that is started.
+    """A trial's policy from its newest whole checkpoint, on the CPU.
+
+    RLlib needs Ray: that of this process, or one that is started and ended here.
 
     Args:
         experiment: that it belongs to.
@@ -111,9 +114,12 @@ def trained(experiment: Experiment, number: int) -> Iterator[Trained]:
         why = f": {'; '.join(damage)}" if damage else ", as --keep-checkpoints says which ended trials keep theirs"
         raise UsageError(f"trial {number} of {experiment.paths.folder} has no checkpoint{why}")
     row = TrialRecords(experiment).assignment(number)
-    trainer = build(str(experiment.settings.algo), trial_setup(experiment.settings, number, row))
-    try:
+    with ExitStack() as stack:
+        import ray
+
+        if not ray.is_initialized():
+            stack.enter_context(ray_session(num_cpus=1))
+        trainer = build(str(experiment.settings.algo), trial_setup(experiment.settings, number, row))
+        stack.callback(trainer.stop)
         checkpoint.restore(trainer)
         yield Trained(trainer.policy(), number, checkpoint.trial.steps, trainer.view, trainer.mode_network())
-    finally:
-        trainer.stop()

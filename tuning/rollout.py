@@ -61,7 +61,6 @@ def _roll_out(question: Question) -> int:
     from results.rollout import draw_week, table, write
     from tuning.experiment import open_experiment
     from tuning.policies import trained, trial_number
-    from tuning.ray_session import ray_session
 
     experiment = open_experiment(question.experiment)
     settings = experiment.settings
@@ -72,7 +71,7 @@ def _roll_out(question: Question) -> int:
     hours = hours_of(site, year)
     start = _first_hour(question.week, hours)
     folder = question.to if question.to != Path() else experiment.paths.folder / "rollouts"
-    with ray_session(num_cpus=1), trained(experiment, number) as found:
+    with trained(experiment, number) as found:
         # Before the year is run through, which CityLearn takes minutes for.
         _create(folder)
         env = windows_env(site, backend, (Window(year, 0, hours),), settings.reward)

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
+import ray
 from one_trial import one_trial
 
 from envs.episodes import Episode, Policy
@@ -23,7 +24,6 @@ from search_spaces import SPACES, Assignment
 from tuning.errors import UsageError
 from tuning.experiment import Experiment, create, open_experiment, save
 from tuning.policies import trained, trial_number
-from tuning.ray_session import ray_session
 from tuning.records import TrialRecords
 from tuning.rollout import main, series_of
 from tuning.settings import Settings
@@ -33,17 +33,16 @@ STEPS = 1024
 
 
 @pytest.fixture(scope="module")
-def experiment(small_schema: Path, tmp_path_factory: pytest.TempPathFactory) -> Experiment:
-    """With one complete trial."""
+def experiment(small_ray: None, small_schema: Path, tmp_path_factory: pytest.TempPathFactory) -> Experiment:
+    """With one complete trial, on a Ray that its policy comes back on."""
     small: Assignment = {"n_steps": 128, "batch_size": 64, "hidden_sizes": "16"}
-    with ray_session(num_cpus=1):
-        return one_trial(small_schema, tmp_path_factory.mktemp("rollout"), STEPS, small)
+    return one_trial(small_schema, tmp_path_factory.mktemp("rollout"), STEPS, small)
 
 
 def test_a_checkpoints_policy_acts_as_the_trials_did(experiment: Experiment) -> None:
     row = load(experiment.paths.folder).evaluations.iloc[-1]
     env = evaluation_env(str(experiment.settings.scenario), "batch", "validation", 1)
-    with ray_session(num_cpus=1), trained(experiment, 0) as found:
+    with trained(experiment, 0) as found:
         (episode,) = env.episodes(found.policy)
     assert episode.reward / episode.window.hours == row["score"]
     assert found.steps == row["steps"]
@@ -211,3 +210,10 @@ def test_a_picture_has_the_hours_of_its_week() -> None:
     assert [line.get_ydata()[0] for line in upper.lines[:4]] == [168.0] * 4
     assert len(upper.lines[0].get_ydata()) == 168
     plt.close(figure)
+
+
+def test_a_process_without_ray_starts_one_and_ends_it(experiment: Experiment, tmp_path: Path) -> None:
+    ray.shutdown()
+    assert main([str(experiment.paths.folder), "--to", str(tmp_path)]) == 0
+    assert not ray.is_initialized()
+    assert list(tmp_path.glob("*.parquet"))

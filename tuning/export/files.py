@@ -22,7 +22,6 @@ from tuning.export.card import card, hyperparameters_toml
 from tuning.export.judged import given_judgement, own_judgement
 from tuning.export.policy import SitePolicy, write_onnx
 from tuning.policies import trained
-from tuning.ray_session import ray_session
 from tuning.records import TrialRecords
 
 EXAMPLE = Path(__file__).with_name("controller.py")  # written as it is
@@ -49,7 +48,7 @@ def export(experiment: Experiment, number: int, to: Path, judgement: Path | None
     layout = observation_layout(site)
     _check_peaks(site, layout)
     # Last, the folder: whoever is refused before it finds nothing created.
-    with ray_session(num_cpus=1), trained(experiment, number) as found, _beside(to) as new:
+    with trained(experiment, number) as found, _beside(to) as new:
         write_onnx(SitePolicy(layout, found.view, found.network, *_action_range(site)), new / "policy.onnx")
         about = _about(experiment, number, site, found.steps)
         rows = load(experiment.paths.folder).evaluations

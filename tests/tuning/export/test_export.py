@@ -25,7 +25,6 @@ from tuning.export.card import card, hyperparameters_toml
 from tuning.export.policy import SitePolicy
 from tuning.plan import plan
 from tuning.policies import trained
-from tuning.ray_session import ray_session
 from tuning.records import TrialRecords
 from tuning.settings import Algo, Settings, parse
 from tuning.study import Proposal
@@ -42,12 +41,11 @@ VARIANTS: dict[str, tuple[Algo, Assignment]] = {
 def experiment(schema: Path, folder: Path, algo: Algo, change: Assignment) -> Experiment:
     """With one complete trial."""
     small: Assignment = {"hidden_sizes": "16"} | ({} if algo == "sac" else {"n_steps": 64, "batch_size": 32})
-    with ray_session(num_cpus=1):
-        return one_trial(schema, folder, STEPS, {**small, **change}, algo)
+    return one_trial(schema, folder, STEPS, {**small, **change}, algo)
 
 
 @pytest.fixture(scope="module")
-def ppo(small_schema: Path, tmp_path_factory: pytest.TempPathFactory) -> Experiment:
+def ppo(small_ray: None, small_schema: Path, tmp_path_factory: pytest.TempPathFactory) -> Experiment:
     """Of the default algorithm."""
     return experiment(small_schema, tmp_path_factory.mktemp("ppo"), *VARIANTS["ppo"])
 
@@ -59,7 +57,7 @@ EVERYDAY = ("ppo", "sac, chargers learned")
 @pytest.mark.parametrize(
     "variant", [name if name in EVERYDAY else pytest.param(name, marks=pytest.mark.slow) for name in VARIANTS]
 )
-def test_it_acts_as_the_trained_one(small_schema: Path, tmp_path: Path, variant: str) -> None:
+def test_it_acts_as_the_trained_one(small_ray: None, small_schema: Path, tmp_path: Path, variant: str) -> None:
     of = experiment(small_schema, tmp_path, *VARIANTS[variant])
     to = tmp_path / "exported"
     assert main([str(of.paths.folder), "--to", str(to)]) == 0
@@ -80,7 +78,7 @@ def test_it_acts_as_the_trained_one(small_schema: Path, tmp_path: Path, variant:
 
     env.layout.__dict__["scale"] = remember
     env._native = watch  # type: ignore[method-assign]
-    with ray_session(num_cpus=1), trained(of, 0) as found:
+    with trained(of, 0) as found:
         list(env.episodes(found.policy))
     del env.layout.__dict__["scale"]
     env.close()
@@ -113,7 +111,7 @@ def test_the_example_controls_citylearn_without_this_package(small_schema: Path,
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    with ray_session(num_cpus=1), trained(ppo, 0) as found:
+    with trained(ppo, 0) as found:
         (episode,) = env.episodes(found.policy)
     env.close()
     imported = float(import_kwh(episode.run.net_kwh).sum())
