@@ -2,6 +2,8 @@
 
 import csv
 import itertools
+from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +12,7 @@ import pytest
 from envs.iquitos import SITES, write_year
 from envs.iquitos.calendar import calendar, table
 from envs.iquitos.load import mall_load
-from envs.iquitos.site import CLOSING_HOUR, HOURS, ROWS, Pv, Site
+from envs.iquitos.site import CLOSING_HOUR, HOURS, ROWS, Pv, SocketType
 from envs.iquitos.solar import ac_power, irradiance_on_modules, power_before_limit
 from envs.iquitos.vehicles import Session, sessions
 from envs.iquitos.weather import weather
@@ -23,8 +25,11 @@ def skies():  # type: ignore[no-untyped-def]
     return {year: weather(year, calendar(year)) for year in YEARS}
 
 
-def all_sessions(site: Site, year: int) -> dict[str, list[Session]]:
-    return {f"{k.name}{n}": sessions(site, k, n, year) for k in site.sockets for n in range(k.count)}
+@lru_cache
+def all_sessions(name: str) -> dict[tuple[SocketType, int], list[Session]]:
+    """Sessions of each socket of a site in one year, by its kind and number."""
+    site = SITES[name]
+    return {(kind, n): sessions(site, kind, n, 1) for kind in site.sockets for n in range(kind.count)}
 
 
 def test_pv_yields_8_29_gwh_a_year_at_most_2887_kw(skies) -> None:  # type: ignore[no-untyped-def]
@@ -98,17 +103,16 @@ def test_sundays_differ_from_weekdays() -> None:
     ("name", "per_day", "kwh"), [("iquitos", (350, 370), (850, 1000)), ("iquitos-38", (125, 145), (340, 400))]
 )
 def test_sessions_and_energy_a_day(name: str, per_day: tuple[float, float], kwh: tuple[float, float]) -> None:
-    site = SITES[name]
-    visits = {kind: [v for n in range(kind.count) for v in sessions(site, kind, n, 1)] for kind in site.sockets}
+    visits = all_sessions(name)
     count = sum(map(len, visits.values())) / 365
-    energy = sum((v.target_soc - v.arrival_soc) * kind.battery_kwh for kind, some in visits.items() for v in some) / 365
+    energy = sum((v.target_soc - v.arrival_soc) * kind.battery_kwh for (kind, _), some in visits.items() for v in some) / 365
     assert per_day[0] < count < per_day[1]
     assert kwh[0] < energy < kwh[1]
 
 
 @pytest.mark.parametrize("name", SITES)
 def test_sessions_of_a_socket_leave_a_row_between_them_and_end_by_closing(name: str) -> None:
-    for visits in all_sessions(SITES[name], 2).values():
+    for visits in all_sessions(name).values():
         for before, after in itertools.pairwise(visits):
             assert after.start > before.end
         for visit in visits:
@@ -119,7 +123,7 @@ def test_sessions_of_a_socket_leave_a_row_between_them_and_end_by_closing(name: 
 def test_stays_are_short_at_the_38_sockets_and_four_in_ten_long_at_the_128() -> None:
     lengths = {
         name: np.array(
-            [v.end - v.start for visits in all_sessions(SITES[name], 1).values() for v in visits if v.start % 24 <= 14]
+            [v.end - v.start for visits in all_sessions(name).values() for v in visits if v.start % 24 <= 14]
         )
         for name in SITES
     }
@@ -129,10 +133,12 @@ def test_stays_are_short_at_the_38_sockets_and_four_in_ten_long_at_the_128() -> 
 
 
 def test_the_number_of_a_year_is_all_that_it_depends_on(tmp_path: Path) -> None:
+    site = SITES["iquitos-38"]
+    few = replace(site, sockets=tuple(replace(kind, count=2) for kind in site.sockets))
     folders = {name: tmp_path / name for name in ("first", "second", "other")}
     for name, folder in folders.items():
         folder.mkdir()
-        write_year(SITES["iquitos-38"], 3 if name == "other" else 7, folder)
+        write_year(few, 3 if name == "other" else 7, folder)
     contents = {name: {p.name: p.read_bytes() for p in folder.iterdir()} for name, folder in folders.items()}
     assert contents["first"] == contents["second"]
     differing = {name for name, content in contents["first"].items() if contents["other"][name] != content}

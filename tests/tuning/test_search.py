@@ -33,7 +33,6 @@ def fake_trial(config: dict[str, Any]) -> None:
     import os
     import signal
 
-    import torch
     from ray import tune
 
     from tuning.experiment import open_experiment
@@ -46,6 +45,8 @@ def fake_trial(config: dict[str, Any]) -> None:
     score = -abs(config[HYPERPARAMETERS]["clip_range"] - 0.25)
     for evaluation in range(1, EVALUATIONS + 1):
         if number == RUNS_OUT and evaluation == 2:
+            import torch  # takes seconds, which every process that starts anew would take
+
             records.run_out(number, str(torch.OutOfMemoryError("too big")))
             tune.report({OUTCOME: OUT_OF_MEMORY})
             return
