@@ -14,7 +14,7 @@ from envs.kpis import Kpis, Part, kpis
 from envs.reference import Reference
 from envs.reward import WEIGHTS
 from envs.series import Run
-from envs.validity import check_episode, check_kpis, gave_back
+from envs.validity import check_episode, check_kpis
 
 # Ratios of CityLearn's `evaluate()` that are kept, by the name of our column.
 CITYLEARN_RATIOS = {
@@ -78,7 +78,7 @@ def evaluate(env: Judged, policy: Policy) -> list[Evaluation]:
         years.setdefault(episode.window.year, _Tally(episode.reference)).add(episode)
     found = [tally.evaluation(year) for year, tally in years.items()]
     for evaluation, tally in zip(found, years.values(), strict=True):
-        check_kpis(evaluation.year, evaluation.kpis, tally.vehicles_gave)
+        check_kpis(evaluation.year, evaluation.kpis, tally.vehicles_give)
     return found
 
 
@@ -99,11 +99,10 @@ class _Tally:
         self._parts: list[Part] = []
         self._uncontrolled: list[Part] = []
         self._citylearn: list[dict[str, float]] = []
-        self.vehicles_gave = False
+        self.vehicles_give = reference.exogenous.vehicles_give
 
     def add(self, episode: Episode) -> None:
         window = episode.window
-        self.vehicles_gave |= gave_back(episode.run)
         self._steps += window.hours
         self._reward += episode.reward
         for name, value in episode.terms.items():

@@ -23,6 +23,7 @@ class Exogenous:
         carbon: carbon intensity [kg CO2/kWh], shape (buildings, rows).
         battery_capacity_kwh: of all stationary batteries together.
         other_devices: whether devices take energy that no series here tells: thermal ones, appliances.
+        vehicles_give: whether chargers can take energy from vehicles.
     """
 
     month: np.ndarray
@@ -33,6 +34,7 @@ class Exogenous:
     carbon: np.ndarray
     battery_capacity_kwh: float
     other_devices: bool = False
+    vehicles_give: bool = False
 
 
 @dataclass(frozen=True)

@@ -207,6 +207,7 @@ class CityLearnSimulator:
             carbon=np.array([b.carbon_intensity.carbon_intensity for b in buildings], dtype=np.float64),
             battery_capacity_kwh=float(sum(b.electrical_storage.capacity for b in buildings)),
             other_devices=any(_has_other_devices(b) for b in buildings),
+            vehicles_give=any(charger.max_discharging_power > 0.0 for charger in self.chargers),
         )
 
     def _read_sessions(self) -> Sessions:

@@ -65,24 +65,19 @@ def _unexplained(run: Run, series: Exogenous, part: slice) -> np.ndarray:
     return found
 
 
-def gave_back(run: Run) -> bool:
-    """Whether vehicles gave energy in an hour of a run: what all sockets of a building took in it is below zero."""
-    return bool((run.charging_kwh < -RELATIVE).any())
-
-
-def check_kpis(year: int, kpis: Kpis, vehicles_gave: bool = False) -> None:
+def check_kpis(year: int, kpis: Kpis, vehicles_give: bool = False) -> None:
     """Check that KPIs lie where such numbers can lie.
 
     Args:
         year: that they are of, for the message.
         kpis: of a run.
-        vehicles_gave: whether vehicles gave energy back in it, see `gave_back`. They may then leave with less than they
-            brought, so that more is missing than was asked for, and give more than the site consumes.
+        vehicles_give: whether vehicles can give energy back. They may then leave with less than they brought, so that more is
+            missing than was asked for, and give more than the site consumes.
 
     Raises:
         ValidityError: at the first that does not.
     """
-    negative = _NEGATIVE | (_NEGATIVE_BY_VEHICLES if vehicles_gave else frozenset())
+    negative = _NEGATIVE | (_NEGATIVE_BY_VEHICLES if vehicles_give else frozenset())
     for name in _SHARES:
         value = getattr(kpis, name)
         least = -np.inf if name in negative else -RELATIVE
@@ -96,7 +91,7 @@ def check_kpis(year: int, kpis: Kpis, vehicles_gave: bool = False) -> None:
         if not is_none and not (np.isfinite(value) and (name in negative or value >= -RELATIVE)):
             raise ValidityError(f"year {year}: {name} is {value:,.3f}, which cannot be")
     ordered = [("departures_met", "departures")]
-    if not vehicles_gave:
+    if not vehicles_give:
         ordered.append(("ev_missing_kwh", "ev_required_kwh"))
     for small, large in ordered:
         if getattr(kpis, small) > getattr(kpis, large) * (1.0 + RELATIVE) + RELATIVE:

@@ -93,7 +93,7 @@ class Tables:
 
 def _exogenous(saved: dict[str, Any]) -> Exogenous:
     # A file has arrays of what are numbers.
-    plain = {"battery_capacity_kwh": float(saved["battery_capacity_kwh"]), "other_devices": bool(saved["other_devices"])}
+    plain = {name: values.item() for name, values in saved.items() if not values.ndim}
     return Exogenous(**{**saved, **plain})
 
 

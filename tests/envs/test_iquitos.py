@@ -122,9 +122,7 @@ def test_sessions_of_a_socket_leave_a_row_between_them_and_end_by_closing(name: 
 
 def test_stays_are_short_at_the_38_sockets_and_four_in_ten_long_at_the_128() -> None:
     lengths = {
-        name: np.array(
-            [v.end - v.start for visits in all_sessions(name).values() for v in visits if v.start % 24 <= 14]
-        )
+        name: np.array([v.end - v.start for visits in all_sessions(name).values() for v in visits if v.start % 24 <= 14])
         for name in SITES
     }
     assert set(lengths["iquitos-38"]) == {1, 2}

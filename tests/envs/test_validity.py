@@ -14,8 +14,7 @@ from envs.evaluate import evaluate
 from envs.kpis import Kpis
 from envs.reference import Reference
 from envs.scenario import Window, scenario
-from envs.series import Run
-from envs.validity import ValidityError, check_episode, check_kpis, check_score, gave_back
+from envs.validity import ValidityError, check_episode, check_kpis, check_score
 from envs.vector_env import WindowsEnv
 
 WINDOW = Window(0, 24, 48)
@@ -102,21 +101,12 @@ def test_a_kpi_outside_its_range_is_found(kpis: Kpis, name: str, value: float) -
 )
 def test_where_vehicles_give_back_the_other_limits_hold(kpis: Kpis, name: str, value: float) -> None:
     with pytest.raises(ValidityError, match=name):
-        check_kpis(3, replace(kpis, **{name: value}), vehicles_gave=True)
+        check_kpis(3, replace(kpis, **{name: value}), vehicles_give=True)
 
 
 def test_vehicles_that_gave_back_may_lack_more_than_they_asked_for(kpis: Kpis) -> None:
     found = replace(kpis, ev_served=-0.4, ev_missing_kwh=1.4 * kpis.ev_required_kwh, consumption_kwh=-1.0)
-    check_kpis(3, found, vehicles_gave=True)
-
-
-def test_an_hour_in_which_sockets_give_tells_that_vehicles_gave_back() -> None:
-    def run(*charging_kwh: float) -> Run:
-        charging = np.array([charging_kwh])
-        return Run(charging, np.zeros_like(charging), charging, np.zeros(0), np.zeros(charging.shape, dtype=bool))
-
-    assert gave_back(run(3.0, -0.5, 0.0))
-    assert not gave_back(run(3.0, -1e-6, 0.0))
+    check_kpis(3, found, vehicles_give=True)
 
 
 def changed(small_schema: Path, folder: Path, change: Callable[[dict[str, Any]], None]) -> WindowsEnv:
@@ -153,6 +143,15 @@ def test_vehicles_that_leave_with_less_than_they_brought_are_no_fault(small_sche
     (found,) = evaluate(env, lambda observations: np.full((len(observations), env.simulator.actions), -1.0))
     assert found.kpis.ev_served < 0.0
     assert found.kpis.ev_missing_kwh > found.kpis.ev_required_kwh
+
+
+def test_vehicles_may_give_where_a_charger_can_take(env: WindowsEnv, small_schema: Path, tmp_path: Path) -> None:
+    def one_to_grid(building: dict[str, Any]) -> None:
+        *_, last = building["chargers"].values()
+        last["attributes"]["max_discharging_power"] = 2.0
+
+    assert changed(small_schema, tmp_path, one_to_grid).reference_of(0).exogenous.vehicles_give
+    assert not env.reference_of(0).exogenous.vehicles_give
 
 
 def test_shares_of_nothing_are_no_fault(kpis: Kpis) -> None:

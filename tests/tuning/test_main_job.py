@@ -152,7 +152,7 @@ def test_finished_trials_whose_end_nobody_heard_are_complete_and_more_are_run(jo
 @pytest.mark.skipif(sys.platform == "win32", reason="Ctrl-C cannot be sent to one process of a Windows console")
 def test_ctrl_c_stops_and_says_how_to_go_on_from_the_checkpoint(small_schema: Path, tmp_path: Path) -> None:
     # CityLearn is slow enough to be stopped in time.
-    arguments = command(small_schema, tmp_path, "--trials", "1", "--reports", "8", "--steps", "2048", "--backend", "citylearn")
+    arguments = command(small_schema, tmp_path, "--trials", "1", "--reports", "8", "--steps", "1024", "--backend", "citylearn")
     with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
         assert process.stdout
         for line in process.stdout:
@@ -167,12 +167,12 @@ def test_ctrl_c_stops_and_says_how_to_go_on_from_the_checkpoint(small_schema: Pa
     stopped = load(tmp_path / "job")
     assert stopped.trials["state"].tolist() == ["running"]
     reached = int(stopped.trials["steps"][0])
-    assert 256 <= reached < 2048
+    assert 128 <= reached < 1024
 
     done = resume(tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     after = load(tmp_path / "job")
     assert after.trials["state"].tolist() == ["complete"]
-    assert after.reports["update"].tolist() == list(range(1, 33))
+    assert after.reports["update"].tolist() == list(range(1, 17))
     # What was done before the stop was not done again.
     assert after.reports.head(len(stopped.reports)).equals(stopped.reports)
