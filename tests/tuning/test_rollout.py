@@ -2,9 +2,11 @@
 
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -15,12 +17,17 @@ from one_trial import one_trial
 
 from envs.episodes import Episode, Policy
 from envs.factory import evaluation_env, windows_env
-from envs.scenario import Window, scenario
+from envs.reference import Reference
+from envs.scenario import Scenario, Window, scenario
+from envs.series import Exogenous, Run, Sessions
 from envs.vector_env import WindowsEnv
 from envs.years import observation_layout
 from results import load
-from results.rollout import COLUMNS, draw_week, table
+from results.rollout import COLUMNS, ROLLOUT_VERSION, draw_week, table
 from search_spaces import SPACES, Assignment
+from tuning.algorithms import Setup, build
+from tuning.algorithms.trainer import Trainer
+from tuning.checkpoint import Checkpoint
 from tuning.errors import UsageError
 from tuning.experiment import Experiment, create, open_experiment, save
 from tuning.policies import trained, trial_number
@@ -83,6 +90,98 @@ def test_load_is_the_sites_and_what_it_does_not_explain_is_of_other_devices(expe
     series = series_of(replace(episode, run=replace(episode.run, net_kwh=net)))
     np.testing.assert_array_equal(series["load_kwh"], episode.reference.exogenous.load_kwh[:, :24].sum(axis=0))
     np.testing.assert_allclose(series["other_kwh"], 2.0, atol=0.01)
+
+
+def made_up(year: int = 0) -> Episode:
+    """Two hours of two buildings, from the second row of their year on; of the rest every value is 9."""
+
+    def within(*hours: tuple[float, float]) -> np.ndarray:
+        return np.pad(np.array(hours), ((0, 0), (1, 1)), constant_values=9.0)
+
+    none, whole = np.zeros(0), np.zeros((2, 4))
+    (month,), (hour,) = within((1, 2)).astype(int), within((23, 0)).astype(int)
+    load, pv = within((2.0, 3.0), (6.0, 7.0)), within((8.0, 0.0), (1.0, 0.0))
+    price, carbon = within((0.1, 0.2), (0.3, 0.4)), within((1.0, 2.0), (3.0, 6.0))
+    reference = Reference(
+        Run(within((1.0, 2.0), (10.0, 20.0)), whole, whole, none, whole > 0.0),
+        Exogenous(month, hour, load, pv, price, carbon, 0.0, other_devices=True),
+        Sessions(none, none, none, none, none, none, none), None,
+    )  # fmt: skip
+    battery, charging = np.array([[1.0, -2.0], [0.5, 0.0]]), np.array([[0.0, 3.0], [2.0, 0.0]])
+    # In the first hour one building exports while the other imports.
+    net = np.array([[-5.0, 4.0], [8.0, 8.0]])
+    return Episode(Window(year, 1, 2), reference, 0.0, {}, Run(net, battery, charging, none, net > 9.0), {})
+
+
+def test_each_column_is_what_its_name_says_in_the_windows_own_hours() -> None:
+    series = series_of(made_up())
+    expected: dict[str, list[float]] = {
+        "step": [1, 2], "month": [1, 2], "hour": [23, 0], "load_kwh": [8.0, 10.0], "pv_kwh": [9.0, 0.0],
+        "battery_kwh": [1.5, -2.0], "charging_kwh": [2.0, 3.0], "other_kwh": [0.5, 1.0], "net_kwh": [3.0, 12.0],
+        "import_kwh": [8.0, 12.0], "export_kwh": [5.0, 0.0], "price": [0.2, 0.3], "carbon": [2.0, 4.0],
+        "uncontrolled_net_kwh": [11.0, 22.0],
+    }  # fmt: skip
+    assert series.keys() == expected.keys()
+    for name, values in expected.items():
+        np.testing.assert_allclose(series[name], values, err_msg=name)
+
+
+@pytest.fixture
+def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """What rollouts of an experiment on the generated site ask for: its policy, its steps, its picture; nothing is run."""
+    of = create(Settings(scenario="iquitos", backend="batch", name="one", dir=str(tmp_path), reward="schema"))
+    records = TrialRecords(of)
+    for number, score in enumerate((0.1, 0.2)):
+        records.begin(Proposal(number, SPACES["ppo"].complete({}, {"steps": 1e6})))
+        records.update(number, score=score)
+        records.end(number, "complete")
+    found: list[object] = []
+
+    @contextmanager
+    def policy_of(experiment: Experiment, number: int) -> Iterator[SimpleNamespace]:
+        found.append(number)
+        yield SimpleNamespace(policy=None, steps=7)
+
+    def env_of(site: Scenario, backend: str, windows: tuple[Window, ...], reward: str) -> SimpleNamespace:
+        found.append((site.name, backend, windows, reward))
+        return SimpleNamespace(episodes=lambda policy: [made_up(windows[0].year)], close=lambda: None)
+
+    def draw(series: Mapping[str, np.ndarray], start: int, title: str) -> SimpleNamespace:
+        found.append((start, title))
+        return SimpleNamespace(savefig=lambda path, dpi: path.touch())
+
+    monkeypatch.setattr("tuning.policies.trained", policy_of)
+    monkeypatch.setattr("envs.factory.windows_env", env_of)
+    monkeypatch.setattr("results.rollout.draw_week", draw)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hours", "trial", "year", "backend", "week"),
+    [
+        ([], 8759, 1, 3, "batch", 34),
+        ([], 959, 1, 3, "batch", 4),
+        (["--year", "0", "--week", "0"], 8759, 1, 0, "batch", 0),
+        (["--trial", "0", "--year", "6", "--backend", "citylearn", "--week", "2"], 8759, 0, 6, "citylearn", 2),
+    ],
+)
+def test_a_rollout_is_of_what_was_asked_for_and_its_file_says_so(
+    asked: list[object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+    arguments: list[str], hours: int, trial: int, year: int, backend: str, week: int,
+) -> None:  # fmt: skip
+    monkeypatch.setattr("tuning.rollout.hours_of", lambda site, of: hours if of == year else 0)
+    assert main([str(tmp_path / "one"), *arguments]) == 0
+    title = f"iquitos, year {year}, trial {trial}: a week from day {7 * week + 1}"
+    assert asked == [trial, ("iquitos", backend, (Window(year, 0, hours),), "schema"), (168 * week, title)]
+    name = f"trial-{trial:05d}-000000000007-year-{year}"
+    files = [tmp_path / "one" / "rollouts" / f"{name}.{suffix}" for suffix in ("parquet", "png")]
+    assert capsys.readouterr().out.splitlines() == [str(path) for path in files]
+    assert sorted(files[0].parent.iterdir()) == files
+    assert pq.read_schema(files[0]).metadata == {
+        b"table": b"rollout", b"schema_version": str(ROLLOUT_VERSION).encode(), b"experiment": b"one",
+        b"trial": str(trial).encode(), b"steps": b"7", b"scenario": b"iquitos", b"year": str(year).encode(),
+        b"backend": backend.encode(),
+    }  # fmt: skip
 
 
 def idle_episodes(experiment: Experiment) -> list[Episode]:
@@ -168,9 +267,10 @@ def test_a_year_before_the_first_is_one_line(tmp_path: Path, capsys: pytest.Capt
 
 
 @pytest.mark.parametrize("to", ["file", "file/rolled"])
-def test_a_folder_that_cannot_be_created_is_one_line(
-    experiment: Experiment, tmp_path: Path, to: str, capsys: pytest.CaptureFixture[str]
+def test_a_folder_that_cannot_be_created_is_one_line_before_the_year_is_run_through(
+    experiment: Experiment, tmp_path: Path, to: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    monkeypatch.setattr(WindowsEnv, "episodes", lambda env, policy: pytest.fail("it was run through"))
     (tmp_path / "file").write_text("kept", encoding="utf-8")
     assert main([str(experiment.paths.folder), "--to", str(tmp_path / to)]) == 2
     error = capsys.readouterr().err
@@ -181,7 +281,9 @@ def test_a_folder_that_cannot_be_created_is_one_line(
 
 def test_a_folder_that_holds_no_experiment(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([str(tmp_path)]) == 2
-    assert "no experiment" in capsys.readouterr().err
+    told = f"error: no experiment in {tmp_path}: an experiment's folder holds experiment.json\n"
+    assert capsys.readouterr().err == told
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_trial_whose_checkpoints_were_dropped(experiment: Experiment, tmp_path: Path) -> None:
@@ -195,7 +297,10 @@ def test_a_trial_whose_checkpoints_were_dropped(experiment: Experiment, tmp_path
 def test_columns_are_all_there_or_it_is_an_error() -> None:
     series = {name: np.zeros(200) for name in COLUMNS}
     series |= {name: np.arange(200) for name in ("step", "month", "hour")}
-    assert table(series, {}).num_rows == 200
+    content = table(series, {})
+    assert content.num_rows == 200
+    told = {field.name: (field.metadata[b"unit"].decode(), field.metadata[b"meaning"].decode()) for field in content.schema}
+    assert told == COLUMNS
     del series["price"]
     with pytest.raises(ValueError, match="columns of a rollout"):
         table(series, {})
@@ -210,6 +315,36 @@ def test_a_picture_has_the_hours_of_its_week() -> None:
     assert [line.get_ydata()[0] for line in upper.lines[:4]] == [168.0] * 4
     assert len(upper.lines[0].get_ydata()) == 168
     plt.close(figure)
+
+
+@pytest.mark.parametrize("where", ["within", "restore"])
+def test_a_policys_trainer_is_stopped_whatever_happens_and_a_ray_that_was_there_goes_on(
+    experiment: Experiment, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    stopped: list[bool] = []
+
+    def watched(algo: str, setup: Setup) -> Trainer:
+        trainer = build(algo, setup)
+        stop = trainer.stop
+
+        def remember() -> None:
+            stopped.append(ray.is_initialized())
+            stop()
+
+        monkeypatch.setattr(trainer, "stop", remember)
+        return trainer
+
+    def interrupt(*_: object) -> None:
+        assert not stopped
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tuning.policies.build", watched)
+    if where == "restore":
+        monkeypatch.setattr(Checkpoint, "restore", interrupt)
+    with pytest.raises(KeyboardInterrupt), trained(experiment, 0):
+        interrupt()
+    assert stopped == [True]
+    assert ray.is_initialized()
 
 
 def test_a_process_without_ray_starts_one_and_ends_it(experiment: Experiment, tmp_path: Path) -> None:

@@ -101,16 +101,17 @@ def create_or_open(folder: Path, question: Asked, contenders: list[Contender]) -
         The judgement, and whether it was there.
 
     Raises:
-        UsageError: if another one is there, or no name for a folder.
+        UsageError: if another one is there, or one whose file is damaged, or it is no name for a folder.
     """
     paths = JudgementPaths(folder.expanduser().resolve())
     if not NAME.fullmatch(paths.folder.name):
         raise UsageError(f"--name {paths.folder.name}: letters, digits, dots, dashes and underscores make a name")
     content = {"question": asdict(question), "contenders": [asdict(contender) for contender in contenders]}
     if paths.question.is_file():
-        before = _read(paths.question)
+        asked, found = recorded(paths)
+        before = {"question": asked, "contenders": [asdict(contender) for contender in found]}
         # By way of JSON, as what was read came that way.
-        differ = [name for name, value in json.loads(json.dumps(content)).items() if before.get(name) != value]
+        differ = [name for name, value in json.loads(json.dumps(content)).items() if before[name] != value]
         if differ:
             raise UsageError(f"{paths.folder} judges something else (other {' and '.join(differ)}): choose another --name")
         return Judgement(question, contenders, paths), True
@@ -124,12 +125,22 @@ def create_or_open(folder: Path, question: Asked, contenders: list[Contender]) -
     return Judgement(question, contenders, paths), False
 
 
-def _read(path: Path) -> dict[str, Any]:
+def recorded(paths: JudgementPaths) -> tuple[dict[str, Any], list[Contender]]:
+    """Settings and contenders of a judgement that is there, as `create_or_open` wrote them.
+
+    Raises:
+        UsageError: if their file is damaged.
+    """
     try:
-        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except json.JSONDecodeError as error:
-        raise UsageError(f"{path} is damaged ({error}): choose another --name") from error
-    return content
+        content = json.loads(paths.question.read_text(encoding="utf-8"))
+        question, found = content["question"], [Contender(**entry) for entry in content["contenders"]]
+        if not all(isinstance(text, str) for text in (question["scenario"], *(contender.name for contender in found))):
+            raise TypeError("a name in it is no text")
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UsageError(
+            f"{paths.question} is damaged ({error}): restore it from a copy, or judge anew under another --name"
+        ) from error
+    return question, found
 
 
 def free_name(parent: Path, scenario: str) -> str:

@@ -5,23 +5,31 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import onnxruntime
 import pandas as pd
 import pytest
+import torch
 from one_trial import one_trial
 
 from envs.factory import windows_env
 from envs.scenario import Window, scenario
 from envs.series import import_kwh
 from envs.site_env import SiteEnv
+from envs.tariff import DemandCharge
+from results.judgement import METRICS
+from results.writer import write_part
 from search_spaces import SPACES, Assignment
 from tuning.experiment import Experiment, create
 from tuning.export.__main__ import main
 from tuning.export.card import card, hyperparameters_toml
+from tuning.export.files import EXAMPLE
 from tuning.export.policy import SitePolicy
 from tuning.plan import plan
 from tuning.policies import trained
@@ -119,7 +127,9 @@ def test_the_example_controls_citylearn_without_this_package(small_schema: Path,
 
 
 @pytest.mark.parametrize("algo", ["ppo", "a2c", "sac"])
-def test_hyperparameters_can_be_read_back_and_their_command_trains_the_same(tmp_path: Path, algo: Algo) -> None:
+def test_hyperparameters_can_be_read_back_and_their_command_trains_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, algo: Algo
+) -> None:
     given = SPACES[algo].complete({"hidden_sizes": "64,64", "clip_obs": None})
     own = Settings(
         algo=algo, scenario=str(tmp_path / "a site" / "schema.json"), backend="citylearn", num_envs=7, reward="schema",
@@ -132,7 +142,9 @@ def test_hyperparameters_can_be_read_back_and_their_command_trains_the_same(tmp_
     settings = parse(command, Settings())
     assert replace(settings, trials=0, space="", set=()) == own
     assert settings.trials == 1
-    found = plan(settings, path)
+    # The file stands in the folder that the command is given in.
+    monkeypatch.chdir(tmp_path)
+    found = plan(settings, Path(settings.space))
     assert found.space.complete(found.fixed) == given
     assert not any(parameter.search for parameter in found.space.parameters if parameter.name not in found.fixed)
 
@@ -140,17 +152,102 @@ def test_hyperparameters_can_be_read_back_and_their_command_trains_the_same(tmp_
 def test_a_card_says_whether_it_was_judged() -> None:
     metrics = {"score": 0.07, "import_kwh": 1.0, "co2_kg": 2.0, "bill": 3.0, "peak_kw": 4.0, "self_consumption": 0.9}
     rows = pd.DataFrame([{"year": 2, "hours": 168, "ev_served": 0.98, **metrics}])
-    text = card({"policy": "ppo-1, trial 3"}, rows, None, "")
+    text = card({"policy": "ppo-1, trial 3", "reward": "schema"}, rows, None, "")
     assert "not judged on unseen years" in text
     assert "| 2 | 168 | +0.0700 | 1 | 2 | 3 | 4 | 90.0% | 98.0% |" in text
+    judged = card({"policy": "ppo-1, trial 3", "reward": "schema"}, rows, judgement_of("ppo-1 3", "ppo-1 4"), "ppo-1 3")
+    assert "judged on years that nobody has trained or chosen on" in judged
+    assert "| ppo-1 3 | 2 | +0.0700 (+0.0600 to +0.0800) |" in judged
+    assert "| uncontrolled |  | +0.0700" in judged
+    assert "ppo-1 4" not in judged
+    assert "| 2 | 168 |" not in judged
+    for own in (text, judged):
+        assert own.startswith("# ppo-1, trial 3\n")
+        assert "| reward | schema |" in own
+        assert all(f"- `{name}`" in own for name in FILES if name not in ("README.md", "policy.json"))
+
+
+FILES = ["README.md", "controller.py", "hyperparameters.toml", "policy.json", "policy.onnx"]
+
+
+def judgement_of(*contenders: str) -> pd.DataFrame:
+    """A judgement's table, of these and the uncontrolled site."""
+    values = {f"{name}{end}": value for name in METRICS for end, value in (("", 0.07), ("_low", 0.06), ("_high", 0.08))}
+    rows = [{"contender": name, "algorithm": "ppo", "runs": 2, "comparable": True, **values} for name in contenders]
+    return pd.DataFrame([*rows, {**rows[0], "contender": "uncontrolled", "algorithm": ""}])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "trial", "shown"),
+    [
+        ([], 1, "| 2 | 31 |"),
+        (["--trial", "0"], 0, "| 2 | 30 |"),
+        (["--trial", "0", "--judgement", "judgement"], 0, "| given 0 in judgement | 2 |"),
+        (["--trial", "1"], 1, "| own | 2 |"),
+    ],
+)
+def test_an_export_is_of_the_trial_and_the_judgement_that_were_asked_for(
+    small_schema: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+    arguments: list[str], trial: int, shown: str,
+) -> None:  # fmt: skip
+    of = create(Settings(scenario=str(small_schema), backend="batch", name="one", dir=str(tmp_path / "experiments")))
+    records = TrialRecords(of)
+    for number, gamma in enumerate((0.9, 0.95)):
+        records.begin(Proposal(number, SPACES["ppo"].complete({"gamma": gamma}, {"steps": 1e6})))
+        records.update(number, score=gamma)
+        records.end(number, "complete")
+        for steps in (7, 14):
+            row = {"trial": number, "steps": steps, "year": 2, "hours": 23 + steps // 7 * 7 + number}
+            write_part(of.paths.part("evaluations", number, steps), "evaluations", [row])
+
+    @contextmanager
+    def policy_of(experiment: Experiment, number: int) -> Iterator[SimpleNamespace]:
+        assert number == trial
+        yield SimpleNamespace(view=None, network=torch.nn.Identity(), steps=7)
+
+    def own(experiment: Experiment) -> tuple[pd.DataFrame | None, str]:
+        return (judgement_of("own", "another"), "own") if shown.startswith("| own") else (None, "")
+
+    def given(experiment: Experiment, number: int, folder: Path) -> tuple[pd.DataFrame, str]:
+        return judgement_of(name := f"given {number} in {folder}"), name
+
+    monkeypatch.setattr("tuning.export.files.trained", policy_of)
+    monkeypatch.setattr("tuning.export.files.own_judgement", own)
+    monkeypatch.setattr("tuning.export.files.given_judgement", given)
+    monkeypatch.setattr("tuning.export.files.write_onnx", lambda policy, path: path.touch())
+    to = tmp_path / "new" / "mall"
+    assert main([str(of.paths.folder), "--to", str(to), *arguments]) == 0
+    assert capsys.readouterr().out.splitlines() == [str(to / name) for name in FILES]
+    assert list(to.parent.iterdir()) == [to]
+    assert sorted(path.name for path in to.iterdir()) == FILES
+    # For whoever may read what lies beside it.
+    assert to.stat().st_mode == to.parent.stat().st_mode
+    texts = {path.name: path.read_text(encoding="utf-8") for path in to.iterdir()}
+    assert texts["hyperparameters.toml"] == hyperparameters_toml(records.assignment(trial), of.settings)
+    assert texts["controller.py"] == EXAMPLE.read_text(encoding="utf-8")
+    tariff = DemandCharge.of(small_schema)
+    assert tariff
+    assert json.loads(texts["policy.json"])["peak_hours"] == list(tariff.peak_hours)
+    about = records.measured(trial)
+    facts = {
+        "policy": f"one, trial {trial}", "algorithm": "ppo", "scenario": small_schema.parent.name, "reward": "improvement",
+        "trained for": f"7 steps with seed {about['seed']}", "commit": about["git_commit"] or "not known",
+    }  # fmt: skip
+    assert all(f"| {name} | {value} |\n" in texts["README.md"] for name, value in facts.items())
+    assert all(f"{name} {value}" in texts["README.md"] for name, value in json.loads(about["versions"]).items())
+    rows = [line for line in texts["README.md"].splitlines() if line.startswith(("| 2 |", "| own |", "| given "))]
+    assert [row.startswith(shown) for row in rows] == [True]
 
 
 def test_what_cannot_be_exported_is_one_line(small_schema: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "there").mkdir()
     assert main([str(tmp_path), "--to", str(tmp_path / "there")]) == 2
-    assert "nothing is written over it" in capsys.readouterr().err
+    told = f"error: --to {tmp_path / 'there'}: it is there already, and nothing is written over it\n"
+    assert capsys.readouterr().err == told
     assert main([str(tmp_path), "--to", str(tmp_path / "new")]) == 2
-    assert "no experiment" in capsys.readouterr().err
+    told = f"error: no experiment in {tmp_path}: an experiment's folder holds experiment.json\n"
+    assert capsys.readouterr().err == told
+    assert [path.name for path in tmp_path.iterdir()] == ["there"]
 
 
 def with_a_trial(schema: Path, folder: Path) -> Experiment:
@@ -184,6 +281,9 @@ def test_a_folder_that_cannot_be_created_is_one_line(
 def test_an_export_that_fails_leaves_nothing_behind(ppo: Experiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(policy: SitePolicy, path: Path) -> None:
         path.write_bytes(b"half of it")
+        # On its disk, so that it can be renamed; under another name, so that what is half done is not taken for it.
+        assert path.is_relative_to(tmp_path)
+        assert not (tmp_path / "mall").exists()
         raise KeyboardInterrupt
 
     monkeypatch.setattr("tuning.export.files.write_onnx", fail)
@@ -192,20 +292,23 @@ def test_an_export_that_fails_leaves_nothing_behind(ppo: Experiment, tmp_path: P
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("hidden", [("hour",), ("month",), ("month", "hour")], ids=" and ".join)
 def test_peaks_that_the_example_cannot_count_are_refused_only_where_the_policy_sees_them(
-    small_schema: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    small_schema: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], hidden: tuple[str, ...]
 ) -> None:
     site = shutil.copytree(small_schema.parent, tmp_path / "site")
     schema = json.loads((site / "schema.json").read_text(encoding="utf-8"))
-    schema["observations"]["hour"]["active"] = False
+    for name in hidden:
+        schema["observations"][name]["active"] = False
     (site / "schema.json").write_text(json.dumps(schema), encoding="utf-8")
     of = with_a_trial(site / "schema.json", tmp_path / "experiments")
-    command = [str(of.paths.folder), "--trial", "0", "--to", str(tmp_path / "mall")]
+    command = [str(of.paths.folder), "--trial", "0", "--to", str(tmp_path / "within" / "mall")]
     assert main(command) == 2
     error = capsys.readouterr().err
-    assert "site has a demand charge, whose peaks the policy sees, but does not observe hour" in error
+    told = f"site has a demand charge, whose peaks the policy sees, but does not observe {' and '.join(hidden)}, by which they"
+    assert told in error
     assert error.count("\n") == 1
-    assert not (tmp_path / "mall").exists()
+    assert not (tmp_path / "within").exists()
     (site / "tariff.json").unlink()
     assert main(command) == 2
     assert "has no checkpoint" in capsys.readouterr().err

@@ -11,6 +11,7 @@ from search_spaces import SPACES, Assignment
 from search_spaces.presets import preset
 from tuning.errors import UsageError
 from tuning.experiment import Experiment, create
+from tuning.export.__main__ import main
 from tuning.export.judged import given_judgement, own_judgement
 from tuning.judging.contenders import contenders
 from tuning.judging.folder import Asked, Judgement, create_or_open
@@ -101,3 +102,35 @@ def test_a_run_that_the_table_lacks_was_not_judged(judged: tuple[Experiment, Jud
     pd.DataFrame({"contender": ["uncontrolled"]}).to_parquet(judgement.paths.table)
     run = experiment_of(judgement.contenders[0], judgement.paths, 1)
     assert own_judgement(run) == (None, "")
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [b'{"question": ', b"\xff\xfe", b"[]", b'{"question": {"scenario": "iquitos"}}', b'{"contenders": []}'],
+    ids=["half", "no text", "a list", "no contenders", "no question"],
+)
+def test_a_damaged_judgement_is_told_in_a_line(
+    judged: tuple[Experiment, Judgement], tmp_path: Path, capsys: pytest.CaptureFixture[str], damage: bytes
+) -> None:
+    of, judgement = judged
+    paths = judgement.paths
+    paths.question.write_bytes(damage)
+    to = tmp_path / "within" / "mall"
+    command = [str(of.paths.folder), "--trial", "0", "--to", str(to), "--judgement", str(paths.folder)]
+    assert main(command) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"error: {paths.question} is damaged (")
+    assert line.endswith("restore it from a copy, or judge anew under another --name")
+    assert not to.parent.exists()
+    assert paths.question.read_bytes() == damage
+    run = experiment_of(judgement.contenders[0], paths, 1)
+    with pytest.raises(UsageError, match="is damaged"):
+        own_judgement(run)
+
+
+def test_a_run_whose_judgement_has_a_table_alone_is_refused(judged: tuple[Experiment, Judgement]) -> None:
+    _, judgement = judged
+    run = experiment_of(judgement.contenders[0], judgement.paths, 1)
+    judgement.paths.question.unlink()
+    with pytest.raises(UsageError, match="restore it from a copy"):
+        own_judgement(run)

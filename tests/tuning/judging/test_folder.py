@@ -1,0 +1,108 @@
+"""A judgement's folder is taken again as it was left; one whose file is damaged is refused and stays as it is."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from search_spaces import SPACES
+from tuning.errors import UsageError
+from tuning.experiment import create
+from tuning.judge import main
+from tuning.judging.contenders import Contender
+from tuning.judging.course import Course
+from tuning.judging.folder import Asked, JudgementPaths, create_or_open, recorded
+from tuning.records import TrialRecords
+from tuning.settings import Settings
+from tuning.study import Proposal
+
+ASKED = Asked("iquitos-v1", 2, 1)
+CONTENDERS = [Contender("e 0", "experiments/e", {"gamma": 0.9, "clip_obs": None, "hidden_sizes": "64,64"})]
+QUESTION = {"scenario": "iquitos-v1", "seeds": 2, "seed": 1}
+CONTENDER = {"name": "e 0", "experiment": "experiments/e", "hyperparameters": {}}
+
+
+def as_json(question: Any = QUESTION, contenders: Any = (CONTENDER,)) -> bytes:
+    return json.dumps({"question": question, "contenders": contenders}).encode()
+
+
+DAMAGED = {
+    "empty": b"",
+    "half": as_json()[:40],
+    "no text": b"\xff\xfe\x00",
+    "a list": b"[]",
+    "a number": b"7",
+    "no question": json.dumps({"contenders": []}).encode(),
+    "no contenders": json.dumps({"question": QUESTION}).encode(),
+    "a question that is a list": as_json(question=[1]),
+    "a question without scenario": as_json(question={"seeds": 2, "seed": 1}),
+    "a scenario that is a number": as_json(question={**QUESTION, "scenario": 1}),
+    "contenders that are a number": as_json(contenders=3),
+    "contenders that are names": as_json(contenders=["e 0"]),
+    "a contender without a name": as_json(contenders=[{"experiment": "experiments/e", "hyperparameters": {}}]),
+    "a contender whose name is a list": as_json(contenders=[{**CONTENDER, "name": ["e"]}]),
+    "a contender with something else": as_json(contenders=[{**CONTENDER, "colour": "red"}]),
+}
+
+
+def files_below(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def left_in(folder: Path, content: bytes) -> JudgementPaths:
+    """A judgement with a run, whose file has this content."""
+    paths = JudgementPaths(folder.resolve())
+    paths.run(CONTENDERS[0]).mkdir(parents=True)
+    (paths.run(CONTENDERS[0]) / "experiment.json").write_text("a day's work", encoding="utf-8")
+    paths.question.write_bytes(content)
+    return paths
+
+
+def test_a_judgement_is_opened_as_it_was_created(tmp_path: Path) -> None:
+    made, was_there = create_or_open(tmp_path / "one", ASKED, CONTENDERS)
+    assert not was_there
+    assert create_or_open(tmp_path / "one", ASKED, CONTENDERS) == (made, True)
+    assert recorded(made.paths) == (QUESTION, CONTENDERS)
+
+
+@pytest.mark.parametrize(
+    ("question", "contenders", "differ"),
+    [
+        (Asked("iquitos-v1", 3, 1), CONTENDERS, "question"),
+        (ASKED, [Contender("e 0", "experiments/e", {"gamma": 0.8})], "contenders"),
+        (Asked("iquitos-v2", 2, 1), [], "question and contenders"),
+    ],
+)
+def test_another_judgement_is_refused(tmp_path: Path, question: Asked, contenders: list[Contender], differ: str) -> None:
+    create_or_open(tmp_path / "one", ASKED, CONTENDERS)
+    before = files_below(tmp_path)
+    with pytest.raises(UsageError, match=rf"judges something else \(other {differ}\): choose another --name"):
+        create_or_open(tmp_path / "one", question, contenders)
+    assert files_below(tmp_path) == before
+
+
+@pytest.mark.parametrize("damage", DAMAGED)
+def test_a_damaged_file_is_named_in_a_line_with_what_to_do(tmp_path: Path, damage: str) -> None:
+    paths = left_in(tmp_path / "one", DAMAGED[damage])
+    with pytest.raises(UsageError, match=r"restore it from a copy, or judge anew under another --name$") as refused:
+        recorded(paths)
+    assert str(refused.value).startswith(f"{paths.question} is damaged (")
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("damage", ["half", "no text", "no question", "contenders that are names"])
+def test_the_judge_refuses_a_damaged_judgement_and_leaves_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], damage: str
+) -> None:
+    records = TrialRecords(create(Settings(backend="batch", name="e", dir=str(tmp_path), steps=100_000)))
+    records.begin(Proposal(0, SPACES["ppo"].complete({"gamma": 0.9})))
+    records.update(0, score=0.05)
+    records.end(0, "complete")
+    paths = left_in(tmp_path / "judgements" / "one", DAMAGED[damage])
+    before = files_below(tmp_path)
+    monkeypatch.setattr(Course, "run", lambda self, judged_by: pytest.fail("it went on"))
+    assert main([str(tmp_path / "e"), "--dir", str(tmp_path / "judgements"), "--name", "one"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"error: {paths.question} is damaged (")
+    assert files_below(tmp_path) == before
