@@ -10,8 +10,16 @@ import pytest
 os.environ["OMP_NUM_THREADS"] = "1"
 # As in `tuning.search`: under `uv run` Ray would copy the project for its workers.
 os.environ["RAY_ENABLE_UV_RUN_RUNTIME_ENV"] = "0"
+# Ray's workers give way to all else by default: a search would wait for the other tests.
+os.environ["RAY_worker_niceness"] = "0"
 
 SMALL_STEPS = 40 * 24  # eight blocks of five days: every split has eight days
+LONGEST = ("test_torture", "test_main_job", "test_search", "test_trial")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the modules that take longest: whoever is done first would wait for them in the end."""
+    items.sort(key=lambda item: item.path.stem not in LONGEST)
 
 
 @pytest.fixture(scope="session", autouse=True)
