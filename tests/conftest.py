@@ -11,7 +11,7 @@ os.environ["OMP_NUM_THREADS"] = "1"
 # As in `tuning.search`: under `uv run` Ray would copy the project for its workers.
 os.environ["RAY_ENABLE_UV_RUN_RUNTIME_ENV"] = "0"
 # Ray's workers give way to all else by default: a search would wait for the other tests.
-os.environ["RAY_worker_niceness"] = "0"
+os.environ["RAY_worker_niceness"] = "0"  # noqa: SIM112 - Ray spells it so
 
 SMALL_STEPS = 40 * 24  # eight blocks of five days: every split has eight days
 LONGEST = ("test_torture", "test_main_job", "test_search", "test_trial")
