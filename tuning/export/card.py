@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import shlex
+import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
-from results.judgement import METRICS, cells, headings
+from results.judgement import METRICS, YEAR, cells, headings
 from search_spaces import Assignment
 from tuning.settings import Settings
 
@@ -30,7 +32,12 @@ def hyperparameters_toml(hyperparameters: Assignment, settings: Settings) -> str
         command += [f"--{name.replace('_', '-')}", str(getattr(settings, name))]
     # TOML knows no none, so what is switched off is set on the command line.
     none = [f"{name}=none" for name, value in hyperparameters.items() if value is None]
-    lines = [f"# {shlex.join([*command, *(['--set', *none] if none else [])])}"]
+    command += ["--set", *none] if none else []
+    lines = [
+        # As the shell takes it where this is written.
+        f"# {subprocess.list2cmdline(command) if sys.platform == 'win32' else shlex.join(command)}",
+        "# Its seed is that of the search; the model card names the one that the search drew for this trial.",
+    ]
     lines += [f"{name} = {{value = {json.dumps(value)}}}" for name, value in hyperparameters.items() if value is not None]
     return "\n".join(lines) + "\n"
 
@@ -50,7 +57,8 @@ def card(about: Mapping[str, Any], evaluations: pd.DataFrame, judged: pd.DataFra
         own = judged[(judged["contender"] == contender) | (judged["algorithm"] == "")]
         lines += [
             "Trained again with fresh seeds and judged on years that nobody has trained or chosen on: interquartile mean over",
-            "the runs with its 95 % bootstrap interval. This policy is one of them, or of the same hyperparameters.",
+            f"the runs with its 95 % bootstrap interval, energies, emission and bill of a year of {YEAR:,} hours. This policy",
+            "is one of them, or of the same hyperparameters.",
             "",
             *_table(headings(), [cells(row) for _, row in own.iterrows()]),
         ]

@@ -149,6 +149,13 @@ def test_hyperparameters_can_be_read_back_and_their_command_trains_the_same(
     assert not any(parameter.search for parameter in found.space.parameters if parameter.name not in found.fixed)
 
 
+def test_the_command_is_quoted_as_the_systems_own_shell_takes_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = Settings(scenario="my site/schema.json", backend="batch")
+    assert " --scenario 'my site/schema.json' " in hyperparameters_toml({}, own).splitlines()[0]
+    monkeypatch.setattr(sys, "platform", "win32")
+    assert ' --scenario "my site/schema.json" ' in hyperparameters_toml({}, own).splitlines()[0]
+
+
 def test_a_card_says_whether_it_was_judged() -> None:
     metrics = {"score": 0.07, "import_kwh": 1.0, "co2_kg": 2.0, "bill": 3.0, "peak_kw": 4.0, "self_consumption": 0.9}
     rows = pd.DataFrame([{"year": 2, "hours": 168, "ev_served": 0.98, **metrics}])
@@ -157,6 +164,7 @@ def test_a_card_says_whether_it_was_judged() -> None:
     assert "| 2 | 168 | +0.0700 | 1 | 2 | 3 | 4 | 90.0% | 98.0% |" in text
     judged = card({"policy": "ppo-1, trial 3", "reward": "schema"}, rows, judgement_of("ppo-1 3", "ppo-1 4"), "ppo-1 3")
     assert "judged on years that nobody has trained or chosen on" in judged
+    assert "of a year of 8,760 hours" in judged
     assert "| ppo-1 3 | 2 | +0.0700 (+0.0600 to +0.0800) |" in judged
     assert "| uncontrolled |  | +0.0700" in judged
     assert "ppo-1 4" not in judged
