@@ -85,6 +85,8 @@ def ray_session(address: str = "", **options: Any) -> Iterator[None]:
     warnings.filterwarnings("ignore", category=DeprecationWarning)
     import ray
 
+    # It has a level of its own, and would say at each start which of its interfaces is used.
+    logging.getLogger("ray.rllib").setLevel(logging.ERROR)
     if not address:
         options = {"address": "local", "include_dashboard": False, "object_store_memory": OBJECT_STORE_BYTES, **options}
     else:

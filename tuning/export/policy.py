@@ -96,9 +96,9 @@ def write_onnx(policy: SitePolicy, path: Path) -> None:
         policy: of the site.
         path: of the file.
     """
-    for name in ("onnx_ir", "onnxscript"):
-        # They tell of each of their simplifications.
-        logging.getLogger(name).setLevel(logging.WARNING)
+    # They tell of each of their simplifications, and of operators of torchvision, which no policy has.
+    for name, level in (("onnx_ir", logging.WARNING), ("onnxscript", logging.WARNING), ("torch.onnx", logging.ERROR)):
+        logging.getLogger(name).setLevel(level)
     rows = torch.zeros(2, len(policy.centre), dtype=torch.float64)
     program = torch.onnx.export(
         policy.eval(), (rows,), dynamo=True, verbose=False, input_names=[OBSERVATIONS], output_names=[ACTIONS],
