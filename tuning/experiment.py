@@ -152,15 +152,17 @@ def open_experiment(folder: str | Path) -> Experiment:
     """Open an experiment.
 
     Raises:
-        UsageError: if the folder holds none, or one of another version.
+        UsageError: if the folder holds none, a damaged one, or one of another version.
     """
     paths = ExperimentPaths(Path(folder).expanduser().resolve())
     if not paths.settings.is_file():
         raise UsageError(f"no experiment in {paths.folder}: an experiment's folder holds {paths.settings.name}")
     try:
         content = json.loads(paths.settings.read_text(encoding="utf-8"))
+        if not isinstance(content["settings"], dict):
+            raise TypeError("its settings are no names with values")
         return Experiment(Settings.from_json(content["settings"]), paths, content.get("marks", {}))
-    except (KeyError, TypeError, json.JSONDecodeError) as error:
+    except (KeyError, TypeError, ValueError) as error:
         raise UsageError(f"{paths.settings} is damaged ({error}): restore it from a copy") from error
 
 

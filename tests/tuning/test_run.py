@@ -196,9 +196,11 @@ def test_a_continued_experiment_keeps_what_it_searches(capsys: pytest.CaptureFix
     assert open_experiment(tmp_path / "mine").settings.seed == 0
 
 
-@pytest.mark.parametrize("content", ["{", "{}", '{"settings": {"colour": "red"}}'])
-def test_a_damaged_experiment_is_named(capsys: pytest.CaptureFixture[str], tmp_path: Path, content: str) -> None:
-    (tmp_path / "experiment.json").write_text(content, encoding="utf-8")
+@pytest.mark.parametrize(
+    "content", [b"{", b"{}", b'{"settings": {"colour": "red"}}', b'{"settings": []}', b'{"settings": 3}', b"[]", b"\xff\xfe"]
+)
+def test_a_damaged_experiment_is_named(capsys: pytest.CaptureFixture[str], tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "experiment.json").write_bytes(content)
     assert refused(capsys, "--resume", str(tmp_path)).startswith("error: ")
 
 

@@ -22,7 +22,7 @@ def own_judgement(experiment: Experiment) -> tuple[pd.DataFrame | None, str]:
     paths = JudgementPaths(folder.parent.parent)
     if folder.parent != paths.runs or not paths.table.is_file():
         return None, ""
-    table = pd.read_parquet(paths.table)
+    table = _table(paths)
     names = [contender.name for contender in recorded(paths)[1] if paths.run(contender) == folder]
     judged = [name for name in names if name in set(table["contender"])]
     return (table, judged[0]) if judged else (None, "")
@@ -45,7 +45,7 @@ def given_judgement(experiment: Experiment, number: int, folder: Path) -> tuple[
     for path in (paths.table, paths.question):
         if not path.is_file():
             raise UsageError(f"--judgement {folder}: there is no {path.name} in it")
-    table, (question, contenders), settings = pd.read_parquet(paths.table), recorded(paths), experiment.settings
+    table, (question, contenders), settings = _table(paths), recorded(paths), experiment.settings
     hyperparameters = TrialRecords(experiment).assignment(number)
     found = [
         contender.name
@@ -68,3 +68,18 @@ def _trains(contender: Contender, paths: JudgementPaths, hyperparameters: Assign
         return False
     own = open_experiment(paths.run(contender)).settings
     return all(getattr(own, name) == getattr(settings, name) for name in ("algo", "steps", "reward"))
+
+
+def _table(paths: JudgementPaths) -> pd.DataFrame:
+    """The table of a judgement.
+
+    Raises:
+        UsageError: if its file is damaged.
+    """
+    try:
+        return pd.read_parquet(paths.table)
+    except (OSError, ValueError) as error:
+        why = str(error).partition("\n")[0]
+        raise UsageError(
+            f"{paths.table} is damaged ({why}): the judge writes it anew with --name {paths.folder.name}"
+        ) from error

@@ -134,3 +134,16 @@ def test_a_run_whose_judgement_has_a_table_alone_is_refused(judged: tuple[Experi
     judgement.paths.question.unlink()
     with pytest.raises(UsageError, match="restore it from a copy"):
         own_judgement(run)
+
+
+def test_a_damaged_table_is_told_in_a_line_with_what_writes_it_anew(
+    judged: tuple[Experiment, Judgement], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    of, judgement = judged
+    paths = judgement.paths
+    paths.table.write_bytes(b"PAR1 and no more")
+    command = [str(of.paths.folder), "--trial", "0", "--to", str(tmp_path / "mall"), "--judgement", str(paths.folder)]
+    assert main(command) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"error: {paths.table} is damaged (")
+    assert line.endswith(f"--name {paths.folder.name}")
