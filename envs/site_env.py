@@ -10,7 +10,7 @@ import gymnasium as gym
 import numpy as np
 
 from envs.episodes import EVALUATION_SEED, Episode, Policy
-from envs.present import CityLearnPresent, Present
+from envs.present import Present, scaled
 from envs.reference import Reference
 from envs.reward import WEIGHTS, RewardName, StepFigures, improvement_terms
 from envs.scenario import Scenario, Window
@@ -103,7 +103,7 @@ class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
     @property
     def present(self) -> Present:
         """What rules look at, as one copy."""
-        return CityLearnPresent(self)
+        return _Present(self)
 
     def reference_of(self, year: int) -> Reference:
         """Uncontrolled run of one of its years."""
@@ -193,3 +193,42 @@ class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
             self._peaks.enter(int(self.reference.exogenous.month[self.simulator.row]))
             raw = np.append(raw, [self._peaks.peak_kw, self._peaks.off_peak_kw])
         return self.layout.scale(raw)
+
+
+class _Present:
+    """The present hour of the one copy that CityLearn steps; see `envs.present.Present`."""
+
+    def __init__(self, env: SiteEnv) -> None:
+        """Look at an environment, whichever of its years it is in."""
+        self._env = env
+        actions = [(b, name) for b in env.simulator.env.buildings for name in b.active_actions]
+        batteries = [(i, b) for i, (b, name) in enumerate(actions) if name == "electrical_storage"]
+        self.battery_actions = np.array([i for i, _ in batteries], dtype=np.int64)
+        self.battery_power_kw = float(sum(b.electrical_storage.nominal_power for _, b in batteries))
+
+    @property
+    def action_range(self) -> tuple[np.ndarray, np.ndarray]:
+        """Least and greatest value of each action, both of shape (actions,)."""
+        return self._env.simulator.action_low, self._env.simulator.action_high
+
+    @property
+    def hour_of_day(self) -> np.ndarray:
+        """0 to 23, shape (1,)."""
+        return self._now(self._env.reference.exogenous.hour)
+
+    @property
+    def is_dear(self) -> np.ndarray:
+        """Whether imports cost more than in other hours, shape (1,)."""
+        return self._now(self._env.reference.dear)
+
+    @property
+    def uncontrolled_net_kwh(self) -> np.ndarray:
+        """Net import of the uncontrolled site, shape (1,)."""
+        return self._now(self._env.reference.net_kwh)
+
+    def uncontrolled_actions(self) -> np.ndarray:
+        """Actions of the uncontrolled site, within [-1, 1], shape (1, actions)."""
+        return scaled(self._env.simulator.uncontrolled_actions()[np.newaxis], *self.action_range)
+
+    def _now(self, series: np.ndarray) -> np.ndarray:
+        return series[self._env.simulator.row][np.newaxis]
