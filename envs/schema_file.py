@@ -30,8 +30,8 @@ def check(path: Path) -> None:
     """Check what can be checked without CityLearn.
 
     Raises:
-        ScenarioError: if the file is no schema, has steps other than hours, names a series that is not there,
-            has a tariff file that cannot be read, or values that cannot be run; see `envs.series_files`.
+        ScenarioError: if the file is no schema, has steps other than hours, names a series that is not there, draws its power
+            outages, has a tariff file that cannot be read, or values that cannot be run; see `envs.series_files`.
     """
     schema = _read(path)
     seconds = schema.get("seconds_per_time_step", 3600)
@@ -40,6 +40,14 @@ def check(path: Path) -> None:
     missing = sorted({name for name in _named(schema) if not (_root(path, schema) / name).is_file()})
     if missing:
         raise ScenarioError(f"{path} names {missing[0]}, which is not in {_root(path, schema)}")
+    for name, building in schema["buildings"].items():
+        outage = building.get("power_outage") or {}
+        if building.get("include", True) and outage.get("simulate_power_outage") and outage.get("stochastic_power_outage"):
+            # CityLearn draws them for each episode, so no two are at the same hours, and only for whole days.
+            raise ScenarioError(
+                f"{path}: building {name} draws its power outages, so that no run can be held against another: set "
+                "stochastic_power_outage to false and give the hours as the column power_outage of its energy_simulation"
+            )
     DemandCharge.of(path)
     check_series(path, schema, _root(path, schema))
 

@@ -142,3 +142,18 @@ def test_a_reward_that_counts_energy_alone_is_refused_for_actions_that_serve_peo
     serving.check_reward("schema")
     with pytest.raises(ScenarioError, match=action):
         serving.check_reward("improvement")
+
+
+def test_outages_that_are_drawn_anew_in_each_episode_are_refused(small_schema: Path, tmp_path: Path) -> None:
+    schema = json.loads(small_schema.read_text(encoding="utf-8"))
+    schema["root_directory"] = str(small_schema.parent)
+    (building,) = schema["buildings"].values()
+    path = tmp_path / "schema.json"
+    for simulated, drawn, refused in ((True, True, True), (True, False, False), (False, True, False)):
+        building["power_outage"] = {"simulate_power_outage": simulated, "stochastic_power_outage": drawn}
+        path.write_text(json.dumps(schema), encoding="utf-8")
+        if refused:
+            with pytest.raises(ScenarioError, match="draws its power outages"):
+                scenario(str(path))
+        else:
+            scenario(str(path))
