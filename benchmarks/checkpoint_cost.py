@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from tuning.algorithms.sac.buffer import ReplayBuffer
-from tuning.checkpoint import Checkpoints, TrialState
+from tuning.algorithms.sac.replay_buffer import ReplayBuffer
+from tuning.trial.checkpoint import Checkpoints, TrialState
 
 SIZE, COPIES, OBSERVATIONS, ACTIONS = 1_000_000, 32, 28, 1
 

@@ -41,9 +41,9 @@ class Ours:
     """One of our trainers."""
 
     def __init__(self, algo: str, options: Options, chargers: bool, learn_charging: bool) -> None:
-        from envs.factory import training_env
-        from envs.scenario import scenario
-        from envs.years import observation_layout
+        from envs.environments.factory import training_env
+        from envs.environments.year_cache import observation_layout
+        from envs.scenarios.scenario import scenario
         from search_spaces import SPACES
         from search_spaces.presets import preset
         from tuning.algorithms import Setup, build
@@ -110,7 +110,7 @@ def vec_env() -> Any:
     """The batch backend as Stable-Baselines3's vector environment."""
     from stable_baselines3.common.vec_env import VecEnv
 
-    from envs.factory import training_env
+    from envs.environments.factory import training_env
 
     env = training_env(SCENARIO, "batch", COPIES)
 

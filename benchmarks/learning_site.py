@@ -20,7 +20,7 @@ os.environ["RAY_ENABLE_UV_RUN_RUNTIME_ENV"] = "0"
 import numpy as np
 import tyro
 
-from envs.episodes import Policy
+from envs.objective.episodes import Policy
 
 COLUMNS = ("score", "co2", "bill", "served")
 SPLITS = ("validation", "test")
@@ -47,9 +47,9 @@ class Options:
 
 def judge(scenario: str, policy: Policy | None) -> dict[str, list[float]]:
     """`COLUMNS` of a policy on all weeks of each split; None for the solar-priority rule."""
-    from envs.evaluate import evaluate, score
-    from envs.factory import evaluation_env
-    from envs.rules import SolarPriority
+    from envs.environments.factory import evaluation_env
+    from envs.objective.evaluate import evaluate, score
+    from envs.yardsticks.rules import SolarPriority
 
     found = {}
     for split in SPLITS:
@@ -74,9 +74,9 @@ def run(algo: str, options: Options, seed: int) -> tuple[dict[str, list[float]],
     import ray
     import torch
 
-    from envs.factory import training_env
-    from envs.scenario import scenario
-    from envs.years import observation_layout
+    from envs.environments.factory import training_env
+    from envs.environments.year_cache import observation_layout
+    from envs.scenarios.scenario import scenario
     from search_spaces import SPACES
     from search_spaces.presets import preset
     from tuning.algorithms import Setup, build

@@ -30,12 +30,12 @@ class Options:
 
 def ours(n_epochs: int, updates: int) -> tuple[float, float]:
     """Median steps/s, and the median share of the wall time that sampling takes."""
-    from envs.factory import training_env
-    from envs.scenario import scenario
-    from envs.years import observation_layout
+    from envs.environments.factory import training_env
+    from envs.environments.year_cache import observation_layout
+    from envs.scenarios.scenario import scenario
     from search_spaces import SPACES
     from tuning.algorithms import Setup, build
-    from tuning.measure import Stopwatch
+    from tuning.runtime.stopwatch import Stopwatch
 
     given = {parameter.name: parameter.default for parameter in SPACES["ppo"].parameters}
     given |= {"n_steps": N_STEPS, "batch_size": BATCH_SIZE, "n_epochs": n_epochs, "hidden_sizes": "256,256"}
@@ -63,9 +63,9 @@ def stable_baselines3(steps: int) -> tuple[float, float]:
     import torch
     from stable_baselines3 import PPO
 
-    from envs.episodes import TRAINING_HOURS
-    from envs.scenario import scenario, training_starts
-    from envs.site_env import SiteEnv
+    from envs.environments.site_env import SiteEnv
+    from envs.objective.episodes import TRAINING_HOURS
+    from envs.scenarios.scenario import scenario, training_starts
 
     torch.set_num_threads(1)
     site = scenario(SCENARIO)

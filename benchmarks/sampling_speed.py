@@ -23,8 +23,8 @@ from ray.rllib.core.rl_module.default_model_config import DefaultModelConfig
 from ray.rllib.env.single_agent_env_runner import SingleAgentEnvRunner
 from ray.tune import register_env
 
-from tuning.env_runner import BatchEnvRunner, NormalizingBatchEnvRunner
-from tuning.measure import Stopwatch
+from tuning.algorithms.sampling.env_runner import BatchEnvRunner, NormalizingBatchEnvRunner
+from tuning.runtime.stopwatch import Stopwatch
 
 TURNS = 7
 ENVS = 64

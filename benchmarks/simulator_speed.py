@@ -13,8 +13,8 @@ os.environ["OMP_NUM_THREADS"] = "1"
 import numpy as np
 from citylearn.citylearn import CityLearnEnv
 
-from envs.scenario import scenario
-from envs.simulator import CityLearnSimulator
+from envs.citylearn_backend.simulator import CityLearnSimulator
+from envs.scenarios.scenario import scenario
 
 ROUNDS = 7
 STEPS = 60

@@ -14,16 +14,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from envs.episodes import TRAINING_HOURS
-from envs.scenario import Scenario, scenario, training_starts
-from envs.vector_env import SiteVectorEnv
+from envs.environments.vector_env import SiteVectorEnv
+from envs.objective.episodes import TRAINING_HOURS
+from envs.scenarios.scenario import Scenario, scenario, training_starts
 
 MEDIANS: dict[str, float] = {}  # seconds a step of one copy
 OPEN = """
 import time
 start = time.perf_counter()
-from envs.scenario import scenario, training_starts
-from envs.vector_env import SiteVectorEnv
+from envs.scenarios.scenario import scenario, training_starts
+from envs.environments.vector_env import SiteVectorEnv
 imported = time.perf_counter()
 site = scenario({name!r})
 env = SiteVectorEnv(site, training_starts(site.windows("validation"), 168), 64)

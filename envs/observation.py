@@ -8,8 +8,8 @@ from functools import cached_property
 
 import numpy as np
 
-from envs.simulator import CityLearnSimulator
-from envs.tariff import DemandCharge
+from envs.citylearn_backend.simulator import CityLearnSimulator
+from envs.scenarios.tariff import DemandCharge
 
 # Cyclic observations and their period: 23 h and midnight are neighbours, so each becomes a sine and a cosine.
 PERIODS = {"month": 12, "day_type": 7, "hour": 24}

@@ -28,12 +28,12 @@ class Options:
 def main() -> None:
     """Draw `week.png` and `year.png`."""
     options = tyro.cli(Options, prog="python -m envs.preview")
-    from envs.iquitos.calendar import calendar
-    from envs.iquitos.load import mall_load
-    from envs.iquitos.site import SITES
-    from envs.iquitos.solar import ac_power
-    from envs.iquitos.vehicles import sessions
-    from envs.iquitos.weather import weather
+    from envs.scenarios.iquitos.calendar import calendar
+    from envs.scenarios.iquitos.load import mall_load
+    from envs.scenarios.iquitos.site import SITES
+    from envs.scenarios.iquitos.solar import ac_power
+    from envs.scenarios.iquitos.vehicles import sessions
+    from envs.scenarios.iquitos.weather import weather
 
     site = SITES[options.scenario]
     cal = calendar(options.year)
@@ -58,7 +58,7 @@ def _week(title: str, load: np.ndarray, pv: np.ndarray, plugged: np.ndarray) -> 
     """Load, PV, net load and plugged-in vehicles of a week."""
     import matplotlib.pyplot as plt
 
-    from envs.iquitos.site import PEAK_HOURS
+    from envs.scenarios.iquitos.site import PEAK_HOURS
 
     part = slice(WEEK_START, WEEK_START + HOURS_OF_WEEK)
     days = np.arange(HOURS_OF_WEEK) / 24.0

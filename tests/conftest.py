@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 os.environ["OMP_NUM_THREADS"] = "1"
-# As in `tuning.search`: under `uv run` Ray would copy the project for its workers.
+# As in `tuning.search.driver`: under `uv run` Ray would copy the project for its workers.
 os.environ["RAY_ENABLE_UV_RUN_RUNTIME_ENV"] = "0"
 # Ray's workers give way to all else by default: a search would wait for the other tests.
 os.environ["RAY_worker_niceness"] = "0"  # noqa: SIM112 - Ray spells it so
@@ -33,7 +33,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def small_schema(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Schema of the generated site with four sockets, cut to its first forty days: a month ends within."""
-    from envs.iquitos import SITES, write_year
+    from envs.scenarios.iquitos import SITES, write_year
 
     folder = tmp_path_factory.mktemp("small")
     site = SITES["iquitos"]

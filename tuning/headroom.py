@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from results.judgement import BOUNDS, LEAST_SERVED
-from tuning.command import command
+from tuning.cli.command import command
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from envs.bound import Bound, Objective
-    from envs.evaluate import Evaluation
-    from envs.scenario import Scenario, Window
+    from envs.objective.evaluate import Evaluation
+    from envs.scenarios.scenario import Scenario, Window
+    from envs.yardsticks.bound import Bound, Objective
 
 LITTLE = 0.005  # of the uncontrolled site: what is left below this is called nothing
 MANY = 100_000.0  # kilogrammes, or money: from here on thousands are shown
@@ -67,7 +67,7 @@ def main(arguments: list[str] | None = None) -> int:
 def _answer(question: Question) -> int:
     from rich.console import Console
 
-    from envs.scenario import scenario
+    from envs.scenarios.scenario import scenario
 
     site = scenario(question.scenario)
     site.check_reward("improvement")
@@ -82,9 +82,9 @@ def _show(site: Scenario, split: Literal["train", "validation", "test"], console
         BoundError: if a bound is not found.
         ValidityError: if a baseline cannot be, or is above the bound.
     """
-    from envs.baselines import UNCONTROLLED, baselines
-    from envs.bound import OBJECTIVES, bound, why_no_bound
-    from envs.years import choose_backend
+    from envs.environments.year_cache import choose_backend
+    from envs.yardsticks.baselines import UNCONTROLLED, baselines
+    from envs.yardsticks.bound import OBJECTIVES, bound, why_no_bound
 
     windows, backend = site.windows(split), choose_backend(site, "auto")
     slowly = " (by CityLearn, which takes a while)" if backend == "citylearn" else ""
@@ -120,7 +120,7 @@ def check_baselines(found: Mapping[str, Sequence[Evaluation]], bounds: Sequence[
     """
     import math
 
-    from envs.validity import check_score
+    from envs.objective.validity import check_score
 
     limits = {}
     for year in {window.year for window in windows}:
@@ -136,7 +136,7 @@ def row_of(name: str, evaluations: Sequence[Evaluation]) -> Row:
     """Evaluations of several years as one row."""
     import math
 
-    from envs.evaluate import score
+    from envs.objective.evaluate import score
 
     own = [evaluation.kpis for evaluation in evaluations]
     total, required = score(list(evaluations)), sum(kpis.ev_required_kwh for kpis in own)

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
-from tuning.command import command
-from tuning.errors import UsageError
+from tuning.cli.command import command
+from tuning.experiment.errors import UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -68,14 +68,14 @@ def main(arguments: list[str] | None = None) -> int:
 def _answer(question: Question) -> int:
     from rich.console import Console
 
-    from envs.scenario import scenario
-    from envs.years import beyond_batch
-    from tuning.experiment import open_experiment
+    from envs.environments.year_cache import beyond_batch
+    from envs.scenarios.scenario import scenario
+    from tuning.experiment.folder import open_experiment
+    from tuning.experiment.lock import experiment_lock
     from tuning.judging.contenders import contenders
     from tuning.judging.course import Course
     from tuning.judging.folder import Asked, create_or_open, free_name
     from tuning.judging.report import report
-    from tuning.lock import experiment_lock
 
     if not question.experiments:
         raise UsageError("name the folder of at least one experiment, such as experiments/ppo-iquitos-1")
@@ -115,7 +115,7 @@ def _answer(question: Question) -> int:
 def _as_interrupts() -> Iterator[None]:
     """Take SIGTERM, which clusters send before they take a node away, as Ctrl-C, and Ctrl-C too where a shell had it ignored.
 
-    While contenders are trained, `tuning.run_control` takes both.
+    While contenders are trained, `tuning.search.run_control` takes both.
     """
     signals = (signal.SIGINT, signal.SIGTERM)
     before = {number: signal.signal(number, signal.default_int_handler) for number in signals}

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import numpy as np
 import tyro
 
-from tuning.command import command
-from tuning.errors import UsageError
+from tuning.cli.command import command
+from tuning.experiment.errors import UsageError
 
 if TYPE_CHECKING:
-    from envs.episodes import Episode
-    from envs.scenario import Scenario
+    from envs.objective.episodes import Episode
+    from envs.scenarios.scenario import Scenario
 
 WEEK = 168  # hours
 DRAWN = 34  # week that is drawn where none is named and the year has so many
@@ -53,14 +53,14 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _roll_out(question: Question) -> int:
-    from envs.factory import windows_env
-    from envs.scenario import Window, scenario
-    from envs.validity import check_episode
-    from envs.years import choose_backend
+    from envs.environments.factory import windows_env
+    from envs.environments.year_cache import choose_backend
+    from envs.objective.validity import check_episode
+    from envs.scenarios.scenario import Window, scenario
     from results import load
     from results.rollout import draw_week, table, write
-    from tuning.experiment import open_experiment
-    from tuning.policies import trained, trial_number
+    from tuning.experiment.folder import open_experiment
+    from tuning.trial.policy import trained, trial_number
 
     experiment = open_experiment(question.experiment)
     settings = experiment.settings
@@ -128,14 +128,14 @@ def _create(folder: Path) -> None:
 
 def hours_of(site: Scenario, year: int) -> int:
     """Hours of a scenario year that can be stepped."""
-    from envs.years import year_reference
+    from envs.environments.year_cache import year_reference
 
     return int(year_reference(site, year).run.net_kwh.shape[1])
 
 
 def series_of(episode: Episode) -> dict[str, np.ndarray]:
     """Columns of `results.rollout` from a run through a window, each of shape (hours,)."""
-    from envs.series import export_kwh, import_kwh
+    from envs.objective.series import export_kwh, import_kwh
 
     window, reference, run = episode.window, episode.reference, episode.run
     part = slice(window.start, window.start + window.hours)

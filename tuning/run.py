@@ -9,17 +9,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tuning.command import refuse
-from tuning.errors import UsageError
-from tuning.ray_session import set_environment
-from tuning.settings import ALGOS, Algo, Settings, changed, parse
+from tuning.cli.command import refuse
+from tuning.experiment.errors import UsageError
+from tuning.experiment.settings import ALGOS, Algo, Settings, changed, parse
+from tuning.runtime.ray_session import set_environment
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from envs.scenario import Scenario
-    from tuning.experiment import Experiment
-    from tuning.plan import Plan
+    from envs.scenarios.scenario import Scenario
+    from tuning.experiment.folder import Experiment
+    from tuning.search.plan import Plan
 
 INTERRUPTED = 130  # exit status after Ctrl-C
 
@@ -43,7 +43,7 @@ def main(arguments: list[str] | None = None) -> int:
     # Heavy imports come after the command line is known to be one: `--help` answers at once.
     from envs.errors import ScenarioError
     from search_spaces.space import SpaceError
-    from tuning.resources.cards import DriverError
+    from tuning.memory.gpus import DriverError
 
     try:
         return _run(settings, arguments)
@@ -69,7 +69,7 @@ def _run(settings: Settings, arguments: list[str]) -> int:
                 _say(console, f"not begun: {_command(rest.experiment.paths.folder)}")
             return INTERRUPTED
     from results import load
-    from tuning.summary import print_comparison
+    from tuning.cli.summary import print_comparison
 
     print_comparison([load(part.experiment.paths.folder) for part in experiments], console)
     return max(statuses)
@@ -111,7 +111,7 @@ def _ready(settings: Settings, arguments: list[str], console: Console, algo: Alg
         console: tells what is worth knowing.
         algo: which algorithm, where the command line names all.
     """
-    from tuning.experiment import existing, open_experiment
+    from tuning.experiment.folder import existing, open_experiment
 
     folder = Path(settings.resume) if settings.resume else existing(settings)
     if not folder:
@@ -138,10 +138,10 @@ def _ready(settings: Settings, arguments: list[str], console: Console, algo: Alg
 
 
 def _checked(settings: Settings, space_file: Path | None, before: Experiment | None, console: Console) -> _Ready:
-    from envs.scenario import scenario
-    from envs.years import beyond_batch, choose_backend
-    from tuning.plan import plan, with_trials
-    from tuning.records import machine
+    from envs.environments.year_cache import beyond_batch, choose_backend
+    from envs.scenarios.scenario import scenario
+    from tuning.search.plan import plan, with_trials
+    from tuning.trial.records import machine
 
     settings.check()
     settings = with_trials(settings)
@@ -185,13 +185,13 @@ def _refuse_changes(before: Experiment, ready: _Ready) -> None:
 
 
 def _version_differences(before: Experiment, ready: _Ready) -> list[str]:
-    from tuning.continuation import version_differences
+    from tuning.search.recovery import version_differences
 
     return version_differences(before.marks["machine"], ready.marks["machine"]) if "machine" in before.marks else []
 
 
 def _created(ready: _Ready) -> _Created:
-    from tuning.experiment import create
+    from tuning.experiment.folder import create
 
     if ready.before:
         return _Created(ready, replace(ready.before, settings=ready.settings, marks=ready.marks))
@@ -205,8 +205,8 @@ def _search(created: _Created, console: Console) -> int:
         Exit status.
     """
     from envs.errors import ScenarioError
-    from tuning.experiment import save
-    from tuning.lock import experiment_lock
+    from tuning.experiment.folder import save
+    from tuning.experiment.lock import experiment_lock
 
     experiment, begun = created.experiment, created.ready.before is not None
     folder = experiment.paths.folder
@@ -232,8 +232,8 @@ def _search(created: _Created, console: Console) -> int:
 
 
 def _searched(created: _Created, console: Console) -> int:
-    from tuning.ray_session import NodeLostError
-    from tuning.search import search
+    from tuning.runtime.ray_session import NodeLostError
+    from tuning.search.driver import search
 
     experiment, ready = created.experiment, created.ready
     folder = experiment.paths.folder
@@ -244,8 +244,8 @@ def _searched(created: _Created, console: Console) -> int:
     if reason:
         return _stopped(reason, folder)
     from results import load
-    from tuning.checkpoint import Checkpoints
-    from tuning.summary import print_summary
+    from tuning.cli.summary import print_summary
+    from tuning.trial.checkpoint import Checkpoints
 
     results = load(folder)
     print_summary(results, console)

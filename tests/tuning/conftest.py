@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tuning.ray_session import ray_session
+from tuning.runtime.ray_session import ray_session
 
 
 @pytest.fixture(scope="module", autouse=True)

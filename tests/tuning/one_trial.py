@@ -3,11 +3,11 @@
 from pathlib import Path
 
 from search_spaces import SPACES, Assignment
-from tuning.experiment import Experiment, create
-from tuning.records import TrialRecords
-from tuning.settings import Algo, Settings
-from tuning.study import Proposal
-from tuning.trial import Training
+from tuning.experiment.folder import Experiment, create
+from tuning.experiment.settings import Algo, Settings
+from tuning.search.study import Proposal
+from tuning.trial.records import TrialRecords
+from tuning.trial.training import Training
 
 
 def one_trial(schema: Path, folder: Path, steps: int, given: Assignment, algo: Algo = "ppo") -> Experiment:

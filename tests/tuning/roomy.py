@@ -3,13 +3,13 @@
 from pathlib import Path
 from typing import Any
 
-from tuning.experiment import Experiment
-from tuning.resources.allocation import Budget
-from tuning.resources.calibration import Calibration
-from tuning.resources.planner import Planner
-from tuning.resources.prediction import GIB
-from tuning.resources.sizes import Sizes
-from tuning.settings import Settings
+from tuning.experiment.folder import Experiment
+from tuning.experiment.settings import Settings
+from tuning.memory.allocation import Budget
+from tuning.memory.calibration import Calibration
+from tuning.memory.planner import Planner
+from tuning.memory.prediction import GIB
+from tuning.memory.scenario_sizes import Sizes
 
 SMALL = Sizes(
     observations=40, actions=5, chargers=4, charger_features=4, training_years=1, sessions=100,

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from envs.baselines import UNCONTROLLED, baselines
-from envs.bound import Bound, BoundError, bound
-from envs.scenario import Window, scenario
-from envs.validity import ValidityError
+from envs.objective.validity import ValidityError
+from envs.scenarios.scenario import Window, scenario
+from envs.yardsticks.baselines import UNCONTROLLED, baselines
+from envs.yardsticks.bound import Bound, BoundError, bound
 from tuning.headroom import Row, check_baselines, left, main, tables
 
 
@@ -126,7 +126,7 @@ def other_site(small_schema: Path, folder: Path, **building: object) -> Path:
 def test_without_a_bound_the_baselines_are_shown_and_why(
     small_schema: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("envs.bound.why_no_bound", lambda site: "this site has [thermal] storages")
+    monkeypatch.setattr("envs.yardsticks.bound.why_no_bound", lambda site: "this site has [thermal] storages")
     assert main(["--scenario", str(small_schema)]) == 0
     said = capsys.readouterr().out
     assert "no bound, so what is left for learning is not known: this site has [thermal] storages" in said
@@ -135,7 +135,11 @@ def test_without_a_bound_the_baselines_are_shown_and_why(
 
 
 @pytest.mark.parametrize(
-    ("at", "error"), [("envs.bound.bound", BoundError("no optimum")), ("envs.baselines.baselines", ValidityError("no share"))]
+    ("at", "error"),
+    [
+        ("envs.yardsticks.bound.bound", BoundError("no optimum")),
+        ("envs.yardsticks.baselines.baselines", ValidityError("no share")),
+    ],
 )
 def test_what_cannot_be_is_one_line_and_no_traceback(
     small_schema: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, at: str, error: Exception
@@ -153,7 +157,9 @@ def test_what_cannot_be_is_one_line_and_no_traceback(
 def test_a_bound_below_a_baseline_is_told_as_what_cannot_be(
     small_schema: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("envs.bound.bound", lambda site, window, objective: Bound(objective, -0.5, 0.0, 0.0, 0.0, 0.0, 0.0))
+    monkeypatch.setattr(
+        "envs.yardsticks.bound.bound", lambda site, window, objective: Bound(objective, -0.5, 0.0, 0.0, 0.0, 0.0, 0.0)
+    )
     assert main(["--scenario", str(small_schema)]) == 1
     (line,) = capsys.readouterr().err.splitlines()
     assert "above the bound of -0.500000" in line

@@ -11,8 +11,8 @@ import pytest
 
 from results import Results, load
 from search_spaces import SPACES
-from tuning.experiment import open_experiment
-from tuning.study import StudyMemory
+from tuning.experiment.folder import open_experiment
+from tuning.search.study import StudyMemory
 
 STEPS = 512
 COPIES = 4  # 64 transitions leave 16 hours to each

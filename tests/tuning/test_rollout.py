@@ -13,28 +13,28 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 import ray
-from one_trial import one_trial
 
-from envs.episodes import Episode, Policy
-from envs.factory import evaluation_env, windows_env
-from envs.reference import Reference
-from envs.scenario import Scenario, Window, scenario
-from envs.series import Exogenous, Run, Sessions
-from envs.vector_env import WindowsEnv
-from envs.years import observation_layout
+from envs.environments.factory import evaluation_env, windows_env
+from envs.environments.vector_env import WindowsEnv
+from envs.environments.year_cache import observation_layout
+from envs.objective.episodes import Episode, Policy
+from envs.objective.reference import Reference
+from envs.objective.series import Exogenous, Run, Sessions
+from envs.scenarios.scenario import Scenario, Window, scenario
 from results import load
 from results.rollout import COLUMNS, ROLLOUT_VERSION, draw_week, table
 from search_spaces import SPACES, Assignment
+from tests.tuning.one_trial import one_trial
 from tuning.algorithms import Setup, build
 from tuning.algorithms.trainer import Trainer
-from tuning.checkpoint import Checkpoint
-from tuning.errors import UsageError
-from tuning.experiment import Experiment, create, open_experiment, save
-from tuning.policies import trained, trial_number
-from tuning.records import TrialRecords
+from tuning.experiment.errors import UsageError
+from tuning.experiment.folder import Experiment, create, open_experiment, save
+from tuning.experiment.settings import Settings
 from tuning.rollout import main, series_of
-from tuning.settings import Settings
-from tuning.study import Proposal
+from tuning.search.study import Proposal
+from tuning.trial.checkpoint import Checkpoint
+from tuning.trial.policy import trained, trial_number
+from tuning.trial.records import TrialRecords
 
 STEPS = 1024
 
@@ -150,8 +150,8 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[object]:
         found.append((start, title))
         return SimpleNamespace(savefig=lambda path, dpi: path.touch())
 
-    monkeypatch.setattr("tuning.policies.trained", policy_of)
-    monkeypatch.setattr("envs.factory.windows_env", env_of)
+    monkeypatch.setattr("tuning.trial.policy.trained", policy_of)
+    monkeypatch.setattr("envs.environments.factory.windows_env", env_of)
     monkeypatch.setattr("results.rollout.draw_week", draw)
     return found
 
@@ -338,7 +338,7 @@ def test_a_policys_trainer_is_stopped_whatever_happens_and_a_ray_that_was_there_
         assert not stopped
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("tuning.policies.build", watched)
+    monkeypatch.setattr("tuning.trial.policy.build", watched)
     if where == "restore":
         monkeypatch.setattr(Checkpoint, "restore", interrupt)
     with pytest.raises(KeyboardInterrupt), trained(experiment, 0):

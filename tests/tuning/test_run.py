@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
-from envs.scenario import scenario
-from tuning.errors import UsageError
-from tuning.experiment import Experiment, create, open_experiment, save
-from tuning.lock import experiment_lock
-from tuning.plan import plan
-from tuning.records import machine
+from envs.scenarios.scenario import scenario
+from tuning.experiment.errors import UsageError
+from tuning.experiment.folder import Experiment, create, open_experiment, save
+from tuning.experiment.lock import experiment_lock
+from tuning.experiment.settings import Settings, changed
 from tuning.run import main
-from tuning.settings import Settings, changed
+from tuning.search.plan import plan
+from tuning.trial.records import machine
 
 
 def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
@@ -94,7 +94,7 @@ def test_the_command_that_began_an_experiment_continues_it(
         searched.append(found)
         return "enough"
 
-    monkeypatch.setattr("tuning.search.search", search)
+    monkeypatch.setattr("tuning.search.driver.search", search)
     arguments = ["--dir", str(tmp_path), "--name", "mine", "--scenario", "iquitos-38", "--steps", "300000"]
     assert main([*arguments, "--set", "clip_range=0.2", "--set", "n_epochs=3", "gamma=0.9"]) == 1
     output = capsys.readouterr()
@@ -114,7 +114,7 @@ def test_other_code_is_worth_a_line(
     experiment = begun(tmp_path)
     old = {**machine(), "versions": json.dumps({**json.loads(machine()["versions"]), "ray": "2.59.0"})}
     save(replace(experiment, marks={**experiment.marks, "machine": old}))
-    monkeypatch.setattr("tuning.search.search", lambda *_: "enough")
+    monkeypatch.setattr("tuning.search.driver.search", lambda *_: "enough")
     main(["--resume", str(tmp_path / "mine")])
     assert "ray 2.59.0 is 2.60" in capsys.readouterr().out
     # What it is continued with is known from then on.
@@ -143,7 +143,7 @@ def test_the_same_data_may_lie_elsewhere(
     save(replace(experiment, settings=settings, marks={**experiment.marks, "scenario": scenario(str(here)).key}))
     shutil.rmtree(tmp_path / "a")
     assert "no file" in refused(capsys, "--resume", str(tmp_path / "mine"))
-    monkeypatch.setattr("tuning.search.search", lambda *_: "enough")
+    monkeypatch.setattr("tuning.search.driver.search", lambda *_: "enough")
     assert main(["--resume", str(tmp_path / "mine"), "--scenario", str(there)]) == 1
     assert open_experiment(tmp_path / "mine").settings.scenario == str(there)
 

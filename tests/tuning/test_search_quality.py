@@ -14,15 +14,15 @@ import pytest
 import scipy.stats
 from optuna.trial import TrialState
 from rich.console import Console
-from roomy import roomy
 
 from search_spaces import SPACES, Assignment
-from tuning.experiment import Experiment, create
-from tuning.plan import Plan
-from tuning.ray_session import ray_session
-from tuning.search import run_trials
-from tuning.settings import Settings
-from tuning.study import StudyMemory
+from tests.tuning.roomy import roomy
+from tuning.experiment.folder import Experiment, create
+from tuning.experiment.settings import Settings
+from tuning.runtime.ray_session import ray_session
+from tuning.search.driver import run_trials
+from tuning.search.plan import Plan
+from tuning.search.study import StudyMemory
 
 SPACE = SPACES["ppo"]
 SEARCHED = ("learning_rate", "gamma", "clip_range")
@@ -86,9 +86,9 @@ def known_trial(config: dict[str, Any]) -> None:
 
     from ray import tune
 
-    from tuning.experiment import open_experiment
-    from tuning.protocol import EVALUATION, EXPERIMENT, HYPERPARAMETERS, NUMBER, SCORE, STEPS
-    from tuning.records import TrialRecords
+    from tuning.experiment.folder import open_experiment
+    from tuning.trial.protocol import EVALUATION, EXPERIMENT, HYPERPARAMETERS, NUMBER, SCORE, STEPS
+    from tuning.trial.records import TrialRecords
 
     experiment = open_experiment(config[EXPERIMENT])
     records = TrialRecords(experiment)

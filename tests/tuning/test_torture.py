@@ -19,8 +19,8 @@ import psutil
 import pytest
 
 from results import load
-from tuning.checkpoint import Checkpoints
-from tuning.experiment import ExperimentPaths, open_experiment
+from tuning.experiment.folder import ExperimentPaths, open_experiment
+from tuning.trial.checkpoint import Checkpoints
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="its raylet and workers are found by their POSIX names")
 

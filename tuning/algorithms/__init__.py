@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from search_spaces import Assignment
-from tuning.algorithms import on_policy_trainer
+from tuning.algorithms.on_policy import trainer as on_policy_trainer
 from tuning.algorithms.sac import trainer as sac_trainer
 from tuning.algorithms.trainer import Setup, Trainer
 
@@ -22,11 +22,11 @@ def build(algo: str, setup: Setup) -> Trainer:
     """
     # Each brings RLlib and torch with it.
     if algo == "ppo":
-        from tuning.algorithms.ppo import PPOTrainer
+        from tuning.algorithms.on_policy.ppo import PPOTrainer
 
         return PPOTrainer(setup)
     if algo == "a2c":
-        from tuning.algorithms.a2c import A2CTrainer
+        from tuning.algorithms.on_policy.a2c import A2CTrainer
 
         return A2CTrainer(setup)
     if algo == "sac":

@@ -14,16 +14,16 @@ from gymnasium.vector import VectorWrapper
 from envs.observation import ChargerGroups
 from search_spaces import Assignment
 from tuning.algorithms.precision import check_device
-from tuning.preprocessing import Preprocessing
+from tuning.algorithms.sampling.preprocessing import Preprocessing
 
 if TYPE_CHECKING:
     from gymnasium.vector import VectorEnv
     from ray.rllib.algorithms.algorithm import Algorithm
     from torch import nn
 
-    from tuning.algorithms.sac.buffer import ReplayBuffer
-    from tuning.algorithms.site_view import SiteView
-    from tuning.measure import Stopwatch
+    from tuning.algorithms.networks.site_view import SiteView
+    from tuning.algorithms.sac.replay_buffer import ReplayBuffer
+    from tuning.runtime.stopwatch import Stopwatch
 
 # The environment's name in Ray's registry, which all processes of a search share: under one name, two trials that begin at once
 # would now and then get each other's.
@@ -71,7 +71,7 @@ class Setup:
             return self
 
         def make_site_envs(copies: int) -> VectorEnv[Any, Any, Any]:
-            from tuning.algorithms.site_view import SiteViewEnv
+            from tuning.algorithms.networks.site_view import SiteViewEnv
 
             return SiteViewEnv(make_envs(copies), chargers, float(initial_charging))  # type: ignore[arg-type]
 
@@ -104,7 +104,7 @@ class Trainer(ABC):
     @property
     def view(self) -> SiteView | None:
         """How the algorithm sees a site whose chargers' actions are not learned; None where they are, or there are none."""
-        from tuning.algorithms.site_view import SiteViewEnv
+        from tuning.algorithms.networks.site_view import SiteViewEnv
 
         runner: Any = self.algorithm.env_runner
         env = runner.env
@@ -159,7 +159,7 @@ class Trainer(ABC):
 
     def get_state(self) -> dict[str, Any]:
         """All that the next update depends on but the rows of `replay`, as what can be pickled."""
-        from tuning.random_state import random_state
+        from tuning.algorithms.random_state import random_state
 
         state = {"algorithm": self.algorithm.get_state(), "random": random_state()}
         return state if self.replay is None else {**state, "replay": self.replay.get_state()}
@@ -171,7 +171,7 @@ class Trainer(ABC):
             state: of `get_state`.
             rows: of `replay`, see `ReplayBuffer.set_state`.
         """
-        from tuning.random_state import set_random_state
+        from tuning.algorithms.random_state import set_random_state
 
         # The buffer first: the runner acts on its observations.
         if self.replay is not None:

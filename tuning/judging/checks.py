@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from envs.validity import ValidityError, check_score
+from envs.objective.validity import ValidityError, check_score
 from results.judgement import BOUND, BOUNDS
 
 # Of the bound or the uncontrolled site, whichever is more: of what the solver stops within, and of float32 series.

@@ -10,11 +10,11 @@ from pathlib import Path
 from results import Results, load
 from search_spaces import SPACES, Assignment
 from search_spaces.presets import preset
-from tuning.errors import UsageError
-from tuning.experiment import Experiment
-from tuning.plan import limits
-from tuning.records import TrialRecords
-from tuning.settings import Settings
+from tuning.experiment.errors import UsageError
+from tuning.experiment.folder import Experiment
+from tuning.experiment.settings import Settings
+from tuning.search.plan import limits
+from tuning.trial.records import TrialRecords
 
 CONTROL = "default"
 

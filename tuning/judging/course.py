@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
-from envs.bound import why_no_bound
-from envs.scenario import Scenario, Split
-from envs.years import Backend, beyond_batch
+from envs.environments.year_cache import Backend, beyond_batch
+from envs.scenarios.scenario import Scenario, Split
+from envs.yardsticks.bound import why_no_bound
 from results import load
 from results.judgement import LEAST_SERVED, serves
 from results.writer import read_part
-from tuning.experiment import Experiment
+from tuning.experiment.folder import Experiment
+from tuning.experiment.settings import Settings
 from tuning.judging.contenders import Contender
 from tuning.judging.evaluations import (
     Job,
@@ -30,9 +31,8 @@ from tuning.judging.evaluations import (
 from tuning.judging.folder import Judgement
 from tuning.judging.race import comparisons, looks, standing
 from tuning.judging.training import experiment_of, seed_of, train
-from tuning.prepare import prepare
-from tuning.ray_session import ray_session
-from tuning.settings import Settings
+from tuning.runtime.ray_session import ray_session
+from tuning.search.preparation import prepare
 
 SPLITS: tuple[Split, ...] = ("train", "test")  # whose years are looked at here; the search that trains prepares the others
 

@@ -10,19 +10,19 @@ from typing import Any
 import numpy as np
 import ray
 
-from envs.baselines import baselines
-from envs.bound import OBJECTIVES, bound
+from envs.environments.factory import windows_env
+from envs.environments.year_cache import Backend
 from envs.errors import ImpossibleError, ScenarioError
-from envs.evaluate import Evaluation, evaluate
-from envs.factory import windows_env
-from envs.reward import RewardName
-from envs.scenario import Scenario, Split, Window, scenario
-from envs.validity import ValidityError
-from envs.years import Backend
+from envs.objective.evaluate import Evaluation, evaluate
+from envs.objective.reward import RewardName
+from envs.objective.validity import ValidityError
+from envs.scenarios.scenario import Scenario, Split, Window, scenario
+from envs.yardsticks.baselines import baselines
+from envs.yardsticks.bound import OBJECTIVES, bound
 from results.judgement import served
 from results.writer import read_part, write_part
-from tuning.orphans import end_with_parent
-from tuning.trial import evaluation_columns
+from tuning.runtime.parent_watch import end_with_parent
+from tuning.trial.training import evaluation_columns
 
 SPLIT: Split = "test"
 Row = dict[str, Any]
@@ -115,8 +115,8 @@ def _result(task: Any) -> list[Row]:
 @ray.remote(num_cpus=1, max_retries=2)
 def _judge(folder: str, number: int, windows: tuple[Window, ...], backend: Backend, about: Row) -> list[Row]:
     end_with_parent()
-    from tuning.experiment import open_experiment
-    from tuning.policies import trained
+    from tuning.experiment.folder import open_experiment
+    from tuning.trial.policy import trained
 
     experiment = open_experiment(folder)
     site = scenario(experiment.settings.scenario)
@@ -148,7 +148,7 @@ def _judge_baselines(site: Scenario, reward: RewardName, backend: Backend) -> li
 
 
 def bound_jobs(site: Scenario, part: Path) -> list[Job]:
-    """Bounds of every objective on every year; for scenarios that `envs.bound` knows."""
+    """Bounds of every objective on every year; for scenarios that `envs.yardsticks.bound` knows."""
     return [
         Job(part, lambda windows=windows: _bound.remote(site, windows))  # type: ignore[misc]
         for windows in by_year(site.windows(SPLIT)).values()

@@ -10,8 +10,8 @@ from typing import Any
 
 from results.files import write_whole
 from results.writer import judged_path
-from tuning.errors import UsageError
-from tuning.experiment import NAME, ExperimentPaths
+from tuning.experiment.errors import UsageError
+from tuning.experiment.folder import NAME, ExperimentPaths
 from tuning.judging.contenders import Contender
 
 

@@ -7,16 +7,16 @@ from dataclasses import replace
 import numpy as np
 from rich.console import Console
 
-from envs.scenario import Scenario
+from envs.scenarios.scenario import Scenario
 from results import load
-from tuning.errors import UsageError
-from tuning.experiment import Experiment, create, open_experiment, save
+from tuning.experiment.errors import UsageError
+from tuning.experiment.folder import Experiment, create, open_experiment, save
+from tuning.experiment.lock import experiment_lock
 from tuning.judging.contenders import Contender, run_settings
 from tuning.judging.folder import JudgementPaths
-from tuning.lock import experiment_lock
-from tuning.plan import plan
-from tuning.records import trial_seed
-from tuning.search import search
+from tuning.search.driver import search
+from tuning.search.plan import plan
+from tuning.trial.records import trial_seed
 
 
 def fresh_seed(seed: int) -> int:

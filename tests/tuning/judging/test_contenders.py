@@ -7,14 +7,14 @@ import pytest
 
 from search_spaces import SPACES
 from search_spaces.presets import preset
-from tuning.errors import UsageError
-from tuning.experiment import Experiment, create
+from tuning.experiment.errors import UsageError
+from tuning.experiment.folder import Experiment, create
+from tuning.experiment.settings import Settings
 from tuning.judging.contenders import contenders, run_settings
 from tuning.judging.training import fresh_seed
-from tuning.plan import limits, plan
-from tuning.records import TrialRecords
-from tuning.settings import Settings
-from tuning.study import Proposal
+from tuning.search.plan import limits, plan
+from tuning.search.study import Proposal
+from tuning.trial.records import TrialRecords
 
 STEPS = 100_000
 

@@ -8,18 +8,18 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from envs.scenario import Scenario, scenario
-from envs.validity import ValidityError
-from envs.years import Backend
+from envs.environments.year_cache import Backend
+from envs.objective.validity import ValidityError
+from envs.scenarios.scenario import Scenario, scenario
 from results.writer import write_part
-from tuning.errors import UsageError
-from tuning.experiment import NAME, create
+from tuning.experiment.errors import UsageError
+from tuning.experiment.folder import NAME, create
+from tuning.experiment.settings import Settings
 from tuning.judging import course
 from tuning.judging.contenders import Contender
 from tuning.judging.course import Course
 from tuning.judging.evaluations import Job
 from tuning.judging.folder import Asked, Judgement, create_or_open, free_name
-from tuning.settings import Settings
 
 SCORES = {"good": 0.070, "close": 0.0699, "bad": 0.01}
 

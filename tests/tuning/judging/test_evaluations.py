@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 import ray
 
-from envs.bound import BoundError
 from envs.errors import ScenarioError
-from envs.validity import ValidityError
+from envs.objective.validity import ValidityError
+from envs.yardsticks.bound import BoundError
 from tuning.judging.evaluations import _result, score_of, served_of
 
 

@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 
 from search_spaces import SPACES
-from tuning.errors import UsageError
-from tuning.experiment import create
+from tuning.experiment.errors import UsageError
+from tuning.experiment.folder import create
+from tuning.experiment.settings import Settings
 from tuning.judge import main
 from tuning.judging.contenders import Contender
 from tuning.judging.course import Course
 from tuning.judging.folder import Asked, JudgementPaths, create_or_open, recorded
-from tuning.records import TrialRecords
-from tuning.settings import Settings
-from tuning.study import Proposal
+from tuning.search.study import Proposal
+from tuning.trial.records import TrialRecords
 
 ASKED = Asked("iquitos-v1", 2, 1)
 CONTENDERS = [Contender("e 0", "experiments/e", {"gamma": 0.9, "clip_obs": None, "hidden_sizes": "64,64"})]

@@ -7,21 +7,21 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from envs.baselines import RULES, UNCONTROLLED, WITHOUT
-from envs.bound import BoundError
 from envs.errors import ScenarioError
-from envs.validity import ValidityError
+from envs.objective.validity import ValidityError
+from envs.yardsticks.baselines import RULES, UNCONTROLLED, WITHOUT
+from envs.yardsticks.bound import BoundError
 from results import load
 from results.judgement import BOUNDS
 from search_spaces import SPACES
-from tuning.experiment import ExperimentPaths, create
-from tuning.export.__main__ import main as export
+from tuning.experiment.folder import ExperimentPaths, create
+from tuning.experiment.settings import Settings
+from tuning.export import main as export
 from tuning.judge import main
 from tuning.judging.course import Course
-from tuning.records import TrialRecords
 from tuning.run import main as run
-from tuning.settings import Settings
-from tuning.study import Proposal
+from tuning.search.study import Proposal
+from tuning.trial.records import TrialRecords
 
 
 @pytest.mark.slow
@@ -150,7 +150,7 @@ def test_without_a_contender_that_is_left_it_says_why(
 def test_the_batch_backend_is_refused_where_it_cannot_step(
     searched: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("envs.years.beyond_batch", lambda site: ["outages"])
+    monkeypatch.setattr("envs.environments.year_cache.beyond_batch", lambda site: ["outages"])
     monkeypatch.setattr(Course, "run", lambda self, judged_by: None)
     assert main([*searched, "--judged-by", "batch"]) == 2
     assert "--judged-by batch: it cannot step" in capsys.readouterr().err

@@ -17,12 +17,12 @@ from ray.rllib.utils.metrics import (
     TIMERS,
 )
 
+from tuning.algorithms.sac.env_runner import ReplayEnvRunner
 from tuning.algorithms.sac.learner import Replay, SACLearner
 from tuning.algorithms.sac.module import SACModule, SACShape
-from tuning.algorithms.sac.priorities import Prioritization
-from tuning.algorithms.sac.runner import ReplayEnvRunner
+from tuning.algorithms.sac.prioritized_replay import Prioritization
+from tuning.algorithms.sampling.preprocessing import PreprocessingConfig
 from tuning.algorithms.schedule import Schedule
-from tuning.preprocessing import PreprocessingConfig
 
 
 class SACConfig(PreprocessingConfig, AlgorithmConfig):
@@ -122,7 +122,7 @@ class SAC(Algorithm):
       are not worth a row of their own.
     - Weights are not copied to the env runner: it acts by the learner's module.
 
-    The replay buffer is not in its state: see `tuning.checkpoint`, which writes only what is new in it.
+    The replay buffer is not in its state: see `tuning.trial.checkpoint`, which writes only what is new in it.
     """
 
     config: SACConfig

@@ -14,7 +14,7 @@ from ray.rllib.utils.metrics import NUM_ENV_STEPS_SAMPLED_LIFETIME, NUM_MODULE_S
 
 from tuning.algorithms.errors import check_finite
 from tuning.algorithms.precision import autocast, begin_step, to_device
-from tuning.algorithms.sac.flat import FlatParameters
+from tuning.algorithms.sac.flat_parameters import FlatParameters
 from tuning.algorithms.trainer import MODULE
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from ray.rllib.core.learner.training_data import TrainingData
 
     from tuning.algorithms.sac.algorithm import SACConfig
-    from tuning.algorithms.sac.buffer import ReplayBuffer, Transitions
     from tuning.algorithms.sac.module import SACModule
+    from tuning.algorithms.sac.replay_buffer import ReplayBuffer, Transitions
     from tuning.algorithms.schedule import Schedule
 
 ACTOR, CRITIC, ENT_COEF = "actor", "critic", "ent_coef"  # the optimizers' names

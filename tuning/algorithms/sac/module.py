@@ -16,7 +16,7 @@ from ray.rllib.core.rl_module.torch import TorchRLModule
 from torch import nn
 
 from envs.observation import ChargerGroups
-from tuning.algorithms.networks import (
+from tuning.algorithms.networks.layers import (
     ACTIVATIONS,
     ChargerHead,
     ChargerNetwork,

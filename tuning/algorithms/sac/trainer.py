@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from torch import nn
 
     from tuning.algorithms.sac.algorithm import SAC, SACConfig
-    from tuning.algorithms.sac.buffer import ReplayBuffer
+    from tuning.algorithms.sac.replay_buffer import ReplayBuffer
 
 MOST_PER_ITERATION = 1000  # transitions of one `train()`, unless a round is longer
 LEAST_ITERATIONS = 20  # of a budget, however small: between two of them the policy can be evaluated
@@ -64,7 +64,7 @@ class SACTrainer(Trainer):
 
     def used(self) -> Assignment:
         """See `Trainer`."""
-        from tuning.algorithms.networks import activation_of, layer_sizes
+        from tuning.algorithms.networks.layers import activation_of, layer_sizes
         from tuning.algorithms.precision import has_tf32
         from tuning.algorithms.sac.learner import ACTOR, CRITIC, ENT_COEF
 
@@ -145,7 +145,7 @@ class SACTrainer(Trainer):
         """See `Trainer`."""
         import torch
 
-        from tuning.algorithms.mode_network import ModeNetwork
+        from tuning.algorithms.networks.deterministic_policy import ModeNetwork
 
         network, runner = self.algorithm.learner.network, self.algorithm.runner
         low, high = (torch.tensor(bound) for bound in (runner.actions.low, runner.actions.high))
@@ -160,7 +160,7 @@ def configuration(setup: Setup) -> SACConfig:
     """Configuration of the algorithm, without environment."""
     from tuning.algorithms.sac.algorithm import SACConfig
     from tuning.algorithms.sac.module import SACShape
-    from tuning.algorithms.sac.priorities import Prioritization
+    from tuning.algorithms.sac.prioritized_replay import Prioritization
     from tuning.algorithms.schedule import Schedule
 
     h: dict[str, Any] = dict(setup.hyperparameters)

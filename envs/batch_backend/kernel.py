@@ -1,0 +1,861 @@
+"""CityLearn's physics, the reward and the observation, compiled: one call steps all copies by one hour.
+
+CityLearn keeps its series as float32 and reckons in a mixture of float32 and float64 that follows from NumPy's
+promotion rules: a Python float gives way to a float32, a NumPy float64 does not. Where a result is float32
+there, it is rounded to float32 here (`_f32`), so that the copies stay with CityLearn bit by bit instead of
+drifting off by tenths of a kilowatt hour over a year. The formulas are those of CityLearn 3.0.2:
+`energy_model.Battery.charge`, `energy_model.StorageTank.charge`, `electric_vehicle_charger.Charger`,
+`building.Building.update_*`, and `internal.runtime.CityLearnRuntimeService` for their order.
+
+Letters in shapes are those of `envs.batch_backend.records`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from envs.batch_backend.records import (
+    BATTERY_CONSUMPTION,
+    BATTERY_KWH,
+    BATTERY_SOC,
+    CHARGING,
+    CHARGING_KWH,
+    COOLING,
+    COST,
+    DHW,
+    DISCHARGING,
+    DRIFT,
+    EFFICIENCY_CURVE,
+    EMISSION,
+    HEATING,
+    LANES,
+    NET,
+    NET_KWH,
+    POWER_CURVE,
+    SET,
+    TANK_SOC,
+    THERMAL_CONSUMPTION,
+    THERMAL_DEMAND,
+    Out,
+    Rows,
+    Site,
+    State,
+)
+
+_TINY = 1e-6  # CityLearn's placeholder for zero in denominators
+_DRIFT_STD, _DRIFT_LOW, _DRIFT_HIGH = 0.2, 0.6, 1.4
+_KEY = 624  # words of a Mersenne Twister
+_WIDTH = 4  # float64 in a vector register, as most processors have them
+
+
+# With NumPy's error model a division needs no check for zero before it; none here has one that CityLearn's has not.
+_compiled = njit(error_model="numpy")
+_inlined = njit(error_model="numpy", forceinline=True)
+_entry = njit(error_model="numpy", cache=True)
+
+
+@_inlined
+def _f32(value: float) -> float:
+    """The value as CityLearn's float32 arithmetic has it; operations on two of these round as float32 ones do."""
+    return np.float64(np.float32(value))
+
+
+@_entry
+def seed_generator(key: np.ndarray, seed: int) -> None:
+    """State of `numpy.random.RandomState(seed)`, whose position is then 624 (Matsumoto and Nishimura 1998, 2002)."""
+    word = np.uint64(seed) & np.uint64(0xFFFFFFFF)
+    for i in range(_KEY):
+        key[i] = np.uint32(word)
+        word = (np.uint64(1812433253) * (word ^ (word >> np.uint64(30))) + np.uint64(i + 1)) & np.uint64(0xFFFFFFFF)
+
+
+@_compiled
+def _refill(key: np.ndarray) -> None:
+    upper, lower, matrix = np.uint32(0x80000000), np.uint32(0x7FFFFFFF), np.uint32(0x9908B0DF)
+    for i in range(_KEY):
+        y = (key[i] & upper) | (key[(i + 1) % _KEY] & lower)
+        word = key[(i + 397) % _KEY] ^ (y >> np.uint32(1))
+        if y & np.uint32(1):
+            word ^= matrix
+        key[i] = word
+
+
+@_compiled
+def _word(key: np.ndarray, copy: Any) -> int:
+    if copy.position == _KEY:
+        _refill(key)
+        copy.position = 0
+    y = key[copy.position]
+    copy.position += 1
+    y ^= y >> np.uint32(11)
+    y ^= (y << np.uint32(7)) & np.uint32(0x9D2C5680)
+    y ^= (y << np.uint32(15)) & np.uint32(0xEFC60000)
+    y ^= y >> np.uint32(18)
+    return y
+
+
+@_compiled
+def _uniform(key: np.ndarray, copy: Any) -> float:
+    high = _word(key, copy) >> np.uint32(5)
+    low = _word(key, copy) >> np.uint32(6)
+    return (np.float64(high) * 67108864.0 + np.float64(low)) / 9007199254740992.0
+
+
+@_compiled
+def _gauss(key: np.ndarray, copy: Any) -> float:
+    """Next standard normal number of `RandomState`: Marsaglia's polar method, the second number kept for the next call."""
+    if copy.has_spare:
+        copy.has_spare = 0
+        return copy.spare
+    while True:
+        x = 2.0 * _uniform(key, copy) - 1.0
+        y = 2.0 * _uniform(key, copy) - 1.0
+        radius = x * x + y * y
+        if 0.0 < radius < 1.0:
+            break
+    factor = math.sqrt(-2.0 * math.log(radius) / radius)
+    copy.has_spare, copy.spare = 1, factor * x
+    return factor * y
+
+
+@_inlined
+def _on_curve(curve: np.ndarray, k: int, which: int, points: int, value: float) -> float:
+    """Piecewise linear, extrapolating: CityLearn's battery curves."""
+    i = 0
+    while i < points - 2 and curve[k, which, 0, i + 1] < value:
+        i += 1
+    x, y = curve[k, which, 0, i], curve[k, which, 1, i]
+    return y + (curve[k, which, 1, i + 1] - y) * (value - x) / (curve[k, which, 0, i + 1] - x)
+
+
+@_compiled
+def _interpolate(curve: np.ndarray, c: int, side: int, points: int, value: float) -> float:
+    """`numpy.interp`."""
+    if value <= curve[c, side, 0, 0]:
+        return curve[c, side, 1, 0]
+    if value >= curve[c, side, 0, points - 1]:
+        return curve[c, side, 1, points - 1]
+    i = 0
+    while curve[c, side, 0, i + 1] <= value:
+        i += 1
+    x, y = curve[c, side, 0, i], curve[c, side, 1, i]
+    slope = (curve[c, side, 1, i + 1] - y) / (curve[c, side, 0, i + 1] - x)
+    return slope * (value - x) + y
+
+
+# -- batteries and their chargers, side by side ----------------------------------------------
+#
+# The loops over lanes have no branches: both sides of each choice are reckoned, also what CityLearn does in float32 (`narrow`)
+# and what in float64, so that LLVM makes vector instructions of them. They are several short ones, as a processor looks ahead
+# by some 200 instructions: one long chain of divisions and conversions would keep it waiting and take twice as long. Where no
+# lane gives or no efficiency is from a curve (`gives`, `curved`), divisions are left out that nothing would follow from.
+
+
+@_inlined
+def _commanded(lane: Any, j: int) -> tuple[float, float]:
+    """Power that an action stands for [kW], none below the charger's least; the part of the greatest power that this is."""
+    limit = lane.power_limit[j]
+    greatest = max(limit, 0.0)
+    power = abs(lane.wish[j]) * greatest
+    power = 0.0 if power < max(min(lane.least[j], greatest), 0.0) else min(power, greatest)
+    return power, power / max(limit, _TINY)
+
+
+@_compiled
+def _command(lane: Any, lanes: int, gives: bool) -> None:
+    """`Charger.update_connected_electric_vehicle_soc`: what chargers ask of their vehicles' batteries."""
+    for j in range(lanes):
+        power, part = _commanded(lane, j)
+        delivered, efficiency = part * lane.power_limit[j], lane.efficiency[j]
+        request = delivered * efficiency
+        if gives:
+            given = -delivered / max(efficiency, _TINY)
+            request = request if lane.wish[j] > 0.0 else given
+        lane.request[j] = request
+        lane.commanded[j] = power
+
+
+@_inlined
+def _stored(lane: Any, j: int) -> tuple[float, bool]:
+    """Energy stored, and whether it is a float32: `max(float, float32)` is one only where that is greater."""
+    stored, minimum = lane.soc[j] * np.float32(lane.capacity[j]), lane.minimum[j]
+    narrow = stored > np.float32(minimum)
+    return np.float64(stored) if narrow else minimum, narrow
+
+
+@_inlined
+def _limit(lane: Any, j: int, before: float, narrow: bool, root: float) -> float:
+    """What the battery's power and the room in it leave of the request, at its terminals."""
+    request, left, discharge_limit, greatest = lane.request[j], lane.left[j], lane.discharge_limit[j], lane.greatest[j]
+    charging, wanted = request >= 0.0, abs(request)
+    takes = max(left - before, 0.0) / max(root, _TINY)
+    gives = max(before - discharge_limit, 0.0) * root
+    room = takes if charging else gives
+    before32, root32, zero = np.float32(before), np.float32(root), np.float32(0.0)
+    takes32 = max(np.float32(left) - before32, zero) / max(root32, np.float32(_TINY))
+    gives32 = max(before32 - np.float32(discharge_limit), zero) * root32
+    room32 = takes32 if charging else gives32
+    room = np.float64(room32) if narrow else room
+    # The battery's greatest power is a Python float, which a comparison with a float32 rounds; the request is not.
+    rounded = _f32(greatest)
+    compared = rounded if narrow else greatest
+    by_power = room if room < compared else greatest
+    by_request = min(room, wanted)
+    return by_power if greatest < wanted else by_request
+
+
+@_compiled
+def _limit_all(lane: Any, lanes: int) -> None:
+    """First part of `Battery.charge`: what is taken or given at the terminals."""
+    for j in range(lanes):
+        before, narrow = _stored(lane, j)
+        lane.before[j] = before
+        lane.limited[j] = _limit(lane, j, before, narrow, lane.root[j])
+
+
+@_compiled
+def _exchange(lane: Any, lanes: int, gives: bool) -> None:
+    """Second part: energy stored afterwards."""
+    for j in range(lanes):
+        before, limited, root = lane.before[j], lane.limited[j], lane.root[j]
+        capacity, minimum = lane.capacity[j], lane.minimum[j]
+        rises = (lane.request[j] >= 0.0) | (limited == 0.0)
+        more, less = before + limited * root, before
+        if gives:
+            less = before - limited / root
+        after = more if rises else less
+        full, empty = capacity < after, not after > minimum
+        clipped = full if rises else empty
+        end = capacity if rises else minimum
+        after = end if clipped else after
+        # A bound is a Python float and gives way to a float32.
+        before32 = np.float32(before)
+        narrow = clipped & (before32 > np.float32(minimum))
+        change32, root32 = np.float64(np.float32(after) - before32), _f32(root)
+        change = after - before
+        lane.after[j] = after
+        lane.change[j] = change32 if narrow else change
+        lane.change_root[j] = root32 if narrow else root
+
+
+@_compiled
+def _settle(lane: Any, lanes: int) -> None:
+    """Third part: state of charge and what the battery took at its terminals."""
+    for j in range(lanes):
+        lane.soc[j] = np.float32(lane.after[j] / max(lane.capacity[j], _TINY))
+        change, root = lane.change[j], lane.change_root[j]
+        took, gave = change / root, change * root
+        lane.balance[j] = np.float32(took if change >= 0.0 else gave)
+
+
+@_compiled
+def _wear(lane: Any, lanes: int) -> None:
+    """`Battery.degrade`: capacity that is left."""
+    for j in range(lanes):
+        left = lane.left[j]
+        worn = np.float32(lane.wear[j]) * abs(lane.balance[j]) / np.float32(2.0 * max(left, _TINY))
+        lane.left[j] = max(np.float32(left) - worn, np.float32(0.0))
+
+
+@_compiled
+def _take(lane: Any, lanes: int, curved: bool) -> None:
+    """What chargers took: nothing where they were told nothing, whatever rounding does to the battery."""
+    for j in range(lanes):
+        balance, efficiency = lane.balance[j], lane.efficiency[j]
+        # A constant efficiency is a Python float and gives way to the float32; one from a curve does not.
+        took, gave = balance / np.float32(max(efficiency, _TINY)), balance * np.float32(efficiency)
+        taken = took if balance >= 0.0 else gave
+        if curved:
+            took64, gave64 = np.float64(balance) / max(efficiency, _TINY), np.float64(balance) * efficiency
+            taken64 = np.float32(took64 if balance >= 0.0 else gave64)
+            taken = taken64 if lane.curved[j] != 0 else taken
+        lane.taken[j] = np.float32(0.0) if lane.commanded[j] == 0.0 else taken
+
+
+@_compiled
+def _charger_curves(lane: Any, plugged: np.ndarray, charger: np.ndarray, curve: np.ndarray) -> None:
+    """Efficiencies of the chargers whose efficiency is not constant."""
+    for j in range(plugged.size):
+        c, charging = plugged[j].charger, lane.wish[j] > 0.0
+        points = charger[c].charge_points if charging else charger[c].discharge_points
+        lane.curved[j] = points
+        if points:
+            _, part = _commanded(lane, j)
+            lane.efficiency[j] = _interpolate(curve, c, CHARGING if charging else DISCHARGING, points, part)
+
+
+@_inlined
+def _root(curve: np.ndarray, k: int, points: int, part: float) -> float:
+    """Root of the efficiency at a part of the nominal power."""
+    return math.sqrt(_on_curve(curve, k, EFFICIENCY_CURVE, points, min(max(part, 0.0), 1.0)))
+
+
+@_compiled
+def _battery_curves(lane: Any, j: int, battery: Any, curve: np.ndarray, k: int) -> None:
+    """Greatest power and efficiency of a battery that has curves of these."""
+    before, narrow = _stored(lane, j)
+    if battery.power_points:
+        capacity = max(battery.capacity, _TINY)
+        level = _f32(before / _f32(capacity)) if narrow else before / capacity
+        power = battery.nominal_power * _on_curve(curve, k, POWER_CURVE, battery.power_points, level)
+        lane.greatest[j] = max(power, 0.0)
+    if battery.efficiency_points:
+        nominal = max(battery.nominal_power, _TINY)
+        asked = min(abs(lane.request[j]), lane.greatest[j])
+        root = _root(curve, k, battery.efficiency_points, asked / nominal)
+        limited = _limit(lane, j, before, narrow, root)
+        lane.root[j] = _root(curve, k, battery.efficiency_points, limited / nominal)
+
+
+@_inlined
+def _load_kind(lane: Any, j: int, battery: Any) -> None:
+    """Set what the batteries of a fleet often have in common."""
+    lane.minimum[j], lane.discharge_limit[j] = battery.minimum_energy, battery.discharge_limit
+    lane.wear[j], lane.root[j] = battery.wear, battery.flat_root
+
+
+@_inlined
+def _load_battery(lane: Any, j: int, battery: Any, soc: float, left: float) -> None:
+    lane.soc[j], lane.left[j], lane.capacity[j], lane.greatest[j] = soc, left, battery.capacity, battery.flat_power
+
+
+@_inlined
+def _wish(action: np.ndarray, given: np.ndarray, index: int) -> float:
+    """An action in CityLearn's range, which ends at -1 and 1; 0 where there is none."""
+    if index < 0:
+        return 0.0
+    at = np.uint64(index)
+    part = (min(max(given[at], -1.0), 1.0) + 1.0) / 2.0
+    return min(max(action[at].low + part * action[at].span, -1.0), 1.0)
+
+
+@_compiled
+def _load_vehicles(
+    lane: Any, plugged: np.ndarray, charger: np.ndarray, action: np.ndarray, battery: np.ndarray, given: np.ndarray,
+    soc: np.ndarray, degraded: np.ndarray,
+) -> bool:  # fmt: skip
+    """Fill the lanes with vehicles and what the chargers that hold them are told.
+
+    Returns:
+        Whether any is told to discharge its vehicle.
+    """
+    gives = False
+    for j in range(plugged.size):
+        v, unit = plugged[j].vehicle, charger[plugged[j].charger]
+        _load_battery(lane, j, battery[v], soc[v], degraded[v])
+        wish, charge_max, discharge_max = _wish(action, given, unit.action), unit.charge_max, unit.discharge_max
+        lane.wish[j], lane.power_limit[j] = wish, charge_max if wish > 0.0 else discharge_max
+        gives |= wish < 0.0
+    return gives
+
+
+@_compiled
+def _load_kinds(lane: Any, plugged: np.ndarray, charger: np.ndarray, battery: np.ndarray) -> None:
+    """Fill the lanes with what need not be the same for all vehicles and chargers; after `_load_vehicles`."""
+    for j in range(plugged.size):
+        unit = charger[plugged[j].charger]
+        charge_min, discharge_min = unit.charge_min, unit.discharge_min
+        _load_kind(lane, j, battery[plugged[j].vehicle])
+        lane.efficiency[j], lane.least[j] = unit.efficiency, charge_min if lane.wish[j] > 0.0 else discharge_min
+
+
+@_compiled
+def _load_common_kind(lane: Any, charger: np.ndarray, battery: np.ndarray) -> bool:
+    """Fill all lanes with what vehicles and chargers have in common, if they do; then no row needs `_load_kinds`."""
+    for c in range(charger.size):
+        if (
+            charger[c].charge_points
+            or charger[c].discharge_points
+            or charger[c].efficiency != charger[0].efficiency
+            or charger[c].charge_min != charger[0].charge_min
+            or charger[c].discharge_min != charger[0].charge_min
+        ):
+            return False
+    for v in range(battery.size):
+        if (
+            battery[v].power_points
+            or battery[v].efficiency_points
+            or battery[v].minimum_energy != battery[0].minimum_energy
+            or battery[v].discharge_limit != battery[0].discharge_limit
+            or battery[v].wear != battery[0].wear
+            or battery[v].flat_root != battery[0].flat_root
+        ):
+            return False
+    if battery.size and charger.size:
+        for j in range(LANES):
+            _load_kind(lane, j, battery[0])
+            lane.efficiency[j], lane.least[j], lane.curved[j] = charger[0].efficiency, charger[0].charge_min, 0
+    return True
+
+
+@_compiled
+def _unload_vehicles(
+    lane: Any, plugged: np.ndarray, charger: np.ndarray, soc: np.ndarray, degraded: np.ndarray, energy: np.ndarray
+) -> None:
+    """Write back what `_load_vehicles` read, and add up what chargers took in their order, which is that of the buildings."""
+    building, total = np.uint64(0), energy[0, CHARGING_KWH]
+    for j in range(plugged.size):
+        v, unit = plugged[j].vehicle, charger[plugged[j].charger]
+        # CityLearn does not charge where there is no action.
+        if unit.action < 0:
+            continue
+        soc[v], degraded[v] = lane.soc[j], lane.left[j]
+        if np.uint64(unit.building) != building:
+            energy[building, CHARGING_KWH] = total
+            building = np.uint64(unit.building)
+            total = energy[building, CHARGING_KWH]
+        total += lane.taken[j]
+    energy[building, CHARGING_KWH] = total
+
+
+@_compiled
+def _charge(lane: Any, lanes: int, gives: bool) -> None:
+    """`Battery.charge`."""
+    _limit_all(lane, lanes)
+    _exchange(lane, lanes, gives)
+    _settle(lane, lanes)
+    _wear(lane, lanes)
+
+
+@_inlined
+def _whole_vectors(lanes: int) -> int:
+    """Lanes with those that fill up the last vector; whatever is left in them does no harm."""
+    return (lanes + _WIDTH - 1) & -_WIDTH
+
+
+# -- thermal devices and tanks ---------------------------------------------------------------
+
+
+@_inlined
+def _output_limit(thermal: Any, tank: Any, cop: float) -> float:
+    """`get_max_output_power` of a thermal device, with what it has already taken in this step."""
+    left = _f32(_f32(thermal.device_power) - np.float64(tank.consumption))
+    return left * cop if thermal.device_wide else _f32(left * _f32(cop))
+
+
+@_compiled
+def _run_device(thermal: Any, tank: Any, demand: float, cop: float) -> None:
+    """`Building.update_energy_from_*_device`: what the tank does not give, the device does."""
+    given = max(-np.float64(tank.balance), 0.0)
+    output = _f32(np.float64(demand) - given)
+    limit = _output_limit(thermal, tank, cop)
+    wide = False
+    if limit < output:
+        output, wide = limit, thermal.device_wide != 0
+    tank.given = np.float32(output)
+    consumption = output / cop if wide else _f32(output / _f32(cop))
+    tank.consumption = np.float32(np.float64(tank.consumption) + max(0.0, consumption))
+
+
+@_compiled
+def _use_tank(thermal: Any, tank: Any, demand: float, cop: float, action: float) -> None:
+    """`Building.update_*_storage` and `StorageTank.charge`."""
+    capacity, root = thermal.capacity, thermal.root_efficiency
+    energy = action * capacity
+    if energy > 0.0:
+        limit = _output_limit(thermal, tank, cop)
+        compared = energy if thermal.device_wide else _f32(energy)
+        if not compared < limit:
+            energy = limit
+    else:
+        limit = -np.float64(demand)
+        if not _f32(energy) > limit:
+            energy = limit
+    if energy >= 0.0:
+        if not math.isnan(thermal.greatest_input):
+            energy = min(energy, thermal.greatest_input)
+    elif not math.isnan(thermal.greatest_output):
+        energy = max(-thermal.greatest_output, energy)
+    stored = _f32(np.float64(tank.soc) * _f32(capacity))
+    clipped = False
+    if energy >= 0.0:
+        after = stored + energy * root
+        if capacity < after:
+            after, clipped = capacity, True
+    else:
+        after = stored + energy / root
+        if not after > 0.0:
+            after, clipped = 0.0, True
+    tank.soc = np.float32(after / max(capacity, _TINY))
+    # Against an empty tank's float zero nothing is rounded.
+    narrow = clipped and stored > 0.0
+    change = _f32(_f32(after) - stored) if narrow else after - stored
+    root = _f32(root) if narrow else root
+    balance = _f32(change / root if change >= 0.0 else change * root)
+    tank.balance = np.float32(balance)
+    consumption = _f32(max(balance, 0.0) / _f32(cop))
+    tank.consumption = np.float32(np.float64(tank.consumption) + consumption)
+
+
+@_compiled
+def _run_thermal(site: Site, tank: np.ndarray, meter: Any, b: int, n: int, actions: np.ndarray, first: bool) -> None:
+    for use in range(3):
+        own, thermal = tank[b, n, use], site.thermal[n, use]
+        demand, cop = meter.demand[use], meter.cop[use]
+        own.consumption, own.balance = np.float32(0.0), np.float32(0.0)
+        wish = _wish(site.action, actions[b], thermal.action)
+        # A tank that gives goes before its device, one that takes after it.
+        if wish < 0.0:
+            _use_tank(thermal, own, demand, cop, wish)
+            _run_device(thermal, own, demand, cop)
+        else:
+            _run_device(thermal, own, demand, cop)
+            _use_tank(thermal, own, demand, cop, wish)
+        if first:
+            _first_thermal(own, cop)
+
+
+@_compiled
+def _first_thermal(tank: Any, cop: float) -> None:
+    """In the first step of an episode CityLearn reckons the devices' consumption anew, from output and the tank's balance."""
+    total = _f32(np.float64(tank.given) + np.float64(tank.balance))
+    tank.consumption = np.float32(_f32(total / _f32(cop)))
+
+
+# -- the phases of a step, each over all copies of a range ---------------------------------
+
+
+@_compiled
+def _act_stationary(site: Site, rows: Rows, state: State, out: Out, actions: np.ndarray, copies: np.ndarray) -> None:
+    """Carry out the actions of thermal devices, tanks and batteries."""
+    buildings, battery, lane = site.building.size, site.battery, state.lane[0]
+    for b in copies:
+        copy = state.copy[b]
+        for n in range(buildings):
+            if site.building[n].thermal:
+                _run_thermal(site, state.tank, rows.meter[copy.start + copy.step, n], b, n, actions, copy.step == 0)
+    for start in range(0, copies.size * buildings, LANES):
+        lanes = min(LANES, copies.size * buildings - start)
+        for j in range(lanes):
+            b, n = copies[(start + j) // buildings], (start + j) % buildings
+            _load_battery(lane, j, battery[n], state.soc[b, n], state.degraded[b, n])
+            _load_kind(lane, j, battery[n])
+            lane.request[j] = _wish(site.action, actions[b], site.building[n].battery_action) * battery[n].nominal_power
+            _battery_curves(lane, j, battery[n], site.battery_curve, n)
+        _charge(lane, _whole_vectors(lanes), True)
+        for j in range(lanes):
+            b, n = copies[(start + j) // buildings], (start + j) % buildings
+            state.soc[b, n], state.degraded[b, n], out.energy[b, n, BATTERY_KWH] = lane.soc[j], lane.left[j], lane.balance[j]
+
+
+@_compiled
+def _act_vehicles(site: Site, rows: Rows, state: State, out: Out, actions: np.ndarray, copies: np.ndarray) -> None:
+    """Carry out the actions of chargers."""
+    buildings, charger, lane = site.building.size, site.charger, state.lane[0]
+    battery, curve = site.battery[buildings:], site.battery_curve[buildings:]
+    alike = _load_common_kind(lane, charger, battery)
+    for b in copies:
+        row = state.copy[b].start + state.copy[b].step
+        soc, degraded, energy = state.soc[b, buildings:], state.degraded[b, buildings:], out.energy[b]
+        energy[:, CHARGING_KWH] = 0.0
+        end, at_once = rows.hour[row + 1].first_plugged, rows.hour[row].at_once
+        for first in range(rows.hour[row].first_plugged, end, at_once):
+            plugged = rows.plugged[first : min(first + at_once, end)]
+            lanes = _whole_vectors(plugged.size)
+            gives = _load_vehicles(lane, plugged, charger, site.action, battery, actions[b], soc, degraded)
+            if not alike:
+                _load_kinds(lane, plugged, charger, battery)
+                _charger_curves(lane, plugged, charger, site.charger_curve)
+            _command(lane, lanes, gives)
+            if not alike:
+                for j in range(plugged.size):
+                    _battery_curves(lane, j, battery[plugged[j].vehicle], curve, plugged[j].vehicle)
+            _charge(lane, lanes, gives)
+            _take(lane, lanes, not alike)
+            _unload_vehicles(lane, plugged, charger, soc, degraded, energy)
+
+
+@_compiled
+def _balance(site: Site, rows: Rows, state: State, out: Out, copies: np.ndarray) -> None:
+    """`Building.update_variables`: net consumption, cost and emission, summed in CityLearn's order."""
+    energy, money, tank, zero = out.energy, out.money, state.tank, np.float32(0.0)
+    for b in copies:
+        row = state.copy[b].start + state.copy[b].step
+        for n in range(site.building.size):
+            meter = rows.meter[row, n]
+            net = zero
+            if site.building[n].thermal:
+                net = np.float32(tank[b, n, COOLING].consumption + tank[b, n, HEATING].consumption)
+                net = np.float32(net + tank[b, n, DHW].consumption)
+            net = np.float32(net + meter.load)
+            net = np.float32(net + energy[b, n, BATTERY_KWH])
+            net = np.float32(net + meter.solar)
+            net = np.float32(net + energy[b, n, CHARGING_KWH])
+            energy[b, n, NET_KWH] = net
+            money[b, n, COST] = max(net, zero) * meter.price
+            money[b, n, EMISSION] = max(zero, np.float32(net * meter.carbon))
+
+
+@_inlined
+def _demand_charge(prices: np.ndarray, peak: np.ndarray) -> float:
+    return prices[0] * peak[0] + prices[1] * max(0.0, peak[1] - peak[0])
+
+
+@_inlined
+def _raise_peak(prices: np.ndarray, peak: np.ndarray, peak_hour: int, net: float) -> float:
+    """Count an hour's import in the month's peaks and return by how much the month's charge rises."""
+    before = _demand_charge(prices, peak)
+    at = 0 if peak_hour else 1
+    peak[at] = max(peak[at], max(0.0, net))
+    return _demand_charge(prices, peak) - before
+
+
+@_compiled
+def _reward(site: Site, rows: Rows, state: State, out: Out, copies: np.ndarray) -> None:
+    """Terms of `envs.objective.reward.improvement_terms`."""
+    buildings, session, soc = site.building.size, rows.session, state.soc
+    recorded = out.session_missing.shape[0] > 0
+    for b in copies:
+        copy = state.copy[b]
+        row = copy.start + copy.step
+        hour = rows.hour[row]
+        reward = site.reward[hour.year]
+        prices = reward.demand_price
+        emission, cost, solar, net = 0.0, 0.0, 0.0, 0.0
+        for n in range(buildings):
+            meter = rows.meter[row, n]
+            kwh = np.float64(out.energy[b, n, NET_KWH])
+            drawn = max(kwh, 0.0)
+            net += kwh
+            emission += drawn * np.float64(meter.carbon)
+            cost += drawn * np.float64(meter.price)
+            solar += max(-np.float64(meter.solar) - max(-kwh, 0.0), 0.0)
+        reference_cost = hour.energy_cost
+        if prices[0] != 0.0 or prices[1] != 0.0:
+            first, last = hour.month_from, hour.month_to
+            share = (min(last, copy.start + copy.hours) - max(first, copy.start)) / (last - first)
+            cost += _raise_peak(prices, copy.peak, hour.peak_hour, net) * share
+            reference_cost += _raise_peak(prices, copy.reference_peak, hour.peak_hour, hour.net) * share
+        missing, reference_missing = 0.0, 0.0
+        for s in range(hour.first_departure, rows.hour[row + 1].first_departure):
+            # See `envs.objective.series.Sessions.within`.
+            if session[s].start < copy.start + 2:
+                continue
+            short = session[s].required - np.float64(soc[b, buildings + session[s].vehicle])
+            lacking = short * session[s].capacity if short > reward.met_tolerance else 0.0
+            if recorded:
+                out.session_missing[b, s] = lacking
+            missing += lacking
+            reference_missing += session[s].reference_missing
+        ramp = 0.0 if math.isnan(copy.net) else abs(net - copy.net)
+        reference_ramp = 0.0 if math.isnan(copy.reference_net) else abs(hour.net - copy.reference_net)
+        copy.net, copy.reference_net = net, hour.net
+        gains = (
+            hour.emission - emission, reference_cost - cost, solar - hour.solar_use, reference_ramp - ramp,
+            reference_missing - missing,
+        )  # fmt: skip
+        for i in range(5):
+            mean = reward.mean[i]
+            out.terms[b, i] = reward.weight[i] * gains[i] / mean if mean > 0.0 else 0.0
+
+
+@_inlined
+def _stand_by(battery: Any, soc: np.ndarray, previous: np.ndarray, b: int, k: int) -> None:
+    level = soc[b, k]
+    previous[b, k] = level
+    kept = np.float32(level * np.float32(battery.kept))
+    soc[b, k] = min(max(kept, np.float32(battery.minimum_soc)), np.float32(1.0))
+
+
+@_compiled
+def _park(site: Site, rows: Rows, state: State, copies: np.ndarray) -> None:
+    """Vehicles that no charger holds in the next row: standby losses, CityLearn's drift, what is known of their arrival."""
+    buildings, battery, key, soc, previous = site.building.size, site.battery, state.key, state.soc, state.previous_soc
+    plugged = np.zeros(battery.size - buildings, dtype=np.bool_)
+    for b in copies:
+        copy = state.copy[b]
+        row = copy.start + copy.step + 1
+        # CityLearn looks ahead to the row after; at the end of an episode there is none, and nothing drifts.
+        ends = copy.step + 1 == copy.hours
+        plugged[:] = False
+        for p in range(rows.hour[row].first_plugged, rows.hour[row + 1].first_plugged):
+            plugged[rows.plugged[p].vehicle] = True
+        own_key = key[b]
+        for v in range(plugged.size):
+            if plugged[v]:
+                continue
+            k = buildings + v
+            _stand_by(battery[k], soc, previous, b, k)
+            if ends:
+                continue
+            event = rows.event[row, v]
+            if event.kind == DRIFT:
+                factor = 1.0 + _DRIFT_STD * _gauss(own_key, copy)
+                factor = min(max(factor, _DRIFT_LOW), _DRIFT_HIGH)
+                soc[b, k] = min(max(np.float64(previous[b, k]) * factor, 0.0), 1.0)
+            elif event.kind == SET:
+                soc[b, k] = event.soc
+
+
+@_compiled
+def _advance_vehicles(
+    plugged: np.ndarray, battery: np.ndarray, soc: np.ndarray, previous: np.ndarray, looks_ahead: bool
+) -> None:
+    """Standby losses and arrivals of the vehicles that chargers hold."""
+    for i in range(plugged.size):
+        v, before, arrival = plugged[i].vehicle, plugged[i].before, plugged[i].arrival
+        level = soc[v]
+        level = before if looks_ahead and not math.isnan(before) else level
+        previous[v] = level
+        kept = min(max(level * np.float32(battery[v].kept), np.float32(battery[v].minimum_soc)), np.float32(1.0))
+        soc[v] = kept if math.isnan(arrival) else arrival
+
+
+@_compiled
+def _advance(site: Site, rows: Rows, state: State, copies: np.ndarray) -> None:
+    """To the next row: standby losses of batteries, tanks and plugged-in vehicles, and arrivals, in CityLearn's order."""
+    buildings, battery, soc, previous = site.building.size, site.battery, state.soc, state.previous_soc
+    one, zero = np.float32(1.0), np.float32(0.0)
+    for b in copies:
+        copy = state.copy[b]
+        copy.step += 1
+        row = copy.start + copy.step
+        for n in range(buildings):
+            _stand_by(battery[n], soc, previous, b, n)
+            if site.building[n].thermal:
+                for use in range(3):
+                    tank = state.tank[b, n, use]
+                    tank.previous_soc = tank.soc
+                    kept = np.float32(tank.soc * np.float32(site.thermal[n, use].kept))
+                    tank.soc = min(max(kept, zero), one)
+        plugged = rows.plugged[rows.hour[row].first_plugged : rows.hour[row + 1].first_plugged]
+        # Before the second step CityLearn has not looked ahead yet.
+        _advance_vehicles(plugged, battery[buildings:], soc[b, buildings:], previous[b, buildings:], copy.step >= 2)
+
+
+@_inlined
+def _show(observation: np.ndarray, observed: Any, raw: float) -> None:
+    scaled = (np.float64(raw) - observed.centre) * observed.inverse
+    observation[np.uint64(observed.at)] = min(max(scaled, -observed.bound), observed.bound)
+
+
+@_compiled
+def _show_vehicles(observation: np.ndarray, plugged: np.ndarray, observed: np.ndarray, soc: np.ndarray) -> None:
+    for i in range(plugged.size):
+        own = observed[plugged[i].charger]
+        if own.at >= 0:
+            _show(observation, own, soc[plugged[i].vehicle])
+
+
+@_compiled
+def _copy_row(observation: np.ndarray, template: np.ndarray) -> None:
+    for i in range(observation.size):
+        observation[i] = template[i]
+
+
+@_compiled
+def _observe(site: Site, rows: Rows, state: State, out: Out, copies: np.ndarray) -> None:
+    """Write the observation at the row that begins: exogenous values of the row, the others as the last step left them."""
+    template = rows.template
+    buildings, others = site.building.size, site.observed.size - site.charger.size
+    for b in copies:
+        copy, observation, soc, energy = state.copy[b], out.observation[b], state.previous_soc[b], out.energy[b]
+        row = copy.start + copy.step
+        if rows.hour[row].month != copy.month:
+            copy.month = rows.hour[row].month
+            copy.peak[:] = 0.0
+            copy.reference_peak[:] = 0.0
+        _copy_row(observation, template[row])
+        for i in range(others):
+            observed = site.observed[i]
+            n = observed.building
+            tank = state.tank[b, n, observed.use]
+            raw: float
+            if observed.kind == NET:
+                raw = np.float64(energy[n, NET_KWH])
+            elif observed.kind == BATTERY_SOC:
+                raw = np.float64(soc[n])
+            elif observed.kind == BATTERY_CONSUMPTION:
+                raw = np.float64(energy[n, BATTERY_KWH])
+            elif observed.kind == TANK_SOC:
+                raw = np.float64(tank.previous_soc)
+            elif observed.kind == THERMAL_DEMAND:
+                raw = _f32(np.float64(tank.given) + abs(min(np.float64(tank.balance), 0.0)))
+            elif observed.kind == THERMAL_CONSUMPTION:
+                raw = np.float64(tank.consumption)
+            else:
+                raw = copy.peak[observed.use]
+            _show(observation, observed, raw)
+        plugged = rows.plugged[rows.hour[row].first_plugged : rows.hour[row + 1].first_plugged]
+        _show_vehicles(observation, plugged, site.observed[others:], soc[buildings:])
+
+
+@_entry
+def begin(
+    site: Site,
+    rows: Rows,
+    state: State,
+    out: Out,
+    copies: np.ndarray,
+    first_row: np.ndarray,
+    soc: np.ndarray,
+    tanks: np.ndarray,
+) -> None:
+    """Start an episode of some copies, whose `start`, `hours` and random generator are set before.
+
+    Args:
+        site: what holds for all rows.
+        rows: what no action can change.
+        state: what the copies remember.
+        out: where the first observation goes.
+        copies: which, shape (M,).
+        first_row: first row of the year that each one's episode lies in, shape (M,).
+        soc: of the batteries at the start, shape (M, N + V).
+        tanks: state of charge of the tanks at the start, shape (N, 3).
+    """
+    buildings = site.building.size
+    for i in range(copies.size):
+        b = copies[i]
+        copy = state.copy[b]
+        row = copy.start
+        copy.step = 0
+        for k in range(site.battery.size):
+            state.soc[b, k] = max(soc[i, k], site.battery[k].minimum_soc)
+            state.degraded[b, k] = site.battery[k].capacity
+        for p in range(rows.hour[row].first_plugged, rows.hour[row + 1].first_plugged):
+            if not math.isnan(rows.plugged[p].first):
+                state.soc[b, buildings + rows.plugged[p].vehicle] = rows.plugged[p].first
+        # The first observation has the states at the start, later ones those before standby losses.
+        state.previous_soc[b, :] = state.soc[b, :]
+        out.energy[b, :, :] = 0.0
+        if out.session_missing.shape[0]:
+            out.session_missing[b, :] = 0.0
+        for n in range(buildings):
+            for use in range(3):
+                tank = state.tank[b, n, use]
+                tank.given, tank.balance, tank.consumption = np.float32(0.0), np.float32(0.0), np.float32(0.0)
+                if site.building[n].thermal:
+                    tank.soc, tank.previous_soc = tanks[n, use], tanks[n, use]
+                    tank.given = rows.meter[row, n].demand[use]
+                    _first_thermal(tank, rows.meter[row, n].cop[use])
+        before = rows.hour[row - 1].net if row > first_row[i] else np.nan
+        copy.net, copy.reference_net = before, before
+        copy.month = -1
+    _balance(site, rows, state, out, copies)
+    _observe(site, rows, state, out, copies)
+
+
+@_entry
+def step(site: Site, rows: Rows, state: State, out: Out, actions: np.ndarray, copies: np.ndarray) -> None:
+    """Step copies by one hour.
+
+    Args:
+        site: what holds for all rows.
+        rows: what no action can change.
+        state: what the copies remember.
+        out: where the results go.
+        actions: within [-1, 1], each mapped to its range; what lies outside is clipped; shape (B, A).
+        copies: which copies to step, shape (M,).
+    """
+    _act_stationary(site, rows, state, out, actions, copies)
+    _act_vehicles(site, rows, state, out, actions, copies)
+    _balance(site, rows, state, out, copies)
+    _reward(site, rows, state, out, copies)
+    if rows.event.shape[0]:
+        _park(site, rows, state, copies)
+    _advance(site, rows, state, copies)
+    _observe(site, rows, state, out, copies)

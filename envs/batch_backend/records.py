@@ -1,0 +1,317 @@
+"""What the compiled kernel works on: records, and tuples of arrays.
+
+Records are passed to compiled functions by reference; a tuple of arrays costs a microsecond each time it is passed on,
+so functions that are called for each device take records and arrays.
+
+Each array of an argument costs a quarter of a microsecond at each call from Python, so what belongs together is one
+array of records.
+
+Letters in shapes: B copies, N buildings, C chargers, V vehicles, R rows of all years, P vehicles plugged in summed over
+the rows, S sessions, O observations, E observations that depend on actions, A actions, Y years. Batteries are numbered
+through: first the N stationary ones, then the V vehicles.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+# Kinds of observations that depend on actions.
+NET, BATTERY_SOC, BATTERY_CONSUMPTION, TANK_SOC, THERMAL_DEMAND, THERMAL_CONSUMPTION, MONTH_PEAK, VEHICLE_SOC = range(8)
+# What becomes of the state of charge of a vehicle that no charger holds.
+DRIFT, KEEP, SET = range(3)
+COOLING, HEATING, DHW = range(3)  # end uses of heat and cold
+POWER_CURVE, EFFICIENCY_CURVE = range(2)  # curves of a battery
+CHARGING, DISCHARGING = range(2)  # sides of a charger
+
+LANES = 64  # batteries that are charged side by side
+
+ACTION = np.dtype([("low", np.float64), ("span", np.float64)], align=True)  # least value and range in CityLearn
+BUILDING = np.dtype(
+    [
+        ("battery_action", np.int64),  # index of the action of its battery, -1 for none
+        ("thermal", np.int64),  # whether it has thermal demand or tanks
+    ],
+    align=True,
+)
+# Device and tank of one end use of a building.
+THERMAL = np.dtype(
+    [
+        ("action", np.int64),  # index of the action of the tank, -1 for none
+        ("device_power", np.float64),  # nominal power of the device [kW]
+        ("device_wide", np.int64),  # whether it is an electric heater, whose limit is reckoned in float64
+        ("capacity", np.float64),  # of the tank [kWh]
+        ("root_efficiency", np.float64),  # root of the tank's efficiency
+        ("kept", np.float64),  # part of the state of charge that standby leaves
+        ("greatest_input", np.float64),  # [kW], NaN for none
+        ("greatest_output", np.float64),
+    ],
+    align=True,
+)
+BATTERY = np.dtype(
+    [
+        ("capacity", np.float64),  # [kWh]
+        ("nominal_power", np.float64),  # [kW]
+        ("minimum_soc", np.float64),
+        ("minimum_energy", np.float64),  # [kWh]
+        ("discharge_limit", np.float64),  # energy at which discharge stops [kWh]
+        ("kept", np.float64),  # part of the state of charge that standby leaves
+        ("wear", np.float64),  # capacity lost per throughput, times the capacity [kWh]
+        ("power_points", np.int64),  # points of the curve of the greatest power, 0 where it is flat
+        ("efficiency_points", np.int64),  # points of the curve of the efficiency, 0 where it is flat
+        ("flat_power", np.float64),  # greatest power of a flat curve [kW]
+        ("flat_root", np.float64),  # root of the efficiency of a flat curve
+    ],
+    align=True,
+)
+CHARGER = np.dtype(
+    [
+        ("building", np.int64),
+        ("action", np.int64),  # index of its action, -1 for none
+        ("charge_max", np.float64),  # [kW]
+        ("charge_min", np.float64),
+        ("discharge_max", np.float64),
+        ("discharge_min", np.float64),
+        ("efficiency", np.float64),
+        ("charge_points", np.int64),  # points of the curve of the efficiency, 0 where it is constant
+        ("discharge_points", np.int64),
+    ],
+    align=True,
+)
+# An observation that depends on actions; its scaled value is `clip((raw - centre) * inverse, -bound, bound)`.
+OBSERVED = np.dtype(
+    [
+        ("kind", np.int64),
+        ("building", np.int64),
+        ("use", np.int64),  # end use, of a month's peak 0 for peak hours and 1 for the others
+        ("at", np.int64),  # position in the observation, -1 for none
+        ("centre", np.float64),
+        ("inverse", np.float64),
+        ("bound", np.float64),
+    ],
+    align=True,
+)
+# Of one year, for the reward `improvement`; the terms in the order of `envs.objective.reward.WEIGHTS`.
+REWARD = np.dtype(
+    [
+        ("mean", np.float64, (5,)),  # means that normalise the terms
+        ("weight", np.float64, (5,)),
+        ("demand_price", np.float64, (2,)),  # peak price and off-peak excess price of the demand charge, zeros for none
+        ("met_tolerance", np.float64),  # state of charge by which a departure may miss its wish
+    ],
+    align=True,
+)
+# Of one row (hour) of a year.
+HOUR = np.dtype(
+    [
+        ("year", np.int64),  # index of the year
+        ("month", np.int64),
+        ("month_from", np.int64),  # first row of the month, and the one after its last
+        ("month_to", np.int64),
+        ("peak_hour", np.int64),  # whether the hour is a peak hour of the tariff
+        ("first_plugged", np.int64),  # index of the row's first plugged-in vehicle
+        ("at_once", np.int64),  # vehicles that may be charged side by side
+        ("first_departure", np.int64),  # index of the first session that ends in this row or later
+        ("emission", np.float64),  # of the uncontrolled run [kg], its cost of energy, PV use and net import [kWh]
+        ("energy_cost", np.float64),
+        ("solar_use", np.float64),
+        ("net", np.float64),
+    ],
+    align=True,
+)
+# Of one building in one row.
+METER = np.dtype(
+    [
+        ("load", np.float32),  # [kWh]
+        ("solar", np.float32),  # generation, negative [kWh]
+        ("price", np.float32),  # [currency/kWh]
+        ("carbon", np.float32),  # [kg/kWh]
+        ("demand", np.float32, (3,)),  # thermal demands [kWh]
+        ("cop", np.float64, (3,)),  # efficiencies of the thermal devices
+    ],
+    align=True,
+)
+# A vehicle that a charger holds in one row.
+PLUGGED = np.dtype(
+    [
+        ("charger", np.uint16),  # unsigned, as numba wraps signed indices around
+        ("vehicle", np.uint16),
+        ("before", np.float32),  # state of charge in the row before, where the vehicle was away and it is given, else NaN
+        ("arrival", np.float32),  # state of charge on arrival in this row, else NaN
+        ("first", np.float32),  # the same if an episode begins with this row
+    ],
+    align=True,
+)
+EVENT = np.dtype(
+    [
+        ("kind", np.int8),  # `DRIFT`, `KEEP` or `SET`
+        ("soc", np.float32),  # state of charge of `SET`
+    ],
+    align=True,
+)
+SESSION = np.dtype(
+    [
+        ("start", np.int64),  # first row
+        ("vehicle", np.int64),
+        ("required", np.float64),  # state of charge asked for
+        ("capacity", np.float64),  # [kWh]
+        ("reference_missing", np.float64),  # energy missing at the end in the uncontrolled run [kWh]
+    ],
+    align=True,
+)
+# Where a copy is and what it remembers of the site.
+COPY = np.dtype(
+    [
+        ("start", np.int64),  # first row of its episode
+        ("hours", np.int64),  # length of its episode
+        ("step", np.int64),  # steps taken
+        ("month", np.int64),
+        ("peak", np.float64, (2,)),  # the month's highest import in peak hours and outside [kW]
+        ("reference_peak", np.float64, (2,)),  # those of the uncontrolled run
+        ("net", np.float64),  # net import of the last step [kWh], NaN before a year's first
+        ("reference_net", np.float64),
+        ("position", np.int64),  # of its Mersenne Twister
+        ("has_spare", np.int64),
+        ("spare", np.float64),
+    ],
+    align=True,
+)
+# What a copy remembers of the device and the tank of one end use.
+TANK = np.dtype(
+    [
+        ("soc", np.float32),
+        ("previous_soc", np.float32),  # at the step before
+        ("given", np.float32),  # by the device [kWh]
+        ("consumption", np.float32),  # of the device [kWh]
+        ("balance", np.float32),  # of the tank [kWh]
+    ],
+    align=True,
+)
+# Batteries side by side, and what is reckoned of each on the way: with all that a loop works on in one
+# record, LLVM sees that nothing overlaps and turns the loop into vector instructions. All energies in kWh.
+LANE = np.dtype(
+    [
+        (name, kind, (LANES,))
+        for name, kind in (
+            # The command of a charger.
+            ("wish", np.float64),  # action in CityLearn's range
+            ("power_limit", np.float64),  # of the side that the wish is on [kW]
+            ("least", np.float64),
+            ("efficiency", np.float64),
+            ("curved", np.int64),  # whether the efficiency is from a curve, then not 0
+            ("commanded", np.float64),  # power [kW]
+            # The battery.
+            ("soc", np.float32),
+            ("left", np.float64),  # capacity
+            ("capacity", np.float64),  # see `BATTERY`
+            ("minimum", np.float64),
+            ("discharge_limit", np.float64),
+            ("wear", np.float64),
+            ("greatest", np.float64),  # power [kW]
+            ("root", np.float64),  # of the efficiency
+            # The charge.
+            ("request", np.float64),
+            ("before", np.float64),  # energy stored before and after
+            ("after", np.float64),
+            ("limited", np.float64),  # what power and room leave of the request
+            ("change", np.float64),
+            ("change_root", np.float64),  # root of the efficiency, rounded as the change is
+            ("balance", np.float32),  # what the battery took at its terminals
+            ("taken", np.float32),  # what the charger took
+        )
+    ],
+    align=True,
+)
+
+
+class Site(NamedTuple):
+    """What holds for all rows.
+
+    Attributes:
+        action: `ACTION`, shape (A,).
+        building: `BUILDING`, shape (N,).
+        thermal: `THERMAL`, shape (N, 3): cooling, heating, hot water.
+        battery: `BATTERY`, shape (N + V,).
+        battery_curve: greatest power [part of the nominal] over the state of charge, and efficiency over power [part of the
+            nominal], shape (N + V, 2, 2, points); the last point is repeated where a curve has fewer.
+        charger: `CHARGER`, shape (C,).
+        charger_curve: efficiency over power, charging and discharging, shape (C, 2, 2, points).
+        observed: `OBSERVED`, first those of buildings, then one for each charger: the state of charge of its vehicle,
+            shape (E + C,).
+        reward: `REWARD`, shape (Y,).
+    """
+
+    action: Any
+    building: Any
+    thermal: Any
+    battery: Any
+    battery_curve: Any
+    charger: Any
+    charger_curve: Any
+    observed: Any
+    reward: Any
+
+
+class Rows(NamedTuple):
+    """What no action can change, by row; the years one after another.
+
+    Attributes:
+        hour: `HOUR`, shape (R + 1,); of the last only the firsts count.
+        meter: `METER`, shape (R, N).
+        template: observation with what depends on actions left out, shape (R, O), float32.
+        plugged: `PLUGGED` in order of the rows, for each in order of the chargers, shape (P,).
+        session: `SESSION` in order of their ends, shape (S,).
+        event: `EVENT` of each vehicle, shape (R, V); without rows where nobody asks for parked vehicles.
+    """
+
+    hour: Any
+    meter: Any
+    template: Any
+    plugged: Any
+    session: Any
+    event: Any
+
+
+class State(NamedTuple):
+    """What the copies remember from hour to hour.
+
+    Attributes:
+        copy: `COPY`, shape (B,).
+        key: of each copy's Mersenne Twister, shape (B, 624), uint32.
+        soc, previous_soc: of the batteries at the step and at the one before, shape (B, N + V), float32.
+        degraded: capacity that is left [kWh], shape (B, N + V).
+        tank: `TANK`, shape (B, N, 3).
+        lane: `LANE`, shape (1,): room to reckon in.
+    """
+
+    copy: Any
+    key: Any
+    soc: Any
+    previous_soc: Any
+    degraded: Any
+    tank: Any
+    lane: Any
+
+
+class Out(NamedTuple):
+    """What a step gives.
+
+    Attributes:
+        observation: shape (B, O), float32.
+        terms: weighted terms of the reward `improvement`, shape (B, 5).
+        energy: net consumption, what the battery took, what the chargers took [kWh], shape (B, N, 3), float32.
+        money: cost of energy [currency] and emission [kg] as CityLearn has them, shape (B, N, 2), float32.
+        session_missing: energy missing at the end of each session [kWh], shape (B, S), or (0, S) where nobody asks.
+    """
+
+    observation: Any
+    terms: Any
+    energy: Any
+    money: Any
+    session_missing: Any
+
+
+# Columns of `Out.energy` and `Out.money`.
+NET_KWH, BATTERY_KWH, CHARGING_KWH = range(3)
+COST, EMISSION = range(2)

@@ -1,0 +1,1 @@
+"""CityLearn itself as a backend, and all that knows its inside."""

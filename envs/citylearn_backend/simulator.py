@@ -1,0 +1,359 @@
+"""CityLearn as the backend that steps a scenario year: what `envs.environments.site_env` needs of it and no more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from envs.errors import ScenarioError
+from envs.objective.series import MET_TOLERANCE, Exogenous, Run, Sessions
+from envs.scenarios.schema_file import count_steps
+
+CONNECTED = 1  # CityLearn's charger state of a vehicle that is plugged in
+
+
+class CityLearnSimulator:
+    """One scenario year, run by CityLearn with one central agent.
+
+    An instance takes seconds to make and holds no state between two `begin`, so trials of one process
+    pass it on.
+
+    Args:
+        schema_path: of the year's `schema.json`.
+        with_reward: whether `step` gives the reward of the schema's own reward function; zero otherwise.
+
+    Attributes:
+        schema_path, with_reward: as given.
+        env: the `CityLearnEnv`.
+        rows: rows of the year; there are `rows - 1` steps.
+        chargers: CityLearn's chargers, building by building.
+        observation_names: of the raw observation, in CityLearn's order.
+        longest_announcement: most steps that a vehicle's arrival is announced ahead.
+        action_low: least value of each action, shape (actions,).
+        action_high: greatest value of each action, shape (actions,).
+    """
+
+    def __init__(self, schema_path: Path, with_reward: bool) -> None:
+        # Imported here: it takes seconds and pulls in torch.
+        from citylearn.citylearn import CityLearnEnv
+
+        from envs.citylearn_backend.no_reward import NoReward
+
+        with _quick_time_bounds():
+            self.env = CityLearnEnv(
+                str(schema_path),
+                central_agent=True,
+                reward_function=None if with_reward else NoReward,
+                # Whatever the schema says of episodes: the first one spans all rows, so that all can be read.
+                episode_time_steps=count_steps(schema_path) + 1,
+            )
+        _skip_charger_feedback(self.env)
+        self.schema_path, self.with_reward = schema_path, with_reward
+        self.rows: int = self.env.episode_tracker.simulation_time_steps
+        self.observation_names: list[str] = list(self.env.observation_names[0])
+        self.action_low, self.action_high = self.env.action_space[0].low, self.env.action_space[0].high
+        if not len(self.action_low):
+            raise ScenarioError(f"{schema_path}: no action is active, so there is nothing to learn")
+        self.chargers = [charger for building in self.env.buildings for charger in building.electric_vehicle_chargers]
+        self.longest_announcement = max(
+            (int(c.charger_simulation.electric_vehicle_estimated_arrival_time.max()) for c in self.chargers), default=0
+        )
+        self._vehicle_index = {vehicle.name: i for i, vehicle in enumerate(self.env.electric_vehicles)}
+        self._start = 0
+        self.exogenous = self._read_exogenous()
+        self.sessions = self._read_sessions()
+        self._ends = _by_row(self.sessions.end)
+        self._counted = np.zeros(len(self.sessions.end), dtype=bool)
+        self._missing = np.zeros(len(self.sessions.end))
+
+    # -- one run -----------------------------------------------------------------------------
+
+    def begin(self, start: int, hours: int, seed: int, charge: float = 0.0) -> np.ndarray:
+        """Start a run of `hours` steps at row `start`.
+
+        Args:
+            start: first row.
+            hours: number of steps; `start + hours` is at most `rows - 1`.
+            seed: of the drift of vehicles that are not plugged in.
+            charge: of the stationary batteries at the start, from 0 (as empty as they may be) to 1. What
+                they hold then was bought by nobody: with half of it to give away, a week of the default
+                scenario would look 0.4 % better than it is.
+
+        Returns:
+            Raw observation, shape (observations,).
+        """
+        self._start = start
+        self._counted = self.sessions.within(start, hours)
+        self._missing[:] = 0.0
+        for building in self.env.buildings:
+            battery = building.electrical_storage
+            battery.initial_soc = 1.0 - battery.depth_of_discharge * (1.0 - charge)
+        first = self.env.episode_tracker.simulation_start_time_step + start
+        self.env.episode_time_steps = [(first, first + hours)]
+        # CityLearn draws the drift from its seed plus the number of the episode: with the number
+        # always zero, a seed repeats a run.
+        self.env.episode_tracker.reset_episode_index()
+        observations, _ = self.env.reset(seed=seed)
+        return np.asarray(observations[0], dtype=np.float64)
+
+    @property
+    def step_index(self) -> int:
+        """Number of steps taken since `begin`."""
+        return int(self.env.time_step)
+
+    @property
+    def row(self) -> int:
+        """Row of the year that the next step covers."""
+        return self._start + self.step_index
+
+    def step(self, actions: np.ndarray) -> tuple[np.ndarray, float]:
+        """Take one step.
+
+        Args:
+            actions: within `action_low` and `action_high`, shape (actions,).
+
+        Returns:
+            The next raw observation, shape (observations,), and the reward; see `with_reward`.
+        """
+        step, row = self.step_index, self.row
+        observations, rewards, terminated, _, _ = self.env.step([actions.tolist()])
+        for i in self._ends.get(row, ()):
+            self._missing[i] = self._missing_kwh(i, step)
+        if terminated:
+            observations = self._observe_after_last_step()
+        return np.asarray(observations[0], dtype=np.float64), float(sum(rewards))
+
+    def net_kwh(self, step: int) -> np.ndarray:
+        """Net consumption of each building in a step that was taken, shape (buildings,)."""
+        return np.array([building.net_electricity_consumption[step] for building in self.env.buildings], dtype=np.float64)
+
+    def missing_kwh(self, row: int) -> float:
+        """Energy that the vehicles lacked which left after the step at a row."""
+        return float(sum(self._missing[i] for i in self._ends.get(row, ())))
+
+    def run(self) -> Run:
+        """The steps taken since `begin`."""
+        taken = self.step_index
+        buildings = self.env.buildings
+        return Run(
+            net_kwh=np.array([b.net_electricity_consumption[:taken] for b in buildings], dtype=np.float64),
+            battery_kwh=np.array([b.electrical_storage.electricity_consumption[:taken] for b in buildings], dtype=np.float64),
+            charging_kwh=np.array(
+                [
+                    np.sum([c.electricity_consumption[:taken] for c in b.electric_vehicle_chargers], axis=0, dtype=np.float64)
+                    if b.electric_vehicle_chargers
+                    else np.zeros(taken)
+                    for b in buildings
+                ]
+            ),
+            missing_kwh=self._missing.copy(),
+            off_grid=np.array([b.power_outage_signal[:taken] > 0.0 for b in buildings]),
+        )
+
+    def uncontrolled_actions(self) -> np.ndarray:
+        """Actions of the uncontrolled site: storage idle, vehicles at full power until they have what they ask for.
+
+        Returns:
+            Shape (actions,).
+        """
+        actions = np.clip(np.zeros_like(self.action_low), self.action_low, self.action_high)
+        for index, charger in self.charger_actions:
+            vehicle = charger.connected_electric_vehicle
+            if vehicle is None:
+                continue
+            required = charger.charger_simulation.electric_vehicle_required_soc_departure[self.step_index]
+            battery = vehicle.battery
+            missing_kwh = max(0.0, float(required) - float(battery.soc[self.step_index])) * battery.capacity
+            # The battery's own loss is taken at its worst, so that the vehicle is not short for it.
+            curve = np.asarray(battery.power_efficiency_curve)
+            efficiency = float(charger.efficiency) * float(np.sqrt(curve[1].min()))
+            actions[index] = min(1.0, missing_kwh / efficiency / charger.max_charging_power)
+        return actions
+
+    def citylearn_kpis(self) -> dict[str, float]:
+        """CityLearn's own district-level ratios of control to its baseline, by the names of `evaluate()`."""
+        table = self.env.evaluate()
+        district = table[table["level"] == "district"]
+        return {str(name): float(value) for name, value in zip(district["cost_function"], district["value"], strict=True)}
+
+    # -- the year ----------------------------------------------------------------------------
+
+    @cached_property
+    def charger_actions(self) -> list[tuple[int, Any]]:
+        """Index of the action and the charger, for every charger that has one."""
+        names = self.env.action_names[0]
+        by_name: dict[str, list[Any]] = {}
+        for charger in self.chargers:
+            by_name.setdefault(f"electric_vehicle_storage_{charger.charger_id}", []).append(charger)
+        # Two buildings may use one charger id; actions and chargers come in the same order.
+        return [(i, by_name[name].pop(0)) for i, name in enumerate(names) if by_name.get(name)]
+
+    def _read_exogenous(self) -> Exogenous:
+        buildings = self.env.buildings
+        first = buildings[0].energy_simulation
+        # CityLearn counts hours 1-24; its data sets call the hour that begins at midnight 24 or 1. Here
+        # hour 1 covers midnight to one o'clock, as in its documentation.
+        return Exogenous(
+            month=np.array(first.month, dtype=np.int64),
+            hour=np.array(first.hour, dtype=np.int64) - 1,
+            load_kwh=np.array([b.energy_simulation.non_shiftable_load for b in buildings], dtype=np.float64),
+            pv_kwh=np.array([b.pv.get_generation(b.energy_simulation.solar_generation) for b in buildings], dtype=np.float64),
+            price=np.array([b.pricing.electricity_pricing for b in buildings], dtype=np.float64),
+            carbon=np.array([b.carbon_intensity.carbon_intensity for b in buildings], dtype=np.float64),
+            battery_capacity_kwh=float(sum(b.electrical_storage.capacity for b in buildings)),
+            other_devices=any(_has_other_devices(b) for b in buildings),
+            vehicles_give=any(charger.max_discharging_power > 0.0 for charger in self.chargers),
+        )
+
+    def _read_sessions(self) -> Sessions:
+        columns: dict[str, list[float]] = {
+            name: [] for name in ("charger", "vehicle", "start", "end", "arrival_soc", "required_soc", "capacity_kwh")
+        }
+        for index, charger in enumerate(self.chargers):
+            series = charger.charger_simulation
+            # Reading an attribute slices and copies it, so each is read once.
+            state, vehicle_id = series.electric_vehicle_charger_state, series.electric_vehicle_id
+            session_id, countdown = series.electric_vehicle_session_id, series.electric_vehicle_departure_time
+            required, arrival = series.electric_vehicle_required_soc_departure, series.electric_vehicle_estimated_soc_arrival
+            current = current_soc(charger, self.rows)
+            start = 0
+            for row in np.flatnonzero(state == CONNECTED).tolist():
+                follows = row > 0 and state[row - 1] == CONNECTED and vehicle_id[row - 1] == vehicle_id[row]
+                if not follows or _is_new_session(session_id, countdown, row):
+                    start = row
+                goes_on = (
+                    row + 1 < len(state)
+                    and state[row + 1] == CONNECTED
+                    and vehicle_id[row + 1] == vehicle_id[row]
+                    and not _is_new_session(session_id, countdown, row + 1)
+                )
+                # A session that the data cut off has no departure.
+                if goes_on or row + 1 == len(state):
+                    continue
+                vehicle = self._vehicle_index.get(vehicle_id[row])
+                if vehicle is None:
+                    raise ScenarioError(
+                        f"charger {charger.charger_id}, row {row}: vehicle '{vehicle_id[row]}' is not in the schema's "
+                        "electric_vehicles_def, so CityLearn would never connect it"
+                    )
+                announced = start > 0 and state[start - 1] == 2
+                estimated = float(arrival[start - 1 if announced else start])
+                measured = float(current[start])
+                columns["charger"].append(index)
+                columns["vehicle"].append(vehicle)
+                columns["start"].append(start)
+                columns["end"].append(row)
+                columns["arrival_soc"].append(estimated if np.isnan(measured) else measured)
+                columns["required_soc"].append(float(required[row]))
+                columns["capacity_kwh"].append(float(self.env.electric_vehicles[vehicle].battery.capacity))
+        order = np.argsort(columns["end"], kind="stable")
+        integer = ("charger", "vehicle", "start", "end")
+        return Sessions(
+            **{
+                name: np.array(values, dtype=np.int64 if name in integer else np.float64)[order]
+                for name, values in columns.items()
+            }
+        )
+
+    def _missing_kwh(self, i: int, step: int) -> float:
+        """Energy that the vehicle of a session lacks after a step, its last; zero where the session does not count."""
+        if not self._counted[i]:
+            return 0.0
+        soc = float(self.env.electric_vehicles[self.sessions.vehicle[i]].battery.soc[step])
+        short = float(self.sessions.required_soc[i]) - soc
+        return short * float(self.sessions.capacity_kwh[i]) if short > MET_TOLERANCE else 0.0
+
+    def _observe_after_last_step(self) -> Sequence[Sequence[float]]:
+        """The observation that follows the last step.
+
+        CityLearn does not advance buildings and vehicles then and repeats the observation before,
+        which would be bootstrapped from as if it were the last state. This takes the same steps
+        that `CityLearnRuntimeService.next_time_step` takes everywhere else.
+        """
+        env = self.env
+        for device in (*env.buildings, *env.electric_vehicles):
+            device.next_time_step()
+        env.associate_chargers_to_electric_vehicles()
+        env._observations_cache = None
+        observations: Sequence[Sequence[float]] = env.observations
+        return observations
+
+
+@contextmanager
+def _quick_time_bounds() -> Iterator[None]:
+    """Let CityLearn skip the search for the upper bounds of vehicles' countdowns while it builds an environment.
+
+    It goes through the series of all chargers for each charger, so the time grows with their square: a
+    site with 128 is built 5.7 times faster without. `envs.observation` sets these bounds from the sessions.
+    """
+    from citylearn.building import Building
+
+    search = Building._ev_time_observation_high_limit
+    Building._ev_time_observation_high_limit = lambda building, key: 24.0
+    try:
+        yield
+    finally:
+        Building._ev_time_observation_high_limit = search
+
+
+def _skip_charger_feedback(env: Any) -> None:
+    """Keep CityLearn from recording, at every step and charger, what became of the requested power.
+
+    That took two fifths of the time of a step in a profile with 128 sockets, and only CityLearn's entity
+    interface reads it. It replaces two recorders of `BuildingOpsService` that write nothing else.
+    """
+    for building in env.buildings:
+        building._ops_service._record_charger_action_feedback = _nothing
+        building._ops_service._record_charger_post_apply_feedback = _nothing
+
+
+def _nothing(*_: Any) -> None:
+    pass
+
+
+def _has_other_devices(building: Any) -> bool:
+    """Whether a building has devices whose consumption is in its net import and nowhere else here."""
+    from citylearn.building import DynamicsBuilding
+
+    series, tanks = building.energy_simulation, (building.cooling_storage, building.heating_storage, building.dhw_storage)
+    return bool(
+        isinstance(building, DynamicsBuilding)
+        or building.deferrable_appliances
+        or building.escalators
+        or any(tank.capacity > 0.0 for tank in tanks)
+        or any(demand.any() for demand in (series.cooling_demand, series.heating_demand, series.dhw_demand))
+    )
+
+
+def _is_new_session(session_id: np.ndarray, countdown: np.ndarray, row: int) -> bool:
+    """CityLearn's rule for two sessions of one vehicle without a row between them."""
+    if row == 0:
+        return True
+    now, before = session_id[row], session_id[row - 1]
+    if isinstance(now, str) and now.strip() not in {"", "nan"}:
+        return bool(isinstance(before, str) and now != before)
+    return bool(countdown[row - 1] <= 1 and countdown[row] > countdown[row - 1])
+
+
+def current_soc(charger: Any, rows: int) -> np.ndarray:
+    """Measured state of charge where a charger's file has one, else NaN, shape (rows,).
+
+    Args:
+        charger: CityLearn's.
+        rows: of the year.
+    """
+    values = getattr(charger.charger_simulation, "electric_vehicle_current_soc", None)
+    series = np.full(rows, np.nan) if values is None else np.asarray(values, dtype=np.float64)
+    return np.where((series >= 0.0) & (series <= 1.0), series, np.nan)
+
+
+def _by_row(rows: np.ndarray) -> dict[int, np.ndarray]:
+    """Indices of the elements that have each row."""
+    order = np.argsort(rows, kind="stable")
+    distinct, first = np.unique(rows[order], return_index=True)
+    return dict(zip(distinct.tolist(), np.split(order, first[1:]), strict=True)) if len(rows) else {}

@@ -1,0 +1,53 @@
+"""The present hour of a site as rules see it, whichever backend steps the site."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+
+class Present(Protocol):
+    """The hour that the next step of each copy of a site covers; `envs.batch_backend.simulator.BatchSimulator` is one."""
+
+    @property
+    def action_range(self) -> tuple[np.ndarray, np.ndarray]:
+        """Least and greatest value of each action as CityLearn takes it, both of shape (actions,)."""
+
+    @property
+    def battery_actions(self) -> np.ndarray:
+        """Indices of the actions of stationary batteries."""
+
+    @property
+    def battery_power_kw(self) -> float:
+        """Nominal power of these batteries together."""
+
+    @property
+    def hour_of_day(self) -> np.ndarray:
+        """0 to 23, shape (copies,)."""
+
+    @property
+    def is_dear(self) -> np.ndarray:
+        """Whether imports cost more than in other hours, see `envs.objective.reference.Reference.dear`; shape (copies,)."""
+
+    @property
+    def uncontrolled_net_kwh(self) -> np.ndarray:
+        """Net import of the uncontrolled site, shape (copies,)."""
+
+    def uncontrolled_actions(self) -> np.ndarray:
+        """Actions of the uncontrolled site, within [-1, 1], shape (copies, actions)."""
+
+
+def scaled(actions: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Actions as environments take them, of those that CityLearn takes; what lies outside their range is cut off.
+
+    Args:
+        actions: as CityLearn takes them, shape (..., actions).
+        low: least value of each, shape (actions,).
+        high: greatest value of each, shape (actions,).
+
+    Returns:
+        Within [-1, 1], of the same shape; -1 for an action that has but one value.
+    """
+    span = high - low
+    return np.asarray((np.clip(actions, low, high) - low) / np.where(span > 0.0, span, 1.0) * 2.0 - 1.0)

@@ -1,0 +1,1 @@
+"""Environments for training and evaluation, over either backend."""

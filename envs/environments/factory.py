@@ -1,0 +1,60 @@
+"""Environments by scenario, backend and purpose."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from envs.environments.year_cache import Backend
+from envs.objective.episodes import TRAINING_HOURS
+from envs.objective.reward import RewardName
+from envs.scenarios.scenario import Scenario, Split, Window, sample_weeks, scenario, training_starts
+
+if TYPE_CHECKING:
+    from gymnasium.vector import VectorEnv
+
+    from envs.environments.site_env import SiteEnv
+    from envs.environments.vector_env import WindowsEnv
+
+
+def training_env(
+    scenario_name: str, backend: Backend, num_envs: int, reward: RewardName = "improvement"
+) -> VectorEnv[Any, Any, Any]:
+    """Vector environment that draws two-week windows from a scenario's training split.
+
+    Args:
+        scenario_name: see `envs.scenarios.scenario.scenario`.
+        backend: who steps it.
+        num_envs: number of copies.
+        reward: which reward.
+    """
+    site = scenario(scenario_name)
+    windows = training_starts(site.windows("train"), TRAINING_HOURS)
+    if backend == "batch":
+        from envs.environments.vector_env import SiteVectorEnv
+
+        return SiteVectorEnv(site, windows, num_envs, reward, copy=False)
+    from envs.environments.site_envs import SiteEnvs
+
+    return SiteEnvs(site, windows, num_envs, reward)
+
+
+def evaluation_env(
+    scenario_name: str, backend: Backend, split: Split, weeks: int, reward: RewardName = "improvement"
+) -> SiteEnv | WindowsEnv:
+    """Environment whose `episodes` run a policy through a split once: `weeks` weeks spread evenly, or all of it for 0."""
+    site = scenario(scenario_name)
+    return windows_env(site, backend, sample_weeks(site.windows(split), weeks), reward)
+
+
+def windows_env(
+    site: Scenario, backend: Backend, windows: Sequence[Window], reward: RewardName = "improvement"
+) -> SiteEnv | WindowsEnv:
+    """Environment whose `episodes` run a policy through windows once, in their order."""
+    if backend == "batch":
+        from envs.environments.vector_env import WindowsEnv
+
+        return WindowsEnv(site, windows, reward)
+    from envs.environments.site_env import SiteEnv
+
+    return SiteEnv(site, windows, "sequence", reward)

@@ -1,0 +1,234 @@
+"""The gymnasium environment that policies are trained and judged on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import astuple
+from typing import Any, Literal
+
+import gymnasium as gym
+import numpy as np
+
+from envs.citylearn_backend.simulator import CityLearnSimulator
+from envs.current_hour import Present, scaled
+from envs.environments.year_cache import SIMULATORS, observation_layout, year_reference
+from envs.objective.episodes import EVALUATION_SEED, Episode, Policy
+from envs.objective.reference import Reference
+from envs.objective.reward import WEIGHTS, RewardName, StepFigures, improvement_terms
+from envs.objective.series import import_kwh, solar_use_kwh
+from envs.scenarios.scenario import Scenario, Window
+from envs.scenarios.tariff import MonthPeaks
+
+
+class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
+    """A building's energy system over windows of a scenario's years, one hour a step.
+
+    Observation: `Box(-1, 1, (layout.size,), float32)`. What the schema activates, in CityLearn's order,
+    each value mapped once and for all from its bounds to [-1, 1]; month, day type and hour as sine
+    and cosine; where the tariff has a demand charge, the month's highest imports so far in peak hours and
+    outside. Values of the hour that begins (load, irradiance, price) are known, those that the last action made
+    (state of charge, net consumption) are as that action left them.
+
+    Action: `Box(-1, 1, (actions,), float32)`, one per stationary battery and charger, mapped to the
+    range that CityLearn allows: for a battery -1 is full discharge, 0 idle, 1 full charge; for a
+    charger without discharge -1 is off and 1 full power. What lies outside is clipped.
+
+    Reward: `improvement` (see `envs.objective.reward`) or the schema's own (`schema`).
+
+    Episode: one window. It ends with `truncated=True`: the year goes on, only the window is over, so the
+    value of the last state is not zero.
+
+    Args:
+        scenario: where the data come from.
+        windows: windows to run through.
+        order: `random` draws a window and the batteries' charge at each reset, `sequence` takes the windows in turn
+            and starts with empty batteries.
+        reward: which reward.
+    """
+
+    metadata = {"render_modes": []}  # noqa: RUF012 - gymnasium declares it so
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        windows: Sequence[Window],
+        order: Literal["random", "sequence"] = "random",
+        reward: RewardName = "improvement",
+    ) -> None:
+        self.scenario, self.windows, self.order, self.reward_name = scenario, tuple(windows), order, reward
+        self.layout = observation_layout(scenario)
+        self._next_window = 0
+        self._years: dict[int, tuple[CityLearnSimulator, Reference]] = {}
+        self._open(self.windows[0].year)
+        self.observation_space = gym.spaces.Box(-1.0, 1.0, (self.layout.size,), np.float32)
+        self.action_space = gym.spaces.Box(-1.0, 1.0, self.simulator.action_low.shape, np.float32)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict[str, Any]]:
+        """Begin the next window. `info["window"]` says which."""
+        super().reset(seed=seed)
+        if self.order == "random":
+            self.window = self.windows[int(self.np_random.integers(len(self.windows)))]
+            drift_seed, charge = int(self.np_random.integers(2**31)), float(self.np_random.random())
+        else:
+            self.window = self.windows[self._next_window % len(self.windows)]
+            drift_seed, charge = EVALUATION_SEED, 0.0
+            self._next_window += 1
+        return self._begin(drift_seed, charge), {"window": self.window}
+
+    def _begin(self, drift_seed: int, charge: float) -> np.ndarray:
+        self._drift_seed, self._charge = drift_seed, charge
+        self._taken: list[np.ndarray] = []
+        window = self.window
+        self._open(window.year)
+        raw = self.simulator.begin(window.start, window.hours, drift_seed, charge)
+        self.uncontrolled = self.reference.window(window.start, window.hours)
+        self._previous_net = self.uncontrolled.previous_net_kwh
+        self._peaks = MonthPeaks(self.reference.tariff) if self.reference.tariff else None
+        self._step = 0
+        return self._observe(raw)
+
+    def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+        """Take one hour. `info` holds the terms of the reward."""
+        simulator, index = self.simulator, self._step
+        row = simulator.row
+        self._taken.append(np.array(action))
+        raw, schema_reward = simulator.step(self._native(action))
+        figures = self._figures(row, index)
+        terms = improvement_terms(figures, self.uncontrolled.step(index), self.reference.scale)
+        reward = sum(terms.values()) if self.reward_name == "improvement" else schema_reward
+        self._step += 1
+        truncated = self._step == self.window.hours
+        return self._observe(raw), reward, False, truncated, terms
+
+    @property
+    def present(self) -> Present:
+        """What rules look at, as one copy."""
+        return _Present(self)
+
+    def reference_of(self, year: int) -> Reference:
+        """Uncontrolled run of one of its years."""
+        return self._year(year)[1]
+
+    def episodes(self, policy: Policy) -> Iterator[Episode]:
+        """Run a policy through all windows once, in their order.
+
+        Args:
+            policy: maps observations, shape (1, observations), to actions, shape (1, actions).
+        """
+        for _ in self.windows:
+            observation, _ = self.reset()
+            rewards, terms, truncated = 0.0, dict.fromkeys(WEIGHTS, 0.0), False
+            while not truncated:
+                observation, reward, _, truncated, now = self.step(policy(observation[np.newaxis])[0])
+                rewards += reward
+                for name, value in now.items():
+                    terms[name] += value
+            yield Episode(self.window, self.reference, rewards, terms, self.simulator.run(), self.simulator.citylearn_kpis())
+
+    def get_state(self) -> dict[str, Any]:
+        """Where it is and what it draws next, as plain values that can be pickled.
+
+        CityLearn's objects cannot be copied into a file, but they repeat a run: the state is how the episode began and
+        what was done since.
+        """
+        return {
+            "random": self.np_random.bit_generator.state,
+            "next_window": self._next_window,
+            "window": astuple(self.window),
+            "drift_seed": self._drift_seed,
+            "charge": self._charge,
+            "actions": list(self._taken),
+        }
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Go on from a state of `get_state`, number by number, instead of a `reset`: takes the episode's steps again."""
+        self.window = Window(*state["window"])
+        self._begin(state["drift_seed"], state["charge"])
+        for action in state["actions"]:
+            self.step(action)
+        self._next_window = state["next_window"]
+        self.np_random.bit_generator.state = state["random"]
+
+    def close(self) -> None:
+        """Hand the simulators on to the next environment of this process."""
+        for simulator, _ in self._years.values():
+            SIMULATORS.give_back(simulator)
+        self._years.clear()
+
+    def _open(self, year: int) -> None:
+        self.simulator, self.reference = self._year(year)
+
+    def _year(self, year: int) -> tuple[CityLearnSimulator, Reference]:
+        if year not in self._years:
+            simulator = SIMULATORS.take(self.scenario.schema_path(year), self.reward_name == "schema")
+            self._years[year] = simulator, year_reference(self.scenario, year)
+        return self._years[year]
+
+    def _native(self, action: np.ndarray) -> np.ndarray:
+        low, high = self.simulator.action_low, self.simulator.action_high
+        part = (np.clip(np.asarray(action, dtype=np.float64), -1.0, 1.0) + 1.0) / 2.0
+        return low + part * (high - low)
+
+    def _figures(self, row: int, index: int) -> StepFigures:
+        series = self.reference.exogenous
+        net = self.simulator.net_kwh(index)
+        site_net = float(net.sum())
+        drawn = import_kwh(net)
+        cost = float(drawn @ series.price[:, row])
+        if self._peaks:
+            # The month was entered when its first hour was observed.
+            cost += self._peaks.add(int(series.hour[row]), site_net) * float(self.uncontrolled.month_share[index])
+        previous = site_net if self._previous_net is None else self._previous_net
+        self._previous_net = site_net
+        return StepFigures(
+            emission_kg=float(drawn @ series.carbon[:, row]),
+            cost=cost,
+            solar_use_kwh=float(solar_use_kwh(net, series.pv_kwh[:, row]).sum()),
+            ramp_kwh=abs(site_net - previous),
+            missing_kwh=self.simulator.missing_kwh(row),
+        )
+
+    def _observe(self, raw: np.ndarray) -> np.ndarray:
+        if self._peaks:
+            self._peaks.enter(int(self.reference.exogenous.month[self.simulator.row]))
+            raw = np.append(raw, [self._peaks.peak_kw, self._peaks.off_peak_kw])
+        return self.layout.scale(raw)
+
+
+class _Present:
+    """The present hour of the one copy that CityLearn steps; see `envs.current_hour.Present`."""
+
+    def __init__(self, env: SiteEnv) -> None:
+        """Look at an environment, whichever of its years it is in."""
+        self._env = env
+        actions = [(b, name) for b in env.simulator.env.buildings for name in b.active_actions]
+        batteries = [(i, b) for i, (b, name) in enumerate(actions) if name == "electrical_storage"]
+        self.battery_actions = np.array([i for i, _ in batteries], dtype=np.int64)
+        self.battery_power_kw = float(sum(b.electrical_storage.nominal_power for _, b in batteries))
+
+    @property
+    def action_range(self) -> tuple[np.ndarray, np.ndarray]:
+        """Least and greatest value of each action, both of shape (actions,)."""
+        return self._env.simulator.action_low, self._env.simulator.action_high
+
+    @property
+    def hour_of_day(self) -> np.ndarray:
+        """0 to 23, shape (1,)."""
+        return self._now(self._env.reference.exogenous.hour)
+
+    @property
+    def is_dear(self) -> np.ndarray:
+        """Whether imports cost more than in other hours, shape (1,)."""
+        return self._now(self._env.reference.dear)
+
+    @property
+    def uncontrolled_net_kwh(self) -> np.ndarray:
+        """Net import of the uncontrolled site, shape (1,)."""
+        return self._now(self._env.reference.net_kwh)
+
+    def uncontrolled_actions(self) -> np.ndarray:
+        """Actions of the uncontrolled site, within [-1, 1], shape (1, actions)."""
+        return scaled(self._env.simulator.uncontrolled_actions()[np.newaxis], *self.action_range)
+
+    def _now(self, series: np.ndarray) -> np.ndarray:
+        return series[self._env.simulator.row][np.newaxis]

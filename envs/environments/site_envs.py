@@ -1,0 +1,45 @@
+"""A few copies of a site that CityLearn steps, one after the other, as one vector environment."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
+
+from envs.environments.site_env import SiteEnv
+from envs.objective.reward import RewardName
+from envs.scenarios.scenario import Scenario, Window
+
+
+class SiteEnvs(SyncVectorEnv):
+    """Copies of `SiteEnv` that draw their windows at random, whose state can be saved.
+
+    Args:
+        scenario: where the data come from.
+        windows: windows to draw from.
+        num_envs: number of copies.
+        reward: which reward.
+    """
+
+    envs: list[Any]
+
+    def __init__(self, scenario: Scenario, windows: Sequence[Window], num_envs: int, reward: RewardName) -> None:
+        super().__init__(
+            [lambda: SiteEnv(scenario, windows, "random", reward) for _ in range(num_envs)],
+            autoreset_mode=AutoresetMode.NEXT_STEP,
+        )
+
+    def get_state(self) -> dict[str, Any]:
+        """State of each copy, and which of them begin another episode in the next step."""
+        return {"copies": [env.get_state() for env in self.envs], "over": self._autoreset_envs.copy()}
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Go on from a state of `get_state`, instead of a `reset`.
+
+        Raises:
+            ValueError: if the state is of another number of copies.
+        """
+        for env, own in zip(self.envs, state["copies"], strict=True):
+            env.set_state(own)
+        self._autoreset_envs = state["over"].copy()

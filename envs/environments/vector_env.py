@@ -1,0 +1,200 @@
+"""Many copies of a site as one gymnasium vector environment, stepped by the batch backend."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+
+from envs.batch_backend.rewards import SchemaReward
+from envs.batch_backend.simulator import BatchSimulator, Recorder, Year
+from envs.current_hour import Present
+from envs.environments.year_cache import batch_reference, observation_layout, scaled_template, year_tables
+from envs.objective.episodes import EVALUATION_SEED, Episode, Policy
+from envs.objective.reference import Reference
+from envs.objective.reward import WEIGHTS, RewardName
+from envs.scenarios.scenario import Scenario, Window
+from envs.scenarios.tariff import DemandCharge
+
+
+class SiteVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
+    """Copies of `SiteEnv` over windows of a scenario's years: the same spaces, observations, rewards and ends.
+
+    Each copy draws its windows at random. At the first reset the copies begin within their windows at hours that are
+    spread evenly over an episode's length, so that their ends, and with them the hours of the day and the seasons of
+    a batch, are spread too instead of all copies ending at once. A copy whose episode is over ignores its next
+    action and returns the first observation of its next episode (`AutoresetMode.NEXT_STEP`).
+
+    Args:
+        scenario: where the data come from.
+        windows: windows to draw from.
+        num_envs: number of copies.
+        reward: which reward.
+        copy: whether `step` and `reset` hand out copies of the observations; otherwise the next call writes over them.
+    """
+
+    metadata = {"autoreset_mode": AutoresetMode.NEXT_STEP, "render_modes": []}  # noqa: RUF012 - gymnasium declares it so
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        windows: Sequence[Window],
+        num_envs: int,
+        reward: RewardName = "improvement",
+        copy: bool = True,
+    ) -> None:
+        self.scenario, self.windows, self.reward_name, self.num_envs = scenario, tuple(windows), reward, num_envs
+        self._copy = copy
+        self.layout = observation_layout(scenario)
+        years = sorted({window.year for window in self.windows})
+        self.simulator = open_years(scenario, years, num_envs)
+        self._schema_reward = SchemaReward(self.simulator) if reward == "schema" else None
+        self.single_observation_space = gym.spaces.Box(-1.0, 1.0, (self.layout.size,), np.float32)
+        self.single_action_space = gym.spaces.Box(-1.0, 1.0, (self.simulator.actions,), np.float32)
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self._left = np.zeros(num_envs, dtype=np.int64)  # steps left in each episode
+        self._everyone = np.arange(num_envs)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict[str, Any]]:
+        """Begin new episodes in all copies, the first of each at its own hour of a window."""
+        super().reset(seed=seed)
+        for b in range(self.num_envs):
+            window = self._draw()
+            passed = b * window.hours // self.num_envs
+            self._begin(b, Window(window.year, window.start + passed, window.hours - passed))
+        return self._observation(), {}
+
+    def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+        """Take one hour in all copies; those whose episode is over begin another."""
+        over = np.flatnonzero(self._left == 0)
+        going = np.flatnonzero(self._left) if len(over) else self._everyone
+        rewards = np.zeros(self.num_envs)
+        if len(going):
+            rewards[going] = self._advance(np.asarray(actions), going)[going]
+        for b in over.tolist():
+            self._begin(b, self._draw())
+        self._left[going] -= 1
+        truncated = self._left == 0
+        truncated[over] = False
+        return self._observation(), rewards, np.zeros(self.num_envs, dtype=bool), truncated, {}
+
+    def get_state(self) -> dict[str, Any]:
+        """Where all copies are and what they draw next, as plain values and arrays that can be pickled."""
+        return {
+            "random": self.np_random.bit_generator.state,
+            "left": self._left.copy(),
+            "simulator": self.simulator.get_state(),
+        }
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Go on from a state of `get_state`, number by number, instead of a `reset`.
+
+        Raises:
+            ValueError: if the state is of other copies or of another site.
+        """
+        self.simulator.set_state(state["simulator"])
+        self._left = state["left"].copy()
+        self.np_random.bit_generator.state = state["random"]
+
+    def _advance(self, actions: np.ndarray, going: np.ndarray) -> np.ndarray:
+        if self._schema_reward is None:
+            self.simulator.step(actions, going)
+            return np.asarray(self.simulator.terms.sum(axis=1))
+        self._schema_reward.before(actions)
+        self.simulator.step(actions, going)
+        return self._schema_reward.after()
+
+    def _draw(self) -> Window:
+        return self.windows[int(self.np_random.integers(len(self.windows)))]
+
+    def _begin(self, b: int, window: Window) -> None:
+        drift_seed, charge = int(self.np_random.integers(2**31)), float(self.np_random.random())
+        self.simulator.begin(b, window.year, window.start, window.hours, drift_seed, charge)
+        self._left[b] = window.hours
+
+    def _observation(self) -> np.ndarray:
+        return self.simulator.observation.copy() if self._copy else self.simulator.observation
+
+
+class WindowsEnv:
+    """All windows of a split side by side, for evaluations.
+
+    Args:
+        scenario: where the data come from.
+        windows: the windows, one copy each.
+        reward: which reward.
+    """
+
+    def __init__(self, scenario: Scenario, windows: Sequence[Window], reward: RewardName = "improvement") -> None:
+        self.windows = tuple(windows)
+        years = sorted({window.year for window in self.windows})
+        self.simulator = open_years(scenario, years, len(self.windows), record=True)
+        self._schema_reward = SchemaReward(self.simulator) if reward == "schema" else None
+
+    @property
+    def present(self) -> Present:
+        """What rules look at."""
+        return self.simulator
+
+    def reference_of(self, year: int) -> Reference:
+        """Uncontrolled run of one of its years."""
+        reference = self.simulator.reference(year)
+        assert reference is not None  # `open_years` gives every year one
+        return reference
+
+    def episodes(self, policy: Policy) -> Iterator[Episode]:
+        """Run a policy through all windows once, in their order; see `envs.environments.site_env.SiteEnv.episodes`."""
+        simulator = self.simulator
+        for b, window in enumerate(self.windows):
+            simulator.begin(b, window.year, window.start, window.hours, EVALUATION_SEED)
+        hours = np.array([window.hours for window in self.windows])
+        rewards, terms = np.zeros(len(hours)), np.zeros((len(hours), len(WEIGHTS)))
+        recorder = Recorder(simulator)
+        for hour in range(hours.max()):
+            going = np.flatnonzero(hours > hour)
+            actions = np.asarray(policy(simulator.observation), dtype=np.float64)
+            if self._schema_reward:
+                self._schema_reward.before(actions)
+            simulator.step(actions, going)
+            recorder.add()
+            terms[going] += simulator.terms[going]
+            given = self._schema_reward.after() if self._schema_reward else simulator.terms.sum(axis=1)
+            rewards[going] += given[going]
+        for b, window in enumerate(self.windows):
+            yield Episode(
+                window,
+                self.reference_of(window.year),
+                float(rewards[b]),
+                dict(zip(WEIGHTS, terms[b].tolist(), strict=True)),
+                recorder.run(b, window.year, window.hours),
+                {},
+            )
+
+    def close(self) -> None:
+        """Nothing to hand back."""
+
+
+def open_years(scenario: Scenario, years: Sequence[int], copies: int, record: bool = False) -> BatchSimulator:
+    """Copies over years of a scenario, with the layout, tariff and references of these.
+
+    Args:
+        scenario: the scenario.
+        years: year numbers.
+        copies: how many.
+        record: see `BatchSimulator`.
+    """
+    return BatchSimulator({year: _open_year(scenario, year) for year in years}, copies, observation_layout(scenario), record)
+
+
+# Trials that follow one another in a process have the same years; simulators only read them.
+@lru_cache(maxsize=8)
+def _open_year(scenario: Scenario, year: int) -> Year:
+    tables = year_tables(scenario, year)
+    tariff = DemandCharge.of(scenario.schema_path(year))
+    return Year(tables, scaled_template(scenario, year), tariff, batch_reference(scenario, year, tables))

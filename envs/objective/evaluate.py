@@ -1,0 +1,139 @@
+"""Run a policy over an evaluation environment and say how it did."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+
+from envs.objective.episodes import Episode, Policy
+from envs.objective.kpis import Kpis, Part, kpis
+from envs.objective.reference import Reference
+from envs.objective.reward import WEIGHTS
+from envs.objective.series import Run
+from envs.objective.validity import check_episode, check_kpis
+
+# Ratios of CityLearn's `evaluate()` that are kept, by the name of our column.
+CITYLEARN_RATIOS = {
+    "citylearn_electricity_consumption_total": "electricity_consumption_total",
+    "citylearn_carbon_emissions_total": "carbon_emissions_total",
+    "citylearn_cost_total": "cost_total",
+    "citylearn_zero_net_energy": "zero_net_energy",
+    "citylearn_ramping_average": "ramping_average",
+    "citylearn_daily_peak_average": "daily_peak_average",
+    "citylearn_all_time_peak_average": "all_time_peak_average",
+}
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """How one policy did on one scenario year.
+
+    Attributes:
+        year: year number.
+        score: mean reward an hour.
+        terms: mean weighted terms of the `improvement` reward an hour, by name.
+        kpis: see `envs.objective.kpis`.
+        uncontrolled: KPIs of the uncontrolled run over the same hours.
+        citylearn: CityLearn's own ratios, averaged over the windows; NaN where it gives none or did not step.
+    """
+
+    year: int
+    score: float
+    terms: dict[str, float]
+    kpis: Kpis
+    uncontrolled: Kpis
+    citylearn: dict[str, float]
+
+
+class Judged(Protocol):
+    """An environment that runs policies through its windows."""
+
+    def episodes(self, policy: Policy) -> Iterable[Episode]:
+        """Run a policy through all windows once, in their order."""
+
+    def close(self) -> None:
+        """Hand back what the next environment of this process can use."""
+
+
+def evaluate(env: Judged, policy: Policy) -> list[Evaluation]:
+    """Run a policy through all windows of an environment once.
+
+    Args:
+        env: see `envs.environments.factory.evaluation_env`.
+        policy: maps observations, shape (copies, observations), to actions, shape (copies, actions).
+
+    Returns:
+        One evaluation per year, in the order of the windows.
+
+    Raises:
+        ValidityError: if what came out cannot be: a fault of this package.
+    """
+    years: dict[int, _Tally] = {}
+    for episode in env.episodes(policy):
+        check_episode(episode)
+        years.setdefault(episode.window.year, _Tally(episode.reference)).add(episode)
+    found = [tally.evaluation(year) for year, tally in years.items()]
+    for evaluation, tally in zip(found, years.values(), strict=True):
+        check_kpis(evaluation.year, evaluation.kpis, tally.vehicles_give)
+    return found
+
+
+def score(evaluations: list[Evaluation]) -> float:
+    """Mean reward an hour over all years; years count by their hours."""
+    hours = [evaluation.kpis.hours for evaluation in evaluations]
+    return float(np.average([evaluation.score for evaluation in evaluations], weights=hours))
+
+
+class _Tally:
+    """Sums over the windows of one year."""
+
+    def __init__(self, reference: Reference) -> None:
+        self._reference = reference
+        self._steps = 0
+        self._reward = 0.0
+        self._terms = dict.fromkeys(WEIGHTS, 0.0)
+        self._parts: list[Part] = []
+        self._uncontrolled: list[Part] = []
+        self._citylearn: list[dict[str, float]] = []
+        self.vehicles_give = reference.exogenous.vehicles_give
+
+    def add(self, episode: Episode) -> None:
+        window = episode.window
+        self._steps += window.hours
+        self._reward += episode.reward
+        for name, value in episode.terms.items():
+            self._terms[name] += value
+        self._parts.append(Part(window.start, episode.run))
+        self._uncontrolled.append(Part(window.start, cut(self._reference.run, window.start, window.hours)))
+        self._citylearn.append(episode.citylearn)
+
+    def evaluation(self, year: int) -> Evaluation:
+        reference = self._reference
+        year_of = (reference.exogenous, reference.sessions, reference.tariff)
+        return Evaluation(
+            year=year,
+            score=self._reward / self._steps,
+            terms={name: value / self._steps for name, value in self._terms.items()},
+            kpis=kpis(self._parts, *year_of),
+            uncontrolled=kpis(self._uncontrolled, *year_of),
+            citylearn={
+                column: float(np.mean([ratios.get(name, math.nan) for ratios in self._citylearn]))
+                for column, name in CITYLEARN_RATIOS.items()
+            },
+        )
+
+
+def cut(run: Run, start: int, hours: int) -> Run:
+    """Some hours of a run."""
+    part = slice(start, start + hours)
+    return replace(
+        run,
+        net_kwh=run.net_kwh[:, part],
+        battery_kwh=run.battery_kwh[:, part],
+        charging_kwh=run.charging_kwh[:, part],
+        off_grid=run.off_grid[:, part],
+    )

@@ -1,0 +1,149 @@
+"""The uncontrolled run of a scenario year: what every reward and every saving is measured against."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, fields
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from envs.cache import cached_file
+from envs.objective.reward import Scale, StepFigures
+from envs.objective.series import Exogenous, Run, Sessions, import_kwh, solar_use_kwh
+from envs.scenarios.scenario import Scenario
+from envs.scenarios.tariff import DemandCharge, demand_costs, month_shares
+
+# Part of the cache key: raise it when an uncontrolled run would come out otherwise.
+VERSION = 4
+
+
+@dataclass(frozen=True)
+class WindowReference:
+    """The uncontrolled run over a window, hour by hour.
+
+    Attributes:
+        emission_kg, cost, solar_use_kwh, ramp_kwh, missing_kwh: as in `StepFigures`, shape (hours,).
+        month_share: part of its month that the window covers, shape (hours,).
+        previous_net_kwh: net import of the site in the hour before the window; None at the year's start.
+    """
+
+    emission_kg: np.ndarray
+    cost: np.ndarray
+    solar_use_kwh: np.ndarray
+    ramp_kwh: np.ndarray
+    missing_kwh: np.ndarray
+    month_share: np.ndarray
+    previous_net_kwh: float | None
+
+    def step(self, index: int) -> StepFigures:
+        """Figures of one hour of the window."""
+        return StepFigures(
+            emission_kg=float(self.emission_kg[index]),
+            cost=float(self.cost[index]),
+            solar_use_kwh=float(self.solar_use_kwh[index]),
+            ramp_kwh=float(self.ramp_kwh[index]),
+            missing_kwh=float(self.missing_kwh[index]),
+        )
+
+
+class Reference:
+    """The uncontrolled run of one scenario year.
+
+    Attributes:
+        run: the run over the whole year.
+        exogenous: the year's series.
+        sessions: the year's charging sessions.
+        tariff: its demand charge, None where there is none.
+        scale: hourly means that normalise the reward.
+    """
+
+    def __init__(self, run: Run, exogenous: Exogenous, sessions: Sessions, tariff: DemandCharge | None) -> None:
+        self.run, self.exogenous, self.sessions, self.tariff = run, exogenous, sessions, tariff
+        steps = run.net_kwh.shape[1]
+        self._month, self._hour = exogenous.month[:steps], exogenous.hour[:steps]
+        drawn = import_kwh(run.net_kwh)
+        self._emission = (drawn * exogenous.carbon[:, :steps]).sum(axis=0)
+        self._energy_cost = (drawn * exogenous.price[:, :steps]).sum(axis=0)
+        self._solar = solar_use_kwh(run.net_kwh, exogenous.pv_kwh[:, :steps]).sum(axis=0)
+        self._net = run.net_kwh.sum(axis=0)
+        self._ramp = np.abs(np.diff(self._net, prepend=self._net[0]))
+        year_cost = self._energy_cost + self._demand_cost(0, steps)
+        self.scale = Scale(
+            emission_kg=float(self._emission.mean()),
+            cost=float(year_cost.mean()),
+            pv_kwh=float(exogenous.pv_kwh[:, :steps].sum(axis=0).mean()),
+            ramp_kwh=float(self._ramp.mean()),
+            required_kwh=float(sessions.required_kwh.sum() / steps),
+        )
+
+    @property
+    def hourly(self) -> np.ndarray:
+        """Emission [kg], cost of energy [currency], PV use and net import of the site [kWh] by step, shape (steps, 4)."""
+        return np.stack([self._emission, self._energy_cost, self._solar, self._net], axis=-1)
+
+    @property
+    def net_kwh(self) -> np.ndarray:
+        """Net import of the site by step, shape (steps,)."""
+        return self._net
+
+    @cached_property
+    def dear(self) -> np.ndarray:
+        """Rows in which imports cost most, shape (rows,); none where no hour is dearer than another.
+
+        These are the peak hours of the demand charge; without one, the hours whose price (mean over the buildings) is above
+        the mean of the year.
+        """
+        if self.tariff:
+            return np.isin(self.exogenous.hour, self.tariff.peak_hours)
+        price = self.exogenous.price.mean(axis=0)
+        # The mean of equal prices may differ from them in the last digit.
+        return np.asarray((price > price.mean()) & (np.ptp(price) > 0.0))
+
+    def window(self, start: int, hours: int) -> WindowReference:
+        """The run over steps `start` to `start + hours - 1`, its demand charge starting with no peaks behind it."""
+        part = slice(start, start + hours)
+        return WindowReference(
+            emission_kg=self._emission[part],
+            cost=self._energy_cost[part] + self._demand_cost(start, hours),
+            solar_use_kwh=self._solar[part],
+            ramp_kwh=self._ramp[part],
+            missing_kwh=self._missing(start, hours),
+            month_share=month_shares(self._month, start, hours),
+            previous_net_kwh=float(self._net[start - 1]) if start else None,
+        )
+
+    def _missing(self, start: int, hours: int) -> np.ndarray:
+        inside = self.sessions.within(start, hours)
+        return np.bincount(self.sessions.end[inside] - start, weights=self.run.missing_kwh[inside], minlength=hours)
+
+    def _demand_cost(self, start: int, hours: int) -> np.ndarray:
+        site_import = import_kwh(self._net[start : start + hours])
+        return demand_costs(self.tariff, self._month, self._hour, site_import, start)
+
+
+def cached_reference(
+    scenario: Scenario, year: int, exogenous: Exogenous, sessions: Sessions, simulate: Callable[[], Run]
+) -> Reference:
+    """Reference of a scenario year, simulated the first time and cached.
+
+    Args:
+        scenario: the scenario.
+        year: year number.
+        exogenous: the year's series.
+        sessions: its charging sessions.
+        simulate: runs the uncontrolled year.
+    """
+
+    def write(path: Path) -> None:
+        np.savez_compressed(path, **asdict(simulate()))
+
+    with np.load(cached_file(reference_key(scenario, year), write)) as saved:
+        run = Run(**{field.name: saved[field.name] for field in fields(Run)})
+    return Reference(run, exogenous, sessions, DemandCharge.of(scenario.schema_path(year)))
+
+
+def reference_key(scenario: Scenario, year: int) -> str:
+    """Where the cache keeps an uncontrolled run."""
+    return f"{scenario.key}/uncontrolled-{year}-v{VERSION}.npz"

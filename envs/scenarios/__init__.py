@@ -1,0 +1,1 @@
+"""Sites with their data: generated years, and schemas that a user gives, checked before anything runs."""

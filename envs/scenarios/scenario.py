@@ -1,0 +1,173 @@
+"""Scenarios by name or path, their years, and how these are split."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from envs.cache import cached_folder
+from envs.errors import ScenarioError
+from envs.objective.reward import STORAGE_ACTIONS, RewardName
+from envs.scenarios import schema_file
+from envs.scenarios.iquitos import FORMAT_VERSION, HOURS, SITES, Site, write_year
+
+Split = Literal["train", "validation", "test"]
+SPLITS: tuple[Split, ...] = ("train", "validation", "test")
+
+WEEK = 168  # hours
+DAY = 24
+# Which block of five belongs to which split, where one year has to serve all three.
+BLOCKS: dict[Split, tuple[int, ...]] = {"train": (0, 1, 3), "validation": (2,), "test": (4,)}
+# Years of a generated scenario. Apart from being different, the numbers mean nothing. Several train, as half a
+# million steps would see each hour of a single year sixty times; several test, as one year has twelve monthly peaks.
+GENERATED_YEARS: dict[Split, tuple[int, ...]] = {"train": (1, 4, 5), "validation": (2,), "test": (3, 6, 7)}
+
+
+@dataclass(frozen=True)
+class Window:
+    """Consecutive hours of a scenario year: steps `start` to `start + hours - 1`."""
+
+    year: int
+    start: int
+    hours: int
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A site with its data.
+
+    Attributes:
+        name: as the user gave it; equal names give equal scenarios on one machine.
+        key: name of the scenario's folder in the cache; changes with whatever changes its numbers.
+        site: parameters of a generated scenario.
+        schema: path of a given scenario's `schema.json`. One of `site` and `schema` is set.
+    """
+
+    name: str
+    key: str
+    site: Site | None = None
+    schema: Path | None = None
+
+    @property
+    def title(self) -> str:
+        """Short name for people."""
+        return self.schema.parent.name if self.schema else self.name
+
+    def years(self, split: Split) -> tuple[int, ...]:
+        """Year numbers of a split; a given scenario has the one year 0."""
+        return GENERATED_YEARS[split] if self.site else (0,)
+
+    def schema_path(self, year: int) -> Path:
+        """Path of a year's `schema.json`, generated if need be."""
+        if self.site is None:
+            assert self.schema is not None
+            return self.schema
+        site = self.site
+        return cached_folder(f"{self.key}/year-{year}", lambda folder: write_year(site, year, folder)) / "schema.json"
+
+    def windows(self, split: Split) -> tuple[Window, ...]:
+        """All hours of a split as the longest windows there are.
+
+        A generated scenario has years of their own for each split. One year that must serve all three is cut
+        into weeks (days where it has less than twenty weeks), and of every five, three train, one
+        validates and one tests.
+        """
+        if self.schema:
+            return _interleaved(schema_file.count_steps(self.schema), split, self.name)
+        return tuple(Window(year, 0, HOURS) for year in self.years(split))
+
+    def check_reward(self, reward: RewardName) -> None:
+        """Check that a reward can tell what is gained on this site.
+
+        Raises:
+            ScenarioError: for `improvement` where an action is of a device that serves people: it counts energy alone, so
+                doing without would be the best of all policies.
+        """
+        if reward == "schema" or not self.schema:
+            return
+        serving = [name for name in schema_file.active_actions(self.schema) if name not in STORAGE_ACTIONS]
+        if serving:
+            raise ScenarioError(
+                f"{self.title} has the actions {', '.join(serving)}, and the reward improvement does not know what these are "
+                "good for, so to do nothing would be its best: take --reward schema, or make them inactive in the schema"
+            )
+
+
+def scenario(name: str) -> Scenario:
+    """Scenario of a name (`iquitos`, `iquitos-38`, `iquitos:pv_kwp=4162`) or of a path to a CityLearn `schema.json`.
+
+    Raises:
+        ScenarioError: if there is no such scenario, or its file is not a CityLearn schema.
+    """
+    path = Path(name).expanduser()
+    if path.suffix == ".json" or path.is_dir():
+        return _given(name, path / "schema.json" if path.is_dir() else path)
+    base, _, option = name.partition(":")
+    if base not in SITES:
+        near = difflib.get_close_matches(base, SITES, n=1)
+        hint = f"did you mean '{near[0]}'?" if near else f"there are {', '.join(SITES)}, or give the path of a schema.json"
+        raise ScenarioError(f"no scenario '{name}': {hint}")
+    site = SITES[base]
+    if option:
+        site = replace(site, pv=replace(site.pv, kwp=_pv_kwp(name, option)))
+    return Scenario(name, f"{name.replace(':', '-').replace('=', '-')}-v{FORMAT_VERSION}", site=site)
+
+
+def _pv_kwp(name: str, option: str) -> float:
+    key, _, value = option.partition("=")
+    try:
+        kwp = float(value)
+    except ValueError:
+        kwp = math.nan
+    if key != "pv_kwp" or not 0.0 < kwp < math.inf:
+        raise ScenarioError(f"'{name}': the one option is pv_kwp=KILOWATTS with a number above 0, as in iquitos:pv_kwp=4162")
+    return kwp
+
+
+def _given(name: str, path: Path) -> Scenario:
+    if not path.is_file():
+        raise ScenarioError(f"no file {path}: --scenario takes {', '.join(SITES)} or the path of a CityLearn schema.json")
+    path = path.resolve()
+    schema_file.check(path)
+    return Scenario(name, f"{path.parent.name}-{schema_file.digest(path)}", schema=path)
+
+
+def _interleaved(steps: int, split: Split, name: str) -> tuple[Window, ...]:
+    block = WEEK if steps >= 20 * WEEK else DAY
+    if steps < 5 * block:
+        raise ScenarioError(f"{name} has {steps} steps; at least {5 * block} are needed to train, validate and test on it")
+    windows: list[Window] = []
+    for i in range(steps // block):
+        if i % 5 not in BLOCKS[split]:
+            continue
+        if windows and windows[-1].start + windows[-1].hours == i * block:
+            windows[-1] = replace(windows[-1], hours=windows[-1].hours + block)
+        else:
+            windows.append(Window(0, i * block, block))
+    return tuple(windows)
+
+
+def training_starts(windows: tuple[Window, ...], hours: int) -> list[Window]:
+    """Windows of at most `hours` that begin at a midnight of a split's windows: the starts of training episodes."""
+    return [
+        Window(whole.year, start, min(hours, whole.hours))
+        for whole in windows
+        for start in range(whole.start, whole.start + whole.hours - min(hours, whole.hours) + 1, DAY)
+    ]
+
+
+def sample_weeks(windows: tuple[Window, ...], weeks: int) -> tuple[Window, ...]:
+    """`weeks` windows of at most a week, spread evenly over a split; the whole split for 0."""
+    if weeks == 0:
+        return windows
+    blocks = [
+        Window(whole.year, start, min(WEEK, whole.start + whole.hours - start))
+        for whole in windows
+        for start in range(whole.start, whole.start + whole.hours, WEEK)
+    ]
+    blocks = [block for block in blocks if block.hours == max(b.hours for b in blocks)]
+    weeks = min(weeks, len(blocks))
+    return tuple(blocks[(2 * i + 1) * len(blocks) // (2 * weeks)] for i in range(weeks))

@@ -1,0 +1,91 @@
+"""A scenario's `schema.json` and the files that it names, looked at before CityLearn opens them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+from envs.errors import ScenarioError
+from envs.scenarios.series_files import check_series
+from envs.scenarios.tariff import FILE_NAME, DemandCharge
+
+SERIES = ("energy_simulation", "weather", "carbon_intensity", "pricing")
+_FIRST, _LAST = "simulation_start_time_step", "simulation_end_time_step"
+
+
+def count_steps(path: Path) -> int:
+    """Steps of a scenario year: CityLearn makes one less than there are rows."""
+    schema = _read(path)
+    return int(schema[_LAST]) - int(schema[_FIRST])
+
+
+def active_actions(path: Path) -> list[str]:
+    """Kinds of actions that a schema activates, as it names them."""
+    return [name for name, action in _read(path).get("actions", {}).items() if action.get("active")]
+
+
+def check(path: Path) -> None:
+    """Check what can be checked without CityLearn.
+
+    Raises:
+        ScenarioError: if the file is no schema, has steps other than hours, names a series that is not there, draws its power
+            outages, has a tariff file that cannot be read, or values that cannot be run; see `envs.scenarios.series_files`.
+    """
+    schema = _read(path)
+    seconds = schema.get("seconds_per_time_step", 3600)
+    if seconds != 3600:
+        raise ScenarioError(f"{path}: steps of {seconds} s; only hourly scenarios are supported")
+    missing = sorted({name for name in _named(schema) if not (_root(path, schema) / name).is_file()})
+    if missing:
+        raise ScenarioError(f"{path} names {missing[0]}, which is not in {_root(path, schema)}")
+    for name, building in schema["buildings"].items():
+        outage = building.get("power_outage") or {}
+        if building.get("include", True) and outage.get("simulate_power_outage") and outage.get("stochastic_power_outage"):
+            # CityLearn draws them for each episode, so no two are at the same hours, and only for whole days.
+            raise ScenarioError(
+                f"{path}: building {name} draws its power outages, so that no run can be held against another: set "
+                "stochastic_power_outage to false and give the hours as the column power_outage of its energy_simulation"
+            )
+    DemandCharge.of(path)
+    check_series(path, schema, _root(path, schema))
+
+
+def digest(path: Path) -> str:
+    """Hash of a scenario's files, so that what is cached for it is never older than they are."""
+    schema = _read(path)
+    found = hashlib.sha256()
+    for file in (path, path.parent / FILE_NAME, *(_root(path, schema) / name for name in sorted(set(_named(schema))))):
+        if file.is_file():
+            found.update(file.name.encode())
+            found.update(file.read_bytes())
+    return found.hexdigest()[:12]
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        schema = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ScenarioError(f"{path} is not JSON: {error}") from error
+    if not isinstance(schema, dict) or not isinstance(schema.get("buildings"), dict):
+        raise ScenarioError(f"{path} is not a CityLearn schema: it lacks buildings")
+    for name in (_FIRST, _LAST):
+        if not isinstance(schema.get(name), int):
+            raise ScenarioError(f"{path}: {name} has to be a whole number, the first or last row to be run")
+    return schema
+
+
+def _root(path: Path, schema: dict[str, Any]) -> Path:
+    """Folder of the series; relative to the schema's own, as CityLearn has it."""
+    return path.parent / (schema.get("root_directory") or "")
+
+
+def _named(schema: dict[str, Any]) -> list[str]:
+    """Series that the included buildings name."""
+    names = []
+    for building in schema["buildings"].values():
+        if building.get("include", True):
+            names += [building[key] for key in SERIES if building.get(key)]
+            names += [charger["charger_simulation"] for charger in (building.get("chargers") or {}).values()]
+    return names

@@ -1,0 +1,150 @@
+"""The demand charge of a tariff, which CityLearn's own cost does not know.
+
+A scenario has one where a file `tariff.json` lies beside its `schema.json`:
+
+    {"demand_charge": {"peak_hours": [18, 19, 20, 21, 22], "peak_price": 48.5,
+                       "off_peak_excess_price": 22.8, "currency": "PEN"}}
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from envs.errors import ScenarioError
+
+FILE_NAME = "tariff.json"
+
+
+@dataclass(frozen=True)
+class DemandCharge:
+    """Monthly charge on the highest imports of a site.
+
+    With P the highest import of the month in peak hours and O the highest outside them, both in kW,
+    a month costs `peak_price * P + off_peak_excess_price * max(0, O - P)`.
+
+    Attributes:
+        peak_hours: hours of the day, 0-23, each standing for the hour that begins then.
+        peak_price: per kW and month.
+        off_peak_excess_price: per kW and month.
+        currency: of the prices, as in the scenario's pricing series.
+    """
+
+    peak_hours: tuple[int, ...]
+    peak_price: float
+    off_peak_excess_price: float
+    currency: str
+
+    def month(self, peak_kw: float, off_peak_kw: float) -> float:
+        """Charge of a month whose highest imports are `peak_kw` and `off_peak_kw`."""
+        return self.peak_price * peak_kw + self.off_peak_excess_price * max(0.0, off_peak_kw - peak_kw)
+
+    def write(self, path: Path) -> None:
+        """Write the file that `of` reads."""
+        path.write_text(json.dumps({"demand_charge": asdict(self)}, indent=1), encoding="utf-8")
+
+    @classmethod
+    def of(cls, schema_path: Path) -> DemandCharge | None:
+        """Demand charge of a scenario; None where no tariff file lies beside its schema.
+
+        Raises:
+            ScenarioError: if the file does not hold a demand charge of this form.
+        """
+        path = schema_path.parent / FILE_NAME
+        if not path.exists():
+            return None
+        try:
+            charge = cls(**json.loads(path.read_text(encoding="utf-8"))["demand_charge"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise ScenarioError(
+                f"{path}: no valid demand charge ({error}); see envs/scenarios/tariff.py for the form"
+            ) from error
+        hours = tuple(charge.peak_hours)
+        if not hours or any(hour not in range(24) for hour in hours):
+            raise ScenarioError(f"{path}: peak_hours must be hours of the day from 0 to 23, not {list(hours)}")
+        return cls(hours, float(charge.peak_price), float(charge.off_peak_excess_price), charge.currency)
+
+
+class MonthPeaks:
+    """Highest imports of the running month, hour by hour.
+
+    Attributes:
+        peak_kw: highest import so far in peak hours.
+        off_peak_kw: highest import so far outside them.
+    """
+
+    def __init__(self, tariff: DemandCharge) -> None:
+        self._tariff = tariff
+        self._month: int | None = None
+        self.peak_kw = 0.0
+        self.off_peak_kw = 0.0
+
+    def enter(self, month: int) -> None:
+        """Say which month the next hour belongs to; a new month starts from zero."""
+        if month != self._month:
+            self._month, self.peak_kw, self.off_peak_kw = month, 0.0, 0.0
+
+    def add(self, hour: int, import_kw: float) -> float:
+        """Count one hour and return by how much it raised the month's charge [currency].
+
+        The rises of a month add up to its charge. A rise is negative where a new peak-hour maximum
+        makes an earlier off-peak maximum cheaper.
+
+        Args:
+            hour: of the day, 0-23.
+            import_kw: mean import of the hour [kW]; an export counts as zero.
+        """
+        before = self._tariff.month(self.peak_kw, self.off_peak_kw)
+        import_kw = max(0.0, import_kw)
+        if hour in self._tariff.peak_hours:
+            self.peak_kw = max(self.peak_kw, import_kw)
+        else:
+            self.off_peak_kw = max(self.off_peak_kw, import_kw)
+        return self._tariff.month(self.peak_kw, self.off_peak_kw) - before
+
+
+def month_shares(month: np.ndarray, start: int, hours: int) -> np.ndarray:
+    """Part of its month that a run over a window covers, for each of its hours.
+
+    A run over less than a month is charged that part of the month's demand charge; else a week would
+    pay for its peak as if it were a month, four times too much beside its energy.
+
+    Args:
+        month: month of each step of the year, shape (steps,).
+        start: first step of the window.
+        hours: length of the window.
+
+    Returns:
+        Shares in (0, 1], shape (hours,).
+    """
+    run = np.concatenate([[0], np.cumsum(np.diff(month) != 0)])  # number of the month, counted along the year
+    covered = run[start : start + hours]
+    return np.bincount(covered, minlength=run[-1] + 1)[covered] / np.bincount(run)[covered]
+
+
+def demand_costs(
+    tariff: DemandCharge | None, month: np.ndarray, hour: np.ndarray, import_kw: np.ndarray, start: int = 0
+) -> np.ndarray:
+    """Hourly demand charge of a run that starts with no peaks behind it: rises of the charge times the month's share.
+
+    Args:
+        tariff: the demand charge; None costs nothing.
+        month: month of each step of the year, shape (steps,).
+        hour: hour of the day 0-23 of each step of the year, shape (steps,).
+        import_kw: mean import of each hour of the run [kW], shape (hours,).
+        start: step of the year at which the run starts.
+
+    Returns:
+        Costs [currency], shape (hours,).
+    """
+    costs = np.zeros(len(import_kw))
+    if tariff is None:
+        return costs
+    peaks = MonthPeaks(tariff)
+    for i in range(len(import_kw)):
+        peaks.enter(int(month[start + i]))
+        costs[i] = peaks.add(int(hour[start + i]), float(import_kw[i]))
+    return costs * month_shares(month, start, len(import_kw))

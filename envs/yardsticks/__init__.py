@@ -1,0 +1,1 @@
+"""What policies are compared with: baselines, rules, and the perfect-foresight bound."""

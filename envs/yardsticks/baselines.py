@@ -1,0 +1,75 @@
+"""What a learned policy is held against: the site without control, without PV and battery, and under rules."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from envs.environments.factory import windows_env
+from envs.environments.year_cache import Backend
+from envs.objective.evaluate import Evaluation, cut, evaluate
+from envs.objective.kpis import Part, kpis
+from envs.objective.reference import Reference
+from envs.objective.reward import RewardName
+from envs.objective.series import import_kwh
+from envs.scenarios.scenario import Scenario, Window
+from envs.yardsticks.citylearn_rules import HourlyRule, citylearn_rules
+from envs.yardsticks.rules import SolarPriority
+
+UNCONTROLLED = "uncontrolled"
+WITHOUT = "no PV, no battery"
+CITYLEARN = "CityLearn"  # before the names of its own controllers
+RULES = {"rule: PV first, battery at any hour": False, "rule: PV first, battery in peak hours": True}
+
+
+def baselines(
+    scenario: Scenario, windows: Sequence[Window], reward: RewardName = "improvement", backend: Backend = "batch"
+) -> dict[str, list[Evaluation]]:
+    """Evaluations of all baselines that apply, by name, each with one a year.
+
+    Args:
+        scenario: any.
+        windows: hours that are run through.
+        reward: which reward the scores are of.
+        backend: that can step the scenario.
+    """
+    env = windows_env(scenario, backend, windows, reward)
+    present, years = env.present, list(dict.fromkeys(window.year for window in windows))
+    references = {year: env.reference_of(year) for year in years}
+    found = {UNCONTROLLED: evaluate(env, lambda observations: present.uncontrolled_actions())}
+    found[WITHOUT] = [without_devices(references[own.year], own, windows) for own in found[UNCONTROLLED]]
+    # They mean nothing without a battery, and in dear hours nothing where no hour is.
+    has_dear = all(reference.dear.any() for reference in references.values())
+    for name, dear_hours in RULES.items() if present.battery_power_kw > 0.0 else ():
+        if has_dear or not dear_hours:
+            found[name] = evaluate(env, SolarPriority(present, dear_hours))
+    for name, actions in citylearn_rules(scenario).items():
+        found[f"{CITYLEARN}: {name}"] = evaluate(env, HourlyRule(present, actions))
+    env.close()
+    return found
+
+
+def without_devices(reference: Reference, uncontrolled: Evaluation, windows: Sequence[Window]) -> Evaluation:
+    """The site of a year without PV and stationary batteries: what there would be to pay and to emit.
+
+    It has no score: a reward is of what somebody did with a site.
+
+    Args:
+        reference: of the year.
+        uncontrolled: of the year, whose vehicles charge alike.
+        windows: hours.
+    """
+    parts = []
+    for window in windows:
+        if window.year != uncontrolled.year:
+            continue
+        part = slice(window.start, window.start + window.hours)
+        run = cut(reference.run, window.start, window.hours)
+        # In a power outage nothing is imported, and what PV would have served is not.
+        net = np.where(run.off_grid, 0.0, run.net_kwh - run.battery_kwh + reference.exogenous.pv_kwh[:, part])
+        parts.append(Part(window.start, replace(run, net_kwh=import_kwh(net), battery_kwh=np.zeros_like(net))))
+    exogenous = replace(reference.exogenous, pv_kwh=np.zeros_like(reference.exogenous.pv_kwh))
+    found = kpis(parts, exogenous, reference.sessions, reference.tariff)
+    return replace(uncontrolled, score=float("nan"), terms={}, kpis=found)

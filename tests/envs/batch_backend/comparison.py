@@ -1,0 +1,84 @@
+"""Steps CityLearn and the batch backend side by side and measures how far they are apart."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from envs.batch_backend.rewards import SchemaReward
+from envs.batch_backend.simulator import BatchSimulator
+from envs.citylearn_backend.simulator import CityLearnSimulator
+
+
+def ulps(expected: Any, found: Any) -> float:
+    """Greatest distance in units of the last place of a float32."""
+    expected, found = np.asarray(expected, dtype=np.float32), np.asarray(found, dtype=np.float32)
+    assert expected.shape == found.shape
+    distance = np.abs(expected.astype(np.float64) - found.astype(np.float64))
+    return float(np.max(distance / np.spacing(np.maximum(np.abs(expected), np.float32(1e-30))), initial=0.0))
+
+
+def native(simulator: CityLearnSimulator, actions: np.ndarray) -> np.ndarray:
+    """Actions within [-1, 1] in CityLearn's ranges."""
+    low, high = simulator.action_low, simulator.action_high
+    return low + (np.clip(actions.astype(np.float64), -1.0, 1.0) + 1.0) / 2.0 * (high - low)
+
+
+def compare(
+    simulator: CityLearnSimulator,
+    batch: BatchSimulator,
+    policy: Callable[[np.ndarray, int], np.ndarray],
+    year: int,
+    start: int,
+    hours: int,
+    seed: int = 0,
+    charge: float = 0.0,
+) -> dict[str, float]:
+    """Run both over a window; the last copy of the batch is the one compared.
+
+    Returns:
+        The greatest distance of each quantity in float32 ulps.
+    """
+    copy = batch.copies - 1
+    worst: dict[str, float] = {}
+    raw = simulator.begin(start, hours, seed, charge)
+    for b in range(batch.copies):
+        # The other copies go their own ways and must not matter.
+        batch.begin(b, year, start, hours - (b < copy), seed + copy - b, charge)
+    reward = SchemaReward(batch)
+    worst["observation"] = ulps(raw, batch.observation[copy])
+    for step in range(hours):
+        action = policy(raw, step)
+        actions = np.stack([*(-action for _ in range(copy)), action]) if copy else action[np.newaxis]
+        going = np.flatnonzero(batch.state.copy["step"] < batch.state.copy["hours"])
+        reward.before(actions)
+        raw, expected_reward = simulator.step(native(simulator, action))
+        batch.step(actions, going)
+        found: dict[str, tuple[Any, Any]] = {
+            "observation": (raw, batch.observation[copy]),
+            "reward": (expected_reward, reward.after()[copy]),
+            **dict(_of_buildings(simulator, batch, copy, step)),
+        }
+        if batch.follows_parked:
+            vehicles = simulator.env.electric_vehicles
+            found["vehicles' SOC"] = (
+                [v.battery.soc[step] for v in vehicles],
+                batch.state.previous_soc[copy, batch.net_buildings :],
+            )
+        for name, (expected, got) in found.items():
+            worst[name] = max(worst.get(name, 0.0), ulps(expected, got))
+    return worst
+
+
+def _of_buildings(
+    simulator: CityLearnSimulator, batch: BatchSimulator, b: int, step: int
+) -> Iterator[tuple[str, tuple[Any, Any]]]:
+    buildings, out, state = simulator.env.buildings, batch.out, batch.state
+    yield "net consumption", ([n.net_electricity_consumption[step] for n in buildings], out.energy[b, :, 0])
+    yield "cost", ([n.net_electricity_consumption_cost[step] for n in buildings], out.money[b, :, 0])
+    yield "emission", ([n.net_electricity_consumption_emission[step] for n in buildings], out.money[b, :, 1])
+    yield "chargers", ([n.chargers_electricity_consumption[step] for n in buildings], out.energy[b, :, 2])
+    yield "batteries' SOC", ([n.electrical_storage.soc[step] for n in buildings], state.previous_soc[b, : len(buildings)])
+    thermal = np.flatnonzero(batch.site.building["thermal"])
+    tanks = [[getattr(buildings[n], f"{use}_storage").soc[step] for use in ("cooling", "heating", "dhw")] for n in thermal]
+    yield "tanks' SOC", (np.reshape(tanks, (-1, 3)), state.tank["previous_soc"][b, thermal])

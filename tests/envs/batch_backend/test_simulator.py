@@ -1,0 +1,143 @@
+"""Batteries that are charged side by side are charged as each by itself."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from envs.batch_backend import kernel, records
+from envs.batch_backend.simulator import BatchSimulator, Year
+from envs.batch_backend.tables import Tables, read_tables
+from envs.citylearn_backend.simulator import CityLearnSimulator
+from envs.environments.year_cache import schema_reward
+
+HOURS = 200
+
+
+@pytest.fixture(scope="module")
+def tables(small_schema: Path) -> Tables:
+    return read_tables(CityLearnSimulator(small_schema, with_reward=False), schema_reward(small_schema))
+
+
+def opened(tables: Tables, copies: int) -> BatchSimulator:
+    simulator = BatchSimulator({0: Year(tables, tables.rows["template"])}, copies)
+    for b in range(copies):
+        simulator.begin(b, 0, 5 * b, HOURS, seed=b, charge=0.5)
+    return simulator
+
+
+def times(tables: Tables, count: int) -> Tables:
+    """A site with each socket, its vehicle and its action `count` times, whose observations show only the first."""
+    site, rows = tables.site, tables.rows
+    sockets, stationary = len(site["charger"]), len(site["building"])
+
+    def repeated(values: np.ndarray, kept: int) -> np.ndarray:
+        return np.concatenate([values[:kept], *[values[kept:]] * count])
+
+    charger, actions = repeated(site["charger"], 0), len(site["action"]) - sockets
+    charger["action"] += sockets * np.repeat(np.arange(count), sockets)
+    observed = repeated(site["observed"], len(site["observed"]) - sockets)
+    observed["at"][len(site["observed"]) :] = -1
+    plugged, first = [], rows["first_plugged"]
+    for row in range(len(first) - 1):
+        for i in range(count):
+            here = rows["plugged"][first[row] : first[row + 1]].copy()
+            here["charger"] += i * sockets
+            here["vehicle"] += i * (len(site["battery"]) - stationary)
+            plugged.append(here)
+    return replace(
+        tables,
+        site=site
+        | {
+            "charger": charger,
+            "charger_curve": repeated(site["charger_curve"], 0),
+            "observed": observed,
+            "action": repeated(site["action"], actions),
+            "battery": repeated(site["battery"], stationary),
+            "battery_curve": repeated(site["battery_curve"], stationary),
+        },
+        rows=rows
+        | {
+            "plugged": np.concatenate(plugged),
+            "first_plugged": first * count,
+            "required_soc": np.zeros(0),
+            "countdown": np.zeros(0, dtype=np.int64),
+        },
+        initial_soc=repeated(tables.initial_soc, stationary),
+    )
+
+
+def test_vehicles_that_need_several_rounds_of_lanes_charge_as_one(tables: Tables) -> None:
+    count = records.LANES // 2 + 3
+    many, one = opened(times(tables, count), 1), opened(tables, 1)
+    sockets, vehicles = len(tables.site["charger"]), len(tables.site["battery"]) - 1
+    assert np.diff(tables.rows["first_plugged"][:HOURS]).max() * count > records.LANES
+    rng = np.random.default_rng(0)
+    for _ in range(HOURS):
+        actions = rng.uniform(-1.0, 1.0, (1, one.actions))
+        one.step(actions)
+        many.step(np.concatenate([actions[:, :-sockets], np.tile(actions[:, -sockets:], count)], axis=1))
+        np.testing.assert_array_equal(one.state.soc[0, 0], many.state.soc[0, 0])
+        each = many.state.soc[0, 1:].reshape(count, vehicles)
+        np.testing.assert_array_equal(each, np.tile(one.state.soc[0, 1:], (count, 1)))
+        took = many.out.energy[0, 0, records.CHARGING_KWH]
+        np.testing.assert_allclose(took, count * one.out.energy[0, 0, records.CHARGING_KWH], rtol=1e-5, atol=1e-4)
+
+
+def test_stationary_batteries_that_need_several_rounds_of_lanes_charge_as_one(tables: Tables) -> None:
+    many = opened(tables, records.LANES + 6)
+    actions = np.random.default_rng(0).uniform(-1.0, 1.0, (HOURS, many.copies, many.actions))
+    for action in actions:
+        many.step(action)
+    for b in (0, records.LANES - 1, records.LANES, many.copies - 1):
+        one = opened(tables, 1)
+        one.begin(0, 0, 5 * b, HOURS, seed=b, charge=0.5)
+        for action in actions:
+            one.step(action[b : b + 1])
+        np.testing.assert_array_equal(one.observation[0], many.observation[b])
+        np.testing.assert_array_equal(one.state.soc[0], many.state.soc[b])
+
+
+@pytest.mark.parametrize(
+    ("record", "field"),
+    [("battery", "wear"), ("battery", "minimum_energy"), ("charger", "efficiency"), ("charger", "discharge_min")],
+)
+def test_what_a_fleet_has_in_common_is_charged_as_if_it_had_not(tables: Tables, record: str, field: str) -> None:
+    # One more vehicle and charger of another kind, which nobody ever uses.
+    site = tables.site
+    names = ("battery", "battery_curve", "charger", "charger_curve", "observed")
+    other = {name: np.concatenate([site[name], site[name][-1:]]) for name in names}
+    other["observed"]["at"][-1] = -1
+    other[record][field][-1] += 0.01
+    mixed = opened(replace(tables, site=site | other, initial_soc=np.append(tables.initial_soc, 0.5)), 3)
+    alike = opened(tables, 3)
+    common = [kernel._load_common_kind(s.state.lane[0], s.site.charger, s.site.battery[1:]) for s in (alike, mixed)]
+    assert common == [True, False]
+    rng = np.random.default_rng(1)
+    for _ in range(HOURS):
+        actions = rng.uniform(-1.0, 1.0, (3, alike.actions))
+        for simulator in (alike, mixed):
+            simulator.step(actions)
+        np.testing.assert_array_equal(alike.observation, mixed.observation)
+        np.testing.assert_array_equal(alike.out.energy, mixed.out.energy)
+        np.testing.assert_array_equal(alike.state.soc, mixed.state.soc[:, :-1])
+
+
+def test_a_vehicle_that_two_chargers_hold_takes_from_both(tables: Tables) -> None:
+    first, plugged = tables.rows["first_plugged"], tables.rows["plugged"].copy()
+    row = int(np.flatnonzero(np.diff(first) >= 2)[0])
+    plugged["vehicle"][first[row] + 1] = vehicle = plugged["vehicle"][first[row]]
+    shared = np.arange(len(tables.rows["shared"])) == row
+    assert not tables.rows["shared"].any()
+    simulator = opened(replace(tables, rows=tables.rows | {"plugged": plugged, "shared": shared}), 1)
+    simulator.begin(0, 0, row, 1, seed=0)
+    simulator.state.soc[0, 1:] = 0.1
+    simulator.state.degraded[0, 1:] = capacity = simulator.site.battery["capacity"][1:]
+    actions = np.zeros((1, simulator.actions))
+    chargers = simulator.site.charger[plugged["charger"][first[row] : first[row] + 2]]
+    actions[0] = -1.0
+    actions[0, chargers["action"]] = 0.2 / chargers["charge_max"] * 2.0 - 1.0  # 0.2 kW each
+    simulator.step(actions)
+    stored = (simulator.state.soc[0, 1 + vehicle] - 0.1) * capacity[vehicle]
+    np.testing.assert_allclose(stored, 0.4 * chargers["efficiency"][0], rtol=1e-4)

@@ -1,0 +1,205 @@
+"""The environment keeps gymnasium's contract and the reward's promise."""
+
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+
+from envs.environments.factory import evaluation_env
+from envs.environments.site_env import SiteEnv
+from envs.environments.year_cache import observation_layout
+from envs.objective.episodes import TRAINING_HOURS
+from envs.objective.evaluate import evaluate, score
+from envs.scenarios.scenario import Window, scenario, training_starts
+
+DAY = 24
+
+
+def random_env(schema: Path) -> SiteEnv:
+    site = scenario(str(schema))
+    return SiteEnv(site, training_starts(site.windows("train"), TRAINING_HOURS), "random")
+
+
+@pytest.fixture(scope="module")
+def env(small_schema: Path):  # type: ignore[no-untyped-def]
+    env = random_env(small_schema)
+    yield env
+    env.close()
+
+
+def window_env(schema: Path, *windows: Window, reward: str = "improvement") -> SiteEnv:
+    return SiteEnv(scenario(str(schema)), windows, "sequence", reward)  # type: ignore[arg-type]
+
+
+def test_gymnasium_accepts_it(env: SiteEnv) -> None:
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error")
+        warnings.filterwarnings("ignore", message=".*render modes.*")
+        check_env(env)
+
+
+def test_gymnasium_accepts_metered_data(real_schema: Path) -> None:
+    env = random_env(real_schema)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error")
+        warnings.filterwarnings("ignore", message=".*render modes.*")
+        check_env(env)
+    env.close()
+
+
+def test_an_episode_is_truncated_at_its_windows_end_and_never_terminated(small_schema: Path) -> None:
+    env = window_env(small_schema, Window(0, DAY, 2 * DAY))
+    env.reset()
+    ends = [env.step(env.action_space.sample())[2:4] for _ in range(2 * DAY)]
+    assert ends == [(False, False)] * (2 * DAY - 1) + [(False, True)]
+
+
+def test_the_uncontrolled_site_scores_zero_over_the_year_and_over_parts_of_a_month(small_schema: Path) -> None:
+    for windows in ([Window(0, 0, 40 * DAY)], [Window(0, 3 * DAY, 5 * DAY), Window(0, 29 * DAY, 5 * DAY)]):
+        env = window_env(small_schema, *windows)
+        (evaluation,) = evaluate(env, lambda _, present=env.present: present.uncontrolled_actions())
+        assert score([evaluation]) == pytest.approx(0.0, abs=1e-6)
+        assert all(term == pytest.approx(0.0, abs=1e-6) for term in evaluation.terms.values())
+        assert evaluation.kpis.bill == pytest.approx(evaluation.uncontrolled.bill, rel=1e-6)
+        assert evaluation.kpis.demand_charge > 0.0
+        env.close()
+
+
+def test_the_uncontrolled_site_scores_zero_where_windows_cut_sessions(small_schema: Path) -> None:
+    # From three in the afternoon to seven in the evening: vehicles are plugged in at both ends.
+    windows = [Window(0, day * DAY + 15, 2 * DAY + 4) for day in (1, 8, 20)]
+    env = window_env(small_schema, *windows)
+    (evaluation,) = evaluate(env, lambda _: env.present.uncontrolled_actions())
+    assert evaluation.terms["ev"] == pytest.approx(0.0, abs=1e-6)
+    assert evaluation.kpis.ev_required_kwh == evaluation.uncontrolled.ev_required_kwh > 0.0
+    (nothing,) = evaluate(env, lambda _: -np.ones((1, *env.action_space.shape)))
+    assert nothing.kpis.ev_missing_kwh == pytest.approx(nothing.kpis.ev_required_kwh, rel=0.01)
+    env.close()
+
+
+def test_an_evaluation_gives_no_energy_away(small_schema: Path) -> None:
+    env = window_env(small_schema, Window(0, 0, 2 * DAY))
+    observation, _ = env.reset()
+    soc = env.layout.names.index("electrical_storage_soc")
+    assert (observation[soc] + 1.0) / 2.0 == pytest.approx(0.2)
+    env.close()
+
+
+def test_training_starts_with_batteries_of_any_charge(env: SiteEnv) -> None:
+    soc = env.layout.names.index("electrical_storage_soc")
+    charges = [(env.reset(seed=seed)[0][soc] + 1.0) / 2.0 for seed in range(12)]
+    assert min(charges) >= 0.2 - 1e-6
+    assert max(charges) - min(charges) > 0.3
+
+
+def test_rewards_add_up_to_the_savings_that_the_kpis_show(small_schema: Path) -> None:
+    env = window_env(small_schema, Window(0, 0, 20 * DAY))
+    rng = np.random.default_rng(0)
+    (evaluation,) = evaluate(env, lambda _: rng.uniform(-1.0, 1.0, (1, *env.action_space.shape)))
+    now, before, scale, hours = evaluation.kpis, evaluation.uncontrolled, env.reference.scale, 20 * DAY
+    assert evaluation.terms["co2"] == pytest.approx(0.50 * (before.co2_kg - now.co2_kg) / hours / scale.emission_kg, rel=1e-4)
+    assert evaluation.terms["cost"] == pytest.approx(0.15 * (before.bill - now.bill) / hours / scale.cost, rel=1e-4)
+    assert evaluation.terms["ev"] == pytest.approx(
+        0.10 * (before.ev_missing_kwh - now.ev_missing_kwh) / hours / scale.required_kwh, rel=1e-4
+    )
+    assert evaluation.terms["grid"] == pytest.approx(
+        0.05 * (before.ramping_kwh - now.ramping_kwh) / hours / scale.ramp_kwh, rel=1e-2
+    )
+    used = [k.self_consumption * k.pv_kwh for k in (now, before)]
+    assert evaluation.terms["solar"] == pytest.approx(0.20 * (used[0] - used[1]) / hours / scale.pv_kwh, rel=1e-4)
+    assert evaluation.score == pytest.approx(sum(evaluation.terms.values()))
+    env.close()
+
+
+def test_the_months_peaks_so_far_are_observed(small_schema: Path) -> None:
+    env = window_env(small_schema, Window(0, 30 * DAY, 3 * DAY))
+    high = env.layout.high[env.layout.names.index("month_peak_hours_import")]
+    columns = [env.layout.scaled_names.index(name) for name in ("month_peak_hours_import", "month_off_peak_import")]
+    observation, _ = env.reset()
+    months = env.reference.exogenous.month
+    imports: list[list[float]] = [[], []]
+    for step in range(3 * DAY):
+        row = env.simulator.row
+        if row and months[row] != months[row - 1]:
+            imports = [[], []]
+        expected = [max(values, default=0.0) for values in imports]
+        np.testing.assert_allclose((observation[columns] + 1.0) / 2.0 * high, expected, rtol=1e-4, atol=0.5)
+        observation, *_ = env.step(np.zeros(env.action_space.shape))
+        net = float(env.simulator.net_kwh(step).sum())
+        imports[0 if env.reference.exogenous.hour[row] in (18, 19, 20, 21, 22) else 1].append(max(0.0, net))
+    env.close()
+
+
+def test_a_seed_repeats_an_episode_and_another_differs(env: SiteEnv) -> None:
+    def episode(seed: int) -> list[float]:
+        env.reset(seed=seed)
+        env.action_space.seed(0)
+        return [float(env.step(env.action_space.sample())[1]) for _ in range(DAY)]
+
+    first, second, other = episode(1), episode(1), episode(2)
+    assert first == second != other
+
+
+def test_the_schemas_own_reward_is_citylearns(small_schema: Path) -> None:
+    env = window_env(small_schema, Window(0, 0, DAY), reward="schema")
+    env.reset()
+    for step in range(DAY):
+        reward = env.step(env.action_space.sample())[1]
+        # CityLearn's default reward is the negative of what is imported.
+        assert reward == pytest.approx(-max(0.0, float(env.simulator.net_kwh(step).sum())), rel=1e-5)
+    env.close()
+
+
+def test_actions_beyond_the_box_are_clipped(small_schema: Path) -> None:
+    env = window_env(small_schema, Window(0, 0, DAY))
+    rewards = []
+    for size in (1.0, 50.0):
+        env.reset()
+        rewards.append([env.step(np.full(env.action_space.shape, size))[1] for _ in range(DAY)])
+    assert rewards[0] == rewards[1]
+    env.close()
+
+
+def test_two_environments_of_a_process_do_not_disturb_each_other(small_schema: Path) -> None:
+    alone, disturbed = [], []
+    for rewards, with_other in ((alone, False), (disturbed, True)):
+        env = window_env(small_schema, Window(0, 0, DAY))
+        env.reset()
+        other = evaluation_env(str(small_schema), "citylearn", "validation", 1) if with_other else None
+        for _ in range(DAY):
+            rewards.append(env.step(np.ones(env.action_space.shape))[1])
+            if other:
+                other.reset()
+        env.close()
+        if other:
+            other.close()
+    assert alone == disturbed
+
+
+def test_observations_stay_within_bounds_and_use_them(small_schema: Path) -> None:
+    env = window_env(small_schema, Window(0, 0, 20 * DAY))
+    observations = [env.reset()[0]]
+    rng = np.random.default_rng(0)
+    observations += [env.step(rng.uniform(-1.0, 1.0, env.action_space.shape))[0] for _ in range(20 * DAY)]
+    lowest, highest = np.min(observations, axis=0), np.max(observations, axis=0)
+    names = env.layout.scaled_names
+    assert np.min(lowest) >= -1.0
+    assert np.max(highest) <= 1.0
+    clipped = [
+        n for n, low, high in zip(names, lowest, highest, strict=True) if "net_electricity" in n and (low == -1 or high == 1)
+    ]
+    assert clipped == []
+    still = {name for name, low, high in zip(names, lowest, highest, strict=True) if low == high}
+    assert still <= {name for name in names if "month" in name}
+    env.close()
+
+
+def test_one_layout_serves_all_years(small_schema: Path) -> None:
+    layout = observation_layout(scenario(str(small_schema)))
+    assert type(layout).from_json(layout.to_json()) == layout
+    env = window_env(small_schema, Window(0, 0, DAY))
+    assert env.layout == layout
+    assert env.observation_space.shape == (len(layout.scaled_names),) == (layout.size,)
+    env.close()

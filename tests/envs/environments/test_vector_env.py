@@ -1,0 +1,133 @@
+"""The batch backend keeps the contract of the environment that CityLearn steps."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from gymnasium.vector import AutoresetMode
+
+from envs.environments.factory import evaluation_env, training_env
+from envs.environments.site_env import SiteEnv
+from envs.environments.vector_env import SiteVectorEnv, WindowsEnv
+from envs.objective.evaluate import evaluate, score
+from envs.objective.kpis import Kpis
+from envs.scenarios.scenario import Window, scenario
+
+DAY = 24
+WINDOWS = (Window(0, 0, 4 * DAY), Window(0, 12 * DAY + 15, 3 * DAY + 4), Window(0, 29 * DAY, 5 * DAY))
+
+
+def policy(observations: np.ndarray) -> np.ndarray:
+    """Something that depends on all that is observed."""
+    weights = np.random.default_rng(0).normal(size=(observations.shape[1], 5))
+    return np.tanh(observations @ weights).astype(np.float32)
+
+
+@pytest.mark.parametrize("reward", ["improvement", "schema"])
+def test_both_backends_judge_a_policy_alike(small_schema: Path, reward: str) -> None:
+    site = scenario(str(small_schema))
+    batch, citylearn = WindowsEnv(site, WINDOWS, reward), SiteEnv(site, WINDOWS, "sequence", reward)  # type: ignore[arg-type]
+    for found, expected in zip(batch.episodes(policy), citylearn.episodes(policy), strict=True):
+        assert found.window == expected.window
+        assert found.reward == pytest.approx(expected.reward, rel=1e-9)
+        assert found.terms == pytest.approx(expected.terms, rel=1e-9)
+        np.testing.assert_array_equal(found.run.net_kwh, expected.run.net_kwh)
+        np.testing.assert_array_equal(found.run.battery_kwh, expected.run.battery_kwh)
+        np.testing.assert_array_equal(found.run.missing_kwh, expected.run.missing_kwh)
+        # CityLearn adds up chargers in float32, its adapter in float64.
+        np.testing.assert_allclose(found.run.charging_kwh, expected.run.charging_kwh, atol=1e-5)
+        assert found.citylearn == {}
+        assert expected.citylearn
+    citylearn.close()
+
+
+def test_both_backends_show_the_same_observations_spaces_and_ends(small_schema: Path) -> None:
+    site = scenario(str(small_schema))
+    window = Window(0, 27 * DAY + 3, 4 * DAY)
+    single = SiteEnv(site, [window], "sequence")
+    many = SiteVectorEnv(site, [window], 1)
+    assert many.single_observation_space == single.observation_space
+    assert many.single_action_space == single.action_space
+    expected, _ = single.reset()
+    many.simulator.begin(0, 0, window.start, window.hours, 0)
+    many._left[:] = window.hours
+    for _ in range(window.hours):
+        np.testing.assert_array_equal(many.simulator.observation[0], expected)
+        action = policy(expected[np.newaxis])
+        expected, reward, terminated, truncated, _ = single.step(action[0])
+        _, rewards, terminations, truncations, _ = many.step(action)
+        assert rewards[0] == pytest.approx(reward, rel=1e-9)
+        assert (terminations[0], truncations[0]) == (terminated, truncated)
+    np.testing.assert_array_equal(many.simulator.observation[0], expected)
+    assert truncations[0]
+    single.close()
+
+
+def test_a_copy_whose_episode_is_over_begins_another_at_its_next_step(small_schema: Path) -> None:
+    site = scenario(str(small_schema))
+    env = SiteVectorEnv(site, [Window(0, start, 3 * DAY) for start in range(0, 30 * DAY, DAY)], num_envs=4)
+    assert env.metadata["autoreset_mode"] == AutoresetMode.NEXT_STEP
+    env.reset(seed=1)
+    over = np.zeros(4, dtype=bool)
+    lengths: list[list[int]] = [[0] for _ in range(4)]
+    for _ in range(12 * DAY):
+        _, rewards, terminated, truncated, _ = env.step(np.ones((4, 5), dtype=np.float32))
+        assert not terminated.any()
+        # The step that begins an episode is none: no reward, no end.
+        assert (rewards[over] == 0.0).all()
+        assert not truncated[over].any()
+        for b in np.flatnonzero(~over):
+            lengths[b][-1] += 1
+        for b in np.flatnonzero(truncated):
+            lengths[b].append(0)
+        over = truncated
+    assert all(length == 3 * DAY for own in lengths for length in own[1:-1])
+    # The first episodes end at different hours.
+    assert len({own[0] for own in lengths}) == 4
+
+
+def test_a_seed_repeats_everything_and_another_differs(small_schema: Path) -> None:
+    def run(seed: int) -> np.ndarray:
+        env = training_env(str(small_schema), "batch", 3)
+        observations = [env.reset(seed=seed)[0].copy()]
+        for step in range(2 * DAY):
+            actions = np.random.default_rng(step).uniform(-1.0, 1.0, (3, 5)).astype(np.float32)
+            observations.append(env.step(actions)[0].copy())
+        return np.array(observations)
+
+    first, again, other = run(0), run(0), run(1)
+    np.testing.assert_array_equal(first, again)
+    assert not np.array_equal(first, other)
+
+
+def test_several_years_share_a_batch_and_start_all_over_them() -> None:
+    site = scenario("iquitos-38")
+    windows = [Window(year, start, 2) for year in (1, 4) for start in range(0, 8000, 500)]
+    env = SiteVectorEnv(site, windows, num_envs=16)
+    env.reset(seed=0)
+    years, months = set(), set()
+    for _ in range(30):
+        env.step(np.zeros((16, env.simulator.actions), dtype=np.float32))
+        hours = env.simulator._rows.hour[env.simulator.row]
+        years |= set(hours["year"].tolist())
+        months |= set(hours["month"].tolist())
+    assert years == {0, 1}
+    assert len(months) >= 10
+
+
+@pytest.fixture(scope="module")
+def evaluations(small_schema: Path) -> list[tuple[float, Kpis]]:
+    found = []
+    for backend in ("batch", "citylearn"):
+        env = evaluation_env(str(small_schema), backend, "validation", 2)  # type: ignore[arg-type]
+        (evaluation,) = result = evaluate(env, policy)
+        found.append((score(result), evaluation.kpis))
+        env.close()
+    return found
+
+
+def test_scores_and_kpis_do_not_depend_on_the_backend(evaluations: list[tuple[float, Kpis]]) -> None:
+    (batch_score, batch_kpis), (score_, kpis_) = evaluations
+    assert batch_score == pytest.approx(score_, rel=1e-9)
+    assert vars(batch_kpis) == pytest.approx(vars(kpis_), rel=1e-9)
+    assert batch_kpis.departures > 0

@@ -1,0 +1,159 @@
+"""Names, paths, years and splits."""
+
+import json
+import shutil
+from itertools import combinations, pairwise
+from pathlib import Path
+
+import pytest
+
+from envs.errors import ScenarioError
+from envs.scenarios.scenario import DAY, SPLITS, WEEK, Window, sample_weeks, scenario, training_starts
+
+
+def hours(windows: tuple[Window, ...]) -> set[tuple[int, int]]:
+    return {(w.year, h) for w in windows for h in range(w.start, w.start + w.hours)}
+
+
+def test_a_generated_scenario_has_years_of_its_own_for_each_split() -> None:
+    site = scenario("iquitos-38")
+    years = [set(site.years(split)) for split in SPLITS]
+    assert all(years)
+    assert all(not one & other for one, other in combinations(years, 2))
+
+
+def test_one_year_is_split_into_disjoint_hours_that_leave_nothing_but_a_rest(small_schema: Path) -> None:
+    site = scenario(str(small_schema))
+    parts = [hours(site.windows(split)) for split in SPLITS]
+    assert all(not one & other for one, other in combinations(parts, 2))
+    assert len(set.union(*parts)) == 40 * DAY
+
+
+def test_a_long_year_is_split_by_weeks(tmp_path: Path) -> None:
+    schema = {"buildings": {}, "simulation_start_time_step": 0, "simulation_end_time_step": 8759}
+    path = tmp_path / "schema.json"
+    path.write_text(json.dumps(schema), encoding="utf-8")
+    windows = scenario(str(path)).windows("validation")
+    assert {w.hours for w in windows} == {WEEK}
+    assert len(windows) == 10
+
+
+def test_too_short_a_year_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "schema.json"
+    schema = {"buildings": {}, "simulation_start_time_step": 0, "simulation_end_time_step": 100}
+    path.write_text(json.dumps(schema), encoding="utf-8")
+    with pytest.raises(ScenarioError, match="100 steps; at least 120"):
+        scenario(str(path)).windows("train")
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("iquitoss", "did you mean 'iquitos'"),
+        ("lima", "iquitos, iquitos-38"),
+        ("nowhere/schema.json", "no file"),
+        ("iquitos:pv_kwp=-1", "pv_kwp=KILOWATTS"),
+        ("iquitos:battery=3", "pv_kwp=KILOWATTS"),
+        ("iquitos:pv_kwp=nan", "pv_kwp=KILOWATTS"),
+    ],
+)
+def test_what_is_no_scenario_is_refused_with_a_remedy(name: str, message: str) -> None:
+    with pytest.raises(ScenarioError, match=message):
+        scenario(name)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"seconds_per_time_step": 900}, "only hourly"),
+        ({"simulation_end_time_step": None}, "simulation_end_time_step has to be a whole number"),
+        ({"buildings": {"a": {"energy_simulation": "gone.csv"}}}, r"names gone\.csv, which is not in"),
+        ({"buildings": {"a": {"chargers": {"c": {"charger_simulation": "away.csv"}}}}}, r"names away\.csv"),
+    ],
+)
+def test_faults_of_a_schema_are_found_before_citylearn_opens_it(
+    tmp_path: Path, values: dict[str, object], message: str
+) -> None:
+    path = tmp_path / "schema.json"
+    sound = {"buildings": {}, "simulation_start_time_step": 0, "simulation_end_time_step": 8759}
+    path.write_text(json.dumps(sound), encoding="utf-8")
+    scenario(str(path))
+    path.write_text(json.dumps({**sound, **values}), encoding="utf-8")
+    with pytest.raises(ScenarioError, match=message):
+        scenario(str(path))
+
+
+def test_a_building_that_is_left_out_may_name_what_is_not_there(tmp_path: Path) -> None:
+    path = tmp_path / "schema.json"
+    buildings = {"a": {"include": False, "energy_simulation": "gone.csv"}}
+    schema = {"buildings": buildings, "simulation_start_time_step": 0, "simulation_end_time_step": 8759}
+    path.write_text(json.dumps(schema), encoding="utf-8")
+    assert scenario(str(path)).schema == path
+
+
+@pytest.mark.parametrize("text", ["{", "{}", "[]"])
+def test_a_file_that_is_no_schema_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "schema.json"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(ScenarioError, match=r"schema\.json"):
+        scenario(str(path))
+
+
+def test_what_changes_the_numbers_changes_the_cache_key(small_schema: Path, tmp_path: Path) -> None:
+    assert scenario("iquitos").key != scenario("iquitos:pv_kwp=4162").key != scenario("iquitos-38").key
+    path = Path(shutil.copytree(small_schema.parent, tmp_path / "site")) / "schema.json"
+    before = scenario(str(path)).key
+    assert scenario(str(path)).key == before
+    load = path.parent / "mall.csv"
+    load.write_text(load.read_text(encoding="utf-8").replace("743.83", "743.84", 1), encoding="utf-8")
+    assert scenario(str(path)).key != before
+
+
+def test_training_starts_lie_at_midnight_and_stay_within_their_windows() -> None:
+    whole = (Window(0, 0, 3 * WEEK), Window(0, 5 * WEEK, WEEK))
+    starts = training_starts(whole, 336)
+    assert all(w.start % DAY == 0 for w in starts)
+    assert hours(tuple(starts)) == hours(whole)
+    assert {w.hours for w in starts} == {336, WEEK}
+
+
+def test_sampled_weeks_are_spread_and_all_of_the_split_for_zero() -> None:
+    year = (Window(2, 0, 8760),)
+    assert sample_weeks(year, 0) == year
+    weeks = sample_weeks(year, 4)
+    assert [w.hours for w in weeks] == [WEEK] * 4
+    gaps = [b.start - a.start for a, b in pairwise(weeks)]
+    assert max(gaps) - min(gaps) <= WEEK
+    assert len(sample_weeks(year, 1000)) == 52
+
+
+@pytest.mark.parametrize("action", ["cooling_device", "washing_machine"])
+def test_a_reward_that_counts_energy_alone_is_refused_for_actions_that_serve_people(
+    small_schema: Path, tmp_path: Path, action: str
+) -> None:
+    site = scenario(str(small_schema))
+    site.check_reward("improvement")
+    schema = json.loads(small_schema.read_text(encoding="utf-8"))
+    schema["root_directory"] = str(small_schema.parent)
+    schema["actions"][action] = {"active": True}
+    path = tmp_path / "schema.json"
+    path.write_text(json.dumps(schema), encoding="utf-8")
+    serving = scenario(str(path))
+    serving.check_reward("schema")
+    with pytest.raises(ScenarioError, match=action):
+        serving.check_reward("improvement")
+
+
+def test_outages_that_are_drawn_anew_in_each_episode_are_refused(small_schema: Path, tmp_path: Path) -> None:
+    schema = json.loads(small_schema.read_text(encoding="utf-8"))
+    schema["root_directory"] = str(small_schema.parent)
+    (building,) = schema["buildings"].values()
+    path = tmp_path / "schema.json"
+    for simulated, drawn, refused in ((True, True, True), (True, False, False), (False, True, False)):
+        building["power_outage"] = {"simulate_power_outage": simulated, "stochastic_power_outage": drawn}
+        path.write_text(json.dumps(schema), encoding="utf-8")
+        if refused:
+            with pytest.raises(ScenarioError, match="draws its power outages"):
+                scenario(str(path))
+        else:
+            scenario(str(path))

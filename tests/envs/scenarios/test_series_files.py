@@ -1,0 +1,476 @@
+"""Every fault of a scenario's values is found before anything runs, by file, column and line."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from envs.errors import ScenarioError
+from envs.scenarios.scenario import scenario
+
+CHARGER, OTHER = "motorcycle_001.csv", "motorcycle_002.csv"
+STATE, ID = "electric_vehicle_charger_state", "electric_vehicle_id"
+DEPARTURE, REQUIRED = "electric_vehicle_departure_time", "electric_vehicle_required_soc_departure"
+ARRIVAL, ARRIVAL_SOC = "electric_vehicle_estimated_arrival_time", "electric_vehicle_estimated_soc_arrival"
+COLUMNS = (STATE, ID, DEPARTURE, REQUIRED, ARRIVAL, ARRIVAL_SOC)
+LAST = 962  # line of the last row that is run
+
+
+@pytest.fixture
+def site(small_schema: Path, tmp_path: Path) -> Path:
+    """Folder of a copy of the small scenario, to be broken."""
+    return Path(shutil.copytree(small_schema.parent, tmp_path / "site"))
+
+
+def lines_of(file: Path) -> list[str]:
+    return file.read_text(encoding="utf-8").splitlines()
+
+
+def write(file: Path, lines: list[str]) -> None:
+    file.write_text("\n".join([*lines, ""]), encoding="utf-8")
+
+
+def put(file: Path, line: int, **values: str) -> None:
+    """Replace values in a line, counted as an editor counts."""
+    lines = lines_of(file)
+    cells = dict(zip(lines[0].split(","), lines[line - 1].split(","), strict=True)) | values
+    lines[line - 1] = ",".join(cells.values())
+    write(file, lines)
+
+
+def edit(site: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    """Change the schema."""
+    path = site / "schema.json"
+    schema = json.loads(path.read_text(encoding="utf-8"))
+    change(schema)
+    path.write_text(json.dumps(schema), encoding="utf-8")
+
+
+def arrival(file: Path) -> int:
+    """Line of the first row of a session that lasts, after two empty ones."""
+    states = [line[0] for line in lines_of(file)]
+    return "".join(states).index("331111") + 3
+
+
+def refusal(site: Path) -> str:
+    with pytest.raises(ScenarioError) as caught:
+        scenario(str(site / "schema.json"))
+    message = str(caught.value)
+    assert "\n" not in message
+    return message
+
+
+def test_a_sound_scenario_passes(site: Path) -> None:
+    assert scenario(str(site)).schema == site / "schema.json"
+
+
+def test_a_data_set_of_meters_passes_with_what_nobody_measured(real_schema: Path) -> None:
+    assert scenario(str(real_schema)).schema == real_schema.resolve()
+
+
+@pytest.mark.parametrize(
+    ("file", "column", "value", "shown"),
+    [
+        ("mall.csv", "non_shiftable_load", "", "missing"),
+        ("mall.csv", "non_shiftable_load", "abc", "'abc'"),
+        ("mall.csv", "non_shiftable_load", "inf", "inf"),
+        ("mall.csv", "non_shiftable_load", "1e39", "1e+39"),
+        ("mall.csv", "non_shiftable_load", "-0.5", "-0.5"),
+        ("mall.csv", "solar_generation", "-2", "-2"),
+        ("mall.csv", "indoor_dry_bulb_temperature", "", "missing"),
+        ("mall.csv", "month", "0", "0"),
+        ("mall.csv", "month", "13", "13"),
+        ("mall.csv", "hour", "0", "0"),
+        ("mall.csv", "hour", "25", "25"),
+        ("mall.csv", "day_type", "", "missing"),
+        ("weather.csv", "direct_solar_irradiance_predicted_3", "", "missing"),
+        ("weather.csv", "outdoor_dry_bulb_temperature", "warm", "'warm'"),
+        ("carbon_intensity.csv", "carbon_intensity", "", "missing"),
+        ("pricing.csv", "electricity_pricing", "-inf", "-inf"),
+    ],
+)
+def test_a_value_that_no_series_may_have_is_named(site: Path, file: str, column: str, value: str, shown: str) -> None:
+    put(site / file, 700, **{column: value})
+    assert refusal(site).startswith(f"{site / file}, line 700: {column} is {shown}; ")
+
+
+def test_no_hour_is_cooled_and_heated(site: Path) -> None:
+    put(site / "mall.csv", 31, cooling_demand="2.5", heating_demand="1")
+    assert f"{site / 'mall.csv'}, line 31: cooling_demand is 2.5; " in refusal(site)
+
+
+def test_what_lies_outside_the_rows_that_are_run_is_not_read(site: Path) -> None:
+    put(site / "mall.csv", LAST + 1, non_shiftable_load="")
+    put(site / CHARGER, LAST + 1, **{STATE: ""})
+    scenario(str(site))
+    put(site / "mall.csv", LAST, non_shiftable_load="")
+    assert f"line {LAST}: " in refusal(site)
+
+
+def test_lines_are_those_of_the_file_where_a_run_begins_later(site: Path) -> None:
+    edit(site, lambda schema: schema.update(simulation_start_time_step=72))
+    put(site / "mall.csv", 73, non_shiftable_load="")
+    scenario(str(site))
+    put(site / "mall.csv", 74, non_shiftable_load="")
+    assert "line 74: " in refusal(site)
+
+
+def test_a_run_begins_at_a_row_and_ends_after_it(site: Path) -> None:
+    edit(site, lambda schema: schema.update(simulation_start_time_step=-1))
+    assert "simulation_start_time_step is -1" in refusal(site)
+
+
+def test_an_optional_column_may_be_empty_unless_it_is_observed(site: Path) -> None:
+    name = "indoor_relative_humidity"
+    file = site / "mall.csv"
+    lines = lines_of(file)
+    write(file, [f"{lines[0]},{name}", *(f"{line}," for line in lines[1:])])
+    scenario(str(site))
+    edit(site, lambda schema: schema["observations"].update({name: {"active": True}}))
+    assert f"{file}, line 2: {name} is missing; " in refusal(site)
+    edit(site, lambda schema: schema["buildings"]["mall"].update(inactive_observations=[name]))
+    scenario(str(site))
+
+
+@pytest.mark.parametrize(("name", "value"), [("hvac_mode", "4"), ("minutes", ""), ("power_outage", "")])
+def test_an_optional_column_that_is_there_is_checked(site: Path, name: str, value: str) -> None:
+    file = site / "mall.csv"
+    lines = lines_of(file)
+    write(file, [f"{lines[0]},{name}", *(f"{line},{value}" for line in lines[1:])])
+    assert f"{file}, line 2: {name} is {value or 'missing'}; " in refusal(site)
+
+
+@pytest.mark.parametrize(
+    ("file", "column"),
+    [
+        ("mall.csv", "heating_demand"),
+        ("weather.csv", "outdoor_relative_humidity_predicted_2"),
+        ("carbon_intensity.csv", "carbon_intensity"),
+        ("pricing.csv", "electricity_pricing_predicted_1"),
+        (CHARGER, STATE),
+        (CHARGER, ARRIVAL),
+    ],
+)
+def test_a_missing_column_is_named(site: Path, file: str, column: str) -> None:
+    lines = lines_of(site / file)
+    lines[0] = ",".join("x" if name == column else name for name in lines[0].split(","))
+    write(site / file, lines)
+    assert f"{site / file} lacks the column {column};" in refusal(site)
+
+
+def test_a_column_that_citylearn_would_stop_at_is_named(site: Path) -> None:
+    lines = lines_of(site / "pricing.csv")
+    write(site / "pricing.csv", [f"{lines[0]},note", *(f"{line},1" for line in lines[1:])])
+    assert f"{site / 'pricing.csv'} has a column 'note'" in refusal(site)
+
+
+@pytest.mark.parametrize("kind", ["energy_simulation", "weather"])
+def test_a_building_needs_its_series(site: Path, kind: str) -> None:
+    edit(site, lambda schema: schema["buildings"]["mall"].pop(kind))
+    assert f"building 'mall' names no {kind};" in refusal(site)
+
+
+# -- rows ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("file", ["weather.csv", "carbon_intensity.csv", "pricing.csv", CHARGER])
+@pytest.mark.parametrize("more", [-1, 1])
+def test_series_of_unequal_length_are_named_with_both_lengths(site: Path, file: str, more: int) -> None:
+    lines = lines_of(site / file)
+    write(site / file, lines[:-1] if more < 0 else [*lines, lines[-1]])
+    assert f"{site / file} has {8761 + more} rows and {site / 'mall.csv'} has 8761;" in refusal(site)
+
+
+def test_a_run_that_is_longer_than_the_series_is_refused(site: Path) -> None:
+    edit(site, lambda schema: schema.update(simulation_end_time_step=8760))
+    scenario(str(site))
+    edit(site, lambda schema: schema.update(simulation_end_time_step=8761))
+    assert f"{site / 'mall.csv'} has 8761 rows, but simulation_end_time_step 8761 in {site / 'schema.json'} needs 8762;" in (
+        refusal(site)
+    )
+
+
+def test_empty_lines_at_the_end_are_no_rows(site: Path) -> None:
+    for file in ("mall.csv", "carbon_intensity.csv", CHARGER):
+        write(site / file, [*lines_of(site / file), "", ""])
+    scenario(str(site))
+
+
+def test_an_empty_line_between_others_is_named_and_shifts_no_number(site: Path) -> None:
+    file = site / "carbon_intensity.csv"
+    lines = lines_of(file)
+    write(file, [*lines[:100], "", *lines[101:200], "x", *lines[201:]])
+    assert f"{file}, line 201: carbon_intensity is 'x'; " in refusal(site)
+    write(file, [*lines[:100], "", *lines[101:]])
+    assert f"{file}, line 101: carbon_intensity is missing; " in refusal(site)
+
+
+# -- files -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"", "No columns to parse"),
+        (b"carbon_intensity\n0.5\n0.5,0.6\n", "line 3, saw 2"),
+        (b"carbon_intensity\n\xff\xfe\n", "codec can't decode"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_named(site: Path, content: bytes, reason: str) -> None:
+    (site / "carbon_intensity.csv").write_bytes(content)
+    message = refusal(site)
+    assert message.startswith(f"{site / 'carbon_intensity.csv'} cannot be read: ")
+    assert reason in message
+    assert "save it as CSV in UTF-8" in message
+
+
+def test_commas_at_the_ends_of_lines_must_not_shift_the_columns(site: Path) -> None:
+    lines = lines_of(site / "mall.csv")
+    write(site / "mall.csv", [lines[0], *(f"{line}," for line in lines[1:])])
+    assert f"{site / 'mall.csv'}: its rows have more values than line 1 has names;" in refusal(site)
+
+
+def test_parquet_is_read_as_citylearn_reads_it(site: Path) -> None:
+    import pandas as pd
+
+    for file in ("mall.csv", CHARGER):
+        pd.read_csv(site / file).to_parquet((site / file).with_suffix(".parquet"))
+    schema = site / "schema.json"
+    text = schema.read_text(encoding="utf-8")
+    schema.write_text(text.replace("mall.csv", "mall.parquet").replace(CHARGER, "motorcycle_001.parquet"), encoding="utf-8")
+    scenario(str(site))
+
+
+# -- chargers --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"), [("", "missing"), ("1.0", "'1.0'"), ("away", "'away'"), ("4", "4"), ("0", "0"), ("-1", "-1")]
+)
+def test_a_charger_state_is_1_2_or_3_as_whole_number(site: Path, value: str, shown: str) -> None:
+    put(site / CHARGER, 700, **{STATE: value})
+    message = refusal(site)
+    assert message.startswith(f"{site / CHARGER}, line 700: {STATE} is {shown}; ")
+    assert "connects no vehicle" in message
+
+
+def test_a_column_of_true_and_false_is_no_state(site: Path) -> None:
+    lines = lines_of(site / CHARGER)
+    write(site / CHARGER, [lines[0], *(f"{line[0] == '1'}{line[1:]}" for line in lines[1:])])
+    assert f"{site / CHARGER}, line 2: {STATE} is 'False'; " in refusal(site)
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "shown"),
+    [
+        (ID, "", "missing"),
+        (ID, "bicycle", "'bicycle'"),
+        (DEPARTURE, "", "missing"),
+        (DEPARTURE, "-1", "-1"),
+        (DEPARTURE, "soon", "'soon'"),
+        (DEPARTURE, "inf", "inf"),
+        (REQUIRED, "", "missing"),
+        (REQUIRED, "-0.1", "-0.1"),
+        (REQUIRED, "-1", "-1"),
+        (REQUIRED, "full", "'full'"),
+    ],
+)
+def test_a_row_with_a_vehicle_says_all_about_it(site: Path, column: str, value: str, shown: str) -> None:
+    line = arrival(site / CHARGER) + 1
+    put(site / CHARGER, line, **{column: value})
+    assert refusal(site).startswith(f"{site / CHARGER}, line {line}: {column} is {shown}; ")
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "shown"),
+    [
+        (ID, "", "missing"),
+        (ID, "bicycle", "'bicycle'"),
+        (ARRIVAL, "", "missing"),
+        (ARRIVAL, "-1", "-1"),
+        (ARRIVAL_SOC, "", "missing"),
+        (ARRIVAL_SOC, "-0.1", "-0.1"),
+    ],
+)
+def test_a_row_that_announces_a_vehicle_says_all_about_it(site: Path, column: str, value: str, shown: str) -> None:
+    file = site / CHARGER
+    line = arrival(file) - 1
+    announcement = {STATE: "2", ID: "motorcycle_001", ARRIVAL: "1", ARRIVAL_SOC: "0.3"}
+    put(file, line, **announcement)
+    put(file, line + 1, **{ARRIVAL_SOC: ""})
+    scenario(str(site))
+    put(file, line, **{**announcement, column: value})
+    assert refusal(site).startswith(f"{file}, line {line}: {column} is {shown}; ")
+
+
+def test_an_unannounced_arrival_needs_a_state_of_charge(site: Path) -> None:
+    line = arrival(site / CHARGER)
+    put(site / CHARGER, line, **{ARRIVAL_SOC: ""})
+    message = refusal(site)
+    assert message.startswith(f"{site / CHARGER}, line {line}: {ARRIVAL_SOC} is missing; ")
+    assert "random" in message
+    edit(site, lambda schema: schema.update(simulation_start_time_step=line - 2))
+    scenario(str(site))
+
+
+def test_a_vehicle_that_follows_another_at_once_needs_a_state_of_charge(site: Path) -> None:
+    line = arrival(site / CHARGER) + 1
+    put(site / CHARGER, line, **{ID: "mototaxi_001"})
+    assert refusal(site).startswith(f"{site / CHARGER}, line {line}: {ARRIVAL_SOC} is missing; ")
+
+
+def test_another_vehicle_than_the_announced_one_is_refused(site: Path) -> None:
+    line = arrival(site / CHARGER)
+    put(site / CHARGER, line - 1, **{STATE: "2", ID: "mototaxi_001", ARRIVAL: "1", ARRIVAL_SOC: "0.3"})
+    assert f"{site / CHARGER}, line {line}: {ID} is 'motorcycle_001'; the row before" in refusal(site)
+
+
+def test_rows_without_a_vehicle_may_say_anything_about_none(site: Path) -> None:
+    line = arrival(site / CHARGER) - 2
+    put(site / CHARGER, line, **{ID: "bicycle", DEPARTURE: "-1", REQUIRED: "-0.1", ARRIVAL: "-1", ARRIVAL_SOC: "-1"})
+    scenario(str(site))
+
+
+def test_a_vehicle_that_is_left_out_of_the_site_is_unknown(site: Path) -> None:
+    edit(site, lambda schema: schema["electric_vehicles_def"]["motorcycle_001"].update(include=False))
+    line = min(i for i, row in enumerate(lines_of(site / CHARGER), start=1) if row.startswith("1"))
+    assert f"{site / CHARGER}, line {line}: {ID} is 'motorcycle_001'; " in refusal(site)
+
+
+def test_vehicles_need_a_letter_in_their_names(site: Path) -> None:
+    edit(site, lambda schema: schema["electric_vehicles_def"].update({"7": schema["electric_vehicles_def"]["motorcycle_001"]}))
+    file = site / CHARGER
+    write(file, [line.replace(",motorcycle_001,", ",7,") for line in lines_of(file)])
+    message = refusal(site)
+    assert f"{ID} is 7; " in message
+    assert "with a letter" in message
+
+
+def test_a_vehicle_is_at_one_charger_at_a_time(site: Path) -> None:
+    first, second = site / CHARGER, site / OTHER
+    line = arrival(first) + 1
+    cells = lines_of(first)[line - 1].split(",")
+    header, *rows = lines_of(second)
+    write(second, [header, *("3,,,,,," for _ in rows)])
+    scenario(str(site))
+    put(second, line, **dict(zip(COLUMNS, cells, strict=False)) | {ARRIVAL_SOC: "0.5"})
+    message = refusal(site)
+    assert message.startswith(f"{second}, line {line}: vehicle 'motorcycle_001' is plugged in here and in {first};")
+
+
+# -- state of charge -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("column", [REQUIRED, ARRIVAL_SOC])
+@pytest.mark.parametrize("value", ["100.5", "-0.5"])
+def test_a_state_of_charge_beyond_its_range_is_named(site: Path, column: str, value: str) -> None:
+    line = arrival(site / CHARGER)
+    put(site / CHARGER, line, **{column: value})
+    assert refusal(site).startswith(f"{site / CHARGER}, line {line}: {column} is {value}; ")
+
+
+def in_percent(site: Path, column: str) -> None:
+    """Write a column of a charger's file in per cent."""
+    lines = lines_of(site / CHARGER)
+    place = lines[0].split(",").index(column)
+    rows = [line.split(",") for line in lines[1:]]
+    for cells in rows:
+        cells[place] = cells[place] and f"{100 * float(cells[place]):.2f}"
+    write(site / CHARGER, [lines[0], *(",".join(cells) for cells in rows)])
+
+
+@pytest.mark.parametrize("column", [REQUIRED, ARRIVAL_SOC])
+@pytest.mark.parametrize("value", ["0.8", "1"])
+def test_fractions_and_percentages_do_not_mix_in_a_column(site: Path, column: str, value: str) -> None:
+    in_percent(site, column)
+    scenario(str(site))
+    line = arrival(site / CHARGER)
+    put(site / CHARGER, line, **{column: value})
+    message = refusal(site)
+    assert message.startswith(f"{site / CHARGER}, line {line}: {column} is {value}, and ")
+    assert "fractions or percentages, not both" in message
+
+
+def test_a_state_of_charge_that_replaces_the_arrivals_is_checked(site: Path) -> None:
+    lines = lines_of(site / CHARGER)
+    write(site / CHARGER, [f"{lines[0]},electric_vehicle_current_soc", *(f"{line},101" for line in lines[1:])])
+    assert f"{site / CHARGER}, line 2: electric_vehicle_current_soc is 101; " in refusal(site)
+
+
+# -- attributes ------------------------------------------------------------------------------
+
+MALL = ("buildings", "mall", "electrical_storage")
+SOCKET = ("buildings", "mall", "chargers", "motorcycle_001")
+VEHICLE = ("electric_vehicles_def", "motorcycle_001", "battery")
+WHERE = {
+    MALL: "building 'mall', electrical_storage",
+    SOCKET: "building 'mall', charger 'motorcycle_001'",
+    VEHICLE: "vehicle 'motorcycle_001'",
+}
+
+
+def set_attribute(site: Path, place: tuple[str, ...], attribute: str, value: object) -> None:
+    def change(schema: dict[str, Any]) -> None:
+        for key in place:
+            schema = schema[key]
+        schema["attributes"][attribute] = value
+
+    edit(site, change)
+
+
+@pytest.mark.parametrize(
+    ("place", "attribute", "value", "allowed"),
+    [
+        *(
+            (place, *values)
+            for place in (MALL, VEHICLE)
+            for values in (
+                ("initial_soc", 1.5, 1.0),
+                ("initial_soc", -0.1, 0.0),
+                ("depth_of_discharge", 0.0, None),
+                ("depth_of_discharge", 1.1, 1.0),
+                ("efficiency", 0.0, 0.01),
+                ("efficiency", 95, 0.95),
+                ("capacity", 0.0, 0.1),
+                ("capacity", None, 5),
+                ("capacity", "1700 kWh", 1700),
+                ("nominal_power", 0, 1),
+            )
+        ),
+        (SOCKET, "efficiency", 1.2, 1),
+        (SOCKET, "efficiency", 0, None),
+        (SOCKET, "max_charging_power", 0.0, None),
+        (SOCKET, "min_charging_power", "1 kW", 1),
+        (SOCKET, "max_discharging_power", -1, 0),
+    ],
+)
+def test_an_attribute_beyond_its_range_is_named(
+    site: Path, place: tuple[str, ...], attribute: str, value: object, allowed: object
+) -> None:
+    set_attribute(site, place, attribute, allowed)
+    scenario(str(site))
+    set_attribute(site, place, attribute, value)
+    shown = "missing" if value is None else value
+    assert refusal(site).startswith(f"{site / 'schema.json'}: {WHERE[place]}: {attribute} is {shown}; it has to be ")
+
+
+def test_a_battery_that_citylearn_sizes_needs_no_capacity(site: Path) -> None:
+    edit(site, lambda schema: schema["buildings"]["mall"]["electrical_storage"].update(autosize=True, attributes=None))
+    scenario(str(site))
+
+
+@pytest.mark.parametrize("way", ["charging_power", "discharging_power"])
+def test_a_chargers_least_power_is_not_above_its_most(site: Path, way: str) -> None:
+    set_attribute(site, SOCKET, f"max_{way}", 3.7)
+    set_attribute(site, SOCKET, f"min_{way}", 3.7)
+    scenario(str(site))
+    set_attribute(site, SOCKET, f"min_{way}", 5)
+    assert f"{WHERE[SOCKET]}: min_{way} is 5, above max_{way} 3.7;" in refusal(site)
+
+
+def test_a_building_that_is_left_out_is_not_checked(site: Path) -> None:
+    edit(site, lambda schema: schema["buildings"].update(old={"include": False, "electrical_storage": {"attributes": {}}}))
+    scenario(str(site))

@@ -1,0 +1,71 @@
+"""The demand charge, by hand."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from envs.errors import ScenarioError
+from envs.scenarios.tariff import FILE_NAME, DemandCharge, MonthPeaks, demand_costs, month_shares
+
+TARIFF = DemandCharge(peak_hours=(18, 19), peak_price=10.0, off_peak_excess_price=4.0, currency="PEN")
+
+
+def test_a_month_costs_its_peak_and_the_excess_outside() -> None:
+    assert TARIFF.month(100.0, 80.0) == 1000.0
+    assert TARIFF.month(100.0, 130.0) == 1000.0 + 4.0 * 30.0
+
+
+def test_rises_add_up_to_the_charge_of_the_month_even_where_one_is_negative() -> None:
+    peaks = MonthPeaks(TARIFF)
+    peaks.enter(1)
+    rises = [peaks.add(12, 50.0), peaks.add(18, 20.0), peaks.add(18, 60.0), peaks.add(12, 55.0), peaks.add(12, -5.0)]
+    assert rises == [200.0, 120.0, 10.0 * 60 - 320.0, 0.0, 0.0]
+    assert sum(rises) == TARIFF.month(60.0, 55.0)
+
+
+def test_a_rise_may_be_negative_where_the_peak_price_is_the_lower_one() -> None:
+    cheap = DemandCharge((18,), peak_price=1.0, off_peak_excess_price=4.0, currency="PEN")
+    peaks = MonthPeaks(cheap)
+    peaks.enter(1)
+    assert [peaks.add(12, 50.0), peaks.add(18, 50.0)] == [200.0, -150.0]
+
+
+def test_a_new_month_starts_from_nothing() -> None:
+    month, hour = np.array([1, 1, 2, 2]), np.array([12, 18, 12, 18])
+    costs = demand_costs(TARIFF, month, hour, np.array([0.0, 50.0, 0.0, 30.0]))
+    assert costs.tolist() == [0.0, 500.0, 0.0, 300.0]
+
+
+def test_part_of_a_month_is_charged_that_part() -> None:
+    month = np.array([1] * 10 + [2] * 4 + [1] * 6)
+    assert month_shares(month, 0, 20).tolist() == [1.0] * 20
+    assert month_shares(month, 5, 7).tolist() == [0.5] * 5 + [0.5] * 2
+    # The second month numbered 1 is another month.
+    assert month_shares(month, 14, 3).tolist() == [0.5] * 3
+    hour = np.full(20, 18)
+    assert demand_costs(TARIFF, month, hour, np.full(5, 40.0), start=5).sum() == pytest.approx(0.5 * 400.0)
+
+
+def test_a_scenario_without_the_file_has_none(tmp_path: Path) -> None:
+    assert DemandCharge.of(tmp_path / "schema.json") is None
+    assert demand_costs(None, np.ones(3), np.ones(3), np.ones(3)).tolist() == [0.0, 0.0, 0.0]
+
+
+def test_what_is_written_is_read(tmp_path: Path) -> None:
+    TARIFF.write(tmp_path / FILE_NAME)
+    assert DemandCharge.of(tmp_path / "schema.json") == TARIFF
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{}",
+        "not json",
+        '{"demand_charge": {"peak_hours": [24], "peak_price": 1, "off_peak_excess_price": 1, "currency": "PEN"}}',
+    ],
+)
+def test_a_damaged_file_is_named(tmp_path: Path, text: str) -> None:
+    (tmp_path / FILE_NAME).write_text(text, encoding="utf-8")
+    with pytest.raises(ScenarioError, match=FILE_NAME):
+        DemandCharge.of(tmp_path / "schema.json")

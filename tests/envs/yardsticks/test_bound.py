@@ -1,0 +1,253 @@
+"""Nothing beats the bound, and it is not far above what is found by trying everything."""
+
+import itertools
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from envs.environments.vector_env import WindowsEnv
+from envs.errors import ScenarioError
+from envs.objective.episodes import Policy
+from envs.objective.evaluate import Evaluation, evaluate
+from envs.scenarios.scenario import Window, scenario
+from envs.scenarios.tariff import FILE_NAME
+from envs.yardsticks.baselines import RULES, UNCONTROLLED, WITHOUT, baselines
+from envs.yardsticks.bound import OBJECTIVES, Bound, _Site, bound, why_no_bound, window_bound
+
+SLACK = 1e-6  # of the solver
+
+
+@pytest.fixture
+def two_buildings(small_schema: Path, tmp_path: Path) -> Path:
+    """The small site with its mall a second time, without chargers, as a building with a meter of its own."""
+    schema = json.loads(small_schema.read_text(encoding="utf-8"))
+    (name,) = schema["buildings"]
+    twin = json.loads(json.dumps(schema["buildings"][name]))
+    twin.pop("chargers", None)
+    schema["buildings"]["twin"] = twin
+    schema["root_directory"] = str(small_schema.parent)
+    for own in small_schema.parent.iterdir():
+        if own.suffix == ".csv":
+            (tmp_path / own.name).write_bytes(own.read_bytes())
+    schema["root_directory"] = None
+    path = tmp_path / "schema.json"
+    path.write_text(json.dumps(schema), encoding="utf-8")
+    return path
+
+
+def charging_curve(schema: dict[str, Any], folder: Path) -> None:
+    """Chargers whose efficiency follows the power, far above what they would have without a curve."""
+    for charger in chargers(schema):
+        attributes = charger["attributes"]
+        attributes["efficiency"] = 0.5
+        attributes["charge_efficiency_curve"] = [[0.0, 0.99], [1.0, 0.99]]
+
+
+def measured_arrival(schema: dict[str, Any], folder: Path) -> None:
+    """Vehicles that come with more than was announced."""
+    for charger in chargers(schema):
+        path = folder / charger["charger_simulation"]
+        series = pd.read_csv(path)
+        here = series["electric_vehicle_charger_state"] == 1
+        series["electric_vehicle_current_soc"] = np.where(here & ~here.shift(fill_value=False), 0.75, np.nan)
+        series.to_csv(path, index=False)
+
+
+def to_grid(schema: dict[str, Any], folder: Path) -> None:
+    """Vehicles that can give back."""
+    for charger in chargers(schema):
+        charger["attributes"]["max_discharging_power"] = 2.0
+
+
+def idle_chargers(schema: dict[str, Any], folder: Path) -> None:
+    """Chargers that nobody controls, and so never charge."""
+    schema["actions"]["electric_vehicle_storage"]["active"] = False
+
+
+def chargers(schema: dict[str, Any]) -> list[dict[str, Any]]:
+    return [charger for building in schema["buildings"].values() for charger in building["chargers"].values()]
+
+
+def changed(small_schema: Path, folder: Path, change: Callable[[dict[str, Any], Path], None]) -> Path:
+    """The small site with a change."""
+    for own in small_schema.parent.iterdir():
+        if own.suffix in (".csv", ".json"):
+            (folder / own.name).write_bytes(own.read_bytes())
+    schema = json.loads(small_schema.read_text(encoding="utf-8"))
+    schema["root_directory"] = None
+    change(schema, folder)
+    path = folder / "schema.json"
+    path.write_text(json.dumps(schema), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("change", [charging_curve, measured_arrival, to_grid, idle_chargers])
+def test_no_policy_is_better_on_other_sites(
+    small_schema: Path, tmp_path: Path, change: Callable[[dict[str, Any], Path], None]
+) -> None:
+    window = Window(0, 0, 336)
+    site = scenario(str(changed(small_schema, tmp_path, change)))
+    limits = {name: bound(site, window, name) for name in OBJECTIVES}
+    found = {name: own for name, (own,) in baselines(site, [window]).items() if name != WITHOUT}
+    for name, own in found.items():
+        assert own.score <= limits["score"].score + SLACK, name
+        for objective in ("co2", "cost"):
+            assert limits[objective].missing_kwh <= own.kpis.ev_missing_kwh + SLACK, (name, objective)
+    # No term is won that nobody could win.
+    assert limits["score"].score < 0.15
+
+
+def test_only_what_could_be_exported_in_an_hour_counts_as_such(small_schema: Path, tmp_path: Path) -> None:
+    """Four sockets of 2 kW and the battery are less than the mall takes, however many vehicles come in a fortnight."""
+    window = Window(0, 0, 336)
+    env, _ = judged(changed(small_schema, tmp_path, to_grid), window)
+    site = _Site(env.simulator, window)
+    assert float(site.power.sum()) + 4 * 2.0 < float((site.base_kwh + site.pv).min())
+    assert not site.beyond_pv.any()
+
+
+@pytest.mark.parametrize(
+    ("name", "column"), [("pricing.csv", "electricity_pricing"), ("carbon_intensity.csv", "carbon_intensity")]
+)
+def test_what_no_linear_programme_describes_has_no_bound(small_schema: Path, tmp_path: Path, name: str, column: str) -> None:
+    def below_zero(schema: dict[str, Any], folder: Path) -> None:
+        series = pd.read_csv(folder / name)
+        series.loc[12, column] = -0.1
+        series.to_csv(folder / name, index=False)
+
+    site = scenario(str(changed(small_schema, tmp_path, below_zero)))
+    assert "below zero" in why_no_bound(site)
+    with pytest.raises(ScenarioError, match="below zero"):
+        bound(site, Window(0, 0, 48), "cost")
+
+
+def test_a_demand_charge_that_rewards_peaks_has_no_bound(small_schema: Path, tmp_path: Path) -> None:
+    def excess(schema: dict[str, Any], folder: Path) -> None:
+        tariff = json.loads((folder / FILE_NAME).read_text(encoding="utf-8"))
+        tariff["demand_charge"]["peak_price"] = 0.0
+        (folder / FILE_NAME).write_text(json.dumps(tariff), encoding="utf-8")
+
+    site = scenario(str(changed(small_schema, tmp_path, excess)))
+    assert "demand charge" in why_no_bound(site)
+    with pytest.raises(ScenarioError, match="demand charge"):
+        bound(site, Window(0, 0, 48), "score")
+    assert not why_no_bound(scenario(str(small_schema)))
+
+
+def judged(path: Path, window: Window, policy: Policy | None = None) -> tuple[WindowsEnv, Evaluation]:
+    env = WindowsEnv(scenario(str(path)), [window])
+    simulator = env.simulator
+    (found,) = evaluate(env, policy or (lambda observations: simulator.uncontrolled_actions()))
+    return env, found
+
+
+@pytest.mark.parametrize("window", [Window(0, 0, 336), Window(0, 600, 240)])
+def test_no_policy_is_better(small_schema: Path, window: Window) -> None:
+    site = scenario(str(small_schema))
+    limit = bound(site, window, "score")
+    rng = np.random.default_rng(0)
+    env, _ = judged(small_schema, window)
+    actions = env.simulator.actions
+    policies: dict[str, Policy] = {
+        f"random {i}": lambda observations, low=low: rng.uniform(low, 1.0, (len(observations), actions))
+        for i, low in enumerate((-1.0, -0.5, 0.0, 0.5))
+    }
+    found = {name: evaluate(env, policy)[0].score for name, policy in policies.items()}
+    found |= {name: own[0].score for name, own in baselines(site, [window]).items() if name != WITHOUT}
+    assert set(RULES) <= set(found)
+    assert max(found.values()) <= limit.score + SLACK
+    # And it is no idle boast.
+    assert max(found.values()) > 0.3 * limit.score
+    assert found[UNCONTROLLED] == pytest.approx(0.0, abs=1e-9)
+
+
+@pytest.mark.parametrize("start", [17 * 24 + 12, 17 * 24 + 9], ids=["noon", "the surplus begins"])
+def test_trying_everything_finds_nothing_better_and_comes_near(small_schema: Path, start: int) -> None:
+    """The battery at seven powers in each of five hours, vehicles as on the uncontrolled site."""
+    hours = 5
+    levels = np.array(list(itertools.product(np.linspace(-1.0, 1.0, 7), repeat=hours)))
+    windows = [Window(0, start, hours)] * len(levels)
+    env = WindowsEnv(scenario(str(small_schema)), windows)
+    battery = int(env.simulator.site.building["battery_action"][0])
+    hour = itertools.count()
+
+    def policy(observations: np.ndarray) -> np.ndarray:
+        given = env.simulator.uncontrolled_actions()
+        given[:, battery] = levels[:, next(hour)]
+        return given
+
+    best = max(episode.reward for episode in env.episodes(policy)) / hours
+    limit = window_bound(env.simulator, windows[0], "score")
+    assert best <= limit.score + SLACK
+    assert limit.score - best < 0.1 * limit.score
+
+
+def test_where_batteries_cannot_be_exported_the_score_is_that_of_the_hours(small_schema: Path) -> None:
+    """PV that is exported is lost to the site to the last kilowatt-hour: the term is linear there, and nothing is lent."""
+    assert bound(scenario(str(small_schema)), Window(0, 0, 336), "score").lent_kwh == pytest.approx(0.0, abs=1e-3)
+
+
+@pytest.mark.parametrize("objective", ["co2", "cost"])
+def test_a_bound_of_emission_or_cost_serves_every_vehicle_and_is_below_the_rules(small_schema: Path, objective: str) -> None:
+    window = Window(0, 0, 336)
+    site = scenario(str(small_schema))
+    limit = bound(site, window, objective)  # type: ignore[arg-type]
+    for name, (own,) in baselines(site, [window]).items():
+        value = own.kpis.co2_kg if objective == "co2" else own.kpis.bill
+        assert getattr(limit, "co2_kg" if objective == "co2" else "cost") <= value + SLACK, name
+        # What nobody could deliver is missing there too.
+        assert limit.missing_kwh <= own.kpis.ev_missing_kwh + SLACK, name
+
+
+def test_each_bound_is_the_best_of_its_own(small_schema: Path) -> None:
+    window = Window(0, 0, 240)
+    found: dict[str, Bound] = {name: bound(scenario(str(small_schema)), window, name) for name in OBJECTIVES}
+    assert max(found.values(), key=lambda each: each.score) is found["score"]
+    assert found["co2"].co2_kg <= found["cost"].co2_kg + SLACK
+    assert found["cost"].cost <= found["co2"].cost + SLACK
+
+
+def test_buildings_are_metered_by_themselves(two_buildings: Path) -> None:
+    window = Window(0, 0, 168)
+    site = scenario(str(two_buildings))
+    limit = bound(site, window, "score")
+    found = [own[0].score for name, own in baselines(site, [window]).items() if name != WITHOUT]
+    assert max(found) <= limit.score + SLACK
+
+
+def test_a_bound_is_solved_once(small_schema: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    window = Window(0, 0, 48)
+    site = scenario(str(small_schema))
+    first = bound(site, window, "cost")
+
+    def fail(*arguments: object) -> Bound:
+        raise AssertionError("solved again")
+
+    monkeypatch.setattr("envs.yardsticks.bound.window_bound", fail)
+    assert bound(site, window, "cost") == first
+
+
+def test_a_solver_that_fails_is_an_error(small_schema: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from types import SimpleNamespace
+
+    from envs.yardsticks.bound import BoundError
+
+    env, _ = judged(small_schema, Window(0, 0, 24))
+    monkeypatch.setattr("scipy.optimize.linprog", lambda **arguments: SimpleNamespace(status=2, message="infeasible"))
+    with pytest.raises(BoundError, match="infeasible"):
+        window_bound(env.simulator, Window(0, 0, 24), "score")
+
+
+def test_without_pv_and_battery_all_is_drawn_from_the_grid(small_schema: Path) -> None:
+    window = Window(0, 0, 168)
+    found = baselines(scenario(str(small_schema)), [window])
+    (without,), (idle,) = found[WITHOUT], found[UNCONTROLLED]
+    assert without.kpis.import_kwh == pytest.approx(idle.kpis.consumption_kwh)
+    assert without.kpis.pv_kwh == 0.0
+    assert without.kpis.export_kwh == 0.0
+    assert without.kpis.co2_kg > idle.kpis.co2_kg

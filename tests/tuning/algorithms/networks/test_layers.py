@@ -1,0 +1,60 @@
+"""Where policies of a site with chargers start from."""
+
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from envs.environments.vector_env import WindowsEnv
+from envs.environments.year_cache import observation_layout
+from envs.objective.evaluate import evaluate
+from envs.observation import ChargerGroups, Charging
+from envs.scenarios.scenario import Window, scenario
+from tuning.algorithms.networks.layers import SiteInputs, UncontrolledCharging
+
+WINDOWS = (Window(0, 0, 168), Window(0, 500, 168))
+
+
+def test_policies_start_from_what_the_uncontrolled_site_does(small_schema: Path) -> None:
+    site = scenario(str(small_schema))
+    env, layout = WindowsEnv(site, WINDOWS), observation_layout(site)
+    groups = layout.chargers
+    assert groups is not None
+    inputs, charging = SiteInputs(layout.size, groups), UncontrolledCharging(len(layout.actions), 1.0, groups)
+    differences = []
+
+    def policy(observations: np.ndarray) -> np.ndarray:
+        _, each = inputs(torch.from_numpy(observations.copy()))
+        actions: np.ndarray = charging(each).numpy()
+        differences.append(np.abs(actions - env.simulator.uncontrolled_actions()))
+        return actions
+
+    (found,) = evaluate(env, policy)
+    # Losses within batteries differ from vehicle to vehicle, and are in no observation.
+    assert np.max(differences) < 0.2
+    assert np.mean(differences) < 0.01
+    assert abs(found.kpis.ev_served - found.uncontrolled.ev_served) < 0.01
+    assert abs(found.kpis.co2_kg / found.uncontrolled.co2_kg - 1.0) < 0.002
+
+
+def test_it_lies_between_idle_and_initial_charging_within_the_limit() -> None:
+    groups = ChargerGroups(((1,), (2,)), (0, 2), (Charging(0.0, (1.0,), -1.0), Charging(0.5, (1.0,), 0.0)))
+    each = torch.tensor([[[0.5, 0.0]], [[9.0, 9.0]], [[-9.0, -9.0]]])
+    np.testing.assert_allclose(
+        UncontrolledCharging(3, 0.8, groups)(each), [[-0.1, 0.0, 0.4], [0.8, 0.0, 0.8], [-1.0, 0.0, 0.0]], atol=1e-6
+    )
+    limited = UncontrolledCharging(3, 1.0, groups, limit=0.9)(each)
+    np.testing.assert_allclose(limited[1:], [[0.9, 0.0, 0.9], [-0.9, 0.0, 0.0]], atol=1e-6)
+
+
+def test_where_observations_do_not_tell_what_is_lacking_it_is_initial_charging() -> None:
+    groups = ChargerGroups(((0,), (1,)), (0, 1))
+    np.testing.assert_allclose(UncontrolledCharging(2, 0.7, groups)(torch.randn(4, 1, 2)), np.full((4, 2), 0.7), atol=1e-6)
+
+
+def test_a_site_is_its_own_features_and_means_of_its_chargers() -> None:
+    groups = ChargerGroups(((1, 2), (4, 5)), (1, 2))
+    observations = torch.arange(12.0).reshape(2, 6)
+    site, each = SiteInputs(6, groups)(observations)
+    assert site.tolist() == [[0.0, 3.0, 2.5, 3.5], [6.0, 9.0, 8.5, 9.5]]
+    assert each.tolist() == [[[1.0, 4.0], [2.0, 5.0]], [[7.0, 10.0], [8.0, 11.0]]]

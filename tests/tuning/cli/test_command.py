@@ -1,0 +1,62 @@
+"""Command lines refuse alike, and Ray finds what it reads when it is imported."""
+
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from envs.errors import ScenarioError
+from tuning.cli.command import command
+from tuning.experiment.errors import UsageError
+from tuning.memory.gpus import DriverError
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question."""
+
+    number: int = 1
+    """A number."""
+
+
+def test_the_answer_is_the_exit_status() -> None:
+    assert command(Asked, ["--number", "7"], "test", lambda asked: asked.number) == 7
+
+
+@pytest.mark.parametrize("error", [UsageError, ScenarioError, DriverError])
+def test_what_cannot_be_carried_out_is_one_line(error: type[Exception], capsys: pytest.CaptureFixture[str]) -> None:
+    def fail(asked: Asked) -> int:
+        raise error("no such thing")
+
+    assert command(Asked, [], "test", fail) == 2
+    assert capsys.readouterr().err == "error: no such thing\n"
+
+
+def test_an_unknown_option_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert command(Asked, ["--other", "1"], "test", lambda asked: 0) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "--other" in line
+
+
+def test_a_fault_of_ours_is_not_hidden() -> None:
+    def fail(asked: Asked) -> int:
+        raise KeyError("a bug")
+
+    with pytest.raises(KeyError):
+        command(Asked, [], "test", fail)
+
+
+def test_workers_run_this_code_and_no_copy_of_it() -> None:
+    """Under `uv run` Ray would copy the project for its workers, unless it is told so before it is imported."""
+    code = (
+        "import os, sys, dataclasses; os.environ.pop('RAY_ENABLE_UV_RUN_RUNTIME_ENV', None)\n"
+        "from tuning.cli.command import command\n"
+        "answer = lambda asked: 'ray' in sys.modules or os.environ['RAY_ENABLE_UV_RUN_RUNTIME_ENV'] != '0'\n"
+        "sys.exit(command(dataclasses.make_dataclass('Asked', []), [], 'test', answer))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=Path(__file__).parents[3], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr

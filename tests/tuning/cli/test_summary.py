@@ -1,0 +1,77 @@
+"""What the terminal shows at the end, from results alone."""
+
+import io
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from rich.console import Console
+
+from results import load
+from results.schema import FOLDER, schema
+from results.writer import part_path, write_part
+from tuning.cli.summary import print_comparison, print_summary
+
+KINDS = {"learning_rate": float, "target_kl": float}
+
+
+def shown(folder: Path) -> str:
+    output = io.StringIO()
+    print_summary(load(folder), Console(file=output, width=140))
+    return output.getvalue()
+
+
+def write_trial(folder: Path, number: int, state: str, score: float | None = None, **columns: Any) -> None:
+    row = {
+        "trial": number, "state": state, "score": score, "steps": 1000, "seconds": 100.0, "environment_seconds": 50.0,
+        "learner_seconds": 10.0, "evaluation_seconds": 20.0, "hp_learning_rate": 1e-3, "hp_target_kl": None, **columns,
+    }  # fmt: skip
+    write_part(part_path(folder, "trials", number), "trials", [row], KINDS)
+
+
+def write_evaluation(folder: Path, number: int, year: int, **columns: float) -> None:
+    names = [field.name for field in schema("evaluations") if not pa.types.is_string(field.type)]
+    row: dict[str, Any] = {**dict.fromkeys(names, 100), "trial": number, "steps": 1000, "year": year, **columns}
+    write_part(part_path(folder, "evaluations", number, 1000 + year), "evaluations", [row])
+
+
+def test_failures_are_named_and_nothing_is_compared_where_nothing_is_complete(tmp_path: Path) -> None:
+    write_trial(tmp_path, 0, "failed", error="Traceback\nValueError: [bad] luck")
+    output = shown(tmp_path)
+    assert "trial 0 failed: ValueError: [bad] luck" in output
+    assert "no trial is complete" in output
+    assert str(tmp_path / FOLDER) in output
+
+
+def test_the_best_is_compared_with_the_uncontrolled_site_over_all_its_years(tmp_path: Path) -> None:
+    write_trial(tmp_path, 0, "complete", -0.2)
+    write_trial(tmp_path, 1, "complete", 0.1)
+    service = {"ev_required_kwh": 50.0, "ev_missing_kwh": 5.0, "uncontrolled_ev_missing_kwh": 10.0}
+    for year in (2, 3):
+        write_evaluation(tmp_path, 1, year, co2_kg=90.0, peak_kw=80.0 + year, **service)
+    output = shown(tmp_path)
+    assert "Best: trial 1, score +0.1000" in output
+    assert "learning_rate=0.001  target_kl=none" in output
+    cells = {row[0]: row[1:] for row in ([c.strip() for c in line.split("│")[1:-1]] for line in output.splitlines()) if row}
+    assert cells["CO2, kg"] == ["180", "200", "-10.0%"]
+    assert cells["peak, kW"] == ["83", "100", "-17.0%"]
+    assert cells["vehicle energy served"] == ["90.0%", "80.0%", "+10.0 pp"]
+
+
+def test_experiments_are_compared_by_their_best_trials(tmp_path: Path) -> None:
+    for name, score in (("ppo", 0.1), ("a2c", 0.05)):
+        folder = tmp_path / name
+        write_trial(folder, 0, "complete", score - 1.0, algorithm=name)
+        write_trial(folder, 1, "complete", score, algorithm=name)
+        write_evaluation(folder, 1, 2, co2_kg=90.0, bill=80.0, ev_required_kwh=50.0, ev_missing_kwh=5.0)
+    write_trial(tmp_path / "sac", 0, "failed", error="no luck", algorithm="sac")
+    output = io.StringIO()
+    print_comparison([load(tmp_path / name) for name in ("ppo", "a2c", "sac")], Console(file=output, width=140))
+    cells = {
+        row[0]: row[1:]
+        for row in ([c.strip() for c in line.split("│")[1:-1]] for line in output.getvalue().splitlines())
+        if row
+    }
+    assert cells["ppo"] == ["+0.1000", "-10.0%", "-20.0%", "90.0%", "1", "1.7", "ppo"]
+    assert cells["a2c"][0] == "+0.0500"
+    assert cells["sac"] == ["none", "", "", "", "", "", "sac"]

@@ -1,0 +1,70 @@
+"""One run works on an experiment, one process on a trial; who dies lets go."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tuning.experiment import lock
+from tuning.experiment.errors import UsageError
+from tuning.experiment.folder import ExperimentPaths
+from tuning.experiment.lock import experiment_lock, trial_lock
+
+HOLD = """
+import sys, time
+from pathlib import Path
+from tuning.experiment.folder import ExperimentPaths
+from tuning.experiment.lock import experiment_lock, trial_lock
+folder = Path(sys.argv[1])
+with experiment_lock(ExperimentPaths(folder)), trial_lock(folder / "trials" / "00000.lock"):
+    print("held", flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.fixture
+def holder(tmp_path: Path):  # type: ignore[no-untyped-def]
+    with subprocess.Popen([sys.executable, "-c", HOLD, str(tmp_path)], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        assert process.stdout.readline() == "held\n"
+        yield process
+        process.kill()
+
+
+def test_a_second_run_is_refused_and_told_who_is_first(holder: subprocess.Popen[str], tmp_path: Path) -> None:
+    with (
+        pytest.raises(UsageError, match=f"in use by process {holder.pid} on .* since 20"),
+        experiment_lock(ExperimentPaths(tmp_path)),
+    ):
+        pass
+
+
+def test_the_lock_of_a_process_that_was_killed_is_taken_over(holder: subprocess.Popen[str], tmp_path: Path) -> None:
+    holder.kill()
+    holder.wait()
+    with experiment_lock(ExperimentPaths(tmp_path)) as before:
+        assert before
+        assert before.startswith(f"process {holder.pid} on ")
+    with experiment_lock(ExperimentPaths(tmp_path)) as before:
+        assert before is None
+
+
+def test_a_run_that_ends_in_an_error_has_ended(tmp_path: Path) -> None:
+    with pytest.raises(KeyError), experiment_lock(ExperimentPaths(tmp_path)):
+        raise KeyError
+    with experiment_lock(ExperimentPaths(tmp_path)) as before:
+        assert before is None
+
+
+def test_a_trial_waits_for_the_process_that_still_trains_it(
+    holder: subprocess.Popen[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lock, "TRIAL_WAIT_SECONDS", 0.2)
+    path = ExperimentPaths(tmp_path).trial_lock(0)
+    with pytest.raises(TimeoutError, match="another process still trains this trial"), trial_lock(path):
+        pass
+    holder.kill()
+    holder.wait()
+    with trial_lock(path):
+        pass

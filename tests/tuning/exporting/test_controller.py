@@ -1,0 +1,79 @@
+"""The example reckons the month's peaks and the import as the environment does, on a CityLearn that is made up."""
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from envs.objective.series import import_kwh
+from envs.scenarios.tariff import DemandCharge, MonthPeaks
+from tuning.exporting import controller
+
+MONTHS = np.array([1, 1, 1, 1, 2, 2, 2])
+HOURS = np.array([17, 18, 19, 20, 17, 18, 19])  # 0-23
+# Of two buildings: one exports while the other imports, and the second month has less than the first.
+NET = np.array([[5.0, 9.0, -4.0, 2.0, 1.0, -3.0, 2.0], [-2.0, 3.0, 6.0, 1.0, 1.0, 1.0, -5.0]])
+PEAK_HOURS = (18, 19)
+
+
+class MadeUp:
+    """CityLearn's central agent on `NET`, with the observations that are named."""
+
+    def __init__(self, observations: dict[str, np.ndarray]) -> None:
+        self.observation_names = [list(observations)]
+        self._values = np.array(list(observations.values()), dtype=float)
+        self.time_step = 0
+        self.buildings = [SimpleNamespace(net_electricity_consumption=[]) for _ in NET]
+
+    def reset(self) -> tuple[list[list[float]], dict[str, float]]:
+        return [self._values[:, 0].tolist()], {}
+
+    def step(self, actions: list[list[float]]) -> tuple[list[list[float]], float, bool, bool, dict[str, float]]:
+        for building, net in zip(self.buildings, NET, strict=True):
+            building.net_electricity_consumption.append(net[self.time_step])
+        self.time_step += 1
+        last = self._values.shape[1] - 1
+        return [self._values[:, min(self.time_step, last)].tolist()], 0.0, self.time_step > last, False, {}
+
+
+def rows_of(
+    observations: dict[str, np.ndarray], peak_hours: tuple[int, ...], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> np.ndarray:
+    """What the policy sees, hour by hour."""
+    seen: list[np.ndarray] = []
+
+    def run(_: None, inputs: dict[str, np.ndarray]) -> list[np.ndarray]:
+        seen.append(inputs["observations"][0])
+        return [np.zeros((1, 1))]
+
+    (folder / "policy.json").write_text(json.dumps({"peak_hours": peak_hours}), encoding="utf-8")
+    monkeypatch.setattr(controller, "__file__", str(folder / "controller.py"))
+    monkeypatch.setattr(controller.onnxruntime, "InferenceSession", lambda path: SimpleNamespace(run=run))
+    monkeypatch.setattr(controller, "CityLearnEnv", lambda schema, central_agent: MadeUp(observations))
+    controller.main("schema.json")
+    return np.array(seen)
+
+
+def test_the_policy_sees_the_peaks_that_the_environment_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = rows_of({"month": MONTHS, "hour": HOURS + 1}, PEAK_HOURS, tmp_path, monkeypatch)
+    peaks, expected = MonthPeaks(DemandCharge(PEAK_HOURS, 2.0, 1.0, "PEN")), []
+    for month, hour, net in zip(MONTHS, HOURS, NET.sum(axis=0), strict=True):
+        peaks.enter(int(month))
+        expected.append([peaks.peak_kw, peaks.off_peak_kw])
+        peaks.add(int(hour), float(net))
+    np.testing.assert_array_equal(rows, np.column_stack([MONTHS, HOURS + 1, expected]))
+
+
+def test_without_a_demand_charge_neither_month_nor_hour_is_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    price = np.linspace(0.1, 0.7, len(MONTHS))
+    rows = rows_of({"electricity_pricing": price}, (), tmp_path, monkeypatch)
+    np.testing.assert_array_equal(rows, price[:, np.newaxis])
+
+
+def test_every_buildings_import_is_metered_by_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows_of({"electricity_pricing": MONTHS}, (), tmp_path, monkeypatch)
+    assert capsys.readouterr().out == f"{len(MONTHS)} hours, {import_kwh(NET).sum():,.1f} kWh imported\n"

@@ -1,0 +1,149 @@
+"""A trial is found in a judgement by what was trained, under whatever name."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from envs.scenarios.scenario import scenario
+from search_spaces import SPACES, Assignment
+from search_spaces.presets import preset
+from tuning.experiment.errors import UsageError
+from tuning.experiment.folder import Experiment, create
+from tuning.experiment.settings import Settings
+from tuning.export import main
+from tuning.exporting.judged import given_judgement, own_judgement
+from tuning.judging.contenders import contenders
+from tuning.judging.folder import Asked, Judgement, create_or_open
+from tuning.judging.training import experiment_of
+from tuning.search.plan import limits
+from tuning.search.study import Proposal
+from tuning.trial.records import TrialRecords
+
+STEPS = 100_000
+DEFAULT = preset("ppo", "default", SPACES["ppo"], {}, limits(STEPS))
+
+
+def experiment(folder: Path, name: str = "one", steps: int = STEPS, scenario_name: str = "iquitos") -> Experiment:
+    """With the default assignment as trial 0 and another one as trial 1, both complete."""
+    of = create(Settings(scenario=scenario_name, backend="batch", name=name, dir=str(folder), steps=steps))
+    other: Assignment = {**DEFAULT, "gamma": 0.5}
+    for number, hyperparameters in enumerate((DEFAULT, other)):
+        records = TrialRecords(of)
+        records.begin(Proposal(number, hyperparameters))
+        records.update(number, score=0.1)
+        records.end(number, "complete")
+    return of
+
+
+@pytest.fixture
+def judged(tmp_path: Path) -> tuple[Experiment, Judgement]:
+    """An experiment, and a judgement of it as it is when the table is written."""
+    of = experiment(tmp_path)
+    asked = Asked(scenario(of.settings.scenario).key, 2, 1)
+    judgement, _ = create_or_open(tmp_path / "judgement", asked, contenders([of], 2))
+    for contender in judgement.contenders:
+        experiment_of(contender, judgement.paths, 1)
+    names = [contender.name for contender in judgement.contenders]
+    pd.DataFrame({"contender": [*names, "uncontrolled"]}).to_parquet(judgement.paths.table)
+    return of, judgement
+
+
+def test_a_trial_with_the_default_assignment_is_judged_as_the_default(judged: tuple[Experiment, Judgement]) -> None:
+    of, judgement = judged
+    assert given_judgement(of, 0, judgement.paths.folder)[1] == f"ppo default, {STEPS:,} steps"
+    table, name = given_judgement(of, 1, judgement.paths.folder)
+    assert name == "one 1"
+    assert name in set(table["contender"])
+
+
+def test_what_was_trained_otherwise_was_not_judged(judged: tuple[Experiment, Judgement], tmp_path: Path) -> None:
+    of, judgement = judged
+    shorter = experiment(tmp_path, "shorter", STEPS // 2)
+    elsewhere = experiment(tmp_path, "elsewhere", scenario_name="iquitos:pv_kwp=4162")
+    unknown = experiment(tmp_path, "unknown")
+    TrialRecords(unknown).begin(Proposal(2, {**DEFAULT, "gamma": 0.6}))
+    rewarded = replace(of, settings=replace(of.settings, reward="schema"))
+    for own, number in ((shorter, 0), (elsewhere, 0), (unknown, 2), (rewarded, 0)):
+        with pytest.raises(UsageError, match=f"trial {number} of {own.settings.name}") as refused:
+            given_judgement(own, number, judgement.paths.folder)
+        assert "\n" not in str(refused.value)
+
+
+def test_of_two_experiments_with_one_assignment_each_has_its_own_row(tmp_path: Path) -> None:
+    pair = [experiment(tmp_path, "first"), experiment(tmp_path, "second")]
+    asked = Asked(scenario(pair[0].settings.scenario).key, 2, 1)
+    judgement, _ = create_or_open(tmp_path / "judgement", asked, contenders(pair, 2))
+    for contender in judgement.contenders:
+        experiment_of(contender, judgement.paths, 1)
+    pd.DataFrame({"contender": [c.name for c in judgement.contenders]}).to_parquet(judgement.paths.table)
+    assert [given_judgement(of, 1, judgement.paths.folder)[1] for of in pair] == ["first 1", "second 1"]
+
+
+@pytest.mark.parametrize("missing", ["table", "question"])
+def test_a_folder_without_a_judgement_is_refused(judged: tuple[Experiment, Judgement], missing: str) -> None:
+    of, judgement = judged
+    path: Path = getattr(judgement.paths, missing)
+    path.unlink()
+    with pytest.raises(UsageError, match=f"there is no {path.name} in it"):
+        given_judgement(of, 0, judgement.paths.folder)
+
+
+def test_a_run_of_a_judgement_finds_its_contender(judged: tuple[Experiment, Judgement]) -> None:
+    of, judgement = judged
+    for contender in judgement.contenders:
+        assert own_judgement(experiment_of(contender, judgement.paths, 1))[1] == contender.name
+    assert own_judgement(of) == (None, "")
+
+
+def test_a_run_that_the_table_lacks_was_not_judged(judged: tuple[Experiment, Judgement]) -> None:
+    _, judgement = judged
+    pd.DataFrame({"contender": ["uncontrolled"]}).to_parquet(judgement.paths.table)
+    run = experiment_of(judgement.contenders[0], judgement.paths, 1)
+    assert own_judgement(run) == (None, "")
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [b'{"question": ', b"\xff\xfe", b"[]", b'{"question": {"scenario": "iquitos"}}', b'{"contenders": []}'],
+    ids=["half", "no text", "a list", "no contenders", "no question"],
+)
+def test_a_damaged_judgement_is_told_in_a_line(
+    judged: tuple[Experiment, Judgement], tmp_path: Path, capsys: pytest.CaptureFixture[str], damage: bytes
+) -> None:
+    of, judgement = judged
+    paths = judgement.paths
+    paths.question.write_bytes(damage)
+    to = tmp_path / "within" / "mall"
+    command = [str(of.paths.folder), "--trial", "0", "--to", str(to), "--judgement", str(paths.folder)]
+    assert main(command) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"error: {paths.question} is damaged (")
+    assert line.endswith("restore it from a copy, or judge anew under another --name")
+    assert not to.parent.exists()
+    assert paths.question.read_bytes() == damage
+    run = experiment_of(judgement.contenders[0], paths, 1)
+    with pytest.raises(UsageError, match="is damaged"):
+        own_judgement(run)
+
+
+def test_a_run_whose_judgement_has_a_table_alone_is_refused(judged: tuple[Experiment, Judgement]) -> None:
+    _, judgement = judged
+    run = experiment_of(judgement.contenders[0], judgement.paths, 1)
+    judgement.paths.question.unlink()
+    with pytest.raises(UsageError, match="restore it from a copy"):
+        own_judgement(run)
+
+
+def test_a_damaged_table_is_told_in_a_line_with_what_writes_it_anew(
+    judged: tuple[Experiment, Judgement], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    of, judgement = judged
+    paths = judgement.paths
+    paths.table.write_bytes(b"PAR1 and no more")
+    command = [str(of.paths.folder), "--trial", "0", "--to", str(tmp_path / "mall"), "--judgement", str(paths.folder)]
+    assert main(command) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"error: {paths.table} is damaged (")
+    assert line.endswith(f"--name {paths.folder.name}")

@@ -1,0 +1,68 @@
+"""What stands between CityLearn and the network of an exported policy, beyond the bounds that a short run stays within."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from envs.observation import ObservationLayout
+from tuning.algorithms.networks.deterministic_policy import ModeNetwork
+from tuning.algorithms.sampling.observation_statistics import FrozenNormalizer
+from tuning.algorithms.sampling.preprocessing import Clip
+from tuning.exporting.onnx_policy import SitePolicy
+
+LAYOUT = ObservationLayout(
+    names=("hour", "load", "constant"), low=(1.0, 10.0, 5.0), high=(24.0, 30.0, 5.0), actions=("a", "b"), idle=(0.0, 0.0),
+    hourly_soc=(0.0, 0.0),
+)  # fmt: skip
+RAW = np.array([[24.0, -99.0, 5.0], [6.0, 12.0, 7.0], [11.0, 99.0, 5.0]])
+FEATURES = len(LAYOUT.scaled_names)
+
+
+def as_is(values: torch.Tensor) -> torch.Tensor:
+    return values
+
+
+class Told(nn.Module):
+    """Gives the same actions whatever it sees, and remembers that."""
+
+    def __init__(self, actions: list[list[float]]) -> None:
+        super().__init__()
+        self.actions, self.seen = torch.tensor(actions), torch.zeros(0)
+
+    def forward(self, observations: torch.Tensor) -> torch.Tensor:
+        self.seen = observations
+        return self.actions
+
+
+def test_observations_are_scaled_and_actions_cut_to_their_range_as_the_environment_does() -> None:
+    mode = Told([[-3.0, 3.0], [0.0, -0.5], [1.5, 1.0]])
+    actions = SitePolicy(LAYOUT, None, mode, np.array([-1.0, 0.0]), np.array([1.0, 0.5]))(torch.tensor(RAW))
+    np.testing.assert_allclose(actions.numpy(), [[-1.0, 0.5], [0.0, 0.125], [1.0, 0.5]])
+    np.testing.assert_allclose(mode.seen.numpy(), LAYOUT.scale(RAW), atol=1e-7)
+    assert mode.seen.dtype == torch.float32
+
+
+@pytest.mark.parametrize(
+    ("preprocess", "greatest"),
+    [
+        (FrozenNormalizer(np.linspace(-2, 1, FEATURES, dtype=np.float32), np.full(FEATURES, 8, dtype=np.float32), 10.0), 10.0),
+        (Clip(0.5), 0.5),
+        (Clip(None), 1.0),
+    ],
+    ids=["normalised", "clipped", "as it is"],
+)
+def test_a_network_normalises_and_clips_what_it_sees_as_in_training(
+    preprocess: Callable[[np.ndarray], np.ndarray], greatest: float
+) -> None:
+    scaled = LAYOUT.scale(RAW)
+    found = ModeNetwork(preprocess, nn.Identity(), as_is)(torch.tensor(scaled)).numpy()
+    np.testing.assert_allclose(found, preprocess(scaled), rtol=1e-6)
+    assert np.abs(found).max() == greatest
+
+
+def test_an_unknown_preprocessing_is_not_exported_without_it() -> None:
+    with pytest.raises(TypeError, match="cannot be made one network"):
+        ModeNetwork(np.tanh, nn.Identity(), as_is)

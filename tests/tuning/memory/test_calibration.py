@@ -1,0 +1,65 @@
+"""What trials took corrects what is predicted for the next."""
+
+from pathlib import Path
+
+import pytest
+
+from tuning.experiment.errors import UsageError
+from tuning.memory.calibration import HIGHEST, KEPT, LEAST, LOWEST, Calibration
+
+
+@pytest.fixture
+def calibration(tmp_path: Path) -> Calibration:
+    return Calibration(tmp_path / "cache" / "calibration.json")
+
+
+def test_a_few_trials_correct_nothing(calibration: Calibration) -> None:
+    for _ in range(LEAST - 1):
+        calibration.add("card", "ppo", "vram", 100, 130)
+    assert calibration.correction("card", "ppo", "vram").factor == 1.0
+    assert calibration.correction("card", "ppo", "vram").trials == 0
+
+
+def test_the_correction_is_a_high_quantile_of_the_ratios(calibration: Calibration) -> None:
+    for percent in range(91, 111):
+        calibration.add("card", "ppo", "ram", 100, percent)
+    found = calibration.correction("card", "ppo", "ram")
+    assert found.factor == pytest.approx(1.08)  # 18 of 20 took no more
+    assert found.trials == 20
+    assert found.device == "card"
+
+
+def test_cards_algorithms_and_places_are_kept_apart(calibration: Calibration) -> None:
+    for _ in range(LEAST):
+        calibration.add("card", "ppo", "vram", 100, 150)
+    for other in (("card", "ppo", "ram"), ("card", "sac", "vram"), ("other card", "ppo", "vram")):
+        assert calibration.correction(*other).factor == 1.0  # type: ignore[arg-type]
+
+
+def test_only_the_newest_count(calibration: Calibration) -> None:
+    for _ in range(30):
+        calibration.add("cpu", "a2c", "ram", 100, 190)
+    for _ in range(KEPT):
+        calibration.add("cpu", "a2c", "ram", 100, 100)
+    assert calibration.correction("cpu", "a2c", "ram").factor == 1.0
+
+
+@pytest.mark.parametrize(("measured", "factor"), [(1, LOWEST), (100_000, HIGHEST)])
+def test_a_correction_has_bounds(calibration: Calibration, measured: int, factor: float) -> None:
+    for _ in range(LEAST):
+        calibration.add("cpu", "a2c", "ram", 100, measured)
+    assert calibration.correction("cpu", "a2c", "ram").factor == factor
+
+
+def test_what_was_not_measured_teaches_nothing(calibration: Calibration) -> None:
+    for _ in range(LEAST):
+        calibration.add("cpu", "ppo", "vram", 0, 0)
+        calibration.add("cpu", "ppo", "vram", 100, 0)
+    assert calibration.correction("cpu", "ppo", "vram").trials == 0
+
+
+def test_a_damaged_file_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "calibration.json"
+    path.write_text("{", encoding="utf-8")
+    with pytest.raises(UsageError, match=r"calibration\.json is damaged"):
+        Calibration(path).correction("cpu", "ppo", "ram")

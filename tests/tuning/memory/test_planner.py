@@ -1,0 +1,61 @@
+"""A trial's prediction, correction and grant, by its settings."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from search_spaces import SPACES
+from tests.tuning.roomy import planner
+from tuning.experiment.settings import Settings
+from tuning.memory.calibration import LEAST
+from tuning.memory.fallbacks import LADDER
+from tuning.memory.prediction import GIB
+
+H = SPACES["ppo"].complete({}, {"steps": 250_000.0})
+SETTINGS = Settings(backend="batch")
+
+
+def test_what_was_learned_corrects_the_next_prediction(tmp_path: Path) -> None:
+    plan = planner(SETTINGS, tmp_path)
+    before = plan.prediction(H)
+    row = {
+        "predicted_ram_bytes": before.uncorrected("ram"), "predicted_vram_bytes": 0,
+        "peak_rss_bytes": round(1.2 * before.uncorrected("ram")), "peak_process_vram_bytes": 0,
+    }  # fmt: skip
+    for _ in range(LEAST):
+        plan.learn(row)
+    after = plan.prediction(H)
+    assert after.ram == pytest.approx(1.2 * before.ram, rel=1e-3)
+    assert after.uncorrected("ram") == before.ram
+    assert plan.corrections()[1].trials == LEAST
+
+
+def test_the_ladder_asks_for_less(tmp_path: Path) -> None:
+    plan = planner(SETTINGS, tmp_path, gpus=1, card_bytes=8 * GIB)
+    large = SPACES["ppo"].complete({"n_steps": 32768, "batch_size": 16384, "hidden_sizes": "512,512"}, {"steps": 250_000.0})
+    needs = [plan.prediction(large, rung).vram for rung in LADDER]
+    assert needs[0] > needs[1] > needs[2]
+
+
+def test_only_the_last_rung_changes_the_mathematics() -> None:
+    assert [rung.parts for rung in LADDER] == [1, 2, 2]
+    assert [rung.apply(H)["bf16"] for rung in LADDER] == [False, False, True]
+    assert all(rung.apply(H) | {"bf16": False} == H for rung in LADDER)
+
+
+def test_an_assignment_that_cannot_fit_has_an_excess_and_a_reason(tmp_path: Path) -> None:
+    settings = replace(SETTINGS, algo="sac", steps=100_000_000)
+    h = SPACES["sac"].complete({"buffer_size": 50_000_000, "learn_charging": True}, {"steps": 1e8})
+    excess, why = planner(settings, tmp_path, ram_bytes=8 * GIB).excess(h)
+    assert excess > 0
+    assert "lower buffer_size" in why
+    room, nothing = planner(settings, tmp_path, ram_bytes=64 * GIB).excess(h)
+    assert room <= 0
+    assert nothing == ""
+
+
+def test_what_ran_out_lacked_at_least_a_byte(tmp_path: Path) -> None:
+    plan = planner(SETTINGS, tmp_path, ram_bytes=GIB)
+    assert plan.missing({"peak_process_vram_bytes": 0, "peak_rss_bytes": 3 * GIB}) == 2 * GIB
+    assert plan.missing({"peak_process_vram_bytes": None, "peak_rss_bytes": None}) == 1

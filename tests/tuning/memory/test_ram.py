@@ -1,0 +1,61 @@
+"""Host memory as it is predicted, against what processes really took."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import optuna
+import pytest
+
+from envs.environments.year_cache import prepare_year
+from envs.scenarios.scenario import scenario
+from search_spaces import SPACES
+from tuning.experiment.settings import Settings
+from tuning.memory.allocation import Budget
+from tuning.memory.calibration import Calibration
+from tuning.memory.model import PROCESS_BYTES
+from tuning.memory.planner import CPU, Planner
+from tuning.memory.prediction import GIB, MIB
+from tuning.memory.scenario_sizes import sizes_of
+from tuning.runtime.ray_session import ENVIRONMENT
+
+STEPS, CONFIGURATIONS, TOLERANCE = 40_000, 21, 0.1
+SITES = ("iquitos", "iquitos-38")
+# Below this, growth is the allocator's noise.
+LEAST_BYTES = 60 * MIB
+
+
+@pytest.mark.slow
+def test_growth_is_predicted_over_random_configurations(small_schema: Path, tmp_path: Path) -> None:
+    for site in SITES:
+        # Processes that make years take what CityLearn takes.
+        for split in ("train", "validation"):
+            for year in scenario(site).years(split):  # type: ignore[arg-type]
+                prepare_year(scenario(site), year)
+    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=3))
+    lines = []
+    for i in range(CONFIGURATIONS):
+        algo = ("ppo", "sac", "a2c")[i % 3]
+        site = SITES[i % 2]
+        settings = Settings(algo=algo, scenario=site, backend="batch", steps=STEPS, num_envs=(16, 32, 64)[i % 3], reports=2)  # type: ignore[arg-type]
+        # Few gradient steps, which take time and no memory.
+        brief = {"sac": {"gradient_steps": 1, "train_freq": 128}, "ppo": {"n_epochs": 1}}.get(algo, {})
+        h = SPACES[algo].suggest(study.ask(), brief, {"steps": float(STEPS)})
+        own = {"algo": algo, "scenario": site, "steps": STEPS, "num_envs": settings.num_envs, "dir": str(tmp_path / str(i))}
+        given = {"settings": own, "hyperparameters": h, "small": str(small_schema)}
+        done = subprocess.run(
+            [sys.executable, str(Path(__file__).parent / "ram_growth.py"), json.dumps(given)],
+            capture_output=True, text=True, check=False, env={**os.environ, **ENVIRONMENT},
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        measured = json.loads(done.stdout.strip().rpartition("\n")[2])
+        none = Calibration(tmp_path / "none")
+        planner = Planner(settings, sizes_of(scenario(site), "batch"), Budget(0, 0, GIB, 1), CPU, none)
+        ram, grew = planner.prediction(h).ram, measured["growth"]
+        lines.append((algo, site, (ram - PROCESS_BYTES) / grew, ram / (measured["before"] + grew), grew))
+        print("{} {}: predicted {:.3f} of the growth, {:.3f} of all; {:,} B".format(*lines[-1]))
+    assert all(grew > LEAST_BYTES for *_, grew in lines)
+    off = [(algo, site, ratio) for algo, site, ratio, _, _ in lines if abs(ratio - 1.0) > TOLERANCE]
+    assert not off

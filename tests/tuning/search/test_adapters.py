@@ -1,0 +1,354 @@
+"""What Tune is told to do with a trial, without Tune."""
+
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from results import load
+from search_spaces import SPACES
+from tests.tuning.roomy import planner, roomy
+from tuning.experiment.folder import Experiment, create
+from tuning.experiment.settings import Settings
+from tuning.memory.fallbacks import LADDER
+from tuning.search.adapters import MOST_LOSSES, StudyScheduler, StudySearcher
+from tuning.search.study import StudyMemory
+from tuning.trial.protocol import (
+    DISK_FULL,
+    EVALUATION,
+    HYPERPARAMETERS,
+    MESSAGE,
+    NUMBER,
+    OUT_OF_MEMORY,
+    OUTCOME,
+    RAM_LIMIT,
+    RUN,
+    RUNG,
+    SCORE,
+    STEPS,
+    STOPPED,
+)
+from tuning.trial.records import TrialRecords
+
+REPORTS = 3
+
+
+class PrunesAll(StudyMemory):
+    """A study whose pruner gives up on everything."""
+
+    def should_prune(self, number: int) -> bool:
+        return True
+
+
+class Control:
+    """Stands in for `RunControl`: writes down what it is told."""
+
+    run = "this"
+
+    def __init__(self) -> None:
+        self.is_stopping = False
+        self.told: list[tuple[Any, ...]] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda *arguments: self.told.append((name, *arguments))
+
+    def names(self) -> list[str]:
+        return [name for name, *_ in self.told if name != "say"]
+
+
+@pytest.fixture
+def experiment(tmp_path: Path) -> Experiment:
+    return create(Settings(name="one", dir=str(tmp_path), trials=2, reports=REPORTS))
+
+
+def adapters(experiment: Experiment, control: Any = None) -> tuple[StudySearcher, StudyScheduler]:
+    memory = PrunesAll(experiment, SPACES["ppo"], {}, {"steps": 4096.0})
+    settings = experiment.settings
+    searcher = StudySearcher(
+        memory, TrialRecords(experiment), experiment.paths.folder, settings.trials, control or Control(),
+        roomy(experiment), settings.retries,
+    )  # fmt: skip
+    return searcher, StudyScheduler(memory, searcher, REPORTS, 4096)
+
+
+def states(experiment: Experiment) -> list[str]:
+    found: list[str] = load(experiment.paths.folder).trials["state"].tolist()
+    return found
+
+
+def decide(scheduler: StudyScheduler, **result: Any) -> str:
+    return scheduler.on_trial_result(None, SimpleNamespace(trial_id="a"), result)  # type: ignore[arg-type]
+
+
+def test_trials_are_handed_out_up_to_their_number(experiment: Experiment) -> None:
+    searcher, _ = adapters(experiment)
+    assert [searcher.suggest(name)[NUMBER] for name in "ab"] == [0, 1]  # type: ignore[index]
+    # One of these may have to be handed out again.
+    assert searcher.suggest("c") is None
+    for name in "ab":
+        searcher.on_trial_complete(name, {STEPS: 4096, EVALUATION: REPORTS, SCORE: 0.1})
+    assert searcher.suggest("d") == "FINISHED"
+
+
+def test_a_trial_that_is_handed_out_runs(experiment: Experiment) -> None:
+    searcher, _ = adapters(experiment)
+    handed = [searcher.suggest(name) for name in "ab"]
+    assert [config[RUN] for config in handed] == ["this"] * 2  # type: ignore[index]
+    assert load(experiment.paths.folder).trials["state"].tolist() == ["running", "running"]
+
+
+def test_only_an_evaluation_is_reported_and_asked_about(experiment: Experiment) -> None:
+    searcher, scheduler = adapters(experiment)
+    searcher.suggest("a")
+    assert decide(scheduler, **{STEPS: 10}) == "CONTINUE"
+    assert decide(scheduler, **{STEPS: 20, EVALUATION: 1, SCORE: 0.1}) == "STOP"
+
+
+def test_after_its_last_evaluation_a_trial_is_complete_and_not_pruned(experiment: Experiment) -> None:
+    searcher, scheduler = adapters(experiment)
+    searcher.suggest("a")
+    last = {STEPS: 4096, EVALUATION: REPORTS, SCORE: 0.1}
+    assert decide(scheduler, **last) == "CONTINUE"
+    searcher.on_trial_complete("a", last)
+    assert load(experiment.paths.folder).trials["state"].tolist() == ["complete"]
+
+
+def lose(searcher: StudySearcher, name: str) -> Any:
+    """Let the process of a trial die; what is handed out next."""
+    searcher.on_trial_complete(name, None, error=True)
+    return searcher.suggest(name + "'")
+
+
+def test_a_lost_process_is_replaced_as_often_as_its_trial_gets_on(experiment: Experiment) -> None:
+    control = Control()
+    searcher, _ = adapters(experiment, control)
+    name = "a"
+    assert searcher.suggest(name)[NUMBER] == 0  # type: ignore[index]
+    for times in range(3 * MOST_LOSSES):
+        # Here and there it gets to another checkpoint.
+        (experiment.paths.checkpoints(0) / f"{times // MOST_LOSSES:012d}").mkdir(parents=True, exist_ok=True)
+        assert lose(searcher, name)[NUMBER] == 0
+        name += "'"
+    assert states(experiment) == ["running"]
+    assert control.names() == ["left"] * 3 * MOST_LOSSES
+
+
+def test_a_process_that_always_dies_at_the_same_place_is_a_failed_trial(experiment: Experiment) -> None:
+    control = Control()
+    searcher, _ = adapters(experiment, control)
+    name = "a"
+    searcher.suggest(name)
+    for _ in range(MOST_LOSSES):
+        assert lose(searcher, name)[NUMBER] == 0
+        name += "'"
+    assert lose(searcher, name)[NUMBER] == 1
+    trials = load(experiment.paths.folder).trials
+    assert trials["state"].tolist() == ["failed", "running"]
+    assert trials["finished"].notna()[0]
+    assert "died" in trials["error"][0]
+    assert control.names()[-2:] == ["ended", "failed"]
+
+
+@pytest.mark.parametrize("retries", [0, 2])
+def test_a_crash_is_retried_as_often_as_asked_and_then_told_with_its_traceback(experiment: Experiment, retries: int) -> None:
+    experiment = replace(experiment, settings=replace(experiment.settings, retries=retries))
+    control, records = Control(), TrialRecords(experiment)
+    searcher, _ = adapters(experiment, control)
+    name = "a"
+    searcher.suggest(name)
+    for crash in range(retries + 1):
+        assert load(experiment.paths.folder).trials["error"].isna().all()
+        records.crash(0, f"Traceback\nValueError: number {crash}")
+        number = lose(searcher, name)[NUMBER]
+        name += "'"
+    assert number == 1
+    trials = load(experiment.paths.folder).trials
+    assert trials["state"].tolist() == ["failed", "running"]
+    assert trials["crashes"].tolist() == [retries + 1, 0]
+    assert trials["error"][0] == f"Traceback\nValueError: number {retries}"
+    assert control.told[-1] == ("failed", trials["error"][0])
+    assert searcher._memory._study.get_trials()[0].user_attrs["reason"] == f"ValueError: number {retries}"
+
+
+def test_retries_last_over_runs(experiment: Experiment) -> None:
+    searcher, _ = adapters(experiment)
+    searcher.suggest("a")
+    TrialRecords(experiment).crash(0, "Traceback\nValueError: once")
+    lose(searcher, "a")
+    again, _ = adapters(experiment)
+    again.suggest("b")
+    TrialRecords(experiment).crash(0, "Traceback\nValueError: twice")
+    lose(again, "b")
+    assert states(experiment) == ["failed", "running"]
+
+
+@pytest.mark.parametrize("outcome", [STOPPED, DISK_FULL])
+def test_a_trial_that_was_stopped_goes_on_with_the_next_run(experiment: Experiment, outcome: str) -> None:
+    control = Control()
+    searcher, _ = adapters(experiment, control)
+    searcher.suggest("a")
+    control.is_stopping = True
+    searcher.on_trial_complete("a", {STEPS: 10, OUTCOME: outcome, MESSAGE: "no room"})
+    assert searcher.suggest("b") == "FINISHED"
+    assert control.told == [("left", 0), *([("stop", "no room")] if outcome == DISK_FULL else [])]
+    assert states(experiment) == ["running"]
+    again, _ = adapters(experiment)
+    assert again.suggest("c")[NUMBER] == 0  # type: ignore[index]
+
+
+def test_an_assignment_that_was_tried_has_a_row_and_is_not_handed_out(experiment: Experiment) -> None:
+    experiment = replace(experiment, settings=replace(experiment.settings, trials=3))
+    control = Control()
+    searcher, _ = adapters(experiment, control)
+    searcher.suggest("a")
+    TrialRecords(experiment).update(0, score=0.4, steps=4096)
+    searcher.on_trial_complete("a", {STEPS: 4096, EVALUATION: REPORTS, SCORE: 0.4})
+    ask, memory = searcher._memory.ask, searcher._memory
+    memory.ask = lambda: replace(ask(), same_as=0) if memory.asked == 1 else ask()  # type: ignore[method-assign]
+    assert searcher.suggest("b")[NUMBER] == 2  # type: ignore[index]
+    trials = load(experiment.paths.folder).trials
+    assert trials["state"].tolist() == ["complete", "complete", "running"]
+    assert trials["score"].tolist()[:2] == [0.4, 0.4]
+    assert trials["steps"].tolist() == [4096, 0, 0]
+    assert trials["same_as"].tolist()[1] == 0
+    assert trials["same_as"].isna().tolist() == [True, False, True]
+    assert ("ended", 1, "complete", 0.4) in control.told
+
+
+@pytest.mark.parametrize("score", [float("nan"), float("inf")])
+def test_a_score_that_is_no_number_is_a_failure_everywhere(experiment: Experiment, score: float) -> None:
+    searcher, scheduler = adapters(experiment)
+    searcher.suggest("a")
+    assert decide(scheduler, **{STEPS: 20, EVALUATION: 1, SCORE: score}) == "CONTINUE"
+    searcher.on_trial_complete("a", {STEPS: 4096, EVALUATION: REPORTS, SCORE: score})
+    assert load(experiment.paths.folder).trials["state"].tolist() == ["failed"]
+    assert [t.state.name for t in searcher._memory._study.get_trials()] == ["FAIL"]
+
+
+def test_a_trial_that_is_handed_out_again_keeps_what_it_measured(experiment: Experiment) -> None:
+    searcher, _ = adapters(experiment)
+    searcher.suggest("a")
+    TrialRecords(experiment).update(0, steps=128, score=0.5)
+    again, _ = adapters(experiment)
+    assert again.suggest("z")[NUMBER] == 0  # type: ignore[index]
+    trials = load(experiment.paths.folder).trials
+    assert trials["steps"].tolist() == [128]
+    assert trials["score"].tolist() == [0.5]
+
+
+def begin_two(of: Experiment, control: Any = None, adapt: bool = False) -> tuple[StudySearcher, TrialRecords]:
+    memory = StudyMemory(of, SPACES["ppo"], {}, {"steps": 4096.0})
+    records = TrialRecords(of)
+    searcher = StudySearcher(
+        memory, records, of.paths.folder, 3, control or Control(), planner(of.settings, of.paths.folder, cores=8), 1, adapt
+    )
+    assert [searcher.suggest(name)[NUMBER] for name in "ab"] == [0, 1]  # type: ignore[index]
+    return searcher, records
+
+
+def run_out(searcher: StudySearcher, records: TrialRecords, name: str, number: int) -> None:
+    records.run_out(number, "Traceback\nOutOfMemoryError: too big")
+    searcher.on_trial_complete(name, {OUTCOME: OUT_OF_MEMORY})
+
+
+def test_what_ran_out_of_memory_is_tried_again_when_nothing_else_runs(experiment: Experiment) -> None:
+    control = Control()
+    searcher, records = begin_two(experiment, control)
+    run_out(searcher, records, "a", 0)
+    line = "trial 0: out of memory (OutOfMemoryError: too big); next it is alone on the machine; it goes on from 0 steps"
+    assert ("say", line) in control.told
+    # Trial 1 still runs, and nothing else begins.
+    assert searcher.suggest("c") is None
+    searcher.on_trial_complete("b", {STEPS: 4096, EVALUATION: REPORTS, SCORE: 0.1})
+    handed: Any = searcher.suggest("c")
+    assert handed[NUMBER] == 0
+    assert handed[RAM_LIMIT] == 4 * 2**30
+    assert handed[RUNG] == 0
+    # Nor does anything begin beside it.
+    assert searcher.suggest("d") is None
+    searcher.on_trial_complete("c", {STEPS: 4096, EVALUATION: REPORTS, SCORE: 0.2})
+    after: Any = searcher.suggest("d")
+    assert after[NUMBER] == 2
+    assert after[RAM_LIMIT] < 2 * 2**30
+    trials = load(experiment.paths.folder).trials
+    assert trials["state"].tolist() == ["complete", "complete", "running"]
+    assert trials["out_of_memory"].tolist() == [1, 0, 0]
+
+
+def test_what_runs_out_alone_too_is_told_as_missing_bytes(experiment: Experiment) -> None:
+    searcher, records = begin_two(experiment)
+    searcher.on_trial_complete("b", {STEPS: 4096, EVALUATION: REPORTS, SCORE: 0.1})
+    run_out(searcher, records, "a", 0)
+    assert searcher.suggest("c")[NUMBER] == 0  # type: ignore[index]
+    records.update(0, peak_rss_bytes=10 * 2**30)
+    run_out(searcher, records, "c", 0)
+    assert load(experiment.paths.folder).trials["state"].tolist() == ["oom", "complete"]
+    told = StudyMemory(experiment, SPACES["ppo"], {}, {"steps": 4096.0})._study.get_trials()[0]
+    assert max(told.constraints.values()) == 6 * 2**30
+    assert searcher.suggest("d")[NUMBER] == 2  # type: ignore[index]
+
+
+def test_with_adapt_it_climbs_the_ladder(experiment: Experiment) -> None:
+    searcher, records = begin_two(experiment, adapt=True)
+    searcher.on_trial_complete("b", {STEPS: 4096, EVALUATION: REPORTS, SCORE: 0.1})
+    rungs, name = [], "a"
+    for step in range(1, len(LADDER) + 2):
+        run_out(searcher, records, name, 0)
+        handed: Any = searcher.suggest(name := f"a{step}")
+        if handed[NUMBER] != 0:
+            break
+        rungs.append((handed[RUNG], records.measured(0)["savings"]))
+    assert rungs == [(0, None), (1, "half minibatches"), (2, "half minibatches, bfloat16")]
+    assert load(experiment.paths.folder).trials["state"].tolist() == ["oom", "complete", "running"]
+
+
+def test_a_process_that_ended_itself_for_memory_ran_out_and_did_not_crash(experiment: Experiment) -> None:
+    control = Control()
+    searcher, records = begin_two(experiment, control)
+    marker = experiment.paths.memory_marker(0)
+    marker.parent.mkdir(exist_ok=True)
+    marker.write_text(str(3 * 2**30), encoding="utf-8")
+    searcher.on_trial_complete("a", None, error=True)
+    assert records.times_out_of_memory(0) == 1
+    assert records.crashes(0)[0] == 0
+    assert any("its process had 3.00 GiB" in line for name, *rest in control.told if name == "say" for line in rest)
+    assert not marker.exists()
+
+
+def test_a_trial_of_a_larger_machine_is_not_begun_on_one_where_it_cannot_fit(experiment: Experiment) -> None:
+    begin_two(experiment)
+    memory = StudyMemory(experiment, SPACES["ppo"], {}, {"steps": 4096.0})
+    small = planner(experiment.settings, experiment.paths.folder, ram_bytes=2**29)
+    searcher = StudySearcher(memory, TrialRecords(experiment), experiment.paths.folder, 2, Control(), small, 1)  # type: ignore[arg-type]
+    assert searcher.suggest("a") == "FINISHED"
+    trials = load(experiment.paths.folder).trials
+    assert trials["state"].tolist() == ["oom", "oom"]
+    assert trials["error"].str.contains("does not fit").all()
+
+
+def test_an_assignment_that_cannot_fit_is_never_begun(experiment: Experiment) -> None:
+    def excess(assignment: Any) -> tuple[int, str]:
+        return (5, "does not fit") if assignment["n_steps"] > 512 else (-5, "")
+
+    memory = StudyMemory(experiment, SPACES["ppo"], {}, {"steps": 65536.0}, excess=excess)
+    control = Control()
+    searcher = StudySearcher(
+        memory, TrialRecords(experiment), experiment.paths.folder, 12, control, roomy(experiment), 1  # type: ignore[arg-type]
+    )  # fmt: skip
+    begun = []
+    while isinstance(handed := searcher.suggest(str(len(begun))), dict):
+        begun.append(handed)
+    trials = load(experiment.paths.folder).trials
+    refused = trials[trials["state"] == "oom"]
+    assert len(trials) == 12
+    assert 0 < len(begun) == 12 - len(refused)
+    assert all(config[HYPERPARAMETERS]["n_steps"] <= 512 for config in begun)
+    assert (refused["hp_n_steps"] > 512).all()
+    assert (refused["error"] == "does not fit").all()
+    assert [told for told in control.told if told[0] == "ended"] == [("ended", n, "oom", None) for n in refused["trial"]]
+    told = memory._study.get_trials()
+    assert [max(trial.constraints.values()) for trial in told] == [
+        5.0 if n in refused["trial"].tolist() else -5.0 for n in range(12)
+    ]

@@ -1,0 +1,74 @@
+"""The user is told what the machine does, and once what to do about it."""
+
+from typing import Any
+
+from tuning.memory.gpus import Card, Load
+from tuning.memory.prediction import GIB
+from tuning.search.machine_watch import SECONDS, STEADY_SECONDS, MachineWatch
+
+CARD = Card(0, "RTX 4060", 8 * GIB)
+
+
+class Machine:
+    def __init__(self) -> None:
+        self.now, self.load = 0.0, Load(4 * GIB, 0.8, 60.0, 80.0, None)
+        self.watch = MachineWatch([CARD], lambda: [self.load], lambda: self.now)
+
+    def after(self, seconds: float, running: bool = True, **load: Any) -> list[str]:
+        self.load = Load(**{**vars(self.load), **load})
+        self.now += seconds
+        return self.watch.look(running)
+
+
+def test_what_it_does_is_in_the_line() -> None:
+    machine = Machine()
+    assert machine.after(0.0) == []
+    assert machine.watch.text.endswith("GPU 4.0/8.0 GiB 80% 60 C 80 W")
+    assert machine.watch.text.startswith("CPU ")
+    assert "RAM " in machine.watch.text
+
+
+def test_it_looks_now_and_then() -> None:
+    machine = Machine()
+    machine.after(0.0)
+    machine.after(SECONDS / 2, used_bytes=GIB)
+    assert "4.0/8.0" in machine.watch.text
+    machine.after(SECONDS, used_bytes=GIB)
+    assert "1.0/8.0" in machine.watch.text
+
+
+def test_a_full_card_is_told_once_while_it_is_full() -> None:
+    machine = Machine()
+    assert machine.after(SECONDS) == []
+    (line,) = machine.after(SECONDS, used_bytes=int(7.5 * GIB))
+    assert "94%" in line
+    assert "--gpu-memory" in line
+    assert machine.after(SECONDS) == []
+    assert machine.after(SECONDS, used_bytes=GIB) == []
+    assert len(machine.after(SECONDS, used_bytes=int(7.5 * GIB))) == 1
+
+
+def test_a_hot_card() -> None:
+    machine = Machine()
+    (line,) = machine.after(SECONDS, temperature_c=84.0)
+    assert "84 C" in line
+    assert machine.after(SECONDS, temperature_c=83.0) == []
+
+
+def test_a_card_that_stays_idle_while_trials_run() -> None:
+    machine = Machine()
+    machine.after(SECONDS, utilization=0.1)
+    assert machine.after(STEADY_SECONDS / 2) == []
+    (line,) = machine.after(STEADY_SECONDS)
+    assert "less than half of its time" in line
+    assert machine.after(SECONDS, utilization=0.9) == []
+    # Nobody wonders about it where nothing runs.
+    machine.after(SECONDS, running=False, utilization=0.0)
+    assert machine.after(10 * STEADY_SECONDS, running=False) == []
+
+
+def test_a_card_that_tells_little() -> None:
+    machine = Machine()
+    assert machine.after(SECONDS, utilization=None, temperature_c=None, power_w=None) == []
+    assert machine.watch.text.endswith("GPU 4.0/8.0 GiB")
+    assert machine.after(10 * STEADY_SECONDS) == []

@@ -1,0 +1,155 @@
+"""What a kill left between study and rows is settled, and complete trials go on to a larger budget."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from optuna.trial import TrialState
+
+from results import load
+from results.writer import write_part
+from search_spaces import SPACES
+from tuning.experiment.folder import Experiment, create
+from tuning.experiment.settings import Settings
+from tuning.search.recovery import extend, settle, version_differences
+from tuning.search.study import StudyMemory
+from tuning.trial.records import TrialRecords
+
+REPORTS = 4
+
+
+@pytest.fixture
+def experiment(tmp_path: Path) -> Experiment:
+    return create(Settings(name="one", dir=str(tmp_path), steps=1000, reports=REPORTS))
+
+
+def memory(experiment: Experiment) -> StudyMemory:
+    return StudyMemory(experiment, SPACES["ppo"], {}, {"steps": 1000.0})
+
+
+def begun(experiment: Experiment, count: int) -> tuple[StudyMemory, TrialRecords]:
+    study, records = memory(experiment), TrialRecords(experiment)
+    for _ in range(count):
+        records.begin(study.ask())
+    return study, records
+
+
+def reported(experiment: Experiment, number: int, scores: dict[int, float]) -> None:
+    """Write reports of a trial; every other one has a score."""
+    rows: list[dict[str, Any]] = []
+    for steps, score in scores.items():
+        rows += [{"trial": number, "steps": steps - 10}, {"trial": number, "steps": steps, "score": score}]
+    for update, row in enumerate(rows):
+        row["update"] = update
+    write_part(experiment.paths.part("reports", number, max(scores)), "reports", rows)
+
+
+def test_trials_whose_end_the_study_never_heard_are_told_with_their_evaluations(experiment: Experiment) -> None:
+    _, records = begun(experiment, 5)
+    # An update passes the point at which an evaluation is due; the study knows it by that point.
+    reported(experiment, 0, {256: 0.1, 512: 0.2, 768: 0.3, 1024: 0.4})
+    records.update(0, score=0.4)
+    records.end(0, "complete")
+    reported(experiment, 1, {256: -0.1, 512: -0.2})
+    records.update(1, score=-0.2)
+    records.end(1, "pruned")
+    records.update(2, error="Traceback\nOutOfMemoryError: too big")
+    records.end(2, "oom")
+    records.update(3, error="Traceback\nValueError: bad luck")
+    records.end(3, "failed")
+    for _ in range(2):  # to settle twice changes nothing
+        study = memory(experiment)
+        settle(study, records, experiment.paths, REPORTS)
+    assert [proposal.number for proposal in study.unfinished()] == [4]
+    told = study._study.get_trials()
+    assert [trial.state for trial in told[:4]] == [
+        TrialState.COMPLETE, TrialState.PRUNED, TrialState.PRUNED, TrialState.FAIL
+    ]  # fmt: skip
+    assert told[0].intermediate_values == {250: 0.1, 500: 0.2, 750: 0.3, 1000: 0.4}
+    assert told[1].intermediate_values == {250: -0.1, 500: -0.2}
+    assert [trial.value for trial in told[:2]] == [0.4, -0.2]
+    assert told[2].constraints
+    assert told[3].user_attrs["reason"] == "ValueError: bad luck"
+
+
+def test_rows_follow_a_study_that_knows_better(experiment: Experiment) -> None:
+    study, records = begun(experiment, 2)
+    study.complete(0, 0.5)
+    settle(study, records, experiment.paths, REPORTS)
+    assert load(experiment.paths.folder).trials["state"].tolist() == ["complete", "running"]
+
+
+def test_a_trial_that_repeats_another_gets_the_row_that_a_kill_kept_from_it(experiment: Experiment) -> None:
+    study, records = begun(experiment, 1)
+    records.update(0, score=0.5)
+    records.end(0, "complete")
+    study.complete(0, 0.5)
+    first = study._study.get_trials()[0]
+    first.user_attrs["same_as"] = 0
+    study._study.add_trial(first)
+    settle(study, records, experiment.paths, REPORTS)
+    trials = load(experiment.paths.folder).trials
+    assert trials["state"].tolist() == ["complete", "complete"]
+    assert trials["same_as"][1] == 0
+
+
+def test_what_was_half_written_is_removed(experiment: Experiment) -> None:
+    study, records = begun(experiment, 1)
+    left = experiment.paths.part("reports", 0, 64).with_suffix(".new")
+    left.parent.mkdir()
+    left.write_bytes(b"half")
+    settle(study, records, experiment.paths, REPORTS)
+    assert not left.exists()
+    assert records.state(0) == "running"
+
+
+def complete(study: StudyMemory, records: TrialRecords, experiment: Experiment, number: int, checkpoint: bool = True) -> None:
+    records.update(number, score=0.1, steps=1000)
+    records.end(number, "complete")
+    study.complete(number, 0.1)
+    if checkpoint:
+        (experiment.paths.checkpoints(number) / "000000001000").mkdir(parents=True)
+
+
+def test_complete_trials_with_a_checkpoint_go_on_to_a_larger_budget(experiment: Experiment) -> None:
+    study, records = begun(experiment, 5)
+    for number, checkpoint in ((0, True), (1, False), (2, True)):
+        complete(study, records, experiment, number, checkpoint)
+    records.update(3, score=0.1, steps=500)
+    records.end(3, "pruned")
+    study.prune(3)
+    assert extend(study, records, 1000) == ([], [])
+    larger = replace(experiment, settings=replace(experiment.settings, steps=2000))
+    study = memory(larger)
+    assert extend(study, TrialRecords(larger), 2000) == ([0, 2], [1])
+    assert [proposal.number for proposal in study.unfinished()] == [0, 2, 4]
+    assert load(experiment.paths.folder).trials["state"].tolist() == ["running", "complete", "running", "pruned", "running"]
+    # A run that was killed before it handed them out finds them again.
+    again = memory(larger)
+    settle(again, records, experiment.paths, REPORTS)
+    assert [proposal.number for proposal in again.unfinished()] == [0, 2, 4]
+
+
+def test_a_kill_between_rows_and_study_undoes_an_extension(experiment: Experiment) -> None:
+    study, records = begun(experiment, 1)
+    complete(study, records, experiment, 0)
+    records.update(0, state="running", finished=None)
+    again = memory(experiment)
+    settle(again, records, experiment.paths, REPORTS)
+    assert again.unfinished() == []
+    assert extend(again, records, 2000) == ([0], [])
+
+
+def columns(commit: str = "abc", python: str = "3.11.7", **versions: str | None) -> dict[str, str]:
+    return {"git_commit": commit, "python": python, "versions": json.dumps(versions)}
+
+
+def test_versions_that_differ_are_named() -> None:
+    before = columns(ray="2.60.0", torch="2.9", old="1")
+    assert version_differences(before, columns(ray="2.60.0", torch="2.9", new="1")) == []
+    assert version_differences(before, columns("", "3.12.1", ray="2.61.0", torch="2.9")) == [
+        "python 3.11.7 is 3.12.1 now", "ray 2.60.0 is 2.61.0 now", "commit abc is none now"
+    ]  # fmt: skip
+    assert version_differences({}, columns()) != [""]

@@ -1,0 +1,109 @@
+"""A run that is told to stop says so to its trials, and to whoever started it."""
+
+import signal
+from pathlib import Path
+
+import pytest
+
+from tuning.experiment.folder import ExperimentPaths
+from tuning.search.retention import Retention
+from tuning.search.run_control import ALIKE, RunControl
+
+
+class Listener:
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def say(self, line: str) -> None:
+        self.lines.append(line)
+
+    def ended(self, number: int, state: str) -> None:
+        self.lines.append(f"{number} {state}")
+
+    def left(self, number: int) -> None:
+        self.lines.append(f"{number} left")
+
+
+@pytest.fixture
+def listener() -> Listener:
+    return Listener()
+
+
+def control(folder: Path, listener: Listener, sound: bool = False) -> RunControl:
+    paths = ExperimentPaths(folder)
+    return RunControl(paths, Retention(paths, 0, {}), listener, sound)
+
+
+def goes_on(folder: Path, run: RunControl) -> bool:
+    return ExperimentPaths(folder).running(run.run).exists()
+
+
+def test_trials_see_that_a_run_goes_on_until_it_stops(tmp_path: Path, listener: Listener) -> None:
+    run = control(tmp_path, listener)
+    assert goes_on(tmp_path, run)
+    run.stop("enough")
+    run.stop("more than enough")
+    assert not goes_on(tmp_path, run)
+    assert run.is_stopping
+    assert run.reason == "enough"
+
+
+def test_what_a_killed_run_left_behind_stops(tmp_path: Path, listener: Listener) -> None:
+    killed, now = control(tmp_path, listener), control(tmp_path, listener)
+    assert not goes_on(tmp_path, killed)
+    assert goes_on(tmp_path, now)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_first_signal_is_a_wish_and_the_second_an_order(tmp_path: Path, listener: Listener, number: int) -> None:
+    run, before = control(tmp_path, listener), signal.getsignal(number)
+    with run.signals():
+        signal.raise_signal(number)
+        assert run.is_stopping
+        assert run.reason is None
+        assert not goes_on(tmp_path, run)
+        assert "once more stops at once" in listener.lines[0]
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(number)
+    assert signal.getsignal(number) == before
+
+
+def traceback_of(place: str, kind: str, text: str) -> str:
+    return f'Traceback (most recent call last):\n  File "{place}", line 3, in f\n    f()\n{kind}: {text}\n'
+
+
+def test_a_bug_that_fails_the_first_trials_alike_stops_the_search(tmp_path: Path, listener: Listener) -> None:
+    run = control(tmp_path, listener)
+    for number in range(ALIKE):
+        assert not run.is_stopping
+        run.ended(number, "failed", None)
+        run.failed(traceback_of("a.py", "KeyError", f"number {number}"))
+    assert run.is_stopping
+    assert run.reason
+    assert f"KeyError: number {ALIKE - 1}" in run.reason
+    assert "a.py" in run.reason
+
+
+def fail(run: RunControl, *errors: str | None) -> bool:
+    for error in errors:
+        run.failed(error)
+    return run.is_stopping
+
+
+A, B = traceback_of("a.py", "KeyError", "x"), traceback_of("b.py", "KeyError", "x")
+
+
+def test_failures_that_differ_stop_nothing(tmp_path: Path, listener: Listener) -> None:
+    assert not fail(control(tmp_path, listener), A, A, B, A, A, A)
+    assert not fail(control(tmp_path, listener), A, A, traceback_of("a.py", "ValueError", "x"))
+    # A process that is lost is the machine's fault.
+    assert not fail(control(tmp_path, listener), None, None, None, None)
+
+
+@pytest.mark.parametrize("state", ["complete", "pruned", "oom"])
+def test_failures_after_a_trial_that_ended_well_stop_nothing(tmp_path: Path, listener: Listener, state: str) -> None:
+    assert not fail(control(tmp_path, listener, sound=True), A, A, A)
+    run = control(tmp_path, listener)
+    assert not fail(run, A, A)
+    run.ended(2, state, 0.1)
+    assert not fail(run, A, A)

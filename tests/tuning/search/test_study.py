@@ -1,0 +1,262 @@
+"""The study remembers everything, and proposes the same when it is opened again."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import optuna
+import pytest
+from optuna.trial import TrialState
+
+from search_spaces import SPACES, SearchSpace
+from search_spaces.presets import preset
+from tuning.experiment.folder import Experiment, create
+from tuning.experiment.settings import Settings
+from tuning.search.study import HYPERPARAMETERS, REASON, SAME_AS, StudyMemory
+
+LIMITS = {"steps": 1e6}
+
+
+@pytest.fixture
+def experiment(tmp_path: Path) -> Experiment:
+    return create(Settings(name="one", dir=str(tmp_path)))
+
+
+def memory(experiment: Experiment, **settings: object) -> StudyMemory:
+    return StudyMemory(
+        replace(experiment, settings=replace(experiment.settings, **settings)), SPACES["ppo"], {"gamma": 0.9}, LIMITS
+    )
+
+
+def stored(experiment: Experiment) -> list[optuna.trial.FrozenTrial]:
+    return memory(experiment)._study.get_trials()
+
+
+def test_what_is_told_is_remembered(experiment: Experiment) -> None:
+    study = memory(experiment)
+    proposals = [study.ask() for _ in range(4)]
+    assert [p.number for p in proposals] == [0, 1, 2, 3]
+    study.report(0, 100, 0.1)
+    study.complete(0, 0.2)
+    study.report(1, 100, -0.3)
+    study.prune(1)
+    study.fail(2, "out of luck")
+    trials = stored(experiment)
+    assert [t.state for t in trials] == [TrialState.COMPLETE, TrialState.PRUNED, TrialState.FAIL, TrialState.RUNNING]
+    assert trials[0].value == 0.2
+    assert trials[1].intermediate_values == {100: -0.3}
+    assert trials[1].value == -0.3
+    assert trials[2].user_attrs[REASON] == "out of luck"
+    assert [t.user_attrs[HYPERPARAMETERS] for t in trials] == [p.hyperparameters for p in proposals]
+
+
+def test_fixed_values_are_in_every_proposal(experiment: Experiment) -> None:
+    study = memory(experiment)
+    assert {study.ask().hyperparameters["gamma"] for _ in range(5)} == {0.9}
+
+
+def test_what_was_never_told_is_handed_out_again(experiment: Experiment) -> None:
+    first = memory(experiment)
+    proposals = [first.ask() for _ in range(3)]
+    first.complete(1, 0.5)
+    again = memory(experiment)
+    assert again.unfinished() == [proposals[0], proposals[2]]
+    again.report(0, 1, 0.1)
+    again.complete(0, 0.1)
+    again.complete(2, 0.2)
+    assert {t.state for t in stored(experiment)} == {TrialState.COMPLETE}
+
+
+def test_an_evaluation_that_comes_twice_counts_once(experiment: Experiment) -> None:
+    first = memory(experiment)
+    first.ask()
+    first.report(0, 1, 0.1)
+    again = memory(experiment)
+    again.unfinished()
+    again.report(0, 1, 0.1)
+    again.report(0, 2, 0.3)
+    assert stored(experiment)[0].intermediate_values == {1: 0.1, 2: 0.3}
+
+
+def test_a_kill_at_any_byte_leaves_whole_trials_and_the_same_proposals(experiment: Experiment) -> None:
+    """Cut the journal at every byte of a trial's entries, as a kill in the middle of a write would."""
+    study = memory(experiment)
+    study.ask()
+    journal = experiment.paths.study
+    before = journal.read_bytes()
+    asked = study.ask()
+    study.report(0, 100, 0.5)
+    study.complete(0, 0.5)
+    after = journal.read_bytes()
+    for cut in (*range(len(before), len(after), 97), len(after) - 1, len(after)):
+        journal.write_bytes(after[:cut])
+        # What a killed writer leaves beside it.
+        Path(f"{journal}.lock").touch()
+        again = memory(experiment)
+        running = again.unfinished()
+        assert all(proposal.hyperparameters for proposal in running)
+        if again.asked == 1:
+            assert again.ask() == asked
+        assert again.proposals()[1] == asked
+        if again.state(0) is TrialState.RUNNING:
+            again.report(0, 100, 0.5)
+            again.complete(0, 0.5)
+        assert stored(experiment)[0].intermediate_values == {100: 0.5}
+
+
+def small_memory(experiment: Experiment) -> StudyMemory:
+    """A study with so few assignments that they soon come again."""
+    fixed = {parameter.name: parameter.default for parameter in SPACES["ppo"].parameters if parameter.name != "shared_layers"}
+    space = SearchSpace(
+        tuple(
+            replace(parameter, search=optuna.distributions.CategoricalDistribution([False, True]))
+            if parameter.name == "shared_layers"
+            else parameter
+            for parameter in SPACES["ppo"].parameters
+        )
+    )
+    return StudyMemory(experiment, space, space.parse({k: "none" if v is None else str(v) for k, v in fixed.items()}), LIMITS)
+
+
+def test_an_assignment_that_was_tried_is_not_run_again(experiment: Experiment) -> None:
+    study, run = small_memory(experiment), []
+    for _ in range(12):
+        proposal = study.ask()
+        if proposal.same_as is None:
+            run.append(proposal)
+            if len(run) == 1:
+                study.report(proposal.number, 10, 0.25)
+                study.complete(proposal.number, 0.5)
+            else:
+                study.run_out_of_memory(proposal.number, "too big")
+    assert len(run) == 2
+    assert small_memory(experiment).unfinished() == []
+    first, second = (proposal.number for proposal in run)
+    for trial in small_memory(experiment)._study.get_trials():
+        same = first if trial.params == small_memory(experiment)._study.get_trials()[first].params else second
+        assert trial.state is (TrialState.COMPLETE if same == first else TrialState.PRUNED)
+        assert trial.value == (0.5 if same == first else None)
+        assert bool(trial.constraints) == (same == second)
+        assert trial.user_attrs.get(SAME_AS) == (None if trial.number in (first, second) else same)
+
+
+def test_a_failure_may_be_tried_again(experiment: Experiment) -> None:
+    study = small_memory(experiment)
+    for number in range(8):
+        assert study.ask().same_as is None
+        study.fail(number, "bad luck")
+
+
+def test_without_a_search_an_assignment_is_run_as_often_as_asked(experiment: Experiment) -> None:
+    fixed = {parameter.name: parameter.default for parameter in SPACES["ppo"].parameters}
+    study = StudyMemory(experiment, SPACES["ppo"], fixed, LIMITS)
+    for number in range(3):
+        assert study.ask().same_as is None
+        study.complete(number, 0.1)
+
+
+def test_trials_that_go_on_are_running_again_and_the_others_are_as_they_were(experiment: Experiment) -> None:
+    study = memory(experiment)
+    proposals = [study.ask() for _ in range(4)]
+    for number in range(3):
+        study.report(number, 100, number / 10)
+    study.complete(0, 0.1)
+    study.complete(1, 0.2)
+    study.prune(2)
+    study.reopen([1])
+    # Whoever opens the file next finds the same.
+    for again in (study, memory(experiment)):
+        assert again.proposals() == proposals
+        assert [p.number for p in again.unfinished()] == [1, 3]
+        assert [again.state(n) for n in range(3)] == [TrialState.COMPLETE, TrialState.RUNNING, TrialState.PRUNED]
+    again.report(1, 200, 0.4)
+    again.complete(1, 0.4)
+    told = memory(experiment)._study.get_trials()
+    assert told[1].intermediate_values == {100: 0.1, 200: 0.4}
+    assert [trial.value for trial in told[:3]] == [0.1, 0.4, 0.2]
+    # And once more to the same budget.
+    again.reopen([0])
+    assert [p.number for p in memory(experiment).unfinished()] == [0, 3]
+    assert memory(experiment)._study.get_trials()[1].value == 0.4
+
+
+def test_a_kill_while_trials_are_taken_over_leaves_the_study_of_before(experiment: Experiment) -> None:
+    study = memory(experiment)
+    for number in range(3):
+        study.ask()
+        study.complete(number, 0.1)
+    journal = experiment.paths.study
+    before = len(journal.read_bytes())
+    study.reopen([0, 2])
+    after = journal.read_bytes()
+    lines = [i + 1 for i in range(before, len(after)) if after[i : i + 1] == b"\n"]
+    for cut in (before, *lines[:-1]):
+        journal.write_bytes(after[:cut])
+        assert memory(experiment).unfinished() == []
+        memory(experiment).reopen([0, 2])
+        again = memory(experiment)
+        assert [p.number for p in again.unfinished()] == [0, 2]
+        assert again.asked == 3
+
+
+def test_running_out_of_memory_is_a_violated_constraint(experiment: Experiment) -> None:
+    study = memory(experiment)
+    study.ask()
+    study.run_out_of_memory(0, "too big")
+    (trial,) = stored(experiment)
+    assert trial.state is TrialState.PRUNED
+    assert max(trial.constraints.values()) > 0.0
+    assert trial.user_attrs[REASON] == "too big"
+
+
+@pytest.mark.parametrize("sampler", ["tpe", "random", "gp", "cmaes"])
+def test_a_study_that_is_opened_again_proposes_what_it_would_have(tmp_path: Path, sampler: str) -> None:
+    proposals = []
+    for name, reopen in (("whole", False), ("cut", True)):
+        experiment = create(Settings(name=name, dir=str(tmp_path), sampler=sampler))  # type: ignore[arg-type]
+        study, found = memory(experiment), []
+        for i in range(14):
+            if reopen and i in (3, 12):
+                study = memory(experiment)
+            found.append(study.ask())
+            study.complete(i, -abs(float(found[-1].hyperparameters["clip_range"]) - 0.3))  # type: ignore[arg-type]
+        proposals.append(found)
+    assert proposals[0] == proposals[1]
+    assert len({tuple(p.hyperparameters.values()) for p in proposals[0]}) == 14
+
+
+def test_another_seed_proposes_otherwise(experiment: Experiment, tmp_path: Path) -> None:
+    other = create(Settings(name="other", dir=str(tmp_path), seed=1))
+    assert memory(experiment).ask() != memory(other).ask()
+
+
+@pytest.mark.parametrize(("pruner", "pruned"), [("median", True), ("hyperband", True), ("none", False)])
+def test_the_pruner_stops_what_is_worst(experiment: Experiment, pruner: str, pruned: bool) -> None:
+    study = memory(experiment, pruner=pruner, reports=9, steps=900)
+    stopped = []
+    for number in range(12):
+        study.ask()
+        for steps in range(100, 1000, 100):
+            study.report(number, steps, -float(number))
+            if study.should_prune(number):
+                stopped.append(number)
+                study.prune(number)
+                break
+        else:
+            study.complete(number, -float(number))
+    assert bool(stopped) == pruned
+    assert 0 not in stopped
+
+
+def test_the_first_trials_start_from_given_assignments_and_teach_the_sampler(experiment: Experiment) -> None:
+    space = SPACES["ppo"]
+    starts = [preset("ppo", name, space) for name in ("script-after", "rllib")]
+    study = StudyMemory(experiment, space, {}, LIMITS, starts)
+    proposals = [study.ask() for _ in range(3)]
+    for proposal, start in zip(proposals, starts, strict=False):
+        assert proposal.hyperparameters == pytest.approx(start)
+    assert proposals[2].hyperparameters not in starts
+    trials = stored(experiment)
+    assert trials[0].params["learning_rate"] == 3e-4
+    assert trials[0].params["log2_n_steps"] == 10
+    # 4,000 is no power of two: it holds for this trial and is nothing that the sampler could draw.
+    assert "log2_n_steps" not in trials[1].params

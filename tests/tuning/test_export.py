@@ -1,0 +1,322 @@
+"""An exported policy acts as the trained one, without this package, and says where it comes from."""
+
+import json
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import onnxruntime
+import pandas as pd
+import pytest
+import torch
+
+from envs.environments.factory import windows_env
+from envs.environments.site_env import SiteEnv
+from envs.objective.series import import_kwh
+from envs.scenarios.scenario import Window, scenario
+from envs.scenarios.tariff import DemandCharge
+from results.judgement import METRICS
+from results.writer import write_part
+from search_spaces import SPACES, Assignment
+from tests.tuning.one_trial import one_trial
+from tuning.experiment.folder import Experiment, create
+from tuning.experiment.settings import Algo, Settings, parse
+from tuning.export import main
+from tuning.exporting.files import EXAMPLE
+from tuning.exporting.model_card import card, hyperparameters_toml
+from tuning.exporting.onnx_policy import SitePolicy
+from tuning.search.plan import plan
+from tuning.search.study import Proposal
+from tuning.trial.policy import trained
+from tuning.trial.records import TrialRecords
+
+STEPS = 256
+VARIANTS: dict[str, tuple[Algo, Assignment]] = {
+    "ppo": ("ppo", {}),
+    "a2c, chargers learned, plain observations": ("a2c", {"learn_charging": True, "normalize_observations": False}),
+    "sac": ("sac", {"learning_starts": 64, "buffer_size": 1000, "batch_size": 32}),
+    "sac, chargers learned": ("sac", {"learning_starts": 64, "buffer_size": 1000, "batch_size": 32, "learn_charging": True}),
+}
+
+
+def experiment(schema: Path, folder: Path, algo: Algo, change: Assignment) -> Experiment:
+    """With one complete trial."""
+    small: Assignment = {"hidden_sizes": "16"} | ({} if algo == "sac" else {"n_steps": 64, "batch_size": 32})
+    return one_trial(schema, folder, STEPS, {**small, **change}, algo)
+
+
+@pytest.fixture(scope="module")
+def ppo(small_ray: None, small_schema: Path, tmp_path_factory: pytest.TempPathFactory) -> Experiment:
+    """Of the default algorithm."""
+    return experiment(small_schema, tmp_path_factory.mktemp("ppo"), *VARIANTS["ppo"])
+
+
+# Two that have most in them; the others take long.
+EVERYDAY = ("ppo", "sac, chargers learned")
+
+
+@pytest.mark.parametrize(
+    "variant", [name if name in EVERYDAY else pytest.param(name, marks=pytest.mark.slow) for name in VARIANTS]
+)
+def test_it_acts_as_the_trained_one(small_ray: None, small_schema: Path, tmp_path: Path, variant: str) -> None:
+    of = experiment(small_schema, tmp_path, *VARIANTS[variant])
+    to = tmp_path / "exported"
+    assert main([str(of.paths.folder), "--to", str(to)]) == 0
+    session = onnxruntime.InferenceSession(to / "policy.onnx")
+    env = windows_env(scenario(str(small_schema)), "citylearn", (Window(0, 24, 60),))
+    assert isinstance(env, SiteEnv)
+    seen: list[np.ndarray] = []
+    taken: list[np.ndarray] = []
+    scale, native = env.layout.scale, env._native
+
+    def remember(raw: np.ndarray) -> np.ndarray:
+        seen.append(raw)
+        return scale(raw)
+
+    def watch(action: np.ndarray) -> np.ndarray:
+        taken.append(native(action))
+        return taken[-1]
+
+    env.layout.__dict__["scale"] = remember
+    env._native = watch  # type: ignore[method-assign]
+    with trained(of, 0) as found:
+        list(env.episodes(found.policy))
+    del env.layout.__dict__["scale"]
+    env.close()
+    (own,) = session.run(None, {"observations": np.array(seen[: len(taken)], dtype=np.float64)})
+    span = env.simulator.action_high - env.simulator.action_low
+    # Products of matrices are summed up in another order.
+    np.testing.assert_allclose(own / span, np.array(taken) / span, atol=2e-6)
+    assert np.ptp(own[:, 0]) > 1e-4
+    inputs = json.loads((to / "policy.json").read_text(encoding="utf-8"))
+    assert inputs["observations"] == list(env.layout.names)
+    assert inputs["actions"] == list(env.layout.actions)
+
+
+def test_the_example_controls_citylearn_without_this_package(small_schema: Path, ppo: Experiment, tmp_path: Path) -> None:
+    to = tmp_path / "exported"
+    assert main([str(ppo.paths.folder), "--to", str(to)]) == 0
+    env = windows_env(scenario(str(small_schema)), "citylearn", (Window(0, 0, 48),))
+    assert isinstance(env, SiteEnv)
+    schema = json.loads(small_schema.read_text(encoding="utf-8"))
+    # As empty at the start as it may be, as evaluations begin.
+    (building,) = schema["buildings"].values()
+    attributes = building["electrical_storage"]["attributes"]
+    attributes["initial_soc"] = 1.0 - attributes["depth_of_discharge"]
+    schema["root_directory"] = str(small_schema.parent)
+    (tmp_path / "schema.json").write_text(json.dumps(schema), encoding="utf-8")
+    code = (
+        f"import sys, runpy; sys.argv = ['controller.py', {str(tmp_path / 'schema.json')!r}, '48']; "
+        f"runpy.run_path({str(to / 'controller.py')!r}, run_name='__main__'); "
+        "assert not {'ray', 'tuning', 'envs'} & sys.modules.keys()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    with trained(ppo, 0) as found:
+        (episode,) = env.episodes(found.policy)
+    env.close()
+    imported = float(import_kwh(episode.run.net_kwh).sum())
+    assert f"48 hours, {imported:,.1f} kWh imported" in done.stdout
+
+
+@pytest.mark.parametrize("algo", ["ppo", "a2c", "sac"])
+def test_hyperparameters_can_be_read_back_and_their_command_trains_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, algo: Algo
+) -> None:
+    given = SPACES[algo].complete({"hidden_sizes": "64,64", "clip_obs": None})
+    own = Settings(
+        algo=algo, scenario=str(tmp_path / "a site" / "schema.json"), backend="citylearn", num_envs=7, reward="schema",
+        steps=123_456, seed=5,
+    )  # fmt: skip
+    path = tmp_path / "hyperparameters.toml"
+    path.write_text(hyperparameters_toml(given, own), encoding="utf-8")
+    # The command in the first line, as somebody would copy it.
+    command = shlex.split(path.read_text(encoding="utf-8").splitlines()[0].removeprefix("# python -m tuning.run "))
+    settings = parse(command, Settings())
+    assert replace(settings, trials=0, space="", set=()) == own
+    assert settings.trials == 1
+    # The file stands in the folder that the command is given in.
+    monkeypatch.chdir(tmp_path)
+    found = plan(settings, Path(settings.space))
+    assert found.space.complete(found.fixed) == given
+    assert not any(parameter.search for parameter in found.space.parameters if parameter.name not in found.fixed)
+
+
+def test_the_command_is_quoted_as_the_systems_own_shell_takes_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = Settings(scenario="my site/schema.json", backend="batch")
+    assert " --scenario 'my site/schema.json' " in hyperparameters_toml({}, own).splitlines()[0]
+    monkeypatch.setattr(sys, "platform", "win32")
+    assert ' --scenario "my site/schema.json" ' in hyperparameters_toml({}, own).splitlines()[0]
+
+
+def test_a_card_says_whether_it_was_judged() -> None:
+    metrics = {"score": 0.07, "import_kwh": 1.0, "co2_kg": 2.0, "bill": 3.0, "peak_kw": 4.0, "self_consumption": 0.9}
+    rows = pd.DataFrame([{"year": 2, "hours": 168, "ev_served": 0.98, **metrics}])
+    text = card({"policy": "ppo-1, trial 3", "reward": "schema"}, rows, None, "")
+    assert "not judged on unseen years" in text
+    assert "| 2 | 168 | +0.0700 | 1 | 2 | 3 | 4 | 90.0% | 98.0% |" in text
+    judged = card({"policy": "ppo-1, trial 3", "reward": "schema"}, rows, judgement_of("ppo-1 3", "ppo-1 4"), "ppo-1 3")
+    assert "judged on years that nobody has trained or chosen on" in judged
+    assert "of a year of 8,760 hours" in judged
+    assert "| ppo-1 3 | 2 | +0.0700 (+0.0600 to +0.0800) |" in judged
+    assert "| uncontrolled |  | +0.0700" in judged
+    assert "ppo-1 4" not in judged
+    assert "| 2 | 168 |" not in judged
+    for own in (text, judged):
+        assert own.startswith("# ppo-1, trial 3\n")
+        assert "| reward | schema |" in own
+        assert all(f"- `{name}`" in own for name in FILES if name not in ("README.md", "policy.json"))
+
+
+FILES = ["README.md", "controller.py", "hyperparameters.toml", "policy.json", "policy.onnx"]
+
+
+def judgement_of(*contenders: str) -> pd.DataFrame:
+    """A judgement's table, of these and the uncontrolled site."""
+    values = {f"{name}{end}": value for name in METRICS for end, value in (("", 0.07), ("_low", 0.06), ("_high", 0.08))}
+    rows = [{"contender": name, "algorithm": "ppo", "runs": 2, "comparable": True, **values} for name in contenders]
+    return pd.DataFrame([*rows, {**rows[0], "contender": "uncontrolled", "algorithm": ""}])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "trial", "shown"),
+    [
+        ([], 1, "| 2 | 31 |"),
+        (["--trial", "0"], 0, "| 2 | 30 |"),
+        (["--trial", "0", "--judgement", "judgement"], 0, "| given 0 in judgement | 2 |"),
+        (["--trial", "1"], 1, "| own | 2 |"),
+    ],
+)
+def test_an_export_is_of_the_trial_and_the_judgement_that_were_asked_for(
+    small_schema: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+    arguments: list[str], trial: int, shown: str,
+) -> None:  # fmt: skip
+    of = create(Settings(scenario=str(small_schema), backend="batch", name="one", dir=str(tmp_path / "experiments")))
+    records = TrialRecords(of)
+    for number, gamma in enumerate((0.9, 0.95)):
+        records.begin(Proposal(number, SPACES["ppo"].complete({"gamma": gamma}, {"steps": 1e6})))
+        records.update(number, score=gamma)
+        records.end(number, "complete")
+        for steps in (7, 14):
+            row = {"trial": number, "steps": steps, "year": 2, "hours": 23 + steps // 7 * 7 + number}
+            write_part(of.paths.part("evaluations", number, steps), "evaluations", [row])
+
+    @contextmanager
+    def policy_of(experiment: Experiment, number: int) -> Iterator[SimpleNamespace]:
+        assert number == trial
+        yield SimpleNamespace(view=None, network=torch.nn.Identity(), steps=7)
+
+    def own(experiment: Experiment) -> tuple[pd.DataFrame | None, str]:
+        return (judgement_of("own", "another"), "own") if shown.startswith("| own") else (None, "")
+
+    def given(experiment: Experiment, number: int, folder: Path) -> tuple[pd.DataFrame, str]:
+        return judgement_of(name := f"given {number} in {folder}"), name
+
+    monkeypatch.setattr("tuning.exporting.files.trained", policy_of)
+    monkeypatch.setattr("tuning.exporting.files.own_judgement", own)
+    monkeypatch.setattr("tuning.exporting.files.given_judgement", given)
+    monkeypatch.setattr("tuning.exporting.files.write_onnx", lambda policy, path: path.touch())
+    to = tmp_path / "new" / "mall"
+    assert main([str(of.paths.folder), "--to", str(to), *arguments]) == 0
+    assert capsys.readouterr().out.splitlines() == [str(to / name) for name in FILES]
+    assert list(to.parent.iterdir()) == [to]
+    assert sorted(path.name for path in to.iterdir()) == FILES
+    # For whoever may read what lies beside it.
+    assert to.stat().st_mode == to.parent.stat().st_mode
+    texts = {path.name: path.read_text(encoding="utf-8") for path in to.iterdir()}
+    assert texts["hyperparameters.toml"] == hyperparameters_toml(records.assignment(trial), of.settings)
+    assert texts["controller.py"] == EXAMPLE.read_text(encoding="utf-8")
+    tariff = DemandCharge.of(small_schema)
+    assert tariff
+    assert json.loads(texts["policy.json"])["peak_hours"] == list(tariff.peak_hours)
+    about = records.measured(trial)
+    facts = {
+        "policy": f"one, trial {trial}", "algorithm": "ppo", "scenario": small_schema.parent.name, "reward": "improvement",
+        "trained for": f"7 steps with seed {about['seed']}", "commit": about["git_commit"] or "not known",
+    }  # fmt: skip
+    assert all(f"| {name} | {value} |\n" in texts["README.md"] for name, value in facts.items())
+    assert all(f"{name} {value}" in texts["README.md"] for name, value in json.loads(about["versions"]).items())
+    rows = [line for line in texts["README.md"].splitlines() if line.startswith(("| 2 |", "| own |", "| given "))]
+    assert [row.startswith(shown) for row in rows] == [True]
+
+
+def test_what_cannot_be_exported_is_one_line(small_schema: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "there").mkdir()
+    assert main([str(tmp_path), "--to", str(tmp_path / "there")]) == 2
+    told = f"error: --to {tmp_path / 'there'}: it is there already, and nothing is written over it\n"
+    assert capsys.readouterr().err == told
+    assert main([str(tmp_path), "--to", str(tmp_path / "new")]) == 2
+    told = f"error: no experiment in {tmp_path}: an experiment's folder holds experiment.json\n"
+    assert capsys.readouterr().err == told
+    assert [path.name for path in tmp_path.iterdir()] == ["there"]
+
+
+def with_a_trial(schema: Path, folder: Path) -> Experiment:
+    """An experiment whose one trial has no checkpoint."""
+    of = create(Settings(scenario=str(schema), backend="batch", name="one", dir=str(folder)))
+    TrialRecords(of).begin(Proposal(0, SPACES["ppo"].complete({}, {"steps": 1e6})))
+    return of
+
+
+def test_a_trial_without_a_checkpoint_leaves_nothing_behind(
+    small_schema: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    of = with_a_trial(small_schema, tmp_path / "experiments")
+    assert main([str(of.paths.folder), "--trial", "0", "--to", str(tmp_path / "within" / "mall")]) == 2
+    assert "has no checkpoint" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["experiments"]
+
+
+def test_a_folder_that_cannot_be_created_is_one_line(
+    ppo: Experiment, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "file"
+    file.write_text("kept", encoding="utf-8")
+    assert main([str(ppo.paths.folder), "--to", str(file / "mall")]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"error: --to {file / 'mall'}: cannot create {file}")
+    assert error.count("\n") == 1
+    assert file.read_text(encoding="utf-8") == "kept"
+
+
+def test_an_export_that_fails_leaves_nothing_behind(ppo: Experiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(policy: SitePolicy, path: Path) -> None:
+        path.write_bytes(b"half of it")
+        # On its disk, so that it can be renamed; under another name, so that what is half done is not taken for it.
+        assert path.is_relative_to(tmp_path)
+        assert not (tmp_path / "mall").exists()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tuning.exporting.files.write_onnx", fail)
+    with pytest.raises(KeyboardInterrupt):
+        main([str(ppo.paths.folder), "--to", str(tmp_path / "mall")])
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("hidden", [("hour",), ("month",), ("month", "hour")], ids=" and ".join)
+def test_peaks_that_the_example_cannot_count_are_refused_only_where_the_policy_sees_them(
+    small_schema: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], hidden: tuple[str, ...]
+) -> None:
+    site = shutil.copytree(small_schema.parent, tmp_path / "site")
+    schema = json.loads((site / "schema.json").read_text(encoding="utf-8"))
+    for name in hidden:
+        schema["observations"][name]["active"] = False
+    (site / "schema.json").write_text(json.dumps(schema), encoding="utf-8")
+    of = with_a_trial(site / "schema.json", tmp_path / "experiments")
+    command = [str(of.paths.folder), "--trial", "0", "--to", str(tmp_path / "within" / "mall")]
+    assert main(command) == 2
+    error = capsys.readouterr().err
+    told = f"site has a demand charge, whose peaks the policy sees, but does not observe {' and '.join(hidden)}, by which they"
+    assert told in error
+    assert error.count("\n") == 1
+    assert not (tmp_path / "within").exists()
+    (site / "tariff.json").unlink()
+    assert main(command) == 2
+    assert "has no checkpoint" in capsys.readouterr().err

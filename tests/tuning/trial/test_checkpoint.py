@@ -1,0 +1,263 @@
+"""Checkpoints are whole or not there, damage is found, and a replay buffer is written once."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import shutil
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from results.writer import part_path, read_part, write_part
+from tests.tuning.trial.crash import Killed, killed_at
+from tuning.algorithms.sac.replay_buffer import ReplayBuffer
+from tuning.trial.checkpoint import Checkpoints, TrialState
+
+COPIES = 4
+
+
+@dataclass
+class Trainer:
+    """Stands in for a trainer: numbers, and a buffer that it fills."""
+
+    weights: np.ndarray = field(default_factory=lambda: np.zeros(8))
+    replay: ReplayBuffer | None = None
+
+    @classmethod
+    def with_buffer(cls, size: int) -> Trainer:
+        trainer = cls(replay=ReplayBuffer(size, COPIES, 5, 2, 0.9, seed=1))
+        trainer.replay.begin(np.zeros((COPIES, 5)))  # type: ignore[union-attr]
+        return trainer
+
+    def train(self, rows: int) -> None:
+        self.weights = self.weights + 1.0
+        for _ in range(rows if self.replay else 0):
+            number = self.replay.rows  # type: ignore[union-attr]
+            row = np.full((COPIES, 5), number + 1), np.full((COPIES, 2), number)
+            kinds = np.zeros(COPIES, np.uint8)
+            self.replay.add(row[1], np.full(COPIES, number), kinds, row[0])  # type: ignore[union-attr]
+
+    def get_state(self) -> dict[str, Any]:
+        state: dict[str, Any] = {"weights": self.weights}
+        return state if self.replay is None else {**state, "replay": self.replay.get_state()}
+
+    def set_state(self, state: dict[str, Any], rows: Iterable[tuple[int, dict[str, np.ndarray]]]) -> None:
+        self.weights = state["weights"]
+        if self.replay is not None:
+            self.replay.set_state(state["replay"], rows)
+
+
+def save(folder: Path, trainer: Any, steps: int) -> None:
+    Checkpoints(folder).save(trainer, TrialState(steps=steps, score=steps / 1000))
+
+
+def held(buffer: ReplayBuffer) -> dict[str, np.ndarray]:
+    return buffer.get_rows(buffer.oldest_row, buffer.rows)
+
+
+def assert_restored(folder: Path, original: Trainer, size: int | None = None) -> None:
+    newest, damage = Checkpoints(folder).newest()
+    assert newest
+    assert damage == []
+    restored: Any = Trainer.with_buffer(size) if size else Trainer()
+    newest.restore(restored)
+    np.testing.assert_array_equal(restored.weights, original.weights)
+    if size:
+        assert original.replay
+        for name, array in held(original.replay).items():
+            np.testing.assert_array_equal(array, held(restored.replay)[name])
+        np.testing.assert_array_equal(original.replay.observations, restored.replay.observations)
+
+
+def test_what_was_saved_is_restored_and_the_newest_two_are_kept(tmp_path: Path) -> None:
+    trainer, checkpoints = Trainer(), Checkpoints(tmp_path)
+    assert checkpoints.newest() == (None, [])
+    assert checkpoints.steps == 0
+    for steps in (100, 200, 300):
+        trainer.train(0)
+        save(tmp_path, trainer, steps)
+        newest, _ = checkpoints.newest()
+        assert newest
+        assert newest.trial == TrialState(steps=steps, score=steps / 1000)
+        assert checkpoints.steps == steps
+        assert_restored(tmp_path, trainer)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["000000000200", "000000000300"]
+
+
+@pytest.mark.parametrize("size", [40, 400])
+def test_a_buffer_is_restored_whether_it_went_round_or_not(tmp_path: Path, size: int) -> None:
+    trainer = Trainer.with_buffer(size)
+    for steps in range(1, 12):
+        trainer.train(rows=7)
+        save(tmp_path, trainer, steps)
+        assert_restored(tmp_path, trainer, size)
+
+
+def test_a_buffer_is_written_once(tmp_path: Path) -> None:
+    trainer = Trainer.with_buffer(4000)
+    written = []
+    for steps in range(1, 5):
+        trainer.train(rows=100)
+        before = {path.name for path in (tmp_path / "replay").glob("*")}
+        save(tmp_path, trainer, steps)
+        (new,) = {path for path in (tmp_path / "replay").glob("*") if path.name not in before}
+        with np.load(new) as arrays:
+            written.append(len(arrays["kinds"]) // COPIES)
+    # A row more than is new, as a reset may have changed it.
+    assert written == [100, 101, 101, 101]
+
+
+def test_rows_that_no_checkpoint_needs_are_removed(tmp_path: Path) -> None:
+    trainer = Trainer.with_buffer(40)
+    for steps in range(1, 9):
+        trainer.train(rows=4)
+        save(tmp_path, trainer, steps)
+    # Ten rows of the newest, ten of the one before, which share all but the last four.
+    assert len(list((tmp_path / "replay").glob("*"))) <= 5
+
+
+def test_nothing_is_written_twice_where_nothing_is_new(tmp_path: Path) -> None:
+    trainer = Trainer.with_buffer(40)
+    trainer.train(rows=4)
+    for steps in (1, 2):
+        save(tmp_path, trainer, steps)
+    assert len(list((tmp_path / "replay").glob("*"))) == 1
+    assert_restored(tmp_path, trainer, 40)
+
+
+def flip(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def empty(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+DAMAGES = (flip, cut, empty, Path.unlink)
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("file", ["state.pickle", "manifest.json", "replay"])
+def test_damage_is_found_and_the_checkpoint_before_is_used(tmp_path: Path, file: str, damage: Callable[[Path], None]) -> None:
+    trainer = Trainer.with_buffer(400)
+    trainer.train(rows=9)
+    save(tmp_path, trainer, 1)
+    before = pickle.loads(pickle.dumps(trainer))
+    trainer.train(rows=9)
+    save(tmp_path, trainer, 2)
+    path = max((tmp_path / "replay").glob("*")) if file == "replay" else tmp_path / "000000000002" / file
+    damage(path)
+    checkpoints = Checkpoints(tmp_path)
+    newest, said = checkpoints.newest()
+    assert newest
+    assert newest.trial.steps == 1
+    assert len(said) == 1
+    assert path.name in said[0]
+    # The trial goes on from there, and writes what was damaged anew.
+    checkpoints.drop_after(1)
+    assert_restored(tmp_path, before, 400)
+    before.train(rows=9)
+    save(tmp_path, before, 2)
+    assert_restored(tmp_path, before, 400)
+
+
+def test_a_damaged_older_checkpoint_disturbs_nobody(tmp_path: Path) -> None:
+    trainer = Trainer()
+    for steps in (1, 2):
+        save(tmp_path, trainer, steps)
+    empty(tmp_path / "000000000001" / "manifest.json")
+    save(tmp_path, trainer, 3)
+    assert_restored(tmp_path, trainer)
+
+
+def test_if_all_are_damaged_there_is_none(tmp_path: Path) -> None:
+    for steps in (1, 2):
+        save(tmp_path, Trainer(), steps)
+    for path in tmp_path.glob("*/state.pickle"):
+        flip(path)
+    newest, said = Checkpoints(tmp_path).newest()
+    assert newest is None
+    assert len(said) == 2
+
+
+def test_a_manifest_whose_numbers_were_changed_is_damaged(tmp_path: Path) -> None:
+    save(tmp_path, Trainer(), 1)
+    path = tmp_path / "000000000001" / "manifest.json"
+    manifest = json.loads(path.read_text())
+    manifest["content"]["trial"]["steps"] = 7
+    path.write_text(json.dumps(manifest))
+    newest, said = Checkpoints(tmp_path).newest()
+    assert newest is None
+    assert "not as it was written" in said[0]
+
+
+@pytest.mark.parametrize("after", [False, True])
+def test_a_kill_at_any_dealing_with_the_disk_costs_the_newest_checkpoint_at_most(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: bool
+) -> None:
+    def begun(folder: Path) -> Trainer:
+        trainer = Trainer.with_buffer(60)
+        for steps in (1, 2, 3):
+            trainer.train(rows=9)
+            save(folder, trainer, steps)
+        trainer.train(rows=9)
+        return trainer
+
+    with killed_at(monkeypatch, 0, after) as dealings:
+        trainer = begun(tmp_path / "whole")
+        before = dealings()
+        save(tmp_path / "whole", trainer, 4)
+        count = dealings() - before
+    assert count > 10
+    reached = set()
+    for dealing in range(1, count + 1):
+        folder = tmp_path / str(dealing)
+        trainer = begun(folder)
+        with pytest.raises(Killed), killed_at(monkeypatch, dealing, after):
+            save(folder, trainer, 4)
+        newest, damage = Checkpoints(folder).newest()
+        assert newest
+        assert damage == []
+        reached.add(newest.trial.steps)
+        # The trial goes on from there, and saves again.
+        again = Trainer.with_buffer(60)
+        newest.restore(again)  # type: ignore[arg-type]
+        if newest.trial.steps == 3:
+            again.train(rows=9)
+        save(folder, again, 4)
+        assert_restored(folder, trainer, 60)
+        shutil.rmtree(folder)
+    assert reached == {3, 4}
+
+
+@pytest.mark.parametrize("after", [False, True])
+def test_a_kill_at_any_dealing_with_the_disk_leaves_whole_part_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: bool
+) -> None:
+    path = part_path(tmp_path, "reports", 0, 100)
+    old, new = ([{"trial": 0, "update": 1, "steps": steps}] for steps in (90, 100))
+    dealing, ended = 0, False
+    found = []
+    while not ended:
+        dealing += 1
+        write_part(path, "reports", old)
+        try:
+            with killed_at(monkeypatch, dealing, after):
+                write_part(path, "reports", new)
+            ended = True
+        except Killed:
+            found.append(read_part(path)[0]["steps"])
+    assert found[0] == 90
+    assert set(found) == ({90, 100} if after else {90})
+    assert read_part(path)[0]["steps"] == 100

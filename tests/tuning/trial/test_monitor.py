@@ -1,0 +1,98 @@
+"""A process is held to its memory, and what its machine does is told as it was."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tuning.memory.gpus import Load
+from tuning.trial.monitor import ENDED_STATUS, MemoryLimitError, Monitor, Usage
+
+MIB = 2**20
+
+
+class Process:
+    """Stands in for a process of which one says how much memory it has."""
+
+    def __init__(self) -> None:
+        self.rss, self.ended = 100 * MIB, list[int]()
+
+
+def monitor(process: Process, marker: Path, limit: int = 200 * MIB, **given: Any) -> Monitor:
+    return Monitor(limit, marker, rss=lambda: process.rss, end=process.ended.append, seconds=0.005, **given)
+
+
+def wait_for(condition: Any) -> None:
+    for _ in range(1000):
+        if condition():
+            return
+        time.sleep(0.005)
+    pytest.fail("it did not come")
+
+
+def test_within_its_limit_a_process_goes_on(tmp_path: Path) -> None:
+    process = Process()
+    with monitor(process, tmp_path / "marker") as watching:
+        process.rss = 199 * MIB
+        watching.check()
+    assert watching.peak_rss_bytes == 199 * MIB
+    assert not process.ended
+    assert not (tmp_path / "marker").exists()
+
+
+def test_above_it_the_next_look_of_the_trial_stops_it(tmp_path: Path) -> None:
+    process = Process()
+    with monitor(process, tmp_path / "marker") as watching:
+        process.rss = 201 * MIB
+        # Between two updates it may have been and gone.
+        wait_for(lambda: watching.peak_rss_bytes == 201 * MIB)
+        process.rss = 100 * MIB
+        with pytest.raises(MemoryLimitError, match=r"201\.0 MiB, above the 200\.0 MiB"):
+            watching.check()
+    assert not process.ended
+
+
+def test_far_above_it_is_ended_at_once_and_leaves_word(tmp_path: Path) -> None:
+    process, marker = Process(), tmp_path / "marker"
+    with monitor(process, marker):
+        process.rss = 301 * MIB
+        wait_for(lambda: process.ended)
+    assert process.ended[0] == ENDED_STATUS
+    assert marker.read_text(encoding="utf-8") == str(301 * MIB)
+
+
+def test_a_machine_without_memory_ends_who_took_more_than_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    process = Process()
+    monkeypatch.setattr("tuning.trial.monitor.LEAST_LEFT", 1.0)
+    with monitor(process, tmp_path / "marker"):
+        time.sleep(0.05)
+        assert not process.ended
+        process.rss = 201 * MIB
+        wait_for(lambda: process.ended)
+
+
+def test_without_a_limit_nothing_is_stopped(tmp_path: Path) -> None:
+    process = Process()
+    with monitor(process, tmp_path / "marker", limit=0) as watching:
+        process.rss = 2**50
+        time.sleep(0.05)
+        watching.check()
+    assert not process.ended
+
+
+def test_means_since_the_last_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = [Load(1000, 0.2, 50.0, None, 300), Load(3000, 0.6, 70.0, None, 500)]
+    monkeypatch.setattr("tuning.trial.monitor.loads", lambda: (seen[min(len(taken), 1)],))
+    taken: list[Usage] = []
+    watching = monitor(Process(), tmp_path / "marker", card=0)
+    watching._look()
+    taken.append(watching.take())
+    watching._look()
+    taken.append(watching.take())
+    assert [usage.gpu_memory_bytes for usage in taken] == [1000.0, 3000.0]
+    assert [usage.gpu_utilization for usage in taken] == [0.2, 0.6]
+    assert taken[0].gpu_power_w is None
+    assert watching.peak_vram_bytes == 500
+    assert taken[0].machine_memory_bytes is not None
+    assert watching.take() == Usage()

@@ -1,0 +1,402 @@
+"""A trial that was interrupted is, from there on, the trial that was not."""
+
+from __future__ import annotations
+
+import errno
+import gc
+import itertools
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from results import load
+from search_spaces import SPACES
+from tuning.algorithms import build
+from tuning.experiment.folder import Experiment, create
+from tuning.experiment.settings import Settings
+from tuning.memory.fallbacks import LADDER
+from tuning.search.study import Proposal
+from tuning.trial.checkpoint import Checkpoints
+from tuning.trial.protocol import (
+    DISK_FULL,
+    EVALUATION,
+    EXPERIMENT,
+    HYPERPARAMETERS,
+    MESSAGE,
+    NUMBER,
+    OUT_OF_MEMORY,
+    OUTCOME,
+    RAM_LIMIT,
+    RUN,
+    RUNG,
+    SCORE,
+    STEPS,
+    STOPPED,
+    VRAM_LIMIT,
+)
+from tuning.trial.records import TrialRecords
+from tuning.trial.training import Training, run_trial
+
+STEPS_OF_A_TRIAL, EVALUATIONS = 960, 3
+SMALL: dict[str, dict[str, Any]] = {
+    "ppo": {"n_steps": 64, "batch_size": 32, "n_epochs": 2},
+    "a2c": {"n_steps": 64},
+    "sac": {"batch_size": 16, "train_freq": 8, "gradient_steps": 2, "learning_starts": 100, "buffer_size": 400},
+}
+CPU_ALLOCATOR = RuntimeError("[enforce fail] . DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes.")
+UNLIMITED = {VRAM_LIMIT: 0, RAM_LIMIT: 0, RUNG: 0}
+# What differs from one run to the next, however alike they are.
+MEASURED = ["time", "seconds", "steps_per_second", "rss_bytes", "vram_bytes", "machine_memory_bytes", "cpu_cores"]
+
+
+@pytest.fixture(autouse=True)
+def every_update_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that a trial can be cut off after each."""
+    monkeypatch.setattr("tuning.trial.training.REPORT_SECONDS", 0.0)
+
+
+@pytest.fixture
+def running(tmp_path: Path) -> Path:
+    path = tmp_path / "running"
+    path.touch()
+    return path
+
+
+def experiment(folder: Path, schema: Path, algo: str, backend: str = "batch", steps: int = STEPS_OF_A_TRIAL) -> Experiment:
+    return create(
+        Settings(
+            algo=algo,  # type: ignore[arg-type]
+            scenario=str(schema),
+            backend=backend,  # type: ignore[arg-type]
+            name=folder.name,
+            dir=str(folder.parent),
+            steps=steps,
+            reports=EVALUATIONS,
+            validation_weeks=1,
+            num_envs=4,
+        )
+    )
+
+
+def hyperparameters(algo: str, **others: Any) -> dict[str, Any]:
+    default = {parameter.name: parameter.default for parameter in SPACES[algo].parameters}
+    return {**default, **SMALL[algo], "hidden_sizes": "8", **others}
+
+
+@contextmanager
+def training(of: Experiment, assignment: dict[str, Any], running: Path) -> Iterator[Training]:
+    records = TrialRecords(of)
+    records.begin(Proposal(0, assignment))
+    with Training(of, records, 0, assignment, running) as trial:
+        yield trial
+
+
+def train(of: Experiment, assignment: dict[str, Any], running: Path) -> list[dict[str, Any]]:
+    """Everything that a trial says until it ends."""
+    with training(of, assignment, running) as trial:
+        return list(trial.updates())
+
+
+def train_in_pieces(of: Experiment, assignment: dict[str, Any], running: Path) -> int:
+    """Train a trial, cut off after each evaluation; where the cut comes after a checkpoint, updates are done twice."""
+    pieces, ended = 0, False
+    while not ended:
+        with training(of, assignment, running) as trial:
+            pieces, done = pieces + 1, trial.evaluations
+            ended = True
+            for said in trial.updates():
+                if said.get(EVALUATION, 0) == done + 1 and said[EVALUATION] < EVALUATIONS:
+                    ended = False
+                    # Some updates after the checkpoint, which are lost.
+                    for _, _ in zip(range(2), trial.updates(), strict=False):
+                        pass
+                    break
+    return pieces
+
+
+def numbers(of: Experiment, table: str) -> pd.DataFrame:
+    frame = getattr(load(of.paths.folder), table)
+    measured = [name for name in frame.columns if name in MEASURED or name.endswith("_seconds")]
+    return frame.drop(columns=measured)
+
+
+@pytest.mark.usefixtures("small_ray")
+@pytest.mark.parametrize(
+    ("algo", "backend", "others"),
+    [
+        ("ppo", "batch", {"learning_rate_schedule": "linear", "learning_rate_final": 0.1}),
+        ("ppo", "batch", {"normalize_rewards": True, "learn_charging": True, "target_kl": 0.01}),
+        ("ppo", "citylearn", {}),
+        ("a2c", "batch", {"normalize_rewards": True}),
+        ("sac", "batch", {"n_step": 3}),
+        ("sac", "batch", {"prioritized_replay": True, "priority_alpha": 0.6, "priority_beta": 0.4, "learn_charging": True}),
+        pytest.param("sac", "citylearn", {"normalize_rewards": True}, marks=pytest.mark.slow),
+    ],
+)
+def test_an_interrupted_trial_reports_what_one_that_was_not_does(
+    small_schema: Path, tmp_path: Path, running: Path, algo: str, backend: str, others: dict[str, Any]
+) -> None:
+    assignment = hyperparameters(algo, **others)
+    whole, cut = (experiment(tmp_path / name, small_schema, algo, backend) for name in ("whole", "cut"))
+    train(whole, assignment, running)
+    assert train_in_pieces(cut, assignment, running) == EVALUATIONS
+    for table in ("reports", "evaluations"):
+        pd.testing.assert_frame_equal(numbers(whole, table), numbers(cut, table), check_exact=True)
+    assert numbers(whole, "reports")["gradient_norm"].notna().any()
+    used = [load(of.paths.folder).trials.filter(like="used_") for of in (whole, cut)]
+    pd.testing.assert_frame_equal(used[0], used[1], check_exact=True)
+    weights = []
+    for of in (whole, cut):
+        with training(of, assignment, running) as trial:
+            weights.append(trial.trainer.get_state()["algorithm"]["learner_group"]["learner"]["rl_module"]["default_policy"])
+    assert weights[0].keys() == weights[1].keys()
+    for name, values in weights[0].items():
+        np.testing.assert_array_equal(values, weights[1][name], err_msg=name)
+
+
+@pytest.mark.usefixtures("small_ray")
+def test_a_trial_that_is_told_to_stop_goes_on_where_it_was(small_schema: Path, tmp_path: Path, running: Path) -> None:
+    assignment = hyperparameters("a2c")
+    whole, stopped = (experiment(tmp_path / name, small_schema, "a2c") for name in ("whole", "stopped"))
+    train(whole, assignment, running)
+    with training(stopped, assignment, running) as trial:
+        said = []
+        for report in trial.updates():
+            said.append(report)
+            if len(said) == 7:
+                running.unlink()
+        assert said[-1][OUTCOME] == STOPPED
+        assert len(said) == 8
+        # Between two evaluations.
+        assert EVALUATION not in said[-2]
+        assert Checkpoints(stopped.paths.checkpoints(0)).steps == said[-2][STEPS]
+    running.touch()
+    train(stopped, assignment, running)
+    for table in ("reports", "evaluations"):
+        pd.testing.assert_frame_equal(numbers(whole, table), numbers(stopped, table), check_exact=True)
+
+
+@pytest.mark.usefixtures("small_ray")
+def test_a_damaged_checkpoint_is_named_and_the_one_before_is_used(small_schema: Path, tmp_path: Path, running: Path) -> None:
+    assignment = hyperparameters("a2c")
+    whole, damaged = (experiment(tmp_path / name, small_schema, "a2c") for name in ("whole", "damaged"))
+    train(whole, assignment, running)
+    train(damaged, assignment, running)
+    newest = max(damaged.paths.checkpoints(0).glob("[0-9]*"))
+    before = Checkpoints(damaged.paths.checkpoints(0)).steps
+    (newest / "state.pickle").write_bytes(b"")
+    said = train(damaged, assignment, running)
+    assert "trial 0: checkpoint" in said[0][MESSAGE]
+    assert "state.pickle is not as it was written" in said[0][MESSAGE]
+    assert said[0][STEPS] < before
+    for table in ("reports", "evaluations"):
+        pd.testing.assert_frame_equal(numbers(whole, table), numbers(damaged, table), check_exact=True)
+
+
+@pytest.mark.usefixtures("small_ray")
+def test_a_long_way_to_the_next_evaluation_has_checkpoints(
+    small_schema: Path, tmp_path: Path, running: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tuning.trial.training.CHECKPOINT_SECONDS", 0.0)
+    of = experiment(tmp_path / "one", small_schema, "a2c")
+    with training(of, hyperparameters("a2c"), running) as trial:
+        for report in trial.updates():
+            assert Checkpoints(of.paths.checkpoints(0)).steps == report[STEPS]
+    reports = load(of.paths.folder).reports
+    assert reports["update"].tolist() == list(range(1, len(reports) + 1))
+
+
+@pytest.mark.usefixtures("small_ray")
+def test_a_larger_budget_moves_the_evaluations_that_are_left(small_schema: Path, tmp_path: Path, running: Path) -> None:
+    of = experiment(tmp_path / "one", small_schema, "a2c")
+    train(of, hyperparameters("a2c"), running)
+    larger = replace(of, settings=replace(of.settings, steps=2 * STEPS_OF_A_TRIAL))
+    said = train(larger, hyperparameters("a2c"), running)
+    # At 640, 1,280 and 1,920 steps; the first was passed with 960 behind it.
+    assert [report[EVALUATION] for report in said if EVALUATION in report] == [1, 2, 3]
+    steps = load(of.paths.folder).evaluations["steps"].tolist()
+    assert [320 <= steps[0] < 400, 640 <= steps[1] < 720, 960 <= steps[2] < 1040] == [True] * 3
+    assert [1280 <= steps[3] < 1360, 1920 <= steps[4] < 2000] == [True] * 2
+
+
+@pytest.fixture
+def reported(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """What `run_trial` tells Tune, in this process."""
+    said: list[dict[str, Any]] = []
+    monkeypatch.setattr("ray.tune.report", said.append)
+    # This process is the tests' own.
+    monkeypatch.setattr("tuning.trial.training.end_with_parent", lambda: None)
+    return said
+
+
+def begun(of: Experiment) -> dict[str, Any]:
+    """Configuration of a trial that is handed out by a run that goes on."""
+    assignment = hyperparameters("a2c")
+    TrialRecords(of).begin(Proposal(0, assignment))
+    of.paths.running("this").touch()
+    return {NUMBER: 0, HYPERPARAMETERS: assignment, EXPERIMENT: str(of.paths.folder), RUN: "this", **UNLIMITED}
+
+
+def fail_once(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
+    """Let the second checkpoint of a trial fail."""
+    save, calls = Checkpoints.save, []
+
+    def failing(self: Checkpoints, *arguments: Any) -> None:
+        calls.append(1)
+        if len(calls) == 2:
+            raise error
+        save(self, *arguments)
+
+    monkeypatch.setattr(Checkpoints, "save", failing)
+
+
+@pytest.mark.usefixtures("small_ray")
+@pytest.mark.parametrize(
+    ("error", "outcome"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device"), DISK_FULL),
+        (torch.OutOfMemoryError("CUDA out of memory"), OUT_OF_MEMORY),
+        (OSError(errno.EACCES, "Permission denied"), None),
+        (ValueError("a bug"), None),
+    ],
+)
+def test_what_goes_wrong_is_told_and_the_next_start_goes_on(
+    small_schema: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    reported: list[dict[str, Any]],
+    error: Exception,
+    outcome: str | None,
+) -> None:
+    of = experiment(tmp_path / "one", small_schema, "a2c")
+    config = begun(of)
+    with monkeypatch.context() as patched:
+        fail_once(patched, error)
+        if outcome:
+            run_trial(config)
+            assert reported[-1][OUTCOME] == outcome
+        else:
+            with pytest.raises(type(error)):
+                run_trial(config)
+    row = load(of.paths.folder).trials.iloc[0]
+    assert row["crashes"] == (0 if outcome else 1)
+    assert pd.notna(row["error"]) == (outcome != DISK_FULL)
+    first = Checkpoints(of.paths.checkpoints(0)).steps
+    assert 320 <= first < 400
+    reported.clear()
+    begun(of)
+    run_trial(config)
+    assert reported[0] == {STEPS: first, EVALUATION: 1, SCORE: reported[0][SCORE]}
+    assert reported[-1][EVALUATION] == EVALUATIONS
+    reports = load(of.paths.folder).reports
+    assert reports["update"].tolist() == list(range(1, len(reports) + 1))
+
+
+@pytest.mark.usefixtures("small_ray")
+def test_a_trial_of_a_run_that_has_ended_does_not_begin(
+    small_schema: Path, tmp_path: Path, reported: list[dict[str, Any]]
+) -> None:
+    of = experiment(tmp_path / "one", small_schema, "a2c")
+    config = begun(of)
+    of.paths.running("this").unlink()
+    run_trial(config)
+    assert reported == [{OUTCOME: STOPPED}]
+    assert not of.paths.checkpoints(0).exists()
+
+
+@pytest.mark.usefixtures("small_ray")
+@pytest.mark.parametrize(
+    ("error", "update"),
+    [
+        (torch.OutOfMemoryError("CUDA out of memory"), 0),
+        (torch.OutOfMemoryError("CUDA out of memory"), 1),
+        pytest.param(torch.OutOfMemoryError("CUDA out of memory"), 1000, marks=pytest.mark.slow),
+        (MemoryError("no room"), 1),
+        (CPU_ALLOCATOR, 2),
+    ],
+)
+def test_running_out_of_memory_anywhere_is_told_and_leaves_nothing_behind(
+    small_schema: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    reported: list[dict[str, Any]],
+    update: int,
+    error: Exception,
+) -> None:
+    """While it is built (0), or in an update."""
+    of = experiment(tmp_path / "one", small_schema, "a2c", steps=20_000)
+    config = begun(of)
+    config[HYPERPARAMETERS] |= {"n_steps": 16}
+    trainers: list[Any] = []
+
+    def failing(*arguments: Any) -> Any:
+        trained = build(*arguments)
+        trainers.append(weakref.ref(trained))
+        if update == 0:
+            raise error
+        train, done = trained.algorithm.train, itertools.count(1)
+
+        def failing_train() -> Any:
+            if next(done) == update:
+                raise error
+            return train()
+
+        monkeypatch.setattr(trained.algorithm, "train", failing_train)
+        return trained
+
+    with monkeypatch.context() as patched:
+        patched.setattr("tuning.trial.training.build", failing)
+        run_trial(config)
+    assert reported[-1] == {OUTCOME: OUT_OF_MEMORY}
+    monkeypatch.undo()
+    error.__traceback__ = None  # this test holds on to the error, and by it to all frames
+    gc.collect()
+    assert trainers[0]() is None
+    row = load(of.paths.folder).trials.iloc[0]
+    assert row["out_of_memory"] == 1
+    assert row["crashes"] == 0
+    assert str(error) in row["error"]
+    assert len(load(of.paths.folder).reports) == max(0, update - 1)
+
+
+@pytest.mark.usefixtures("small_ray")
+@pytest.mark.parametrize("algo", ["ppo", "a2c", "sac"])
+def test_a_trial_that_saves_memory_goes_on_with_the_same_mathematics(
+    algo: str, small_schema: Path, tmp_path: Path, running: Path
+) -> None:
+    finals = []
+    for name, rung in (("whole", LADDER[0]), ("saving", LADDER[1])):
+        of = experiment(tmp_path / name, small_schema, algo)
+        assignment = hyperparameters(algo)
+        TrialRecords(of).begin(Proposal(0, assignment))
+        for own, steps in ((LADDER[0], STEPS_OF_A_TRIAL // 2), (rung, STEPS_OF_A_TRIAL)):
+            with Training(of, TrialRecords(of), 0, assignment, running, rung=own) as trial:
+                for _ in trial.updates():
+                    if trial.state.evaluated_steps and trial.state.steps >= steps:
+                        break
+        finals.append(load(of.paths.folder).trials.iloc[0])
+    assert finals[1]["score"] == pytest.approx(finals[0]["score"], abs=1e-4)
+    assert finals[0]["steps"] == finals[1]["steps"]
+
+
+@pytest.mark.usefixtures("small_ray")
+def test_processes_that_train_at_once_have_environments_of_their_own() -> None:
+    import ray
+
+    from tuning.algorithms.trainer import ENVIRONMENT
+
+    @ray.remote(num_cpus=0)
+    def name() -> str:
+        from tuning.algorithms.trainer import ENVIRONMENT
+
+        return ENVIRONMENT
+
+    assert ray.get(name.remote()) != ENVIRONMENT

@@ -1,0 +1,228 @@
+"""Layers that the algorithms' networks are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import nn
+
+from envs.observation import ChargerGroups, Charging
+from tuning.algorithms.networks.shared_network import shared_network
+
+CHARGER_UNITS = 16  # of the network that acts for one charger: it has some four features
+# Factor of the means of chargers' actions. Adam moves all weights alike, however little they matter: what a hundred chargers do
+# would be led astray by noise long before a battery has learned.
+CHARGER_PACE = 0.1
+ACTIVATIONS: dict[str, type[nn.Module]] = {"tanh": nn.Tanh, "relu": nn.ReLU, "silu": nn.SiLU}
+
+
+def perceptron(inputs: int, sizes: Sequence[int], activation: str) -> nn.Sequential:
+    """Linear layers, each followed by the activation.
+
+    Args:
+        inputs: features of the input.
+        sizes: units of the layers.
+        activation: a name of `ACTIVATIONS`.
+    """
+    layers: list[nn.Module] = []
+    for before, size in zip((inputs, *sizes), sizes, strict=False):
+        layers += [nn.Linear(before, size), ACTIVATIONS[activation]()]
+    return nn.Sequential(*layers)
+
+
+class UncontrolledCharging(nn.Module):
+    """What policies of a site with chargers start from: vehicles are charged while they lack something.
+
+    What a charger's exploration does hardly shows in the reward, so what nobody has to find out is worth most: half a million
+    steps do not teach a hundred chargers from anywhere else what the uncontrolled site gives every vehicle.
+    """
+
+    weights: torch.Tensor
+    bias: torch.Tensor
+    idle: torch.Tensor
+
+    def __init__(self, actions: int, initial_charging: float, groups: ChargerGroups, limit: float = 1.0) -> None:
+        """Start with chargers at a power.
+
+        Args:
+            actions: altogether.
+            initial_charging: action while a vehicle lacks as much as an hour at full power gives, or, where observations do
+                not tell what it lacks, always; the less it lacks, the nearer to the action at which nothing flows.
+            groups: S chargers.
+            limit: greatest magnitude of what comes out.
+        """
+        super().__init__()
+        self.initial_charging, self.limit = initial_charging, limit
+        charging = groups.uncontrolled or tuple(Charging(1.0, (0.0,) * len(own), 0.0) for own in groups.observations)
+        self.order = _ActionOrder(actions, groups)
+        self.register_buffer("weights", torch.tensor([each.weights for each in charging]).T.contiguous(), persistent=False)
+        self.register_buffer("bias", torch.tensor([each.bias for each in charging]), persistent=False)
+        self.register_buffer("idle", torch.tensor([each.idle for each in charging]), persistent=False)
+
+    def forward(self, each: torch.Tensor) -> torch.Tensor:
+        """Actions within [-limit, limit], 0 where they are not a charger's, shape (rows, actions).
+
+        Args:
+            each: features of the chargers, as the environment gives them, shape (rows, F, S).
+        """
+        with torch.no_grad():
+            power = ((each * self.weights).sum(dim=1) + self.bias).clamp(0.0, 1.0)
+            charging = (self.idle + power * (self.initial_charging - self.idle)).clamp(-self.limit, self.limit)
+            return self.order(each.new_zeros((each.shape[0], self.order.others)), charging)
+
+
+class SiteInputs(nn.Module):
+    """The site's own features, and each kind of its chargers' features as the mean over all of them.
+
+    Hundreds of features of single chargers drown what moves a whole site: with them a battery learns from 500,000 steps what it
+    learns without them from 100,000.
+
+    Attributes:
+        size: numbers that come out.
+    """
+
+    order: torch.Tensor
+
+    def __init__(self, inputs: int, groups: ChargerGroups) -> None:
+        """Sort the features.
+
+        Args:
+            inputs: features of the observation.
+            groups: S chargers with F features each.
+        """
+        super().__init__()
+        kinds = torch.tensor(groups.observations).T
+        others = sorted(set(range(inputs)) - set(kinds.flatten().tolist()))
+        self.others, self.kinds = len(others), tuple(kinds.shape)
+        self.register_buffer("order", torch.tensor([*others, *kinds.flatten().tolist()]), persistent=False)
+        self.size = len(others) + len(kinds)
+
+    def forward(self, observations: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Of the site, shape (rows, size), and of the chargers, shape (rows, F, S)."""
+        # One copy of all in order; an index for each would take ten times as long.
+        ordered = observations.index_select(1, self.order)
+        each = ordered[:, self.others :].unflatten(1, self.kinds)
+        return torch.cat((ordered[:, : self.others], each.mean(dim=2)), dim=1), each
+
+
+class ChargerNetwork(nn.Module):
+    """One small network for each of the chargers, with the same weights: it sees a charger's features beside the site's.
+
+    A perceptron would have to learn anew for each of a hundred chargers what a full battery or a departure in an hour mean. A
+    vector for each charger lets kinds of them differ.
+    """
+
+    def __init__(self, site: int, features: int, chargers: int, outputs: int) -> None:
+        """Make the layers.
+
+        Args:
+            site: features of the site.
+            features: of each charger.
+            chargers: how many.
+            outputs: for each charger.
+        """
+        super().__init__()
+        self.own = nn.Parameter(torch.zeros(CHARGER_UNITS, chargers))
+        self.charger = nn.Linear(features, CHARGER_UNITS, bias=False)
+        self.site = nn.Linear(site, CHARGER_UNITS)
+        self.last = nn.Linear(CHARGER_UNITS, outputs)
+
+    def forward(self, site: torch.Tensor, each: torch.Tensor) -> torch.Tensor:
+        """Outputs of features of the site, shape (rows, site), and of S chargers, shape (rows, F, S): (rows, outputs, S)."""
+        last = self.last
+        return shared_network(each, self.charger.weight, self.own, self.site(site), last.weight, last.bias)
+
+
+class ChargerHead(nn.Module):
+    """Output layer behind a perceptron that sees the site, where a `ChargerNetwork` acts for the chargers.
+
+    That has no layer in common with the site's other actions: what a hundred chargers want of it would only be noise to these.
+    """
+
+    def __init__(self, site: int, units: int, actions: int, outputs: int, groups: ChargerGroups) -> None:
+        """Make the layers.
+
+        Args:
+            site: features of the site, see `SiteInputs`.
+            units: of the last hidden layer.
+            actions: altogether.
+            outputs: for each action.
+            groups: S chargers with F features each.
+        """
+        super().__init__()
+        self.outputs, self.order = outputs, _ActionOrder(actions, groups)
+        self.site_actions = nn.Linear(units, self.order.others * outputs)
+        self.chargers = ChargerNetwork(site, len(groups.observations[0]), len(groups.actions), outputs)
+
+    @property
+    def last_layers(self) -> tuple[nn.Linear, nn.Linear]:
+        """The layers whose outputs are the head's."""
+        return self.site_actions, self.chargers.last
+
+    def forward(self, hidden: torch.Tensor, site: torch.Tensor, each: torch.Tensor) -> torch.Tensor:
+        """Outputs for each action: first the means of all, then those of the next kind.
+
+        Args:
+            hidden: the last hidden layer, shape (rows, units).
+            site: features of the site, shape (rows, site).
+            each: features of the chargers, shape (rows, F, S).
+
+        Returns:
+            Shape (rows, outputs * actions).
+        """
+        others, chargers = self.site_actions(hidden).chunk(self.outputs, dim=1), self.chargers(site, each)
+        means = self.order(others[0], CHARGER_PACE * chargers[:, 0])
+        return torch.cat([means, *(self.order(others[i], chargers[:, i]) for i in range(1, self.outputs))], dim=1)
+
+
+class _ActionOrder(nn.Module):
+    """Puts the site's actions and the chargers' into the environment's order."""
+
+    order: torch.Tensor
+
+    def __init__(self, actions: int, groups: ChargerGroups) -> None:
+        super().__init__()
+        given = [*other_actions(actions, groups), *groups.actions]
+        self.others, self.sorted = actions - len(groups.actions), given == sorted(given)
+        self.register_buffer("order", torch.tensor(given).argsort(), persistent=False)
+
+    def forward(self, others: torch.Tensor, chargers: torch.Tensor) -> torch.Tensor:
+        """Both together, shape (rows, actions)."""
+        both = torch.cat((others, chargers), dim=1)
+        # CityLearn lists a building's battery before its chargers.
+        return both if self.sorted else both.index_select(1, self.order)
+
+
+def other_actions(actions: int, groups: ChargerGroups) -> list[int]:
+    """Indices of the actions that are no charger's, of so many."""
+    return sorted(set(range(actions)) - set(groups.actions))
+
+
+def layer_sizes(layers: nn.Module) -> tuple[int, ...]:
+    """Units of the linear layers."""
+    return tuple(layer.out_features for layer in layers.modules() if isinstance(layer, nn.Linear))
+
+
+def activation_of(layers: nn.Module) -> str:
+    """Name of the activation between layers."""
+    return next(name for name, kind in ACTIVATIONS.items() if any(isinstance(layer, kind) for layer in layers.modules()))
+
+
+def initialize_orthogonally(layers: nn.Module, gain: float) -> None:
+    """Orthogonal weights and biases of 0 (Saxe et al. 2014).
+
+    Args:
+        layers: those that are linear get them.
+        gain: norm of a row.
+    """
+    for layer in layers.modules():
+        if isinstance(layer, nn.Linear):
+            nn.init.orthogonal_(layer.weight, gain)
+            if layer.bias is not None:
+                nn.init.zeros_(layer.bias)
+
+
+def gradient_norm(parameters: Sequence[torch.Tensor]) -> torch.Tensor:
+    """Euclidean norm of all gradients together, shape ()."""
+    return nn.utils.get_total_norm([parameter.grad for parameter in parameters if parameter.grad is not None])

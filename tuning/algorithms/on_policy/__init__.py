@@ -1,0 +1,1 @@
+"""PPO and A2C, which learn from each rollout once."""

@@ -1,0 +1,338 @@
+"""Replay buffer: transitions of many copies of an environment as preallocated arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from tuning.algorithms.sac.prioritized_replay import Priorities, Prioritization
+
+# What came of an action.
+GOING, TERMINATED, TRUNCATED = 0, 1, 2
+NO_TRANSITION = 3  # the step in which a copy was reset, or one that is still to be taken
+
+
+@dataclass(frozen=True)
+class Transitions:
+    """A sample, not normalised.
+
+    Attributes:
+        observations: shape (T, features), float32.
+        actions: within [-1, 1], shape (T, actions), float32.
+        rewards: discounted sums over up to `n_step` steps, shape (T,), float32.
+        next_observations: after these steps, shape (T, features), float32.
+        discounts: of the value of `next_observations`: gamma to the power of the steps, 0 after a termination, shape (T,),
+            float32.
+        places: in the buffer, shape (T,), int64.
+        weights: of the losses, shape (T,), float32; None where all count the same.
+    """
+
+    observations: np.ndarray
+    actions: np.ndarray
+    rewards: np.ndarray
+    next_observations: np.ndarray
+    discounts: np.ndarray
+    places: np.ndarray
+    weights: np.ndarray | None
+
+
+class ReplayBuffer:
+    """The newest transitions, as a ring of rows: time by copies.
+
+    A row holds, for each copy, an observation, the action that it led to, and what came of that. The next observation is not
+    stored a second time: it is the observation of the row after, also where an episode ends, because an environment with
+    NEXT_STEP autoreset returns the last observation of an episode before the first of the next one. In the row in which a copy
+    is reset it makes no transition; that place is never drawn. One row more than the transitions need holds the observations
+    that no action has followed yet.
+
+    Observations and rewards are stored as the environment gives them, so that they can be normalised by today's statistics
+    whenever they are drawn.
+
+    Attributes:
+        copies: of the environment.
+        size: transitions that have a place, resets included: as many as were asked for, rounded up to whole rows.
+        gamma: discount of the next step.
+        n_step: steps whose rewards are summed before a value is trusted; fewer where an episode or what was collected ends.
+        transitions: held now.
+        rows: ever filled, those that were overwritten since included.
+        priorities: how transitions are drawn; None where all are drawn with the same chance.
+    """
+
+    def __init__(
+        self,
+        size: int,
+        copies: int,
+        observation_size: int,
+        action_size: int,
+        gamma: float,
+        n_step: int = 1,
+        seed: int | None = None,
+        prioritization: Prioritization | None = None,
+    ) -> None:
+        """Allocate it.
+
+        Args:
+            size: transitions.
+            copies: of the environment.
+            observation_size: features of an observation.
+            action_size: of an action.
+            gamma: discount of the next step.
+            n_step: steps whose rewards are summed.
+            seed: of drawing.
+            prioritization: how much priorities count; None draws uniformly.
+        """
+        self._rows = _rows(size, copies)
+        self.copies, self.size = copies, (self._rows - 1) * copies
+        self.gamma, self.n_step = gamma, n_step
+        places = self._rows * copies
+        # Memory that is never written is never taken: what is counted here is the most that it will be.
+        self._observations = np.empty((places, observation_size), np.float32)
+        self._actions = np.empty((places, action_size), np.float32)
+        self._rewards = np.empty(places, np.float32)
+        self._kinds = np.full(places, NO_TRANSITION, np.uint8)
+        self.priorities = Priorities(places, prioritization) if prioritization else None
+        self._random = np.random.default_rng(seed)
+        self.rows = 0  # ever filled: the row after the last of them holds the observations that no action has followed yet
+        self._begun = False
+        self.transitions = 0
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the arrays, bytes; see `tuning.memory.model.replay_bytes`."""
+        arrays: list[np.ndarray] = [self._observations, self._actions, self._rewards, self._kinds]
+        return sum(array.nbytes for array in arrays) + (self.priorities.tree.nodes.nbytes if self.priorities else 0)
+
+    @property
+    def row_bytes(self) -> int:
+        """Memory of a row, bytes."""
+        return sum(array.nbytes for _, array in self._arrays()) // self._rows
+
+    @property
+    def observations(self) -> np.ndarray:
+        """Observations that no action has followed yet, shape (copies, features): a view."""
+        return self._observations[self._here()]
+
+    def begin(self, observations: np.ndarray) -> None:
+        """Take the first observations after a reset of all copies. Episodes that were going on count as truncated.
+
+        Args:
+            observations: shape (copies, features).
+        """
+        if self._begun:
+            before = self._kinds[self._here(-1)]
+            before[before == GOING] = TRUNCATED
+            self._advance()
+        self._begun = True
+        self._observations[self._here()] = observations
+
+    def add(self, actions: np.ndarray, rewards: np.ndarray, kinds: np.ndarray, next_observations: np.ndarray) -> None:
+        """Take a step of all copies.
+
+        Args:
+            actions: that followed `observations`, within [-1, 1], shape (copies, actions).
+            rewards: shape (copies,).
+            kinds: `GOING`, `TERMINATED`, `TRUNCATED` or, where action and reward mean nothing, `NO_TRANSITION`, shape
+                (copies,), uint8.
+            next_observations: shape (copies, features).
+        """
+        here = self._here()
+        self._actions[here], self._rewards[here], self._kinds[here] = actions, rewards, kinds
+        held = kinds != NO_TRANSITION
+        self.transitions += int(np.count_nonzero(held))
+        if self.priorities:
+            self.priorities.add(np.arange(here.start, here.stop), held)
+        self._advance()
+        self._observations[self._here()] = next_observations
+
+    def sample(self, count: int) -> Transitions:
+        """Draw transitions, with replacement.
+
+        Args:
+            count: how many.
+
+        Raises:
+            ValueError: if there are none yet.
+        """
+        if not self.transitions:
+            raise ValueError("there are no transitions to draw from yet")
+        weights: np.ndarray | None = None
+        if self.priorities:
+            places, weights = self.priorities.sample(count, self.transitions, self._random)
+        else:
+            places = self._draw(count)
+        rewards, discounts = np.empty(count, np.float32), np.empty(count, np.float32)
+        following = np.empty(count, np.int64)
+        here = self._here()
+        _walk(
+            places, self._rewards, self._kinds, here.start, self.copies, self.gamma, self.n_step, rewards, following, discounts
+        )
+        return Transitions(
+            observations=self._observations[places],
+            actions=self._actions[places],
+            rewards=rewards,
+            next_observations=self._observations[following],
+            discounts=discounts,
+            places=places,
+            weights=weights,
+        )
+
+    def get_state(self) -> dict[str, Any]:
+        """State for a checkpoint, without the rows: these are many and never change, see `get_rows`."""
+        state: dict[str, Any] = {
+            "layout": self._layout(),
+            "observations": self.observations.copy(),
+            "rows": self.rows,
+            "begun": self._begun,
+            "random": self._random.bit_generator.state,
+        }
+        if self.priorities:
+            state["priorities"] = self.priorities.get_state()
+        return state
+
+    @property
+    def oldest_row(self) -> int:
+        """First row that is still held, counted from the first that ever was."""
+        return max(0, self.rows - (self._rows - 1))
+
+    def get_rows(self, first: int, last: int) -> dict[str, np.ndarray]:
+        """Copies of rows by name, each of shape (rows * copies, ...).
+
+        Args:
+            first: row, counted from the first that ever was; at least `oldest_row`.
+            last: the row after the last one; at most `rows`.
+        """
+        places = self._places(first, last)
+        return {name: array[places] for name, array in self._arrays()}
+
+    def set_state(self, state: dict[str, Any], rows: Iterable[tuple[int, dict[str, np.ndarray]]]) -> None:
+        """Go on from a state of `get_state`, bit by bit.
+
+        Args:
+            state: of `get_state`.
+            rows: of `get_rows`, each with its first row; together they hold all from `oldest_row` on. Where they overlap,
+                the later ones count.
+
+        Raises:
+            ValueError: if the state is of a buffer of another size, or rows are missing.
+        """
+        if state["layout"] != self._layout():
+            raise ValueError(f"a buffer of {state['layout']} does not fit one of {self._layout()}")
+        self._kinds[:] = NO_TRANSITION
+        self.rows, self._begun = state["rows"], state["begun"]
+        known = self.oldest_row
+        for first, arrays in rows:
+            last = first + len(arrays["kinds"]) // self.copies
+            if first > known or last > self.rows:
+                raise ValueError(f"rows {first} to {last} do not follow row {known}")
+            first_held = max(first, self.oldest_row)
+            if first_held < last:
+                places = self._places(first_held, last)
+                for name, array in self._arrays():
+                    array[places] = arrays[name][(first_held - first) * self.copies :]
+            known = max(known, last)
+        if known != self.rows:
+            raise ValueError(f"rows {known} to {self.rows} are missing")
+        self._observations[self._here()] = state["observations"]
+        self.transitions = int(np.count_nonzero(self._kinds != NO_TRANSITION))
+        self._random.bit_generator.state = state["random"]
+        if self.priorities:
+            self.priorities.set_state(state["priorities"])
+
+    def _arrays(self) -> Iterator[tuple[str, np.ndarray]]:
+        for name in ("observations", "actions", "rewards", "kinds"):
+            yield name, getattr(self, f"_{name}")
+
+    def _places(self, first: int, last: int) -> np.ndarray:
+        """Places of rows, counted from the first that ever was."""
+        return np.arange(first * self.copies, last * self.copies) % (self._rows * self.copies)
+
+    @property
+    def _filled(self) -> int:
+        """Rows that are held."""
+        return self.rows - self.oldest_row
+
+    def _layout(self) -> dict[str, int | bool]:
+        return {
+            "rows": self._rows,
+            "copies": self.copies,
+            "observation_size": self._observations.shape[1],
+            "action_size": self._actions.shape[1],
+            "prioritized": self.priorities is not None,
+        }
+
+    def _here(self, offset: int = 0) -> slice:
+        """Places of a row, counted from the present one."""
+        start = (self.rows + offset) % self._rows * self.copies
+        return slice(start, start + self.copies)
+
+    def _advance(self) -> None:
+        """Make the next row the present one, and forget the oldest transitions where the ring is full."""
+        was_full = self._filled == self._rows - 1
+        self.rows += 1
+        here = self._here()
+        if was_full:
+            self.transitions -= int(np.count_nonzero(self._kinds[here] != NO_TRANSITION))
+            if self.priorities:
+                self.priorities.drop(np.arange(here.start, here.stop))
+        self._kinds[here] = NO_TRANSITION
+
+    def _draw(self, count: int) -> np.ndarray:
+        """Places of transitions, each with the same chance, shape (count,), int64."""
+        oldest, places = self.oldest_row * self.copies, self._rows * self.copies
+        found = np.empty(0, np.int64)
+        while len(found) < count:
+            drawn = (oldest + self._random.integers(self._filled * self.copies, size=count - len(found))) % places
+            found = np.concatenate((found, drawn[self._kinds[drawn] != NO_TRANSITION]))
+        return found
+
+
+def _rows(size: int, copies: int) -> int:
+    return -(-size // copies) + 1
+
+
+@njit(cache=True)
+def _walk(
+    places: np.ndarray,
+    rewards: np.ndarray,
+    kinds: np.ndarray,
+    present: int,
+    copies: int,
+    gamma: float,
+    n_step: int,
+    sums: np.ndarray,
+    following: np.ndarray,
+    discounts: np.ndarray,
+) -> None:
+    """Go up to `n_step` steps on from each place, to the end of its episode or to the present row at most.
+
+    Args:
+        places: of transitions.
+        rewards: of all places.
+        kinds: of all places.
+        present: first place of the present row.
+        copies: places of a row.
+        gamma: discount of a step.
+        n_step: most steps.
+        sums: gets the discounted sums of rewards.
+        following: gets the places of the observations after the last steps.
+        discounts: gets the discounts of their values.
+    """
+    for i in range(len(places)):
+        place = places[i]
+        total, discount = 0.0, 1.0
+        for _ in range(n_step):
+            total += discount * rewards[place]
+            discount *= gamma
+            kind = kinds[place]
+            place += copies
+            if place >= len(rewards):
+                place -= len(rewards)
+            if kind == TERMINATED:
+                discount = 0.0
+            if kind != GOING or present <= place < present + copies:
+                break
+        sums[i], following[i], discounts[i] = total, place, discount

@@ -1,0 +1,1 @@
+"""What all commands share: options, console lines, exit status, summary tables."""

@@ -1,0 +1,149 @@
+"""Checks of a machine, each a function of its facts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from tuning.diagnosis.facts import Facts
+from tuning.memory.prediction import GIB, size
+
+Status = Literal["ok", "note", "wrong"]
+
+PYTHONS = (3, 11), (3, 13)
+LEAST_DISK_BYTES = 2 * GIB
+# CUDA versions that torch's makers build wheels for, and where they offer them.
+WHEELS = ((12, 6), (12, 8), (13, 0))  # those that PyTorch 2.9 came with; newer releases add newer ones
+WHEEL_INDEX = "https://download.pytorch.org/whl"
+TF32_CAPABILITY = (8, 0)  # of cards since Ampere
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a check found.
+
+    Attributes:
+        name: what was looked at.
+        status: ok; a note, which is worth knowing; or wrong, which has to be mended.
+        text: what was seen.
+        remedy: what to do; empty where nothing is to be done.
+    """
+
+    name: str
+    status: Status
+    text: str
+    remedy: str = ""
+
+
+def check(facts: Facts, trial_bytes: int, gpu_memory_gib: float) -> list[Finding]:
+    """All findings.
+
+    Args:
+        facts: of the machine.
+        trial_bytes: host memory that a trial of the default settings takes.
+        gpu_memory_gib: that trials are to have of a card, GiB; 0 for the default.
+    """
+    checks: Iterable[Callable[[], Finding]] = (
+        lambda: _python(facts),
+        lambda: _packages(facts),
+        lambda: _card(facts),
+        lambda: _free_vram(facts, gpu_memory_gib),
+        lambda: _tf32(facts),
+        lambda: _memory(facts, trial_bytes),
+        lambda: _cores(facts),
+        lambda: _disk(facts),
+        lambda: _cache(facts),
+    )
+    return [one() for one in checks]
+
+
+def _python(facts: Facts) -> Finding:
+    text = f"{facts.python[0]}.{facts.python[1]} on {facts.system}"
+    if PYTHONS[0] <= facts.python <= PYTHONS[1]:
+        return Finding("Python", "ok", text)
+    return Finding("Python", "wrong", text, "install Python 3.11, 3.12 or 3.13, and this project with it")
+
+
+def _packages(facts: Facts) -> Finding:
+    missing = [name for name, found in facts.packages.items() if found is None]
+    if missing:
+        return Finding(
+            "packages", "wrong", f"missing: {', '.join(missing)}", "uv sync, or pip install --no-deps -r requirements.txt"
+        )
+    return Finding("packages", "ok", ", ".join(f"{name} {found}" for name, found in facts.packages.items()))
+
+
+def _card(facts: Facts) -> Finding:
+    if facts.driver_error:
+        return Finding("card", "wrong", facts.driver_error, "install NVIDIA's driver anew, restart, and run this again")
+    if not facts.cards:
+        return Finding("card", "note", "none: trials learn on the CPU")
+    assert facts.driver is not None
+    name, (version, newest) = facts.cards[0].name, facts.driver
+    text = f"{', '.join(card.name for card in facts.cards)}, driver {version} for CUDA up to {newest[0]}.{newest[1]}"
+    if facts.torch and facts.torch.sees_card and facts.torch.cuda:
+        return Finding("card", "ok", f"{text}, torch with CUDA {facts.torch.cuda[0]}.{facts.torch.cuda[1]}")
+    fitting = [wheel for wheel in WHEELS if wheel <= newest]
+    if not fitting:
+        remedy = f"update NVIDIA's driver to one that runs CUDA {WHEELS[0][0]}.{WHEELS[0][1]} or newer"
+        return Finding("card", "wrong", f"{text}, too old for torch's wheels", remedy)
+    tag = f"cu{fitting[-1][0]}{fitting[-1][1]}"
+    remedy = f"python -m pip install --force-reinstall torch --index-url {WHEEL_INDEX}/{tag}"
+    if facts.torch is None or facts.torch.cuda is None:
+        return Finding("card", "wrong", f"{text}; torch was built without CUDA, so it cannot use the {name}", remedy)
+    built = f"{facts.torch.cuda[0]}.{facts.torch.cuda[1]}"
+    if facts.torch.cuda > newest:
+        return Finding("card", "wrong", f"{text}; torch was built for CUDA {built}, which this driver cannot run", remedy)
+    return Finding(
+        "card", "wrong", f"{text}; torch with CUDA {built} does not see it",
+        "look at the environment variable CUDA_VISIBLE_DEVICES; if it is not set, restart the machine",
+    )  # fmt: skip
+
+
+def _free_vram(facts: Facts, gpu_memory_gib: float) -> Finding:
+    from tuning.memory.allocation import card_budget
+
+    if not facts.cards:
+        return Finding("GPU memory", "note", "none")
+    budget, free = card_budget(facts.cards[0].total_bytes, gpu_memory_gib), facts.free_bytes[0]
+    text = f"{size(free)} of {size(facts.cards[0].total_bytes)} are free; trials may take {size(budget)}"
+    if free >= budget:
+        return Finding("GPU memory", "ok", text)
+    return Finding(
+        "GPU memory", "note", text,
+        f"close what uses the card, or leave it room: --gpu-memory {int(free / GIB * 10) / 10}",
+    )  # fmt: skip
+
+
+def _tf32(facts: Facts) -> Finding:
+    if not (facts.torch and facts.torch.capability):
+        return Finding("TF32", "note", "there is no card that could do it")
+    able = facts.torch.capability >= TF32_CAPABILITY
+    return Finding("TF32", "ok" if able else "note", "the card can (--set tf32=true)" if able else "the card cannot")
+
+
+def _memory(facts: Facts, trial_bytes: int) -> Finding:
+    text = f"{size(facts.available_bytes)} of {size(facts.total_bytes)} are free; a trial takes {size(trial_bytes)}"
+    if facts.available_bytes >= trial_bytes:
+        return Finding("host memory", "ok", text)
+    return Finding("host memory", "wrong", text, "close other programs; fewer --num-envs and a smaller buffer_size take less")
+
+
+def _cores(facts: Facts) -> Finding:
+    return Finding("cores", "ok" if facts.cores > 1 else "note", f"{facts.cores}: a trial keeps one busy")
+
+
+def _disk(facts: Facts) -> Finding:
+    text = f"{size(facts.disk_bytes)} free for {facts.folder}"
+    if facts.disk_bytes >= LEAST_DISK_BYTES:
+        return Finding("disk", "ok", text)
+    return Finding(
+        "disk", "wrong", text, f"free {size(LEAST_DISK_BYTES)}, or choose another --dir; --keep-checkpoints bounds what is kept"
+    )
+
+
+def _cache(facts: Facts) -> Finding:
+    if facts.cache_writable:
+        return Finding("cache", "ok", str(facts.cache))
+    return Finding("cache", "wrong", f"{facts.cache} cannot be written to", "set BUILDING_TUNER_CACHE to a folder that can")

@@ -1,0 +1,1 @@
+"""An experiment on disk: settings, folder, lock."""

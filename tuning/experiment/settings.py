@@ -1,0 +1,228 @@
+"""The settings of an experiment; the command line is generated from them."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import itertools
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Annotated, Any, Literal, TypeVar
+
+import tyro
+
+from tuning.experiment.errors import UsageError
+
+T = TypeVar("T")
+Algo = Literal["ppo", "a2c", "sac"]
+ALGOS: tuple[Algo, ...] = ("sac", "ppo", "a2c")  # in the order in which `all` runs them
+
+
+# What may change when an experiment is continued.
+RESUMABLE = ("trials", "steps", "concurrency", "address", "retries", "keep_checkpoints", "gpu_memory", "on_oom")
+OF_A_RUN = ("resume", "extend")  # what says what to do now, and is no property of the experiment
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Search for hyperparameters of a building controller and write what was measured as Parquet."""
+
+    algo: Algo | Literal["all"] = "ppo"
+    """Learning algorithm; all: one experiment of each, one after the other, and a comparison."""
+    scenario: str = "iquitos"
+    """Site to control: iquitos, iquitos-38, or the path of a CityLearn schema.json."""
+    backend: Literal["auto", "batch", "citylearn"] = "auto"
+    """What steps the scenario: many copies at once with CityLearn's numbers, or CityLearn itself. By default the first
+    where it does all that the scenario uses."""
+    num_envs: int = 32
+    """Copies of the site that a trial steps at once with the batch backend; fewer where n_steps would leave less than 16
+    hours to each."""
+    reward: Literal["improvement", "schema"] = "improvement"
+    """Reward: the weighted improvement on the uncontrolled site, or the schema's own."""
+    trials: int = 0
+    """Number of trials; 0 for 4, or for 1 with --preset."""
+    steps: int = 250_000
+    """Environment steps of a trial."""
+    reports: int = 4
+    """Evaluations of a trial on the validation split, evenly spaced; the last ends it."""
+    validation_weeks: int = 12
+    """Weeks of the validation split that an evaluation runs through, evenly spaced; 0 for all of it."""
+    seed: int = 0
+    """Seed of the experiment."""
+    set: Annotated[
+        tuple[tuple[str, ...], ...],
+        tyro.conf.UseAppendAction,
+        tyro.conf.arg(metavar="KEY=VALUE", help="Fix hyperparameters: several in one --set, or --set several times."),
+    ] = ()
+    preset: str = ""
+    """Run one named assignment, such as rtx4060-after, oom-safe or stable-baselines3; with --trials several times, with
+    different seeds. --set goes before it."""
+    start_from: tuple[str, ...] = ("default",)
+    """Named assignments that the first trials try; by default the one that is known to work."""
+    space: str = ""
+    """TOML file with bounds or choices of one's own; see the README."""
+    sampler: Literal["tpe", "random", "gp", "cmaes"] = "tpe"
+    """How Optuna proposes hyperparameters."""
+    pruner: Literal["median", "hyperband", "none"] = "median"
+    """How Optuna stops trials that do badly."""
+    retries: int = 1
+    """How often a trial that crashes is started again, from its checkpoint. A lost process or node does not count."""
+    keep_checkpoints: str = "best:10"
+    """Which ended trials keep their checkpoints: best:K, or all. Others can be neither extended nor judged later."""
+    concurrency: int = 0
+    """Trials that run at once; 0 for as many as cores and memory allow."""
+    gpu_memory: float = 0.0
+    """GPU memory that all trials on a card may take together, GiB; 0 for the smaller of 8 and what the card has."""
+    on_oom: Literal["retry", "adapt"] = "retry"
+    """What becomes of a trial that runs out of memory: it is tried once more, alone; with adapt, where that does not help, it
+    goes on with minibatches in halves, then in bfloat16 too."""
+    name: str = ""
+    """Name of the experiment; by default algorithm, scenario and a number."""
+    dir: str = "experiments"
+    """Folder that holds the experiments."""
+    address: str = ""
+    """Ray cluster to join, such as auto; by default this machine alone."""
+    resume: str = ""
+    """Folder of an experiment to continue; trials, steps, concurrency, retries and keep-checkpoints may be given anew. The
+    command that began it, with its --name, continues it too."""
+    extend: bool = False
+    """Let trials that are complete go on to a larger number of --steps, from their checkpoints."""
+
+    def check(self) -> None:
+        """Check the ranges of the numbers.
+
+        Raises:
+            UsageError: at the first that is out of its range.
+        """
+        least_values = dict.fromkeys(("steps", "reports", "num_envs"), 1)
+        least_values |= dict.fromkeys(("trials", "validation_weeks", "seed", "concurrency", "retries"), 0)
+        for name, least in least_values.items():
+            value = getattr(self, name)
+            if value < least:
+                raise UsageError(f"--{name.replace('_', '-')} {value}: it is at least {least}")
+        if self.reports > self.steps:
+            raise UsageError(f"--reports {self.reports}: a trial of {self.steps} steps can be evaluated at most that often")
+
+        _ = self.kept_trials
+        if self.preset and (self.start_from not in ((), ("default",)) or self.space):
+            raise UsageError("--preset runs one assignment, so there is nothing for --start-from or --space to act on")
+
+    @property
+    def kept_trials(self) -> float:
+        """Number of ended trials that keep their checkpoints; infinite for all.
+
+        Raises:
+            UsageError: if the text says neither `best:K` nor `all`.
+        """
+        if self.keep_checkpoints == "all":
+            return math.inf
+        name, _, count = self.keep_checkpoints.partition(":")
+        if name != "best" or not count.isdecimal():
+            raise UsageError(f"--keep-checkpoints {self.keep_checkpoints}: it takes best:K, as in best:10, or all")
+        return int(count)
+
+    @property
+    def stepped_by(self) -> Literal["batch", "citylearn"]:
+        """The backend, which is settled when an experiment is created."""
+        assert self.backend != "auto"
+        return self.backend
+
+    def fixed_texts(self) -> dict[str, str]:
+        """Texts of `--set` by name.
+
+        Raises:
+            UsageError: if one is not of the form KEY=VALUE, or a key stands twice.
+        """
+        texts: dict[str, str] = {}
+        if () in self.set:
+            raise UsageError("--set: it takes KEY=VALUE, as in --set batch_size=512")
+        for pair in (pair for group in self.set for pair in group):
+            name, separator, text = pair.partition("=")
+            if not (name and separator and text):
+                raise UsageError(f"--set {pair}: it takes KEY=VALUE, as in --set batch_size=512")
+            if name in texts:
+                raise UsageError(f"--set {pair}: {name} is set twice, to {texts[name]} before")
+            texts[name] = text
+        return texts
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values that `from_json` reads."""
+        values = asdict(self)
+        for name in OF_A_RUN:
+            del values[name]
+        return values
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> Settings:
+        """Settings of values that `to_json` made.
+
+        Raises:
+            UsageError: if there are values of another version of this package.
+        """
+        unknown = set(values) - {entry.name for entry in fields(cls)}
+        if unknown:
+            raise UsageError(f"the experiment was made by another version: it has the setting {', '.join(sorted(unknown))}")
+        return cls(
+            **{
+                **values,
+                "set": tuple(tuple(group) for group in values.get("set", ())),
+                "start_from": tuple(values.get("start_from", ())),
+            }
+        )
+
+
+def parse(arguments: Sequence[str], default: Settings) -> Settings:
+    """Settings of a command line; see `parsed`."""
+    return parsed(Settings, arguments, default, "python -m tuning.run")
+
+
+def parsed(kind: type[T], arguments: Sequence[str], default: T | None, program: str) -> T:
+    """What a command line says, as an object.
+
+    Args:
+        kind: class of the object, whose fields are the options.
+        arguments: of the command line.
+        default: what holds where nothing is given; None where the fields say it.
+        program: how it is called.
+
+    Raises:
+        UsageError: if there is no such option, or its value is of another kind.
+        SystemExit: after `--help`.
+    """
+    boxed = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(boxed):
+            if default is None:
+                return tyro.cli(kind, args=arguments, prog=program)
+            return tyro.cli(kind, args=arguments, default=default, prog=program)
+    except SystemExit as stop:
+        if not stop.code:
+            raise
+        raise UsageError(f"{_first_paragraph(boxed.getvalue())}; see --help") from None
+
+
+def _first_paragraph(box: str) -> str:
+    """What is wrong, from the box that tyro draws around it: what stands below the title, down to the next rule."""
+    lines = [line.strip(" │") for line in box.splitlines()[1:]]
+    below_title = itertools.dropwhile(_is_rule, lines)
+    return " ".join(itertools.takewhile(lambda line: not _is_rule(line), below_title)).rstrip(".")
+
+
+def _is_rule(line: str) -> bool:
+    return not line.strip("─-")
+
+
+def changed(before: Settings, now: Settings) -> list[str]:
+    """What differs and may not, when `before` is continued with `now`: each option with both values."""
+    old, new = before.to_json(), now.to_json()
+    differ = [name for name in old if name not in RESUMABLE and json.dumps(old[name]) != json.dumps(new[name])]
+    return [f"--{name.replace('_', '-')} is {_shown(old[name])}, not {_shown(new[name])}" for name in differ]
+
+
+def _shown(value: Any) -> str:
+    """A setting as it would be typed."""
+    if isinstance(value, list | tuple):
+        return " ".join(map(_shown, value)) or "not given"
+    return str(value) if value != "" else "not given"

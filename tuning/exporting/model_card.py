@@ -1,0 +1,95 @@
+"""What is written beside an exported policy: its hyperparameters, its inputs and outputs, and what it is good for."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from results.judgement import METRICS, YEAR, cells, headings
+from search_spaces import Assignment
+from tuning.experiment.settings import Settings
+
+# Settings that change what is trained, beside the hyperparameters; the others say what is searched, measured and kept.
+_OF_TRAINING = ("algo", "scenario", "backend", "num_envs", "reward", "steps", "seed")
+KPIS = ("score", "import_kwh", "co2_kg", "bill", "peak_kw", "self_consumption", "ev_served")
+
+
+def hyperparameters_toml(hyperparameters: Assignment, settings: Settings) -> str:
+    """A full assignment as TOML, in the form that `--space` reads, with the command that trains it.
+
+    Args:
+        hyperparameters: the assignment.
+        settings: of its experiment, with the backend settled.
+    """
+    command = ["python", "-m", "tuning.run", "--trials", "1", "--space", "hyperparameters.toml"]
+    for name in _OF_TRAINING:
+        command += [f"--{name.replace('_', '-')}", str(getattr(settings, name))]
+    # TOML knows no none, so what is switched off is set on the command line.
+    none = [f"{name}=none" for name, value in hyperparameters.items() if value is None]
+    command += ["--set", *none] if none else []
+    lines = [
+        # As the shell takes it where this is written.
+        f"# {subprocess.list2cmdline(command) if sys.platform == 'win32' else shlex.join(command)}",
+        "# Its seed is that of the search; the model card names the one that the search drew for this trial.",
+    ]
+    lines += [f"{name} = {{value = {json.dumps(value)}}}" for name, value in hyperparameters.items() if value is not None]
+    return "\n".join(lines) + "\n"
+
+
+def card(about: Mapping[str, Any], evaluations: pd.DataFrame, judged: pd.DataFrame | None, contender: str) -> str:
+    """The model card, in Markdown.
+
+    Args:
+        about: facts of the policy, by name.
+        evaluations: of the policy at the end of its training, a row a year.
+        judged: table of `results.judgement` that it has a row in; None where it was not judged.
+        contender: its name there.
+    """
+    lines = [f"# {about['policy']}", "", "| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in about.items())]
+    lines += ["", "## What it does", ""]
+    if judged is not None:
+        own = judged[(judged["contender"] == contender) | (judged["algorithm"] == "")]
+        lines += [
+            "Trained again with fresh seeds and judged on years that nobody has trained or chosen on: interquartile mean over",
+            f"the runs with its 95 % bootstrap interval, energies, emission and bill of a year of {YEAR:,} hours. This policy",
+            "is one of them, or of the same hyperparameters.",
+            "",
+            *_table(headings(), [cells(row) for _, row in own.iterrows()]),
+        ]
+    else:
+        lines += [
+            "On the validation split, by which it was chosen: **not judged on unseen years, and no interval**, as it is one",
+            "run.",
+            "`python -m tuning.judge` does both.",
+            "",
+            *_table(["year", "hours", *KPIS], [_evaluated(row) for _, row in evaluations.iterrows()]),
+        ]
+    lines += ["", "## Files", "", *_FILES, ""]
+    return "\n".join(lines)
+
+
+_FILES = (
+    "- `policy.onnx`: the mode of the policy, from CityLearn's observations (float64, one row a site) to CityLearn's actions;",
+    "  scaling, normalisation and charging by rule are inside. `policy.json` names its inputs and outputs in their order.",
+    "- `controller.py`: controls a CityLearn environment with it; needs citylearn, numpy and onnxruntime.",
+    "- `hyperparameters.toml`: the full assignment.",
+)
+
+
+def _evaluated(row: pd.Series) -> list[str]:
+    shown = [f"{row[name]:.0f}" for name in ("year", "hours")]
+    for name in KPIS:
+        form = METRICS[name][2] if name in METRICS else ".1%"
+        shown.append("" if pd.isna(row[name]) else format(row[name], form))
+    return shown
+
+
+def _table(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    lines = [heading, ["---"] * len(heading), *rows]
+    return [f"| {' | '.join(line)} |" for line in lines]

@@ -1,0 +1,108 @@
+"""A trained policy as one network, from what CityLearn observes to what CityLearn takes."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import nn
+
+from envs.observation import ObservationLayout
+from tuning.algorithms.networks.site_view import SiteView
+
+OBSERVATIONS, ACTIONS = "observations", "actions"  # names of the network's input and output
+
+
+class SitePolicy(nn.Module):
+    """The mode of a policy with all that stands between it and CityLearn.
+
+    Scaling of the observation (`ObservationLayout.scale`), what the policy sees of a site whose vehicles charge by a rule
+    (`SiteView`), normalisation and network, and the range of the actions. In double precision where the environment reckons so.
+    """
+
+    centre: torch.Tensor
+    inverse: torch.Tensor
+    periodic: torch.Tensor
+    period: torch.Tensor
+    low: torch.Tensor
+    span: torch.Tensor
+    flat: torch.Tensor
+
+    def __init__(
+        self, layout: ObservationLayout, view: SiteView | None, mode: nn.Module, low: np.ndarray, high: np.ndarray
+    ) -> None:
+        """Put the parts together.
+
+        Args:
+            layout: of the scenario.
+            view: see `Trainer.view`.
+            mode: see `Trainer.mode_network`.
+            low: least value of each action of CityLearn, shape (actions,).
+            high: greatest value, likewise.
+        """
+        super().__init__()
+        centre, inverse = layout.linear
+        for name, values in {
+            "centre": centre, "inverse": inverse, "period": layout.period, "low": low, "span": np.asarray(high) - low,
+        }.items():  # fmt: skip
+            self.register_buffer(name, torch.tensor(np.asarray(values, dtype=np.float64)))
+        self.register_buffer("periodic", torch.tensor(layout.periodic))
+        self.register_buffer("flat", torch.tensor([i not in layout.periodic for i in range(len(layout.names))]))
+        self._view = _View(view) if view else None
+        self._mode = mode
+
+    def forward(self, observations: torch.Tensor) -> torch.Tensor:
+        """Actions of CityLearn.
+
+        Args:
+            observations: of CityLearn, then the month's highest imports where the tariff has a demand charge; shape
+                (rows, names), float64.
+
+        Returns:
+            Shape (rows, actions), float64.
+        """
+        angle = 2.0 * torch.pi * observations.index_select(1, self.periodic) / self.period
+        linear = ((observations - self.centre) * self.inverse).clamp(-1.0, 1.0)
+        # A sine stands in its observation's place, the cosines at the end.
+        sines = torch.zeros_like(linear).index_copy(1, self.periodic, angle.sin())
+        scaled = torch.cat((torch.where(self.flat, linear, sines), angle.cos()), dim=1).float()
+        actions = self._mode(scaled) if self._view is None else self._view(scaled, self._mode)
+        return self.low + (actions.double().clamp(-1.0, 1.0) + 1.0) / 2.0 * self.span
+
+
+class _View(nn.Module):
+    """A `SiteView` as a network around another one."""
+
+    others: torch.Tensor
+
+    def __init__(self, view: SiteView) -> None:
+        super().__init__()
+        self.inputs, self.charging = view.inputs, view.charging
+        self.register_buffer("others", torch.tensor(view.others))
+
+    def forward(self, observations: torch.Tensor, mode: nn.Module) -> torch.Tensor:
+        """All actions of the site, shape (rows, actions)."""
+        seen, each = self.inputs(observations)
+        actions: torch.Tensor = self.charging(each)
+        return actions.index_copy(1, self.others, mode(seen))
+
+
+def write_onnx(policy: SitePolicy, path: Path) -> None:
+    """Write a policy as ONNX, for any number of rows.
+
+    Args:
+        policy: of the site.
+        path: of the file.
+    """
+    # They tell of each of their simplifications, and of operators of torchvision, which no policy has.
+    for name, level in (("onnx_ir", logging.WARNING), ("onnxscript", logging.WARNING), ("torch.onnx", logging.ERROR)):
+        logging.getLogger(name).setLevel(level)
+    rows = torch.zeros(2, len(policy.centre), dtype=torch.float64)
+    program = torch.onnx.export(
+        policy.eval(), (rows,), dynamo=True, verbose=False, input_names=[OBSERVATIONS], output_names=[ACTIONS],
+        dynamic_shapes=({0: torch.export.Dim("rows")},),
+    )  # fmt: skip
+    assert program is not None
+    program.save(str(path))

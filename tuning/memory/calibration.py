@@ -1,0 +1,91 @@
+"""What trials took beside what was predicted, kept for this user, and the correction that follows from it."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from pathlib import Path
+
+from filelock import FileLock
+
+from envs.cache import cache_folder
+from results.files import write_whole
+from tuning.experiment.errors import UsageError
+from tuning.memory.prediction import Place
+
+FILE = "memory-calibration.json"
+QUANTILE = 0.9  # of the ratios: one trial in ten may take more than is predicted for it, and is held to what it was granted
+LEAST = 5  # ratios, below which nothing is corrected
+KEPT = 100  # newest ratios of each kind
+# Of a correction: what is further off is no inaccuracy of the model but a fault of it, which nothing should hide.
+LOWEST, HIGHEST = 0.5, 2.0
+
+
+@dataclass(frozen=True)
+class Correction:
+    """How trials differed from their prediction.
+
+    Attributes:
+        factor: of the prediction.
+        trials: that it was found from; 0 where there were too few.
+        device: where they ran: the card's name, or `cpu`.
+    """
+
+    factor: float
+    trials: int
+    device: str
+
+
+class Calibration:
+    """Ratios of measured to predicted memory, by device, algorithm and place, in a file of the user's cache.
+
+    Args:
+        path: of the file; the user's by default.
+    """
+
+    def __init__(self, path: Path | None = None) -> None:
+        self._path = path or cache_folder() / FILE
+
+    def add(self, device: str, algo: str, place: Place, predicted: int, measured: int) -> None:
+        """Take in what a trial took at most.
+
+        Args:
+            device: the card's name, or `cpu`.
+            algo: algorithm.
+            place: of the memory.
+            predicted: bytes, without correction.
+            measured: bytes.
+        """
+        if predicted <= 0 or measured <= 0:
+            return
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        # Another experiment may end a trial at the same moment.
+        with FileLock(f"{self._path}.lock"):
+            known = self._read()
+            ratios = known.setdefault(_key(device, algo, place), [])
+            ratios.append(round(measured / predicted, 4))
+            del ratios[:-KEPT]
+            write_whole(self._path, lambda file: file.write(json.dumps(known, indent=1).encode()))
+
+    def correction(self, device: str, algo: str, place: Place) -> Correction:
+        """What to multiply predictions by: a quantile of the ratios, once there are some."""
+        ratios = sorted(self._read().get(_key(device, algo, place), []))
+        if len(ratios) < LEAST:
+            return Correction(1.0, 0, device)
+        # The smallest ratio that at least so many of the trials do not exceed.
+        found = ratios[math.ceil(QUANTILE * len(ratios)) - 1]
+        return Correction(min(HIGHEST, max(LOWEST, found)), len(ratios), device)
+
+    def _read(self) -> dict[str, list[float]]:
+        if not self._path.is_file():
+            return {}
+        try:
+            found: dict[str, list[float]] = json.loads(self._path.read_text(encoding="utf-8"))
+        except json.JSONDecodeError as error:
+            raise UsageError(f"{self._path} is damaged ({error}): remove it, it is made anew from the next trials") from error
+        return found
+
+
+def _key(device: str, algo: str, place: Place) -> str:
+    return f"{device}/{algo}/{place}"

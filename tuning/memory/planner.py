@@ -1,0 +1,88 @@
+"""What the trials of one experiment take and are granted on this machine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from search_spaces import Assignment
+from tuning.algorithms import copies
+from tuning.experiment.settings import Settings
+from tuning.memory.allocation import Budget, Grant, grant
+from tuning.memory.calibration import Calibration, Correction
+from tuning.memory.fallbacks import LADDER, Rung
+from tuning.memory.model import Workload, predict
+from tuning.memory.prediction import PLACES, Prediction
+from tuning.memory.scenario_sizes import Sizes
+
+CPU = "cpu"
+
+
+@dataclass(frozen=True)
+class Planner:
+    """Predicts trials, and says what they are granted.
+
+    Attributes:
+        settings: of the experiment, of one algorithm.
+        sizes: of its scenario.
+        budget: of the machine.
+        device: the card's name, or `cpu`.
+        calibration: what earlier trials of this user taught.
+    """
+
+    settings: Settings
+    sizes: Sizes
+    budget: Budget
+    device: str
+    calibration: Calibration
+
+    def workload(self, hyperparameters: Assignment, rung: Rung = LADDER[0]) -> Workload:
+        """What the model needs to know of a trial beside its hyperparameters."""
+        s = self.settings
+        most = s.num_envs if s.backend == "batch" else 1
+        return Workload(
+            s.algo, copies(s.algo, hyperparameters, most), s.steps, s.reports, s.validation_weeks or 1,
+            bool(self.budget.gpus), rung.parts,
+        )  # fmt: skip
+
+    def corrections(self) -> tuple[Correction, Correction]:
+        """Of the predictions of GPU memory and of host memory."""
+        vram, ram = (self.calibration.correction(self.device, self.settings.algo, place) for place in PLACES)
+        return vram, ram
+
+    def prediction(self, hyperparameters: Assignment, rung: Rung = LADDER[0]) -> Prediction:
+        """What a trial takes, corrected by what is known."""
+        found = predict(rung.apply(hyperparameters), self.workload(hyperparameters, rung), self.sizes)
+        vram, ram = self.corrections()
+        return replace(found, correction=(vram.factor, ram.factor))
+
+    def excess(self, hyperparameters: Assignment) -> tuple[int, str]:
+        """Bytes by which a trial does not fit, below 0 where it does, and why."""
+        prediction = self.prediction(hyperparameters)
+        excess = self.budget.excess(prediction)
+        return excess, self.budget.why_not(prediction) if excess > 0 else ""
+
+    def grant(self, hyperparameters: Assignment, rung: Rung = LADDER[0], alone: bool = False) -> Grant:
+        """What a trial is granted."""
+        return grant(self.prediction(hyperparameters, rung), self.budget, alone)
+
+    def missing(self, row: dict[str, Any]) -> int:
+        """Bytes that a trial lacked which ran out of memory all the same, at least one.
+
+        Args:
+            row: of the `trials` table.
+        """
+        vram, ram = (row["peak_process_vram_bytes"] or 0), (row["peak_rss_bytes"] or 0)
+        over = max(vram - self.budget.card_bytes if self.budget.gpus else 0, ram - self.budget.ram_bytes)
+        return max(1, over)
+
+    def learn(self, row: dict[str, Any]) -> None:
+        """Take in what a trial that ended took.
+
+        Args:
+            row: of the `trials` table.
+        """
+        for place, measured in (("vram", row["peak_process_vram_bytes"]), ("ram", row["peak_rss_bytes"])):
+            predicted = row[f"predicted_{place}_bytes"]
+            if predicted and measured:
+                self.calibration.add(self.device, self.settings.algo, place, predicted, measured)  # type: ignore[arg-type]

@@ -1,0 +1,89 @@
+"""Sizes of a scenario that a trial's memory depends on."""
+
+from __future__ import annotations
+
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from envs.batch_backend import records
+from envs.environments.year_cache import observation_layout, tables_file
+from envs.scenarios.scenario import Scenario
+
+FLOAT = 4  # bytes of a number in an observation
+TEMPLATE = "rows_template"  # raw observations, which are in the file and are not read into memory
+# What CityLearn's own objects of a year take for each row and observation, where it steps, most of it vehicles' schedules: 24 B
+# with 128 sockets and 20 with 38, by what a process grew with the second year that it built.
+CITYLEARN_BYTES_EACH = 24
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Sizes of a scenario.
+
+    Attributes:
+        observations: features of the site's observation.
+        actions: of the site.
+        chargers: that have an action and features of one kind; 0 for fewer than two.
+        charger_features: of each.
+        training_years: how many.
+        sessions: charging sessions of a year.
+        year_bytes: of a year as it is read.
+        joined_bytes: of a year where it is joined to others.
+        single_bytes: that a year takes more where it is the only one.
+        copy_bytes: state of one copy of the site.
+    """
+
+    observations: int
+    actions: int
+    chargers: int
+    charger_features: int
+    training_years: int
+    sessions: int
+    year_bytes: int
+    joined_bytes: int
+    single_bytes: int
+    copy_bytes: int
+
+
+def sizes_of(scenario: Scenario, backend: str) -> Sizes:
+    """Sizes of a scenario; its first training year is prepared if need be, and stands for the others.
+
+    Args:
+        scenario: the scenario.
+        backend: what steps it, `batch` or `citylearn`.
+    """
+    layout = observation_layout(scenario)
+    groups = layout.chargers
+    chargers, features = (len(groups.actions), len(groups.observations[0])) if groups else (0, 0)
+    shape = layout.size, len(layout.actions), chargers, features, len(scenario.years("train"))
+    if backend == "citylearn":
+        rows = sum(window.hours for window in scenario.windows("train")) // len(scenario.years("train"))
+        return Sizes(*shape, 0, CITYLEARN_BYTES_EACH * rows * layout.size, 0, 0, 0)
+    arrays = _arrays(tables_file(scenario, scenario.years("train")[0]))
+    rows, sessions = arrays["rows_meter"][0], arrays["sessions_end"][0]
+    template = FLOAT * rows * layout.size
+    read = sum(nbytes for name, (_, nbytes) in arrays.items() if name != TEMPLATE)
+    # The uncontrolled run beside the tables: what each session lacked, three series and four more of hourly figures.
+    reference = 8 * sessions + 8 * rows * 7
+    of_year = rows * records.HOUR.itemsize + sessions * records.SESSION.itemsize
+    joined = template + of_year + arrays["rows_meter"][1] + arrays["rows_plugged"][1]
+    batteries = arrays["initial_soc"][0]
+    # Random numbers' state, charge of each battery now and before and its wear, the observation.
+    copy = 624 * 4 + batteries * 16 + FLOAT * layout.size
+    return Sizes(*shape, sessions, read + template + reference, joined, of_year, copy)
+
+
+def _arrays(path: Path) -> dict[str, tuple[int, int]]:
+    """Length of the first axis and bytes of each array in a file of arrays, from their headers alone."""
+    found = {}
+    with zipfile.ZipFile(path) as file:
+        for name in file.namelist():
+            with file.open(name) as array:
+                version = np.lib.format.read_magic(array)
+                read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+                shape, _, kind = read(array)
+                found[name.removesuffix(".npy")] = (shape[0] if shape else 1, int(np.prod(shape)) * kind.itemsize)
+    return found

@@ -1,0 +1,1 @@
+"""Processes: Ray, the parent process, stopwatches."""

@@ -1,0 +1,68 @@
+"""Before the first trial: the years' files and the uncontrolled runs, made side by side where the cache lacks them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import ray
+from ray.util.queue import Empty, Queue
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from envs.environments.year_cache import is_prepared, prepare_year
+from envs.errors import ScenarioError
+from envs.scenarios.scenario import Scenario, Split
+from tuning.runtime.parent_watch import end_with_parent
+
+SPLITS: tuple[Split, ...] = ("train", "validation")  # that a search sees
+
+
+def prepare(scenario: Scenario, console: Console, splits: Sequence[Split] = SPLITS) -> None:
+    """Prepare the years of some splits, in one Ray task each.
+
+    Args:
+        scenario: the scenario.
+        console: shows how far it is.
+        splits: whose years; by default those that a search sees.
+    """
+    years = sorted({year for split in splits for year in scenario.years(split) if not is_prepared(scenario, year)})
+    if not years:
+        return
+    *others, last = map(str, years)
+    which = f"years {', '.join(others)} and {last}" if others else f"year {last}"
+    console.print(f"{scenario.title}: preparing {which}, this once: series, tables, the uncontrolled site", highlight=False)
+    queue = Queue(actor_options={"num_cpus": 0})
+    tasks = {_prepare_year.remote(scenario, year, queue): year for year in years}
+    with Progress(
+        TextColumn("  year {task.description}"), BarColumn(), TextColumn("{task.percentage:3.0f} %"), TimeElapsedColumn(),
+        console=console, transient=True, disable=not console.is_terminal,
+    ) as bars:  # fmt: skip
+        bar = {year: bars.add_task(str(year), total=1.0) for year in years}
+        while tasks:
+            done, _ = ray.wait(list(tasks), timeout=0.5)
+            for task in done:
+                _raise_own_errors(task)
+                bars.update(bar[tasks.pop(task)], completed=1.0)
+            try:
+                while True:
+                    year, part = queue.get_nowait()
+                    bars.update(bar[year], completed=part)
+            except Empty:
+                continue
+    queue.shutdown()
+
+
+def _raise_own_errors(task: ray.ObjectRef[None]) -> None:
+    """Wait for a task; an error that says what is wrong with the scenario comes without Ray's wrapping."""
+    try:
+        ray.get(task)
+    except ray.exceptions.RayTaskError as error:
+        if isinstance(error.cause, ScenarioError):
+            raise error.cause from None
+        raise
+
+
+@ray.remote(num_cpus=1)
+def _prepare_year(scenario: Scenario, year: int, queue: Queue) -> None:
+    end_with_parent()
+    prepare_year(scenario, year, lambda part: queue.put_nowait((year, part)))

@@ -1,0 +1,1 @@
+"""One trial in its own process: training, checkpoints, records, memory limits."""

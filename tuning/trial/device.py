@@ -1,0 +1,106 @@
+"""Where a trial learns, and what it may take there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tuning.memory.gpus import loads
+from tuning.memory.model import CONTEXT_BYTES
+
+
+@dataclass(frozen=True)
+class Device:
+    """The processor that a trial learns on.
+
+    Attributes:
+        name: torch's: `cpu` or `cuda`.
+        card: NVML's index of the card; None without one.
+        context_bytes: GPU memory of this process that torch's allocator does not count.
+    """
+
+    name: str
+    card: int | None = None
+    context_bytes: int = 0
+
+    @classmethod
+    def granted(cls, vram_limit: int) -> Device:
+        """What Ray gave to this process; see `on_card`.
+
+        Args:
+            vram_limit: GPU memory that the trial may take, bytes; 0 for a trial on the CPU.
+        """
+        import ray
+        import torch
+
+        ids = ray.get_gpu_ids()
+        if not vram_limit or not ids or not torch.cuda.is_available():
+            return CPU
+        return cls.on_card(int(ids[0]), vram_limit)
+
+    @classmethod
+    def on_card(cls, card: int, vram_limit: int) -> Device:
+        """A card, this process held to a number of bytes of it.
+
+        Torch counts what its own allocator takes; the context around it counts as well, so it is taken off the limit.
+
+        Args:
+            card: NVML's index; for torch it is the first that it sees.
+            vram_limit: bytes.
+
+        Raises:
+            MemoryError: if the context alone takes more.
+        """
+        import torch
+
+        # Something has to be on the card before there is a context.
+        torch.zeros(1, device="cuda")
+        own = loads()[card].own_bytes
+        # Where the driver does not tell of single processes, as on Windows.
+        context = CONTEXT_BYTES if own is None else max(0, own - torch.cuda.memory_reserved())
+        total = torch.cuda.get_device_properties(0).total_memory
+        left = vram_limit - context
+        if left <= 0:
+            raise MemoryError(f"CUDA's context takes {context:,} B, more than the {vram_limit:,} B that were granted")
+        # A process may have run another trial before, with another limit.
+        torch.cuda.set_per_process_memory_fraction(min(1.0, left / total), 0)
+        return cls("cuda", card, context)
+
+    @property
+    def is_gpu(self) -> bool:
+        """Whether it is a card."""
+        return self.card is not None
+
+    def reset_peak(self) -> None:
+        """Start a new peak: the process may have run another trial before."""
+        if self.is_gpu:
+            import torch
+
+            torch.cuda.empty_cache()
+            torch.cuda.reset_peak_memory_stats()
+
+    def allocated_bytes(self) -> int:
+        """GPU memory that torch has allocated; 0 on the CPU."""
+        if not self.is_gpu:
+            return 0
+        import torch
+
+        return int(torch.cuda.memory_allocated())
+
+    def peak_bytes(self) -> int:
+        """Most GPU memory that torch has allocated since `reset_peak`; 0 on the CPU."""
+        if not self.is_gpu:
+            return 0
+        import torch
+
+        return int(torch.cuda.max_memory_allocated())
+
+    def process_peak_bytes(self) -> int:
+        """Most GPU memory of this process since `reset_peak`: torch's reserve and the context; 0 on the CPU."""
+        if not self.is_gpu:
+            return 0
+        import torch
+
+        return int(torch.cuda.max_memory_reserved()) + self.context_bytes
+
+
+CPU = Device("cpu")

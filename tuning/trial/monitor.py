@@ -1,0 +1,158 @@
+"""Watches what a trial's process takes of its machine, and stops it before it takes what was not granted to it."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import psutil
+
+from tuning.memory.gpus import Load, loads
+from tuning.memory.prediction import size
+
+SECONDS = 1.0  # between two looks
+# Beyond these a trial is ended at once, as it may not come to look by itself in time: in the middle of an update, say.
+FAR_ABOVE = 1.5  # of what it was granted
+LEAST_LEFT = 0.03  # of the machine's memory
+ENDED_STATUS = 77  # exit status of a process that ended itself so
+
+
+class MemoryLimitError(MemoryError):
+    """A trial takes more host memory than it was granted."""
+
+
+@dataclass
+class Usage:
+    """What a process and its machine took over some time, as means; None where nothing tells.
+
+    Attributes:
+        gpu_memory_bytes: of the card's memory, by all processes.
+        gpu_utilization: part of the time in which the card computed.
+        gpu_temperature_c: of the card, Celsius.
+        gpu_power_w: that the card drew.
+        process_vram_bytes: of the card's memory, by this process.
+        machine_memory_bytes: of the host's memory, by all processes.
+        cpu_cores: that this process kept busy.
+    """
+
+    gpu_memory_bytes: float | None = None
+    gpu_utilization: float | None = None
+    gpu_temperature_c: float | None = None
+    gpu_power_w: float | None = None
+    process_vram_bytes: float | None = None
+    machine_memory_bytes: float | None = None
+    cpu_cores: float | None = None
+
+
+@dataclass
+class _Sums:
+    """Sums and counts of what was seen, by name."""
+
+    sums: dict[str, float] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=dict)
+
+    def add(self, name: str, value: float | None) -> None:
+        if value is not None:
+            self.sums[name] = self.sums.get(name, 0.0) + value
+            self.counts[name] = self.counts.get(name, 0) + 1
+
+    def means(self) -> dict[str, float]:
+        return {name: total / self.counts[name] for name, total in self.sums.items()}
+
+
+class Monitor:
+    """A thread that looks once a second.
+
+    Attributes:
+        peak_rss_bytes: most host memory of this process that was seen.
+        peak_vram_bytes: most GPU memory of this process that the driver told of; 0 where it tells nothing.
+    """
+
+    def __init__(
+        self,
+        ram_limit: int,
+        marker: Path,
+        card: int | None = None,
+        rss: Callable[[], int] | None = None,
+        end: Callable[[int], None] = os._exit,
+        seconds: float = SECONDS,
+    ) -> None:
+        """Prepare it; it looks while it is entered.
+
+        Args:
+            ram_limit: host memory that the process was granted, bytes; 0 for no limit.
+            marker: file that says how much it had, written before it is ended at once.
+            card: NVML's index of its card; None without one.
+            rss: its host memory now; psutil's by default.
+            end: ends the process.
+            seconds: between two looks.
+        """
+        self._limit, self._marker, self._card, self._end, self._seconds = ram_limit, marker, card, end, seconds
+        self._process = psutil.Process()
+        self._rss = rss or (lambda: int(self._process.memory_info().rss))
+        self._sums, self._lock = _Sums(), threading.Lock()
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="monitor", daemon=True)
+        self.peak_rss_bytes = self.peak_vram_bytes = 0
+
+    def __enter__(self) -> Self:
+        self._process.cpu_percent()  # the first one has nothing to compare with
+        self._thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def check(self) -> None:
+        """See that the process keeps to what it was granted.
+
+        Raises:
+            MemoryLimitError: if it does not.
+        """
+        self._see_rss()
+        if self._limit and self.peak_rss_bytes > self._limit:
+            raise MemoryLimitError(f"host memory: {size(self.peak_rss_bytes)}, above the {size(self._limit)} that were granted")
+
+    def take(self) -> Usage:
+        """Means since the last call."""
+        with self._lock:
+            means, self._sums = self._sums.means(), _Sums()
+        return Usage(**means)
+
+    def _run(self) -> None:
+        while not self._over.wait(self._seconds):
+            self._look()
+
+    def _see_rss(self) -> int:
+        rss = self._rss()
+        self.peak_rss_bytes = max(self.peak_rss_bytes, rss)
+        return rss
+
+    def _look(self) -> None:
+        rss, memory = self._see_rss(), psutil.virtual_memory()
+        little_left = memory.available < LEAST_LEFT * memory.total
+        if self._limit and rss > self._limit and (little_left or rss > FAR_ABOVE * self._limit):
+            # The system's own killer might choose another process, and says nothing.
+            self._marker.write_text(str(rss), encoding="utf-8")
+            self._end(ENDED_STATUS)
+        load = self._load()
+        with self._lock:
+            self._sums.add("machine_memory_bytes", memory.total - memory.available)
+            self._sums.add("cpu_cores", self._process.cpu_percent() / 100.0)
+            if load:
+                self._sums.add("gpu_memory_bytes", load.used_bytes)
+                self._sums.add("gpu_utilization", load.utilization)
+                self._sums.add("gpu_temperature_c", load.temperature_c)
+                self._sums.add("gpu_power_w", load.power_w)
+                self._sums.add("process_vram_bytes", load.own_bytes)
+        if load and load.own_bytes:
+            self.peak_vram_bytes = max(self.peak_vram_bytes, load.own_bytes)
+
+    def _load(self) -> Load | None:
+        return None if self._card is None else loads()[self._card]
