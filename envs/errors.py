@@ -1,9 +1,7 @@
-"""What a user can do wrong with a scenario, and what this package can."""
+"""What a user can do wrong with a scenario."""
+
+from common.errors import UserError
 
 
-class ScenarioError(ValueError):
+class ScenarioError(UserError, ValueError):
     """A scenario that is not there, or not as CityLearn or this project needs it; says what to do."""
-
-
-class ImpossibleError(RuntimeError):
-    """What cannot be has come out: a fault of this package, told with the numbers."""

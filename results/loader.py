@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from common.errors import UserError
 from results.schema import FOLDER, SCHEMA_VERSION, TABLES, schema
 from results.writer import table_folder
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 _ORDER = {"trials": ["trial"], "reports": ["trial", "update"], "evaluations": ["trial", "steps", "year"]}
 
 
-class ResultsError(ValueError):
+class ResultsError(UserError, ValueError):
     """No results where they were looked for; says what to do."""
 
 

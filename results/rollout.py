@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from results.files import write_whole
+from common.files import write_whole
 
 if TYPE_CHECKING:
     import numpy as np

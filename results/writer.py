@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from results.files import write_whole
+from common.files import write_whole
 from results.schema import FOLDER, schema
 
 

@@ -18,11 +18,13 @@ from types import MappingProxyType
 import optuna
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 
+from common.errors import UserError
+
 Value = int | float | str | bool | None
 Assignment = dict[str, Value]
 
 
-class SpaceError(ValueError):
+class SpaceError(UserError, ValueError):
     """A hyperparameter that does not exist, or a value that cannot be; says which and what would do."""
 
 

@@ -8,8 +8,14 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-ROOMS = {"search_spaces", "envs", "results", "tuning"}
-MAY_KNOW = {"search_spaces": set(), "envs": set(), "results": set(), "tuning": {"search_spaces", "envs", "results"}}
+ROOMS = {"common", "search_spaces", "envs", "results", "tuning"}
+MAY_KNOW = {
+    "common": set(),
+    "search_spaces": {"common"},
+    "envs": {"common"},
+    "results": {"common"},
+    "tuning": {"common", "search_spaces", "envs", "results"},
+}
 
 
 def imported_rooms(path: Path) -> set[str]:

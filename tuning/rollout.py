@@ -47,7 +47,7 @@ def main(arguments: list[str] | None = None) -> int:
         arguments: of the command line; those of this process by default.
 
     Returns:
-        Exit status: 0; 1 if a result cannot be, which is a fault of this package; 2 for a command that cannot be carried out.
+        Exit status: 0; 1 if a result cannot be, which an internal check found; 2 for a command that cannot be carried out.
     """
     return command(Question, arguments, "python -m tuning.rollout", _roll_out)
 

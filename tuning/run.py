@@ -9,10 +9,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tuning.cli.command import refuse
+from tuning.cli.command import INTERRUPTED, command
 from tuning.experiment.errors import UsageError
 from tuning.experiment.settings import ALGOS, Algo, Settings, changed, parse
-from tuning.runtime.ray_session import set_environment
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from tuning.experiment.folder import Experiment
     from tuning.search.plan import Plan
 
-INTERRUPTED = 130  # exit status after Ctrl-C
+PROGRAM = "python -m tuning.run"
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -34,21 +33,8 @@ def main(arguments: list[str] | None = None) -> int:
         Exit status: 0 if at least one trial (of each algorithm) is complete; 1 if none is, or if the search was stopped by what
         went wrong; 2 for a command that cannot be carried out; 130 after Ctrl-C or SIGTERM.
     """
-    arguments = sys.argv[1:] if arguments is None else arguments
-    try:
-        settings = parse(arguments, Settings())
-    except UsageError as error:
-        return refuse(error)
-    set_environment()
-    # Heavy imports come after the command line is known to be one: `--help` answers at once.
-    from envs.errors import ScenarioError
-    from search_spaces.space import SpaceError
-    from tuning.memory.gpus import DriverError
-
-    try:
-        return _run(settings, arguments)
-    except (UsageError, ScenarioError, SpaceError, DriverError) as error:
-        return refuse(error)
+    given = sys.argv[1:] if arguments is None else arguments
+    return command(Settings, given, PROGRAM, lambda settings: _run(settings, given))
 
 
 def _run(settings: Settings, arguments: list[str]) -> int:

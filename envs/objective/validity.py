@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from envs.errors import ImpossibleError
+from common.errors import InconsistentError
 from envs.objective.episodes import Episode
 from envs.objective.kpis import Kpis
 from envs.objective.series import Exogenous, Run
@@ -25,7 +25,7 @@ _NEGATIVE = frozenset({"energy_cost", "bill", "self_sufficiency"})
 _NEGATIVE_BY_VEHICLES = frozenset({"consumption_kwh", "ev_served"})
 
 
-class ValidityError(ImpossibleError):
+class ValidityError(InconsistentError):
     """A result that physics or arithmetic forbid: a fault of this package, not of the policy. Says the numbers."""
 
 

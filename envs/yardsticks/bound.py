@@ -21,9 +21,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from common.errors import InconsistentError
 from envs.cache import cached_file
 from envs.environments.year_cache import beyond_batch, year_tables
-from envs.errors import ImpossibleError, ScenarioError
+from envs.errors import ScenarioError
 from envs.objective.reward import WEIGHTS
 from envs.objective.series import MET_TOLERANCE, import_kwh, solar_use_kwh
 from envs.scenarios.scenario import Scenario, Window
@@ -64,7 +65,7 @@ class Bound:
     lent_kwh: float
 
 
-class BoundError(ImpossibleError):
+class BoundError(InconsistentError):
     """The programme has no optimum, which a site always has: a fault of this module."""
 
 

@@ -106,7 +106,7 @@ def test_a_crash_while_writing_leaves_the_part_before(experiment: Path, monkeypa
     def fail(*_: object) -> None:
         raise OSError("disk full")
 
-    monkeypatch.setattr("results.files.os.fsync", fail)
+    monkeypatch.setattr("common.files.os.fsync", fail)
     with pytest.raises(OSError, match="disk full"):
         write_part(path, "trials", [trial(0, 0.7)], KINDS)
     assert read_part(path) == before

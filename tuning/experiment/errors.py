@@ -1,5 +1,7 @@
-"""What a user can do wrong with an experiment."""
+"""What a user can do wrong with a command or an experiment."""
+
+from common.errors import UserError
 
 
-class UsageError(ValueError):
+class UsageError(UserError, ValueError):
     """A command that cannot be carried out as given; one line that names the fault and the remedy."""

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from results.files import write_whole
+from common.files import write_whole
 from results.schema import FOLDER
 from results.writer import part_path
 from tuning.experiment.errors import UsageError

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import filelock
 
-from results.files import write_whole
+from common.files import write_whole
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import ExperimentPaths
 

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import ray
 
+from common.errors import InconsistentError
 from envs.environments.factory import windows_env
 from envs.environments.year_cache import Backend
-from envs.errors import ImpossibleError, ScenarioError
+from envs.errors import ScenarioError
 from envs.objective.evaluate import Evaluation, evaluate
 from envs.objective.reward import RewardName
 from envs.objective.validity import ValidityError
@@ -106,7 +107,7 @@ def _result(task: Any) -> list[Row]:
     try:
         found: list[Row] = ray.get(task)
     except ray.exceptions.RayTaskError as error:
-        if isinstance(error.cause, ImpossibleError | ScenarioError):
+        if isinstance(error.cause, InconsistentError | ScenarioError):
             raise error.cause from None
         raise
     return found

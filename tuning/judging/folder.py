@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from results.files import write_whole
+from common.files import write_whole
 from results.writer import judged_path
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import NAME, ExperimentPaths

@@ -10,8 +10,8 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+from common.files import write_whole
 from results import load
-from results.files import write_whole
 from results.judgement import METRICS, YEAR, cell, judgement, to_markdown, write_table
 from tuning.judging.checks import check_amounts, check_scores
 from tuning.judging.folder import JudgementPaths

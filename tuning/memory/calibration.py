@@ -9,8 +9,8 @@ from pathlib import Path
 
 from filelock import FileLock
 
+from common.files import write_whole
 from envs.cache import cache_folder
-from results.files import write_whole
 from tuning.experiment.errors import UsageError
 from tuning.memory.prediction import Place
 

@@ -12,10 +12,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from common.errors import UserError
+
 T = TypeVar("T")
 
 
-class DriverError(RuntimeError):
+class DriverError(UserError, RuntimeError):
     """NVIDIA's driver is there and does not answer as it should."""
 
 

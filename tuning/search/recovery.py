@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 from optuna.trial import TrialState
 
+from common.files import NEW
 from results import load
-from results.files import NEW
 from tuning.experiment.folder import ExperimentPaths
 from tuning.search.study import StudyMemory
 from tuning.trial.records import TrialRecords

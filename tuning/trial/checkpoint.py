@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from results.files import sync_folder, write_whole
+from common.files import sync_folder, write_whole
 
 if TYPE_CHECKING:
     from tuning.algorithms.trainer import Trainer
