@@ -30,7 +30,8 @@ from tuning.algorithms.trainer import Trainer
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, create, open_experiment, save
 from tuning.experiment.settings import Settings
-from tuning.rollout import main, series_of
+from tuning.exporting.rollout import series_of
+from tuning.rollout import main
 from tuning.search.study import Proposal
 from tuning.trial.checkpoint import Checkpoint
 from tuning.trial.policy import trained, trial_number
@@ -169,7 +170,7 @@ def test_a_rollout_is_of_what_was_asked_for_and_its_file_says_so(
     asked: list[object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
     arguments: list[str], hours: int, trial: int, year: int, backend: str, week: int,
 ) -> None:  # fmt: skip
-    monkeypatch.setattr("tuning.rollout.hours_of", lambda site, of: hours if of == year else 0)
+    monkeypatch.setattr("tuning.exporting.rollout.hours_of", lambda site, of: hours if of == year else 0)
     assert main([str(tmp_path / "one"), *arguments]) == 0
     title = f"iquitos, year {year}, trial {trial}: a week from day {7 * week + 1}"
     assert asked == [trial, ("iquitos", backend, (Window(year, 0, hours),), "schema"), (168 * week, title)]
@@ -225,7 +226,7 @@ def test_citylearn_steps_what_the_batch_backend_cannot(
     assert main([str(beyond_batch), "--to", str(to), "--backend", "batch"]) == 2
     assert "--backend batch cannot step site: 'something_new' of the schema" in capsys.readouterr().err
     assert not to.exists()
-    monkeypatch.setattr("tuning.rollout.hours_of", lambda site, year: 192)
+    monkeypatch.setattr("tuning.exporting.rollout.hours_of", lambda site, year: 192)
     assert main([str(beyond_batch), "--to", str(to)]) == 0
     (path,) = to.glob("*.parquet")
     assert pq.read_table(path).schema.metadata[b"backend"] == b"citylearn"

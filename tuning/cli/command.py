@@ -25,7 +25,7 @@ def command(kind: type[T], arguments: Sequence[str] | None, program: str, answer
 
     Returns:
         Exit status: the answer's; with a line on stderr 1 for a failed internal check, and 2 for a command that cannot be
-        carried out as given.
+        carried out as given; 130 after Ctrl-C.
     """
     try:
         options = parsed(kind, sys.argv[1:] if arguments is None else arguments, None, program)
@@ -37,3 +37,5 @@ def command(kind: type[T], arguments: Sequence[str] | None, program: str, answer
     except InconsistentError as error:
         print(f"error: internal consistency check failed; please report this: {error}", file=sys.stderr)
         return INCONSISTENT
+    except KeyboardInterrupt:
+        return INTERRUPTED

@@ -1,1 +1,1 @@
-"""Whether a machine can do the work, found by doing it: `python -m tuning.doctor`."""
+"""What a machine can do: predicted memory of a trial, and an examination by real updates."""

@@ -1,1 +1,1 @@
-"""A trained policy as files that run without this package: `python -m tuning.export experiments/NAME --trial best --to DIR`."""
+"""A trained policy as files that run without this package, and its hours over a year."""

@@ -17,14 +17,34 @@ from envs.scenarios.scenario import Scenario, scenario
 from envs.scenarios.tariff import DemandCharge
 from results import load
 from tuning.experiment.errors import UsageError
-from tuning.experiment.folder import Experiment
+from tuning.experiment.folder import Experiment, open_experiment
 from tuning.exporting.judged import given_judgement, own_judgement
 from tuning.exporting.model_card import card, hyperparameters_toml
 from tuning.exporting.onnx_policy import SitePolicy, write_onnx
-from tuning.trial.policy import trained
+from tuning.exporting.settings import ExportSettings
+from tuning.trial.policy import trained, trial_number
 from tuning.trial.records import TrialRecords
 
 EXAMPLE = Path(__file__).with_name("controller.py")  # written as it is
+
+
+def export_policy(settings: ExportSettings) -> list[Path]:
+    """Write a trial's policy as files that control a CityLearn environment without Ray, torch or this package.
+
+    Args:
+        settings: which policy, and where to.
+
+    Returns:
+        The files.
+
+    Raises:
+        UserError: see `export`; or if the target exists, or the trial does not.
+    """
+    if settings.to.exists():
+        raise UsageError(f"--to {settings.to}: it is there already, and nothing is written over it")
+    experiment = open_experiment(settings.experiment)
+    number = trial_number(load(experiment.paths.folder), settings.trial)
+    return export(experiment, number, settings.to, settings.judgement)
 
 
 def export(experiment: Experiment, number: int, to: Path, judgement: Path | None = None) -> list[Path]:
@@ -33,26 +53,26 @@ def export(experiment: Experiment, number: int, to: Path, judgement: Path | None
     Args:
         experiment: that it belongs to.
         number: of the trial.
-        to: folder for the files, which is not there yet.
-        judgement: folder of a judgement that the trial took part in; by default the one that the experiment is in.
+        to: folder for the files, which must not exist.
+        judgement: folder of a judgement in which the trial took part; by default the one that contains the experiment.
 
     Returns:
         The files.
 
     Raises:
-        UsageError: if the trial has no checkpoint any more or took no part in the judgement, if the site does not observe what
-            the example needs, or the folder cannot be created.
+        UsageError: if the trial has no checkpoint any more, or took no part in the judgement; if the site does not observe what
+            the example controller needs; or if the folder cannot be created.
     """
     judged, contender = given_judgement(experiment, number, judgement) if judgement else own_judgement(experiment)
     site = scenario(experiment.settings.scenario)
     layout = observation_layout(site)
     _check_peaks(site, layout)
-    # Last, the folder: whoever is refused before it finds nothing created.
-    with trained(experiment, number) as found, _beside(to) as new:
-        write_onnx(SitePolicy(layout, found.view, found.network, *_action_range(site)), new / "policy.onnx")
-        about = _about(experiment, number, site, found.steps)
+    # The folder comes last, so that a refused export creates nothing.
+    with trained(experiment, number) as policy, _beside(to) as new:
+        write_onnx(SitePolicy(layout, policy.view, policy.network, *_action_range(site)), new / "policy.onnx")
+        about = _about(experiment, number, site, policy.steps)
         rows = load(experiment.paths.folder).evaluations
-        rows = rows[(rows["trial"] == number) & (rows["steps"] == found.steps)]
+        rows = rows[(rows["trial"] == number) & (rows["steps"] == policy.steps)]
         texts = {
             "policy.json": _interface(site, layout),
             "hyperparameters.toml": hyperparameters_toml(TrialRecords(experiment).assignment(number), experiment.settings),
@@ -66,22 +86,22 @@ def export(experiment: Experiment, number: int, to: Path, judgement: Path | None
 
 
 def _check_peaks(site: Scenario, layout: ObservationLayout) -> None:
-    """Check that whoever controls the site from its observations can reckon the month's peaks that the policy sees.
+    """Check that a controller can compute the month's peaks, which the policy sees, from the site's observations.
 
     Raises:
-        UsageError: if it needs what is not observed.
+        UsageError: if an observation for that is missing.
     """
     missing = [name for name in ("month", "hour") if name not in layout.names]
     if missing and PEAK_NAMES[0] in layout.names:
         raise UsageError(
-            f"{site.title} has a demand charge, whose peaks the policy sees, but does not observe {' and '.join(missing)}, by "
-            "which they are counted: such a policy cannot be exported"
+            f"{site.title} has a demand charge and its policy sees the month's peaks, but the site does not observe "
+            f"{' and '.join(missing)}, which counting them needs: such a policy cannot be exported"
         )
 
 
 @contextmanager
 def _beside(to: Path) -> Iterator[Path]:
-    """A new folder on the same disk as another one and of its name, gone at the end if it was not renamed.
+    """A new folder beside the target; it is removed at the end unless it was renamed to the target.
 
     Raises:
         UsageError: if it cannot be created.
@@ -92,7 +112,7 @@ def _beside(to: Path) -> Iterator[Path]:
     except OSError as error:
         raise UsageError(f"--to {to}: cannot create {error.filename}: {error.strerror}") from error
     with scratch as name:
-        # One within, as the outer one is for its owner alone.
+        # A folder within: the outer one is readable by its owner alone.
         new = Path(name) / to.name
         new.mkdir()
         yield new
@@ -118,7 +138,7 @@ def _about(experiment: Experiment, number: int, site: Scenario, steps: int) -> d
 
 
 def _interface(site: Scenario, layout: ObservationLayout) -> str:
-    """What goes in and comes out, in its order, and the hours of the demand charge's peaks, as JSON."""
+    """Names of inputs and outputs in their order, and the peak hours of the demand charge, as JSON."""
     tariff = DemandCharge.of(site.schema_path(site.years("train")[0]))
     hours = list(tariff.peak_hours) if tariff else []
     return json.dumps({"observations": layout.names, "actions": layout.actions, "peak_hours": hours}, indent=1)

@@ -1,4 +1,4 @@
-"""Which row of a judgement a trial's policy has."""
+"""The row of a judgement that belongs to a trial's policy."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, open_experiment
 from tuning.experiment.settings import Settings
 from tuning.judging.contenders import Contender
-from tuning.judging.folder import JudgementPaths, recorded
+from tuning.judging.folder import JudgementPaths, read_judgement
 from tuning.trial.records import TrialRecords
 
 
 def own_judgement(experiment: Experiment) -> tuple[pd.DataFrame | None, str]:
-    """Table of the judgement that an experiment is part of, and its contender's name there; none where it was not judged."""
+    """Table of the judgement that contains an experiment, and its contender's name there; none where it was not judged."""
     folder = experiment.paths.folder
     paths = JudgementPaths(folder.parent.parent)
     if folder.parent != paths.runs or not paths.table.is_file():
         return None, ""
     table = _table(paths)
-    names = [contender.name for contender in recorded(paths)[1] if paths.run(contender) == folder]
+    names = [contender.name for contender in read_judgement(paths)[1] if paths.run(contender) == folder]
     judged = [name for name in names if name in set(table["contender"])]
     return (table, judged[0]) if judged else (None, "")
 
 
 def given_judgement(experiment: Experiment, number: int, folder: Path) -> tuple[pd.DataFrame, str]:
-    """Table of a judgement, and the name there of the contender that a trial is.
+    """Table of a judgement, and the name of the contender that is the trial.
 
-    By what was trained, not by name: a trial with the default assignment is judged as the default.
+    Contenders are matched by what was trained, not by name: a trial with the default assignment is judged as the default.
 
     Args:
         experiment: that the trial belongs to.
@@ -42,28 +42,28 @@ def given_judgement(experiment: Experiment, number: int, folder: Path) -> tuple[
         UsageError: if the folder holds no judgement or a damaged one, or none in which the trial took part.
     """
     paths = JudgementPaths(folder.expanduser().resolve())
-    for path in (paths.table, paths.question):
+    for path in (paths.table, paths.settings):
         if not path.is_file():
             raise UsageError(f"--judgement {folder}: there is no {path.name} in it")
-    table, (question, contenders), settings = _table(paths), recorded(paths), experiment.settings
+    table, (judged_settings, contenders), settings = _table(paths), read_judgement(paths), experiment.settings
     hyperparameters = TrialRecords(experiment).assignment(number)
-    found = [
+    matching = [
         contender.name
         for contender in contenders
         if contender.name in set(table["contender"]) and _trains(contender, paths, hyperparameters, settings)
     ]
-    if not found or question["scenario"] != scenario(settings.scenario).key:
+    if not matching or judged_settings["scenario"] != scenario(settings.scenario).key:
         raise UsageError(
-            f"--judgement {folder}: none that it judged has scenario, reward, algorithm, steps and hyperparameters of trial "
+            f"--judgement {folder}: no contender in it has scenario, reward, algorithm, steps and hyperparameters of trial "
             f"{number} of {settings.name}"
         )
-    # Two experiments may have found the same assignment.
+    # Two experiments may have contributed the same assignment.
     own = f"{settings.name} {number}"
-    return table, own if own in found else found[0]
+    return table, own if own in matching else matching[0]
 
 
 def _trains(contender: Contender, paths: JudgementPaths, hyperparameters: Assignment, settings: Settings) -> bool:
-    """Whether a contender is what an assignment and its experiment's settings train."""
+    """Whether a contender is trained as an assignment is by its experiment's settings."""
     if contender.hyperparameters != hyperparameters:
         return False
     own = open_experiment(paths.run(contender)).settings

@@ -1,4 +1,4 @@
-"""What is written beside an exported policy: its hyperparameters, its inputs and outputs, and what it is good for."""
+"""Files beside an exported policy: its hyperparameters as TOML, and a model card."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from results.judgement import METRICS, YEAR, cells, headings
 from search_spaces import Assignment
 from tuning.experiment.settings import Settings
 
-# Settings that change what is trained, beside the hyperparameters; the others say what is searched, measured and kept.
+# Settings that change the training, beside the hyperparameters; the others are about the search, measurements and files.
 _OF_TRAINING = ("algo", "scenario", "backend", "num_envs", "reward", "steps", "seed")
 KPIS = ("score", "import_kwh", "co2_kg", "bill", "peak_kw", "self_consumption", "ev_served")
 
@@ -30,11 +30,11 @@ def hyperparameters_toml(hyperparameters: Assignment, settings: Settings) -> str
     command = ["python", "-m", "tuning.run", "--trials", "1", "--space", "hyperparameters.toml"]
     for name in _OF_TRAINING:
         command += [f"--{name.replace('_', '-')}", str(getattr(settings, name))]
-    # TOML knows no none, so what is switched off is set on the command line.
+    # TOML has no null, so hyperparameters that are none are set on the command line.
     none = [f"{name}=none" for name, value in hyperparameters.items() if value is None]
     command += ["--set", *none] if none else []
     lines = [
-        # As the shell takes it where this is written.
+        # Quoted for the shell of this system.
         f"# {subprocess.list2cmdline(command) if sys.platform == 'win32' else shlex.join(command)}",
         "# Its seed is that of the search; the model card names the one that the search drew for this trial.",
     ]
@@ -48,7 +48,7 @@ def card(about: Mapping[str, Any], evaluations: pd.DataFrame, judged: pd.DataFra
     Args:
         about: facts of the policy, by name.
         evaluations: of the policy at the end of its training, a row a year.
-        judged: table of `results.judgement` that it has a row in; None where it was not judged.
+        judged: table of `results.judgement` with a row of it; None where it was not judged.
         contender: its name there.
     """
     lines = [f"# {about['policy']}", "", "| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in about.items())]
@@ -56,7 +56,7 @@ def card(about: Mapping[str, Any], evaluations: pd.DataFrame, judged: pd.DataFra
     if judged is not None:
         own = judged[(judged["contender"] == contender) | (judged["algorithm"] == "")]
         lines += [
-            "Trained again with fresh seeds and judged on years that nobody has trained or chosen on: interquartile mean over",
+            "Trained again with fresh seeds and judged on years that no search has seen: interquartile mean over",
             f"the runs with its 95 % bootstrap interval, energies, emission and bill of a year of {YEAR:,} hours. This policy",
             "is one of them, or of the same hyperparameters.",
             "",

@@ -1,4 +1,4 @@
-"""A trained policy as one network, from what CityLearn observes to what CityLearn takes."""
+"""A trained policy as one network, from CityLearn's observations to CityLearn's actions."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ OBSERVATIONS, ACTIONS = "observations", "actions"  # names of the network's inpu
 
 
 class SitePolicy(nn.Module):
-    """The mode of a policy with all that stands between it and CityLearn.
+    """The deterministic policy with everything between it and CityLearn.
 
-    Scaling of the observation (`ObservationLayout.scale`), what the policy sees of a site whose vehicles charge by a rule
-    (`SiteView`), normalisation and network, and the range of the actions. In double precision where the environment reckons so.
+    That is: scaling of the observation (`ObservationLayout.scale`), the view of a site whose vehicles charge by a rule
+    (`SiteView`), normalisation, the network, and the range of the actions. It uses double precision where the environment does.
     """
 
     centre: torch.Tensor
@@ -96,7 +96,7 @@ def write_onnx(policy: SitePolicy, path: Path) -> None:
         policy: of the site.
         path: of the file.
     """
-    # They tell of each of their simplifications, and of operators of torchvision, which no policy has.
+    # They log each simplification, and missing operators of torchvision, which no policy uses.
     for name, level in (("onnx_ir", logging.WARNING), ("onnxscript", logging.WARNING), ("torch.onnx", logging.ERROR)):
         logging.getLogger(name).setLevel(level)
     rows = torch.zeros(2, len(policy.centre), dtype=torch.float64)

@@ -1,1 +1,1 @@
-"""Who is really best: contenders are trained again with fresh seeds, race, and are judged on years that nobody has seen."""
+"""Judging: contenders are trained again with fresh seeds, and compared on years that no search has seen."""

@@ -1,4 +1,4 @@
-"""What no judgement can come to: results better than perfect foresight, and contenders without a score."""
+"""Checks of a judgement: no result beats perfect foresight, and each contender has a score."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ import pandas as pd
 from envs.objective.validity import ValidityError, check_score
 from results.judgement import BOUND, BOUNDS
 
-# Of the bound or the uncontrolled site, whichever is more: of what the solver stops within, and of float32 series.
+# Relative tolerance, of the larger of the bound and the uncontrolled site's figure: for the solver's tolerance and float32
+# series.
 AMOUNT = 1e-4
-SERVED = 1e-6  # of the vehicle energy asked for: far below what it could save of an amount
+SERVED = 1e-6  # part of the required vehicle energy: too little to lower an emission or a bill noticeably
 _AMOUNTS = {"co2_kg": ("bound of co2", "an emission", "kg"), "bill": ("bound of cost", "a bill", "")}
 
 
@@ -28,22 +29,22 @@ def check_scores(evaluations: pd.DataFrame) -> None:
     for name, algorithm, year, score in judged.itertuples(index=False):
         if pd.notna(algorithm) and not np.isfinite(score):
             raise ValidityError(f"{name}, year {year}: a score of {score} is no number")
-        # A site that nobody did anything with has none.
+        # A baseline that is another site, such as one without PV, has none.
         if year in limits and pd.notna(score):
             check_score(name, year, score, limits[year])
 
 
 def check_amounts(evaluations: pd.DataFrame) -> None:
-    """Check that nobody emits or pays less than the bounds of both.
+    """Check that no policy has less emission or a lower bill than the bound of each.
 
-    These serve every vehicle that can be served, so who serves less may be below them and is not looked at. Nor is anybody
-    where the bounds do not say what is missing, as those of older judgements.
+    The bounds serve every vehicle that can be served. A policy that serves fewer may be below them, unchecked. Bounds of
+    older judgements do not say how much energy is missing; then nothing is checked.
 
     Args:
         evaluations: of a judgement; see `results.schema`.
 
     Raises:
-        ValidityError: if somebody does.
+        ValidityError: for the first that is below its bound.
     """
     judged = evaluations[~evaluations["contender"].isin(BOUNDS)]
     for amount, (bound, thing, unit) in _AMOUNTS.items():

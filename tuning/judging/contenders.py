@@ -1,4 +1,4 @@
-"""What is judged: the best trials of experiments, and the default of each of their algorithms as a control."""
+"""The contenders of a judgement: the best trials of experiments, and the default of each algorithm as a control."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Contender:
 
     Attributes:
         name: for people and in the column `contender`.
-        experiment: folder of the experiment that it is of, whose budget and scenario it keeps.
+        experiment: folder of the experiment that it comes from; it is trained with the same steps and scenario.
         hyperparameters: the assignment.
     """
 
@@ -52,7 +52,8 @@ def contenders(experiments: Sequence[Experiment], top: int) -> list[Contender]:
         top: trials of each.
 
     Raises:
-        UsageError: if experiments do not go together, one has no complete trial, or two contenders would share a folder.
+        UsageError: if experiments differ in scenario or reward, one has no complete trial, or two contenders would share a
+            folder.
     """
     _check_together(experiments)
     found: list[Contender] = []
@@ -68,7 +69,7 @@ def contenders(experiments: Sequence[Experiment], top: int) -> list[Contender]:
             own = Contender(f"{experiment.settings.name} {number}", control.experiment, records.assignment(number))
             if own.hyperparameters != control.hyperparameters:
                 found.append(own)
-        # Another experiment of the algorithm may have brought the same one.
+        # Another experiment of the algorithm may have added the same control.
         if all(own.name != control.name for own in found):
             found.append(control)
     _check_folders(found)
@@ -76,7 +77,7 @@ def contenders(experiments: Sequence[Experiment], top: int) -> list[Contender]:
 
 
 def _check_folders(found: Sequence[Contender]) -> None:
-    """Check that no contender would go on in the folder of another, which Windows finds by a name in other letters, too."""
+    """Check that no two contenders share a folder; on Windows upper and lower case name the same one."""
     owners: dict[str, str] = {}
     for contender in found:
         other = owners.setdefault(contender.slug.casefold(), contender.name)
@@ -88,16 +89,16 @@ def _check_folders(found: Sequence[Contender]) -> None:
 
 
 def _charging(experiment: Experiment) -> Assignment:
-    """That chargers' actions are learned, if all of an experiment's trials were told so.
+    """`learn_charging` where an experiment fixed it to true, else nothing.
 
-    This is which actions there are, and on a site without others there is no default without it.
+    It decides which actions are learned. On a site whose only actions are chargers' the default needs it.
     """
     fixed = SPACES[experiment.settings.algo].parse(experiment.settings.fixed_texts())
     return {"learn_charging": True} if fixed.get("learn_charging") else {}
 
 
 def best_trials(results: Results, top: int) -> list[int]:
-    """Numbers of the best complete trials, no assignment twice.
+    """Numbers of the best complete trials, each assignment once.
 
     Raises:
         UsageError: if no trial is complete.
@@ -117,7 +118,7 @@ def _check_together(experiments: Sequence[Experiment]) -> None:
             if getattr(own, name) != getattr(first, name):
                 raise UsageError(
                     f"{own.name} is of --{name} {getattr(own, name)}, {first.name} of {getattr(first, name)}: "
-                    "what is judged together has to be of one"
+                    "experiments that are judged together must have the same"
                 )
     names = [experiment.settings.name for experiment in experiments]
     for name in names:
@@ -138,7 +139,7 @@ def run_settings(contender: Contender, of: Settings, runs: Path, seed: int, gpu_
     """
     space = SPACES[of.algo]
     pairs = tuple(f"{name}={_text(value)}" for name, value in contender.hyperparameters.items())
-    # What is read back has to be what was meant.
+    # The texts must parse back to the same values.
     assert space.parse(dict(pair.split("=", 1) for pair in pairs)) == contender.hyperparameters
     return Settings(
         algo=of.algo, scenario=of.scenario, backend=of.backend, num_envs=of.num_envs, reward=of.reward, trials=1,

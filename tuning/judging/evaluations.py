@@ -1,4 +1,4 @@
-"""Evaluations on the years that are kept for judging: of contenders' runs, of baselines, of the bound."""
+"""Evaluations on the test split, in processes of their own: contenders' runs, baselines, bounds."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tuning.trial.training import evaluation_columns
 
 SPLIT: Split = "test"
 Row = dict[str, Any]
-AGREEMENT = 1e-6  # of a KPI by two backends, as a part: rewards with a power differ by two float32 ulps
+AGREEMENT = 1e-6  # relative difference of a KPI between backends; rewards with a power differ by two float32 ulps
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,8 @@ class Job:
     """One evaluation in a process of its own.
 
     Attributes:
-        part: file that its rows go to, with those of the same run's other years.
-        start: hands it to Ray.
+        part: file for its rows, and for the rows of the same run's other years.
+        start: submits it to Ray.
     """
 
     part: Path
@@ -46,15 +46,15 @@ class Job:
 def run_jobs(site: Scenario, folder: Path, number: int, about: Row, backend: Backend, part: Path) -> list[Job]:
     """Evaluations of one run of a contender.
 
-    One job, as it takes longer to bring a policy back than to run through its years; where CityLearn steps these, one a year.
+    It is one job, because restoring a policy takes longer than its years; CityLearn is slower and gets one job a year.
 
     Args:
         site: the scenario.
         folder: of the contender's experiment.
         number: of the run.
         about: columns that name contender and run.
-        backend: what judges.
-        part: file that the rows go to.
+        backend: that evaluates.
+        part: file for the rows.
     """
     windows = site.windows(SPLIT)
     return [
@@ -64,26 +64,26 @@ def run_jobs(site: Scenario, folder: Path, number: int, about: Row, backend: Bac
 
 
 def by_year(windows: Iterable[Window]) -> dict[int, tuple[Window, ...]]:
-    """Windows by the year that they are of."""
-    found: dict[int, tuple[Window, ...]] = {}
+    """Group windows by their year."""
+    groups: dict[int, tuple[Window, ...]] = {}
     for window in windows:
-        found[window.year] = (*found.get(window.year, ()), window)
-    return found
+        groups[window.year] = (*groups.get(window.year, ()), window)
+    return groups
 
 
-def work_off(jobs: Sequence[Job], on_done: Callable[[list[Row]], None]) -> None:
-    """Do jobs side by side, on a Ray that is started; a file is written when all of its rows are there.
+def run_all(jobs: Sequence[Job], on_done: Callable[[list[Row]], None]) -> None:
+    """Run jobs in parallel on a started Ray; a file is written once all of its rows are complete.
 
     Args:
         jobs: in any order.
-        on_done: told of the rows of each file that is written.
+        on_done: called with the rows of each file after it is written.
 
     Raises:
-        ValidityError: if a result cannot be.
-        BoundError: if a bound is not found.
-        ScenarioError: if a scenario is not as it has to be.
+        ValidityError: if a result is physically impossible.
+        BoundError: if the solver finds no bound.
+        ScenarioError: if a scenario is not valid.
     """
-    # One more than there are cores, so that none waits for the next.
+    # One more than cores, so that a core never waits for the next job.
     most = int(ray.cluster_resources().get("CPU", 1)) + 1
     waiting = list(jobs)
     running: dict[Any, Job] = {}
@@ -103,14 +103,14 @@ def work_off(jobs: Sequence[Job], on_done: Callable[[list[Row]], None]) -> None:
 
 
 def _result(task: Any) -> list[Row]:
-    """What a task gives; errors that are told in a line come without Ray's wrapping."""
+    """Rows of a task; errors of ours are raised without Ray's wrapping."""
     try:
-        found: list[Row] = ray.get(task)
+        rows: list[Row] = ray.get(task)
     except ray.exceptions.RayTaskError as error:
         if isinstance(error.cause, InconsistentError | ScenarioError):
             raise error.cause from None
         raise
-    return found
+    return rows
 
 
 @ray.remote(num_cpus=1, max_retries=2)
@@ -149,7 +149,7 @@ def _judge_baselines(site: Scenario, reward: RewardName, backend: Backend) -> li
 
 
 def bound_jobs(site: Scenario, part: Path) -> list[Job]:
-    """Bounds of every objective on every year; for scenarios that `envs.yardsticks.bound` knows."""
+    """Bounds of every objective on every year, for scenarios that `envs.yardsticks.bound` can describe."""
     return [
         Job(part, lambda windows=windows: _bound.remote(site, windows))  # type: ignore[misc]
         for windows in by_year(site.windows(SPLIT)).values()
@@ -182,7 +182,7 @@ def _bound(site: Scenario, windows: tuple[Window, ...]) -> list[Row]:
 
 
 def check_agreement(part: Path, other: Path) -> None:
-    """Check that two backends found the same of a run.
+    """Check that two backends give the same figures for a run.
 
     Raises:
         ValidityError: at the first figure that differs.
@@ -199,10 +199,10 @@ def check_agreement(part: Path, other: Path) -> None:
 
 
 def score_of(rows: Sequence[Mapping[str, Any]]) -> float:
-    """Mean score of a run over its years, which count by their hours.
+    """Mean score of a run over its years, weighted by their hours.
 
     Raises:
-        ValidityError: if it is no number.
+        ValidityError: if it is not a number.
     """
     score = float(np.average([row["score"] for row in rows], weights=[row["hours"] for row in rows]))
     if not np.isfinite(score):

@@ -1,4 +1,4 @@
-"""A judgement's folder: what is judged, by which settings, and where it all lies."""
+"""A judgement's folder: its files, its settings and its contenders."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import NAME, ExperimentPaths
 from tuning.judging.contenders import Contender
 
+_SETTINGS = "question"  # key of the settings in the file
+_NAMES = {_SETTINGS: "settings", "contenders": "contenders"}  # of the file's keys in messages
+
 
 @dataclass(frozen=True)
 class JudgementPaths:
@@ -26,8 +29,8 @@ class JudgementPaths:
     folder: Path
 
     @property
-    def question(self) -> Path:
-        """What is judged and how, as JSON."""
+    def settings(self) -> Path:
+        """Settings and contenders, as JSON."""
         return self.folder / "judgement.json"
 
     @property
@@ -55,17 +58,17 @@ class JudgementPaths:
 
     @property
     def locked(self) -> ExperimentPaths:
-        """Names of the lock's files, which are those of an experiment."""
+        """Paths of the lock, which has the same names as in an experiment."""
         return ExperimentPaths(self.folder)
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What decides the numbers of a judgement beside its contenders.
+class RaceSettings:
+    """Settings that decide the numbers of a judgement, beside its contenders.
 
     Attributes:
         scenario: key of the scenario, which changes with its data.
-        seeds: runs of each contender that stays in the race.
+        seeds: runs of each finalist.
         seed: of the judgement.
     """
 
@@ -79,76 +82,76 @@ class Judgement:
     """A judgement that exists.
 
     Attributes:
-        question: settings that decide its numbers.
-        contenders: what is judged.
+        settings: that decide its numbers.
+        contenders: assignments that take part.
         paths: of its files.
     """
 
-    question: Asked
+    settings: RaceSettings
     contenders: list[Contender]
     paths: JudgementPaths
 
 
-def create_or_open(folder: Path, question: Asked, contenders: list[Contender]) -> tuple[Judgement, bool]:
-    """A new judgement, or the one that is there, if it asks the same.
+def create_or_open(folder: Path, settings: RaceSettings, contenders: list[Contender]) -> tuple[Judgement, bool]:
+    """Create a judgement, or open the existing one if it has the same settings and contenders.
 
     Args:
-        folder: of it.
-        question: settings that decide its numbers.
-        contenders: what is judged.
+        folder: of the judgement.
+        settings: that decide its numbers.
+        contenders: assignments that take part.
 
     Returns:
-        The judgement, and whether it was there.
+        The judgement, and whether it existed.
 
     Raises:
-        UsageError: if another one is there, or one whose file is damaged, or it is no name for a folder.
+        UsageError: if the folder holds something else or a damaged judgement, or its name is not valid.
     """
     paths = JudgementPaths(folder.expanduser().resolve())
     if not NAME.fullmatch(paths.folder.name):
         raise UsageError(f"--name {paths.folder.name}: letters, digits, dots, dashes and underscores make a name")
-    content = {"question": asdict(question), "contenders": [asdict(contender) for contender in contenders]}
-    if paths.question.is_file():
-        asked, found = recorded(paths)
-        before = {"question": asked, "contenders": [asdict(contender) for contender in found]}
-        # By way of JSON, as what was read came that way.
-        differ = [name for name, value in json.loads(json.dumps(content)).items() if before[name] != value]
+    content = {_SETTINGS: asdict(settings), "contenders": [asdict(contender) for contender in contenders]}
+    if paths.settings.is_file():
+        before_settings, before_contenders = read_judgement(paths)
+        before = {_SETTINGS: before_settings, "contenders": [asdict(contender) for contender in before_contenders]}
+        # Compared as JSON values, because those that were read are.
+        differ = [_NAMES[name] for name, value in json.loads(json.dumps(content)).items() if before[name] != value]
         if differ:
             raise UsageError(f"{paths.folder} judges something else (other {' and '.join(differ)}): choose another --name")
-        return Judgement(question, contenders, paths), True
+        return Judgement(settings, contenders, paths), True
     if paths.folder.exists():
         raise UsageError(f"{paths.folder} is there already and holds no judgement: choose another --name")
     try:
         paths.runs.mkdir(parents=True)
     except OSError as error:
         raise UsageError(f"cannot create {paths.folder}: {error.strerror}; choose another --dir") from error
-    write_whole(paths.question, lambda file: file.write(json.dumps(content, indent=1).encode()))
-    return Judgement(question, contenders, paths), False
+    write_whole(paths.settings, lambda file: file.write(json.dumps(content, indent=1).encode()))
+    return Judgement(settings, contenders, paths), False
 
 
-def recorded(paths: JudgementPaths) -> tuple[dict[str, Any], list[Contender]]:
-    """Settings and contenders of a judgement that is there, as `create_or_open` wrote them.
+def read_judgement(paths: JudgementPaths) -> tuple[dict[str, Any], list[Contender]]:
+    """Settings and contenders that `create_or_open` wrote.
 
     Raises:
-        UsageError: if their file is damaged.
+        UsageError: if the file is damaged.
     """
     try:
-        content = json.loads(paths.question.read_text(encoding="utf-8"))
-        question, found = content["question"], [Contender(**entry) for entry in content["contenders"]]
-        if not all(isinstance(text, str) for text in (question["scenario"], *(contender.name for contender in found))):
+        content = json.loads(paths.settings.read_text(encoding="utf-8"))
+        settings, contenders = content[_SETTINGS], [Contender(**entry) for entry in content["contenders"]]
+        if not all(isinstance(text, str) for text in (settings["scenario"], *(contender.name for contender in contenders))):
             raise TypeError("a name in it is no text")
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UsageError(
-            f"{paths.question} is damaged ({error}): restore it from a copy, or judge anew under another --name"
+            f"{paths.settings} is damaged ({error}): restore it from a copy, or judge anew under another --name"
         ) from error
-    return question, found
+    return settings, contenders
 
 
 def free_name(parent: Path, scenario: str) -> str:
-    """The first free name for a judgement of a scenario, fit for a folder.
+    """The first free folder name for a judgement of a scenario.
 
     Args:
         parent: folder of the judgements.
-        scenario: its title, which may hold what no name may.
+        scenario: its title; characters that no folder name may have become dashes.
     """
     base = re.sub(r"[^A-Za-z0-9._-]+", "-", scenario).lstrip("._-") or "site"
     number = 1

@@ -1,71 +1,180 @@
-"""Who is still in the race, and who has won it: decisions from scores alone."""
+"""The race of a judgement: it trains contenders, evaluates them, and drops those that fall behind."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from rich.console import Console
 
-from results.statistics import CONFIDENCE, Interval, paired_mean
+from envs.environments.year_cache import Backend, beyond_batch
+from envs.scenarios.scenario import Scenario, Split
+from envs.yardsticks.bound import why_no_bound
+from results import load
+from results.judgement import LEAST_SERVED, serves
+from results.writer import read_part
+from tuning.cli.console import say
+from tuning.experiment.folder import Experiment
+from tuning.experiment.settings import Settings
+from tuning.judging.contenders import Contender
+from tuning.judging.evaluations import (
+    Job,
+    baseline_job,
+    bound_jobs,
+    check_agreement,
+    run_all,
+    run_jobs,
+    score_of,
+    served_of,
+)
+from tuning.judging.folder import Judgement
+from tuning.judging.standings import comparisons, looks, standing
+from tuning.judging.training import experiment_of, seed_of, train
+from tuning.runtime.ray_session import ray_session
+from tuning.search.preparation import prepare
 
-FIRST = 3  # runs of each contender before anybody is dropped: with two, an interval says next to nothing
-GROWTH = 1.5  # of the number of runs from one look to the next
+SPLITS: tuple[Split, ...] = ("train", "test")  # that evaluations need; the search that trains prepares the others
 
 
-@dataclass(frozen=True)
-class Standing:
-    """How contenders stand after a number of runs of each.
+class Race:
+    """One race over the contenders of a judgement.
+
+    Results that are in the folder already are not computed again, so a stopped race continues where it was.
 
     Attributes:
-        leader: who has the best mean of those with the most runs.
-        behind: by how much the leader is better than each of the others, over the runs that both have.
+        comparisons: number of comparisons that the race makes, see `tuning.judging.standings.standing`.
+        failed: contenders that lack runs, with the reason.
+        finalists: names of the contenders that stayed in the race to its end.
     """
 
-    leader: str
-    behind: Mapping[str, Interval]
+    def __init__(self, judgement: Judgement, site: Scenario, settings: Settings, console: Console) -> None:
+        """Prepare a race; nothing is trained or written yet.
 
-    @property
-    def beaten(self) -> list[str]:
-        """Whose interval lies below the leader."""
-        return [name for name, interval in self.behind.items() if interval.low > 0.0]
+        Args:
+            judgement: locked by this process.
+            site: scenario of its experiments.
+            settings: reward of its experiments; GPU memory and cluster of this run.
+            console: shows progress.
+        """
+        self._judgement, self._paths, self._site = judgement, judgement.paths, site
+        self._settings, self._console = settings, console
+        # The batch backend has CityLearn's numbers, a thousand times faster, wherever it can step the site.
+        self._backend: Backend = "citylearn" if beyond_batch(site) else "batch"
+        self._looks = looks(judgement.settings.seeds)
+        self.comparisons = comparisons(len(judgement.contenders), judgement.settings.seeds)
+        self.failed: dict[str, str] = {}
+        self.finalists: list[str] = []
+        self._experiments: dict[str, Experiment] = {}
+        self._runs: dict[str, list[int]] = {}
 
-    @property
-    def winner(self) -> str | None:
-        """The leader, if it is better than all others; None where that cannot be told."""
-        return self.leader if len(self.beaten) == len(self.behind) else None
+    def run(self, judged_by: Backend) -> None:
+        """Train, evaluate and drop until the last look; then CityLearn evaluates the finalists, if asked to.
 
+        Args:
+            judged_by: backend of the final evaluations.
 
-def looks(runs: int) -> list[int]:
-    """After how many runs of each contender the race is looked at; the last is all of them."""
-    found, count = [], FIRST
-    while count < runs:
-        found.append(count)
-        count = math.ceil(count * GROWTH)
-    return [*found, runs]
+        Raises:
+            ValidityError: if a result is physically impossible.
+            BoundError: if the solver finds no bound.
+            KeyboardInterrupt: after a signal to stop.
+        """
+        racing = list(self._judgement.contenders)
+        for contender in racing:
+            self._experiments[contender.name] = experiment_of(
+                contender, self._paths, self._judgement.settings.seed, self._settings.gpu_memory, self._settings.address
+            )
+        for count in self._looks:
+            for contender in list(racing):
+                self._say(f"{contender.name}: {count} runs")
+                complete = train(self._experiments[contender.name], count, self._site, self._console)
+                # A continued judgement may hold more runs, and has to decide as it did before it had them.
+                self._runs[contender.name] = [number for number in complete if number < count]
+                if len(self._runs[contender.name]) < count:
+                    racing.remove(contender)
+                    self.failed[contender.name] = self._failure(contender)
+                    self._say(f"{contender.name} is out of the race: {self.failed[contender.name]}")
+            if not racing:
+                break
+            self._evaluate(racing, self._backend)
+            racing = self._serving(racing)
+            # At the last look no score drops a contender: the verdict compares all that remain.
+            if count != self._looks[-1] and len(racing) > 1:
+                racing = self._ahead(racing)
+        self.finalists = [contender.name for contender in racing]
+        if racing and judged_by == "citylearn" and self._backend != "citylearn":
+            self._evaluate(racing, "citylearn")
+            for contender in racing:
+                for number in self._runs[contender.name]:
+                    check_agreement(self._part(contender, number, self._backend), self._part(contender, number, "citylearn"))
 
+    def _failure(self, contender: Contender) -> str:
+        """Reason why a contender lacks runs."""
+        trials = load(self._experiments[contender.name].paths.folder).trials
+        row = trials[trials["state"] != "complete"].iloc[0]
+        return f"run {row['trial']} {row['state']}: {str(row['error'] or '').strip().rpartition(chr(10))[2]}"
 
-def comparisons(contenders: int, runs: int) -> int:
-    """How many comparisons a race makes: at each look any two may turn out to be the leader and who is behind."""
-    return max(1, len(looks(runs)) * contenders * (contenders - 1) // 2)
+    def _evaluate(self, racing: list[Contender], backend: Backend) -> None:
+        """Evaluate the racing contenders' new runs, and the first time baselines and bounds."""
+        jobs = self._yardsticks()
+        for contender in racing:
+            experiment = self._experiments[contender.name]
+            about = {"contender": contender.name, "algorithm": experiment.settings.algo}
+            for number in self._runs[contender.name]:
+                part = self._part(contender, number, backend)
+                if not part.is_file():
+                    own = {**about, "seed": seed_of(experiment, number), "trial": number}
+                    jobs += run_jobs(self._site, experiment.paths.folder, number, own, backend, part)
+        if jobs:
+            with ray_session(self._settings.address):
+                prepare(self._site, self._console, SPLITS)
+                self._say(f"judging by {backend}: {len(jobs)} evaluations")
+                run_all(jobs, self._judged)
 
+    def _yardsticks(self) -> list[Job]:
+        """Baselines and bounds that are not in the folder yet."""
+        jobs: list[Job] = []
+        baselines, bounds = self._paths.part("baselines", self._backend), self._paths.part("bounds", "batch")
+        reward = self._settings.reward
+        if not baselines.is_file():
+            jobs.append(baseline_job(self._site, reward, self._backend, baselines))
+        if not bounds.is_file() and reward == "improvement" and not why_no_bound(self._site):
+            jobs += bound_jobs(self._site, bounds)
+        return jobs
 
-def standing(scores: Mapping[str, np.ndarray], comparisons: int = 1) -> Standing:
-    """Compare the leader with all others, pair by pair of runs with the same seed.
+    def _part(self, contender: Contender, number: int, backend: Backend) -> Path:
+        return self._paths.part(f"{contender.slug}-{number:03d}", backend)
 
-    Args:
-        scores: of each contender, each run's mean over the years, in the order of the seeds; shape (runs,), at least two. One
-            that was dropped has fewer, and cannot lead: its mean is of other seeds.
-        comparisons: how many there are in all, see `comparisons`: each interval is widened so that all of them together hold
-            the truth with `CONFIDENCE` (Bonferroni), or many contenders and many looks would drop somebody by chance.
-    """
-    most = max(len(own) for own in scores.values())
-    leader = max((name for name, own in scores.items() if len(own) == most), key=lambda name: float(np.mean(scores[name])))
-    confidence = 1.0 - (1.0 - CONFIDENCE) / max(1, comparisons)
-    behind = {}
-    for name, own in scores.items():
-        if name != leader:
-            common = min(len(own), len(scores[leader]))
-            behind[name] = paired_mean(scores[leader][:common], own[:common], confidence)
-    return Standing(leader, behind)
+    def _judged(self, rows: list[dict[str, Any]]) -> None:
+        """Print the score of a run."""
+        first = rows[0]
+        if first.get("seed") is not None:
+            self._say(f"{first['contender']}, run {first['trial']}: score {score_of(rows):+.4f} by {first['backend']}")
+
+    def _of_runs(self, contender: Contender, figure: Callable[[list[dict[str, Any]]], float]) -> np.ndarray:
+        """A figure of each of a contender's runs, by the backend of the race, shape (runs,)."""
+        parts = (self._part(contender, number, self._backend) for number in self._runs[contender.name])
+        return np.array([figure(read_part(part)) for part in parts])
+
+    def _serving(self, racing: list[Contender]) -> list[Contender]:
+        """Contenders that serve their vehicles: saving energy by not delivering it must not beat those that deliver it."""
+        serving = [contender for contender in racing if serves(self._of_runs(contender, served_of))]
+        for contender in racing:
+            if contender not in serving:
+                self._say(
+                    f"{contender.name} is out of the race: it cannot win, as it serves less than {LEAST_SERVED:.0%} of the "
+                    "vehicle energy that can be served"
+                )
+        return serving
+
+    def _ahead(self, racing: list[Contender]) -> list[Contender]:
+        """Contenders that the leader does not beat."""
+        scores = {contender.name: self._of_runs(contender, score_of) for contender in racing}
+        now = standing(scores, self.comparisons)
+        for name in now.beaten:
+            self._say(f"{name} is out of the race: {now.leader} is better by {now.behind[name]}")
+        return [contender for contender in racing if contender.name not in now.beaten]
+
+    def _say(self, line: str) -> None:
+        say(self._console, line)

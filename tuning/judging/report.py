@@ -1,48 +1,63 @@
-"""What a judgement came to: checked, printed, and written as Markdown and Parquet."""
+"""The result of a judgement: checked, written as Parquet and Markdown, printed."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
+from dataclasses import dataclass
 
 import pandas as pd
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
 from common.files import write_whole
 from results import load
 from results.judgement import METRICS, YEAR, cell, judgement, to_markdown, write_table
+from tuning.cli.console import say
+from tuning.cli.tables import plain_table
 from tuning.judging.checks import check_amounts, check_scores
 from tuning.judging.folder import JudgementPaths
 from tuning.judging.verdict import verdict
 
-GOOD = ("score", "bound_share")  # columns of the first table that is printed, with their intervals
+RATINGS = ("score", "bound_share")  # columns of the first printed table, with their intervals
 # Columns of the second: metric, heading, factor.
-DOES = (
+AMOUNTS = (
     ("import_kwh", "MWh", 1e-3), ("co2_kg", "t CO2", 1e-3), ("co2_change", "CO2", 1.0), ("bill_change", "bill", 1.0),
     ("peak_kw", "peak, kW", 1.0), ("self_consumption", "PV used", 1.0), ("served", "vehicles", 1.0),
 )  # fmt: skip
-LEFT_OUT = " *"  # behind the name of what is not comparable
+NOT_COMPARABLE = " *"  # behind the name of a contender that is not comparable
 
 
-def report(
-    paths: JudgementPaths, title: str, seeds: int, comparisons: int, failed: Mapping[str, str], console: Console
-) -> None:
-    """Check, print and write.
+@dataclass(frozen=True)
+class JudgementReport:
+    """The result of a judgement.
+
+    Attributes:
+        paths: of the judgement's files.
+        title: of the scenario, with the years that were judged.
+        table: a row for each contender, baseline and bound; see `results.judgement.judgement`.
+        verdict: sentences.
+    """
+
+    paths: JudgementPaths
+    title: str
+    table: pd.DataFrame
+    verdict: tuple[str, ...]
+
+
+def write_report(paths: JudgementPaths, title: str, seeds: int, comparisons: int, failed: Mapping[str, str]) -> JudgementReport:
+    """Check the evaluations of a judgement, and write its table and verdict.
 
     Args:
         paths: of the judgement.
         title: of the scenario.
-        seeds: see `tuning.judging.verdict.verdict`, as of the following two.
+        seeds: see `tuning.judging.verdict.verdict`, as for the next two.
         comparisons: of the race.
-        failed: contenders that lack runs.
-        console: to print to.
+        failed: contenders that lack runs, with the reason.
 
     Raises:
-        ValidityError: if a result is better than its bound, or a contender's score is no number.
+        ValidityError: if a result is better than its bound, or a contender's score is not a number.
     """
-    # Where all contenders failed, nobody has written any.
+    # The folder is missing where all contenders failed before their first evaluation.
     paths.locked.results.mkdir(exist_ok=True)
     evaluations = load(paths.folder).evaluations
     check_scores(evaluations)
@@ -52,19 +67,22 @@ def report(
     hours = evaluations.groupby("year")["hours"].first()
     years = ", ".join(map(str, hours.index))
     heading = f"{title}, {_extent(hours)}"
-    for shown in tables(table, heading):
-        console.print(shown)
-    for line in lines:
-        _say(console, line)
     write_table(paths.table, table, {"scenario": title, "years": years, "hours": str(hours.sum())})
     text = "\n".join([f"# {heading}", "", to_markdown(table), *(f"- {line}" for line in lines), ""])
     write_whole(paths.report, lambda file: file.write(text.encode()))
-    for path in (paths.report, paths.table):
-        _say(console, str(path))
+    return JudgementReport(paths, heading, table, tuple(lines))
+
+
+def print_report(report: JudgementReport, console: Console) -> None:
+    """Print tables, verdict and the paths of the files."""
+    for shown in tables(report.table, report.title):
+        console.print(shown)
+    for line in (*report.verdict, report.paths.report, report.paths.table):
+        say(console, line)
 
 
 def _extent(hours: pd.Series) -> str:
-    """What was judged: years, and their hours where these are no whole years.
+    """The years that were judged, and their hours where these are not whole years.
 
     Args:
         hours: judged, by year.
@@ -78,26 +96,19 @@ def _extent(hours: pd.Series) -> str:
 
 
 def tables(table: pd.DataFrame, title: str) -> tuple[Table, Table]:
-    """The table for a terminal of 80 columns: how good, with intervals, and what the site does."""
-    good, does = (
-        Table(title=text, title_justify="left", box=SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
-        for text in (title, None)
-    )
-    good.add_column("", overflow="fold")
-    does.add_column("", overflow="fold", min_width=16)
-    for heading in ("runs", *(METRICS[name][1] for name in GOOD)):
-        good.add_column(heading, justify="right")
-    for _, heading, _ in DOES:
-        does.add_column(heading, justify="right", no_wrap=True)
+    """Two tables for a terminal of 80 columns: ratings with their intervals, and the site's figures."""
+    ratings, amounts = plain_table(title), plain_table()
+    ratings.add_column("", overflow="fold")
+    amounts.add_column("", overflow="fold", min_width=16)
+    for heading in ("runs", *(METRICS[name][1] for name in RATINGS)):
+        ratings.add_column(heading, justify="right")
+    for _, heading, _ in AMOUNTS:
+        amounts.add_column(heading, justify="right", no_wrap=True)
     for _, row in table.iterrows():
-        name = str(row["contender"]) + ("" if row["comparable"] else LEFT_OUT)
+        name = str(row["contender"]) + ("" if row["comparable"] else NOT_COMPARABLE)
         runs = str(row["runs"]) if row["algorithm"] else ""
-        good.add_row(name, runs, *(cell(row, metric).replace(" (", "\n(") for metric in GOOD))
-        values = (row[metric] * factor for metric, _, factor in DOES)
-        forms = (METRICS[metric][2] for metric, _, _ in DOES)
-        does.add_row(name, *("" if pd.isna(v) else format(v, form) for v, form in zip(values, forms, strict=True)))
-    return good, does
-
-
-def _say(console: Console, line: str | Path) -> None:
-    console.print(line, highlight=False, markup=False, soft_wrap=True)
+        ratings.add_row(name, runs, *(cell(row, metric).replace(" (", "\n(") for metric in RATINGS))
+        values = (row[metric] * factor for metric, _, factor in AMOUNTS)
+        forms = (METRICS[metric][2] for metric, _, _ in AMOUNTS)
+        amounts.add_row(name, *("" if pd.isna(v) else format(v, form) for v, form in zip(values, forms, strict=True)))
+    return ratings, amounts

@@ -1,4 +1,4 @@
-"""Contenders' runs: each contender is an experiment of one assignment, each run a trial of it."""
+"""Train contenders: each contender is an experiment with one assignment, and each of its runs is a trial."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from tuning.trial.records import trial_seed
 
 
 def fresh_seed(seed: int) -> int:
-    """Seed of the contenders' experiments: none that a search with a seed of the same number has used."""
+    """Seed of the contenders' experiments; it differs from the seeds of a search with the same number."""
     return int(np.random.SeedSequence([seed, 1]).generate_state(1)[0] >> 1)
 
 
 def experiment_of(
     contender: Contender, paths: JudgementPaths, seed: int, gpu_memory: float = 0.0, address: str = ""
 ) -> Experiment:
-    """A contender's experiment, created the first time.
+    """Open a contender's experiment, or create it the first time.
 
     Args:
-        contender: that is trained.
+        contender: to train.
         paths: of the judgement.
         seed: of the judgement.
         gpu_memory: see `Settings`.
@@ -45,20 +45,20 @@ def experiment_of(
 
 
 def train(experiment: Experiment, runs: int, site: Scenario, console: Console) -> list[int]:
-    """Train a contender until it has so many runs; what is there already is not trained again.
+    """Train a contender until it has a number of runs; existing runs are kept.
 
     Args:
         experiment: of the contender.
-        runs: their number.
+        runs: how many it has to have.
         site: the scenario.
-        console: shows how far it is.
+        console: shows progress.
 
     Returns:
         Numbers of the runs that are complete.
 
     Raises:
         UsageError: if the search had to stop, with the reason.
-        KeyboardInterrupt: if it was told to stop.
+        KeyboardInterrupt: after a signal to stop.
     """
     settings, folder = replace(experiment.settings, trials=runs), experiment.paths.folder
     if len(load(folder).trials) < runs or (load(folder).trials["state"] == "running").any():

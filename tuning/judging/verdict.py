@@ -1,4 +1,4 @@
-"""What the numbers of a judgement say, in sentences."""
+"""The verdict of a judgement, in sentences."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pandas as pd
 
 from results.judgement import BOUNDS, LEAST_SERVED, per_run
 from results.statistics import Interval, paired_mean
-from tuning.judging.race import Standing, standing
+from tuning.judging.standings import Standing, standing
 
 
 def run_scores(runs: pd.DataFrame) -> dict[str, np.ndarray]:
@@ -21,13 +21,13 @@ def run_scores(runs: pd.DataFrame) -> dict[str, np.ndarray]:
 def verdict(
     evaluations: pd.DataFrame, table: pd.DataFrame, seeds: int, comparisons: int, failed: Mapping[str, str]
 ) -> list[str]:
-    """Who wins, by how much it is better than the best rule, and how far from the bound.
+    """The winner, its lead over the best rule, and its distance from the bound.
 
     Args:
         evaluations: of the judgement.
         table: of `results.judgement.judgement`.
-        seeds: runs of whoever stayed in the race to its end, as only such a one can win.
-        comparisons: see `tuning.judging.race.standing`.
+        seeds: runs of a finalist; only a contender that has them all can win.
+        comparisons: see `tuning.judging.standings.standing`.
         failed: contenders that lack runs, with the reason.
     """
     lines = [f"{name} failed and cannot win: {reason}" for name, reason in failed.items()]
@@ -41,7 +41,7 @@ def verdict(
     runs = per_run(evaluations)
     scores = {name: values for name, values in run_scores(runs).items() if name in known and len(values) > 1}
     if not any(len(values) == seeds for values in scores.values()):
-        return [*lines, f"no contender has {seeds} runs that can be compared, so nothing can be told"]
+        return [*lines, f"no contender has {seeds} runs that can be compared, so there is no verdict"]
     found = standing(scores, comparisons)
     lines += _winner(found, scores)
     rules = table[(table["algorithm"] == "") & table["comparable"] & ~table["contender"].isin(BOUNDS) & table["score"].notna()]
@@ -62,14 +62,14 @@ def _winner(found: Standing, scores: Mapping[str, np.ndarray]) -> list[str]:
     if found.winner:
         nearest = min(found.behind, key=lambda name: found.behind[name].value)
         least = found.behind[nearest]
-        return [f"{found.winner} wins: of the others {nearest} comes nearest, {least} behind it"]
+        return [f"{found.winner} wins: {nearest} comes second, {least} behind it"]
     close = [name for name in found.behind if name not in found.beaten]
     told = "; ".join(f"it is {found.behind[name]} better than {name}" for name in close)
-    return [f"no winner can be told: {found.leader} has the best mean of {len(scores[found.leader])} runs, but {told}"]
+    return [f"no significant difference: {found.leader} has the best mean of {len(scores[found.leader])} runs, but {told}"]
 
 
 def _against(leader: str, rule: str, difference: Interval) -> str:
     if difference.low > 0.0:
-        return f"{leader} is better than the best that does not learn ({rule}), by {difference}"
+        return f"{leader} is better than the best controller without learning ({rule}), by {difference}"
     word = "worse than" if difference.high < 0.0 else "not known to be better than"
-    return f"{leader} is {word} the best that does not learn ({rule}): {difference}"
+    return f"{leader} is {word} the best controller without learning ({rule}): {difference}"

@@ -15,7 +15,7 @@ from tuning.experiment.settings import Settings
 from tuning.export import main
 from tuning.exporting.judged import given_judgement, own_judgement
 from tuning.judging.contenders import contenders
-from tuning.judging.folder import Asked, Judgement, create_or_open
+from tuning.judging.folder import Judgement, RaceSettings, create_or_open
 from tuning.judging.training import experiment_of
 from tuning.search.plan import limits
 from tuning.search.study import Proposal
@@ -41,7 +41,7 @@ def experiment(folder: Path, name: str = "one", steps: int = STEPS, scenario_nam
 def judged(tmp_path: Path) -> tuple[Experiment, Judgement]:
     """An experiment, and a judgement of it as it is when the table is written."""
     of = experiment(tmp_path)
-    asked = Asked(scenario(of.settings.scenario).key, 2, 1)
+    asked = RaceSettings(scenario(of.settings.scenario).key, 2, 1)
     judgement, _ = create_or_open(tmp_path / "judgement", asked, contenders([of], 2))
     for contender in judgement.contenders:
         experiment_of(contender, judgement.paths, 1)
@@ -73,7 +73,7 @@ def test_what_was_trained_otherwise_was_not_judged(judged: tuple[Experiment, Jud
 
 def test_of_two_experiments_with_one_assignment_each_has_its_own_row(tmp_path: Path) -> None:
     pair = [experiment(tmp_path, "first"), experiment(tmp_path, "second")]
-    asked = Asked(scenario(pair[0].settings.scenario).key, 2, 1)
+    asked = RaceSettings(scenario(pair[0].settings.scenario).key, 2, 1)
     judgement, _ = create_or_open(tmp_path / "judgement", asked, contenders(pair, 2))
     for contender in judgement.contenders:
         experiment_of(contender, judgement.paths, 1)
@@ -81,7 +81,7 @@ def test_of_two_experiments_with_one_assignment_each_has_its_own_row(tmp_path: P
     assert [given_judgement(of, 1, judgement.paths.folder)[1] for of in pair] == ["first 1", "second 1"]
 
 
-@pytest.mark.parametrize("missing", ["table", "question"])
+@pytest.mark.parametrize("missing", ["table", "settings"])
 def test_a_folder_without_a_judgement_is_refused(judged: tuple[Experiment, Judgement], missing: str) -> None:
     of, judgement = judged
     path: Path = getattr(judgement.paths, missing)
@@ -114,15 +114,15 @@ def test_a_damaged_judgement_is_told_in_a_line(
 ) -> None:
     of, judgement = judged
     paths = judgement.paths
-    paths.question.write_bytes(damage)
+    paths.settings.write_bytes(damage)
     to = tmp_path / "within" / "mall"
     command = [str(of.paths.folder), "--trial", "0", "--to", str(to), "--judgement", str(paths.folder)]
     assert main(command) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith(f"error: {paths.question} is damaged (")
+    assert line.startswith(f"error: {paths.settings} is damaged (")
     assert line.endswith("restore it from a copy, or judge anew under another --name")
     assert not to.parent.exists()
-    assert paths.question.read_bytes() == damage
+    assert paths.settings.read_bytes() == damage
     run = experiment_of(judgement.contenders[0], paths, 1)
     with pytest.raises(UsageError, match="is damaged"):
         own_judgement(run)
@@ -131,7 +131,7 @@ def test_a_damaged_judgement_is_told_in_a_line(
 def test_a_run_whose_judgement_has_a_table_alone_is_refused(judged: tuple[Experiment, Judgement]) -> None:
     _, judgement = judged
     run = experiment_of(judgement.contenders[0], judgement.paths, 1)
-    judgement.paths.question.unlink()
+    judgement.paths.settings.unlink()
     with pytest.raises(UsageError, match="restore it from a copy"):
         own_judgement(run)
 

@@ -12,12 +12,12 @@ from tuning.experiment.folder import create
 from tuning.experiment.settings import Settings
 from tuning.judge import main
 from tuning.judging.contenders import Contender
-from tuning.judging.course import Course
-from tuning.judging.folder import Asked, JudgementPaths, create_or_open, recorded
+from tuning.judging.folder import JudgementPaths, RaceSettings, create_or_open, read_judgement
+from tuning.judging.race import Race
 from tuning.search.study import Proposal
 from tuning.trial.records import TrialRecords
 
-ASKED = Asked("iquitos-v1", 2, 1)
+ASKED = RaceSettings("iquitos-v1", 2, 1)
 CONTENDERS = [Contender("e 0", "experiments/e", {"gamma": 0.9, "clip_obs": None, "hidden_sizes": "64,64"})]
 QUESTION = {"scenario": "iquitos-v1", "seeds": 2, "seed": 1}
 CONTENDER = {"name": "e 0", "experiment": "experiments/e", "hyperparameters": {}}
@@ -55,7 +55,7 @@ def left_in(folder: Path, content: bytes) -> JudgementPaths:
     paths = JudgementPaths(folder.resolve())
     paths.run(CONTENDERS[0]).mkdir(parents=True)
     (paths.run(CONTENDERS[0]) / "experiment.json").write_text("a day's work", encoding="utf-8")
-    paths.question.write_bytes(content)
+    paths.settings.write_bytes(content)
     return paths
 
 
@@ -63,18 +63,18 @@ def test_a_judgement_is_opened_as_it_was_created(tmp_path: Path) -> None:
     made, was_there = create_or_open(tmp_path / "one", ASKED, CONTENDERS)
     assert not was_there
     assert create_or_open(tmp_path / "one", ASKED, CONTENDERS) == (made, True)
-    assert recorded(made.paths) == (QUESTION, CONTENDERS)
+    assert read_judgement(made.paths) == (QUESTION, CONTENDERS)
 
 
 @pytest.mark.parametrize(
     ("question", "contenders", "differ"),
     [
-        (Asked("iquitos-v1", 3, 1), CONTENDERS, "question"),
+        (RaceSettings("iquitos-v1", 3, 1), CONTENDERS, "settings"),
         (ASKED, [Contender("e 0", "experiments/e", {"gamma": 0.8})], "contenders"),
-        (Asked("iquitos-v2", 2, 1), [], "question and contenders"),
+        (RaceSettings("iquitos-v2", 2, 1), [], "settings and contenders"),
     ],
 )
-def test_another_judgement_is_refused(tmp_path: Path, question: Asked, contenders: list[Contender], differ: str) -> None:
+def test_another_judgement_is_refused(tmp_path: Path, question: RaceSettings, contenders: list[Contender], differ: str) -> None:
     create_or_open(tmp_path / "one", ASKED, CONTENDERS)
     before = files_below(tmp_path)
     with pytest.raises(UsageError, match=rf"judges something else \(other {differ}\): choose another --name"):
@@ -86,8 +86,8 @@ def test_another_judgement_is_refused(tmp_path: Path, question: Asked, contender
 def test_a_damaged_file_is_named_in_a_line_with_what_to_do(tmp_path: Path, damage: str) -> None:
     paths = left_in(tmp_path / "one", DAMAGED[damage])
     with pytest.raises(UsageError, match=r"restore it from a copy, or judge anew under another --name$") as refused:
-        recorded(paths)
-    assert str(refused.value).startswith(f"{paths.question} is damaged (")
+        read_judgement(paths)
+    assert str(refused.value).startswith(f"{paths.settings} is damaged (")
     assert "\n" not in str(refused.value)
 
 
@@ -101,8 +101,8 @@ def test_the_judge_refuses_a_damaged_judgement_and_leaves_it(
     records.end(0, "complete")
     paths = left_in(tmp_path / "judgements" / "one", DAMAGED[damage])
     before = files_below(tmp_path)
-    monkeypatch.setattr(Course, "run", lambda self, judged_by: pytest.fail("it went on"))
+    monkeypatch.setattr(Race, "run", lambda self, judged_by: pytest.fail("it went on"))
     assert main([str(tmp_path / "e"), "--dir", str(tmp_path / "judgements"), "--name", "one"]) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith(f"error: {paths.question} is damaged (")
+    assert line.startswith(f"error: {paths.settings} is damaged (")
     assert files_below(tmp_path) == before

@@ -1,63 +1,213 @@
-"""Who is dropped, and who has won, from scores alone."""
+"""The course of a race over runs that are made up: who is trained, judged, dropped, and what is done only once."""
 
-import numpy as np
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
 import pytest
+from rich.console import Console
 
-from tuning.judging.race import FIRST, comparisons, looks, standing
+from envs.environments.year_cache import Backend
+from envs.objective.validity import ValidityError
+from envs.scenarios.scenario import Scenario, scenario
+from results.writer import write_part
+from tuning.experiment.errors import UsageError
+from tuning.experiment.folder import NAME, create
+from tuning.experiment.settings import Settings
+from tuning.judging import race
+from tuning.judging.contenders import Contender
+from tuning.judging.evaluations import Job
+from tuning.judging.folder import Judgement, RaceSettings, create_or_open, free_name
+from tuning.judging.race import Race
 
-
-@pytest.mark.parametrize("runs", [2, 3, 4, 5, 8, 20])
-def test_the_last_look_is_at_all_runs_and_none_comes_before_the_first(runs: int) -> None:
-    found = looks(runs)
-    assert found[-1] == runs
-    assert found == sorted(set(found))
-    assert all(count >= FIRST for count in found[:-1])
-
-
-def test_who_is_clearly_behind_is_beaten_and_who_is_close_is_not() -> None:
-    best = np.array([0.070, 0.071, 0.069, 0.070])
-    far, close = best - np.array([0.01, 0.011, 0.01, 0.009]), best - np.array([1, -1, 1, 0]) / 1e3
-    found = standing({"far": far, "best": best, "close": close})
-    assert found.leader == "best"
-    assert found.beaten == ["far"]
-    assert found.winner is None
+SCORES = {"good": 0.070, "close": 0.0699, "bad": 0.01}
 
 
-def test_there_is_a_winner_where_all_others_are_beaten() -> None:
-    best = np.array([0.070, 0.071, 0.069])
-    assert standing({"a": best, "b": best - 0.01 + np.array([0, 1e-4, 0])}).winner == "a"
+@pytest.fixture
+def console() -> Console:
+    return Console(width=200, record=True)
 
 
-def test_pairs_cancel_what_seeds_have_in_common() -> None:
-    common = np.array([0.01, 0.05, 0.09, 0.03])
-    assert standing({"a": common + 0.001, "b": common + np.array([1, -1, 0, 0]) * 1e-4}).winner == "a"
+class Made:
+    """Stands in for training and for evaluations in other processes: notes what was asked, and makes up scores."""
+
+    def __init__(self, patch: pytest.MonkeyPatch, site: Scenario, folder: Path, console: Console) -> None:
+        self.trained: list[tuple[str, int]] = []
+        self.judged: list[str] = []
+        self.failing: tuple[str, ...] = ()
+        self.missing: dict[str, float] = {}
+        self.scores = dict(SCORES)
+        self.off_by = 0.0
+        self._site, self._folder, self._console = site, folder, console
+        patch.setattr(race, "train", self._train)
+        patch.setattr(race, "run_all", self._run_all)
+        patch.setattr(race, "prepare", lambda *arguments: None)
+        patch.setattr(race, "ray_session", lambda address: Console(quiet=True))
+        patch.setattr(race, "baseline_job", lambda site, reward, backend, part: Job(part, lambda: []))
+        patch.setattr(race, "bound_jobs", lambda site, part: [Job(part, lambda: [])])
+        patch.setattr(race, "run_jobs", self._run_jobs)
+        self.settings = Settings(scenario=str(site.schema), backend="batch", name="of", dir=str(folder), steps=1000)
+        create(self.settings)
+
+    def _train(self, experiment: Any, runs: int, site: Scenario, console: Console) -> list[int]:
+        name = experiment.settings.name
+        self.trained.append((name, runs))
+        return list(range(runs - (name in self.failing)))
+
+    def _run_jobs(
+        self, site: Scenario, folder: Path, number: int, about: dict[str, Any], backend: str, part: Path
+    ) -> list[Job]:
+        score = self.scores[about["contender"]] + 1e-3 * (number % 3) + 1e-4 * (number % 2) * (about["contender"] == "close")
+        score += self.off_by * (backend == "citylearn")
+        row = {**about, "year": 0, "hours": 10, "backend": backend, "score": score, "steps": 1, "uncontrolled_co2_kg": 7.0}
+        vehicles = {"ev_required_kwh": 10.0, "ev_missing_kwh": self.missing.get(about["contender"], 2.0)}
+        return [Job(part, lambda: [{**row, **vehicles, "uncontrolled_ev_missing_kwh": 2.0}])]
+
+    def _run_all(self, jobs: list[Job], on_done: Callable[[list[dict[str, Any]]], None]) -> None:
+        for job in jobs:
+            self.judged.append(job.part.stem)
+            rows = job.start()
+            write_part(job.part, "evaluations", rows)
+            if rows:
+                on_done(rows)
+
+    def judgement(self, names: tuple[str, ...] = tuple(SCORES), seeds: int = 5) -> Judgement:
+        made = [Contender(name, str(self._folder / "of"), {"gamma": 0.9}) for name in names]
+        asked = RaceSettings(self._site.key, seeds, 0)
+        return create_or_open(self._folder / "j", asked, made)[0]
+
+    def run(self, judgement: Judgement, by: Backend = "citylearn") -> Race:
+        found = Race(judgement, self._site, self.settings, self._console)
+        found.run(by)
+        return found
 
 
-def test_a_dropped_one_is_compared_over_the_runs_that_it_has() -> None:
-    found = standing({"a": np.array([0.07, 0.071, 0.069, 0.2]), "b": np.array([0.06, 0.062, 0.059])})
-    assert found.behind["b"].value == pytest.approx((0.01 + 0.009 + 0.01) / 3.0)
+@pytest.fixture
+def made(small_schema: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, console: Console) -> Made:
+    return Made(monkeypatch, scenario(str(small_schema)), tmp_path, console)
 
 
-def test_one_that_was_dropped_does_not_lead_by_its_luckier_seeds() -> None:
-    found = standing({"a": np.array([0.07, 0.0701, 0.0699, 0.02, 0.02]), "b": np.array([0.06, 0.0601, 0.0599])})
-    assert found.leader == found.winner == "a"
-    assert found.behind["b"].value == pytest.approx(0.01)
+def test_who_is_behind_is_trained_no_more_and_citylearn_judges_who_is_left(made: Made, console: Console) -> None:
+    made.run(made.judgement())
+    assert made.trained == [(name, 3) for name in SCORES] + [("good", 5), ("close", 5)]
+    by_citylearn = [name for name in made.judged if name.endswith("-citylearn")]
+    assert sorted(by_citylearn) == sorted(f"{name}-{number:03d}-citylearn" for name in ("good", "close") for number in range(5))
+    assert "bad is out of the race: good is better by +0.0600" in console.export_text()
 
 
-def test_more_comparisons_need_more_evidence() -> None:
-    scores = {"a": np.array([0.070, 0.072, 0.071]), "b": np.array([0.068, 0.069, 0.0695])}
-    assert standing(scores, comparisons=1).winner == "a"
-    assert standing(scores, comparisons=50).winner is None
+def test_without_citylearn_the_batch_backend_has_the_last_word(made: Made) -> None:
+    made.run(made.judgement(), "batch")
+    assert not any(name.endswith("citylearn") for name in made.judged)
+    # It can have it later.
+    before = len(made.judged)
+    made.run(made.judgement())
+    assert made.judged[before:]
+    assert all(name.endswith("citylearn") for name in made.judged[before:])
 
 
-def test_among_equals_hardly_ever_anybody_is_dropped() -> None:
-    """Six contenders that are alike, looked at twice: in no more than one race of twenty is one of them beaten."""
-    random = np.random.default_rng(0)
-    races, dropped = 400, 0
-    for _ in range(races):
-        scores = {str(i): random.standard_normal(5) for i in range(6)}
-        looked = [
-            standing({name: own[:count] for name, own in scores.items()}, comparisons=comparisons(6, 5)) for count in looks(5)
-        ]
-        dropped += any(found.beaten for found in looked)
-    assert dropped / races < 0.05 + 3.0 * np.sqrt(0.05 * 0.95 / races)
+def test_what_is_there_is_not_judged_again(made: Made) -> None:
+    judgement = made.judgement()
+    made.run(judgement)
+    assert len(set(made.judged)) == len(made.judged)
+    before = len(made.judged)
+    made.run(judgement)
+    assert len(made.judged) == before
+
+
+def test_a_contender_without_its_runs_leaves_the_race(made: Made, console: Console, monkeypatch: pytest.MonkeyPatch) -> None:
+    made.failing = ("good",)
+    monkeypatch.setattr(Race, "_failure", lambda self, contender: "run 2 failed: it diverged")
+    found = made.run(made.judgement())
+    assert found.failed == {"good": "run 2 failed: it diverged"}
+    assert found.finalists == ["close"]
+    assert ("good", 5) not in made.trained
+    assert ("close", 5) in made.trained
+    assert "good is out of the race: run 2 failed: it diverged" in console.export_text()
+
+
+def test_where_all_failed_nothing_is_judged(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    made.failing = tuple(SCORES)
+    monkeypatch.setattr(Race, "_failure", lambda self, contender: "run 2 failed: it diverged")
+    found = made.run(made.judgement())
+    assert set(found.failed) == set(SCORES)
+    assert not found.finalists
+    assert not made.judged
+
+
+def test_who_does_not_serve_its_vehicles_drops_nobody_and_is_dropped(made: Made, console: Console) -> None:
+    made.scores["bad"] = 0.09
+    made.missing["bad"] = 2.5  # 7.5 of 8 kWh are less than 95 %
+    found = made.run(made.judgement())
+    assert found.finalists == ["good", "close"]
+    assert ("bad", 5) not in made.trained
+    assert "bad is out of the race: it cannot win, as it serves less than 95%" in console.export_text()
+
+
+def test_who_serves_just_enough_stays(made: Made) -> None:
+    made.scores["bad"] = 0.09
+    made.missing["bad"] = 2.39
+    assert made.run(made.judgement()).finalists == ["bad"]
+
+
+def test_at_the_last_look_who_does_not_serve_is_not_judged_by_citylearn(made: Made) -> None:
+    made.missing = dict.fromkeys(SCORES, 9.0)
+    assert not made.run(made.judgement(seeds=3)).finalists
+    assert not any(name.endswith("citylearn") for name in made.judged)
+
+
+def test_a_judgement_that_is_continued_decides_as_it_did(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    judgement = made.judgement()
+    first = made.run(judgement).finalists
+    before = len(made.judged)
+    # All of the five runs are there at its first look, too.
+    monkeypatch.setattr(race, "train", lambda experiment, runs, site, console: list(range(5)))
+    assert made.run(judgement).finalists == first
+    assert len(made.judged) == before
+
+
+def test_a_score_that_is_no_number_is_an_error(made: Made) -> None:
+    made.scores["bad"] = float("nan")
+    with pytest.raises(ValidityError, match="bad, run 0: a score of nan is no number"):
+        made.run(made.judgement())
+
+
+def test_where_only_citylearn_steps_it_judges_baselines_too_and_there_is_no_bound(
+    made: Made, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(race, "beyond_batch", lambda site: ["outages"])
+    monkeypatch.setattr(race, "why_no_bound", lambda site: "outages are beyond a linear programme")
+    made.run(made.judgement())
+    assert all(name.endswith("-citylearn") for name in made.judged)
+    assert made.judged.count("baselines-citylearn") == 1
+
+
+def test_backends_that_disagree_are_an_error(made: Made) -> None:
+    made.off_by = 1e-3
+    with pytest.raises(ValidityError, match=r"good, year 0: score is 0\.07"):
+        made.run(made.judgement())
+
+
+def test_a_folder_is_continued_by_the_same_question_alone(made: Made, tmp_path: Path) -> None:
+    first = made.judgement()
+    assert made.judgement() == first
+    with pytest.raises(UsageError, match="other settings"):
+        made.judgement(seeds=6)
+    with pytest.raises(UsageError, match="other contenders"):
+        made.judgement(names=("good",))
+    asked = RaceSettings(**asdict(first.settings))
+    (tmp_path / "else").mkdir()
+    with pytest.raises(UsageError, match="holds no judgement"):
+        create_or_open(tmp_path / "else", asked, [])
+    with pytest.raises(UsageError, match="make a name"):
+        create_or_open(tmp_path / "a b", asked, [])
+
+
+@pytest.mark.parametrize(
+    ("title", "name"),
+    [("iquitos", "iquitos-2"), ("iquitos:pv_kwp=4162", "iquitos-pv_kwp-4162-1"), ("my site", "my-site-1"), ("_é", "site-1")],
+)
+def test_a_default_name_is_free_and_a_name(tmp_path: Path, title: str, name: str) -> None:
+    (tmp_path / "iquitos-1").mkdir()
+    assert free_name(tmp_path, title) == name
+    assert NAME.fullmatch(name)

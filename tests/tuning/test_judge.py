@@ -18,7 +18,7 @@ from tuning.experiment.folder import ExperimentPaths, create
 from tuning.experiment.settings import Settings
 from tuning.export import main as export
 from tuning.judge import main
-from tuning.judging.course import Course
+from tuning.judging.race import Race
 from tuning.run import main as run
 from tuning.search.study import Proposal
 from tuning.trial.records import TrialRecords
@@ -67,7 +67,7 @@ def test_a_judgement_end_to_end(
     # A run of it is exported with its figures.
     assert export([str(folder / "runs" / "ppo-0"), "--trial", "1", "--to", "exported"]) == 0
     card = (tmp_path / "exported" / "README.md").read_text(encoding="utf-8")
-    assert "judged on years that nobody has trained or chosen on" in card
+    assert "judged on years that no search has seen" in card
     assert "| ppo 0 | 2 |" in card
 
 
@@ -108,7 +108,7 @@ def command_of(schema: Path, folder: Path) -> list[str]:
 def test_a_signal_stops_it_and_says_how_to_go_on(
     searched: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], number: int
 ) -> None:
-    monkeypatch.setattr("tuning.judging.course.Course.run", lambda self, judged_by: signal.raise_signal(number))
+    monkeypatch.setattr("tuning.judging.race.Race.run", lambda self, judged_by: signal.raise_signal(number))
     before = signal.getsignal(number)
     assert main([*searched, "--name", "one"]) == 130
     assert "the same command with --name one continues it" in capsys.readouterr().out
@@ -122,10 +122,10 @@ def test_a_signal_stops_it_and_says_how_to_go_on(
 def test_errors_of_evaluations_are_told_in_a_line(
     searched: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], error: Exception, status: int
 ) -> None:
-    def fail(self: Course, judged_by: str) -> None:
+    def fail(self: Race, judged_by: str) -> None:
         raise error
 
-    monkeypatch.setattr(Course, "run", fail)
+    monkeypatch.setattr(Race, "run", fail)
     assert main(searched) == status
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("error: ")
@@ -135,10 +135,10 @@ def test_errors_of_evaluations_are_told_in_a_line(
 def test_without_a_contender_that_is_left_it_says_why(
     searched: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def fail(self: Course, judged_by: str) -> None:
+    def fail(self: Race, judged_by: str) -> None:
         self.failed = {"e 0": "run 1 failed: it diverged"}
 
-    monkeypatch.setattr(Course, "run", fail)
+    monkeypatch.setattr(Race, "run", fail)
     assert main([*searched, "--name", "one"]) == 1
     said = capsys.readouterr()
     told = "e 0 failed and cannot win: run 1 failed: it diverged"
@@ -150,8 +150,8 @@ def test_without_a_contender_that_is_left_it_says_why(
 def test_the_batch_backend_is_refused_where_it_cannot_step(
     searched: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("envs.environments.year_cache.beyond_batch", lambda site: ["outages"])
-    monkeypatch.setattr(Course, "run", lambda self, judged_by: None)
+    monkeypatch.setattr("tuning.judging.comparison.beyond_batch", lambda site: ["outages"])
+    monkeypatch.setattr(Race, "run", lambda self, judged_by: None)
     assert main([*searched, "--judged-by", "batch"]) == 2
     assert "--judged-by batch: it cannot step" in capsys.readouterr().err
     assert not (tmp_path / "j").exists()
@@ -162,7 +162,7 @@ def test_a_scenario_whose_name_is_no_folders_has_a_default_name(
 ) -> None:
     site = tmp_path / "my site"
     shutil.copytree(small_schema.parent, site)
-    monkeypatch.setattr(Course, "run", lambda self, judged_by: setattr(self, "left", ["e 0"]))
+    monkeypatch.setattr(Race, "run", lambda self, judged_by: setattr(self, "finalists", ["e 0"]))
     assert main(command_of(site / "schema.json", tmp_path)) == 0
     assert [path.name for path in (tmp_path / "j").iterdir()] == ["my-site-1"]
 

@@ -1,0 +1,98 @@
+"""Remaining headroom lies between the best controller without learning and the bound."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from envs.objective.validity import ValidityError
+from envs.scenarios.scenario import Window, scenario
+from envs.yardsticks.baselines import UNCONTROLLED, baselines
+from envs.yardsticks.bound import bound
+from tuning.judging.headroom import Row, check_baselines, remaining, tables
+
+
+def row(name: str, score: float | None, co2: float, cost: float, served: float | None = None) -> Row:
+    return Row(name, score, co2, cost, None, served)
+
+
+BEFORE = row(UNCONTROLLED, 0.0, 100.0, 200.0)
+RULE = row("rule: any", 0.05, 93.0, 180.0)
+
+
+def bounds(score: float, co2: float, cost: float) -> list[Row]:
+    return [row("bound of score", score, 0.0, 0.0), row("bound of co2", 0.0, co2, 0.0), row("bound of cost", 0.0, 0.0, cost)]
+
+
+def test_remaining_headroom_is_told_for_each_objective() -> None:
+    score, co2, cost = remaining([BEFORE, RULE, *bounds(0.08, 92.9, 170.0)], BEFORE)
+    assert "remaining headroom: +0.0300" in score
+    assert "-7.0%" in co2
+    assert "negligible" in co2
+    assert "remaining headroom: 5.0%" in cost
+
+
+def test_without_a_rule_the_uncontrolled_site_is_what_there_is() -> None:
+    score, *_ = remaining([BEFORE, *bounds(0.08, 92.0, 170.0)], BEFORE)
+    assert "the best controller without learning reaches +0.0000 (uncontrolled)" in score
+
+
+def test_a_rule_that_is_worse_than_nothing_leaves_nothing_to_learn() -> None:
+    worse = row("rule: any", -0.03, 110.0, 210.0)
+    for line in remaining([BEFORE, worse, *bounds(0.002, 99.9, 199.9)], BEFORE):
+        assert "negligible" in line
+        assert "uncontrolled" in line
+
+
+def test_citylearns_controllers_count_if_they_serve_the_vehicles() -> None:
+    before = replace(BEFORE, served=0.9)
+    rows = [before, row("CityLearn: a", 0.06, 92.0, 178.0, 0.88), row("CityLearn: b", 0.07, 90.0, 171.0, 0.3)]
+    score, co2, cost = remaining([*rows, *bounds(0.08, 90.0, 170.0)], before)
+    for line, gives in ((score, "+0.0600"), (co2, "-8.0%"), (cost, "-11.0%")):
+        assert f"reaches {gives} (CityLearn: a)" in line
+
+
+def test_another_site_does_not_count() -> None:
+    score, co2, cost = remaining([BEFORE, row("no PV, no battery", None, 10.0, 10.0), *bounds(0.0, 100.0, 200.0)], BEFORE)
+    assert all("uncontrolled" in line for line in (score, co2, cost))
+
+
+@pytest.mark.parametrize(
+    ("co2", "cost", "shown"),
+    [
+        (3_028_557.0, 4_044_713.0, ("3,028.6", "4,044.7", "CO2, t", "bill, 1000")),
+        (867.1, 1_611.6, ("867.1", "1,611.6", "CO2, kg", "bill")),
+        (9_876_543_210.0, 98_765_432_109.0, ("9,876,543.2", "98,765,432.1")),
+    ],
+)
+def test_all_figures_fit_80_columns(co2: float, cost: float, shown: tuple[str, ...]) -> None:
+    name = "CityLearn: BasicElectricVehicleRBC_ReferenceController"
+    rows = [Row(name, -0.0820, co2, cost, 2_990.0, 0.911)]
+    console = Console(width=80, record=True)
+    for table in tables("iquitos, validation: 8,760 hours", rows, rows[0]):
+        console.print(table)
+    text = console.export_text()
+    for figure in (*shown, "-0.0820", "91.1%", "+0.0%", "2,990"):
+        assert figure in text
+    assert "\N{HORIZONTAL ELLIPSIS}" not in text
+
+
+def test_a_baseline_above_the_bound_of_its_year_stops(small_schema: Path) -> None:
+    site, windows = scenario(str(small_schema)), [Window(0, 0, 48), Window(0, 100, 24)]
+    found = baselines(site, windows)
+    limits = [bound(site, window, "score") for window in windows]
+    check_baselines(found, limits, windows)
+    planted = replace(found[UNCONTROLLED][0], score=max(own.score for own in limits) + 0.01)
+    with pytest.raises(ValidityError, match=r"uncontrolled, year 0: a score of .* above the bound"):
+        check_baselines(found | {UNCONTROLLED: [planted]}, limits, windows)
+
+
+def test_windows_of_a_year_count_by_their_hours(small_schema: Path) -> None:
+    site, windows = scenario(str(small_schema)), [Window(0, 0, 72), Window(0, 100, 24)]
+    base = bound(site, windows[0], "score")
+    limits = [replace(base, score=0.04), replace(base, score=0.08)]
+    (own,) = baselines(site, windows)[UNCONTROLLED]
+    check_baselines({"a": [replace(own, score=0.05)]}, limits, windows)
+    with pytest.raises(ValidityError, match=r"\+0\.050000"):
+        check_baselines({"a": [replace(own, score=0.0501)]}, limits, windows)

@@ -1,0 +1,107 @@
+"""Memory of a trial on this machine, predicted before it runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rich.console import Console
+from rich.table import Table
+
+from envs.environments.year_cache import choose_backend
+from envs.scenarios.scenario import scenario
+from tuning.cli.console import say
+from tuning.diagnosis.settings import MemorySettings
+from tuning.experiment.settings import Settings
+from tuning.memory.allocation import Budget, Grant, concurrency, grant
+from tuning.memory.calibration import Calibration, Correction
+from tuning.memory.machine import this_machine
+from tuning.memory.planner import Planner
+from tuning.memory.prediction import PLACES, Place, Prediction, size
+from tuning.memory.scenario_sizes import sizes_of
+from tuning.search.plan import limits, plan
+
+PLACE_NAMES: dict[Place, str] = {"vram": "GPU memory", "ram": "Host memory"}
+
+
+@dataclass(frozen=True)
+class MemoryForecast:
+    """Predicted memory of a trial on this machine.
+
+    Attributes:
+        algo: algorithm of the trial.
+        prediction: its memory, term by term, corrected by earlier trials on this machine.
+        corrections: of GPU memory and host memory.
+        budget: memory and cores of this machine.
+        grant: what Ray reserves for the trial; None where it does not fit.
+        at_once: trials of its kind that run at once; 0 where it does not fit.
+    """
+
+    algo: str
+    prediction: Prediction
+    corrections: tuple[Correction, Correction]
+    budget: Budget
+    grant: Grant | None
+    at_once: int
+
+
+def predict_memory(settings: MemorySettings) -> MemoryForecast:
+    """Predict the memory of a trial; nothing is trained.
+
+    Args:
+        settings: hyperparameters, scenario and device of the trial.
+
+    Raises:
+        UserError: for settings that are not valid.
+    """
+    site = scenario(settings.scenario)
+    own = Settings(
+        algo=settings.algo, scenario=settings.scenario, backend=choose_backend(site, settings.backend), steps=settings.steps,
+        num_envs=settings.num_envs, set=settings.set, preset=settings.preset, gpu_memory=settings.gpu_memory,
+    )  # fmt: skip
+    own.check()
+    planned = plan(own, None)
+    hyperparameters = planned.space.complete(planned.fixed, limits(own.steps))
+    budget, device = this_machine(settings.device, settings.gpu_memory)
+    planner = Planner(own, sizes_of(site, own.backend), budget, device, Calibration())
+    prediction = planner.prediction(hyperparameters)
+    fits = budget.excess(prediction) <= 0
+    return MemoryForecast(
+        own.algo, prediction, planner.corrections(), budget, grant(prediction, budget) if fits else None,
+        concurrency(prediction, budget) if fits else 0,
+    )  # fmt: skip
+
+
+def print_forecast(forecast: MemoryForecast, console: Console) -> None:
+    """Print a table for each kind of memory, and what Ray reserves."""
+    for place in PLACES:
+        if forecast.prediction.uncorrected(place):
+            console.print(_table(forecast, place))
+    budget, granted = forecast.budget, forecast.grant
+    if granted is None:
+        say(console, f"It {budget.why_not(forecast.prediction)}")
+        return
+    card = f"{granted.gpu_share:.4f} of a card ({size(granted.vram_bytes)} of {size(budget.card_bytes)}), "
+    share = card if budget.gpus else ""
+    say(
+        console,
+        f"Granted: {share}{size(granted.ram_bytes)} of {size(budget.ram_bytes)} of host memory, 1 of {budget.cores} cores",
+    )
+    say(console, f"At once: {forecast.at_once}")
+
+
+def _table(forecast: MemoryForecast, place: Place) -> Table:
+    """Terms of one kind of memory, the largest first."""
+    table = Table(title=f"{PLACE_NAMES[place]} of a trial of {forecast.algo}", title_justify="left")
+    table.add_column("term")
+    table.add_column("size", justify="right")
+    table.add_column("how", overflow="fold")
+    for term in sorted(forecast.prediction.terms, key=lambda term: -term.nbytes):
+        if term.place == place:
+            table.add_row(term.name, size(term.nbytes), term.formula)
+    correction = forecast.corrections[PLACES.index(place)]
+    if correction.trials:
+        table.add_row(
+            "correction", f"x {correction.factor:.3f}", f"what {correction.trials} trials on {correction.device} took of it"
+        )
+    table.add_row("together", size(forecast.prediction.nbytes(place)), "", style="bold")
+    return table

@@ -1,0 +1,53 @@
+"""Settings of memory predictions and examinations; the command lines are generated from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+import tyro
+
+from tuning.experiment.settings import Algo
+
+
+@dataclass(frozen=True)
+class MemorySettings:
+    """Predict the GPU memory and host memory of a trial, term by term, and how many trials run at once."""
+
+    algo: Algo = "ppo"
+    """Learning algorithm."""
+    scenario: str = "iquitos"
+    """Site: iquitos, iquitos-38, or the path of a CityLearn schema.json."""
+    backend: Literal["auto", "batch", "citylearn"] = "auto"
+    """What steps the site; as for a search."""
+    num_envs: int = 32
+    """Copies of the site at most."""
+    steps: int = 250_000
+    """Environment steps of a trial."""
+    set: Annotated[
+        tuple[tuple[str, ...], ...],
+        tyro.conf.UseAppendAction,
+        tyro.conf.arg(metavar="KEY=VALUE", help="Hyperparameters that differ from the default."),
+    ] = ()
+    preset: str = ""
+    """A named assignment, such as rtx4060-after; --set goes before it."""
+    device: Literal["auto", "cpu", "gpu"] = "auto"
+    """Where it learns; by default on a card if there is one. gpu on a machine without a card assumes one with --gpu-memory."""
+    gpu_memory: float = 0.0
+    """GPU memory that trials may take together, GiB; 0 for the smaller of 8 and what the card has."""
+
+
+@dataclass(frozen=True)
+class DoctorSettings:
+    """Check that this machine can run searches, by training a little with each algorithm."""
+
+    algo: Algo | Literal["all"] = "all"
+    """Algorithms that take real updates."""
+    scenario: str = "iquitos"
+    """Site that they train on."""
+    gpu_memory: float = 0.0
+    """GPU memory for all trials on a card, GiB; 0 for the smaller of 8 and what the card has."""
+    dir: str = "experiments"
+    """Folder for experiments."""
+    switches: bool = False
+    """Measure TF32, bfloat16, torch.compile, CUDA graphs and pinned memory without a card too; takes some minutes."""

@@ -1,0 +1,142 @@
+"""The hours of a policy's year: computed, checked, written as Parquet, drawn for a week."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from common.units import WEEK
+from envs.environments import factory
+from envs.environments.year_cache import choose_backend, year_reference
+from envs.objective.episodes import Episode
+from envs.objective.series import export_kwh, import_kwh
+from envs.objective.validity import check_episode
+from envs.scenarios.scenario import Scenario, Window, scenario
+from results import load
+from results import rollout as output
+from tuning.experiment.errors import UsageError
+from tuning.experiment.folder import open_experiment
+from tuning.exporting.settings import RolloutSettings
+from tuning.trial import policy
+
+DEFAULT_WEEK = 34  # late August in Iquitos, when the sky is clearest
+
+
+@dataclass(frozen=True)
+class Rollout:
+    """A policy's year.
+
+    Attributes:
+        hours: a row an hour; units are in `results.rollout.COLUMNS`.
+        table: the same as a Parquet file.
+        picture: of a week, a PNG file.
+    """
+
+    hours: pd.DataFrame
+    table: Path
+    picture: Path
+
+
+def roll_out(settings: RolloutSettings) -> Rollout:
+    """Run a trial's policy through a year, and write its hours and a picture of a week.
+
+    Args:
+        settings: which policy, which year.
+
+    Raises:
+        UserError: if trial, year or week does not exist, or the folder cannot be created; nothing is written then.
+        ValidityError: if the run is physically impossible.
+    """
+    experiment = open_experiment(settings.experiment)
+    of = experiment.settings
+    site = scenario(of.scenario)
+    number = policy.trial_number(load(experiment.paths.folder), settings.trial)
+    backend = choose_backend(site, settings.backend)
+    year = _year(settings.year, site)
+    hours = hours_of(site, year)
+    start = _first_hour(settings.week, hours)
+    folder = settings.to or experiment.paths.folder / "rollouts"
+    with policy.trained(experiment, number) as trained:
+        # Before the year runs: CityLearn takes minutes for it.
+        _create(folder)
+        env = factory.windows_env(site, backend, (Window(year, 0, hours),), of.reward)
+        (episode,) = env.episodes(trained.policy)
+        env.close()
+    check_episode(episode)
+    series = series_of(episode)
+    name = f"trial-{number:05d}-{trained.steps:012d}-year-{year}"
+    about = {
+        "experiment": of.name, "trial": number, "steps": trained.steps, "scenario": site.title, "year": year,
+        "backend": backend,
+    }  # fmt: skip
+    figure = output.draw_week(series, start, f"{site.title}, year {year}, trial {number}: a week from day {start // 24 + 1}")
+    table, picture = folder / f"{name}.parquet", folder / f"{name}.png"
+    output.write(table, output.table(series, {key: str(value) for key, value in about.items()}))
+    figure.savefig(picture, dpi=110)
+    return Rollout(pd.DataFrame(series), table, picture)
+
+
+def _year(given: int | None, site: Scenario) -> int:
+    """Number of the year, checked."""
+    if given is None:
+        return site.years("test")[0]
+    if site.schema and given:
+        raise UsageError(f"--year {given}: {site.title} has the one year 0")
+    if given < 0:
+        raise UsageError(f"--year {given}: it is at least 0")
+    return given
+
+
+def _first_hour(week: int | None, hours: int) -> int:
+    """First hour of the week to draw, checked.
+
+    Args:
+        week: as given; None for the default.
+        hours: of the year.
+    """
+    last = max(0, hours // WEEK - 1)
+    if week is None:
+        return min(DEFAULT_WEEK, last) * WEEK
+    if not 0 <= week <= last:
+        raise UsageError(f"--week {week}: the whole weeks of this year are 0 to {last}")
+    return week * WEEK
+
+
+def _create(folder: Path) -> None:
+    """Create the folder of the files, unless it exists."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"--to {folder}: cannot create {error.filename}: {error.strerror}") from error
+
+
+def hours_of(site: Scenario, year: int) -> int:
+    """Hours of a scenario year that can be stepped."""
+    return int(year_reference(site, year).run.net_kwh.shape[1])
+
+
+def series_of(episode: Episode) -> dict[str, np.ndarray]:
+    """Columns of `results.rollout` from a run through a window, each of shape (hours,)."""
+    window, reference, run = episode.window, episode.reference, episode.run
+    part = slice(window.start, window.start + window.hours)
+    exogenous, net = reference.exogenous, run.net_kwh
+    load, pv = exogenous.load_kwh[:, part], exogenous.pv_kwh[:, part]
+    return {
+        "step": np.arange(window.start, window.start + window.hours),
+        "month": exogenous.month[part],
+        "hour": exogenous.hour[part],
+        "load_kwh": load.sum(axis=0),
+        "pv_kwh": pv.sum(axis=0),
+        "battery_kwh": run.battery_kwh.sum(axis=0),
+        "charging_kwh": run.charging_kwh.sum(axis=0),
+        "other_kwh": (net - load + pv - run.battery_kwh - run.charging_kwh).sum(axis=0),
+        "net_kwh": net.sum(axis=0),
+        "import_kwh": import_kwh(net).sum(axis=0),
+        "export_kwh": export_kwh(net).sum(axis=0),
+        "price": exogenous.price[:, part].mean(axis=0),
+        "carbon": exogenous.carbon[:, part].mean(axis=0),
+        "uncontrolled_net_kwh": reference.run.net_kwh[:, part].sum(axis=0),
+    }

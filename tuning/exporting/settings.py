@@ -1,0 +1,43 @@
+"""Settings of exports and rollouts; the command lines are generated from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+import tyro
+
+
+@dataclass(frozen=True)
+class ExportSettings:
+    """Write a trial's policy as files that control a CityLearn environment without Ray, torch or this package."""
+
+    experiment: Annotated[Path, tyro.conf.Positional]
+    """Folder of the experiment, or of a contender in a judgement (judgements/NAME/runs/CONTENDER)."""
+    to: Path
+    """Folder for the files; it must not exist."""
+    trial: str = "best"
+    """Number of the trial, or best."""
+    judgement: Path | None = None
+    """Folder of a judgement in which the trial took part, for the model card; by default the one that
+    contains the experiment."""
+
+
+@dataclass(frozen=True)
+class RolloutSettings:
+    """Run a trial's policy through a year; write its hours as Parquet and a picture of a week."""
+
+    experiment: Annotated[Path, tyro.conf.Positional]
+    """Folder of the experiment."""
+    trial: str = "best"
+    """Number of the trial, or best."""
+    year: int | None = None
+    """Scenario year; by default the first of the test split."""
+    backend: Literal["auto", "citylearn", "batch"] = "auto"
+    """What steps the site: the batch backend, which has CityLearn's numbers, or CityLearn itself, a thousand times slower. By
+    default the batch backend where it supports all that the scenario uses."""
+    week: int | None = None
+    """Week of the picture, from 0; by default 34, or the last of a shorter year."""
+    to: Path | None = None
+    """Folder for the files; by default rollouts in the experiment's folder."""

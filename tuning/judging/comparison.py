@@ -1,0 +1,80 @@
+"""Judge experiments in one call: contenders, race, report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pandas as pd
+from rich.console import Console
+
+from envs.environments.year_cache import beyond_batch
+from envs.scenarios.scenario import scenario
+from tuning.cli.console import say
+from tuning.experiment.errors import UsageError
+from tuning.experiment.folder import open_experiment
+from tuning.experiment.lock import experiment_lock
+from tuning.judging.contenders import contenders
+from tuning.judging.folder import RaceSettings, create_or_open, free_name
+from tuning.judging.race import Race
+from tuning.judging.report import print_report, write_report
+from tuning.judging.settings import JudgeSettings
+from tuning.runtime.signals import stop_signals_as_interrupts
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What a judgement found.
+
+    Attributes:
+        folder: of the judgement.
+        table: a row for each contender, baseline and bound, the best contender first; see `results.judgement.judgement`.
+        verdict: sentences.
+        finalists: names of the contenders that stayed in the race to its end; none where all failed.
+    """
+
+    folder: Path
+    table: pd.DataFrame
+    verdict: tuple[str, ...]
+    finalists: tuple[str, ...]
+
+
+def compare(settings: JudgeSettings, console: Console | None = None) -> Comparison:
+    """Train the best trials of experiments again, and judge them on the test split.
+
+    Results go to the judgement's folder. A judgement that was stopped continues where it was.
+
+    Args:
+        settings: of the judgement.
+        console: shows progress, tables and verdict; by default the terminal or notebook.
+
+    Raises:
+        UserError: if the judgement cannot be carried out as asked.
+        ValidityError: if a result is physically impossible.
+        BoundError: if the solver finds no bound.
+        KeyboardInterrupt: after Ctrl-C or SIGTERM, with the folder in order.
+    """
+    console = console or Console()
+    settings.check()
+    experiments = [open_experiment(folder) for folder in settings.experiments]
+    own = contenders(experiments, settings.top)
+    of = experiments[0].settings
+    site = scenario(of.scenario)
+    if settings.judged_by == "batch" and (missing := beyond_batch(site)):
+        raise UsageError(f"--judged-by batch: it cannot step {site.title} ({', '.join(missing)}); leave it to citylearn")
+    folder = settings.dir / (settings.name or free_name(settings.dir, site.title))
+    judgement, existed = create_or_open(folder, RaceSettings(site.key, settings.seeds, settings.seed), own)
+    with experiment_lock(judgement.paths.locked):
+        say(console, f"judgement {judgement.paths.folder}{', continued' if existed else ''}")
+        say(console, f"contenders: {'; '.join(contender.name for contender in own)}")
+        race = Race(judgement, site, replace(of, gpu_memory=settings.gpu_memory, address=settings.address), console)
+        try:
+            with stop_signals_as_interrupts():
+                race.run(settings.judged_by)
+            report = write_report(judgement.paths, site.title, settings.seeds, race.comparisons, race.failed)
+            print_report(report, console)
+        except KeyboardInterrupt:
+            names = " ".join(str(path) for path in settings.experiments)
+            say(console, f"stopped; the same command with --name {judgement.paths.folder.name} continues it: {names}")
+            raise
+    return Comparison(judgement.paths.folder, report.table, report.verdict, tuple(race.finalists))

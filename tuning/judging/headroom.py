@@ -1,0 +1,218 @@
+"""Remaining headroom of a site: what lies between the best controller without learning and the bound."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.table import Table
+
+from envs.environments.year_cache import choose_backend
+from envs.objective.evaluate import Evaluation, score
+from envs.objective.validity import check_score
+from envs.scenarios.scenario import Scenario, Window, scenario
+from envs.yardsticks import baselines as yardsticks
+from envs.yardsticks import bound as bounding
+from results.judgement import BOUNDS, LEAST_SERVED
+from tuning.cli.console import say
+from tuning.cli.tables import plain_table
+from tuning.judging.settings import HeadroomSettings
+
+if TYPE_CHECKING:
+    from envs.yardsticks.bound import Bound, Objective
+
+NEGLIGIBLE = 0.005  # part of the uncontrolled site's figure, or score
+THOUSANDS_FROM = 100_000.0  # kilogrammes, or money: from here on tables show thousands
+
+
+@dataclass(frozen=True)
+class Row:
+    """One way to run the site, over all its hours.
+
+    Attributes:
+        name: of it.
+        score: mean reward an hour; None where it has none, because it is another site.
+        co2_kg: sum.
+        cost: sum, energy and demand charge.
+        peak_kw: highest import; None for the bound, which does not minimise it.
+        served: part of the vehicles' energy; None without vehicles.
+    """
+
+    name: str
+    score: float | None
+    co2_kg: float
+    cost: float
+    peak_kw: float | None
+    served: float | None
+
+
+@dataclass(frozen=True)
+class Headroom:
+    """Baselines and bounds of a site.
+
+    Attributes:
+        title: site, split and hours.
+        rows: the uncontrolled site first, then baselines, then bounds.
+        lines: remaining headroom for each objective, in words; without a bound, the reason.
+    """
+
+    title: str
+    rows: tuple[Row, ...]
+    lines: tuple[str, ...]
+
+
+def find_headroom(settings: HeadroomSettings, console: Console | None = None) -> Headroom:
+    """Run all baselines of a site and compute its bounds.
+
+    Args:
+        settings: site and split.
+        console: shows progress and the tables; by default the terminal or notebook.
+
+    Raises:
+        UserError: for a scenario that is not valid, or that `improvement` cannot rate.
+        BoundError: if the solver finds no bound.
+        ValidityError: if a baseline is physically impossible or above the bound.
+    """
+    console = console or Console()
+    site = scenario(settings.scenario)
+    site.check_reward("improvement")
+    windows, backend = site.windows(settings.split), choose_backend(site, "auto")
+    slowly = " (by CityLearn, which takes a while)" if backend == "citylearn" else ""
+    with console.status(f"{site.title}: uncontrolled, rules{slowly}"):
+        evaluations = yardsticks.baselines(site, windows, backend=backend)
+    rows = [row_of(name, own) for name, own in evaluations.items()]
+    uncontrolled = next(row for row in rows if row.name == yardsticks.UNCONTROLLED)
+    reason = bounding.why_no_bound(site)
+    bounds = {} if reason else _bounds(site, windows, console)
+    if bounds:
+        check_baselines(evaluations, bounds["score"], windows)
+    rows += [bound_row(f"bound of {name}", own, windows) for name, own in bounds.items()]
+    lines = remaining(rows, uncontrolled) if bounds else [f"no bound, so the remaining headroom is not known: {reason}"]
+    hours = sum(window.hours for window in windows)
+    headroom = Headroom(f"{site.title}, {settings.split}: {hours:,} hours", tuple(rows), tuple(lines))
+    for table in tables(headroom.title, rows, uncontrolled):
+        console.print(table)
+    for line in lines:
+        say(console, line)
+    return headroom
+
+
+def _bounds(site: Scenario, windows: Sequence[Window], console: Console) -> dict[Objective, list[Bound]]:
+    """Bounds of all objectives, one a window; they are cached."""
+    bounds: dict[Objective, list[Bound]] = {}
+    for objective in bounding.OBJECTIVES:
+        with console.status(f"{site.title}: bound of {objective}, computed once"):
+            bounds[objective] = [bounding.bound(site, window, objective) for window in windows]
+    return bounds
+
+
+def check_baselines(
+    evaluations: Mapping[str, Sequence[Evaluation]], bounds: Sequence[Bound], windows: Sequence[Window]
+) -> None:
+    """Check that no baseline is above the bound of the score in a year.
+
+    Args:
+        evaluations: evaluations of each baseline, one a year; those without a score are passed over.
+        bounds: of the score, one a window.
+        windows: hours, of one or several years.
+
+    Raises:
+        ValidityError: at the first that is.
+    """
+    limits = {}
+    for year in {window.year for window in windows}:
+        of_year = [number for number, window in enumerate(windows) if window.year == year]
+        limits[year] = bound_score([bounds[number] for number in of_year], [windows[number] for number in of_year])
+    for name, own in evaluations.items():
+        for evaluation in own:
+            if not math.isnan(evaluation.score):
+                check_score(name, evaluation.year, evaluation.score, limits[evaluation.year])
+
+
+def row_of(name: str, evaluations: Sequence[Evaluation]) -> Row:
+    """Evaluations of several years as one row."""
+    own = [evaluation.kpis for evaluation in evaluations]
+    total, required = score(list(evaluations)), sum(kpis.ev_required_kwh for kpis in own)
+    return Row(
+        name,
+        None if math.isnan(total) else total,
+        sum(kpis.co2_kg for kpis in own),
+        sum(kpis.bill for kpis in own),
+        max(kpis.peak_kw for kpis in own),
+        1.0 - sum(kpis.ev_missing_kwh for kpis in own) / required if required > 0.0 else None,
+    )
+
+
+def bound_row(name: str, bounds: Sequence[Bound], windows: Sequence[Window]) -> Row:
+    """Bounds of several windows as one row."""
+    score = bound_score(bounds, windows)
+    return Row(name, score, sum(own.co2_kg for own in bounds), sum(own.cost for own in bounds), None, None)
+
+
+def bound_score(bounds: Sequence[Bound], windows: Sequence[Window]) -> float:
+    """Mean reward an hour over several windows, one bound each."""
+    total = sum(own.score * window.hours for own, window in zip(bounds, windows, strict=True))
+    return total / sum(window.hours for window in windows)
+
+
+def remaining(rows: Sequence[Row], uncontrolled: Row) -> list[str]:
+    """Remaining headroom, a line for each objective: from the best controller without learning to the bound.
+
+    That controller is the uncontrolled site, a rule, or one of CityLearn's, if it serves the vehicles.
+
+    Args:
+        rows: of all baselines and bounds.
+        uncontrolled: row of the uncontrolled site, one of `rows`.
+    """
+    others = [row for row in rows if row.name not in BOUNDS and row.score is not None and _serves(row, uncontrolled)]
+    lines = []
+    for objective, label in (("score", "score"), ("co2_kg", "CO2"), ("cost", "bill")):
+        limit = next(row for row in rows if row.name == f"bound of {objective.removesuffix('_kg')}")
+        if objective == "score":
+            best = max(others, key=lambda row: row.score or 0.0)
+            own, most = best.score or 0.0, limit.score or 0.0
+            gap, texts = most - own, (f"{own:+.4f}", f"{most:+.4f}")
+        else:
+            best = min(others, key=lambda row: getattr(row, objective))
+            own, most, base = (getattr(row, objective) for row in (best, limit, uncontrolled))
+            if base <= 0.0:
+                continue
+            gap, texts = (own - most) / base, (f"{own / base - 1.0:+.1%}", f"{most / base - 1.0:+.1%}")
+        share = f"the best controller without learning reaches {texts[0]} ({best.name}), no policy more than {texts[1]}"
+        amount = f"{gap:+.4f}" if objective == "score" else f"{gap:.1%} of the uncontrolled site's"
+        lines.append(f"{label}: {share}; remaining headroom: {amount if gap > NEGLIGIBLE else 'negligible'}")
+    return lines
+
+
+def _serves(row: Row, uncontrolled: Row) -> bool:
+    """Whether vehicles get at least `LEAST_SERVED` of what they get on the uncontrolled site."""
+    return row.served is None or uncontrolled.served is None or row.served >= LEAST_SERVED * uncontrolled.served
+
+
+def tables(title: str, rows: Sequence[Row], uncontrolled: Row) -> tuple[Table, Table]:
+    """Two tables for a terminal of 80 columns: ratings, and the site's figures with their change from the uncontrolled site."""
+    ratings, amounts = plain_table(title), plain_table()
+    co2, cost = (1e-3 if max(getattr(row, name) for row in rows) >= THOUSANDS_FROM else 1.0 for name in ("co2_kg", "cost"))
+    units = "CO2, kg" if co2 == 1.0 else "CO2, t", "bill" if cost == 1.0 else "bill, 1000"
+    for table, names in ((ratings, ("score", "served")), (amounts, (units[0], "change", units[1], "change", "peak, kW"))):
+        table.add_column("", overflow="fold")
+        for name in names:
+            table.add_column(name, justify="right", no_wrap=True)
+    for row in rows:
+        ratings.add_row(row.name, _cell(row.score, "+.4f"), _cell(row.served, ".1%"))
+        amounts.add_row(
+            row.name, f"{row.co2_kg * co2:,.1f}", _change(row.co2_kg, uncontrolled.co2_kg),
+            f"{row.cost * cost:,.1f}", _change(row.cost, uncontrolled.cost), _cell(row.peak_kw, ",.0f"),
+        )  # fmt: skip
+    return ratings, amounts
+
+
+def _cell(value: float | None, form: str) -> str:
+    return "" if value is None else format(value, form)
+
+
+def _change(value: float, before: float) -> str:
+    return f"{value / before - 1.0:+.1%}" if before else ""

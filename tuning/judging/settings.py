@@ -1,0 +1,63 @@
+"""Settings of judgements and headroom; the command lines are generated from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+import tyro
+
+from tuning.experiment.errors import UsageError
+
+
+@dataclass(frozen=True)
+class JudgeSettings:
+    """Train the best trials of experiments again with fresh seeds, and judge them on years that no search has seen.
+
+    The defaults of their algorithms take part as a control. Contenders that fall behind are dropped early. The table also
+    shows the uncontrolled site, rules and the bound.
+    """
+
+    experiments: Annotated[tuple[Path, ...], tyro.conf.Positional]
+    """Folders of the experiments, all of one scenario."""
+    top: int = 2
+    """Trials of each experiment, the best first."""
+    seeds: int = 5
+    """Runs of each contender that stays in the race."""
+    seed: int = 0
+    """Seed of the judgement: the same one repeats it."""
+    judged_by: Literal["citylearn", "batch"] = "citylearn"
+    """Backend of the final evaluations. The race itself uses the batch backend where it can step the site; it has the same
+    numbers. CityLearn then evaluates the finalists, a thousand times slower: some minutes a run and year with 128 sockets.
+    The same command adds CityLearn's evaluations later."""
+    gpu_memory: float = 0.0
+    """See python -m tuning.run."""
+    address: str = ""
+    """See python -m tuning.run."""
+    name: str = ""
+    """Name of the judgement; by default scenario and a number. The same command with its name continues it."""
+    dir: Path = Path("judgements")
+    """Folder that holds the judgements."""
+
+    def check(self) -> None:
+        """Check the values.
+
+        Raises:
+            UsageError: for the first that is not valid.
+        """
+        if not self.experiments:
+            raise UsageError("name the folder of at least one experiment, such as experiments/ppo-iquitos-1")
+        for name, least in (("top", 1), ("seeds", 2), ("seed", 0)):
+            if getattr(self, name) < least:
+                raise UsageError(f"--{name} {getattr(self, name)}: it is at least {least}")
+
+
+@dataclass(frozen=True)
+class HeadroomSettings:
+    """Compare the uncontrolled site, rules and the perfect-foresight bound, and print the remaining headroom for learning."""
+
+    scenario: str = "iquitos"
+    """Site: iquitos, iquitos-38, or the path of a CityLearn schema.json."""
+    split: Literal["train", "validation", "test"] = "validation"
+    """Split whose years or weeks are run."""
