@@ -5,7 +5,7 @@ from pathlib import Path
 from search_spaces import SPACES, Assignment
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Algo, Settings
-from tuning.search.study import Proposal
+from tuning.trial.proposal import Proposal
 from tuning.trial.records import TrialRecords
 from tuning.trial.training import Training
 

@@ -17,9 +17,9 @@ def main() -> None:
     from tuning.experiment.folder import create
     from tuning.experiment.settings import Settings
     from tuning.runtime.ray_session import ray_session
-    from tuning.search.study import Proposal
     from tuning.trial.device import CPU, Device
     from tuning.trial.monitor import Monitor
+    from tuning.trial.proposal import Proposal
     from tuning.trial.records import TrialRecords
     from tuning.trial.training import Training
 

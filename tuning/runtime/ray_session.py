@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+
+from common.errors import UserError
 
 OBJECT_STORE_BYTES = 150 * 2**20  # trials pass a few kilobytes; Ray's default is a third of the memory
 ATTEMPTS = 3  # of starting Ray: it gives its processes half a minute, which a busy machine may not have
@@ -42,6 +45,16 @@ class NodeLostError(RuntimeError):
     """Ray's last node is gone. Tune would wait for ever for another one, which on one machine nobody starts."""
 
 
+class RayRunningError(UserError):
+    """A cluster is to be joined by a process that has a Ray already."""
+
+
+def is_ray_running() -> bool:
+    """Whether this process has started or joined a Ray, as a notebook may have. Ray is not imported for it."""
+    ray = sys.modules.get("ray")
+    return ray is not None and ray.is_initialized()
+
+
 def check_nodes() -> None:
     """See that Ray has a node left.
 
@@ -73,13 +86,24 @@ def as_lost_node() -> Iterator[None]:
 
 @contextmanager
 def ray_session(address: str = "", **options: Any) -> Iterator[None]:
-    """Ray on this machine alone, or a cluster that is joined.
+    """Ray on this machine alone, or a cluster that is joined. A Ray that runs in this process already is used and left running.
 
     Args:
         address: of the cluster; none for this machine.
         options: of `ray.init`, for this machine.
+
+    Raises:
+        RayRunningError: if a cluster is to be joined by a process that has a Ray already.
     """
     set_environment()
+    if is_ray_running():
+        if address:
+            raise RayRunningError(
+                f"--address {address}: Ray runs in this process already; leave the address out to use it, or end it with "
+                "ray.shutdown()"
+            )
+        yield
+        return
     # Set before ray is imported, which speaks at once.
     logging.getLogger("ray").setLevel(logging.CRITICAL)
     warnings.filterwarnings("ignore", category=DeprecationWarning)

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from typing import Any
 
 from rich.console import Console
 
 from envs.scenarios.scenario import Scenario
 from results import load
+from tuning.cli.console import say
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment
 from tuning.experiment.settings import Settings
 from tuning.memory.allocation import concurrency
 from tuning.memory.planner import Planner
-from tuning.runtime.ray_session import NodeLostError, as_lost_node, ray_session
+from tuning.runtime.ray_session import NodeLostError, as_lost_node, is_ray_running, ray_session
 from tuning.search.plan import Plan, limits
 
 MOST_LOSSES = 5  # of Ray's last node, without a step between them
@@ -27,16 +28,19 @@ def search(experiment: Experiment, scenario: Scenario, plan: Plan, console: Cons
     Where Ray's node on this machine is lost, it is started again and the search goes on.
 
     Raises:
-        NodeLostError: if it is lost again and again, or a cluster has no node left.
+        NodeLostError: if it is lost again and again; or, of a cluster or a Ray that was running before, if no node is left.
     """
     address, losses, before = experiment.settings.address, 0, -1.0
+    # A cluster, or a Ray that this process had already, is not ours to start again.
+    is_own = not address and not is_ray_running()
     while True:
         try:
             with ExitStack() as stack:
-                with console.status("starting Ray"):
+                # Without a terminal, as in a notebook, there is no line that could be replaced.
+                with console.status("starting Ray") if console.is_terminal else nullcontext():
                     stack.enter_context(ray_session(address))
                 from tuning.search.preparation import prepare
-                from tuning.trial.training import run_trial
+                from tuning.trial.trainable import run_trial
 
                 with as_lost_node():
                     prepare(scenario, console)
@@ -47,9 +51,9 @@ def search(experiment: Experiment, scenario: Scenario, plan: Plan, console: Cons
         except NodeLostError:
             steps = float(load(experiment.paths.folder).trials["steps"].sum())
             losses, before = losses + 1 if steps == before else 1, steps
-            if address or losses > MOST_LOSSES:
+            if not is_own or losses > MOST_LOSSES:
                 raise
-            console.print("Ray's processes on this machine were lost; they are started again", highlight=False)
+            say(console, "Ray's processes on this machine were lost; they are started again")
 
 
 def run_trials(
@@ -67,7 +71,7 @@ def run_trials(
         plan: what is searched.
         planner: says what trials are granted.
         console: shows how far it is.
-        trainable: runs one trial; see `tuning.trial.training.run_trial`.
+        trainable: runs one trial; see `tuning.trial.trainable.run_trial`.
         extended: whether trials that are complete go on to the budget, where it is larger than theirs was.
 
     Returns:
@@ -79,11 +83,12 @@ def run_trials(
     """
     from ray import tune
 
-    from tuning.search.adapters import StudyScheduler, StudySearcher
     from tuning.search.progress import Progress
     from tuning.search.recovery import extend, settle
     from tuning.search.retention import Retention
     from tuning.search.run_control import RunControl
+    from tuning.search.scheduler import StudyScheduler
+    from tuning.search.searcher import StudySearcher
     from tuning.search.study import StudyMemory
     from tuning.trial.protocol import BUNDLE, NUMBER
     from tuning.trial.records import TrialRecords
@@ -94,9 +99,9 @@ def run_trials(
     settle(memory, records, paths, settings.reports)
     if extended:
         going, left = extend(memory, records, settings.steps)
-        console.print(f"complete trials that go on to {settings.steps:,} steps: {_numbers(going)}", highlight=False)
+        say(console, f"complete trials that go on to {settings.steps:,} steps: {_numbers(going)}")
         if left:
-            console.print(f"left as they are, without a checkpoint (--keep-checkpoints): {_numbers(left)}", highlight=False)
+            say(console, f"left as they are, without a checkpoint (--keep-checkpoints): {_numbers(left)}")
     usual = planner.prediction(plan.space.complete(plan.fixed, limits(settings.steps)))
     before = load(paths.folder).trials
     ended = before[before["state"] != "running"]
@@ -154,7 +159,7 @@ def plan_resources(settings: Settings, console: Console) -> Planner:
 
     budget, device, line = machine(settings.gpu_memory)
     if line:
-        console.print(line, highlight=False, soft_wrap=True)
+        say(console, line)
     return Planner(settings, sizes_of(scenario(settings.scenario), settings.backend), budget, device, Calibration())
 
 

@@ -12,6 +12,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from envs.environments.year_cache import is_prepared, prepare_year
 from envs.errors import ScenarioError
 from envs.scenarios.scenario import Scenario, Split
+from tuning.cli.console import say
 from tuning.runtime.parent_watch import end_with_parent
 
 SPLITS: tuple[Split, ...] = ("train", "validation")  # that a search sees
@@ -30,7 +31,7 @@ def prepare(scenario: Scenario, console: Console, splits: Sequence[Split] = SPLI
         return
     *others, last = map(str, years)
     which = f"years {', '.join(others)} and {last}" if others else f"year {last}"
-    console.print(f"{scenario.title}: preparing {which}, this once: series, tables, the uncontrolled site", highlight=False)
+    say(console, f"{scenario.title}: preparing {which}, this once: series, tables, the uncontrolled site")
     queue = Queue(actor_options={"num_cpus": 0})
     tasks = {_prepare_year.remote(scenario, year, queue): year for year in years}
     with Progress(

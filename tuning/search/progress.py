@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
+from tuning.cli.console import say
 from tuning.runtime.ray_session import check_nodes
 from tuning.search.machine_watch import MachineWatch
 from tuning.trial.protocol import EVALUATION, MESSAGE, NUMBER, OUTCOME, SCORE, STEPS, DriverOnly
@@ -125,7 +126,7 @@ class Progress(DriverOnly, Callback):
         if self._live:
             self._live.update(Text(self.line()))
         else:
-            self._console.print(self.line(), highlight=False, soft_wrap=True)
+            self.say(self.line())
 
     def line(self) -> str:
         """State of the search in one line."""
@@ -166,7 +167,7 @@ class Progress(DriverOnly, Callback):
 
     def say(self, line: str) -> None:
         """Print a line that is to be seen on every terminal; above the line that is kept up to date, where there is one."""
-        self._console.print(line, highlight=False, markup=False, soft_wrap=True)
+        say(self._console, line)
 
 
 def _duration(seconds: float) -> str:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-
 from optuna.trial import TrialState
 
 from common.files import NEW
@@ -91,18 +88,3 @@ def extend(memory: StudyMemory, records: TrialRecords, steps: int) -> tuple[list
     if going:
         memory.reopen(going)
     return going, [number for number in short if number not in going]
-
-
-def version_differences(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
-    """What differs between the code that an experiment was run with and this one, in words.
-
-    Args:
-        before: columns of `trials` that say with what code a process runs, see `tuning.trial.records.machine`.
-        now: likewise.
-    """
-    old, new = (json.loads(columns.get("versions", "{}")) | {"python": columns.get("python")} for columns in (before, now))
-    found = [f"{name} {old[name]} is {new[name]} now" for name in sorted(old.keys() & new.keys()) if old[name] != new[name]]
-    if before.get("git_commit", "") != now.get("git_commit", ""):
-        commits = [columns.get("git_commit", "")[:8] or "none" for columns in (before, now)]
-        found.append(f"commit {commits[0]} is {commits[1]} now")
-    return found

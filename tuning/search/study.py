@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from optuna.trial import FrozenTrial, TrialState
 from search_spaces import Assignment, SearchSpace
 from tuning.experiment.folder import Experiment
 from tuning.experiment.settings import Settings
+from tuning.trial.proposal import Proposal
 
 # User attributes of a trial.
 HYPERPARAMETERS = "hyperparameters"  # the full assignment
@@ -27,23 +27,6 @@ SAME_AS = "same_as"  # number of the trial with the same assignment whose outcom
 PREDICTED = "predicted memory"
 MEASURED = "measured memory"
 _WHOLE = "whole"  # user attribute of a study that all earlier trials were taken over into
-
-
-@dataclass(frozen=True)
-class Proposal:
-    """A trial: its number for ever, and its assignment.
-
-    Attributes:
-        number: from 0.
-        hyperparameters: the assignment.
-        same_as: number of an ended trial with the same assignment, so that there is nothing to run; None where it is new.
-        refused: why it cannot fit into the machine's memory, so that there is nothing to run; None where it can.
-    """
-
-    number: int
-    hyperparameters: Assignment
-    same_as: int | None = None
-    refused: str | None = None
 
 
 # Bytes by which an assignment does not fit, below 0 where it does, and why not.

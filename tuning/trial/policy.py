@@ -7,18 +7,14 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from envs.environments.factory import training_env
-from envs.environments.year_cache import observation_layout
 from envs.objective.episodes import Policy
-from envs.scenarios.scenario import scenario as find_scenario
-from search_spaces import Assignment
-from tuning.algorithms import Setup, build
+from tuning.algorithms import build
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment
-from tuning.experiment.settings import Settings
 from tuning.runtime.ray_session import ray_session
 from tuning.trial.checkpoint import Checkpoints
-from tuning.trial.records import TrialRecords, trial_seed
+from tuning.trial.records import TrialRecords
+from tuning.trial.setup import trial_setup
 
 if TYPE_CHECKING:
     from torch import nn
@@ -27,31 +23,6 @@ if TYPE_CHECKING:
     from tuning.algorithms.networks.site_view import SiteView
 
 BEST = "best"
-
-
-def trial_setup(settings: Settings, number: int, hyperparameters: Assignment, gpu: bool = False, parts: int = 1) -> Setup:
-    """What a trial's trainer is built from.
-
-    Args:
-        settings: of its experiment, with the backend settled.
-        number: of the trial.
-        hyperparameters: full assignment.
-        gpu: whether the learner uses the GPU.
-        parts: see `Setup`.
-    """
-    scenario, reward, backend = settings.scenario, settings.reward, settings.stepped_by
-    return Setup(
-        hyperparameters,
-        # Nothing of a trial in it: RLlib stores it.
-        lambda copies: training_env(scenario, backend, copies, reward),
-        # CityLearn steps one copy after another, so more of them only start more slowly.
-        settings.num_envs if backend == "batch" else 1,
-        settings.steps,
-        trial_seed(settings.seed, number),
-        gpu,
-        observation_layout(find_scenario(scenario)).chargers,
-        parts,
-    )
 
 
 @dataclass(frozen=True)

@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import platform
-import socket
-import subprocess
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +13,10 @@ from results.schema import GIVEN, USED
 from results.writer import read_part, write_part
 from search_spaces import SPACES, Assignment, Kind
 from tuning.experiment.folder import Experiment
-from tuning.search.study import Proposal
 from tuning.trial.checkpoint import Checkpoints
+from tuning.trial.proposal import Proposal
+from tuning.trial.provenance import provenance
 
-PACKAGES = ("ray", "torch", "citylearn", "optuna", "gymnasium", "numpy", "building-tuner")
 DIED = "its process died without a word; the system kills where memory runs out"
 _TYPES = {Kind.INTEGER: int, Kind.NUMBER: float, Kind.TEXT: str, Kind.SIZES: str, Kind.FLAG: bool}
 
@@ -80,7 +74,7 @@ class TrialRecords:
             "out_of_memory": 0,
             "started": datetime.now(UTC),
             **{GIVEN + name: value for name, value in proposal.hyperparameters.items()},
-            **machine(),
+            **provenance(),
         }
 
     def state(self, number: int) -> str | None:
@@ -148,7 +142,7 @@ class TrialRecords:
         """Store what was read back from the built trainer, where it runs and over how many copies of the site."""
         given = {USED + name: value for name, value in values.items()}
         # What this process does not know, such as the commit where there is no git or no time for it, stays as the driver said.
-        here = {name: value for name, value in machine().items() if value}
+        here = {name: value for name, value in provenance().items() if value}
         self.update(number, **given, device=device, num_envs=num_envs, **here)
 
     def end(self, number: int, state: str) -> tuple[str, float | None]:
@@ -176,34 +170,3 @@ class TrialRecords:
 def trial_seed(experiment_seed: int, number: int) -> int:
     """Seed of a trial, below 2^31."""
     return int(np.random.SeedSequence([experiment_seed, number, 0]).generate_state(1)[0] >> 1)
-
-
-@cache
-def machine() -> dict[str, str]:
-    """Columns of `trials` that say where and with what code this process runs."""
-    return {
-        "host": socket.gethostname(),
-        "platform": platform.platform(),
-        "python": platform.python_version(),
-        "versions": json.dumps({name: _version(name) for name in PACKAGES}),
-        "git_commit": _git_commit(),
-    }
-
-
-def _version(package: str) -> str | None:
-    """Version of a package; None where it is not installed, as this one where its folder is run in place."""
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None
-
-
-def _git_commit() -> str:
-    """Commit of this package's working tree; empty where there is none or no git."""
-    try:
-        done = subprocess.run(
-            ["git", "rev-parse", "HEAD"], cwd=Path(__file__).parent, capture_output=True, text=True, check=False, timeout=10
-        )
-    except (FileNotFoundError, subprocess.TimeoutExpired):
-        return ""
-    return done.stdout.strip() if done.returncode == 0 else ""

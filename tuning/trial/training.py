@@ -1,10 +1,8 @@
-"""One trial: train one assignment to its budget, evaluate, report, checkpoint."""
+"""The training of a trial: update by update to its budget, with evaluations, reports and checkpoints."""
 
 from __future__ import annotations
 
-import errno
 import time
-import traceback
 from collections.abc import Iterator
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -16,79 +14,19 @@ from envs.environments.factory import evaluation_env
 from envs.objective.evaluate import Evaluation, Judged, evaluate, score
 from results.writer import drop_parts_after, write_part
 from tuning.algorithms import build
-from tuning.experiment.folder import Experiment, open_experiment
-from tuning.experiment.lock import trial_lock
+from tuning.experiment.folder import Experiment
 from tuning.memory.fallbacks import LADDER, Rung
-from tuning.runtime.parent_watch import end_with_parent
 from tuning.runtime.stopwatch import Stopwatch, rss_bytes
 from tuning.trial.checkpoint import Checkpoints, TrialState
 from tuning.trial.device import CPU, Device
+from tuning.trial.evaluation_columns import evaluation_columns
 from tuning.trial.monitor import Monitor, Usage
-from tuning.trial.policy import trial_setup
-from tuning.trial.protocol import (
-    DISK_FULL,
-    EVALUATION,
-    EXPERIMENT,
-    HYPERPARAMETERS,
-    MESSAGE,
-    NUMBER,
-    OUT_OF_MEMORY,
-    OUTCOME,
-    RAM_LIMIT,
-    RUN,
-    RUNG,
-    SCORE,
-    STEPS,
-    STOPPED,
-    VRAM_LIMIT,
-)
+from tuning.trial.protocol import EVALUATION, MESSAGE, OUTCOME, SCORE, STEPS, STOPPED
 from tuning.trial.records import TrialRecords
+from tuning.trial.setup import trial_setup
 
 REPORT_SECONDS = 5.0  # least between two reports to Tune without an evaluation: it hears each before the trial goes on
 CHECKPOINT_SECONDS = 300.0  # most between two checkpoints, but for the update that is going on
-
-
-def run_trial(config: dict[str, Any]) -> None:
-    """Function trainable of Ray Tune.
-
-    Args:
-        config: see `tuning.trial.protocol`: number, hyperparameters, the experiment's folder, the run and what it is granted;
-            everything else is in the folder.
-    """
-    from ray import tune
-
-    end_with_parent()
-    experiment = open_experiment(config[EXPERIMENT])
-    records = TrialRecords(experiment)
-    number, running = config[NUMBER], experiment.paths.running(config[RUN])
-    try:
-        with trial_lock(experiment.paths.trial_lock(number)):
-            if not running.exists():
-                tune.report({OUTCOME: STOPPED})
-                return
-            device = Device.granted(config[VRAM_LIMIT])
-            with (
-                Monitor(config[RAM_LIMIT], experiment.paths.memory_marker(number), device.card) as monitor,
-                Training(
-                    experiment, records, number, config[HYPERPARAMETERS], running, device, monitor, LADDER[config[RUNG]]
-                ) as trial,
-            ):
-                for report in trial.updates():
-                    tune.report(report)
-        return
-    except Exception as error:
-        if isinstance(error, OSError) and error.errno == errno.ENOSPC:
-            # No fault of the trial: it goes on from its last checkpoint when there is room.
-            tune.report({OUTCOME: DISK_FULL, MESSAGE: f"the disk of {experiment.paths.folder} is full: free some of it"})
-            return
-        if not is_out_of_memory(error):
-            records.crash(number, traceback.format_exc())
-            raise
-        records.run_out(number, traceback.format_exc())
-    # After the error is gone, and with it what its frames held on to. Reported, not raised: for Tune the trial ends well, and
-    # the others go on.
-    free_memory()
-    tune.report({OUTCOME: OUT_OF_MEMORY})
 
 
 class Training:
@@ -290,37 +228,3 @@ class Training:
         del measured["evaluated_steps"]
         named = state.environment_seconds + state.learner_seconds + state.evaluation_seconds
         self._records.update(self._number, **measured, rest_seconds=state.seconds - named)
-
-
-def evaluation_columns(evaluation: Evaluation) -> dict[str, Any]:
-    """Columns of the `evaluations` table that an evaluation fills."""
-    uncontrolled = asdict(evaluation.uncontrolled)
-    del uncontrolled["hours"]
-    return {
-        "year": evaluation.year,
-        "score": evaluation.score,
-        **{f"term_{name}": value for name, value in evaluation.terms.items()},
-        **asdict(evaluation.kpis),
-        **{f"uncontrolled_{name}": value for name, value in uncontrolled.items()},
-        **evaluation.citylearn,
-    }
-
-
-def is_out_of_memory(error: Exception) -> bool:
-    """Whether an error says that memory of the card or of the host ran out."""
-    import torch
-
-    # Torch has no kind of error of its own for the host's memory.
-    of_the_host = isinstance(error, RuntimeError) and "DefaultCPUAllocator" in str(error)
-    return isinstance(error, torch.OutOfMemoryError | MemoryError) or of_the_host
-
-
-def free_memory() -> None:
-    """Give back what a trial that ended by an error held, so that its process can train another."""
-    import gc
-
-    import torch
-
-    gc.collect()
-    if torch.cuda.is_available():
-        torch.cuda.empty_cache()

@@ -14,7 +14,7 @@ from tuning.judge import main
 from tuning.judging.contenders import Contender
 from tuning.judging.course import Course
 from tuning.judging.folder import Asked, JudgementPaths, create_or_open, recorded
-from tuning.search.study import Proposal
+from tuning.trial.proposal import Proposal
 from tuning.trial.records import TrialRecords
 
 ASKED = Asked("iquitos-v1", 2, 1)

@@ -18,7 +18,7 @@ from search_spaces import SPACES
 from tuning.experiment.folder import create
 from tuning.experiment.settings import Settings
 from tuning.runtime.ray_session import ray_session
-from tuning.search.study import Proposal
+from tuning.trial.proposal import Proposal
 from tuning.trial.records import TrialRecords
 
 PROCESS = psutil.Process()

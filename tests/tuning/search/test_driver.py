@@ -94,7 +94,7 @@ def searched(tune_session: None, tmp_path_factory: pytest.TempPathFactory) -> tu
     )
     experiment = create(settings)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("tuning.search.adapters.MOST_LOSSES", LOSSES)
+        patched.setattr("tuning.search.searcher.MOST_LOSSES", LOSSES)
         return experiment, run(experiment)
 
 

@@ -1,8 +1,7 @@
-"""What Tune is told to do with a trial, without Tune."""
+"""Which trial Tune is given next, and what becomes of one that ends, without Tune."""
 
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,10 +9,11 @@ import pytest
 from results import load
 from search_spaces import SPACES
 from tests.tuning.roomy import planner, roomy
+from tests.tuning.search.fakes import REPORTS, Control, adapters, decide, states
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
 from tuning.memory.fallbacks import LADDER
-from tuning.search.adapters import MOST_LOSSES, StudyScheduler, StudySearcher
+from tuning.search.searcher import MOST_LOSSES, StudySearcher
 from tuning.search.study import StudyMemory
 from tuning.trial.protocol import (
     DISK_FULL,
@@ -32,54 +32,10 @@ from tuning.trial.protocol import (
 )
 from tuning.trial.records import TrialRecords
 
-REPORTS = 3
-
-
-class PrunesAll(StudyMemory):
-    """A study whose pruner gives up on everything."""
-
-    def should_prune(self, number: int) -> bool:
-        return True
-
-
-class Control:
-    """Stands in for `RunControl`: writes down what it is told."""
-
-    run = "this"
-
-    def __init__(self) -> None:
-        self.is_stopping = False
-        self.told: list[tuple[Any, ...]] = []
-
-    def __getattr__(self, name: str) -> Any:
-        return lambda *arguments: self.told.append((name, *arguments))
-
-    def names(self) -> list[str]:
-        return [name for name, *_ in self.told if name != "say"]
-
 
 @pytest.fixture
 def experiment(tmp_path: Path) -> Experiment:
     return create(Settings(name="one", dir=str(tmp_path), trials=2, reports=REPORTS))
-
-
-def adapters(experiment: Experiment, control: Any = None) -> tuple[StudySearcher, StudyScheduler]:
-    memory = PrunesAll(experiment, SPACES["ppo"], {}, {"steps": 4096.0})
-    settings = experiment.settings
-    searcher = StudySearcher(
-        memory, TrialRecords(experiment), experiment.paths.folder, settings.trials, control or Control(),
-        roomy(experiment), settings.retries,
-    )  # fmt: skip
-    return searcher, StudyScheduler(memory, searcher, REPORTS, 4096)
-
-
-def states(experiment: Experiment) -> list[str]:
-    found: list[str] = load(experiment.paths.folder).trials["state"].tolist()
-    return found
-
-
-def decide(scheduler: StudyScheduler, **result: Any) -> str:
-    return scheduler.on_trial_result(None, SimpleNamespace(trial_id="a"), result)  # type: ignore[arg-type]
 
 
 def test_trials_are_handed_out_up_to_their_number(experiment: Experiment) -> None:
@@ -97,22 +53,6 @@ def test_a_trial_that_is_handed_out_runs(experiment: Experiment) -> None:
     handed = [searcher.suggest(name) for name in "ab"]
     assert [config[RUN] for config in handed] == ["this"] * 2  # type: ignore[index]
     assert load(experiment.paths.folder).trials["state"].tolist() == ["running", "running"]
-
-
-def test_only_an_evaluation_is_reported_and_asked_about(experiment: Experiment) -> None:
-    searcher, scheduler = adapters(experiment)
-    searcher.suggest("a")
-    assert decide(scheduler, **{STEPS: 10}) == "CONTINUE"
-    assert decide(scheduler, **{STEPS: 20, EVALUATION: 1, SCORE: 0.1}) == "STOP"
-
-
-def test_after_its_last_evaluation_a_trial_is_complete_and_not_pruned(experiment: Experiment) -> None:
-    searcher, scheduler = adapters(experiment)
-    searcher.suggest("a")
-    last = {STEPS: 4096, EVALUATION: REPORTS, SCORE: 0.1}
-    assert decide(scheduler, **last) == "CONTINUE"
-    searcher.on_trial_complete("a", last)
-    assert load(experiment.paths.folder).trials["state"].tolist() == ["complete"]
 
 
 def lose(searcher: StudySearcher, name: str) -> Any:

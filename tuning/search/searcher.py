@@ -1,4 +1,4 @@
-"""Two thin adapters through which Ray Tune uses the study."""
+"""What Ray Tune takes trials from: a thin adapter to the study."""
 
 from __future__ import annotations
 
@@ -7,19 +7,17 @@ from collections import deque
 from pathlib import Path
 from typing import Any
 
-from ray.tune.experiment import Trial
-from ray.tune.schedulers import FIFOScheduler, TrialScheduler
 from ray.tune.search import Searcher
 
 from tuning.memory.fallbacks import LADDER
 from tuning.memory.planner import Planner
 from tuning.memory.prediction import PLACES, size
 from tuning.search.run_control import RunControl
-from tuning.search.study import Proposal, StudyMemory
+from tuning.search.study import StudyMemory
+from tuning.trial.proposal import Proposal
 from tuning.trial.protocol import (
     BUNDLE,
     DISK_FULL,
-    EVALUATION,
     EXPERIMENT,
     HYPERPARAMETERS,
     MESSAGE,
@@ -242,33 +240,3 @@ class StudySearcher(DriverOnly, Searcher):
 
     def restore(self, checkpoint_path: str) -> None:
         """See `save`."""
-
-
-class StudyScheduler(DriverOnly, FIFOScheduler):
-    """Stops a trial when the study's pruner says so.
-
-    Args:
-        memory: the study.
-        searcher: knows the trials' numbers.
-        reports: evaluations of a trial; after its last one it is complete, and there is nothing left to stop.
-        steps: of a trial.
-    """
-
-    def __init__(self, memory: StudyMemory, searcher: StudySearcher, reports: int, steps: int) -> None:
-        super().__init__()
-        self._memory, self._searcher, self._reports, self._steps = memory, searcher, reports, steps
-
-    def on_trial_result(self, tune_controller: Any, trial: Trial, result: dict[str, Any]) -> str:
-        """Report an evaluation to the study and ask its pruner."""
-        if result.get(EVALUATION) is None:
-            return str(TrialScheduler.CONTINUE)
-        number = self._searcher.number(trial.trial_id)
-        evaluation = int(result[EVALUATION])
-        if not math.isfinite(float(result[SCORE])):
-            return str(TrialScheduler.CONTINUE)
-        # Not the steps that were taken: these are rounded up to whole updates and differ from trial to trial.
-        self._memory.report(number, self._steps * evaluation // self._reports, float(result[SCORE]))
-        if evaluation >= self._reports or not self._memory.should_prune(number):
-            return str(TrialScheduler.CONTINUE)
-        self._searcher.mark_pruned(number)
-        return str(TrialScheduler.STOP)
