@@ -158,7 +158,7 @@ def test_other_data_under_the_same_name_are_refused(
     schema = json.loads((folder / "schema.json").read_text(encoding="utf-8"))
     schema["simulation_end_time_step"] -= 24
     (folder / "schema.json").write_text(json.dumps(schema), encoding="utf-8")
-    assert "the scenario's data are other ones" in refused(capsys, "--resume", str(tmp_path / "mine"))
+    assert "the scenario's data have changed" in refused(capsys, "--resume", str(tmp_path / "mine"))
 
 
 def test_an_experiment_that_another_run_works_on_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ def main() -> None:
         marker = Path(folder) / "marker"
         with (
             Monitor(0, marker, device.card, seconds=0.1) as monitor,
-            Training(experiment, records, 0, hyperparameters, running, device, monitor) as trial,
+            Training.begin(experiment, records, 0, hyperparameters, running, device, monitor) as trial,
         ):
             for _ in trial.updates():
                 pass

@@ -1,4 +1,4 @@
-"""Before a search: check what the settings ask for, and create the experiment or open the one that they continue."""
+"""Before a search: check the settings, then create the experiment or open the one that they continue."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from tuning.experiment.settings import Settings, changed
 from tuning.search.plan import Plan, plan, with_trials
 from tuning.trial.provenance import provenance, version_differences
 
-# Settings that hold from now on, given those of the experiment before and those that name it: a command line need not repeat
-# what an experiment was begun with.
+# Gives the settings that hold from now on, from those of the existing experiment and those that named it. A command line, for
+# example, need not repeat the settings that the experiment was begun with.
 AsContinued = Callable[[Settings, Settings], Settings]
 
 
 @dataclass(frozen=True)
 class Checked:
-    """Settings that were checked, so that a search with them can begin; nothing is created yet.
+    """Settings that are valid. Nothing has been created with them yet.
 
     Attributes:
         settings: as they hold from now on.
@@ -30,7 +30,7 @@ class Checked:
         plan: of the settings.
         marks: see `Experiment`.
         before: the experiment that is continued; None for a new one.
-        notes: lines that the user should see.
+        notes: lines for the user.
     """
 
     settings: Settings
@@ -43,10 +43,10 @@ class Checked:
 
 @dataclass(frozen=True)
 class Opened:
-    """An experiment that is there and can be searched.
+    """An experiment with a folder, ready to be searched.
 
     Attributes:
-        experiment: with the settings that hold from now on; these are written when the search begins.
+        experiment: with the settings that hold from now on. For an existing one they are written when the search begins.
         scenario: of the experiment.
         plan: of the experiment.
         is_new: whether it was created just now.
@@ -59,10 +59,10 @@ class Opened:
 
 
 def experiment_to_continue(settings: Settings) -> Experiment | None:
-    """The experiment that settings continue: the one in the folder `resume`, or one that has their name already.
+    """The experiment that settings continue: the one in the folder `resume`, or an existing one with their name.
 
     Returns:
-        It, or None where the settings begin a new one.
+        None if the settings begin a new one.
 
     Raises:
         UsageError: if the folder holds no experiment, or a damaged one.
@@ -72,14 +72,14 @@ def experiment_to_continue(settings: Settings) -> Experiment | None:
 
 
 def check(settings: Settings, as_continued: AsContinued | None = None) -> Checked:
-    """Check settings, of a new experiment or of one that they continue.
+    """Check settings, for a new experiment or to continue one.
 
     Args:
         settings: of one algorithm.
-        as_continued: see `AsContinued`; by default all settings hold as they are.
+        as_continued: see `AsContinued`; by default the given settings hold.
 
     Raises:
-        UserError: one of its kinds, for the first thing that is not valid.
+        UserError: one of its subclasses, for the first thing that is not valid.
     """
     before = experiment_to_continue(settings)
     if before is None:
@@ -99,20 +99,20 @@ def check_new(settings: Settings) -> Checked:
 
 
 def check_continued(before: Experiment, settings: Settings) -> Checked:
-    """Check the settings with which an experiment is continued.
+    """Check the settings that continue an experiment.
 
     Args:
         before: the experiment.
-        settings: all that hold from now on. Without `space` or `set` those of before hold; `name` and `dir` stay.
+        settings: that hold from now on. Empty `space` and `set` stand for those of before; `name` and `dir` stay.
 
     Raises:
-        UserError: see `check`; also for settings that would make another experiment of it.
+        UserError: see `check`; also for settings that may not change.
     """
     if settings.algo == "all":
         raise UsageError(
             f"{before.paths.folder} is an experiment of {before.settings.algo}: it is continued without --algo all"
         )
-    # A file with a space that is given again is compared by its content; otherwise the experiment's copy of it holds.
+    # A space file that is given again is compared by its content. Without one, the experiment's copy holds.
     copy = before.paths.space if before.settings.space else None
     space_file = Path(settings.space).expanduser() if settings.space else copy
     kept = {name: getattr(before.settings, name) for name in ("name", "dir", "space")}
@@ -120,20 +120,22 @@ def check_continued(before: Experiment, settings: Settings) -> Checked:
         kept["set"] = before.settings.set
     checked = _checked(replace(settings, resume="", **kept), space_file)
     if differences := _differences(before, checked):
-        raise UsageError(f"{before.paths.folder} cannot go on as another experiment: {'; '.join(differences)}; start a new one")
+        raise UsageError(
+            f"{before.paths.folder} was begun with other settings: {'; '.join(differences)}; start a new experiment"
+        )
     notes = list(checked.notes)
     if not settings.resume:
-        notes.append(f"{before.paths.folder} is there already, and is continued")
+        notes.append(f"{before.paths.folder} exists and is continued")
     for difference in _version_differences(before, checked):
-        notes.append(f"other code than before, so results may differ: {difference}")
+        notes.append(f"the code has changed, so results may differ: {difference}")
     return replace(checked, before=before, notes=tuple(notes))
 
 
 def open_checked(checked: Checked) -> Opened:
-    """Create the experiment's folder, or take the one that is continued.
+    """Create the folder of a new experiment, or take that of the existing one.
 
     Raises:
-        UsageError: if the folder of a new one cannot be created.
+        UsageError: if the folder cannot be created.
     """
     if checked.before:
         experiment = replace(checked.before, settings=checked.settings, marks=checked.marks)
@@ -153,7 +155,7 @@ def _checked(settings: Settings, space_file: Path | None) -> Checked:
     notes = []
     if settings.backend == "auto" and backend == "citylearn":
         missing = ", ".join(beyond_batch(site))
-        notes.append(f"{site.title}: stepped by CityLearn itself, as it uses what the batch backend does not do: {missing}")
+        notes.append(f"{site.title}: stepped by CityLearn itself, because the batch backend does not support: {missing}")
     # Absolute: in another folder a relative path would name another scenario.
     name = str(site.schema) if site.schema else settings.scenario
     marks = {"scenario": site.key, "space": planned.space.describe(), "machine": provenance()}
@@ -161,19 +163,19 @@ def _checked(settings: Settings, space_file: Path | None) -> Checked:
 
 
 def _differences(before: Experiment, checked: Checked) -> list[str]:
-    """What would make another experiment of the one that is continued, each in words."""
+    """Settings, data and ranges that may not change and did, each in words."""
     old, new = before.marks, checked.marks
     same_data = old.get("scenario") == new["scenario"]
     # The same files may lie elsewhere, as on another machine.
     known = replace(before.settings, scenario=checked.settings.scenario) if same_data else before.settings
     differences = changed(known, checked.settings)
     if "scenario" in old and not same_data and not differences:
-        differences.append(f"the scenario's data are other ones ({old['scenario']}, now {new['scenario']})")
+        differences.append(f"the scenario's data have changed ({old['scenario']}, now {new['scenario']})")
     spaces = [marks.get("space", new["space"]) for marks in (old, new)]
     for name in {**spaces[0], **spaces[1]}:
-        texts = [space.get(name, "not there") for space in spaces]
+        texts = [space.get(name, "absent") for space in spaces]
         if texts[0] != texts[1] and not differences:
-            differences.append(f"the space of {name} is not that of before ({texts[0]}; now {texts[1]})")
+            differences.append(f"the space of {name} has changed ({texts[0]}; now {texts[1]})")
     return differences
 
 

@@ -1,4 +1,4 @@
-"""Before the first trial: the years' files and the uncontrolled runs, made side by side where the cache lacks them."""
+"""Before the first trial: files of the years and uncontrolled runs that the cache lacks, made in parallel."""
 
 from __future__ import annotations
 
@@ -19,12 +19,15 @@ SPLITS: tuple[Split, ...] = ("train", "validation")  # that a search sees
 
 
 def prepare(scenario: Scenario, console: Console, splits: Sequence[Split] = SPLITS) -> None:
-    """Prepare the years of some splits, in one Ray task each.
+    """Prepare the years of some splits, one Ray task a year.
 
     Args:
         scenario: the scenario.
-        console: shows how far it is.
-        splits: whose years; by default those that a search sees.
+        console: shows progress.
+        splits: by default those that a search sees.
+
+    Raises:
+        ScenarioError: if the scenario's data are not valid.
     """
     years = sorted({year for split in splits for year in scenario.years(split) if not is_prepared(scenario, year)})
     if not years:
@@ -54,7 +57,7 @@ def prepare(scenario: Scenario, console: Console, splits: Sequence[Split] = SPLI
 
 
 def _raise_own_errors(task: ray.ObjectRef[None]) -> None:
-    """Wait for a task; an error that says what is wrong with the scenario comes without Ray's wrapping."""
+    """Get the result of a task; a `ScenarioError` in it is raised without Ray's wrapping."""
     try:
         ray.get(task)
     except ray.exceptions.RayTaskError as error:

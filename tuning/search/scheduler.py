@@ -1,4 +1,4 @@
-"""What Ray Tune asks whether a trial goes on: a thin adapter to the study's pruner."""
+"""Tells Ray Tune whether a trial continues: an adapter to the study's pruner."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ from ray.tune.schedulers import FIFOScheduler, TrialScheduler
 
 from tuning.search.searcher import StudySearcher
 from tuning.search.study import StudyMemory
+from tuning.trial.evaluation_schedule import due_steps
 from tuning.trial.protocol import EVALUATION, SCORE, DriverOnly
 
 
 class StudyScheduler(DriverOnly, FIFOScheduler):
-    """Stops a trial when the study's pruner says so.
+    """Stops a trial when the study's pruner decides so.
 
     Args:
         memory: the study.
-        searcher: knows the trials' numbers.
-        reports: evaluations of a trial; after its last one it is complete, and there is nothing left to stop.
+        searcher: knows the numbers of the trials.
+        reports: evaluations of a trial; after the last one it is complete and is not stopped any more.
         steps: of a trial.
     """
 
@@ -35,8 +36,8 @@ class StudyScheduler(DriverOnly, FIFOScheduler):
         evaluation = int(result[EVALUATION])
         if not math.isfinite(float(result[SCORE])):
             return str(TrialScheduler.CONTINUE)
-        # Not the steps that were taken: these are rounded up to whole updates and differ from trial to trial.
-        self._memory.report(number, self._steps * evaluation // self._reports, float(result[SCORE]))
+        # The due steps are the same for all trials; the steps taken are rounded up to whole updates.
+        self._memory.report(number, due_steps(evaluation, self._steps, self._reports), float(result[SCORE]))
         if evaluation >= self._reports or not self._memory.should_prune(number):
             return str(TrialScheduler.CONTINUE)
         self._searcher.mark_pruned(number)

@@ -1,4 +1,4 @@
-"""Policies of trials, as their checkpoints hold them."""
+"""Trained policies, read from checkpoints of trials."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ BEST = "best"
 
 @dataclass(frozen=True)
 class Trained:
-    """A policy with where it comes from.
+    """A policy and its origin.
 
     Attributes:
         policy: maps observations, shape (copies, observations), to actions, shape (copies, actions).
@@ -45,7 +45,7 @@ class Trained:
 
 
 def trial_number(results: Results, trial: str) -> int:
-    """Number of a trial that a command line names.
+    """Number of the trial that a user names.
 
     Args:
         results: of the experiment.
@@ -71,14 +71,14 @@ def trial_number(results: Results, trial: str) -> int:
 def trained(experiment: Experiment, number: int) -> Iterator[Trained]:
     """A trial's policy from its newest whole checkpoint, on the CPU.
 
-    RLlib needs Ray: that of this process, or one that is started and ended here.
+    RLlib needs Ray: one that runs in this process is used, otherwise one is started and ended here.
 
     Args:
-        experiment: that it belongs to.
+        experiment: of the trial.
         number: of the trial.
 
     Raises:
-        UsageError: if it has no checkpoint any more.
+        UsageError: if it has no undamaged checkpoint.
     """
     checkpoint, damage = Checkpoints(experiment.paths.checkpoints(number)).newest()
     if checkpoint is None:
@@ -86,10 +86,7 @@ def trained(experiment: Experiment, number: int) -> Iterator[Trained]:
         raise UsageError(f"trial {number} of {experiment.paths.folder} has no checkpoint{why}")
     row = TrialRecords(experiment).assignment(number)
     with ExitStack() as stack:
-        import ray
-
-        if not ray.is_initialized():
-            stack.enter_context(ray_session(num_cpus=1))
+        stack.enter_context(ray_session(num_cpus=1))
         trainer = build(str(experiment.settings.algo), trial_setup(experiment.settings, number, row))
         stack.callback(trainer.stop)
         checkpoint.restore(trainer)

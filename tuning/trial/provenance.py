@@ -1,4 +1,4 @@
-"""Where and with what code a process runs."""
+"""Host, versions and commit with which a process runs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PACKAGES = ("ray", "torch", "citylearn", "optuna", "gymnasium", "numpy", "buildi
 
 @cache
 def provenance() -> dict[str, str]:
-    """Columns of `trials` that say where and with what code this process runs."""
+    """Columns of `trials` with the host, versions and commit of this process."""
     return {
         "host": socket.gethostname(),
         "platform": platform.platform(),
@@ -27,7 +27,7 @@ def provenance() -> dict[str, str]:
 
 
 def version_differences(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
-    """What differs between the code that an experiment was run with and this one, in words.
+    """Versions and commits that differ between two processes, in words.
 
     Args:
         before: a `provenance`.
@@ -42,7 +42,7 @@ def version_differences(before: Mapping[str, str], now: Mapping[str, str]) -> li
 
 
 def _version(package: str) -> str | None:
-    """Version of a package; None where it is not installed, as this one where its folder is run in place."""
+    """Version of a package; None if it is not installed, as this one when it runs from its folder."""
     try:
         return version(package)
     except PackageNotFoundError:
@@ -50,7 +50,7 @@ def _version(package: str) -> str | None:
 
 
 def _git_commit() -> str:
-    """Commit of this package's working tree; empty where there is none or no git."""
+    """Commit of this package's working tree; empty without a repository or git."""
     try:
         done = subprocess.run(
             ["git", "rev-parse", "HEAD"], cwd=Path(__file__).parent, capture_output=True, text=True, check=False, timeout=10

@@ -1,4 +1,4 @@
-"""The rows of the `trials` table as trials begin, go on and end."""
+"""Rows of the `trials` table, from the beginning of a trial to its end."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from tuning.trial.checkpoint import Checkpoints
 from tuning.trial.proposal import Proposal
 from tuning.trial.provenance import provenance
 
-DIED = "its process died without a word; the system kills where memory runs out"
+DIED = "its process died without an error; the system kills processes when memory runs out"
 _TYPES = {Kind.INTEGER: int, Kind.NUMBER: float, Kind.TEXT: str, Kind.SIZES: str, Kind.FLAG: bool}
 
 
 class TrialRecords:
-    """Reads and writes trials' rows, one part file each. A trial's process and the driver never write one at once."""
+    """Reads and writes rows of trials, one part file each. A trial's process and the driver never write at the same time."""
 
     def __init__(self, experiment: Experiment) -> None:
         self._experiment = experiment
         self._hyperparameters = {p.name: _TYPES[p.kind] for p in SPACES[experiment.settings.algo].parameters}
 
     def begin(self, proposal: Proposal) -> None:
-        """Write the row of a trial that is handed out; one that was interrupted keeps what it measured."""
+        """Write the row of a trial that is handed out; a trial that was interrupted keeps its measurements."""
         number = proposal.number
         if self._path(number).exists():
             self.update(number, state="running", budget_steps=self._experiment.settings.steps, finished=None, error=None)
@@ -37,17 +37,17 @@ class TrialRecords:
             self._write({**self._new(proposal), "state": "running"})
 
     def refuse(self, proposal: Proposal, predicted: Mapping[str, int]) -> None:
-        """Write the row of a trial that cannot fit and is not started.
+        """Write the row of a trial that does not fit into memory and is not started.
 
         Args:
             proposal: with the reason.
-            predicted: its columns of predicted memory.
+            predicted: columns of predicted memory.
         """
         ended = {"state": "oom", "finished": datetime.now(UTC), "error": proposal.refused}
         self._write({**self._new(proposal), **predicted, **ended})
 
     def repeat(self, proposal: Proposal) -> tuple[str, float | None]:
-        """Write the row of a trial that has the outcome of another one.
+        """Write the row of a trial that has the assignment, and so the outcome, of an earlier one.
 
         Returns:
             State and score.
@@ -78,7 +78,7 @@ class TrialRecords:
         }
 
     def state(self, number: int) -> str | None:
-        """State in a trial's row; None where it has none yet."""
+        """State in a trial's row; None if it has no row yet."""
         return str(self._read(number)["state"]) if self._path(number).exists() else None
 
     def score(self, number: int) -> float | None:
@@ -91,7 +91,7 @@ class TrialRecords:
         return (self._read(number)["error"] or "").strip().rpartition("\n")[2]
 
     def budget_steps(self, number: int) -> int:
-        """Steps that were asked for when a trial was last handed out."""
+        """Budget of steps when a trial was last handed out."""
         return int(self._read(number)["budget_steps"])
 
     def crash(self, number: int, error: str) -> None:
@@ -99,20 +99,24 @@ class TrialRecords:
         self.update(number, crashes=(self._read(number)["crashes"] or 0) + 1, error=error)
 
     def crashes(self, number: int) -> tuple[int, str | None]:
-        """How often a trial crashed, and the traceback if it did since it was last handed out."""
+        """How often a trial crashed, and the traceback if it crashed since it was last handed out."""
         row = self._read(number)
         return row["crashes"] or 0, row["error"]
 
     def run_out(self, number: int, error: str) -> None:
-        """Count that a trial ran out of memory, with what it said."""
+        """Count that a trial ran out of memory, with the error."""
         self.update(number, out_of_memory=self.times_out_of_memory(number) + 1, error=error)
 
     def times_out_of_memory(self, number: int) -> int:
         """How often a trial ran out of memory."""
         return self._read(number)["out_of_memory"] or 0
 
-    def marked_memory(self, number: int) -> int | None:
-        """Memory of a trial's process that ended itself because of it, bytes; None where none did. Told once."""
+    def take_memory_marker(self, number: int) -> int | None:
+        """Read and remove the marker of a process that ended itself because of its memory; see `tuning.trial.monitor`.
+
+        Returns:
+            Memory of the process, bytes; None without a marker.
+        """
         marker = self._experiment.paths.memory_marker(number)
         if not marker.exists():
             return None
@@ -121,7 +125,7 @@ class TrialRecords:
         return nbytes
 
     def assignment(self, number: int) -> Assignment:
-        """Hyperparameters that the search assigned to a trial; default values of those that did not exist then."""
+        """Hyperparameters that the search assigned to a trial; those that an older version did not have get their default."""
         row = self._read(number)
         parameters = SPACES[self._experiment.settings.algo].parameters
         return {parameter.name: row.get(GIVEN + parameter.name, parameter.default) for parameter in parameters}
@@ -139,9 +143,9 @@ class TrialRecords:
         self._write({**self._read(number), **columns})
 
     def used(self, number: int, values: Assignment, device: str, num_envs: int) -> None:
-        """Store what was read back from the built trainer, where it runs and over how many copies of the site."""
+        """Write the values that the built trainer uses, its device and its number of copies of the site."""
         given = {USED + name: value for name, value in values.items()}
-        # What this process does not know, such as the commit where there is no git or no time for it, stays as the driver said.
+        # A value that this process lacks, such as the commit without git, stays as the driver wrote it.
         here = {name: value for name, value in provenance().items() if value}
         self.update(number, **given, device=device, num_envs=num_envs, **here)
 
@@ -152,7 +156,7 @@ class TrialRecords:
             The last line of its error, and its score.
         """
         row = self._read(number)
-        # A process that the system killed had no time to say why.
+        # A process that the system killed has written no error.
         error: str = row["error"] or (DIED if state == "failed" else "")
         self._write({**row, "state": state, "finished": datetime.now(UTC), "error": error or None})
         return error.strip().rpartition("\n")[2], row["score"]

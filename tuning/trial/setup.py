@@ -1,4 +1,4 @@
-"""What the trainer of a trial is built from."""
+"""The set-up that the trainer of a trial is built from."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from tuning.trial.records import trial_seed
 
 
 def trial_setup(settings: Settings, number: int, hyperparameters: Assignment, gpu: bool = False, parts: int = 1) -> Setup:
-    """What a trial's trainer is built from.
+    """Set-up of the trainer of a trial.
 
     Args:
-        settings: of its experiment, with the backend settled.
+        settings: of its experiment; `backend` is not `auto`.
         number: of the trial.
         hyperparameters: full assignment.
         gpu: whether the learner uses the GPU.
@@ -24,7 +24,7 @@ def trial_setup(settings: Settings, number: int, hyperparameters: Assignment, gp
     scenario, reward, backend = settings.scenario, settings.reward, settings.stepped_by
     return Setup(
         hyperparameters,
-        # Nothing of a trial in it: RLlib stores it.
+        # RLlib stores this function, so it holds no object of the trial.
         lambda copies: training_env(scenario, backend, copies, reward),
         # CityLearn steps one copy after another, so more of them only start more slowly.
         settings.num_envs if backend == "batch" else 1,

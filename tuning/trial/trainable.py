@@ -1,4 +1,4 @@
-"""A trial as Ray Tune runs it: one function of a plain dict, in a process of its own."""
+"""The function by which Ray Tune runs a trial in a process of its own."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def run_trial(config: dict[str, Any]) -> None:
     """Function trainable of Ray Tune.
 
     Args:
-        config: see `tuning.trial.protocol`: number, hyperparameters, the experiment's folder, the run and what it is granted;
-            everything else is in the folder.
+        config: see `tuning.trial.protocol`: number, hyperparameters, folder of the experiment, name of the run, memory limits.
+            Everything else is in the folder.
     """
     from ray import tune
 
@@ -51,7 +51,7 @@ def run_trial(config: dict[str, Any]) -> None:
             device = Device.granted(config[VRAM_LIMIT])
             with (
                 Monitor(config[RAM_LIMIT], experiment.paths.memory_marker(number), device.card) as monitor,
-                Training(
+                Training.begin(
                     experiment, records, number, config[HYPERPARAMETERS], running, device, monitor, LADDER[config[RUNG]]
                 ) as trial,
             ):
@@ -60,30 +60,30 @@ def run_trial(config: dict[str, Any]) -> None:
         return
     except Exception as error:
         if isinstance(error, OSError) and error.errno == errno.ENOSPC:
-            # No fault of the trial: it goes on from its last checkpoint when there is room.
+            # Not a failure of the trial: a later run continues it from its last checkpoint.
             tune.report({OUTCOME: DISK_FULL, MESSAGE: f"the disk of {experiment.paths.folder} is full: free some of it"})
             return
         if not is_out_of_memory(error):
             records.crash(number, traceback.format_exc())
             raise
         records.run_out(number, traceback.format_exc())
-    # After the error is gone, and with it what its frames held on to. Reported, not raised: for Tune the trial ends well, and
-    # the others go on.
+    # Outside the handler, where the error and the objects in its frames are gone. It is reported, not raised: then Tune takes
+    # it for the normal end of a trial.
     free_memory()
     tune.report({OUTCOME: OUT_OF_MEMORY})
 
 
 def is_out_of_memory(error: Exception) -> bool:
-    """Whether an error says that memory of the card or of the host ran out."""
+    """Whether an error means that memory of the card or of the host ran out."""
     import torch
 
-    # Torch has no kind of error of its own for the host's memory.
+    # Torch has no class of its own for errors of host memory.
     of_the_host = isinstance(error, RuntimeError) and "DefaultCPUAllocator" in str(error)
     return isinstance(error, torch.OutOfMemoryError | MemoryError) or of_the_host
 
 
 def free_memory() -> None:
-    """Give back what a trial that ended by an error held, so that its process can train another."""
+    """Free the memory of a trial that ended by an error, so that its process can train another."""
     import gc
 
     import torch

@@ -44,7 +44,7 @@ def train(settings: Settings, hyperparameters: dict[str, Any]) -> None:
     records, running = TrialRecords(experiment), experiment.paths.running("this")
     running.touch()
     records.begin(Proposal(0, hyperparameters))
-    with Training(experiment, records, 0, hyperparameters, running) as trial:
+    with Training.begin(experiment, records, 0, hyperparameters, running) as trial:
         for _ in trial.updates():
             pass
 

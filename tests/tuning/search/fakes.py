@@ -39,12 +39,13 @@ class Control:
 
 
 def adapters(experiment: Experiment, control: Any = None) -> tuple[StudySearcher, StudyScheduler]:
-    memory = PrunesAll(experiment, SPACES["ppo"], {}, {"steps": 4096.0})
+    memory = PrunesAll.open(experiment, SPACES["ppo"], {}, {"steps": 4096.0})
     settings = experiment.settings
     searcher = StudySearcher(
         memory, TrialRecords(experiment), experiment.paths.folder, settings.trials, control or Control(),
         roomy(experiment), settings.retries,
     )  # fmt: skip
+    searcher.take_up(memory.adopt_unfinished())
     return searcher, StudyScheduler(memory, searcher, REPORTS, 4096)
 
 

@@ -95,14 +95,14 @@ def test_a_space_that_is_not_given_again_is_the_copy_in_the_folder(tmp_path: Pat
     before = begun(tmp_path, space=str(space))
     space.write_text("[gamma]\nlow = 0.95\nhigh = 0.99\n", encoding="utf-8")
     assert check_continued(before, replace(before.settings, space="")).settings == before.settings
-    with pytest.raises(UsageError, match="the space of gamma is not that of before"):
+    with pytest.raises(UsageError, match="the space of gamma has changed"):
         check_continued(before, before.settings)
 
 
 def test_other_data_under_the_same_name_are_refused(tmp_path: Path) -> None:
     before = begun(tmp_path)
     save(replace(before, marks={**before.marks, "scenario": "other data"}))
-    with pytest.raises(UsageError, match="the scenario's data are other ones"):
+    with pytest.raises(UsageError, match="the scenario's data have changed"):
         check(settings(tmp_path))
 
 

@@ -25,7 +25,7 @@ def experiment(tmp_path: Path) -> Experiment:
 
 
 def memory(experiment: Experiment) -> StudyMemory:
-    return StudyMemory(experiment, SPACES["ppo"], {}, {"steps": 1000.0})
+    return StudyMemory.open(experiment, SPACES["ppo"], {}, {"steps": 1000.0})
 
 
 def begun(experiment: Experiment, count: int) -> tuple[StudyMemory, TrialRecords]:

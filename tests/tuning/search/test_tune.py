@@ -86,7 +86,7 @@ def test_the_same_call_again_continues(search: Search, tmp_path: Path) -> None:
     tune(settings(tmp_path), console=quiet())
     console = quiet()
     tune(settings(tmp_path, trials=9), console=console)
-    assert "is there already, and is continued" in said(console)
+    assert "exists and is continued" in said(console)
     assert open_experiment(tmp_path / "one").settings.trials == 9
     with pytest.raises(UsageError, match="--seed is 0, not 1"):
         tune(settings(tmp_path, seed=1), console=quiet())

@@ -49,7 +49,7 @@ def running(tmp_path: Path) -> Path:
 def training(of: Experiment, assignment: dict[str, Any], running: Path) -> Iterator[Training]:
     records = TrialRecords(of)
     records.begin(Proposal(0, assignment))
-    with Training(of, records, 0, assignment, running) as trial:
+    with Training.begin(of, records, 0, assignment, running) as trial:
         yield trial
 
 
@@ -149,7 +149,7 @@ def test_a_damaged_checkpoint_is_named_and_the_one_before_is_used(small_schema: 
     (newest / "state.pickle").write_bytes(b"")
     said = train(damaged, assignment, running)
     assert "trial 0: checkpoint" in said[0][MESSAGE]
-    assert "state.pickle is not as it was written" in said[0][MESSAGE]
+    assert "state.pickle has changed since it was written" in said[0][MESSAGE]
     assert said[0][STEPS] < before
     for table in ("reports", "evaluations"):
         pd.testing.assert_frame_equal(numbers(whole, table), numbers(damaged, table), check_exact=True)
@@ -192,7 +192,7 @@ def test_a_trial_that_saves_memory_goes_on_with_the_same_mathematics(
         assignment = hyperparameters(algo)
         TrialRecords(of).begin(Proposal(0, assignment))
         for own, steps in ((LADDER[0], STEPS_OF_A_TRIAL // 2), (rung, STEPS_OF_A_TRIAL)):
-            with Training(of, TrialRecords(of), 0, assignment, running, rung=own) as trial:
+            with Training.begin(of, TrialRecords(of), 0, assignment, running, rung=own) as trial:
                 for _ in trial.updates():
                     if trial.state.evaluated_steps and trial.state.steps >= steps:
                         break
