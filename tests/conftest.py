@@ -14,7 +14,7 @@ os.environ["RAY_ENABLE_UV_RUN_RUNTIME_ENV"] = "0"
 os.environ["RAY_worker_niceness"] = "0"  # noqa: SIM112 - Ray spells it so
 
 SMALL_STEPS = 40 * 24  # eight blocks of five days: every split has eight days
-LONGEST = ("test_torture", "test_main_job", "test_search", "test_trial")
+LONGEST = ("test_torture", "test_main_job", "test_driver", "test_training", "test_trainable", "test_tune")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

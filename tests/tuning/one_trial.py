@@ -5,7 +5,7 @@ from pathlib import Path
 from search_spaces import SPACES, Assignment
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Algo, Settings
-from tuning.search.study import Proposal
+from tuning.trial.proposal import Proposal
 from tuning.trial.records import TrialRecords
 from tuning.trial.training import Training
 
@@ -30,7 +30,7 @@ def one_trial(schema: Path, folder: Path, steps: int, given: Assignment, algo: A
     records, running = TrialRecords(of), of.paths.running("this")
     running.touch()
     records.begin(Proposal(0, h))
-    with Training(of, records, 0, h, running) as trial:
+    with Training.begin(of, records, 0, h, running) as trial:
         for _ in trial.updates():
             pass
     records.end(0, "complete")

@@ -33,8 +33,8 @@ from tuning.exporting.files import EXAMPLE
 from tuning.exporting.model_card import card, hyperparameters_toml
 from tuning.exporting.onnx_policy import SitePolicy
 from tuning.search.plan import plan
-from tuning.search.study import Proposal
 from tuning.trial.policy import trained
+from tuning.trial.proposal import Proposal
 from tuning.trial.records import TrialRecords
 
 STEPS = 256

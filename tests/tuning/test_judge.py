@@ -20,7 +20,7 @@ from tuning.export import main as export
 from tuning.judge import main
 from tuning.judging.race import Race
 from tuning.run import main as run
-from tuning.search.study import Proposal
+from tuning.trial.proposal import Proposal
 from tuning.trial.records import TrialRecords
 
 

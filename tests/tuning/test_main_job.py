@@ -136,7 +136,7 @@ def test_finished_trials_whose_end_nobody_heard_are_complete_and_more_are_run(jo
     # As if the run had been killed between the last checkpoints and their telling.
     experiment.paths.study.unlink()
     fixed = SPACES["ppo"].parse(experiment.settings.fixed_texts())
-    lost = StudyMemory(experiment, SPACES["ppo"], fixed, {"steps": float(STEPS)})
+    lost = StudyMemory.open(experiment, SPACES["ppo"], fixed, {"steps": float(STEPS)})
     for _ in range(2):
         lost.ask()
     done = resume(job[0], "--trials", "3")
@@ -144,7 +144,7 @@ def test_finished_trials_whose_end_nobody_heard_are_complete_and_more_are_run(jo
     after = load(job[0] / "job")
     assert after.trials["state"].tolist() == ["complete"] * 3
     assert after.reports[after.reports["trial"] < 2].equals(results.reports)
-    told = StudyMemory(experiment, SPACES["ppo"], {}, {})._study.get_trials()
+    told = StudyMemory.open(experiment, SPACES["ppo"], {}, {})._study.get_trials()
     assert [trial.value for trial in told] == after.trials["score"].tolist()
     assert [len(trial.intermediate_values) for trial in told] == [2, 2, 2]
 

@@ -32,9 +32,9 @@ from tuning.experiment.folder import Experiment, create, open_experiment, save
 from tuning.experiment.settings import Settings
 from tuning.exporting.rollout import series_of
 from tuning.rollout import main
-from tuning.search.study import Proposal
 from tuning.trial.checkpoint import Checkpoint
 from tuning.trial.policy import trained, trial_number
+from tuning.trial.proposal import Proposal
 from tuning.trial.records import TrialRecords
 
 STEPS = 1024

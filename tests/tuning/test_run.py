@@ -19,7 +19,7 @@ from tuning.experiment.lock import experiment_lock
 from tuning.experiment.settings import Settings, changed
 from tuning.run import main
 from tuning.search.plan import plan
-from tuning.trial.records import machine
+from tuning.trial.provenance import provenance
 
 
 def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
@@ -80,7 +80,7 @@ def begun(folder: Path, space: Path | None = None, **settings: Any) -> Experimen
     """An experiment as the command line leaves it before its first trial."""
     given = Settings(name="mine", dir=str(folder), scenario="iquitos-38", backend="batch", trials=4, **settings)
     given = replace(given, space=str(space)) if space else given
-    marks = {"scenario": scenario(given.scenario).key, "space": plan(given, space).space.describe(), "machine": machine()}
+    marks = {"scenario": scenario(given.scenario).key, "space": plan(given, space).space.describe(), "machine": provenance()}
     return create(given, marks)
 
 
@@ -112,7 +112,7 @@ def test_other_code_is_worth_a_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     experiment = begun(tmp_path)
-    old = {**machine(), "versions": json.dumps({**json.loads(machine()["versions"]), "ray": "2.59.0"})}
+    old = {**provenance(), "versions": json.dumps({**json.loads(provenance()["versions"]), "ray": "2.59.0"})}
     save(replace(experiment, marks={**experiment.marks, "machine": old}))
     monkeypatch.setattr("tuning.search.driver.search", lambda *_: "enough")
     main(["--resume", str(tmp_path / "mine")])
@@ -158,7 +158,7 @@ def test_other_data_under_the_same_name_are_refused(
     schema = json.loads((folder / "schema.json").read_text(encoding="utf-8"))
     schema["simulation_end_time_step"] -= 24
     (folder / "schema.json").write_text(json.dumps(schema), encoding="utf-8")
-    assert "the scenario's data are other ones" in refused(capsys, "--resume", str(tmp_path / "mine"))
+    assert "the scenario's data have changed" in refused(capsys, "--resume", str(tmp_path / "mine"))
 
 
 def test_an_experiment_that_another_run_works_on_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ def score_after(report: int, final: float) -> float:
 
 def steps_to_a_good_score(experiment: Experiment, trials: int) -> int:
     """Steps that a search takes until a trial has a good score at its end; those of all trials if none has."""
-    memory = StudyMemory(experiment, SPACE, FIXED, LIMITS)
+    memory = StudyMemory.open(experiment, SPACE, FIXED, LIMITS)
     taken = 0
     for _ in range(trials):
         proposal = memory.ask()
@@ -138,7 +138,7 @@ def test_through_tune_a_search_is_what_it_is_with_optuna_alone(tmp_path: Path) -
             is None
         )
     plain = plain_optuna(3, trials).get_trials()
-    ours = StudyMemory(experiment, SPACE, FIXED, LIMITS)._study.get_trials()
+    ours = StudyMemory.open(experiment, SPACE, FIXED, LIMITS)._study.get_trials()
     assert len(ours) == trials
     for one, two in zip(ours, plain, strict=True):
         assert one.params == two.params

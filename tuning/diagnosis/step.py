@@ -17,9 +17,9 @@ def main() -> None:
     from tuning.experiment.folder import create
     from tuning.experiment.settings import Settings
     from tuning.runtime.ray_session import ray_session
-    from tuning.search.study import Proposal
     from tuning.trial.device import CPU, Device
     from tuning.trial.monitor import Monitor
+    from tuning.trial.proposal import Proposal
     from tuning.trial.records import TrialRecords
     from tuning.trial.training import Training
 
@@ -34,7 +34,7 @@ def main() -> None:
         marker = Path(folder) / "marker"
         with (
             Monitor(0, marker, device.card, seconds=0.1) as monitor,
-            Training(experiment, records, 0, hyperparameters, running, device, monitor) as trial,
+            Training.begin(experiment, records, 0, hyperparameters, running, device, monitor) as trial,
         ):
             for _ in trial.updates():
                 pass

@@ -23,7 +23,7 @@ from envs.yardsticks.bound import OBJECTIVES, bound
 from results.judgement import served
 from results.writer import read_part, write_part
 from tuning.runtime.parent_watch import end_with_parent
-from tuning.trial.training import evaluation_columns
+from tuning.trial.evaluation_columns import evaluation_columns
 
 SPLIT: Split = "test"
 Row = dict[str, Any]

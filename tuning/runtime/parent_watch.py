@@ -1,4 +1,4 @@
-"""Worker processes that do not outlive what started them."""
+"""Worker processes that end with the process that started them."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from functools import cache
 
 import psutil
 
-LOOK_SECONDS = 1.0
+LOOK_SECONDS = 1.0  # between two checks
 
 
 @cache
 def end_with_parent() -> None:
-    """End this process when its parent ends; once for all.
+    """End this process when its parent ends. Later calls do nothing.
 
-    Ray's workers notice that their node is gone only between two tasks, and a task may train for hours, with nobody to
-    hear of it and on a card that the next run wants.
+    Ray's workers notice only between two tasks that their node is gone. A task may train for hours, on a card that the next
+    run needs.
     """
     parent = psutil.Process().parent()
 
     def watch() -> None:
-        # A parent that is gone is another one from then on.
+        # After its end the system gives this process another parent.
         while parent is not None and parent.is_running() and parent.status() != psutil.STATUS_ZOMBIE:
             time.sleep(LOOK_SECONDS)
         os._exit(1)

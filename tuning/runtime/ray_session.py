@@ -1,31 +1,34 @@
-"""Start Ray for a search, and end it."""
+"""Start Ray, join a cluster, or use a Ray that runs already; end only a Ray that was started here."""
 
 from __future__ import annotations
 
 import logging
 import os
+import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from common.errors import UserError
+
 OBJECT_STORE_BYTES = 150 * 2**20  # trials pass a few kilobytes; Ray's default is a third of the memory
-ATTEMPTS = 3  # of starting Ray: it gives its processes half a minute, which a busy machine may not have
+ATTEMPTS = 3  # of starting Ray: on a busy machine its processes may not start in the half minute that it gives them
 
 ENVIRONMENT = {
-    # One thread per process: a trial owns one core, and more threads only thrash.
+    # One thread per process: a trial has one core.
     "OMP_NUM_THREADS": "1",
-    # Large arrays go back to the system when they are freed. By default Linux's allocator soon keeps them in a heap, which then
-    # grows to several times what is in use, never twice alike; other systems do not know the variable.
+    # Freed large arrays go back to the system. By default Linux's allocator keeps them in a heap that grows to several times
+    # the memory in use, differently each time. Other systems do not know the variable.
     "MALLOC_MMAP_THRESHOLD_": str(2**20),
-    # Results are written by ourselves; Tune's CSV, JSON and TensorBoard copies are not needed.
+    # Trials write their results; Tune's CSV, JSON and TensorBoard copies are not needed.
     "TUNE_DISABLE_AUTO_CALLBACK_LOGGERS": "1",
-    # Ctrl-C is handled in `tuning.search.run_control`.
+    # `tuning.search.run_control` handles Ctrl-C.
     "TUNE_DISABLE_SIGINT_HANDLER": "1",
-    # Closing environments may take longer than Tune's two seconds, after which it would lose the next trial.
+    # Closing environments may take longer than Tune's two seconds; after these Tune would lose the next trial.
     "TUNE_FUNCTION_THREAD_TIMEOUT_S": "60",
     "RAY_CHDIR_TO_TRIAL_DIR": "0",
-    # Under `uv run` Ray would copy the project for its workers, in which compiled code and caches beside it are lost each time.
+    # Under `uv run` Ray would copy the project for its workers, without compiled code and caches.
     "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0",
     # The new output engine prints a line even where `verbose` is 0.
     "RAY_AIR_NEW_OUTPUT": "0",
@@ -34,16 +37,26 @@ ENVIRONMENT = {
 
 
 def set_environment() -> None:
-    """Set what Ray reads of the environment: some of it when it is imported, so this comes before."""
+    """Set the environment variables of Ray. It reads some of them when it is imported, so this has to come before."""
     os.environ.update(ENVIRONMENT)
 
 
 class NodeLostError(RuntimeError):
-    """Ray's last node is gone. Tune would wait for ever for another one, which on one machine nobody starts."""
+    """Ray has no node left. Tune would wait for another one for ever."""
+
+
+class RayRunningError(UserError):
+    """A process that runs Ray already cannot join a cluster."""
+
+
+def is_ray_running() -> bool:
+    """Whether this process has started Ray or joined a cluster, as a notebook may have. Does not import Ray."""
+    ray = sys.modules.get("ray")
+    return ray is not None and ray.is_initialized()
 
 
 def check_nodes() -> None:
-    """See that Ray has a node left.
+    """Check that Ray has a node left.
 
     Raises:
         NodeLostError: if it has none.
@@ -56,10 +69,10 @@ def check_nodes() -> None:
 
 @contextmanager
 def as_lost_node() -> Iterator[None]:
-    """Call what Ray says when its own processes die by one name.
+    """Raise all errors by which Ray tells that its own processes died as one.
 
     Raises:
-        NodeLostError: for Ray's errors but those of tasks, which are the tasks' own.
+        NodeLostError: for errors of Ray, except those of tasks: these come from the task's code.
     """
     import ray
 
@@ -73,19 +86,30 @@ def as_lost_node() -> Iterator[None]:
 
 @contextmanager
 def ray_session(address: str = "", **options: Any) -> Iterator[None]:
-    """Ray on this machine alone, or a cluster that is joined.
+    """Start Ray on this machine or join a cluster; leave it at the end. A Ray that runs already is used and left running.
 
     Args:
-        address: of the cluster; none for this machine.
+        address: of the cluster; empty for this machine.
         options: of `ray.init`, for this machine.
+
+    Raises:
+        RayRunningError: if an address is given and Ray runs already.
     """
     set_environment()
-    # Set before ray is imported, which speaks at once.
+    if is_ray_running():
+        if address:
+            raise RayRunningError(
+                f"--address {address}: Ray runs in this process already; leave the address out to use it, or end it with "
+                "ray.shutdown()"
+            )
+        yield
+        return
+    # Before the import of ray, which prints.
     logging.getLogger("ray").setLevel(logging.CRITICAL)
     warnings.filterwarnings("ignore", category=DeprecationWarning)
     import ray
 
-    # It has a level of its own, and would say at each start which of its interfaces is used.
+    # It has a level of its own, and prints at each start which of its interfaces is used.
     logging.getLogger("ray.rllib").setLevel(logging.ERROR)
     if not address:
         options = {"address": "local", "include_dashboard": False, "object_store_memory": OBJECT_STORE_BYTES, **options}
@@ -96,7 +120,7 @@ def ray_session(address: str = "", **options: Any) -> Iterator[None]:
             ray.init(**options, log_to_driver=False, logging_level=logging.CRITICAL)
             break
         except Exception as error:
-            # Ray raises nothing more particular.
+            # Ray has no class of its own for this error.
             if "timed out during startup" not in str(error) or attempt == ATTEMPTS:
                 raise
             ray.shutdown()

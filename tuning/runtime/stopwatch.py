@@ -1,4 +1,4 @@
-"""Where a trial's time goes and how much memory it takes."""
+"""Measures the time and the memory of a process."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Stopwatch:
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Time what stands within."""
+        """Time the code within."""
         start = time.perf_counter()
         try:
             yield
@@ -33,12 +33,12 @@ class Stopwatch:
             self.seconds += time.perf_counter() - start
 
     def take(self) -> float:
-        """Seconds since the last `take`."""
+        """Seconds so far; the watch begins anew at 0."""
         seconds, self.seconds = self.seconds, 0.0
         return seconds
 
     def timing(self, function: Callable[P, T]) -> Callable[P, T]:
-        """The function, timed at each call."""
+        """The function, with each call timed."""
 
         def timed(*args: P.args, **kwargs: P.kwargs) -> T:
             with self.running():
@@ -48,5 +48,5 @@ class Stopwatch:
 
 
 def rss_bytes() -> int:
-    """Host memory of this process."""
+    """Host memory of this process, bytes."""
     return int(psutil.Process().memory_info().rss)

@@ -1,42 +1,66 @@
-"""Run an experiment's search through Ray Tune."""
+"""The driver: runs the search of an experiment through Ray Tune."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import ExitStack
-from typing import Any
+from contextlib import ExitStack, nullcontext
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
 from envs.scenarios.scenario import Scenario
 from results import load
+from tuning.cli.console import say
 from tuning.experiment.errors import UsageError
-from tuning.experiment.folder import Experiment
+from tuning.experiment.folder import Experiment, ExperimentPaths
 from tuning.experiment.settings import Settings
 from tuning.memory.allocation import concurrency
 from tuning.memory.planner import Planner
-from tuning.runtime.ray_session import NodeLostError, as_lost_node, ray_session
+from tuning.runtime.ray_session import NodeLostError, as_lost_node, is_ray_running, ray_session
 from tuning.search.plan import Plan, limits
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from ray.tune import Tuner
+
+    from tuning.search.progress import Progress
+    from tuning.search.scheduler import StudyScheduler
+    from tuning.search.searcher import StudySearcher
 
 MOST_LOSSES = 5  # of Ray's last node, without a step between them
 
 
 def search(experiment: Experiment, scenario: Scenario, plan: Plan, console: Console, extended: bool = False) -> str | None:
-    """Run trials until the experiment has as many as its settings say; see `run_trials`.
+    """Start Ray, prepare the scenario, and run trials until the experiment has as many as its settings say.
 
-    Where Ray's node on this machine is lost, it is started again and the search goes on.
+    Ray on this machine is started again when its processes are lost, and the search goes on.
+
+    Args:
+        experiment: see `run_trials`.
+        scenario: of the experiment.
+        plan: see `run_trials`.
+        console: shows progress.
+        extended: see `run_trials`.
+
+    Returns:
+        See `run_trials`.
 
     Raises:
-        NodeLostError: if it is lost again and again, or a cluster has no node left.
+        UsageError: if trials have nothing to learn, or do not fit into this machine's memory.
+        KeyboardInterrupt: if a signal stopped the search.
+        NodeLostError: if Ray's processes are lost again and again, or a Ray that was not started here has no node left.
     """
     address, losses, before = experiment.settings.address, 0, -1.0
+    # A cluster, and a Ray that this process had already, belong to the user.
+    is_own = not address and not is_ray_running()
     while True:
         try:
             with ExitStack() as stack:
-                with console.status("starting Ray"):
+                # Without a terminal, as in a notebook, there is no line that could be replaced.
+                with console.status("starting Ray") if console.is_terminal else nullcontext():
                     stack.enter_context(ray_session(address))
                 from tuning.search.preparation import prepare
-                from tuning.trial.training import run_trial
+                from tuning.trial.trainable import run_trial
 
                 with as_lost_node():
                     prepare(scenario, console)
@@ -47,9 +71,9 @@ def search(experiment: Experiment, scenario: Scenario, plan: Plan, console: Cons
         except NodeLostError:
             steps = float(load(experiment.paths.folder).trials["steps"].sum())
             losses, before = losses + 1 if steps == before else 1, steps
-            if address or losses > MOST_LOSSES:
+            if not is_own or losses > MOST_LOSSES:
                 raise
-            console.print("Ray's processes on this machine were lost; they are started again", highlight=False)
+            say(console, "Ray's processes on this machine were lost; they are started again")
 
 
 def run_trials(
@@ -60,77 +84,59 @@ def run_trials(
     trainable: Callable[[dict[str, Any]], None],
     extended: bool = False,
 ) -> str | None:
-    """Let Tune run what the study proposes, on a Ray that is started.
+    """Let Tune run the trials that the study proposes. Ray is running.
 
     Args:
         experiment: new or continued, and locked.
         plan: what is searched.
-        planner: says what trials are granted.
-        console: shows how far it is.
-        trainable: runs one trial; see `tuning.trial.training.run_trial`.
-        extended: whether trials that are complete go on to the budget, where it is larger than theirs was.
+        planner: says how much memory and how many cores trials get.
+        console: shows progress.
+        trainable: runs one trial; see `tuning.trial.trainable.run_trial`.
+        extended: whether complete trials continue to the budget of steps, if it is larger than theirs was.
 
     Returns:
-        Why it was stopped before it had its trials; None where it was not.
+        Why the search stopped before the experiment had its trials; None if it did not.
 
     Raises:
-        KeyboardInterrupt: if it was told to stop by a signal.
+        KeyboardInterrupt: if a signal stopped the search.
         NodeLostError: if Ray has no node left.
     """
-    from ray import tune
-
-    from tuning.search.adapters import StudyScheduler, StudySearcher
     from tuning.search.progress import Progress
     from tuning.search.recovery import extend, settle
     from tuning.search.retention import Retention
     from tuning.search.run_control import RunControl
+    from tuning.search.scheduler import StudyScheduler
+    from tuning.search.searcher import StudySearcher
     from tuning.search.study import StudyMemory
-    from tuning.trial.protocol import BUNDLE, NUMBER
     from tuning.trial.records import TrialRecords
 
     settings, paths = experiment.settings, experiment.paths
-    memory = StudyMemory(experiment, plan.space, plan.fixed, limits(settings.steps), plan.starts, planner.excess)
+    memory = StudyMemory.open(experiment, plan.space, plan.fixed, limits(settings.steps), plan.starts, planner.excess)
     records = TrialRecords(experiment)
     settle(memory, records, paths, settings.reports)
     if extended:
-        going, left = extend(memory, records, settings.steps)
-        console.print(f"complete trials that go on to {settings.steps:,} steps: {_numbers(going)}", highlight=False)
+        continued, left = extend(memory, records, settings.steps)
+        say(console, f"complete trials that continue to {settings.steps:,} steps: {_numbers(continued)}")
         if left:
-            console.print(f"left as they are, without a checkpoint (--keep-checkpoints): {_numbers(left)}", highlight=False)
+            say(console, f"complete trials that stay as they are, without a checkpoint (--keep-checkpoints): {_numbers(left)}")
     usual = planner.prediction(plan.space.complete(plan.fixed, limits(settings.steps)))
     before = load(paths.folder).trials
     ended = before[before["state"] != "running"]
     progress = Progress.of(console, settings, before)
-    scores = ended["score"].where(ended["state"].isin(["complete", "pruned"]))
-    retention = Retention(paths, settings.kept_trials, dict(zip(ended["trial"].tolist(), scores.tolist(), strict=True)))
+    retention = Retention(paths, settings.kept_trials, final_scores(ended))
+    retention.enforce()
     control = RunControl(paths, retention, progress, sound=bool((ended["state"] != "failed").any()))
+    control.start()
     adapt = settings.on_oom == "adapt"
     searcher = StudySearcher(memory, records, paths.folder, settings.trials, control, planner, settings.retries, adapt)
+    searcher.take_up(memory.adopt_unfinished())
+    scheduler = StudyScheduler(memory, searcher, settings.reports, settings.steps)
+    most_at_once = settings.concurrency or concurrency(usual, planner.budget)
     try:
         with progress, control.signals(), as_lost_node():
-            tune.Tuner(
-                tune.with_resources(trainable, lambda config: tune.PlacementGroupFactory([config[BUNDLE]])),
-                tune_config=tune.TuneConfig(
-                    search_alg=searcher,
-                    scheduler=StudyScheduler(memory, searcher, settings.reports, settings.steps),
-                    num_samples=-1,
-                    max_concurrent_trials=settings.concurrency or concurrency(usual, planner.budget),
-                    # A process has imported torch and built CityLearn once it has run a trial.
-                    reuse_actors=True,
-                    # Tune's own names hold every hyperparameter and are too long for Windows.
-                    trial_dirname_creator=lambda trial: f"{trial.config[NUMBER]:05d}",
-                ),
-                run_config=tune.RunConfig(
-                    name=paths.tune.name,
-                    storage_path=str(paths.folder),
-                    verbose=0,
-                    callbacks=[progress],
-                    # Trials that are to go on are handed out again by the searcher.
-                    failure_config=tune.FailureConfig(max_failures=0),
-                ),
-            ).fit()
+            _tuner(paths, trainable, searcher, scheduler, progress, most_at_once).fit()
     except NodeLostError:
-        # Whoever told it to stop does not want it started again.
+        # A search that was told to stop is not started again.
         if not control.is_stopping:
             raise
     finally:
@@ -140,12 +146,58 @@ def run_trials(
     return control.reason
 
 
+def final_scores(ended: pd.DataFrame) -> dict[int, float]:
+    """Scores of ended trials by number: of complete and pruned ones; NaN for the others.
+
+    Args:
+        ended: rows of `trials`.
+    """
+    scores = ended["score"].where(ended["state"].isin(["complete", "pruned"]))
+    return dict(zip(ended["trial"].tolist(), scores.tolist(), strict=True))
+
+
+def _tuner(
+    paths: ExperimentPaths,
+    trainable: Callable[[dict[str, Any]], None],
+    searcher: StudySearcher,
+    scheduler: StudyScheduler,
+    progress: Progress,
+    most_at_once: int,
+) -> Tuner:
+    """Ray Tune with our searcher and scheduler, and without what the experiment does itself: retries, names, output."""
+    from ray import tune
+
+    from tuning.trial.protocol import BUNDLE, NUMBER
+
+    return tune.Tuner(
+        tune.with_resources(trainable, lambda config: tune.PlacementGroupFactory([config[BUNDLE]])),
+        tune_config=tune.TuneConfig(
+            search_alg=searcher,
+            scheduler=scheduler,
+            num_samples=-1,
+            max_concurrent_trials=most_at_once,
+            # The next trial uses the process again: importing torch and building CityLearn takes seconds.
+            reuse_actors=True,
+            # Tune's own names hold every hyperparameter and are too long for Windows.
+            trial_dirname_creator=lambda trial: f"{trial.config[NUMBER]:05d}",
+        ),
+        run_config=tune.RunConfig(
+            name=paths.tune.name,
+            storage_path=str(paths.folder),
+            verbose=0,
+            callbacks=[progress],
+            # The searcher hands crashed trials out again.
+            failure_config=tune.FailureConfig(max_failures=0),
+        ),
+    )
+
+
 def plan_resources(settings: Settings, console: Console) -> Planner:
-    """What trials take and get, on a Ray that is started; says what they have where that is no card.
+    """Predictions and limits of memory for trials on the running Ray; prints a line if they learn without a card.
 
     Args:
         settings: of the experiment.
-        console: for what is worth a line.
+        console: to print to.
     """
     from envs.scenarios.scenario import scenario
     from tuning.memory.calibration import Calibration
@@ -154,29 +206,35 @@ def plan_resources(settings: Settings, console: Console) -> Planner:
 
     budget, device, line = machine(settings.gpu_memory)
     if line:
-        console.print(line, highlight=False, soft_wrap=True)
+        say(console, line)
     return Planner(settings, sizes_of(scenario(settings.scenario), settings.backend), budget, device, Calibration())
 
 
 def refuse_nothing_to_learn(plan: Plan, planner: Planner) -> None:
-    """See that trials have actions to learn: of a site whose every action is a charger's, the chargers'.
+    """Refuse a search in which trials might have no action to learn.
+
+    Args:
+        plan: of the experiment.
+        planner: knows the numbers of actions and chargers.
 
     Raises:
-        UsageError: if the plan leaves open, or denies, that those are learned.
+        UsageError: if all actions of the site are chargers' and the plan does not fix `learn_charging` to true.
     """
     sizes, learned = planner.sizes, plan.space["learn_charging"]
     is_open = learned.search is not None and "learn_charging" not in plan.fixed
     if sizes.chargers == sizes.actions and (is_open or not plan.fixed.get("learn_charging", learned.default)):
-        raise UsageError(
-            "every action of this site is a charger's, so these are what there is to learn: --set learn_charging=true"
-        )
+        raise UsageError("all actions of this site are chargers', so policies have to learn these: --set learn_charging=true")
 
 
 def refuse_what_cannot_fit(plan: Plan, planner: Planner) -> None:
-    """See that what the user asks for fits into the machine's memory.
+    """Refuse a search if the trials that the user named do not fit into the machine's memory.
+
+    Args:
+        plan: of the experiment.
+        planner: predicts memory.
 
     Raises:
-        UsageError: for a first trial, or with the values that are not searched even the default one, that does not.
+        UsageError: for a start assignment that does not fit; without any, for the default with the fixed values.
     """
     assignments = plan.starts or (plan.space.complete(plan.fixed, limits(planner.settings.steps)),)
     for assignment in assignments:

@@ -1,4 +1,4 @@
-"""What the driver's machine is doing while a search runs, in a few words, and what the user should know of it."""
+"""Load of the driver's machine during a search: a short text, and advice when something is wrong."""
 
 from __future__ import annotations
 
@@ -11,18 +11,16 @@ from tuning.memory.gpus import Card, Load, cards, loads
 from tuning.memory.prediction import GIB
 
 SECONDS = 5.0  # between two looks
-# That a card has to be idle before it is worth a line: evaluations and checkpoints leave it so for a while.
+# A card is reported only after so long below half load: evaluations and checkpoints leave it idle for a while.
 STEADY_SECONDS = 60.0
 MOST_MEMORY, MOST_TEMPERATURE_C, LEAST_UTILIZATION = 0.9, 83.0, 0.5
 
 
 class MachineWatch:
-    """Looks at memory, cores and cards now and then.
+    """Measures memory, cores and cards every `SECONDS`.
 
-    Args:
-        found: the machine's cards; those of the driver by default.
-        look: how busy these are now.
-        clock: seconds.
+    Attributes:
+        text: the last measurement, such as "CPU 80 %, RAM 40 %"; empty before the first.
     """
 
     def __init__(
@@ -31,21 +29,28 @@ class MachineWatch:
         look: Callable[[], Sequence[Load]] = loads,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        """Prepare it; `look` measures.
+
+        Args:
+            found: the cards; by default those of this machine.
+            look: measures the load of the cards.
+            clock: time, seconds.
+        """
         self._cards, self._look, self._clock = cards() if found is None else found, look, clock
         self._looked = -SECONDS
         self._busy = [clock()] * len(self._cards)  # when each was last seen at work
-        self._said: set[tuple[int, int]] = set()  # cards and the remarks about them that hold
+        self._said: set[tuple[int, int]] = set()  # index of a card and of a remark about it that holds
         self.text = ""
-        psutil.cpu_percent()  # the first one has nothing to compare with
+        psutil.cpu_percent()  # it measures from one call to the next
 
     def look(self, running: bool) -> list[str]:
-        """Look, if it is time to.
+        """Measure, if the last time is `SECONDS` ago.
 
         Args:
             running: whether any trial runs.
 
         Returns:
-            Lines that the user should see, each once for as long as what it says holds.
+            Lines of advice. A line comes once, and again only if its condition has ended meanwhile.
         """
         now = self._clock()
         if now - self._looked < SECONDS:
@@ -64,29 +69,42 @@ class MachineWatch:
     def _lines(self, index: int, card: Card, load: Load, now: float, running: bool) -> list[str]:
         if not running or load.utilization is None or load.utilization >= LEAST_UTILIZATION:
             self._busy[index] = now
-        used, temperature = load.used_bytes / card.total_bytes, load.temperature_c or 0.0
-        remarks = (
-            (
-                used > MOST_MEMORY,
-                f"{card.name}: {used:.0%} of its memory is in use; close other programs that use the card, or give trials less "
-                "with --gpu-memory",
-            ),
-            (
-                temperature > MOST_TEMPERATURE_C,
-                f"{card.name}: {temperature:.0f} C; let air at it, or run fewer trials at once with --concurrency",
-            ),
-            (
-                now - self._busy[index] > STEADY_SECONDS,
-                f"{card.name}: less than half of its time is used; a larger batch_size or more trials at once (--concurrency, "
-                "--gpu-memory) use more; where networks are small the CPU may be as fast, which python -m tuning.doctor "
-                "measures",
-            ),
-        )
-        # The figures in a line change; it is said again only when what it says has ceased to hold meanwhile.
-        holding = {(index, kind) for kind, (holds, _) in enumerate(remarks) if holds}
+        checked = remarks(card, load, now - self._busy[index])
+        # The figures in a line change, so conditions are compared and not lines.
+        holding = {(index, kind) for kind, (holds, _) in enumerate(checked) if holds}
         new = holding - self._said
         self._said = {known for known in self._said if known[0] != index} | holding
-        return [line for kind, (_, line) in enumerate(remarks) if (index, kind) in new]
+        return [line for kind, (_, line) in enumerate(checked) if (index, kind) in new]
+
+
+def remarks(card: Card, load: Load, idle_seconds: float) -> tuple[tuple[bool, str], ...]:
+    """Everything that may be wrong with a card.
+
+    Args:
+        card: the card.
+        load: of it now.
+        idle_seconds: since it was last busy for half of its time, while trials ran.
+
+    Returns:
+        For each remark whether it holds, and its line.
+    """
+    used, temperature = load.used_bytes / card.total_bytes, load.temperature_c or 0.0
+    return (
+        (
+            used > MOST_MEMORY,
+            f"{card.name}: {used:.0%} of its memory is in use; close other programs that use the card, or give trials less "
+            "with --gpu-memory",
+        ),
+        (
+            temperature > MOST_TEMPERATURE_C,
+            f"{card.name}: {temperature:.0f} C; improve its cooling, or run fewer trials at once with --concurrency",
+        ),
+        (
+            idle_seconds > STEADY_SECONDS,
+            f"{card.name}: less than half of its time is used; a larger batch_size or more trials at once (--concurrency, "
+            "--gpu-memory) use more; with small networks the CPU may be as fast: python -m tuning.doctor measures it",
+        ),
+    )
 
 
 def _card_text(card: Card, load: Load) -> str:

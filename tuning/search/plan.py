@@ -1,4 +1,4 @@
-"""What an experiment searches: its space, what is fixed in it, and where it starts."""
+"""The plan of a search: its space, the fixed values in it, and the assignments that it starts with."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from search_spaces.overrides import override
 from search_spaces.presets import preset
 from tuning.experiment.settings import Settings
 
-TRIALS = 4  # where neither their number nor a preset is given
+TRIALS = 4  # without --trials and --preset
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What is searched.
+    """What a search varies, and what it does not.
 
     Attributes:
         space: of the algorithm.
-        fixed: hyperparameters that are not searched.
+        fixed: values of hyperparameters that are not searched.
         starts: full assignments of the first trials.
     """
 
@@ -29,23 +29,23 @@ class Plan:
 
 
 def limits(steps: int) -> dict[str, float]:
-    """What conditions of a space may name beside hyperparameters.
+    """Values that the conditions of a space may use beside hyperparameters.
 
     Args:
-        steps: budget of a trial.
+        steps: budget of a trial, environment steps.
     """
     return {"steps": float(steps)}
 
 
 def plan(settings: Settings, space_file: Path | None) -> Plan:
-    """What an experiment searches, checked.
+    """Plan a search, and check every name and value in it.
 
     Args:
         settings: of one algorithm.
-        space_file: changes to its space; None for none.
+        space_file: TOML file with changes to its space; None for none.
 
     Raises:
-        SpaceError: for the first name or value that is not valid, or that the budget leaves no room for.
+        SpaceError: for the first name or value that is not valid, or not possible with the budget of steps.
     """
     space = SPACES[settings.algo]
     if space_file:
@@ -59,5 +59,5 @@ def plan(settings: Settings, space_file: Path | None) -> Plan:
 
 
 def with_trials(settings: Settings) -> Settings:
-    """Settings with a number of trials, where none was given."""
+    """Settings with the default number of trials, if they have none."""
     return settings if settings.trials else replace(settings, trials=1 if settings.preset else TRIALS)

@@ -1,4 +1,4 @@
-"""Before the first trial: the years' files and the uncontrolled runs, made side by side where the cache lacks them."""
+"""Before the first trial: files of the years and uncontrolled runs that the cache lacks, made in parallel."""
 
 from __future__ import annotations
 
@@ -12,25 +12,29 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from envs.environments.year_cache import is_prepared, prepare_year
 from envs.errors import ScenarioError
 from envs.scenarios.scenario import Scenario, Split
+from tuning.cli.console import say
 from tuning.runtime.parent_watch import end_with_parent
 
 SPLITS: tuple[Split, ...] = ("train", "validation")  # that a search sees
 
 
 def prepare(scenario: Scenario, console: Console, splits: Sequence[Split] = SPLITS) -> None:
-    """Prepare the years of some splits, in one Ray task each.
+    """Prepare the years of some splits, one Ray task a year.
 
     Args:
         scenario: the scenario.
-        console: shows how far it is.
-        splits: whose years; by default those that a search sees.
+        console: shows progress.
+        splits: by default those that a search sees.
+
+    Raises:
+        ScenarioError: if the scenario's data are not valid.
     """
     years = sorted({year for split in splits for year in scenario.years(split) if not is_prepared(scenario, year)})
     if not years:
         return
     *others, last = map(str, years)
     which = f"years {', '.join(others)} and {last}" if others else f"year {last}"
-    console.print(f"{scenario.title}: preparing {which}, this once: series, tables, the uncontrolled site", highlight=False)
+    say(console, f"{scenario.title}: preparing {which}, this once: series, tables, the uncontrolled site")
     queue = Queue(actor_options={"num_cpus": 0})
     tasks = {_prepare_year.remote(scenario, year, queue): year for year in years}
     with Progress(
@@ -53,7 +57,7 @@ def prepare(scenario: Scenario, console: Console, splits: Sequence[Split] = SPLI
 
 
 def _raise_own_errors(task: ray.ObjectRef[None]) -> None:
-    """Wait for a task; an error that says what is wrong with the scenario comes without Ray's wrapping."""
+    """Get the result of a task; a `ScenarioError` in it is raised without Ray's wrapping."""
     try:
         ray.get(task)
     except ray.exceptions.RayTaskError as error:

@@ -1,4 +1,4 @@
-"""What the terminal shows while a search runs."""
+"""Progress of a search on a terminal, in a notebook or in a log."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
+from tuning.cli.console import say
 from tuning.runtime.ray_session import check_nodes
 from tuning.search.machine_watch import MachineWatch
 from tuning.trial.protocol import EVALUATION, MESSAGE, NUMBER, OUTCOME, SCORE, STEPS, DriverOnly
@@ -22,21 +23,21 @@ if TYPE_CHECKING:
 
     from tuning.experiment.settings import Settings
 
-LINE_SECONDS = 30.0  # between two lines where there is no terminal
+LINE_SECONDS = 30.0  # between two lines without a terminal
 REFRESH_SECONDS = 0.5
-LOOK_SECONDS = 5.0  # between two looks at Ray's nodes
+LOOK_SECONDS = 5.0  # between two checks of Ray's nodes
 
 
 class Progress(DriverOnly, Callback):
-    """One line that is kept up to date on a terminal; plain lines, now and then, elsewhere.
+    """On a terminal one line that is updated in place; in a notebook or a log a line every `LINE_SECONDS`.
 
     Args:
         console: to write to.
         trials: number of trials of the search.
-        steps: of each.
-        already: how many trials an earlier run ended, by state.
-        best: score and number of the best of them.
-        resumed: steps that unfinished trials of an earlier run have behind them, by number.
+        steps: budget of each.
+        already: number of trials that an earlier run ended, by state.
+        best: score and number of the best of these.
+        resumed: steps that unfinished trials of an earlier run have taken, by number.
     """
 
     def __init__(
@@ -63,12 +64,12 @@ class Progress(DriverOnly, Callback):
 
     @classmethod
     def of(cls, console: Console, settings: Settings, before: pd.DataFrame) -> Progress:
-        """Progress of a search that goes on.
+        """Progress of an experiment, new or continued.
 
         Args:
             console: to write to.
             settings: of the experiment.
-            before: its trials so far.
+            before: its rows of `trials` so far.
         """
         ended = before[before["state"] != "running"]
         scored = ended.dropna(subset=["score"])
@@ -108,7 +109,7 @@ class Progress(DriverOnly, Callback):
             self.say(f"trial {number}: score {score:+.4f} at {steps:,} steps")
 
     def on_step_end(self, iteration: int, trials: list[Trial], **info: Any) -> None:
-        """Tune's loop went round once.
+        """One pass of Tune's loop has ended.
 
         Raises:
             NodeLostError: if Ray has no node left.
@@ -125,10 +126,10 @@ class Progress(DriverOnly, Callback):
         if self._live:
             self._live.update(Text(self.line()))
         else:
-            self._console.print(self.line(), highlight=False, soft_wrap=True)
+            self.say(self.line())
 
     def line(self) -> str:
-        """State of the search in one line."""
+        """The state of the search in one line."""
         ended = [f"{count} {state}" for state, count in self._ended.items() if count]
         parts = [f"{sum(self._ended.values())}/{self._trials} trials done"]
         if len(ended) > 1 or self._ended["complete"] != sum(self._ended.values()):
@@ -151,7 +152,7 @@ class Progress(DriverOnly, Callback):
         return self._settled_steps + sum(min(steps, self._steps) for steps in self._unfinished_steps.values())
 
     def left(self, number: int) -> None:
-        """A trial is not running any more, and has not ended."""
+        """A trial has stopped running and will be continued."""
         self._running.discard(number)
 
     def ended(self, number: int, state: str) -> None:
@@ -159,14 +160,14 @@ class Progress(DriverOnly, Callback):
         self._running.discard(number)
         self._unfinished_steps.pop(number, None)
         self._ended[state] += 1
-        # What a pruned or failed trial leaves of its budget is not to be done any more.
+        # The rest of a pruned or failed trial's budget needs no time any more.
         self._settled_steps += self._steps
         if state != "complete" and not self._live:
             self.say(f"trial {number}: {state}")
 
     def say(self, line: str) -> None:
-        """Print a line that is to be seen on every terminal; above the line that is kept up to date, where there is one."""
-        self._console.print(line, highlight=False, markup=False, soft_wrap=True)
+        """Print a line, on a terminal above the one that is updated in place."""
+        say(self._console, line)
 
 
 def _duration(seconds: float) -> str:

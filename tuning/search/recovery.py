@@ -1,9 +1,6 @@
-"""What is to be settled before a search goes on: what a killed run left, and what is asked anew."""
+"""Before a search continues: repair what a killed run left, and reopen complete trials for a larger budget."""
 
 from __future__ import annotations
-
-import json
-from collections.abc import Mapping
 
 from optuna.trial import TrialState
 
@@ -11,16 +8,17 @@ from common.files import NEW
 from results import load
 from tuning.experiment.folder import ExperimentPaths
 from tuning.search.study import StudyMemory
+from tuning.trial.evaluation_schedule import due_steps, evaluations_due
 from tuning.trial.records import TrialRecords
 
 _STATES = {TrialState.COMPLETE: "complete", TrialState.PRUNED: "pruned", TrialState.FAIL: "failed"}
 
 
 def settle(memory: StudyMemory, records: TrialRecords, paths: ExperimentPaths, reports: int) -> None:
-    """Bring study and rows together, where a kill came between the writing of one and of the other; remove half-written files.
+    """Make study and rows agree again after a kill between two writes, and remove half-written files.
 
-    Rows are written first, so an ended trial whose row says so is told as that; the other way round it happens only
-    where ended trials were to go on.
+    The end of a trial is written into its row first and told to the study second. So if only the row has it, the study is told.
+    If only the study has it, a kill interrupted `extend`, and the row gets the study's state back.
 
     Args:
         memory: the study.
@@ -28,9 +26,9 @@ def settle(memory: StudyMemory, records: TrialRecords, paths: ExperimentPaths, r
         paths: of the experiment.
         reports: evaluations of a trial.
     """
-    for left in paths.results.rglob(f"*{NEW}"):
-        left.unlink()
-    unfinished = {proposal.number for proposal in memory.unfinished()}
+    for half_written in paths.results.rglob(f"*{NEW}"):
+        half_written.unlink()
+    unfinished = {proposal.number for proposal in memory.adopt_unfinished()}
     told_late = []
     for proposal in memory.proposals():
         number, state = proposal.number, records.state(proposal.number)
@@ -50,12 +48,12 @@ def settle(memory: StudyMemory, records: TrialRecords, paths: ExperimentPaths, r
         budget = records.budget_steps(number)
         own = scored[scored["trial"] == number]
         for steps, score in zip(own["steps"].tolist(), own["score"].tolist(), strict=True):
-            memory.report(number, budget * min(reports, steps * reports // budget) // reports, score)
+            memory.report(number, due_steps(evaluations_due(steps, budget, reports), budget, reports), score)
         _tell(memory, records, number)
 
 
 def _tell(memory: StudyMemory, records: TrialRecords, number: int) -> None:
-    """Tell the study what a row says."""
+    """Tell the study the end that a trial's row has."""
     state, score = records.state(number), records.score(number)
     if state == "complete" and score is not None:
         memory.complete(number, score)
@@ -68,15 +66,15 @@ def _tell(memory: StudyMemory, records: TrialRecords, number: int) -> None:
 
 
 def extend(memory: StudyMemory, records: TrialRecords, steps: int) -> tuple[list[int], list[int]]:
-    """Let complete trials go on to a larger budget.
+    """Reopen complete trials for a larger budget.
 
     Args:
-        memory: the study, settled.
+        memory: the study, after `settle`.
         records: rows of the trials.
-        steps: the new budget.
+        steps: the new budget, environment steps.
 
     Returns:
-        Numbers of the trials that go on, and of those that cannot, as they have no checkpoint any more.
+        Numbers of the trials that continue, and of those that cannot because they have no checkpoint any more.
     """
     short = [
         proposal.number
@@ -85,24 +83,9 @@ def extend(memory: StudyMemory, records: TrialRecords, steps: int) -> tuple[list
         and proposal.same_as is None
         and records.budget_steps(proposal.number) < steps
     ]
-    going = [number for number in short if records.checkpoint_steps(number)]
-    for number in going:
+    continued = [number for number in short if records.checkpoint_steps(number)]
+    for number in continued:
         records.update(number, state="running", finished=None)
-    if going:
-        memory.reopen(going)
-    return going, [number for number in short if number not in going]
-
-
-def version_differences(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
-    """What differs between the code that an experiment was run with and this one, in words.
-
-    Args:
-        before: columns of `trials` that say with what code a process runs, see `tuning.trial.records.machine`.
-        now: likewise.
-    """
-    old, new = (json.loads(columns.get("versions", "{}")) | {"python": columns.get("python")} for columns in (before, now))
-    found = [f"{name} {old[name]} is {new[name]} now" for name in sorted(old.keys() & new.keys()) if old[name] != new[name]]
-    if before.get("git_commit", "") != now.get("git_commit", ""):
-        commits = [columns.get("git_commit", "")[:8] or "none" for columns in (before, now)]
-        found.append(f"commit {commits[0]} is {commits[1]} now")
-    return found
+    if continued:
+        memory.reopen(continued)
+    return continued, [number for number in short if number not in continued]

@@ -10,33 +10,43 @@ from tuning.trial.checkpoint import Checkpoints
 
 
 class Retention:
-    """Removes checkpoints of trials that ended and are not among the best.
+    """Removes checkpoints of ended trials that are not among the best, at `enforce` and at each `ended`.
 
     Args:
         paths: of the experiment.
-        kept: number of trials that keep theirs, see `Settings.kept_trials`.
-        scores: of the trials that ended before, by number; None for those that have none.
+        kept: number of trials that keep their checkpoints, see `Settings.kept_trials`.
+        scores: of the trials that ended before, by number; None or NaN for those without one.
     """
 
     def __init__(self, paths: ExperimentPaths, kept: float, scores: Mapping[int, float | None]) -> None:
         self._paths, self._kept = paths, kept
         self._scores = dict(scores)
-        self._remove()
 
     def ended(self, number: int, score: float | None) -> None:
-        """Take in a trial that ended.
+        """Add a trial that ended, and remove the checkpoints that are not kept any more.
 
         Args:
             number: of the trial.
-            score: its last; None where it is to keep nothing.
+            score: its last; None if its checkpoints are not kept in any case.
         """
         self._scores[number] = score
-        self._remove()
+        self.enforce()
 
-    def _remove(self) -> None:
-        scored = [(score, -number) for number, score in self._scores.items() if score is not None and math.isfinite(score)]
-        # Of equal ones the earlier trial.
-        scored.sort(reverse=True)
-        best = {-number for _, number in scored[: len(scored) if math.isinf(self._kept) else int(self._kept)]}
-        for number in self._scores.keys() - best:
+    def enforce(self) -> None:
+        """Remove the checkpoints that are not kept."""
+        for number in not_kept(self._scores, self._kept):
             Checkpoints(self._paths.checkpoints(number)).remove()
+
+
+def not_kept(scores: Mapping[int, float | None], kept: float) -> set[int]:
+    """Numbers of the ended trials that lose their checkpoints.
+
+    Args:
+        scores: of all ended trials, by number; None for those without one.
+        kept: how many of the best keep theirs; infinite for all that have a finite score.
+    """
+    scored = [(score, -number) for number, score in scores.items() if score is not None and math.isfinite(score)]
+    # Of equal ones the earlier trial.
+    scored.sort(reverse=True)
+    best = {-number for _, number in scored[: len(scored) if math.isinf(kept) else int(kept)]}
+    return set(scores) - best

@@ -1,4 +1,4 @@
-"""One run of a search: how it is told to stop, and what follows from the end of a trial beside its telling."""
+"""One run of a search: what stops it, and what follows when a trial ends."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from typing import Protocol
 from tuning.experiment.folder import ExperimentPaths
 from tuning.search.retention import Retention
 
-ALIKE = 3  # first failures at the same place that stop a search: a bug, not a bad assignment
+ALIKE = 3  # first failures at the same line of code that stop a search: a bug, not a bad assignment
 
 
 class Listener(Protocol):
-    """Who shows what happens to trials."""
+    """Shows what happens to trials."""
 
     def say(self, line: str) -> None:
         """Show a line."""
@@ -27,70 +27,74 @@ class Listener(Protocol):
         """A trial ended."""
 
     def left(self, number: int) -> None:
-        """A trial was left for later."""
+        """A trial has stopped running and will be continued."""
 
 
 class RunControl:
-    """Stops a run, by a signal or for a reason, so that nothing is lost.
+    """Stops a run, by a signal or for a reason, without losing anything.
 
-    Trials see from a file that the run goes on, wherever they are: when it is removed, each writes a checkpoint and ends.
+    A file in the experiment's folder tells trials, on every machine, that the run goes on. When the file is removed, each trial
+    writes a checkpoint and ends.
 
     Attributes:
         run: name of the run.
-        is_stopping: whether trials are told to stop.
-        reason: why, in words for whoever started it; None for a signal.
+        is_stopping: whether trials have been told to stop.
+        reason: why, in words for the user; None for a signal.
     """
 
     def __init__(self, paths: ExperimentPaths, retention: Retention, listener: Listener, sound: bool) -> None:
-        """Begin a run, on an experiment that is locked.
+        """Put it together; the run begins with `start`.
 
         Args:
             paths: of the experiment.
             retention: which checkpoints are kept.
             listener: shows what happens.
-            sound: whether a trial of this experiment has ended well before.
+            sound: whether a trial of this experiment has ended without a failure before.
         """
         self.run = uuid.uuid4().hex[:8]
         self.is_stopping = False
         self.reason: str | None = None
         self._retention, self._listener, self._sound = retention, listener, sound
         self._failures: list[str] = []
-        self._file = paths.running(self.run)
-        # What a killed run left: its trials, if any live on, are to stop.
-        for left in paths.folder.glob(paths.running("*").name):
-            left.unlink()
+        self._paths, self._file = paths, paths.running(self.run)
+
+    def start(self) -> None:
+        """Begin the run, on a locked experiment: its trials may run, and trials of a killed run stop."""
+        for stale in self._paths.folder.glob(self._paths.running("*").name):
+            stale.unlink()
         self._file.touch()
 
     def stop(self, reason: str | None = None) -> None:
-        """Let no more trials begin, and those that run write a checkpoint and end.
+        """Start no more trials, and let those that run write a checkpoint and end.
 
         Args:
-            reason: see `RunControl`; the first one counts.
+            reason: see `RunControl`; that of the first call holds.
         """
         if not self.is_stopping:
             self.is_stopping, self.reason = True, reason
             self._file.unlink(missing_ok=True)
 
     def close(self) -> None:
-        """Remove what tells trials to go on."""
+        """End the run: remove the file that tells trials that it goes on."""
         self._file.unlink(missing_ok=True)
 
     @contextmanager
     def signals(self) -> Iterator[None]:
-        """Take Ctrl-C and SIGTERM, which clusters send before they take a node away, as a wish to stop; a second as an order.
+        """Stop the run at the first Ctrl-C or SIGTERM, and at once at the second.
+
+        Clusters send SIGTERM before they take a node away. Only the main thread receives signals; elsewhere nothing happens.
 
         Raises:
-            KeyboardInterrupt: at the second one.
+            KeyboardInterrupt: at the second signal.
         """
 
         def on_signal(number: int, frame: FrameType | None) -> None:
             if self.is_stopping:
                 raise KeyboardInterrupt
             self.stop()
-            self._listener.say("stopping: trials write their checkpoints; once more stops at once")
+            self._listener.say("stopping: trials write their checkpoints; a second Ctrl-C stops at once")
 
         if threading.current_thread() is not threading.main_thread():
-            # Only the main thread is sent signals.
             yield
             return
         before = {number: signal.signal(number, on_signal) for number in (signal.SIGINT, signal.SIGTERM)}
@@ -105,20 +109,20 @@ class RunControl:
         self._listener.say(line)
 
     def left(self, number: int) -> None:
-        """A trial was left, to be gone on with."""
+        """A trial has stopped running and will be continued."""
         self._listener.left(number)
 
     def ended(self, number: int, state: str, score: float | None) -> None:
-        """A trial ended; checkpoints that are not to be kept are removed."""
+        """A trial ended; checkpoints that are not kept any more are removed."""
         self._sound = self._sound or state != "failed"
         self._retention.ended(number, score if state in ("complete", "pruned") else None)
         self._listener.ended(number, state)
 
     def failed(self, error: str | None) -> None:
-        """A trial failed for good; the first ones at the same place stop the search.
+        """A trial failed and is not tried again. If the first trials all fail at the same line, the search stops.
 
         Args:
-            error: its traceback; None where its process was lost.
+            error: its traceback; None if its process was lost.
         """
         if self._sound or error is None:
             return
@@ -128,7 +132,7 @@ class RunControl:
 
 
 def _place(error: str) -> str:
-    """Where and with what kind of error a traceback ends."""
+    """The line of code and the kind of error with which a traceback ends."""
     lines = error.strip().splitlines()
     frames = [line.strip() for line in lines if line.lstrip().startswith("File ")]
     return os.linesep.join([*frames[-1:], lines[-1].partition(":")[0]])

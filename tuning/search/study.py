@@ -1,95 +1,109 @@
-"""The Optuna study of an experiment: the only memory of its search."""
+"""The Optuna study of an experiment: everything that its search knows."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
+from typing import Self
 
 import numpy as np
 import optuna
 from optuna.storages import JournalStorage
-from optuna.storages.journal import JournalFileBackend, JournalFileOpenLock
 from optuna.trial import FrozenTrial, TrialState
 
 from search_spaces import Assignment, SearchSpace
 from tuning.experiment.folder import Experiment
 from tuning.experiment.settings import Settings
+from tuning.search.journal import open_mended_journal
+from tuning.search.pruners import PRUNERS
+from tuning.search.samplers import SAMPLERS
+from tuning.trial.proposal import Proposal
 
 # User attributes of a trial.
 HYPERPARAMETERS = "hyperparameters"  # the full assignment
 REASON = "reason"  # why it failed
-REFUSED = "refused"  # why it cannot fit and was not started
-SAME_AS = "same_as"  # number of the trial with the same assignment whose outcome it has
+REFUSED = "refused"  # why it does not fit into memory and was not started
+SAME_AS = "same_as"  # number of an earlier trial with the same assignment; both have the same outcome
 
-# Names of the constraints: bytes that are missing, below 0 where some are left. Optuna lets none be set twice.
+# Names of the constraints: missing bytes, below 0 if some are free. Optuna lets none be set twice.
 PREDICTED = "predicted memory"
 MEASURED = "measured memory"
-_WHOLE = "whole"  # user attribute of a study that all earlier trials were taken over into
+_WHOLE = "whole"  # user attribute of a study into which all earlier trials were copied
 
 
-@dataclass(frozen=True)
-class Proposal:
-    """A trial: its number for ever, and its assignment.
-
-    Attributes:
-        number: from 0.
-        hyperparameters: the assignment.
-        same_as: number of an ended trial with the same assignment, so that there is nothing to run; None where it is new.
-        refused: why it cannot fit into the machine's memory, so that there is nothing to run; None where it can.
-    """
-
-    number: int
-    hyperparameters: Assignment
-    same_as: int | None = None
-    refused: str | None = None
-
-
-# Bytes by which an assignment does not fit, below 0 where it does, and why not.
+# Bytes that an assignment lacks to fit into memory, below 0 if it fits, and why.
 Excess = Callable[[Assignment], tuple[int, str]]
 
 
 class StudyMemory:
-    """Asks and tells an experiment's study.
+    """Asks the study of an experiment for trials and tells it how they end.
 
-    The file is Optuna's journal, which its dashboard reads; whoever opens it holds the experiment's lock. A trial is drawn
-    in a copy of the study and then written at once, with its assignment, so that no kill leaves half of one and the next run
-    draws what this one would have. What Optuna draws has the space's inner names (`log2_batch_size`); the assignment itself is
-    a user attribute.
+    The file is Optuna's journal, which Optuna's dashboard can read. Only a process that holds the experiment's lock opens it.
 
-    Optuna never changes a trial that has ended. So where ended trials go on with a larger budget, a new study in the same
-    file takes over all trials, these as running ones, and is the experiment's from then on.
+    A trial is drawn in a copy of the study, then written in one append with its assignment: a kill leaves no partial trial, and
+    the next run draws the same. Optuna's parameters have the inner names of the space (`log2_batch_size`); the assignment is a
+    user attribute.
+
+    Optuna never changes a trial that has ended. To continue ended trials with a larger budget, all trials are copied into a new
+    study in the same file, these as running ones. It is the experiment's study from then on.
 
     Args:
-        experiment: the experiment.
+        storage: the opened journal.
+        study: of the experiment, in this journal.
+        settings: of the experiment.
         space: of its algorithm.
         fixed: values that are not searched.
         limits: what conditions of the space may name beside hyperparameters.
         starts: full assignments of the first trials.
-        excess: of an assignment; None where memory is no matter.
+        excess: of an assignment; None where memory does not matter.
     """
 
     def __init__(
         self,
-        experiment: Experiment,
+        storage: JournalStorage,
+        study: optuna.Study,
+        settings: Settings,
         space: SearchSpace,
         fixed: Assignment,
         limits: Mapping[str, float],
         starts: Sequence[Assignment] = (),
         excess: Excess | None = None,
     ) -> None:
-        optuna.logging.set_verbosity(optuna.logging.WARNING)
-        self._settings, self._space, self._fixed, self._limits = experiment.settings, space, fixed, limits
-        self._storage = _open(experiment.paths.study)
-        self._study = _current(self._storage, self._settings)
+        self._storage, self._study = storage, study
+        self._settings, self._space, self._fixed, self._limits = settings, space, fixed, limits
         self._starts, self._excess = starts, excess
         self._running: dict[int, optuna.Trial] = {}
 
-    def ask(self) -> Proposal:
-        """Propose a new trial; one that cannot fit, or whose assignment has been tried, ends at once.
+    @classmethod
+    def open(
+        cls,
+        experiment: Experiment,
+        space: SearchSpace,
+        fixed: Assignment,
+        limits: Mapping[str, float],
+        starts: Sequence[Assignment] = (),
+        excess: Excess | None = None,
+    ) -> Self:
+        """Open the study of an experiment, or create it; the journal is mended first.
 
-        The one with a violated constraint, the other with the outcome that is known.
+        Args:
+            experiment: the experiment.
+            space: see `StudyMemory`, as of the following.
+            fixed: of it.
+            limits: of it.
+            starts: of it.
+            excess: of it.
+        """
+        optuna.logging.set_verbosity(optuna.logging.WARNING)
+        storage = open_mended_journal(experiment.paths.study)
+        study = _current(storage, experiment.settings)
+        return cls(storage, study, experiment.settings, space, fixed, limits, starts, excess)
+
+    def ask(self) -> Proposal:
+        """Propose a new trial.
+
+        One that does not fit into memory ends at once, with a violated constraint. One with an assignment that has been tried
+        ends at once with the known outcome.
         """
         drawn = self._draw()
         refused = drawn.user_attrs.get(REFUSED)
@@ -103,18 +117,27 @@ class StudyMemory:
             drawn.system_attrs |= known.system_attrs  # constraints among them
         self._study.add_trial(drawn)
         if known is None and not refused:
-            self._go_on(drawn.number)
+            self._adopt(drawn.number)
         return _proposal(drawn)
 
     def unfinished(self) -> list[Proposal]:
-        """Trials that were asked and never told: a run that ended before they did left them."""
+        """Trials that have not ended: this process runs them, or an earlier run did not get to their end."""
         running = self._study.get_trials(deepcopy=False, states=(TrialState.RUNNING,))
-        for frozen in running:
-            self._go_on(frozen.number)
         return [_proposal(frozen) for frozen in running]
 
+    def adopt_unfinished(self) -> list[Proposal]:
+        """Take over the trials of an earlier run that have not ended, so that their scores and ends can be told here.
+
+        Returns:
+            See `unfinished`.
+        """
+        adopted = self.unfinished()
+        for proposal in adopted:
+            self._adopt(proposal.number)
+        return adopted
+
     def proposals(self) -> list[Proposal]:
-        """All trials that were ever asked, by number, whatever became of them."""
+        """All trials by number, in any state."""
         return [_proposal(frozen) for frozen in self._study.get_trials(deepcopy=False)]
 
     def state(self, number: int) -> TrialState:
@@ -123,11 +146,11 @@ class StudyMemory:
 
     @property
     def asked(self) -> int:
-        """Number of trials that were ever asked, whatever became of them."""
+        """Number of all trials, in any state."""
         return len(self._study.get_trials(deepcopy=False))
 
     def reopen(self, numbers: Collection[int]) -> None:
-        """Let trials that are complete go on: they are unfinished from then on.
+        """Make complete trials unfinished again; `adopt_unfinished` then takes them over.
 
         Args:
             numbers: of these trials.
@@ -135,10 +158,10 @@ class StudyMemory:
         name = f"{self._settings.name}, {self._settings.steps} steps"
         names = optuna.get_all_study_names(self._storage)
         if name in names and name != self._study.study_name:
-            # A run that was killed while it took trials over.
+            # A run was killed while it copied trials.
             optuna.delete_study(study_name=name, storage=self._storage)
         while name == self._study.study_name:
-            # Once more to the same budget, after trials ended there with another one.
+            # The same budget a second time, after another one in between.
             name += " again"
         new = optuna.create_study(storage=self._storage, study_name=name, direction="maximize", pruner=_pruner(self._settings))
         for trial in self._study.get_trials():
@@ -153,19 +176,19 @@ class StudyMemory:
         """A new trial with its assignment, in a copy of the study."""
         known = self._study.get_trials()
         number = len(known)
-        # A sampler of its own for each trial: what it draws depends on the experiment's seed, the
-        # trial's number and what is known by then, not on what this process asked before.
+        # A new sampler for each trial: its draw depends on the experiment's seed, the trial's number and the trials
+        # before it, and not on earlier draws of this process.
         seed = int(np.random.SeedSequence([self._settings.seed, number]).generate_state(1)[0])
         copy = optuna.create_study(
             study_name=self._study.study_name,
             direction="maximize",
-            sampler=_sampler(self._settings.sampler, seed),
+            sampler=SAMPLERS[self._settings.sampler](seed),
             pruner=_pruner(self._settings),
         )
         copy.add_trials(known)
         fixed = self._fixed
         if number < len(self._starts):
-            # What lies within the search the sampler learns from; the rest holds for this trial alone.
+            # The sampler learns from the values within the search; the others hold for this trial alone.
             within, outside = self._space.inner(self._starts[number])
             copy.enqueue_trial(within)
             fixed = {**outside, **fixed}
@@ -180,29 +203,35 @@ class StudyMemory:
         return copy.get_trials()[number]
 
     def _tried(self, drawn: FrozenTrial) -> FrozenTrial | None:
-        """The first trial with the same assignment that ended other than by a failure, if anything is searched at all."""
+        """The first ended trial with the same assignment that did not fail; None if the space has nothing to search."""
         if not drawn.params:
             return None
         ended = self._study.get_trials(deepcopy=False, states=(TrialState.COMPLETE, TrialState.PRUNED))
-        # What did not fit then may fit now: on another card, or with what was learned since.
+        # An assignment that was refused may fit now: on another card, or by a better prediction.
         tried = (trial for trial in ended if REFUSED not in trial.user_attrs)
         same = (trial for trial in tried if trial.user_attrs[HYPERPARAMETERS] == drawn.user_attrs[HYPERPARAMETERS])
         return next(same, None)
 
-    def _go_on(self, number: int) -> None:
+    def _adopt(self, number: int) -> None:
         frozen = self._study.get_trials(deepcopy=False)[number]
         self._running[number] = optuna.Trial(self._study, frozen._trial_id)
 
     def report(self, number: int, steps: int, score: float) -> None:
-        """Tell the score of a running trial's evaluation, due after so many steps."""
+        """Tell the score of an evaluation.
+
+        Args:
+            number: of the running trial.
+            steps: at which the evaluation was due.
+            score: of it.
+        """
         trial = self._running[number]
         known = self._study.get_trials(deepcopy=False)[number].intermediate_values
-        # A trial that goes on says again what it knew last, in case a kill came before the study heard it.
+        # A continued trial reports its last score again, in case a kill came before the study had it.
         if steps not in known:
             trial.report(score, steps)
 
     def should_prune(self, number: int) -> bool:
-        """Whether the pruner gives a running trial up."""
+        """Whether the pruner stops a running trial."""
         return self._running[number].should_prune()
 
     def complete(self, number: int, score: float) -> None:
@@ -214,7 +243,7 @@ class StudyMemory:
         self._study.tell(self._running.pop(number), state=TrialState.PRUNED)
 
     def run_out_of_memory(self, number: int, reason: str, missing: int = 1) -> None:
-        """Tell that a trial did not fit: a violated constraint, which the sampler learns from, unlike from a failure.
+        """Tell that a trial did not fit: a violated constraint. The sampler learns from it; it ignores failures.
 
         Args:
             number: of the trial.
@@ -233,21 +262,8 @@ class StudyMemory:
         self._study.tell(trial, state=TrialState.FAIL)
 
 
-def _open(path: Path) -> JournalStorage:
-    """The journal, without what a kill in the middle of a write left: half a line, which would spoil the next one."""
-    name = str(path)
-    for left in path.parent.glob(f"{path.name}.lock*"):
-        left.unlink()
-    if path.is_file():
-        with path.open("rb+") as file:
-            content = file.read()
-            file.truncate(content.rfind(b"\n") + 1)
-    # The lock by exclusive creation needs no symbolic links, which Windows grants to few users.
-    return JournalStorage(JournalFileBackend(name, lock_obj=JournalFileOpenLock(name)))
-
-
 def _current(storage: JournalStorage, settings: Settings) -> optuna.Study:
-    """The experiment's study: the first one, or the last that took over all trials of the one before."""
+    """The experiment's study: the last one into which all trials were copied, or the first."""
     pruner = _pruner(settings)
     study = optuna.create_study(
         storage=storage, study_name=settings.name, direction="maximize", pruner=pruner, load_if_exists=True
@@ -263,20 +279,5 @@ def _proposal(trial: FrozenTrial) -> Proposal:
     return Proposal(trial.number, attributes[HYPERPARAMETERS], attributes.get(SAME_AS), attributes.get(REFUSED))
 
 
-def _sampler(name: str, seed: int) -> optuna.samplers.BaseSampler:
-    if name == "random":
-        return optuna.samplers.RandomSampler(seed=seed)
-    if name == "gp":
-        return optuna.samplers.GPSampler(seed=seed, warn_independent_sampling=False)
-    if name == "cmaes":
-        return optuna.samplers.CmaEsSampler(seed=seed, warn_independent_sampling=False)
-    return optuna.samplers.TPESampler(seed=seed)
-
-
 def _pruner(settings: Settings) -> optuna.pruners.BasePruner:
-    if settings.pruner == "median":
-        return optuna.pruners.MedianPruner(n_startup_trials=5)
-    if settings.pruner == "hyperband":
-        # The first evaluation is the least that a trial gets.
-        return optuna.pruners.HyperbandPruner(min_resource=settings.steps // settings.reports, max_resource=settings.steps)
-    return optuna.pruners.NopPruner()
+    return PRUNERS[settings.pruner](settings.steps, settings.reports)

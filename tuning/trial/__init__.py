@@ -1,1 +1,1 @@
-"""One trial in its own process: training, checkpoints, records, memory limits."""
+"""One trial in a process of its own: training, checkpoints, its rows in the results, and its memory limits."""

@@ -1,13 +1,13 @@
-"""A trial's checkpoints: written whole, the newest two kept, damage found and gone around.
+"""Checkpoints of a trial. Each is written whole, the newest two are kept, and damaged ones are skipped.
 
     trials/00003/
       000000125000/            a checkpoint, named by the steps
         state.pickle           the trainer: networks, optimizers, statistics, random numbers, where the environment is
-        manifest.json          how far the trial is; size and SHA-256 of every file that the checkpoint consists of
+        manifest.json          how far the trial is; size and SHA-256 of each file of the checkpoint
       replay/
         0000000000-0000001953.npz   rows of the replay buffer, shared by checkpoints
 
-A replay buffer's rows never change, so each checkpoint writes only those that are new since the one before.
+Rows of a replay buffer never change, so each checkpoint writes only the new ones.
 """
 
 from __future__ import annotations
@@ -39,17 +39,20 @@ _NEW = "new"
 
 @dataclass
 class TrialState:
-    """How far a trial is: what its checkpoint holds beside the trainer.
+    """How far a trial is: the part of its checkpoint beside the trainer.
 
     Attributes:
         steps: environment steps.
         updates: rounds of collecting and learning.
         evaluated_steps: steps at the last evaluation; 0 before the first.
         score: of the last evaluation.
-        seconds: wall time, and of it in environment, learner and evaluations.
-        peak_rss_bytes: most host memory seen.
-        peak_vram_bytes: most GPU memory that torch allocated.
-        peak_process_vram_bytes: most GPU memory of the process.
+        seconds: wall time.
+        environment_seconds: part of it in environments.
+        learner_seconds: part of it in gradient steps.
+        evaluation_seconds: part of it in evaluations.
+        peak_rss_bytes: largest measured host memory of the process.
+        peak_vram_bytes: largest GPU memory that torch allocated.
+        peak_process_vram_bytes: largest GPU memory of the process.
     """
 
     steps: int = 0
@@ -67,12 +70,12 @@ class TrialState:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A checkpoint whose files were checked.
+    """A checkpoint with files that were checked.
 
     Attributes:
         folder: of the checkpoint.
         trial: how far the trial was.
-        rows: files with rows of the replay buffer, in their order, by the first row.
+        rows: number of the first row and path of each file of the replay buffer, in order.
     """
 
     folder: Path
@@ -80,7 +83,7 @@ class Checkpoint:
     rows: tuple[tuple[int, Path], ...]
 
     def restore(self, trainer: Trainer) -> None:
-        """Let a trainer go on from here."""
+        """Set a trainer to the state of this checkpoint."""
         state = pickle.loads((self.folder / _STATE).read_bytes())
         trainer.set_state(state, self._rows())
 
@@ -101,10 +104,10 @@ class Checkpoints:
         self._folder = folder
 
     def newest(self) -> tuple[Checkpoint | None, list[str]]:
-        """The newest checkpoint that is whole.
+        """The newest checkpoint without damage.
 
         Returns:
-            None where there is none, and for each newer one that is damaged a line that says what is wrong with it.
+            The checkpoint, None if there is none; and a line about each newer one, which are damaged.
         """
         damage: list[str] = []
         for folder in reversed(self._complete()):
@@ -116,16 +119,16 @@ class Checkpoints:
 
     @property
     def steps(self) -> int:
-        """Steps of the newest one, whole or damaged; 0 where there is none."""
+        """Steps of the newest one, damaged or not; 0 without one."""
         return max((int(folder.name) for folder in self._complete()), default=0)
 
     @property
     def nbytes(self) -> int:
-        """What they take on the disk, bytes."""
+        """Their size on the disk, bytes."""
         return sum(path.stat().st_size for path in self._folder.rglob("*") if path.is_file())
 
     def save(self, trainer: Trainer, trial: TrialState) -> None:
-        """Write a checkpoint and drop those before the newest two.
+        """Write a checkpoint, and remove those before the newest two.
 
         Args:
             trainer: to be saved.
@@ -139,7 +142,7 @@ class Checkpoints:
         write_whole(new / _STATE, lambda file: pickle.dump(trainer.get_state(), file, protocol=5))
         files[_STATE] = _fingerprint(new / _STATE)
         _write_manifest(new, {"trial": asdict(trial), "files": files})
-        # One that is there already was found damaged, or comes from a run that a kill cut off.
+        # An existing one is damaged, or its steps are trained again after a kill.
         shutil.rmtree(target, ignore_errors=True)
         new.rename(target)
         sync_folder(self._folder)
@@ -151,19 +154,23 @@ class Checkpoints:
             shutil.rmtree(self._folder)
 
     def _save_rows(self, trainer: Trainer) -> dict[str, dict[str, Any]]:
-        """Write what no checkpoint holds of the replay buffer; the fingerprints of all files that make it up."""
+        """Write the rows of the replay buffer that no file has yet.
+
+        Returns:
+            Fingerprints of all files that the buffer now consists of, by name.
+        """
         buffer = trainer.replay
         if buffer is None:
             return {}
         newest = self._complete()[-1:]
         files = {name: value for folder in newest for name, value in _manifest(folder)["files"].items() if name != _STATE}
-        # What is overwritten by now is not needed any more.
+        # The buffer has overwritten older rows.
         files = {name: value for name, value in files.items() if _range(name)[1] > buffer.oldest_row}
-        # A reset changes the row before it, which is therefore written again.
+        # A reset changes the last row, so that one is written again.
         saved = max((_range(name)[1] for name in files), default=0)
         first = max(saved - 1, buffer.oldest_row)
         while saved < buffer.rows:
-            # Copies of them are in memory until they are written.
+            # A limited number at once: copies of them are in memory until they are written.
             last = min(buffer.rows, max(saved, first) + max(1, REPLAY_FILE_BYTES // buffer.row_bytes))
             path = self._folder / _REPLAY / f"{first:010d}-{last:010d}.npz"
             path.parent.mkdir(exist_ok=True)
@@ -175,13 +182,13 @@ class Checkpoints:
         return files
 
     def drop_after(self, steps: int) -> None:
-        """Remove checkpoints with more steps: damaged ones, once it is settled that a trial goes on from before them."""
+        """Remove checkpoints with more steps, which are damaged: the trial continues from before them."""
         for folder in self._complete():
             if int(folder.name) > steps:
                 shutil.rmtree(folder)
 
     def _drop_old(self) -> None:
-        """Remove all but the newest, and files with rows that none of these needs."""
+        """Remove all but the newest two, and files of rows that these do not need."""
         complete = self._complete()
         for folder in complete[:-KEPT]:
             shutil.rmtree(folder)
@@ -200,11 +207,11 @@ def _write_arrays(path: Path, arrays: dict[str, np.ndarray]) -> None:
 
 
 class _DamageError(Exception):
-    """A checkpoint does not hold what was written; says which file."""
+    """A file of a checkpoint is missing or has changed; names it."""
 
 
 def _checked(folder: Path) -> Checkpoint:
-    """A checkpoint, after a look at every byte of it."""
+    """A checkpoint, after comparing every byte of it with its manifest."""
     manifest = _manifest(folder)
     rows = []
     for name, fingerprint in manifest["files"].items():
@@ -212,7 +219,7 @@ def _checked(folder: Path) -> Checkpoint:
         if not path.is_file():
             raise _DamageError(f"{path} is missing")
         if _fingerprint(path) != fingerprint:
-            raise _DamageError(f"{path} is not as it was written")
+            raise _DamageError(f"{path} has changed since it was written")
         if name != _STATE:
             rows.append((_range(name)[0], path))
     return Checkpoint(folder, TrialState(**manifest["trial"]), tuple(sorted(rows)))
@@ -228,13 +235,13 @@ def _manifest(folder: Path) -> dict[str, Any]:
     except (ValueError, KeyError, TypeError):
         raise _DamageError(f"{path} cannot be read") from None
     if checksum != _checksum(content):
-        raise _DamageError(f"{path} is not as it was written")
+        raise _DamageError(f"{path} has changed since it was written")
     found: dict[str, Any] = content
     return found
 
 
 def _files(folder: Path) -> set[str]:
-    """Names of the files that a checkpoint consists of; none if it is damaged."""
+    """Names of the files of a checkpoint; none if its manifest is damaged."""
     try:
         return set(_manifest(folder)["files"])
     except _DamageError:
@@ -256,6 +263,6 @@ def _fingerprint(path: Path) -> dict[str, Any]:
 
 
 def _range(name: str) -> tuple[int, int]:
-    """First row of a file of rows, and the one after its last."""
+    """Number of the first row in a file, and of the row after its last."""
     first, _, last = Path(name).stem.partition("-")
     return int(first), int(last)

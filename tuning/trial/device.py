@@ -1,4 +1,4 @@
-"""Where a trial learns, and what it may take there."""
+"""The processor that a trial learns on, and the memory that it may take there."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Device:
 
     @classmethod
     def granted(cls, vram_limit: int) -> Device:
-        """What Ray gave to this process; see `on_card`.
+        """The device that Ray granted to this process; see `on_card`.
 
         Args:
             vram_limit: GPU memory that the trial may take, bytes; 0 for a trial on the CPU.
@@ -39,12 +39,12 @@ class Device:
 
     @classmethod
     def on_card(cls, card: int, vram_limit: int) -> Device:
-        """A card, this process held to a number of bytes of it.
+        """A card, with this process limited to some bytes of its memory.
 
-        Torch counts what its own allocator takes; the context around it counts as well, so it is taken off the limit.
+        Torch limits its own allocator. CUDA's context lies outside it, so its bytes are subtracted from the limit.
 
         Args:
-            card: NVML's index; for torch it is the first that it sees.
+            card: NVML's index. For torch it is the first card, as it sees no other.
             vram_limit: bytes.
 
         Raises:
@@ -52,17 +52,17 @@ class Device:
         """
         import torch
 
-        # Something has to be on the card before there is a context.
+        # The first tensor creates the context.
         torch.zeros(1, device="cuda")
         own = loads()[card].own_bytes
-        # Where the driver does not tell of single processes, as on Windows.
+        # Without the driver's figure for single processes, as on Windows, a typical size.
         context = CONTEXT_BYTES if own is None else max(0, own - torch.cuda.memory_reserved())
         total = torch.cuda.get_device_properties(0).total_memory
-        left = vram_limit - context
-        if left <= 0:
+        available = vram_limit - context
+        if available <= 0:
             raise MemoryError(f"CUDA's context takes {context:,} B, more than the {vram_limit:,} B that were granted")
-        # A process may have run another trial before, with another limit.
-        torch.cuda.set_per_process_memory_fraction(min(1.0, left / total), 0)
+        # Set for each trial: an earlier one of this process may have had another limit.
+        torch.cuda.set_per_process_memory_fraction(min(1.0, available / total), 0)
         return cls("cuda", card, context)
 
     @property
@@ -71,7 +71,7 @@ class Device:
         return self.card is not None
 
     def reset_peak(self) -> None:
-        """Start a new peak: the process may have run another trial before."""
+        """Begin a new peak: an earlier trial of this process may have had a larger one."""
         if self.is_gpu:
             import torch
 
@@ -87,7 +87,7 @@ class Device:
         return int(torch.cuda.memory_allocated())
 
     def peak_bytes(self) -> int:
-        """Most GPU memory that torch has allocated since `reset_peak`; 0 on the CPU."""
+        """Largest GPU memory that torch has allocated since `reset_peak`; 0 on the CPU."""
         if not self.is_gpu:
             return 0
         import torch
@@ -95,7 +95,7 @@ class Device:
         return int(torch.cuda.max_memory_allocated())
 
     def process_peak_bytes(self) -> int:
-        """Most GPU memory of this process since `reset_peak`: torch's reserve and the context; 0 on the CPU."""
+        """Largest GPU memory of this process since `reset_peak`: torch's reserve and the context; 0 on the CPU."""
         if not self.is_gpu:
             return 0
         import torch

@@ -1,4 +1,4 @@
-"""Watches what a trial's process takes of its machine, and stops it before it takes what was not granted to it."""
+"""Measures what the process of a trial takes of its machine, and stops it above the host memory that it was granted."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ import psutil
 from tuning.memory.gpus import Load, loads
 from tuning.memory.prediction import size
 
-SECONDS = 1.0  # between two looks
-# Beyond these a trial is ended at once, as it may not come to look by itself in time: in the middle of an update, say.
+SECONDS = 1.0  # between two measurements
+# Beyond these a process ends at once: in the middle of a long update a trial would not come to `check` in time.
 FAR_ABOVE = 1.5  # of what it was granted
-LEAST_LEFT = 0.03  # of the machine's memory
+LEAST_LEFT = 0.03  # of the machine's memory; with less, processes above their grant end
 ENDED_STATUS = 77  # exit status of a process that ended itself so
 
 
@@ -28,16 +28,16 @@ class MemoryLimitError(MemoryError):
 
 @dataclass
 class Usage:
-    """What a process and its machine took over some time, as means; None where nothing tells.
+    """What a process and its machine took over some time, as means; None where it cannot be measured.
 
     Attributes:
         gpu_memory_bytes: of the card's memory, by all processes.
-        gpu_utilization: part of the time in which the card computed.
+        gpu_utilization: share of the time in which the card computed.
         gpu_temperature_c: of the card, Celsius.
-        gpu_power_w: that the card drew.
+        gpu_power_w: of the card, watts.
         process_vram_bytes: of the card's memory, by this process.
         machine_memory_bytes: of the host's memory, by all processes.
-        cpu_cores: that this process kept busy.
+        cpu_cores: busy cores of this process.
     """
 
     gpu_memory_bytes: float | None = None
@@ -51,7 +51,7 @@ class Usage:
 
 @dataclass
 class _Sums:
-    """Sums and counts of what was seen, by name."""
+    """Sums and counts of measurements, by name."""
 
     sums: dict[str, float] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
@@ -66,11 +66,11 @@ class _Sums:
 
 
 class Monitor:
-    """A thread that looks once a second.
+    """A thread that measures once a second, while the monitor is entered.
 
     Attributes:
-        peak_rss_bytes: most host memory of this process that was seen.
-        peak_vram_bytes: most GPU memory of this process that the driver told of; 0 where it tells nothing.
+        peak_rss_bytes: largest measured host memory of this process.
+        peak_vram_bytes: largest GPU memory of this process by the driver's figures; 0 without these.
     """
 
     def __init__(
@@ -82,15 +82,15 @@ class Monitor:
         end: Callable[[int], None] = os._exit,
         seconds: float = SECONDS,
     ) -> None:
-        """Prepare it; it looks while it is entered.
+        """Prepare it.
 
         Args:
             ram_limit: host memory that the process was granted, bytes; 0 for no limit.
-            marker: file that says how much it had, written before it is ended at once.
+            marker: file into which the process writes its memory before it ends at once.
             card: NVML's index of its card; None without one.
-            rss: its host memory now; psutil's by default.
+            rss: measures the host memory of the process; psutil by default.
             end: ends the process.
-            seconds: between two looks.
+            seconds: between two measurements.
         """
         self._limit, self._marker, self._card, self._end, self._seconds = ram_limit, marker, card, end, seconds
         self._process = psutil.Process()
@@ -101,7 +101,7 @@ class Monitor:
         self.peak_rss_bytes = self.peak_vram_bytes = 0
 
     def __enter__(self) -> Self:
-        self._process.cpu_percent()  # the first one has nothing to compare with
+        self._process.cpu_percent()  # it measures from one call to the next
         self._thread.start()
         return self
 
@@ -110,17 +110,17 @@ class Monitor:
         self._thread.join()
 
     def check(self) -> None:
-        """See that the process keeps to what it was granted.
+        """Compare the peak of host memory with the grant.
 
         Raises:
-            MemoryLimitError: if it does not.
+            MemoryLimitError: if it is larger.
         """
         self._see_rss()
         if self._limit and self.peak_rss_bytes > self._limit:
             raise MemoryLimitError(f"host memory: {size(self.peak_rss_bytes)}, above the {size(self._limit)} that were granted")
 
     def take(self) -> Usage:
-        """Means since the last call."""
+        """Means since the last call; they begin anew."""
         with self._lock:
             means, self._sums = self._sums.means(), _Sums()
         return Usage(**means)
@@ -138,7 +138,7 @@ class Monitor:
         rss, memory = self._see_rss(), psutil.virtual_memory()
         little_left = memory.available < LEAST_LEFT * memory.total
         if self._limit and rss > self._limit and (little_left or rss > FAR_ABOVE * self._limit):
-            # The system's own killer might choose another process, and says nothing.
+            # The system might kill another process instead, without a message.
             self._marker.write_text(str(rss), encoding="utf-8")
             self._end(ENDED_STATUS)
         load = self._load()

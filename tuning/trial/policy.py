@@ -1,4 +1,4 @@
-"""Policies of trials, as their checkpoints hold them."""
+"""Trained policies, read from checkpoints of trials."""
 
 from __future__ import annotations
 
@@ -7,18 +7,14 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from envs.environments.factory import training_env
-from envs.environments.year_cache import observation_layout
 from envs.objective.episodes import Policy
-from envs.scenarios.scenario import scenario as find_scenario
-from search_spaces import Assignment
-from tuning.algorithms import Setup, build
+from tuning.algorithms import build
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment
-from tuning.experiment.settings import Settings
 from tuning.runtime.ray_session import ray_session
 from tuning.trial.checkpoint import Checkpoints
-from tuning.trial.records import TrialRecords, trial_seed
+from tuning.trial.records import TrialRecords
+from tuning.trial.setup import trial_setup
 
 if TYPE_CHECKING:
     from torch import nn
@@ -29,34 +25,9 @@ if TYPE_CHECKING:
 BEST = "best"
 
 
-def trial_setup(settings: Settings, number: int, hyperparameters: Assignment, gpu: bool = False, parts: int = 1) -> Setup:
-    """What a trial's trainer is built from.
-
-    Args:
-        settings: of its experiment, with the backend settled.
-        number: of the trial.
-        hyperparameters: full assignment.
-        gpu: whether the learner uses the GPU.
-        parts: see `Setup`.
-    """
-    scenario, reward, backend = settings.scenario, settings.reward, settings.stepped_by
-    return Setup(
-        hyperparameters,
-        # Nothing of a trial in it: RLlib stores it.
-        lambda copies: training_env(scenario, backend, copies, reward),
-        # CityLearn steps one copy after another, so more of them only start more slowly.
-        settings.num_envs if backend == "batch" else 1,
-        settings.steps,
-        trial_seed(settings.seed, number),
-        gpu,
-        observation_layout(find_scenario(scenario)).chargers,
-        parts,
-    )
-
-
 @dataclass(frozen=True)
 class Trained:
-    """A policy with where it comes from.
+    """A policy and its origin.
 
     Attributes:
         policy: maps observations, shape (copies, observations), to actions, shape (copies, actions).
@@ -74,7 +45,7 @@ class Trained:
 
 
 def trial_number(results: Results, trial: str) -> int:
-    """Number of a trial that a command line names.
+    """Number of the trial that a user names.
 
     Args:
         results: of the experiment.
@@ -100,14 +71,14 @@ def trial_number(results: Results, trial: str) -> int:
 def trained(experiment: Experiment, number: int) -> Iterator[Trained]:
     """A trial's policy from its newest whole checkpoint, on the CPU.
 
-    RLlib needs Ray: that of this process, or one that is started and ended here.
+    RLlib needs Ray: one that runs in this process is used, otherwise one is started and ended here.
 
     Args:
-        experiment: that it belongs to.
+        experiment: of the trial.
         number: of the trial.
 
     Raises:
-        UsageError: if it has no checkpoint any more.
+        UsageError: if it has no undamaged checkpoint.
     """
     checkpoint, damage = Checkpoints(experiment.paths.checkpoints(number)).newest()
     if checkpoint is None:
@@ -115,10 +86,7 @@ def trained(experiment: Experiment, number: int) -> Iterator[Trained]:
         raise UsageError(f"trial {number} of {experiment.paths.folder} has no checkpoint{why}")
     row = TrialRecords(experiment).assignment(number)
     with ExitStack() as stack:
-        import ray
-
-        if not ray.is_initialized():
-            stack.enter_context(ray_session(num_cpus=1))
+        stack.enter_context(ray_session(num_cpus=1))
         trainer = build(str(experiment.settings.algo), trial_setup(experiment.settings, number, row))
         stack.callback(trainer.stop)
         checkpoint.restore(trainer)

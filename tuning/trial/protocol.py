@@ -1,33 +1,33 @@
-"""What driver, Tune and trials have agreed on."""
+"""Names by which the driver, Ray Tune and trials exchange values."""
 
 # Configuration of a trial.
 NUMBER = "number"
 HYPERPARAMETERS = "hyperparameters"
 EXPERIMENT = "experiment"
 RUN = "run"
-BUNDLE = "bundle"  # what Ray reserves for it
-VRAM_LIMIT = "vram_limit"  # bytes of GPU memory that it may take
-RAM_LIMIT = "ram_limit"  # bytes of host memory
-RUNG = "rung"  # of the ladder in `tuning.memory.fallbacks`
+BUNDLE = "bundle"  # resources that Ray reserves for it
+VRAM_LIMIT = "vram_limit"  # GPU memory that it may take, bytes
+RAM_LIMIT = "ram_limit"  # host memory that it may take, bytes
+RUNG = "rung"  # how it saves memory: an index into the ladder of `tuning.memory.fallbacks`
 
-# What it reports.
+# Keys of its reports.
 STEPS = "steps"
 SCORE = "score"
 EVALUATION = "evaluation"
 OUTCOME = "outcome"
-MESSAGE = "message"  # a line for whoever sits before the terminal
+MESSAGE = "message"  # a line for the user
 
-# Outcomes of a trial's process other than the end of its budget.
+# Outcomes of a trial's process, other than the end of its budget.
 OUT_OF_MEMORY = "oom"
-STOPPED = "stopped"  # the run ends; the trial goes on with the next one
+STOPPED = "stopped"  # the run ends; the next one continues the trial
 DISK_FULL = "disk full"
 
 
 class DriverOnly:
-    """Base of what lives in the driver alone.
+    """Base of objects that exist in the driver alone; pickled, they are empty.
 
-    Tune pickles searchers, schedulers and callbacks into snapshots. Nothing restores these, as all
-    that lasts is in the study; so their journals and terminals, which cannot be pickled, stay out.
+    Tune pickles searchers, schedulers and callbacks into snapshots. Nothing restores these: the study has everything. So
+    journals and terminals, which cannot be pickled, are not needed in them.
     """
 
     def __getstate__(self) -> dict[str, object]:

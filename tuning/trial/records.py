@@ -1,15 +1,9 @@
-"""The rows of the `trials` table as trials begin, go on and end."""
+"""Rows of the `trials` table, from the beginning of a trial to its end."""
 
 from __future__ import annotations
 
-import json
-import platform
-import socket
-import subprocess
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -19,23 +13,23 @@ from results.schema import GIVEN, USED
 from results.writer import read_part, write_part
 from search_spaces import SPACES, Assignment, Kind
 from tuning.experiment.folder import Experiment
-from tuning.search.study import Proposal
 from tuning.trial.checkpoint import Checkpoints
+from tuning.trial.proposal import Proposal
+from tuning.trial.provenance import provenance
 
-PACKAGES = ("ray", "torch", "citylearn", "optuna", "gymnasium", "numpy", "building-tuner")
-DIED = "its process died without a word; the system kills where memory runs out"
+DIED = "its process died without an error; the system kills processes when memory runs out"
 _TYPES = {Kind.INTEGER: int, Kind.NUMBER: float, Kind.TEXT: str, Kind.SIZES: str, Kind.FLAG: bool}
 
 
 class TrialRecords:
-    """Reads and writes trials' rows, one part file each. A trial's process and the driver never write one at once."""
+    """Reads and writes rows of trials, one part file each. A trial's process and the driver never write at the same time."""
 
     def __init__(self, experiment: Experiment) -> None:
         self._experiment = experiment
         self._hyperparameters = {p.name: _TYPES[p.kind] for p in SPACES[experiment.settings.algo].parameters}
 
     def begin(self, proposal: Proposal) -> None:
-        """Write the row of a trial that is handed out; one that was interrupted keeps what it measured."""
+        """Write the row of a trial that is handed out; a trial that was interrupted keeps its measurements."""
         number = proposal.number
         if self._path(number).exists():
             self.update(number, state="running", budget_steps=self._experiment.settings.steps, finished=None, error=None)
@@ -43,17 +37,17 @@ class TrialRecords:
             self._write({**self._new(proposal), "state": "running"})
 
     def refuse(self, proposal: Proposal, predicted: Mapping[str, int]) -> None:
-        """Write the row of a trial that cannot fit and is not started.
+        """Write the row of a trial that does not fit into memory and is not started.
 
         Args:
             proposal: with the reason.
-            predicted: its columns of predicted memory.
+            predicted: columns of predicted memory.
         """
         ended = {"state": "oom", "finished": datetime.now(UTC), "error": proposal.refused}
         self._write({**self._new(proposal), **predicted, **ended})
 
     def repeat(self, proposal: Proposal) -> tuple[str, float | None]:
-        """Write the row of a trial that has the outcome of another one.
+        """Write the row of a trial that has the assignment, and so the outcome, of an earlier one.
 
         Returns:
             State and score.
@@ -80,11 +74,11 @@ class TrialRecords:
             "out_of_memory": 0,
             "started": datetime.now(UTC),
             **{GIVEN + name: value for name, value in proposal.hyperparameters.items()},
-            **machine(),
+            **provenance(),
         }
 
     def state(self, number: int) -> str | None:
-        """State in a trial's row; None where it has none yet."""
+        """State in a trial's row; None if it has no row yet."""
         return str(self._read(number)["state"]) if self._path(number).exists() else None
 
     def score(self, number: int) -> float | None:
@@ -97,7 +91,7 @@ class TrialRecords:
         return (self._read(number)["error"] or "").strip().rpartition("\n")[2]
 
     def budget_steps(self, number: int) -> int:
-        """Steps that were asked for when a trial was last handed out."""
+        """Budget of steps when a trial was last handed out."""
         return int(self._read(number)["budget_steps"])
 
     def crash(self, number: int, error: str) -> None:
@@ -105,20 +99,24 @@ class TrialRecords:
         self.update(number, crashes=(self._read(number)["crashes"] or 0) + 1, error=error)
 
     def crashes(self, number: int) -> tuple[int, str | None]:
-        """How often a trial crashed, and the traceback if it did since it was last handed out."""
+        """How often a trial crashed, and the traceback if it crashed since it was last handed out."""
         row = self._read(number)
         return row["crashes"] or 0, row["error"]
 
     def run_out(self, number: int, error: str) -> None:
-        """Count that a trial ran out of memory, with what it said."""
+        """Count that a trial ran out of memory, with the error."""
         self.update(number, out_of_memory=self.times_out_of_memory(number) + 1, error=error)
 
     def times_out_of_memory(self, number: int) -> int:
         """How often a trial ran out of memory."""
         return self._read(number)["out_of_memory"] or 0
 
-    def marked_memory(self, number: int) -> int | None:
-        """Memory of a trial's process that ended itself because of it, bytes; None where none did. Told once."""
+    def take_memory_marker(self, number: int) -> int | None:
+        """Read and remove the marker of a process that ended itself because of its memory; see `tuning.trial.monitor`.
+
+        Returns:
+            Memory of the process, bytes; None without a marker.
+        """
         marker = self._experiment.paths.memory_marker(number)
         if not marker.exists():
             return None
@@ -127,7 +125,7 @@ class TrialRecords:
         return nbytes
 
     def assignment(self, number: int) -> Assignment:
-        """Hyperparameters that the search assigned to a trial; default values of those that did not exist then."""
+        """Hyperparameters that the search assigned to a trial; those that an older version did not have get their default."""
         row = self._read(number)
         parameters = SPACES[self._experiment.settings.algo].parameters
         return {parameter.name: row.get(GIVEN + parameter.name, parameter.default) for parameter in parameters}
@@ -145,10 +143,10 @@ class TrialRecords:
         self._write({**self._read(number), **columns})
 
     def used(self, number: int, values: Assignment, device: str, num_envs: int) -> None:
-        """Store what was read back from the built trainer, where it runs and over how many copies of the site."""
+        """Write the values that the built trainer uses, its device and its number of copies of the site."""
         given = {USED + name: value for name, value in values.items()}
-        # What this process does not know, such as the commit where there is no git or no time for it, stays as the driver said.
-        here = {name: value for name, value in machine().items() if value}
+        # A value that this process lacks, such as the commit without git, stays as the driver wrote it.
+        here = {name: value for name, value in provenance().items() if value}
         self.update(number, **given, device=device, num_envs=num_envs, **here)
 
     def end(self, number: int, state: str) -> tuple[str, float | None]:
@@ -158,7 +156,7 @@ class TrialRecords:
             The last line of its error, and its score.
         """
         row = self._read(number)
-        # A process that the system killed had no time to say why.
+        # A process that the system killed has written no error.
         error: str = row["error"] or (DIED if state == "failed" else "")
         self._write({**row, "state": state, "finished": datetime.now(UTC), "error": error or None})
         return error.strip().rpartition("\n")[2], row["score"]
@@ -176,34 +174,3 @@ class TrialRecords:
 def trial_seed(experiment_seed: int, number: int) -> int:
     """Seed of a trial, below 2^31."""
     return int(np.random.SeedSequence([experiment_seed, number, 0]).generate_state(1)[0] >> 1)
-
-
-@cache
-def machine() -> dict[str, str]:
-    """Columns of `trials` that say where and with what code this process runs."""
-    return {
-        "host": socket.gethostname(),
-        "platform": platform.platform(),
-        "python": platform.python_version(),
-        "versions": json.dumps({name: _version(name) for name in PACKAGES}),
-        "git_commit": _git_commit(),
-    }
-
-
-def _version(package: str) -> str | None:
-    """Version of a package; None where it is not installed, as this one where its folder is run in place."""
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None
-
-
-def _git_commit() -> str:
-    """Commit of this package's working tree; empty where there is none or no git."""
-    try:
-        done = subprocess.run(
-            ["git", "rev-parse", "HEAD"], cwd=Path(__file__).parent, capture_output=True, text=True, check=False, timeout=10
-        )
-    except (FileNotFoundError, subprocess.TimeoutExpired):
-        return ""
-    return done.stdout.strip() if done.returncode == 0 else ""

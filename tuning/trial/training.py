@@ -1,11 +1,9 @@
-"""One trial: train one assignment to its budget, evaluate, report, checkpoint."""
+"""The training of a trial: update by update to its budget, with evaluations, reports and checkpoints."""
 
 from __future__ import annotations
 
-import errno
 import time
-import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,80 +13,21 @@ from typing import Any, Self
 from envs.environments.factory import evaluation_env
 from envs.objective.evaluate import Evaluation, Judged, evaluate, score
 from results.writer import drop_parts_after, write_part
-from tuning.algorithms import build
-from tuning.experiment.folder import Experiment, open_experiment
-from tuning.experiment.lock import trial_lock
+from tuning.algorithms import Trainer, build
+from tuning.experiment.folder import Experiment
 from tuning.memory.fallbacks import LADDER, Rung
-from tuning.runtime.parent_watch import end_with_parent
 from tuning.runtime.stopwatch import Stopwatch, rss_bytes
 from tuning.trial.checkpoint import Checkpoints, TrialState
 from tuning.trial.device import CPU, Device
+from tuning.trial.evaluation_columns import evaluation_columns
+from tuning.trial.evaluation_schedule import evaluations_due
 from tuning.trial.monitor import Monitor, Usage
-from tuning.trial.policy import trial_setup
-from tuning.trial.protocol import (
-    DISK_FULL,
-    EVALUATION,
-    EXPERIMENT,
-    HYPERPARAMETERS,
-    MESSAGE,
-    NUMBER,
-    OUT_OF_MEMORY,
-    OUTCOME,
-    RAM_LIMIT,
-    RUN,
-    RUNG,
-    SCORE,
-    STEPS,
-    STOPPED,
-    VRAM_LIMIT,
-)
+from tuning.trial.protocol import EVALUATION, MESSAGE, OUTCOME, SCORE, STEPS, STOPPED
 from tuning.trial.records import TrialRecords
+from tuning.trial.setup import trial_setup
 
-REPORT_SECONDS = 5.0  # least between two reports to Tune without an evaluation: it hears each before the trial goes on
-CHECKPOINT_SECONDS = 300.0  # most between two checkpoints, but for the update that is going on
-
-
-def run_trial(config: dict[str, Any]) -> None:
-    """Function trainable of Ray Tune.
-
-    Args:
-        config: see `tuning.trial.protocol`: number, hyperparameters, the experiment's folder, the run and what it is granted;
-            everything else is in the folder.
-    """
-    from ray import tune
-
-    end_with_parent()
-    experiment = open_experiment(config[EXPERIMENT])
-    records = TrialRecords(experiment)
-    number, running = config[NUMBER], experiment.paths.running(config[RUN])
-    try:
-        with trial_lock(experiment.paths.trial_lock(number)):
-            if not running.exists():
-                tune.report({OUTCOME: STOPPED})
-                return
-            device = Device.granted(config[VRAM_LIMIT])
-            with (
-                Monitor(config[RAM_LIMIT], experiment.paths.memory_marker(number), device.card) as monitor,
-                Training(
-                    experiment, records, number, config[HYPERPARAMETERS], running, device, monitor, LADDER[config[RUNG]]
-                ) as trial,
-            ):
-                for report in trial.updates():
-                    tune.report(report)
-        return
-    except Exception as error:
-        if isinstance(error, OSError) and error.errno == errno.ENOSPC:
-            # No fault of the trial: it goes on from its last checkpoint when there is room.
-            tune.report({OUTCOME: DISK_FULL, MESSAGE: f"the disk of {experiment.paths.folder} is full: free some of it"})
-            return
-        if not is_out_of_memory(error):
-            records.crash(number, traceback.format_exc())
-            raise
-        records.run_out(number, traceback.format_exc())
-    # After the error is gone, and with it what its frames held on to. Reported, not raised: for Tune the trial ends well, and
-    # the others go on.
-    free_memory()
-    tune.report({OUTCOME: OUT_OF_MEMORY})
+REPORT_SECONDS = 5.0  # at least, between two reports without an evaluation; a trial waits until Tune has taken a report
+CHECKPOINT_SECONDS = 300.0  # at most, plus one update, between two checkpoints
 
 
 class Training:
@@ -96,11 +35,55 @@ class Training:
 
     Attributes:
         state: how far it is.
-        trainer: what trains.
+        trainer: of its algorithm.
     """
 
     def __init__(
         self,
+        experiment: Experiment,
+        records: TrialRecords,
+        number: int,
+        trainer: Trainer,
+        state: TrialState,
+        running: Path,
+        device: Device,
+        monitor: Monitor | None,
+        environment: Stopwatch,
+        learner: Stopwatch,
+        damage: Sequence[str],
+        started: float,
+    ) -> None:
+        """Put it together; `begin` builds the parts.
+
+        Args:
+            experiment: of the trial.
+            records: with its row.
+            number: of the trial.
+            trainer: at `state`.
+            state: how far the trial is.
+            running: file that exists as long as the trial may run.
+            device: that it learns on.
+            monitor: watches this process; None without one.
+            environment: times the trainer's environments.
+            learner: times the trainer's gradient steps.
+            damage: a line for each newer checkpoint, which are damaged.
+            started: when building began, by `time.perf_counter`.
+        """
+        self.trainer, self.state = trainer, state
+        self._device, self._monitor = device, monitor
+        self._settings, self._paths = experiment.settings, experiment.paths
+        self._records, self._number, self._running = records, number, running
+        self._damage = damage
+        self._last_report = self._last_save = started
+        self._reports: list[dict[str, Any]] = []
+        self._evaluation_env: Judged | None = None
+        self._checkpoints = Checkpoints(self._paths.checkpoints(number))
+        self._algorithm = self.trainer.algorithm
+        self._environment, self._learner, self._evaluation = environment, learner, Stopwatch()
+
+    @classmethod
+    def begin(
+        cls,
         experiment: Experiment,
         records: TrialRecords,
         number: int,
@@ -109,50 +92,48 @@ class Training:
         device: Device = CPU,
         monitor: Monitor | None = None,
         rung: Rung = LADDER[0],
-    ) -> None:
-        """Build it, and restore its newest checkpoint, if there is one.
+    ) -> Self:
+        """Build the trainer of a trial, and restore the newest undamaged checkpoint, if there is one.
+
+        Checkpoints and results after this one are removed: the trial makes them again. The values that the trainer uses are
+        written into the trial's row.
 
         Args:
-            experiment: that it belongs to.
-            records: where its row is.
+            experiment: of the trial.
+            records: with its row.
             number: of the trial.
             hyperparameters: of it.
-            running: file that is there as long as it is to go on.
-            device: where it learns.
-            monitor: watches this process; None where nobody does.
-            rung: how it saves memory.
+            running: file that exists as long as the trial may run.
+            device: that it learns on.
+            monitor: watches this process; None without one.
+            rung: how the trial saves memory.
         """
-        self._device, self._monitor = device, monitor
-        self._settings, self._paths = experiment.settings, experiment.paths
-        self._records, self._number, self._running = records, number, running
-        self._last_report = self._last_save = time.perf_counter()
-        self._reports: list[dict[str, Any]] = []
-        self._evaluation_env: Judged | None = None
-        self._checkpoints = Checkpoints(self._paths.checkpoints(number))
-        checkpoint, self._damage = self._checkpoints.newest()
-        self.state = checkpoint.trial if checkpoint else TrialState()
-        self._checkpoints.drop_after(self.state.steps)
+        started = time.perf_counter()
+        settings, paths = experiment.settings, experiment.paths
+        checkpoints = Checkpoints(paths.checkpoints(number))
+        checkpoint, damage = checkpoints.newest()
+        state = checkpoint.trial if checkpoint else TrialState()
+        checkpoints.drop_after(state.steps)
         for table in ("reports", "evaluations"):
-            drop_parts_after(self._paths.folder, table, number, self.state.steps)
+            drop_parts_after(paths.folder, table, number, state.steps)
         device.reset_peak()
-        self.trainer = build(
-            str(self._settings.algo),
-            trial_setup(self._settings, number, rung.apply(hyperparameters), device.is_gpu, rung.parts),
+        trainer = build(
+            str(settings.algo), trial_setup(settings, number, rung.apply(hyperparameters), device.is_gpu, rung.parts)
         )
-        self._algorithm = self.trainer.algorithm
-        self._environment, self._learner, self._evaluation = Stopwatch(), Stopwatch(), Stopwatch()
-        self.trainer.watch(self._environment, self._learner)
-        # As it is built: what a checkpoint brings may have moved since, such as a learning rate that decays.
-        records.used(number, self.trainer.used(), device=device.name, num_envs=self.trainer.num_envs)
+        environment, learner = Stopwatch(), Stopwatch()
+        trainer.watch(environment, learner)
+        # Before a checkpoint is restored: it may hold values that have changed in training, such as a decaying learning rate.
+        records.used(number, trainer.used(), device=device.name, num_envs=trainer.num_envs)
         if checkpoint:
-            checkpoint.restore(self.trainer)
+            checkpoint.restore(trainer)
+        return cls(experiment, records, number, trainer, state, running, device, monitor, environment, learner, damage, started)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if isinstance(error, Exception) and not isinstance(error, OSError):
-            # What led to a failure is what one wants to see; where files are the failure, there is no writing.
+            # The reports before a failure help to explain it. After an error of the file system nothing can be written.
             self._write_reports()
         self.trainer.stop()
         if self._evaluation_env:
@@ -162,15 +143,14 @@ class Training:
         """Train update by update.
 
         Yields:
-            What Tune is told now and then: the steps, and where the policy was evaluated the number of
-            the evaluation and its score.
+            Reports for Tune: the steps, and after an evaluation its number and score.
         """
         state, settings, reported = self.state, self._settings, time.perf_counter()
         if self._damage:
             damage = "; ".join(self._damage)
-            yield {STEPS: state.steps, MESSAGE: f"trial {self._number}: {damage}; it goes on from {state.steps:,} steps"}
+            yield {STEPS: state.steps, MESSAGE: f"trial {self._number}: {damage}; it continues from {state.steps:,} steps"}
         if self.evaluations:
-            # A kill may have come between the checkpoint and whoever should have heard of it.
+            # A kill may have come between the checkpoint and the report of its evaluation.
             yield self._evaluated()
         while self.evaluations < settings.reports:
             if not self._running.exists():
@@ -186,7 +166,7 @@ class Training:
             collected, state.steps = steps - state.steps, steps
             state.updates += 1
             rate = collected / (time.perf_counter() - start)
-            # An update may pass several points of evaluation at once; they are one evaluation.
+            # If several evaluations become due in one update, the policy is evaluated once.
             evaluations = self._evaluate() if self._due(steps) > self.evaluations else []
             if evaluations:
                 state.evaluated_steps, state.score = steps, score(evaluations)
@@ -200,12 +180,12 @@ class Training:
                 yield {STEPS: steps}
 
     def _due(self, steps: int) -> int:
-        """Evaluations that are due after a number of steps; with another budget, they are others."""
-        return min(self._settings.reports, steps * self._settings.reports // self._settings.steps)
+        """Evaluations that are due after some steps, with the budget that holds now."""
+        return evaluations_due(steps, self._settings.steps, self._settings.reports)
 
     @property
     def evaluations(self) -> int:
-        """Evaluations that it has behind it."""
+        """Number of evaluations so far."""
         return self._due(self.state.evaluated_steps)
 
     def _evaluated(self) -> dict[str, Any]:
@@ -222,7 +202,7 @@ class Training:
 
     def _add_report(self, result: dict[str, Any], rate: float, new_score: float | None) -> None:
         state, now = self.state, time.perf_counter()
-        # From report to report, so that building, saving and waiting are in it; they are the rest.
+        # From report to report, which includes building, saving and waiting: `rest_seconds`.
         seconds, self._last_report = now - self._last_report, now
         parts = {
             "environment_seconds": self._environment.take(),
@@ -261,7 +241,7 @@ class Training:
         )
 
     def _save(self, evaluations: list[Evaluation]) -> None:
-        """Make everything up to now last: the checkpoint comes last, so what it knows is written before it."""
+        """Write evaluations, reports and a checkpoint, in this order: a checkpoint never knows more than the results."""
         state, settings = self.state, self._settings
         rows = [
             {
@@ -281,7 +261,7 @@ class Training:
         self._last_save = time.perf_counter()
 
     def _write_reports(self) -> None:
-        """Write the reports since the last time, and what was measured so far into the trial's row."""
+        """Write the reports since the last call, and the measurements so far into the trial's row."""
         state = self.state
         if self._reports:
             write_part(self._paths.part("reports", self._number, state.steps), "reports", self._reports)
@@ -290,37 +270,3 @@ class Training:
         del measured["evaluated_steps"]
         named = state.environment_seconds + state.learner_seconds + state.evaluation_seconds
         self._records.update(self._number, **measured, rest_seconds=state.seconds - named)
-
-
-def evaluation_columns(evaluation: Evaluation) -> dict[str, Any]:
-    """Columns of the `evaluations` table that an evaluation fills."""
-    uncontrolled = asdict(evaluation.uncontrolled)
-    del uncontrolled["hours"]
-    return {
-        "year": evaluation.year,
-        "score": evaluation.score,
-        **{f"term_{name}": value for name, value in evaluation.terms.items()},
-        **asdict(evaluation.kpis),
-        **{f"uncontrolled_{name}": value for name, value in uncontrolled.items()},
-        **evaluation.citylearn,
-    }
-
-
-def is_out_of_memory(error: Exception) -> bool:
-    """Whether an error says that memory of the card or of the host ran out."""
-    import torch
-
-    # Torch has no kind of error of its own for the host's memory.
-    of_the_host = isinstance(error, RuntimeError) and "DefaultCPUAllocator" in str(error)
-    return isinstance(error, torch.OutOfMemoryError | MemoryError) or of_the_host
-
-
-def free_memory() -> None:
-    """Give back what a trial that ended by an error held, so that its process can train another."""
-    import gc
-
-    import torch
-
-    gc.collect()
-    if torch.cuda.is_available():
-        torch.cuda.empty_cache()

@@ -18,7 +18,7 @@ from tuning.judging.contenders import contenders
 from tuning.judging.folder import Judgement, RaceSettings, create_or_open
 from tuning.judging.training import experiment_of
 from tuning.search.plan import limits
-from tuning.search.study import Proposal
+from tuning.trial.proposal import Proposal
 from tuning.trial.records import TrialRecords
 
 STEPS = 100_000

@@ -13,7 +13,7 @@ from tuning.experiment.settings import Settings
 from tuning.judging.contenders import contenders, run_settings
 from tuning.judging.training import fresh_seed
 from tuning.search.plan import limits, plan
-from tuning.search.study import Proposal
+from tuning.trial.proposal import Proposal
 from tuning.trial.records import TrialRecords
 
 STEPS = 100_000

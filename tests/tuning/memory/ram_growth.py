@@ -18,7 +18,7 @@ from search_spaces import SPACES
 from tuning.experiment.folder import create
 from tuning.experiment.settings import Settings
 from tuning.runtime.ray_session import ray_session
-from tuning.search.study import Proposal
+from tuning.trial.proposal import Proposal
 from tuning.trial.records import TrialRecords
 
 PROCESS = psutil.Process()
@@ -44,7 +44,7 @@ def train(settings: Settings, hyperparameters: dict[str, Any]) -> None:
     records, running = TrialRecords(experiment), experiment.paths.running("this")
     running.touch()
     records.begin(Proposal(0, hyperparameters))
-    with Training(experiment, records, 0, hyperparameters, running) as trial:
+    with Training.begin(experiment, records, 0, hyperparameters, running) as trial:
         for _ in trial.updates():
             pass
 

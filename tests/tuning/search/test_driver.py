@@ -94,12 +94,12 @@ def searched(tune_session: None, tmp_path_factory: pytest.TempPathFactory) -> tu
     )
     experiment = create(settings)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("tuning.search.adapters.MOST_LOSSES", LOSSES)
+        patched.setattr("tuning.search.retries.MOST_LOSSES", LOSSES)
         return experiment, run(experiment)
 
 
 def study(experiment: Experiment) -> list[optuna.trial.FrozenTrial]:
-    return StudyMemory(experiment, SPACES["ppo"], {}, {"steps": 600.0})._study.get_trials()
+    return StudyMemory.open(experiment, SPACES["ppo"], {}, {"steps": 600.0})._study.get_trials()
 
 
 EXPECTED = {
@@ -145,7 +145,7 @@ def test_a_process_that_died_once_costs_its_trial_nothing(searched: tuple[Experi
     assert load(experiment.paths.folder).trials["state"][DIES_ONCE] in ("complete", "pruned")
     assert output.count(f"trial {DIES_ONCE}: its process was lost") == 1
     assert output.count(f"trial {DIES}: its process was lost") == LOSSES
-    assert output.count(f"trial {FAILS}: ValueError: bad luck; it goes on from 0 steps") == 1
+    assert output.count(f"trial {FAILS}: ValueError: bad luck; it continues from 0 steps") == 1
 
 
 def test_a_trial_that_ran_out_of_memory_was_tried_once_more_alone(searched: tuple[Experiment, str]) -> None:
@@ -207,7 +207,7 @@ def test_a_larger_budget_goes_on_where_the_search_ended(searched: tuple[Experime
 
 def test_what_was_left_running_is_run_first(tune_session: None, tmp_path: Path) -> None:
     experiment = create(Settings(name="cut", dir=str(tmp_path), trials=2, steps=600, reports=EVALUATIONS, pruner="none"))
-    left = StudyMemory(experiment, SPACES["ppo"], {}, {"steps": 600.0}).ask()
+    left = StudyMemory.open(experiment, SPACES["ppo"], {}, {"steps": 600.0}).ask()
     run(experiment)
     trials = load(experiment.paths.folder).trials
     assert trials["state"].tolist() == ["complete"] * 2

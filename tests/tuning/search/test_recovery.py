@@ -1,6 +1,5 @@
 """What a kill left between study and rows is settled, and complete trials go on to a larger budget."""
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from results.writer import write_part
 from search_spaces import SPACES
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
-from tuning.search.recovery import extend, settle, version_differences
+from tuning.search.recovery import extend, settle
 from tuning.search.study import StudyMemory
 from tuning.trial.records import TrialRecords
 
@@ -26,7 +25,7 @@ def experiment(tmp_path: Path) -> Experiment:
 
 
 def memory(experiment: Experiment) -> StudyMemory:
-    return StudyMemory(experiment, SPACES["ppo"], {}, {"steps": 1000.0})
+    return StudyMemory.open(experiment, SPACES["ppo"], {}, {"steps": 1000.0})
 
 
 def begun(experiment: Experiment, count: int) -> tuple[StudyMemory, TrialRecords]:
@@ -140,16 +139,3 @@ def test_a_kill_between_rows_and_study_undoes_an_extension(experiment: Experimen
     settle(again, records, experiment.paths, REPORTS)
     assert again.unfinished() == []
     assert extend(again, records, 2000) == ([0], [])
-
-
-def columns(commit: str = "abc", python: str = "3.11.7", **versions: str | None) -> dict[str, str]:
-    return {"git_commit": commit, "python": python, "versions": json.dumps(versions)}
-
-
-def test_versions_that_differ_are_named() -> None:
-    before = columns(ray="2.60.0", torch="2.9", old="1")
-    assert version_differences(before, columns(ray="2.60.0", torch="2.9", new="1")) == []
-    assert version_differences(before, columns("", "3.12.1", ray="2.61.0", torch="2.9")) == [
-        "python 3.11.7 is 3.12.1 now", "ray 2.60.0 is 2.61.0 now", "commit abc is none now"
-    ]  # fmt: skip
-    assert version_differences({}, columns()) != [""]

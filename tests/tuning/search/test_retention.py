@@ -34,7 +34,9 @@ def test_the_best_stay_whatever_the_order_in_which_they_end(tmp_path: Path) -> N
 @pytest.mark.parametrize(("kept", "expected"), [(0, []), (1, [1]), (math.inf, [0, 1])])
 def test_what_ended_before_is_looked_through_at_the_start(tmp_path: Path, kept: float, expected: list[int]) -> None:
     paths = with_checkpoints(tmp_path, 4)
-    Retention(paths, kept, {0: 0.1, 1: 0.2, 2: math.nan, 3: None})
+    retention = Retention(paths, kept, {0: 0.1, 1: 0.2, 2: math.nan, 3: None})
+    assert left(paths, 4) == [0, 1, 2, 3]
+    retention.enforce()
     assert left(paths, 4) == expected
 
 

@@ -1,4 +1,4 @@
-"""A run that is told to stop says so to its trials, and to whoever started it."""
+"""A run that is told to stop tells its trials, and says why."""
 
 import signal
 from pathlib import Path
@@ -31,11 +31,23 @@ def listener() -> Listener:
 
 def control(folder: Path, listener: Listener, sound: bool = False) -> RunControl:
     paths = ExperimentPaths(folder)
-    return RunControl(paths, Retention(paths, 0, {}), listener, sound)
+    run = RunControl(paths, Retention(paths, 0, {}), listener, sound)
+    run.start()
+    return run
 
 
 def goes_on(folder: Path, run: RunControl) -> bool:
     return ExperimentPaths(folder).running(run.run).exists()
+
+
+def test_to_construct_one_writes_and_removes_nothing(tmp_path: Path, listener: Listener) -> None:
+    running = control(tmp_path, listener)
+    other = RunControl(ExperimentPaths(tmp_path), Retention(ExperimentPaths(tmp_path), 0, {}), listener, sound=False)
+    assert goes_on(tmp_path, running)
+    assert not goes_on(tmp_path, other)
+    other.start()
+    assert not goes_on(tmp_path, running)
+    assert goes_on(tmp_path, other)
 
 
 def test_trials_see_that_a_run_goes_on_until_it_stops(tmp_path: Path, listener: Listener) -> None:
@@ -62,7 +74,7 @@ def test_the_first_signal_is_a_wish_and_the_second_an_order(tmp_path: Path, list
         assert run.is_stopping
         assert run.reason is None
         assert not goes_on(tmp_path, run)
-        assert "once more stops at once" in listener.lines[0]
+        assert "a second Ctrl-C stops at once" in listener.lines[0]
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(number)
     assert signal.getsignal(number) == before

@@ -22,7 +22,7 @@ def experiment(tmp_path: Path) -> Experiment:
 
 
 def memory(experiment: Experiment, **settings: object) -> StudyMemory:
-    return StudyMemory(
+    return StudyMemory.open(
         replace(experiment, settings=replace(experiment.settings, **settings)), SPACES["ppo"], {"gamma": 0.9}, LIMITS
     )
 
@@ -59,7 +59,7 @@ def test_what_was_never_told_is_handed_out_again(experiment: Experiment) -> None
     proposals = [first.ask() for _ in range(3)]
     first.complete(1, 0.5)
     again = memory(experiment)
-    assert again.unfinished() == [proposals[0], proposals[2]]
+    assert again.unfinished() == again.adopt_unfinished() == [proposals[0], proposals[2]]
     again.report(0, 1, 0.1)
     again.complete(0, 0.1)
     again.complete(2, 0.2)
@@ -71,7 +71,7 @@ def test_an_evaluation_that_comes_twice_counts_once(experiment: Experiment) -> N
     first.ask()
     first.report(0, 1, 0.1)
     again = memory(experiment)
-    again.unfinished()
+    again.adopt_unfinished()
     again.report(0, 1, 0.1)
     again.report(0, 2, 0.3)
     assert stored(experiment)[0].intermediate_values == {1: 0.1, 2: 0.3}
@@ -92,7 +92,7 @@ def test_a_kill_at_any_byte_leaves_whole_trials_and_the_same_proposals(experimen
         # What a killed writer leaves beside it.
         Path(f"{journal}.lock").touch()
         again = memory(experiment)
-        running = again.unfinished()
+        running = again.adopt_unfinished()
         assert all(proposal.hyperparameters for proposal in running)
         if again.asked == 1:
             assert again.ask() == asked
@@ -114,7 +114,9 @@ def small_memory(experiment: Experiment) -> StudyMemory:
             for parameter in SPACES["ppo"].parameters
         )
     )
-    return StudyMemory(experiment, space, space.parse({k: "none" if v is None else str(v) for k, v in fixed.items()}), LIMITS)
+    return StudyMemory.open(
+        experiment, space, space.parse({k: "none" if v is None else str(v) for k, v in fixed.items()}), LIMITS
+    )
 
 
 def test_an_assignment_that_was_tried_is_not_run_again(experiment: Experiment) -> None:
@@ -148,7 +150,7 @@ def test_a_failure_may_be_tried_again(experiment: Experiment) -> None:
 
 def test_without_a_search_an_assignment_is_run_as_often_as_asked(experiment: Experiment) -> None:
     fixed = {parameter.name: parameter.default for parameter in SPACES["ppo"].parameters}
-    study = StudyMemory(experiment, SPACES["ppo"], fixed, LIMITS)
+    study = StudyMemory.open(experiment, SPACES["ppo"], fixed, LIMITS)
     for number in range(3):
         assert study.ask().same_as is None
         study.complete(number, 0.1)
@@ -166,7 +168,7 @@ def test_trials_that_go_on_are_running_again_and_the_others_are_as_they_were(exp
     # Whoever opens the file next finds the same.
     for again in (study, memory(experiment)):
         assert again.proposals() == proposals
-        assert [p.number for p in again.unfinished()] == [1, 3]
+        assert [p.number for p in again.adopt_unfinished()] == [1, 3]
         assert [again.state(n) for n in range(3)] == [TrialState.COMPLETE, TrialState.RUNNING, TrialState.PRUNED]
     again.report(1, 200, 0.4)
     again.complete(1, 0.4)
@@ -250,7 +252,7 @@ def test_the_pruner_stops_what_is_worst(experiment: Experiment, pruner: str, pru
 def test_the_first_trials_start_from_given_assignments_and_teach_the_sampler(experiment: Experiment) -> None:
     space = SPACES["ppo"]
     starts = [preset("ppo", name, space) for name in ("script-after", "rllib")]
-    study = StudyMemory(experiment, space, {}, LIMITS, starts)
+    study = StudyMemory.open(experiment, space, {}, LIMITS, starts)
     proposals = [study.ask() for _ in range(3)]
     for proposal, start in zip(proposals, starts, strict=False):
         assert proposal.hyperparameters == pytest.approx(start)

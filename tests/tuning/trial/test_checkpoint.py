@@ -199,7 +199,7 @@ def test_a_manifest_whose_numbers_were_changed_is_damaged(tmp_path: Path) -> Non
     path.write_text(json.dumps(manifest))
     newest, said = Checkpoints(tmp_path).newest()
     assert newest is None
-    assert "not as it was written" in said[0]
+    assert "has changed since it was written" in said[0]
 
 
 @pytest.mark.parametrize("after", [False, True])

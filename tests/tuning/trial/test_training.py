@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import errno
-import gc
-import itertools
-import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -15,44 +11,23 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-import torch
 
 from results import load
-from search_spaces import SPACES
-from tuning.algorithms import build
-from tuning.experiment.folder import Experiment, create
-from tuning.experiment.settings import Settings
+from tests.tuning.trial.small_trials import EVALUATIONS, STEPS_OF_A_TRIAL, experiment, hyperparameters
+from tuning.experiment.folder import Experiment
 from tuning.memory.fallbacks import LADDER
-from tuning.search.study import Proposal
 from tuning.trial.checkpoint import Checkpoints
+from tuning.trial.proposal import Proposal
 from tuning.trial.protocol import (
-    DISK_FULL,
     EVALUATION,
-    EXPERIMENT,
-    HYPERPARAMETERS,
     MESSAGE,
-    NUMBER,
-    OUT_OF_MEMORY,
     OUTCOME,
-    RAM_LIMIT,
-    RUN,
-    RUNG,
-    SCORE,
     STEPS,
     STOPPED,
-    VRAM_LIMIT,
 )
 from tuning.trial.records import TrialRecords
-from tuning.trial.training import Training, run_trial
+from tuning.trial.training import Training
 
-STEPS_OF_A_TRIAL, EVALUATIONS = 960, 3
-SMALL: dict[str, dict[str, Any]] = {
-    "ppo": {"n_steps": 64, "batch_size": 32, "n_epochs": 2},
-    "a2c": {"n_steps": 64},
-    "sac": {"batch_size": 16, "train_freq": 8, "gradient_steps": 2, "learning_starts": 100, "buffer_size": 400},
-}
-CPU_ALLOCATOR = RuntimeError("[enforce fail] . DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes.")
-UNLIMITED = {VRAM_LIMIT: 0, RAM_LIMIT: 0, RUNG: 0}
 # What differs from one run to the next, however alike they are.
 MEASURED = ["time", "seconds", "steps_per_second", "rss_bytes", "vram_bytes", "machine_memory_bytes", "cpu_cores"]
 
@@ -70,32 +45,11 @@ def running(tmp_path: Path) -> Path:
     return path
 
 
-def experiment(folder: Path, schema: Path, algo: str, backend: str = "batch", steps: int = STEPS_OF_A_TRIAL) -> Experiment:
-    return create(
-        Settings(
-            algo=algo,  # type: ignore[arg-type]
-            scenario=str(schema),
-            backend=backend,  # type: ignore[arg-type]
-            name=folder.name,
-            dir=str(folder.parent),
-            steps=steps,
-            reports=EVALUATIONS,
-            validation_weeks=1,
-            num_envs=4,
-        )
-    )
-
-
-def hyperparameters(algo: str, **others: Any) -> dict[str, Any]:
-    default = {parameter.name: parameter.default for parameter in SPACES[algo].parameters}
-    return {**default, **SMALL[algo], "hidden_sizes": "8", **others}
-
-
 @contextmanager
 def training(of: Experiment, assignment: dict[str, Any], running: Path) -> Iterator[Training]:
     records = TrialRecords(of)
     records.begin(Proposal(0, assignment))
-    with Training(of, records, 0, assignment, running) as trial:
+    with Training.begin(of, records, 0, assignment, running) as trial:
         yield trial
 
 
@@ -195,7 +149,7 @@ def test_a_damaged_checkpoint_is_named_and_the_one_before_is_used(small_schema: 
     (newest / "state.pickle").write_bytes(b"")
     said = train(damaged, assignment, running)
     assert "trial 0: checkpoint" in said[0][MESSAGE]
-    assert "state.pickle is not as it was written" in said[0][MESSAGE]
+    assert "state.pickle has changed since it was written" in said[0][MESSAGE]
     assert said[0][STEPS] < before
     for table in ("reports", "evaluations"):
         pd.testing.assert_frame_equal(numbers(whole, table), numbers(damaged, table), check_exact=True)
@@ -227,146 +181,6 @@ def test_a_larger_budget_moves_the_evaluations_that_are_left(small_schema: Path,
     assert [1280 <= steps[3] < 1360, 1920 <= steps[4] < 2000] == [True] * 2
 
 
-@pytest.fixture
-def reported(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
-    """What `run_trial` tells Tune, in this process."""
-    said: list[dict[str, Any]] = []
-    monkeypatch.setattr("ray.tune.report", said.append)
-    # This process is the tests' own.
-    monkeypatch.setattr("tuning.trial.training.end_with_parent", lambda: None)
-    return said
-
-
-def begun(of: Experiment) -> dict[str, Any]:
-    """Configuration of a trial that is handed out by a run that goes on."""
-    assignment = hyperparameters("a2c")
-    TrialRecords(of).begin(Proposal(0, assignment))
-    of.paths.running("this").touch()
-    return {NUMBER: 0, HYPERPARAMETERS: assignment, EXPERIMENT: str(of.paths.folder), RUN: "this", **UNLIMITED}
-
-
-def fail_once(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
-    """Let the second checkpoint of a trial fail."""
-    save, calls = Checkpoints.save, []
-
-    def failing(self: Checkpoints, *arguments: Any) -> None:
-        calls.append(1)
-        if len(calls) == 2:
-            raise error
-        save(self, *arguments)
-
-    monkeypatch.setattr(Checkpoints, "save", failing)
-
-
-@pytest.mark.usefixtures("small_ray")
-@pytest.mark.parametrize(
-    ("error", "outcome"),
-    [
-        (OSError(errno.ENOSPC, "No space left on device"), DISK_FULL),
-        (torch.OutOfMemoryError("CUDA out of memory"), OUT_OF_MEMORY),
-        (OSError(errno.EACCES, "Permission denied"), None),
-        (ValueError("a bug"), None),
-    ],
-)
-def test_what_goes_wrong_is_told_and_the_next_start_goes_on(
-    small_schema: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    reported: list[dict[str, Any]],
-    error: Exception,
-    outcome: str | None,
-) -> None:
-    of = experiment(tmp_path / "one", small_schema, "a2c")
-    config = begun(of)
-    with monkeypatch.context() as patched:
-        fail_once(patched, error)
-        if outcome:
-            run_trial(config)
-            assert reported[-1][OUTCOME] == outcome
-        else:
-            with pytest.raises(type(error)):
-                run_trial(config)
-    row = load(of.paths.folder).trials.iloc[0]
-    assert row["crashes"] == (0 if outcome else 1)
-    assert pd.notna(row["error"]) == (outcome != DISK_FULL)
-    first = Checkpoints(of.paths.checkpoints(0)).steps
-    assert 320 <= first < 400
-    reported.clear()
-    begun(of)
-    run_trial(config)
-    assert reported[0] == {STEPS: first, EVALUATION: 1, SCORE: reported[0][SCORE]}
-    assert reported[-1][EVALUATION] == EVALUATIONS
-    reports = load(of.paths.folder).reports
-    assert reports["update"].tolist() == list(range(1, len(reports) + 1))
-
-
-@pytest.mark.usefixtures("small_ray")
-def test_a_trial_of_a_run_that_has_ended_does_not_begin(
-    small_schema: Path, tmp_path: Path, reported: list[dict[str, Any]]
-) -> None:
-    of = experiment(tmp_path / "one", small_schema, "a2c")
-    config = begun(of)
-    of.paths.running("this").unlink()
-    run_trial(config)
-    assert reported == [{OUTCOME: STOPPED}]
-    assert not of.paths.checkpoints(0).exists()
-
-
-@pytest.mark.usefixtures("small_ray")
-@pytest.mark.parametrize(
-    ("error", "update"),
-    [
-        (torch.OutOfMemoryError("CUDA out of memory"), 0),
-        (torch.OutOfMemoryError("CUDA out of memory"), 1),
-        pytest.param(torch.OutOfMemoryError("CUDA out of memory"), 1000, marks=pytest.mark.slow),
-        (MemoryError("no room"), 1),
-        (CPU_ALLOCATOR, 2),
-    ],
-)
-def test_running_out_of_memory_anywhere_is_told_and_leaves_nothing_behind(
-    small_schema: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    reported: list[dict[str, Any]],
-    update: int,
-    error: Exception,
-) -> None:
-    """While it is built (0), or in an update."""
-    of = experiment(tmp_path / "one", small_schema, "a2c", steps=20_000)
-    config = begun(of)
-    config[HYPERPARAMETERS] |= {"n_steps": 16}
-    trainers: list[Any] = []
-
-    def failing(*arguments: Any) -> Any:
-        trained = build(*arguments)
-        trainers.append(weakref.ref(trained))
-        if update == 0:
-            raise error
-        train, done = trained.algorithm.train, itertools.count(1)
-
-        def failing_train() -> Any:
-            if next(done) == update:
-                raise error
-            return train()
-
-        monkeypatch.setattr(trained.algorithm, "train", failing_train)
-        return trained
-
-    with monkeypatch.context() as patched:
-        patched.setattr("tuning.trial.training.build", failing)
-        run_trial(config)
-    assert reported[-1] == {OUTCOME: OUT_OF_MEMORY}
-    monkeypatch.undo()
-    error.__traceback__ = None  # this test holds on to the error, and by it to all frames
-    gc.collect()
-    assert trainers[0]() is None
-    row = load(of.paths.folder).trials.iloc[0]
-    assert row["out_of_memory"] == 1
-    assert row["crashes"] == 0
-    assert str(error) in row["error"]
-    assert len(load(of.paths.folder).reports) == max(0, update - 1)
-
-
 @pytest.mark.usefixtures("small_ray")
 @pytest.mark.parametrize("algo", ["ppo", "a2c", "sac"])
 def test_a_trial_that_saves_memory_goes_on_with_the_same_mathematics(
@@ -378,7 +192,7 @@ def test_a_trial_that_saves_memory_goes_on_with_the_same_mathematics(
         assignment = hyperparameters(algo)
         TrialRecords(of).begin(Proposal(0, assignment))
         for own, steps in ((LADDER[0], STEPS_OF_A_TRIAL // 2), (rung, STEPS_OF_A_TRIAL)):
-            with Training(of, TrialRecords(of), 0, assignment, running, rung=own) as trial:
+            with Training.begin(of, TrialRecords(of), 0, assignment, running, rung=own) as trial:
                 for _ in trial.updates():
                     if trial.state.evaluated_steps and trial.state.steps >= steps:
                         break

@@ -1,25 +1,25 @@
-"""Two thin adapters through which Ray Tune uses the study."""
+"""Gives Ray Tune its trials: an adapter to the study."""
 
 from __future__ import annotations
 
 import math
 from collections import deque
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from ray.tune.experiment import Trial
-from ray.tune.schedulers import FIFOScheduler, TrialScheduler
 from ray.tune.search import Searcher
 
 from tuning.memory.fallbacks import LADDER
 from tuning.memory.planner import Planner
 from tuning.memory.prediction import PLACES, size
+from tuning.search.retries import Losses, memory_saving, next_attempt
 from tuning.search.run_control import RunControl
-from tuning.search.study import Proposal, StudyMemory
+from tuning.search.study import StudyMemory
+from tuning.trial.proposal import Proposal
 from tuning.trial.protocol import (
     BUNDLE,
     DISK_FULL,
-    EVALUATION,
     EXPERIMENT,
     HYPERPARAMETERS,
     MESSAGE,
@@ -36,26 +36,26 @@ from tuning.trial.protocol import (
 )
 from tuning.trial.records import TrialRecords
 
-# A process may die of its node or of the system's need for memory as often as it likes, as long as its trial gets on.
-MOST_LOSSES = 5  # without a new checkpoint between them
-
 
 class StudySearcher(DriverOnly, Searcher):
-    """Hands out what is unfinished, then what the study proposes, up to a number of trials.
+    """Hands out unfinished trials first, then trials that the study proposes, up to a number of trials.
 
-    A trial whose process crashed or was lost is handed out once more and goes on from its checkpoint; for Tune that is
-    another trial. Crashes are counted, losses are not. One that ran out of memory is handed out once more too, when nothing
-    else runs, so that one that is too big is told from one that had bad neighbours; after that it may save memory.
+    A trial is handed out again, from its checkpoint, after each of these; for Tune that is another trial:
+
+    - It crashed: `retries` times.
+    - Its process was lost: any number of times, as long as it gets new checkpoints (`tuning.search.retries`).
+    - It ran out of memory: once, with nothing else running, as other trials may have been the cause. After that it may save
+      memory.
 
     Args:
         memory: the study.
         records: rows of the trials.
         experiment: folder of the experiment.
-        trials: their number.
+        trials: number of all trials.
         control: of this run.
-        planner: says what trials are granted.
+        planner: grants memory and cores.
         retries: how often a trial that crashes is started again.
-        adapt: whether a trial that runs out of memory alone is to save some, see `tuning.memory.fallbacks`.
+        adapt: whether a trial that runs out of memory alone saves some, see `tuning.memory.fallbacks`.
     """
 
     def __init__(
@@ -69,36 +69,43 @@ class StudySearcher(DriverOnly, Searcher):
         retries: int,
         adapt: bool = False,
     ) -> None:
-        # Without a metric, as not every report has a score.
+        # Without a metric: not every report has a score.
         super().__init__()
         self._memory, self._records, self._experiment, self._trials = memory, records, experiment, trials
         self._control, self._planner, self._retries, self._adapt = control, planner, retries, adapt
-        self._waiting = deque(memory.unfinished())
-        # Those that are to have the machine for themselves, as they ran out of memory.
-        self._alone = {
-            proposal.number
-            for proposal in self._waiting
-            if records.state(proposal.number) and records.times_out_of_memory(proposal.number)
-        }
+        self._waiting: deque[Proposal] = deque()
+        # Numbers of trials that ran out of memory: nothing runs beside them.
+        self._alone: set[int] = set()
         self._numbers: dict[str, int] = {}
         self._proposals: dict[int, Proposal] = {}
         self._running: set[int] = set()
         self._pruned: set[int] = set()
-        self._losses: dict[int, tuple[int, int]] = {}  # how often in a row, at how many steps
+        self._losses: dict[int, Losses] = {}
+
+    def take_up(self, unfinished: Iterable[Proposal]) -> None:
+        """Add trials of an earlier run that have not ended; they are handed out first.
+
+        Args:
+            unfinished: see `StudyMemory.adopt_unfinished`.
+        """
+        for proposal in unfinished:
+            self._waiting.append(proposal)
+            if self._records.state(proposal.number) and self._records.times_out_of_memory(proposal.number):
+                self._alone.add(proposal.number)
 
     def number(self, trial_id: str) -> int:
         """Number of the trial that Tune calls `trial_id`."""
         return self._numbers[trial_id]
 
     def mark_pruned(self, number: int) -> None:
-        """Say that a trial was stopped by the pruner and did not end by itself."""
+        """Note that the pruner stopped a trial, which otherwise counts as complete."""
         self._pruned.add(number)
 
     def suggest(self, trial_id: str) -> dict[str, Any] | str | None:  # type: ignore[override]
         """Configuration of the next trial, None while there may be one later, or FINISHED."""
         proposal = None if self._control.is_stopping else self._next()
         if proposal is None:
-            # One that runs may be handed out again.
+            # A running trial may have to be handed out again.
             return None if self._running else str(Searcher.FINISHED)
         number = proposal.number
         self._numbers[trial_id], self._proposals[number] = number, proposal
@@ -113,10 +120,9 @@ class StudySearcher(DriverOnly, Searcher):
         }
 
     def _granted(self, proposal: Proposal) -> dict[str, Any]:
-        """What of a trial's configuration says what it may take; it is written into its row too."""
+        """Keys of a trial's configuration with its memory and cores; they are written into its row too."""
         number, times = proposal.number, self._records.times_out_of_memory(proposal.number)
-        # The first time it had neighbours, the second it was alone: from then on it climbs.
-        rung = LADDER[min(max(times - 1, 0), len(LADDER) - 1)]
+        rung = memory_saving(times)
         granted = self._planner.grant(proposal.hyperparameters, rung, alone=times > 0)
         self._records.update(
             number,
@@ -137,14 +143,14 @@ class StudySearcher(DriverOnly, Searcher):
         if self._running & self._alone:
             return None
         if self._waiting:
-            # One that is to be alone waits for the others to end, and nothing is begun meanwhile.
+            # A trial that runs alone waits until the others have ended, and nothing begins meanwhile.
             if self._running and self._waiting[0].number in self._alone:
                 return None
             proposal = self._waiting.popleft()
             excess, why = self._planner.excess(proposal.hyperparameters)
             if excess <= 0:
                 return proposal
-            # Begun on a larger machine: Ray would wait for ever for one.
+            # It was begun on a larger machine; Ray would wait for one for ever.
             self._records.update(proposal.number, error=why)
             self._memory.run_out_of_memory(proposal.number, self._end(proposal.number, OUT_OF_MEMORY), excess)
             return self._next()
@@ -163,10 +169,9 @@ class StudySearcher(DriverOnly, Searcher):
         return None
 
     def on_trial_complete(self, trial_id: str, result: dict[str, Any] | None = None, error: bool = False) -> None:
-        """Tell the study and the results what became of a trial.
+        """Write how a trial ended into its row, then tell the study.
 
-        The row always comes first: a kill between the two leaves the study with a trial that runs, and the next run tells it
-        what the row says.
+        The row comes first: after a kill between the two, the next run tells the study what the row has.
         """
         number = self._numbers[trial_id]
         self._running.discard(number)
@@ -175,7 +180,7 @@ class StudySearcher(DriverOnly, Searcher):
         if error:
             self._on_error(number)
         elif outcome in (STOPPED, DISK_FULL):
-            # It goes on with the next run.
+            # The next run continues it.
             self._control.left(number)
             if outcome == DISK_FULL:
                 self._control.stop(str(result[MESSAGE]))
@@ -192,16 +197,15 @@ class StudySearcher(DriverOnly, Searcher):
             self._memory.complete(number, score)
 
     def _on_error(self, number: int) -> None:
-        """Hand a trial out again whose process ended in an error, or tell that it failed."""
-        if (marked := self._records.marked_memory(number)) is not None:
+        """After the process of a trial ended in an error: hand the trial out again, or let it fail."""
+        if (marked := self._records.take_memory_marker(number)) is not None:
             self._records.run_out(number, f"host memory: its process had {size(marked)} and was ended at once")
             self._on_out_of_memory(number)
             return
         (crashes, error), steps = self._records.crashes(number), self._records.checkpoint_steps(number)
         if error is None:
-            times, before = self._losses.get(number, (0, -1))
-            self._losses[number] = (times + 1 if before == steps else 1), steps
-            if self._losses[number][0] <= MOST_LOSSES:
+            self._losses[number] = self._losses.get(number, Losses()).another(steps)
+            if not self._losses[number].are_too_many:
                 self._again(number, "its process was lost", steps)
                 return
         elif crashes <= self._retries:
@@ -211,14 +215,11 @@ class StudySearcher(DriverOnly, Searcher):
         self._control.failed(error)
 
     def _on_out_of_memory(self, number: int) -> None:
-        """Hand a trial out again that ran out of memory, alone, or tell that it does not fit."""
+        """After a trial ran out of memory: hand it out again, or let it end as too large."""
         row = self._records.measured(number)
-        times, reason = row["out_of_memory"], self._records.reason(number)
         self._alone.add(number)
-        if times == 1:
-            self._again(number, f"out of memory ({reason}); next it is alone on the machine", row["steps"])
-        elif self._adapt and times < len(LADDER) + 1:
-            self._again(number, f"out of memory ({reason}); next with {LADDER[times - 1].name}", row["steps"])
+        if attempt := next_attempt(row["out_of_memory"], self._adapt):
+            self._again(number, f"out of memory ({self._records.reason(number)}); {attempt}", row["steps"])
         else:
             missing = self._planner.missing(row)
             self._memory.run_out_of_memory(number, self._end(number, OUT_OF_MEMORY), missing)
@@ -226,49 +227,19 @@ class StudySearcher(DriverOnly, Searcher):
     def _again(self, number: int, reason: str, steps: int) -> None:
         self._waiting.append(self._proposals[number])
         self._control.left(number)
-        self._control.say(f"trial {number}: {reason}; it goes on from {steps:,} steps")
+        self._control.say(f"trial {number}: {reason}; it continues from {steps:,} steps")
 
     def _end(self, number: int, state: str) -> str:
         reason, score = self._records.end(number, state)
         if state in ("complete", "pruned"):
-            # One that was cut off did not take what it would have.
+            # Only these took all the memory that they need.
             self._planner.learn(self._records.measured(number))
         self._control.ended(number, state, score)
         return reason
 
     def save(self, checkpoint_path: str) -> None:
-        """Tune saves searchers; this one has nothing that is not in the study."""
+        """Save nothing for Tune, which calls this: the study has everything."""
         Path(checkpoint_path).touch()
 
     def restore(self, checkpoint_path: str) -> None:
         """See `save`."""
-
-
-class StudyScheduler(DriverOnly, FIFOScheduler):
-    """Stops a trial when the study's pruner says so.
-
-    Args:
-        memory: the study.
-        searcher: knows the trials' numbers.
-        reports: evaluations of a trial; after its last one it is complete, and there is nothing left to stop.
-        steps: of a trial.
-    """
-
-    def __init__(self, memory: StudyMemory, searcher: StudySearcher, reports: int, steps: int) -> None:
-        super().__init__()
-        self._memory, self._searcher, self._reports, self._steps = memory, searcher, reports, steps
-
-    def on_trial_result(self, tune_controller: Any, trial: Trial, result: dict[str, Any]) -> str:
-        """Report an evaluation to the study and ask its pruner."""
-        if result.get(EVALUATION) is None:
-            return str(TrialScheduler.CONTINUE)
-        number = self._searcher.number(trial.trial_id)
-        evaluation = int(result[EVALUATION])
-        if not math.isfinite(float(result[SCORE])):
-            return str(TrialScheduler.CONTINUE)
-        # Not the steps that were taken: these are rounded up to whole updates and differ from trial to trial.
-        self._memory.report(number, self._steps * evaluation // self._reports, float(result[SCORE]))
-        if evaluation >= self._reports or not self._memory.should_prune(number):
-            return str(TrialScheduler.CONTINUE)
-        self._searcher.mark_pruned(number)
-        return str(TrialScheduler.STOP)

@@ -1,8 +1,7 @@
-"""What Tune is told to do with a trial, without Tune."""
+"""Which trial Tune is given next, and what becomes of one that ends, without Tune."""
 
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,10 +9,12 @@ import pytest
 from results import load
 from search_spaces import SPACES
 from tests.tuning.roomy import planner, roomy
+from tests.tuning.search.fakes import REPORTS, Control, adapters, decide, states
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
 from tuning.memory.fallbacks import LADDER
-from tuning.search.adapters import MOST_LOSSES, StudyScheduler, StudySearcher
+from tuning.search.retries import MOST_LOSSES
+from tuning.search.searcher import StudySearcher
 from tuning.search.study import StudyMemory
 from tuning.trial.protocol import (
     DISK_FULL,
@@ -32,54 +33,10 @@ from tuning.trial.protocol import (
 )
 from tuning.trial.records import TrialRecords
 
-REPORTS = 3
-
-
-class PrunesAll(StudyMemory):
-    """A study whose pruner gives up on everything."""
-
-    def should_prune(self, number: int) -> bool:
-        return True
-
-
-class Control:
-    """Stands in for `RunControl`: writes down what it is told."""
-
-    run = "this"
-
-    def __init__(self) -> None:
-        self.is_stopping = False
-        self.told: list[tuple[Any, ...]] = []
-
-    def __getattr__(self, name: str) -> Any:
-        return lambda *arguments: self.told.append((name, *arguments))
-
-    def names(self) -> list[str]:
-        return [name for name, *_ in self.told if name != "say"]
-
 
 @pytest.fixture
 def experiment(tmp_path: Path) -> Experiment:
     return create(Settings(name="one", dir=str(tmp_path), trials=2, reports=REPORTS))
-
-
-def adapters(experiment: Experiment, control: Any = None) -> tuple[StudySearcher, StudyScheduler]:
-    memory = PrunesAll(experiment, SPACES["ppo"], {}, {"steps": 4096.0})
-    settings = experiment.settings
-    searcher = StudySearcher(
-        memory, TrialRecords(experiment), experiment.paths.folder, settings.trials, control or Control(),
-        roomy(experiment), settings.retries,
-    )  # fmt: skip
-    return searcher, StudyScheduler(memory, searcher, REPORTS, 4096)
-
-
-def states(experiment: Experiment) -> list[str]:
-    found: list[str] = load(experiment.paths.folder).trials["state"].tolist()
-    return found
-
-
-def decide(scheduler: StudyScheduler, **result: Any) -> str:
-    return scheduler.on_trial_result(None, SimpleNamespace(trial_id="a"), result)  # type: ignore[arg-type]
 
 
 def test_trials_are_handed_out_up_to_their_number(experiment: Experiment) -> None:
@@ -97,22 +54,6 @@ def test_a_trial_that_is_handed_out_runs(experiment: Experiment) -> None:
     handed = [searcher.suggest(name) for name in "ab"]
     assert [config[RUN] for config in handed] == ["this"] * 2  # type: ignore[index]
     assert load(experiment.paths.folder).trials["state"].tolist() == ["running", "running"]
-
-
-def test_only_an_evaluation_is_reported_and_asked_about(experiment: Experiment) -> None:
-    searcher, scheduler = adapters(experiment)
-    searcher.suggest("a")
-    assert decide(scheduler, **{STEPS: 10}) == "CONTINUE"
-    assert decide(scheduler, **{STEPS: 20, EVALUATION: 1, SCORE: 0.1}) == "STOP"
-
-
-def test_after_its_last_evaluation_a_trial_is_complete_and_not_pruned(experiment: Experiment) -> None:
-    searcher, scheduler = adapters(experiment)
-    searcher.suggest("a")
-    last = {STEPS: 4096, EVALUATION: REPORTS, SCORE: 0.1}
-    assert decide(scheduler, **last) == "CONTINUE"
-    searcher.on_trial_complete("a", last)
-    assert load(experiment.paths.folder).trials["state"].tolist() == ["complete"]
 
 
 def lose(searcher: StudySearcher, name: str) -> Any:
@@ -239,7 +180,7 @@ def test_a_trial_that_is_handed_out_again_keeps_what_it_measured(experiment: Exp
 
 
 def begin_two(of: Experiment, control: Any = None, adapt: bool = False) -> tuple[StudySearcher, TrialRecords]:
-    memory = StudyMemory(of, SPACES["ppo"], {}, {"steps": 4096.0})
+    memory = StudyMemory.open(of, SPACES["ppo"], {}, {"steps": 4096.0})
     records = TrialRecords(of)
     searcher = StudySearcher(
         memory, records, of.paths.folder, 3, control or Control(), planner(of.settings, of.paths.folder, cores=8), 1, adapt
@@ -257,7 +198,7 @@ def test_what_ran_out_of_memory_is_tried_again_when_nothing_else_runs(experiment
     control = Control()
     searcher, records = begin_two(experiment, control)
     run_out(searcher, records, "a", 0)
-    line = "trial 0: out of memory (OutOfMemoryError: too big); next it is alone on the machine; it goes on from 0 steps"
+    line = "trial 0: out of memory (OutOfMemoryError: too big); next it is alone on the machine; it continues from 0 steps"
     assert ("say", line) in control.told
     # Trial 1 still runs, and nothing else begins.
     assert searcher.suggest("c") is None
@@ -285,7 +226,7 @@ def test_what_runs_out_alone_too_is_told_as_missing_bytes(experiment: Experiment
     records.update(0, peak_rss_bytes=10 * 2**30)
     run_out(searcher, records, "c", 0)
     assert load(experiment.paths.folder).trials["state"].tolist() == ["oom", "complete"]
-    told = StudyMemory(experiment, SPACES["ppo"], {}, {"steps": 4096.0})._study.get_trials()[0]
+    told = StudyMemory.open(experiment, SPACES["ppo"], {}, {"steps": 4096.0})._study.get_trials()[0]
     assert max(told.constraints.values()) == 6 * 2**30
     assert searcher.suggest("d")[NUMBER] == 2  # type: ignore[index]
 
@@ -319,9 +260,10 @@ def test_a_process_that_ended_itself_for_memory_ran_out_and_did_not_crash(experi
 
 def test_a_trial_of_a_larger_machine_is_not_begun_on_one_where_it_cannot_fit(experiment: Experiment) -> None:
     begin_two(experiment)
-    memory = StudyMemory(experiment, SPACES["ppo"], {}, {"steps": 4096.0})
+    memory = StudyMemory.open(experiment, SPACES["ppo"], {}, {"steps": 4096.0})
     small = planner(experiment.settings, experiment.paths.folder, ram_bytes=2**29)
     searcher = StudySearcher(memory, TrialRecords(experiment), experiment.paths.folder, 2, Control(), small, 1)  # type: ignore[arg-type]
+    searcher.take_up(memory.adopt_unfinished())
     assert searcher.suggest("a") == "FINISHED"
     trials = load(experiment.paths.folder).trials
     assert trials["state"].tolist() == ["oom", "oom"]
@@ -332,7 +274,7 @@ def test_an_assignment_that_cannot_fit_is_never_begun(experiment: Experiment) ->
     def excess(assignment: Any) -> tuple[int, str]:
         return (5, "does not fit") if assignment["n_steps"] > 512 else (-5, "")
 
-    memory = StudyMemory(experiment, SPACES["ppo"], {}, {"steps": 65536.0}, excess=excess)
+    memory = StudyMemory.open(experiment, SPACES["ppo"], {}, {"steps": 65536.0}, excess=excess)
     control = Control()
     searcher = StudySearcher(
         memory, TrialRecords(experiment), experiment.paths.folder, 12, control, roomy(experiment), 1  # type: ignore[arg-type]

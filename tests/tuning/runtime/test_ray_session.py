@@ -1,0 +1,129 @@
+"""Ray is started and ended by whoever needs it, and left alone where it runs already."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+import pytest
+
+from common.errors import UserError
+from tuning.runtime.ray_session import (
+    ENVIRONMENT,
+    NodeLostError,
+    RayRunningError,
+    as_lost_node,
+    check_nodes,
+    is_ray_running,
+    ray_session,
+    set_environment,
+)
+
+
+class Ray:
+    """Stands in for Ray: counts starts and ends."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, running: bool = False) -> None:
+        import ray
+
+        self.running, self.calls = running, list[Any]()
+        monkeypatch.setattr(ray, "is_initialized", lambda: self.running)
+        monkeypatch.setattr(ray, "init", self.init)
+        monkeypatch.setattr(ray, "shutdown", lambda: self.calls.append("shutdown"))
+
+    def init(self, **options: Any) -> None:
+        self.calls.append(options)
+
+
+def test_it_is_started_on_this_machine_and_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    ray = Ray(monkeypatch)
+    with pytest.raises(KeyError), ray_session(num_cpus=3):
+        raise KeyError
+    options, end = ray.calls
+    assert (options["address"], options["num_cpus"], end) == ("local", 3, "shutdown")
+
+
+def test_a_cluster_is_joined_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    ray = Ray(monkeypatch)
+    with ray_session("auto"):
+        pass
+    assert ray.calls[0]["address"] == "auto"
+    assert "object_store_memory" not in ray.calls[0]
+
+
+def test_one_that_runs_is_used_and_left_running(monkeypatch: pytest.MonkeyPatch) -> None:
+    ray = Ray(monkeypatch, running=True)
+    assert is_ray_running()
+    with ray_session(num_cpus=3):
+        pass
+    assert ray.calls == []
+    with (
+        pytest.raises(RayRunningError, match="--address auto: Ray runs in this process already") as refused,
+        ray_session("auto"),
+    ):
+        pass
+    assert isinstance(refused.value, UserError)
+    assert ray.calls == []
+
+
+def test_a_start_that_took_too_long_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    ray = Ray(monkeypatch)
+    errors = [RuntimeError("the node timed out during startup")] * 2
+
+    def init(**options: Any) -> None:
+        ray.calls.append("init")
+        if errors:
+            raise errors.pop()
+
+    monkeypatch.setattr("ray.init", init)
+    with ray_session():
+        pass
+    assert ray.calls == ["init", "shutdown", "init", "shutdown", "init", "shutdown"]
+
+
+def test_any_other_error_of_a_start_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    ray = Ray(monkeypatch)
+
+    def init(**options: Any) -> None:
+        raise RuntimeError("no such address")
+
+    monkeypatch.setattr("ray.init", init)
+    with pytest.raises(RuntimeError, match="no such address"), ray_session("nowhere:1"):
+        pass
+    assert ray.calls == []
+
+
+def test_to_look_whether_it_runs_does_not_import_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "ray", raising=False)
+    assert not is_ray_running()
+    assert "ray" not in sys.modules
+
+
+def test_what_ray_reads_of_the_environment_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ENVIRONMENT:
+        monkeypatch.setenv(name, "other")
+    set_environment()
+    assert {name: os.environ[name] for name in ENVIRONMENT} == ENVIRONMENT
+
+
+@pytest.mark.parametrize("alive", [True, False])
+def test_without_a_node_that_lives_the_search_cannot_go_on(monkeypatch: pytest.MonkeyPatch, alive: bool) -> None:
+    monkeypatch.setattr("ray.nodes", lambda: [{"Alive": False}, {"Alive": alive}])
+    if alive:
+        check_nodes()
+    else:
+        with pytest.raises(NodeLostError):
+            check_nodes()
+
+
+def test_errors_of_rays_own_processes_have_one_name_and_those_of_tasks_keep_theirs() -> None:
+    import ray
+
+    with pytest.raises(NodeLostError), as_lost_node():
+        raise ray.exceptions.NodeDiedError("gone")
+    task = ray.exceptions.RayTaskError("f", "Traceback", ValueError("own"))
+    with pytest.raises(ray.exceptions.RayTaskError), as_lost_node():
+        raise task
+    with pytest.raises(ValueError, match="other"), as_lost_node():
+        raise ValueError("other")

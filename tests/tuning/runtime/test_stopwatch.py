@@ -1,0 +1,50 @@
+"""A stopwatch adds up what it timed, and begins anew when it is read."""
+
+import pytest
+
+from tuning.runtime.stopwatch import Stopwatch, rss_bytes
+
+
+class Clock:
+    now = 0.0
+
+    def perf_counter(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr("tuning.runtime.stopwatch.time", clock)
+    return clock
+
+
+def test_times_add_up_until_they_are_taken(clock: Clock) -> None:
+    watch = Stopwatch()
+    for seconds in (1.0, 2.0):
+        with watch.running():
+            clock.now += seconds
+        clock.now += 10.0  # between them nothing is timed
+    assert watch.seconds == 3.0
+    assert watch.take() == 3.0
+    assert watch.take() == 0.0
+
+
+def test_time_counts_where_what_is_timed_fails(clock: Clock) -> None:
+    watch = Stopwatch()
+
+    def fail(seconds: float) -> None:
+        clock.now += seconds
+        raise ValueError
+
+    with pytest.raises(ValueError):  # noqa: PT011 - raised above
+        watch.timing(fail)(4.0)
+    assert watch.take() == 4.0
+
+
+def test_a_timed_function_returns_what_it_did(clock: Clock) -> None:
+    assert Stopwatch().timing(lambda a, b: a + b)(1, b=2) == 3
+
+
+def test_this_process_takes_some_memory() -> None:
+    assert rss_bytes() > 2**20

@@ -1,0 +1,58 @@
+"""Stands in for what surrounds the searcher and the scheduler."""
+
+from types import SimpleNamespace
+from typing import Any
+
+from results import load
+from search_spaces import SPACES
+from tests.tuning.roomy import roomy
+from tuning.experiment.folder import Experiment
+from tuning.search.scheduler import StudyScheduler
+from tuning.search.searcher import StudySearcher
+from tuning.search.study import StudyMemory
+from tuning.trial.records import TrialRecords
+
+REPORTS = 3
+
+
+class PrunesAll(StudyMemory):
+    """A study whose pruner gives up on everything."""
+
+    def should_prune(self, number: int) -> bool:
+        return True
+
+
+class Control:
+    """Stands in for `RunControl`: writes down what it is told."""
+
+    run = "this"
+
+    def __init__(self) -> None:
+        self.is_stopping = False
+        self.told: list[tuple[Any, ...]] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda *arguments: self.told.append((name, *arguments))
+
+    def names(self) -> list[str]:
+        return [name for name, *_ in self.told if name != "say"]
+
+
+def adapters(experiment: Experiment, control: Any = None) -> tuple[StudySearcher, StudyScheduler]:
+    memory = PrunesAll.open(experiment, SPACES["ppo"], {}, {"steps": 4096.0})
+    settings = experiment.settings
+    searcher = StudySearcher(
+        memory, TrialRecords(experiment), experiment.paths.folder, settings.trials, control or Control(),
+        roomy(experiment), settings.retries,
+    )  # fmt: skip
+    searcher.take_up(memory.adopt_unfinished())
+    return searcher, StudyScheduler(memory, searcher, REPORTS, 4096)
+
+
+def states(experiment: Experiment) -> list[str]:
+    found: list[str] = load(experiment.paths.folder).trials["state"].tolist()
+    return found
+
+
+def decide(scheduler: StudyScheduler, **result: Any) -> str:
+    return scheduler.on_trial_result(None, SimpleNamespace(trial_id="a"), result)  # type: ignore[arg-type]

@@ -1,0 +1,16 @@
+"""A search that had to stop says why and how to continue."""
+
+from pathlib import Path
+
+from common.errors import UserError
+from tuning.search.errors import SearchStoppedError
+
+
+def test_it_names_reason_and_continuation() -> None:
+    error = SearchStoppedError("the disk is full", Path("/x/one"))
+    assert isinstance(error, UserError)
+    assert (error.reason, error.folder) == ("the disk is full", Path("/x/one"))
+    assert str(error).splitlines() == [
+        "the disk is full",
+        "then continue with: python -m tuning.run --resume /x/one, or in Python: resume('/x/one')",
+    ]

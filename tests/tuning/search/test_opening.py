@@ -1,0 +1,111 @@
+"""Everything is checked before an experiment is created, and one that is continued stays what it was."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tuning.experiment.errors import UsageError
+from tuning.experiment.folder import Experiment, open_experiment, save
+from tuning.experiment.settings import Settings
+from tuning.search.opening import check, check_continued, check_new, experiment_to_continue, open_checked
+
+
+def settings(folder: Path, **others: Any) -> Settings:
+    return replace(Settings(name="one", dir=str(folder), scenario="iquitos-38", steps=4096), **others)
+
+
+def begun(folder: Path, **others: Any) -> Experiment:
+    return open_checked(check_new(settings(folder, **others))).experiment
+
+
+def test_what_is_checked_has_its_open_choices_made_and_creates_nothing(tmp_path: Path) -> None:
+    checked = check(settings(tmp_path))
+    assert (checked.settings.backend, checked.settings.trials) == ("batch", 4)
+    assert checked.before is None
+    assert set(checked.marks) == {"scenario", "space", "machine"}
+    assert list(tmp_path.iterdir()) == []
+    opened = open_checked(checked)
+    assert opened.is_new
+    assert open_experiment(tmp_path / "one").settings == checked.settings
+
+
+def test_a_backend_that_was_not_chosen_freely_is_worth_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tuning.search.opening.choose_backend", lambda *_: "citylearn")
+    monkeypatch.setattr("tuning.search.opening.beyond_batch", lambda _: ["heat pumps"])
+    assert "heat pumps" in check(settings(tmp_path)).notes[0]
+    assert check(settings(tmp_path, backend="citylearn")).notes == ()
+
+
+def test_an_experiment_is_found_by_its_name_or_its_folder(tmp_path: Path) -> None:
+    assert experiment_to_continue(settings(tmp_path)) is None
+    assert experiment_to_continue(Settings()) is None
+    experiment = begun(tmp_path)
+    assert experiment_to_continue(settings(tmp_path)) == experiment
+    assert experiment_to_continue(Settings(resume=str(tmp_path / "one"))) == experiment
+    with pytest.raises(UsageError, match="no experiment in"):
+        experiment_to_continue(Settings(resume=str(tmp_path)))
+
+
+def test_to_continue_creates_nothing_and_leaves_the_old_settings_until_the_search_begins(tmp_path: Path) -> None:
+    experiment = begun(tmp_path)
+    opened = open_checked(check(settings(tmp_path, trials=9)))
+    assert not opened.is_new
+    assert opened.experiment.settings == replace(experiment.settings, trials=9)
+    assert open_experiment(tmp_path / "one").settings == experiment.settings
+
+
+def test_only_an_experiment_that_is_named_and_not_pointed_at_is_said_to_be_there(tmp_path: Path) -> None:
+    before = begun(tmp_path)
+    assert "is continued" in check(settings(tmp_path)).notes[0]
+    assert check(replace(before.settings, resume=str(before.paths.folder))).notes == ()
+
+
+def test_settings_of_before_reach_the_one_who_says_what_holds_now(tmp_path: Path) -> None:
+    before = begun(tmp_path, seed=7)
+
+    def as_continued(old: Settings, part: Settings) -> Settings:
+        assert part.seed == 0
+        return replace(old, trials=6)
+
+    assert check(settings(tmp_path), as_continued).settings == replace(before.settings, trials=6)
+
+
+@pytest.mark.parametrize(
+    ("others", "message"),
+    [
+        ({"seed": 3}, "--seed is 0, not 3"),
+        ({"scenario": "iquitos"}, "--scenario is iquitos-38, not iquitos"),
+        ({"set": (("gamma=0.9",),)}, "--set is not given, not gamma=0.9"),
+        ({"algo": "all"}, "is continued without --algo all"),
+    ],
+)
+def test_what_would_be_another_experiment_is_refused(tmp_path: Path, others: dict[str, Any], message: str) -> None:
+    before = begun(tmp_path)
+    with pytest.raises(UsageError, match=message):
+        check_continued(before, replace(before.settings, **others))
+
+
+def test_a_space_that_is_not_given_again_is_the_copy_in_the_folder(tmp_path: Path) -> None:
+    space = tmp_path / "space.toml"
+    space.write_text("[gamma]\nlow = 0.9\nhigh = 0.99\n", encoding="utf-8")
+    before = begun(tmp_path, space=str(space))
+    space.write_text("[gamma]\nlow = 0.95\nhigh = 0.99\n", encoding="utf-8")
+    assert check_continued(before, replace(before.settings, space="")).settings == before.settings
+    with pytest.raises(UsageError, match="the space of gamma has changed"):
+        check_continued(before, before.settings)
+
+
+def test_other_data_under_the_same_name_are_refused(tmp_path: Path) -> None:
+    before = begun(tmp_path)
+    save(replace(before, marks={**before.marks, "scenario": "other data"}))
+    with pytest.raises(UsageError, match="the scenario's data have changed"):
+        check(settings(tmp_path))
+
+
+def test_an_experiment_that_is_to_be_extended_has_to_be_there(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="--extend continues an experiment"):
+        check(settings(tmp_path, extend=True))

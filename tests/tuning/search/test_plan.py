@@ -1,0 +1,52 @@
+"""What is searched follows from the settings, and a value that is not valid is refused before."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from search_spaces import SPACES
+from search_spaces.space import SpaceError
+from tuning.experiment.settings import Settings
+from tuning.search.plan import TRIALS, limits, plan, with_trials
+
+
+def test_without_more_the_whole_space_is_searched_from_its_default() -> None:
+    planned = plan(Settings(), None)
+    assert planned.space is SPACES["ppo"]
+    assert planned.fixed == {}
+    assert planned.starts == (SPACES["ppo"].complete({}, limits(250_000)),)
+
+
+def test_what_is_fixed_holds_in_the_starts_too() -> None:
+    planned = plan(Settings(set=(("gamma=0.9",), ("n_epochs=3",)), start_from=("default", "rllib")), None)
+    assert planned.fixed == {"gamma": 0.9, "n_epochs": 3}
+    assert len(planned.starts) == 2
+    assert all(start["gamma"] == 0.9 for start in planned.starts)
+
+
+def test_a_preset_fixes_everything_and_has_no_starts() -> None:
+    planned = plan(Settings(preset="oom-safe", set=(("gamma=0.9",),)), None)
+    assert set(planned.fixed) == {parameter.name for parameter in SPACES["ppo"].parameters}
+    assert planned.fixed["gamma"] == 0.9
+    assert planned.starts == ()
+
+
+def test_a_file_changes_the_space(tmp_path: Path) -> None:
+    path = tmp_path / "space.toml"
+    path.write_text("[gamma]\nlow = 0.9\nhigh = 0.95\n", encoding="utf-8")
+    assert plan(Settings(), path).space["gamma"].search != SPACES["ppo"]["gamma"].search
+
+
+@pytest.mark.parametrize(
+    "others", [{"set": (("gamma=2",),)}, {"preset": "none-such"}, {"set": (("n_steps=8192",),), "steps": 8192}]
+)
+def test_what_is_not_valid_is_refused(others: dict[str, Any]) -> None:
+    with pytest.raises(SpaceError):
+        plan(Settings(**others), None)
+
+
+def test_the_number_of_trials_where_none_is_given() -> None:
+    assert with_trials(Settings()).trials == TRIALS
+    assert with_trials(Settings(preset="oom-safe")).trials == 1
+    assert with_trials(Settings(preset="oom-safe", trials=3)).trials == 3

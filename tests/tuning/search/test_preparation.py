@@ -1,0 +1,40 @@
+"""What the cache lacks is made before the first trial; an error of the scenario is told as such."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+import ray
+from rich.console import Console
+
+from envs.errors import ScenarioError
+from envs.scenarios.scenario import scenario
+from tuning.search import preparation
+from tuning.search.preparation import prepare
+
+
+def test_where_nothing_lacks_nothing_is_said_or_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[int] = []
+    monkeypatch.setattr(preparation, "is_prepared", lambda site, year: not looked.append(year))  # type: ignore[func-returns-value]
+    monkeypatch.setattr(preparation, "Queue", None)
+    output = io.StringIO()
+    site = scenario("iquitos-38")
+    prepare(site, Console(file=output))
+    assert output.getvalue() == ""
+    assert sorted(looked) == sorted([*site.years("train"), *site.years("validation")])
+
+
+@pytest.mark.parametrize(
+    ("cause", "raised"), [(ScenarioError("no file"), ScenarioError), (KeyError(1), ray.exceptions.RayTaskError)]
+)
+def test_an_error_of_the_scenario_comes_without_rays_wrapping(
+    monkeypatch: pytest.MonkeyPatch, cause: Exception, raised: type[Exception]
+) -> None:
+    def get(task: Any) -> None:
+        raise ray.exceptions.RayTaskError("prepare", "Traceback", cause)
+
+    monkeypatch.setattr(preparation.ray, "get", get)
+    with pytest.raises(raised):
+        preparation._raise_own_errors("task")  # type: ignore[arg-type]

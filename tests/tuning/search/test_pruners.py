@@ -1,0 +1,35 @@
+"""Every pruner that settings name stops the worst of equals, except the one that stops nothing."""
+
+from typing import get_args, get_type_hints
+
+import optuna
+import pytest
+
+from tuning.experiment.settings import Settings
+from tuning.search.pruners import PRUNERS
+
+
+def test_settings_name_all_of_them() -> None:
+    assert set(PRUNERS) == set(get_args(get_type_hints(Settings)["pruner"]))
+
+
+@pytest.mark.parametrize(("name", "first"), [("median", 6), ("hyperband", None), ("none", None)])
+def test_which_trial_is_stopped_first_at_its_first_evaluation(name: str, first: int | None) -> None:
+    study = optuna.create_study(direction="maximize", pruner=PRUNERS[name](900, 9))
+    stopped = []
+    for number in range(8):
+        trial = study.ask()
+        trial.report(-float(number), 100)
+        if trial.should_prune():
+            stopped.append(number)
+        study.tell(trial, -float(number))
+    if name == "median":
+        # Five trials are let through, whatever they do.
+        assert stopped == [5, 6, 7]
+    assert name != "none" or stopped == []
+
+
+def test_hyperband_gives_each_trial_its_first_evaluation() -> None:
+    pruner = PRUNERS["hyperband"](900, 9)
+    assert isinstance(pruner, optuna.pruners.HyperbandPruner)
+    assert (pruner._min_resource, pruner._max_resource) == (100, 900)

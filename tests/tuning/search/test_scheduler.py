@@ -1,0 +1,32 @@
+"""Whether Tune is told to go on with a trial, without Tune."""
+
+from pathlib import Path
+
+import pytest
+
+from results import load
+from tests.tuning.search.fakes import REPORTS, adapters, decide
+from tuning.experiment.folder import Experiment, create
+from tuning.experiment.settings import Settings
+from tuning.trial.protocol import EVALUATION, SCORE, STEPS
+
+
+@pytest.fixture
+def experiment(tmp_path: Path) -> Experiment:
+    return create(Settings(name="one", dir=str(tmp_path), trials=2, reports=REPORTS))
+
+
+def test_only_an_evaluation_is_reported_and_asked_about(experiment: Experiment) -> None:
+    searcher, scheduler = adapters(experiment)
+    searcher.suggest("a")
+    assert decide(scheduler, **{STEPS: 10}) == "CONTINUE"
+    assert decide(scheduler, **{STEPS: 20, EVALUATION: 1, SCORE: 0.1}) == "STOP"
+
+
+def test_after_its_last_evaluation_a_trial_is_complete_and_not_pruned(experiment: Experiment) -> None:
+    searcher, scheduler = adapters(experiment)
+    searcher.suggest("a")
+    last = {STEPS: 4096, EVALUATION: REPORTS, SCORE: 0.1}
+    assert decide(scheduler, **last) == "CONTINUE"
+    searcher.on_trial_complete("a", last)
+    assert load(experiment.paths.folder).trials["state"].tolist() == ["complete"]

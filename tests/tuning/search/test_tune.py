@@ -1,0 +1,225 @@
+"""A search in one call: it returns results, or raises what went wrong with the way to continue."""
+
+from __future__ import annotations
+
+import errno
+import io
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from envs.errors import ScenarioError
+from results import Results, load
+from search_spaces import SPACES
+from tuning.experiment.errors import UsageError
+from tuning.experiment.folder import Experiment, open_experiment
+from tuning.experiment.lock import experiment_lock
+from tuning.experiment.settings import ALGOS, RESUMABLE, Settings
+from tuning.runtime.ray_session import NodeLostError, RayRunningError
+from tuning.search.errors import SearchStoppedError
+from tuning.search.tune import Changes, each_algorithm, resume, searched, tune, tune_all
+from tuning.trial.proposal import Proposal
+from tuning.trial.records import TrialRecords
+
+
+class Search:
+    """Stands in for the search: writes down the experiments that it is given, and does as it is told."""
+
+    def __init__(self) -> None:
+        self.searched: list[Experiment] = []
+        self.extended: list[bool] = []
+        self.then: Callable[[Experiment], str | None] = lambda experiment: None
+
+    def __call__(self, experiment: Experiment, scenario: Any, plan: Any, console: Console, extended: bool) -> str | None:
+        assert experiment.paths.owner.exists(), "the experiment is not locked"
+        self.searched.append(experiment)
+        self.extended.append(extended)
+        return self.then(experiment)
+
+
+@pytest.fixture
+def search(monkeypatch: pytest.MonkeyPatch) -> Search:
+    search = Search()
+    monkeypatch.setattr("tuning.search.driver.search", search)
+    return search
+
+
+def settings(folder: Path, **others: Any) -> Settings:
+    return replace(Settings(name="one", dir=str(folder), scenario="iquitos-38", steps=4096), **others)
+
+
+def quiet() -> Console:
+    return Console(file=io.StringIO(), width=200)
+
+
+def said(console: Console) -> str:
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def raises(error: BaseException) -> Callable[[Experiment], str | None]:
+    def then(experiment: Experiment) -> str | None:
+        raise error
+
+    return then
+
+
+def test_it_returns_what_was_measured(search: Search, tmp_path: Path) -> None:
+    def one_row(experiment: Experiment) -> None:
+        TrialRecords(experiment).begin(Proposal(0, SPACES["ppo"].complete({}, {"steps": 4096.0})))
+
+    search.then = one_row
+    console = quiet()
+    results = tune(settings(tmp_path), console=console)
+    assert isinstance(results, Results)
+    assert results.folder == tmp_path / "one"
+    assert results.trials["state"].tolist() == ["running"]
+    assert said(console) == f"experiment {tmp_path / 'one'}\n"
+    assert not search.searched[0].paths.owner.exists()
+
+
+def test_the_same_call_again_continues(search: Search, tmp_path: Path) -> None:
+    tune(settings(tmp_path), console=quiet())
+    console = quiet()
+    tune(settings(tmp_path, trials=9), console=console)
+    assert "exists and is continued" in said(console)
+    assert open_experiment(tmp_path / "one").settings.trials == 9
+    with pytest.raises(UsageError, match="--seed is 0, not 1"):
+        tune(settings(tmp_path, seed=1), console=quiet())
+
+
+def test_a_folder_is_continued_with_what_changes(search: Search, tmp_path: Path) -> None:
+    first = tune(settings(tmp_path, set=(("gamma=0.9",),)), console=quiet())
+    before = open_experiment(first.folder).settings
+    resume(first.folder, console=quiet())
+    resume(str(first.folder), extend=True, steps=8192, trials=6, console=quiet())
+    assert search.extended == [False, False, True]
+    assert [experiment.settings for experiment in search.searched[:2]] == [before, before]
+    assert open_experiment(first.folder).settings == replace(before, steps=8192, trials=6)
+    with pytest.raises(UsageError, match="no experiment in"):
+        resume(tmp_path, console=quiet())
+
+
+def test_changes_are_the_settings_that_may_change() -> None:
+    assert set(Changes.__annotations__) == {*RESUMABLE, "scenario"}
+    assert all(hasattr(Settings(), name) for name in Changes.__annotations__)
+
+
+@pytest.mark.parametrize(
+    ("then", "reason"),
+    [
+        (lambda experiment: "the first 3 trials failed alike", "the first 3 trials failed alike"),
+        (raises(OSError(errno.ENOSPC, "No space left on device")), "disk of"),
+        (raises(NodeLostError()), "Ray lost its last node"),
+    ],
+)
+def test_a_search_that_had_to_stop_says_why_and_how_to_continue(
+    search: Search, tmp_path: Path, then: Callable[[Experiment], str | None], reason: str
+) -> None:
+    search.then = then
+    with pytest.raises(SearchStoppedError) as stopped:
+        tune(settings(tmp_path), console=quiet())
+    assert reason in stopped.value.reason
+    assert stopped.value.folder == tmp_path / "one"
+    search.then = lambda experiment: None
+    assert resume(stopped.value.folder, console=quiet()).folder == tmp_path / "one"
+
+
+def test_another_error_of_the_system_is_not_hidden(search: Search, tmp_path: Path) -> None:
+    search.then = raises(OSError(errno.EACCES, "Permission denied"))
+    with pytest.raises(PermissionError):
+        tune(settings(tmp_path), console=quiet())
+
+
+def test_an_interrupt_is_raised_after_the_way_to_continue_was_said(search: Search, tmp_path: Path) -> None:
+    search.then = raises(KeyboardInterrupt())
+    console = quiet()
+    with pytest.raises(KeyboardInterrupt):
+        tune(settings(tmp_path), console=console)
+    assert f"stopped; continue with: python -m tuning.run --resume {tmp_path / 'one'}" in said(console)
+
+
+@pytest.mark.parametrize("error", [UsageError("does not fit"), ScenarioError("no such file")])
+def test_what_cannot_be_searched_here_is_removed_only_if_it_is_new(search: Search, tmp_path: Path, error: Exception) -> None:
+    search.then = raises(error)
+    with pytest.raises(type(error)):
+        tune(settings(tmp_path), console=quiet())
+    assert not (tmp_path / "one").exists()
+    search.then = lambda experiment: None
+    tune(settings(tmp_path), console=quiet())
+    search.then = raises(error)
+    with pytest.raises(type(error)):
+        tune(settings(tmp_path), console=quiet())
+    assert (tmp_path / "one").is_dir()
+
+
+def test_an_experiment_that_another_run_works_on_is_refused(search: Search, tmp_path: Path) -> None:
+    first = tune(settings(tmp_path), console=quiet())
+    with experiment_lock(open_experiment(first.folder).paths), pytest.raises(UsageError, match="in use by process"):
+        resume(first.folder, console=quiet())
+    assert len(search.searched) == 1
+
+
+def test_all_algorithms_have_an_experiment_each(search: Search, tmp_path: Path) -> None:
+    results = tune_all(settings(tmp_path), console=quiet())
+    assert [found.folder.name for found in results] == [f"one-{algo}" for algo in ALGOS]
+    assert [of.settings.algo for of in search.searched] == list(ALGOS)
+    assert {part.name for part in each_algorithm(Settings())} == {""}
+    with pytest.raises(UsageError, match="tune_all"):
+        tune(settings(tmp_path, algo="all"))
+    with pytest.raises(UsageError, match="resume"):
+        tune_all(Settings(resume=str(tmp_path / "one-ppo")))
+
+
+def test_all_are_checked_before_one_is_created(search: Search, tmp_path: Path) -> None:
+    # gae_lambda is none of SAC's, and the others have it.
+    with pytest.raises(Exception, match="gae_lambda"):
+        tune_all(settings(tmp_path, set=(("gae_lambda=0.9",),)), console=quiet())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_one_that_has_to_stop_does_not_keep_the_others_from_their_search(search: Search, tmp_path: Path) -> None:
+    search.then = lambda experiment: "bad luck" if experiment.settings.algo == ALGOS[0] else None
+    with pytest.raises(SearchStoppedError, match="bad luck") as stopped:
+        tune_all(settings(tmp_path), console=quiet())
+    assert stopped.value.folder.name == f"one-{ALGOS[0]}"
+    assert [of.settings.algo for of in search.searched] == list(ALGOS)
+
+
+def test_an_interrupt_names_those_that_were_not_begun(search: Search, tmp_path: Path) -> None:
+    search.then = raises(KeyboardInterrupt())
+    console = quiet()
+    with pytest.raises(KeyboardInterrupt):
+        tune_all(settings(tmp_path), console=console)
+    assert [of.settings.algo for of in search.searched] == [ALGOS[0]]
+    assert said(console).count("not begun: python -m tuning.run --resume") == 2
+
+
+def test_nothing_to_search_yields_nothing() -> None:
+    assert list(searched([], quiet())) == []
+
+
+def test_in_a_notebook_a_ray_that_runs_already_is_used_and_left_running(small_schema: Path, tmp_path: Path) -> None:
+    import ray
+
+    # Ray reads some of what it needs when it is imported; the fixtures of these tests have set it.
+    ray.init(address="local", num_cpus=1, include_dashboard=False, log_to_driver=False)
+    try:
+        output = io.StringIO()
+        small = Settings(
+            algo="ppo", scenario=str(small_schema), name="one", dir=str(tmp_path), steps=256, trials=1, reports=1,
+            validation_weeks=1, set=(("hidden_sizes=8", "batch_size=32", "n_steps=64"),),
+        )  # fmt: skip
+        results = tune(small, console=Console(file=output, force_jupyter=True))
+        assert results.trials["state"].tolist() == ["complete"]
+        assert ray.is_initialized()
+        with pytest.raises(RayRunningError, match="leave the address out"):
+            resume(results.folder, address="auto", trials=2, console=quiet())
+        assert ray.is_initialized()
+        assert load(results.folder).trials["state"].tolist() == ["complete"]
+    finally:
+        ray.shutdown()

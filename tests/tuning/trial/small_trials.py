@@ -1,0 +1,38 @@
+"""Experiments and assignments of trials that take a second."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from search_spaces import SPACES
+from tuning.experiment.folder import Experiment, create
+from tuning.experiment.settings import Settings
+
+STEPS_OF_A_TRIAL, EVALUATIONS = 960, 3
+SMALL: dict[str, dict[str, Any]] = {
+    "ppo": {"n_steps": 64, "batch_size": 32, "n_epochs": 2},
+    "a2c": {"n_steps": 64},
+    "sac": {"batch_size": 16, "train_freq": 8, "gradient_steps": 2, "learning_starts": 100, "buffer_size": 400},
+}
+
+
+def experiment(folder: Path, schema: Path, algo: str, backend: str = "batch", steps: int = STEPS_OF_A_TRIAL) -> Experiment:
+    return create(
+        Settings(
+            algo=algo,  # type: ignore[arg-type]
+            scenario=str(schema),
+            backend=backend,  # type: ignore[arg-type]
+            name=folder.name,
+            dir=str(folder.parent),
+            steps=steps,
+            reports=EVALUATIONS,
+            validation_weeks=1,
+            num_envs=4,
+        )
+    )
+
+
+def hyperparameters(algo: str, **others: Any) -> dict[str, Any]:
+    default = {parameter.name: parameter.default for parameter in SPACES[algo].parameters}
+    return {**default, **SMALL[algo], "hidden_sizes": "8", **others}

@@ -1,0 +1,39 @@
+"""Where a trial learns; what needs a card is in `tests/tuning/memory/test_gpu.py`."""
+
+from typing import Any
+
+import pytest
+
+from tuning.trial.device import CPU, Device
+
+
+def test_the_cpu_has_no_gpu_memory() -> None:
+    CPU.reset_peak()
+    assert not CPU.is_gpu
+    assert (CPU.allocated_bytes(), CPU.peak_bytes(), CPU.process_peak_bytes()) == (0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("limit", "ids", "available", "expected"),
+    [
+        (0, ["3"], True, None),  # granted no GPU memory
+        (2**30, [], True, None),  # given no card by Ray
+        (2**30, ["3"], False, None),  # a card that torch cannot use
+        (2**30, ["3"], True, (3, 2**30)),
+    ],
+)
+def test_a_card_is_used_only_if_all_agree(
+    monkeypatch: pytest.MonkeyPatch, limit: int, ids: list[str], available: bool, expected: Any
+) -> None:
+    monkeypatch.setattr("ray.get_gpu_ids", lambda: ids)
+    monkeypatch.setattr("torch.cuda.is_available", lambda: available)
+    held: list[tuple[int, int]] = []
+
+    def on_card(card: int, vram_limit: int) -> Device:
+        held.append((card, vram_limit))
+        return Device("cuda", card)
+
+    monkeypatch.setattr(Device, "on_card", on_card)
+    device = Device.granted(limit)
+    assert device == (Device("cuda", 3) if expected else CPU)
+    assert held == ([expected] if expected else [])

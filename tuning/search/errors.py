@@ -1,0 +1,25 @@
+"""Why a search ends before it has its trials."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from common.errors import UserError
+
+
+class SearchStoppedError(UserError):
+    """The search had to stop: the disk is full, Ray lost its nodes, or the first trials all failed alike.
+
+    Attributes:
+        reason: in words.
+        folder: of the experiment; it holds everything that is needed to continue.
+    """
+
+    def __init__(self, reason: str, folder: Path) -> None:
+        super().__init__(f"{reason}\nthen continue with: {continue_command(folder)}, or in Python: resume({str(folder)!r})")
+        self.reason, self.folder = reason, folder
+
+
+def continue_command(folder: Path) -> str:
+    """The command that continues an experiment."""
+    return f"python -m tuning.run --resume {folder}"

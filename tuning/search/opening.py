@@ -1,0 +1,183 @@
+"""Before a search: check the settings, then create the experiment or open the one that they continue."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from envs.environments.year_cache import beyond_batch, choose_backend
+from envs.scenarios.scenario import Scenario, scenario
+from tuning.experiment.errors import UsageError
+from tuning.experiment.folder import Experiment, create, existing, open_experiment
+from tuning.experiment.settings import Settings, changed
+from tuning.search.plan import Plan, plan, with_trials
+from tuning.trial.provenance import provenance, version_differences
+
+# Gives the settings that hold from now on, from those of the existing experiment and those that named it. A command line, for
+# example, need not repeat the settings that the experiment was begun with.
+AsContinued = Callable[[Settings, Settings], Settings]
+
+
+@dataclass(frozen=True)
+class Checked:
+    """Settings that are valid. Nothing has been created with them yet.
+
+    Attributes:
+        settings: as they hold from now on.
+        scenario: of the settings.
+        plan: of the settings.
+        marks: see `Experiment`.
+        before: the experiment that is continued; None for a new one.
+        notes: lines for the user.
+    """
+
+    settings: Settings
+    scenario: Scenario
+    plan: Plan
+    marks: dict[str, Any]
+    before: Experiment | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Opened:
+    """An experiment with a folder, ready to be searched.
+
+    Attributes:
+        experiment: with the settings that hold from now on. For an existing one they are written when the search begins.
+        scenario: of the experiment.
+        plan: of the experiment.
+        is_new: whether it was created just now.
+    """
+
+    experiment: Experiment
+    scenario: Scenario
+    plan: Plan
+    is_new: bool
+
+
+def experiment_to_continue(settings: Settings) -> Experiment | None:
+    """The experiment that settings continue: the one in the folder `resume`, or an existing one with their name.
+
+    Returns:
+        None if the settings begin a new one.
+
+    Raises:
+        UsageError: if the folder holds no experiment, or a damaged one.
+    """
+    folder = Path(settings.resume) if settings.resume else existing(settings)
+    return open_experiment(folder) if folder else None
+
+
+def check(settings: Settings, as_continued: AsContinued | None = None) -> Checked:
+    """Check settings, for a new experiment or to continue one.
+
+    Args:
+        settings: of one algorithm.
+        as_continued: see `AsContinued`; by default the given settings hold.
+
+    Raises:
+        UserError: one of its subclasses, for the first thing that is not valid.
+    """
+    before = experiment_to_continue(settings)
+    if before is None:
+        return check_new(settings)
+    return check_continued(before, as_continued(before.settings, settings) if as_continued else settings)
+
+
+def check_new(settings: Settings) -> Checked:
+    """Check the settings of a new experiment.
+
+    Raises:
+        UserError: see `check`.
+    """
+    if settings.extend:
+        raise UsageError("--extend continues an experiment: say which with --resume, or with its --name")
+    return _checked(settings, Path(settings.space).expanduser() if settings.space else None)
+
+
+def check_continued(before: Experiment, settings: Settings) -> Checked:
+    """Check the settings that continue an experiment.
+
+    Args:
+        before: the experiment.
+        settings: that hold from now on. Empty `space` and `set` stand for those of before; `name` and `dir` stay.
+
+    Raises:
+        UserError: see `check`; also for settings that may not change.
+    """
+    if settings.algo == "all":
+        raise UsageError(
+            f"{before.paths.folder} is an experiment of {before.settings.algo}: it is continued without --algo all"
+        )
+    # A space file that is given again is compared by its content. Without one, the experiment's copy holds.
+    copy = before.paths.space if before.settings.space else None
+    space_file = Path(settings.space).expanduser() if settings.space else copy
+    kept = {name: getattr(before.settings, name) for name in ("name", "dir", "space")}
+    if not settings.set or settings.fixed_texts() == before.settings.fixed_texts():
+        kept["set"] = before.settings.set
+    checked = _checked(replace(settings, resume="", **kept), space_file)
+    if differences := _differences(before, checked):
+        raise UsageError(
+            f"{before.paths.folder} was begun with other settings: {'; '.join(differences)}; start a new experiment"
+        )
+    notes = list(checked.notes)
+    if not settings.resume:
+        notes.append(f"{before.paths.folder} exists and is continued")
+    for difference in _version_differences(before, checked):
+        notes.append(f"the code has changed, so results may differ: {difference}")
+    return replace(checked, before=before, notes=tuple(notes))
+
+
+def open_checked(checked: Checked) -> Opened:
+    """Create the folder of a new experiment, or take that of the existing one.
+
+    Raises:
+        UsageError: if the folder cannot be created.
+    """
+    if checked.before:
+        experiment = replace(checked.before, settings=checked.settings, marks=checked.marks)
+    else:
+        experiment = create(checked.settings, checked.marks)
+    return Opened(experiment, checked.scenario, checked.plan, is_new=checked.before is None)
+
+
+def _checked(settings: Settings, space_file: Path | None) -> Checked:
+    settings.check()
+    settings = with_trials(settings)
+    site = scenario(settings.scenario)
+    planned = plan(settings, space_file)
+    site.check_reward(settings.reward)
+    site.windows("train")
+    backend = choose_backend(site, settings.backend)
+    notes = []
+    if settings.backend == "auto" and backend == "citylearn":
+        missing = ", ".join(beyond_batch(site))
+        notes.append(f"{site.title}: stepped by CityLearn itself, because the batch backend does not support: {missing}")
+    # Absolute: in another folder a relative path would name another scenario.
+    name = str(site.schema) if site.schema else settings.scenario
+    marks = {"scenario": site.key, "space": planned.space.describe(), "machine": provenance()}
+    return Checked(replace(settings, backend=backend, scenario=name), site, planned, marks, notes=tuple(notes))
+
+
+def _differences(before: Experiment, checked: Checked) -> list[str]:
+    """Settings, data and ranges that may not change and did, each in words."""
+    old, new = before.marks, checked.marks
+    same_data = old.get("scenario") == new["scenario"]
+    # The same files may lie elsewhere, as on another machine.
+    known = replace(before.settings, scenario=checked.settings.scenario) if same_data else before.settings
+    differences = changed(known, checked.settings)
+    if "scenario" in old and not same_data and not differences:
+        differences.append(f"the scenario's data have changed ({old['scenario']}, now {new['scenario']})")
+    spaces = [marks.get("space", new["space"]) for marks in (old, new)]
+    for name in {**spaces[0], **spaces[1]}:
+        texts = [space.get(name, "absent") for space in spaces]
+        if texts[0] != texts[1] and not differences:
+            differences.append(f"the space of {name} has changed ({texts[0]}; now {texts[1]})")
+    return differences
+
+
+def _version_differences(before: Experiment, checked: Checked) -> list[str]:
+    return version_differences(before.marks["machine"], checked.marks["machine"]) if "machine" in before.marks else []

@@ -1,0 +1,44 @@
+"""Tells Ray Tune whether a trial continues: an adapter to the study's pruner."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ray.tune.experiment import Trial
+from ray.tune.schedulers import FIFOScheduler, TrialScheduler
+
+from tuning.search.searcher import StudySearcher
+from tuning.search.study import StudyMemory
+from tuning.trial.evaluation_schedule import due_steps
+from tuning.trial.protocol import EVALUATION, SCORE, DriverOnly
+
+
+class StudyScheduler(DriverOnly, FIFOScheduler):
+    """Stops a trial when the study's pruner decides so.
+
+    Args:
+        memory: the study.
+        searcher: knows the numbers of the trials.
+        reports: evaluations of a trial; after the last one it is complete and is not stopped any more.
+        steps: of a trial.
+    """
+
+    def __init__(self, memory: StudyMemory, searcher: StudySearcher, reports: int, steps: int) -> None:
+        super().__init__()
+        self._memory, self._searcher, self._reports, self._steps = memory, searcher, reports, steps
+
+    def on_trial_result(self, tune_controller: Any, trial: Trial, result: dict[str, Any]) -> str:
+        """Report an evaluation to the study and ask its pruner."""
+        if result.get(EVALUATION) is None:
+            return str(TrialScheduler.CONTINUE)
+        number = self._searcher.number(trial.trial_id)
+        evaluation = int(result[EVALUATION])
+        if not math.isfinite(float(result[SCORE])):
+            return str(TrialScheduler.CONTINUE)
+        # The due steps are the same for all trials; the steps taken are rounded up to whole updates.
+        self._memory.report(number, due_steps(evaluation, self._steps, self._reports), float(result[SCORE]))
+        if evaluation >= self._reports or not self._memory.should_prune(number):
+            return str(TrialScheduler.CONTINUE)
+        self._searcher.mark_pruned(number)
+        return str(TrialScheduler.STOP)

@@ -1,0 +1,215 @@
+"""A search in one call: what `python -m tuning.run` does, for a notebook or a script.
+
+from tuning import Settings, resume, tune
+r = tune(Settings(algo="ppo", trials=8))
+r = resume(r.folder, trials=16)
+"""
+
+from __future__ import annotations
+
+import errno
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
+
+from tuning.cli.console import say
+from tuning.experiment.errors import UsageError
+from tuning.experiment.settings import ALGOS, Settings
+from tuning.runtime.ray_session import NodeLostError, set_environment
+from tuning.search.errors import SearchStoppedError, continue_command
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from results import Results
+    from tuning.search.opening import AsContinued, Opened
+
+
+class Changes(TypedDict, total=False):
+    """Settings that may change when an experiment is continued; `Settings` says what they are."""
+
+    trials: int
+    steps: int
+    concurrency: int
+    address: str
+    retries: int
+    keep_checkpoints: str
+    gpu_memory: float
+    on_oom: Literal["retry", "adapt"]
+    scenario: str  # the same data in another place
+
+
+def tune(settings: Settings, *, console: Console | None = None) -> Results:
+    """Search for hyperparameters until the experiment has its trials.
+
+    An experiment that has the `name` already is continued, and so is the one in the folder `resume`. Its settings have to be
+    those that it was begun with; only those of `Changes` may differ.
+
+    Ray is started and ended here. A Ray that runs in this process already is used, and left running. In the main thread, Ctrl-C
+    or a notebook's "interrupt" stops the search once each trial has written a checkpoint.
+
+    Args:
+        settings: what to search, with one algorithm; `tune_all` searches with each.
+        console: shows progress; the terminal or notebook by default. `Console(quiet=True)` shows nothing.
+
+    Returns:
+        What was measured. Trials may all have failed: see the column `state` of `trials`.
+
+    Raises:
+        UserError: one of its kinds, if the settings are not valid; nothing is created then.
+        SearchStoppedError: if the search had to stop before it had its trials; it says how to continue.
+        KeyboardInterrupt: after a clean stop by Ctrl-C.
+    """
+    set_environment()
+    if settings.algo == "all":
+        raise UsageError("algo='all' is several experiments: call tune_all, which returns the results of each")
+    console = console or _console()
+    return search_opened(open_all([settings], console)[0], console)
+
+
+def resume(folder: str | Path, *, extend: bool = False, console: Console | None = None, **changes: Unpack[Changes]) -> Results:
+    """Continue an experiment that was stopped, or give it a larger budget.
+
+    Args:
+        folder: of the experiment.
+        extend: whether trials that are complete go on too, to a larger number of `steps`, from their checkpoints.
+        console: see `tune`.
+        changes: settings that are other ones from now on.
+
+    Returns:
+        See `tune`; so are the errors.
+    """
+    set_environment()
+    from tuning.experiment.folder import open_experiment
+
+    before = open_experiment(folder).settings
+    # Its own copy of the space holds, and the values that are not searched.
+    return tune(replace(before, space="", set=(), resume=str(folder), extend=extend, **changes), console=console)
+
+
+def tune_all(settings: Settings, *, console: Console | None = None) -> list[Results]:
+    """Search with each algorithm, one experiment after the other.
+
+    Args:
+        settings: of all of them; `algo` is replaced, and a `name` is continued with the algorithm's.
+        console: see `tune`.
+
+    Returns:
+        Results of each, in the order of `tuning.experiment.settings.ALGOS`.
+
+    Raises:
+        UserError: see `tune`; all are checked before anything is created.
+        SearchStoppedError: for the first search that had to stop, after the others have ended.
+        KeyboardInterrupt: see `tune`; those that were not begun are named.
+    """
+    set_environment()
+    if settings.resume:
+        raise UsageError("an experiment is one of one algorithm: continue each with resume")
+    console = console or _console()
+    results = []
+    stopped: list[SearchStoppedError] = []
+    for outcome in searched(open_all(each_algorithm(settings), console), console):
+        if isinstance(outcome, SearchStoppedError):
+            stopped.append(outcome)
+        else:
+            results.append(outcome)
+    if stopped:
+        raise stopped[0]
+    return results
+
+
+def each_algorithm(settings: Settings) -> list[Settings]:
+    """Settings of one experiment for each algorithm."""
+    name = settings.name
+    return [replace(settings, algo=algo, name=f"{name}-{algo}" if name else "") for algo in ALGOS]
+
+
+def open_all(settings: Sequence[Settings], console: Console, as_continued: AsContinued | None = None) -> list[Opened]:
+    """Create or open experiments, once all of them were checked.
+
+    Args:
+        settings: of each, with one algorithm.
+        console: shows what the user should know of them.
+        as_continued: see `tuning.search.opening.check`.
+    """
+    from tuning.search.opening import check, open_checked
+
+    parts = []
+    for given in settings:
+        parts.append(check(given, as_continued))
+        for note in parts[-1].notes:
+            say(console, note)
+    return [open_checked(part) for part in parts]
+
+
+def searched(opened: Sequence[Opened], console: Console) -> Iterator[Results | SearchStoppedError]:
+    """Search experiments one after the other; one that has to stop does not keep the others from their search.
+
+    Args:
+        opened: the experiments.
+        console: shows progress.
+
+    Yields:
+        Results of each, or why it had to stop.
+
+    Raises:
+        KeyboardInterrupt: after a clean stop by Ctrl-C; experiments that were not begun are named.
+    """
+    for index, of in enumerate(opened):
+        try:
+            outcome: Results | SearchStoppedError = search_opened(of, console)
+        except SearchStoppedError as error:
+            outcome = error
+        except KeyboardInterrupt:
+            for rest in opened[index + 1 :]:
+                say(console, f"not begun: {continue_command(rest.experiment.paths.folder)}")
+            raise
+        yield outcome
+
+
+def search_opened(opened: Opened, console: Console) -> Results:
+    """Search until an experiment has its trials; see `tune`.
+
+    A new experiment is removed again where its scenario or settings turn out not to work on this machine.
+    """
+    from envs.errors import ScenarioError
+    from results import load
+    from tuning.experiment.folder import save
+    from tuning.experiment.lock import experiment_lock
+    from tuning.search.driver import search
+
+    experiment = opened.experiment
+    folder = experiment.paths.folder
+    with experiment_lock(experiment.paths) as killed:
+        say(console, f"experiment {folder}")
+        if killed:
+            say(console, f"the run before was killed ({killed}); going on from what it left")
+        try:
+            if not opened.is_new:
+                save(experiment)
+            reason = search(experiment, opened.scenario, opened.plan, console, experiment.settings.extend)
+        except (ScenarioError, UsageError):
+            if opened.is_new:
+                shutil.rmtree(folder)
+            raise
+        except KeyboardInterrupt:
+            say(console, f"stopped; continue with: {continue_command(folder)}")
+            raise
+        except NodeLostError as error:
+            reason = "Ray lost its last node again and again: see its logs, on this machine in the temporary files' folder ray"
+            raise SearchStoppedError(reason, folder) from error
+        except OSError as error:
+            if error.errno != errno.ENOSPC:
+                raise
+            raise SearchStoppedError(f"the disk of {folder} is full: free some of it", folder) from error
+        if reason:
+            raise SearchStoppedError(reason, folder)
+        return load(folder)
+
+
+def _console() -> Console:
+    from rich.console import Console
+
+    return Console()

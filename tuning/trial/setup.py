@@ -1,0 +1,36 @@
+"""The set-up that the trainer of a trial is built from."""
+
+from __future__ import annotations
+
+from envs.environments.factory import training_env
+from envs.environments.year_cache import observation_layout
+from envs.scenarios.scenario import scenario as find_scenario
+from search_spaces import Assignment
+from tuning.algorithms import Setup
+from tuning.experiment.settings import Settings
+from tuning.trial.records import trial_seed
+
+
+def trial_setup(settings: Settings, number: int, hyperparameters: Assignment, gpu: bool = False, parts: int = 1) -> Setup:
+    """Set-up of the trainer of a trial.
+
+    Args:
+        settings: of its experiment; `backend` is not `auto`.
+        number: of the trial.
+        hyperparameters: full assignment.
+        gpu: whether the learner uses the GPU.
+        parts: see `Setup`.
+    """
+    scenario, reward, backend = settings.scenario, settings.reward, settings.stepped_by
+    return Setup(
+        hyperparameters,
+        # RLlib stores this function, so it holds no object of the trial.
+        lambda copies: training_env(scenario, backend, copies, reward),
+        # CityLearn steps one copy after another, so more of them only start more slowly.
+        settings.num_envs if backend == "batch" else 1,
+        settings.steps,
+        trial_seed(settings.seed, number),
+        gpu,
+        observation_layout(find_scenario(scenario)).chargers,
+        parts,
+    )
