@@ -6,10 +6,11 @@ import sys
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 from tuning.cli.command import command
-from tuning.experiment.settings import Algo, Settings
+from tuning.experiment.algorithm_names import ALL, choice
+from tuning.experiment.settings import Settings
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -25,7 +26,7 @@ MARKS = {"ok": "[green]ok   [/]", "note": "[yellow]note [/]", "wrong": "[red]wro
 class Examination:
     """Check that this machine can do the work, by doing a little of it."""
 
-    algo: Algo | Literal["all"] = "all"
+    algo: Annotated[str, choice(ALL)] = ALL
     """Which algorithms take a real update."""
     scenario: str = "iquitos"
     """Site that they learn on."""
@@ -59,7 +60,7 @@ def examine(asked: Examination) -> int:
 
     from envs.environments.year_cache import choose_backend
     from envs.scenarios.scenario import scenario
-    from search_spaces import SPACES
+    from tuning.algorithms.registry import algorithm
     from tuning.diagnosis.checks import check
     from tuning.diagnosis.facts import gather
     from tuning.diagnosis.trials import STEPS, algorithms, compare_devices, try_algorithm, try_switches
@@ -78,7 +79,7 @@ def examine(asked: Examination) -> int:
         sizes = sizes_of(site, backend)
     settings = Settings(scenario=asked.scenario, backend=backend, steps=STEPS, gpu_memory=asked.gpu_memory)
 
-    def planner(algo: Algo, device: str) -> Planner:
+    def planner(algo: str, device: str) -> Planner:
         budget, name = this_machine(device, asked.gpu_memory)
         return Planner(replace(settings, algo=algo), sizes, budget, name, Calibration())
 
@@ -87,7 +88,7 @@ def examine(asked: Examination) -> int:
         for finding in new:
             _print(console, finding)
 
-    usual = planner("ppo", CPU).prediction(SPACES["ppo"].complete({}, {"steps": float(STEPS)}))
+    usual = planner("ppo", CPU).prediction(algorithm("ppo").space.complete({}, {"steps": float(STEPS)}))
     tell(check(facts, usual.ram, asked.gpu_memory))
     for algo in algorithms(asked.algo):
         own = planner(algo, "auto" if usable else CPU)
@@ -105,7 +106,7 @@ def examine(asked: Examination) -> int:
     return 1 if wrong else 0
 
 
-def _with_switches(algo: Algo, planner: Planner, backend: str, given: dict[str, Any]) -> Outcome:
+def _with_switches(algo: str, planner: Planner, backend: str, given: dict[str, Any]) -> Outcome:
     from tuning.diagnosis.trials import try_algorithm
 
     return try_algorithm(algo, planner, backend, **given)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import tyro
 
 from tuning.cli.command import command
-from tuning.experiment.settings import Algo, Settings
+from tuning.experiment.algorithm_names import choice
+from tuning.experiment.settings import Settings
 from tuning.memory.prediction import PLACES, Place, Prediction, size
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ PLACE_NAMES: dict[Place, str] = {"vram": "GPU memory", "ram": "Host memory"}
 class Question:
     """What a trial takes of GPU memory and host memory, term by term, and how many of it run at once."""
 
-    algo: Algo = "ppo"
+    algo: Annotated[str, choice()] = "ppo"
     """Learning algorithm."""
     scenario: str = "iquitos"
     """Site: iquitos, iquitos-38, or the path of a CityLearn schema.json."""

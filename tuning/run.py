@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tuning.cli.command import INTERRUPTED, command
+from tuning.experiment.algorithm_names import ALL, names
 from tuning.experiment.errors import UsageError
-from tuning.experiment.settings import ALGOS, Algo, Settings, changed, parse
+from tuning.experiment.settings import Settings, changed, parse
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -41,11 +42,11 @@ def _run(settings: Settings, arguments: list[str]) -> int:
     from rich.console import Console
 
     console = Console()
-    if settings.resume or settings.algo != "all":
+    if settings.resume or settings.algo != ALL:
         return _search(_created(_ready(settings, arguments, console)), console)
     # Everything is checked before anything is created, for all of them.
     name = settings.name
-    parts = [_ready(replace(settings, name=f"{name}-{algo}" if name else ""), arguments, console, algo) for algo in ALGOS]
+    parts = [_ready(replace(settings, name=f"{name}-{algo}" if name else ""), arguments, console, algo) for algo in names()]
     experiments = [_created(part) for part in parts]
     statuses = []
     for experiment in experiments:
@@ -88,7 +89,7 @@ class _Created:
     experiment: Experiment
 
 
-def _ready(settings: Settings, arguments: list[str], console: Console, algo: Algo | None = None) -> _Ready:
+def _ready(settings: Settings, arguments: list[str], console: Console, algo: str | None = None) -> _Ready:
     """Check all that can be wrong with a new experiment, or one that is continued; nothing is created.
 
     Args:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 
 import psutil
 
+from common.units import GIB
 from tuning.memory.gpus import Card, Load, cards, loads
-from tuning.memory.prediction import GIB
 
 SECONDS = 5.0  # between two looks
 # That a card has to be idle before it is worth a line: evaluations and checkpoints leave it so for a while.

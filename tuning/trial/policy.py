@@ -12,7 +12,8 @@ from envs.environments.year_cache import observation_layout
 from envs.objective.episodes import Policy
 from envs.scenarios.scenario import scenario as find_scenario
 from search_spaces import Assignment
-from tuning.algorithms import Setup, build
+from tuning.algorithms.registry import algorithm
+from tuning.algorithms.trainer import Setup
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment
 from tuning.experiment.settings import Settings
@@ -119,7 +120,7 @@ def trained(experiment: Experiment, number: int) -> Iterator[Trained]:
 
         if not ray.is_initialized():
             stack.enter_context(ray_session(num_cpus=1))
-        trainer = build(str(experiment.settings.algo), trial_setup(experiment.settings, number, row))
+        trainer = algorithm(experiment.settings.algo).build(trial_setup(experiment.settings, number, row))
         stack.callback(trainer.stop)
         checkpoint.restore(trainer)
         yield Trained(trainer.policy(), number, checkpoint.trial.steps, trainer.view, trainer.mode_network())

@@ -15,7 +15,8 @@ from typing import Any, Self
 from envs.environments.factory import evaluation_env
 from envs.objective.evaluate import Evaluation, Judged, evaluate, score
 from results.writer import drop_parts_after, write_part
-from tuning.algorithms import build
+from tuning.algorithms.registry import algorithm
+from tuning.algorithms.trainer import Update
 from tuning.experiment.folder import Experiment, open_experiment
 from tuning.experiment.lock import trial_lock
 from tuning.memory.fallbacks import LADDER, Rung
@@ -135,11 +136,9 @@ class Training:
         for table in ("reports", "evaluations"):
             drop_parts_after(self._paths.folder, table, number, self.state.steps)
         device.reset_peak()
-        self.trainer = build(
-            str(self._settings.algo),
-            trial_setup(self._settings, number, rung.apply(hyperparameters), device.is_gpu, rung.parts),
+        self.trainer = algorithm(self._settings.algo).build(
+            trial_setup(self._settings, number, rung.apply(hyperparameters), device.is_gpu, rung.parts)
         )
-        self._algorithm = self.trainer.algorithm
         self._environment, self._learner, self._evaluation = Stopwatch(), Stopwatch(), Stopwatch()
         self.trainer.watch(self._environment, self._learner)
         # As it is built: what a checkpoint brings may have moved since, such as a learning rate that decays.
@@ -181,8 +180,8 @@ class Training:
             if self._monitor:
                 self._monitor.check()
             start = time.perf_counter()
-            result = self._algorithm.train()
-            steps = int(result["num_env_steps_sampled_lifetime"])
+            update = self.trainer.update()
+            steps = update.steps
             collected, state.steps = steps - state.steps, steps
             state.updates += 1
             rate = collected / (time.perf_counter() - start)
@@ -190,7 +189,7 @@ class Training:
             evaluations = self._evaluate() if self._due(steps) > self.evaluations else []
             if evaluations:
                 state.evaluated_steps, state.score = steps, score(evaluations)
-            self._add_report(result, rate, state.score if evaluations else None)
+            self._add_report(update, rate, state.score if evaluations else None)
             if evaluations or time.perf_counter() - self._last_save > CHECKPOINT_SECONDS:
                 self._save(evaluations)
             if evaluations:
@@ -220,7 +219,7 @@ class Training:
                 )
             return evaluate(self._evaluation_env, self.trainer.policy())
 
-    def _add_report(self, result: dict[str, Any], rate: float, new_score: float | None) -> None:
+    def _add_report(self, update: Update, rate: float, new_score: float | None) -> None:
         state, now = self.state, time.perf_counter()
         # From report to report, so that building, saving and waiting are in it; they are the rest.
         seconds, self._last_report = now - self._last_report, now
@@ -250,7 +249,7 @@ class Training:
                 "time": datetime.now(UTC),
                 "seconds": state.seconds,
                 "score": new_score,
-                **self.trainer.losses(result),
+                **update.losses,
                 "steps_per_second": rate,
                 **parts,
                 "rest_seconds": seconds - sum(parts.values()),

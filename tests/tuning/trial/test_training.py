@@ -18,8 +18,7 @@ import pytest
 import torch
 
 from results import load
-from search_spaces import SPACES
-from tuning.algorithms import build
+from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
 from tuning.memory.fallbacks import LADDER
@@ -87,7 +86,7 @@ def experiment(folder: Path, schema: Path, algo: str, backend: str = "batch", st
 
 
 def hyperparameters(algo: str, **others: Any) -> dict[str, Any]:
-    default = {parameter.name: parameter.default for parameter in SPACES[algo].parameters}
+    default = {parameter.name: parameter.default for parameter in algorithm(algo).space.parameters}
     return {**default, **SMALL[algo], "hidden_sizes": "8", **others}
 
 
@@ -337,8 +336,8 @@ def test_running_out_of_memory_anywhere_is_told_and_leaves_nothing_behind(
     config[HYPERPARAMETERS] |= {"n_steps": 16}
     trainers: list[Any] = []
 
-    def failing(*arguments: Any) -> Any:
-        trained = build(*arguments)
+    def failing(setup: Any) -> Any:
+        trained: Any = algorithm("a2c").build(setup)
         trainers.append(weakref.ref(trained))
         if update == 0:
             raise error
@@ -353,7 +352,7 @@ def test_running_out_of_memory_anywhere_is_told_and_leaves_nothing_behind(
         return trained
 
     with monkeypatch.context() as patched:
-        patched.setattr("tuning.trial.training.build", failing)
+        patched.setattr("tuning.trial.training.algorithm", lambda name: replace(algorithm(name), build=failing))
         run_trial(config)
     assert reported[-1] == {OUTCOME: OUT_OF_MEMORY}
     monkeypatch.undo()
