@@ -38,6 +38,10 @@ class SearchSpace:
         hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}"
         raise SpaceError(f"no hyperparameter {name}: {hint}")
 
+    def __contains__(self, name: object) -> bool:
+        """Whether there is a hyperparameter of a name."""
+        return any(parameter.name == name for parameter in self.parameters)
+
     def describe(self) -> dict[str, str]:
         """What is searched and how, by name: equal texts for equal spaces."""
         return {parameter.name: parameter.describe() for parameter in self.parameters}

@@ -31,6 +31,11 @@ def _quiet() -> None:
     optuna.logging.set_verbosity(optuna.logging.WARNING)
 
 
+def test_a_space_knows_its_names() -> None:
+    assert "gamma" in SPACE
+    assert "gama" not in SPACE
+
+
 def test_an_assignment_is_complete_and_valid() -> None:
     for assignment in draw():
         assert list(assignment) == [p.name for p in SPACE.parameters]
