@@ -44,17 +44,17 @@ class Ours:
         from envs.environments.factory import training_env
         from envs.environments.year_cache import observation_layout
         from envs.scenarios.scenario import scenario
-        from search_spaces import SPACES
-        from search_spaces.presets import preset
-        from tuning.algorithms import Setup, build
+        from tuning.algorithms.registry import algorithm
+        from tuning.algorithms.trainer import Setup
 
         changes = {**SETTINGS[algo], "hidden_sizes": options.hidden_sizes, "learn_charging": learn_charging}
-        given = preset(algo, "stable-baselines3", SPACES[algo], changes)
+        given = algorithm(algo).preset("stable-baselines3", changes)
         groups = observation_layout(scenario(SCENARIO)).chargers if chargers else None
         setup = Setup(
             given, lambda copies: training_env(SCENARIO, "batch", copies), COPIES, 10**7, 0, options.device == "cuda", groups
         )
-        self.algorithm: Any = build(algo, setup).algorithm
+        trainer: Any = algorithm(algo).build(setup)
+        self.algorithm = trainer.algorithm
         self.learning = 0.0
         update = self.algorithm.learner_group.update
 

@@ -100,15 +100,14 @@ def ours(task: Task, seed: int) -> float:
     """Train one of ours, from the preset of Stable-Baselines3's defaults."""
     import ray
 
-    from search_spaces import SPACES
-    from search_spaces.presets import preset
-    from tuning.algorithms import Setup, build
+    from tuning.algorithms.registry import algorithm
+    from tuning.algorithms.trainer import Setup
 
     logging.getLogger("ray").setLevel(logging.ERROR)
     ray.init(num_cpus=1, include_dashboard=False, object_store_memory=100 * 2**20, log_to_driver=False)
-    given = preset(task.algo, "stable-baselines3", SPACES[task.algo], task.settings)
+    given = algorithm(task.algo).preset("stable-baselines3", task.settings)
     setup = Setup(given, lambda copies: vector_env(task.game, copies), task.copies, task.steps, seed, gpu=False)
-    trainer = build(task.algo, setup)
+    trainer = algorithm(task.algo).build(setup)
     steps = 0
     while steps < task.steps:
         steps = int(trainer.algorithm.train()["num_env_steps_sampled_lifetime"])

@@ -77,15 +77,14 @@ def run(algo: str, options: Options, seed: int) -> tuple[dict[str, list[float]],
     from envs.environments.factory import training_env
     from envs.environments.year_cache import observation_layout
     from envs.scenarios.scenario import scenario
-    from search_spaces import SPACES
-    from search_spaces.presets import preset
-    from tuning.algorithms import Setup, build
+    from tuning.algorithms.registry import algorithm
+    from tuning.algorithms.trainer import Setup
 
     torch.set_num_threads(1)
     logging.getLogger("ray").setLevel(logging.ERROR)
     ray.init(num_cpus=1, include_dashboard=False, object_store_memory=100 * 2**20, log_to_driver=False)
-    space = SPACES[algo]
-    given = preset(algo, "default", space, space.parse(options.change))
+    spec = algorithm(algo)
+    given = spec.preset("default", spec.space.parse(options.change))
     chargers = observation_layout(scenario(options.scenario)).chargers
     setup = Setup(
         given,
@@ -97,7 +96,7 @@ def run(algo: str, options: Options, seed: int) -> tuple[dict[str, list[float]],
         chargers,
     )
     start, steps = time.perf_counter(), 0
-    trainer = build(algo, setup)
+    trainer = spec.build(setup)
     while steps < options.steps[algo]:
         steps = int(trainer.algorithm.train()["num_env_steps_sampled_lifetime"])
     seconds = time.perf_counter() - start

@@ -33,28 +33,29 @@ def ours(n_epochs: int, updates: int) -> tuple[float, float]:
     from envs.environments.factory import training_env
     from envs.environments.year_cache import observation_layout
     from envs.scenarios.scenario import scenario
-    from search_spaces import SPACES
-    from tuning.algorithms import Setup, build
+    from tuning.algorithms.registry import algorithm
+    from tuning.algorithms.trainer import Setup
     from tuning.runtime.stopwatch import Stopwatch
 
-    given = {parameter.name: parameter.default for parameter in SPACES["ppo"].parameters}
+    given = {parameter.name: parameter.default for parameter in algorithm("ppo").space.parameters}
     given |= {"n_steps": N_STEPS, "batch_size": BATCH_SIZE, "n_epochs": n_epochs, "hidden_sizes": "256,256"}
     # All 129 actions, as the other side learns them.
     given["learn_charging"] = True
     chargers = observation_layout(scenario(SCENARIO)).chargers
     setup = Setup(given, lambda copies: training_env(SCENARIO, "batch", copies), COPIES, 10**6, 0, False, chargers)
-    algorithm: Any = build("ppo", setup).algorithm
+    trainer: Any = algorithm("ppo").build(setup)
+    ppo = trainer.algorithm
     sampling = Stopwatch()
-    algorithm.env_runner.sample = sampling.timing(algorithm.env_runner.sample)
+    ppo.env_runner.sample = sampling.timing(ppo.env_runner.sample)
     rates, shares = [], []
     for update in range(updates + 1):
         start = time.perf_counter()
-        algorithm.train()
+        ppo.train()
         seconds, inside = time.perf_counter() - start, sampling.take()
         if update:
             rates.append(N_STEPS / seconds)
             shares.append(inside / seconds)
-    algorithm.stop()
+    ppo.stop()
     return statistics.median(rates), statistics.median(shares)
 
 

@@ -81,8 +81,8 @@ class Ours:
 
     def __init__(self, batch_size: int, options: Options) -> None:
         from search_spaces.sac import SAC
-        from tuning.algorithms import Setup
         from tuning.algorithms.sac.trainer import SACTrainer
+        from tuning.algorithms.trainer import Setup
 
         given = {parameter.name: parameter.default for parameter in SAC.parameters}
         given |= {

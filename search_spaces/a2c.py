@@ -11,13 +11,15 @@ from search_spaces.common import (
     LEARNING_RATE_SCHEDULE,
     MAX_GRAD_NORM,
     NORMALIZE_ADVANTAGE,
+    PLAIN,
     PREPROCESSING,
     VF_COEF,
     learning_rate,
     n_steps,
     networks,
 )
-from search_spaces.space import AtMost, Kind, Parameter, SearchSpace
+from search_spaces.parameter import Assignment, AtMost, Kind, Parameter
+from search_spaces.space import SearchSpace
 
 A2C = SearchSpace(
     (
@@ -47,3 +49,23 @@ A2C = SearchSpace(
         *HARDWARE,
     )
 )  # fmt: skip
+
+_RTX4060: Assignment = {
+    "learning_rate_schedule": "exponential", "optimizer": "rmsprop", "gamma": 0.99, "gae_lambda": 0.9, "ent_coef": 0.02,
+    "vf_coef": 0.5, "max_grad_norm": 1.0, "reward_scale": 1.2, "normalize_advantage": True,
+}  # fmt: skip
+
+A2C_PRESETS: dict[str, Assignment] = {
+    "default": {},
+    "rtx4060-before": {**_RTX4060, "learning_rate": 0.002, "n_steps": 16},
+    "rtx4060-after": {**_RTX4060, "learning_rate": 0.001, "n_steps": 128},
+    "script-before": {"learning_rate": 7e-4, "n_steps": 2048, "hidden_sizes": "1024,1024"},
+    "script-after": {"n_steps": 512, "hidden_sizes": "512,512"},
+    "oom-before": {"n_steps": 256},
+    "oom-safe": {"n_steps": 128, "batch_size": 32},
+    "stable-baselines3": {
+        **PLAIN, "learning_rate": 7e-4, "optimizer": "rmsprop", "n_steps": 5, "gamma": 0.99, "gae_lambda": 1.0,
+        "ent_coef": 0.0, "vf_coef": 0.5, "max_grad_norm": 0.5, "normalize_advantage": False,
+        "hidden_sizes": "64,64", "activation": "tanh",
+    },
+}  # fmt: skip

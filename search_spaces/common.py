@@ -6,7 +6,7 @@ the budget.
 
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
-from search_spaces.space import AtMost, Kind, OnlyIf, Parameter, Scale
+from search_spaces.parameter import Assignment, AtMost, Kind, OnlyIf, Parameter, Scale
 
 SHAPES = ("constant", "linear", "exponential", "cosine")
 FALLING = SHAPES[1:]
@@ -163,3 +163,8 @@ HARDWARE = (
     ),
     Parameter("pin_memory", Kind.FLAG, False, "batches go to the card through memory that it reads by itself; needs a GPU"),
 )
+
+# What presets of other libraries have in common: observations as they come, no limits.
+PLAIN: Assignment = {
+    "learning_rate_schedule": "constant", "normalize_observations": False, "clip_obs": None, "log_std_init": 0.0,
+}  # fmt: skip

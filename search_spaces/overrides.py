@@ -23,7 +23,8 @@ from typing import Any
 
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 
-from search_spaces.space import Kind, Parameter, Scale, SearchSpace, SpaceError
+from search_spaces.parameter import Kind, Parameter, Scale, SpaceError
+from search_spaces.space import SearchSpace
 
 _KEYS = ({"low", "high"}, {"low", "high", "log"}, {"choices"}, {"value"})
 

@@ -11,13 +11,15 @@ from search_spaces.common import (
     LEARNING_RATE_SCHEDULE,
     MAX_GRAD_NORM,
     NORMALIZE_ADVANTAGE,
+    PLAIN,
     PREPROCESSING,
     VF_COEF,
     learning_rate,
     n_steps,
     networks,
 )
-from search_spaces.space import AtMost, Kind, Parameter, Scale, SearchSpace
+from search_spaces.parameter import Assignment, AtMost, Kind, Parameter, Scale
+from search_spaces.space import SearchSpace
 
 PPO = SearchSpace(
     (
@@ -62,3 +64,33 @@ PPO = SearchSpace(
         *HARDWARE,
     )
 )  # fmt: skip
+
+_RTX4060: Assignment = {
+    "learning_rate": 3e-4, "learning_rate_schedule": "linear", "batch_size": 512, "gamma": 0.99, "gae_lambda": 0.95,
+    "clip_range": 0.2, "ent_coef": 0.001, "max_grad_norm": 0.5, "target_kl": 0.02,
+}  # fmt: skip
+
+PPO_PRESETS: dict[str, Assignment] = {
+    "default": {},
+    "rtx4060-before": {**_RTX4060, "n_steps": 4096, "n_epochs": 25},
+    "rtx4060-after": {**_RTX4060, "n_steps": 8192, "n_epochs": 40},
+    "script-before": {
+        "learning_rate": 2e-4, "n_steps": 2048, "batch_size": 128, "n_epochs": 20, "hidden_sizes": "1024,1024",
+    },
+    "script-after": {
+        "learning_rate": 3e-4, "n_steps": 1024, "batch_size": 64, "n_epochs": 10, "hidden_sizes": "512,512",
+    },
+    "oom-before": {"n_steps": 1024, "batch_size": 64, "n_epochs": 10},
+    "oom-safe": {"n_steps": 1024, "batch_size": 32, "n_epochs": 5},
+    "stable-baselines3": {
+        **PLAIN, "learning_rate": 3e-4, "n_steps": 2048, "batch_size": 64, "n_epochs": 10, "gamma": 0.99,
+        "gae_lambda": 0.95, "clip_range": 0.2, "ent_coef": 0.0, "vf_coef": 0.5,
+        "max_grad_norm": 0.5, "hidden_sizes": "64,64", "activation": "tanh",
+    },
+    "rllib": {
+        **PLAIN, "learning_rate": 5e-5, "n_steps": 4000, "batch_size": 128, "n_epochs": 30, "gamma": 0.99,
+        "gae_lambda": 1.0, "clip_range": 0.3, "ent_coef": 0.0, "vf_coef": 1.0,
+        "max_grad_norm": None, "target_kl": 0.01, "hidden_sizes": "256,256", "activation": "tanh",
+        "state_dependent_std": True, "orthogonal_init": False,
+    },
+}  # fmt: skip

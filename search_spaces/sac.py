@@ -7,11 +7,13 @@ from search_spaces.common import (
     GAMMA,
     HARDWARE,
     LEARNING_RATE_SCHEDULE,
+    PLAIN,
     PREPROCESSING,
     learning_rate,
     networks,
 )
-from search_spaces.space import AtMost, Kind, OnlyIf, Parameter, Scale, SearchSpace
+from search_spaces.parameter import Assignment, AtMost, Kind, OnlyIf, Parameter, Scale
+from search_spaces.space import SearchSpace
 
 _AUTOMATIC = OnlyIf("ent_coef", (None,))
 _PRIORITIZED = OnlyIf("prioritized_replay", (True,))
@@ -107,3 +109,41 @@ SAC = SearchSpace(
         *HARDWARE,
     )
 )  # fmt: skip
+
+_RTX4060: Assignment = {"learning_rate": 3e-4}
+
+SAC_PRESETS: dict[str, Assignment] = {
+    "default": {},
+    "rtx4060-before": {
+        **_RTX4060, "batch_size": 512, "buffer_size": 5_000_000, "gradient_steps": 1024, "learning_starts": 1000,
+        "train_freq": 1,
+    },
+    "rtx4060-after": {
+        **_RTX4060, "batch_size": 256, "buffer_size": 1_000_000, "gradient_steps": 2048, "learning_starts": 500,
+        "train_freq": 2,
+    },
+    "script-before": {
+        "batch_size": 512, "buffer_size": 1_000_000, "gamma": 0.999, "learning_rate": 3e-4, "hidden_sizes": "1024,1024",
+    },
+    "script-after": {
+        "batch_size": 256, "buffer_size": 500_000, "gamma": 0.99, "learning_rate": 3e-4, "hidden_sizes": "512,512",
+    },
+    "report": {
+        "batch_size": 8192, "buffer_size": 200_000, "gradient_steps": 4, "train_freq": 1, "learning_rate": 3e-5,
+        "gamma": 0.99, "target_entropy": -126.0, "bf16": True,
+    },
+    "oom-before": {"batch_size": 256, "buffer_size": 500_000, "hidden_sizes": "512,512", "bf16": True},
+    "oom-safe": {"batch_size": 128, "buffer_size": 250_000, "hidden_sizes": "256,256", "bf16": False},
+    "stable-baselines3": {
+        **PLAIN, "learning_rate": 3e-4, "buffer_size": 1_000_000, "learning_starts": 100, "batch_size": 256, "tau": 0.005,
+        "gamma": 0.99, "train_freq": 1, "gradient_steps": 1, "ent_coef_initial": 1.0, "hidden_sizes": "256,256",
+        "activation": "relu",
+    },
+    "rllib": {
+        **PLAIN, "learning_rate": 3e-4, "actor_learning_rate": 3e-5, "buffer_size": 1_000_000, "learning_starts": 1500,
+        "batch_size": 256, "tau": 0.005, "gamma": 0.99, "train_freq": 1, "gradient_steps": 1, "n_step": 1,
+        "ent_coef_initial": 1.0,
+        "prioritized_replay": True, "priority_alpha": 0.6, "priority_beta": 0.4, "hidden_sizes": "256,256",
+        "activation": "relu",
+    },
+}  # fmt: skip

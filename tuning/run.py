@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tuning.cli.command import INTERRUPTED, command
+from tuning.experiment.algorithm_names import ALL
 from tuning.experiment.settings import Settings, parse
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def _run(settings: Settings, arguments: list[str]) -> int:
     from tuning.search.tune import each_algorithm, open_all, searched
 
     console = Console()
-    several = settings.algo == "all" and not settings.resume
+    several = settings.algo == ALL and not settings.resume
     parts = each_algorithm(settings) if several else [settings]
     opened = open_all(parts, console, lambda before, part: _as_continued(before, part, arguments))
     statuses = []
@@ -60,7 +61,7 @@ def _as_continued(before: Settings, part: Settings, arguments: list[str]) -> Set
     """The command line once more: a setting that it does not give stays as it was before."""
     # tyro appends to the default of --set, so that is empty here. Without --set or --space, those of before hold all the same.
     now = parse(arguments, replace(before, space="", set=()))
-    return now if part.algo == "all" or now.algo != "all" else replace(now, algo=part.algo)
+    return now if part.algo == ALL or now.algo != ALL else replace(now, algo=part.algo)
 
 
 def _status(outcome: Results | SearchStoppedError, console: Console) -> int:

@@ -5,15 +5,16 @@ from pathlib import Path
 import optuna
 import pytest
 
-from search_spaces import SPACES, Assignment, SpaceError
+from search_spaces import Assignment, SpaceError
 from search_spaces.overrides import override
+from search_spaces.ppo import PPO
 
 LIMITS = {"steps": 1e6}
 
 
 def drawn(path: Path, text: str, trials: int = 40) -> list[Assignment]:
     path.write_text(text, encoding="utf-8")
-    space = override(SPACES["ppo"], path)
+    space = override(PPO, path)
     study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
     return [space.suggest(study.ask(), {}, LIMITS) for _ in range(trials)]
 
@@ -70,10 +71,10 @@ def test_what_is_not_valid_is_refused_with_file_and_name(tmp_path: Path, text: s
     path = tmp_path / "space.toml"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(SpaceError, match=said) as error:
-        override(SPACES["ppo"], path)
+        override(PPO, path)
     assert str(path) in str(error.value)
 
 
 def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SpaceError, match="No such file"):
-        override(SPACES["ppo"], tmp_path / "space.toml")
+        override(PPO, tmp_path / "space.toml")

@@ -4,7 +4,7 @@ import optuna
 import pytest
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
-from search_spaces import SPACES, AtMost, Kind, OnlyIf, Parameter, Scale, SearchSpace, SpaceError
+from search_spaces import AtMost, Kind, OnlyIf, Parameter, Scale, SearchSpace, SpaceError
 
 SPACE = SearchSpace(
     (
@@ -29,6 +29,11 @@ def draw(fixed: dict | None = None, budget: float = 1e6, seed: int = 0, trials: 
 @pytest.fixture(autouse=True)
 def _quiet() -> None:
     optuna.logging.set_verbosity(optuna.logging.WARNING)
+
+
+def test_a_space_knows_its_names() -> None:
+    assert "gamma" in SPACE
+    assert "gama" not in SPACE
 
 
 def test_an_assignment_is_complete_and_valid() -> None:
@@ -81,11 +86,6 @@ def test_what_is_not_refused_fulfils_the_conditions_whenever_it_is_drawn(fixed: 
         SPACE.check(assignment, {"budget": budget})
 
 
-def test_a_condition_on_a_falling_scale_is_refused() -> None:
-    with pytest.raises(ValueError, match="a scale that rises"):
-        Parameter("gamma", Kind.NUMBER, 0.9, "", scale=Scale.ONE_MINUS, at_most=AtMost("batch"))
-
-
 def test_fixed_values_are_taken_and_unsearched_ones_are_defaults() -> None:
     for assignment in draw({"gamma": 0.5, "cut": None}):
         assert assignment["gamma"] == 0.5
@@ -135,21 +135,6 @@ def test_fixed_values_that_break_a_condition_are_refused() -> None:
         SPACE.check({"batch": 512, "steps_each": 256})
     with pytest.raises(SpaceError, match=r"steps_each=512: it is at most 0\.25 of budget=1000"):
         SPACE.check({"steps_each": 512}, {"budget": 1000})
-
-
-@pytest.mark.parametrize("algorithm", SPACES)
-def test_every_space_is_sound(algorithm: str) -> None:
-    """Conformance of all spaces: defaults are valid, conditions name what comes before, draws are valid."""
-    space, seen = SPACES[algorithm], {"steps"}
-    space.check({p.name: p.default for p in space.parameters}, {"steps": 1e6})
-    for parameter in space.parameters:
-        assert parameter.meaning
-        assert parameter.at_most is None or parameter.at_most.name in seen
-        seen.add(parameter.name)
-    for steps in (1e6, 2048, 600):
-        study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=1))
-        for _ in range(50):
-            space.check(space.suggest(study.ask(), {}, {"steps": steps}), {"steps": steps})
 
 
 CONDITIONAL = SearchSpace(

@@ -2,15 +2,16 @@
 
 from pathlib import Path
 
-from search_spaces import SPACES, Assignment
+from search_spaces import Assignment
+from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import Experiment, create
-from tuning.experiment.settings import Algo, Settings
+from tuning.experiment.settings import Settings
 from tuning.trial.proposal import Proposal
 from tuning.trial.records import TrialRecords
 from tuning.trial.training import Training
 
 
-def one_trial(schema: Path, folder: Path, steps: int, given: Assignment, algo: Algo = "ppo") -> Experiment:
+def one_trial(schema: Path, folder: Path, steps: int, given: Assignment, algo: str = "ppo") -> Experiment:
     """Train it.
 
     Args:
@@ -26,7 +27,7 @@ def one_trial(schema: Path, folder: Path, steps: int, given: Assignment, algo: A
             validation_weeks=1, num_envs=4, trials=1,
         )
     )  # fmt: skip
-    h = SPACES[algo].complete(given, {"steps": float(steps)})
+    h = algorithm(algo).space.complete(given, {"steps": float(steps)})
     records, running = TrialRecords(of), of.paths.running("this")
     running.touch()
     records.begin(Proposal(0, h))

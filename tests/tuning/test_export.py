@@ -24,10 +24,11 @@ from envs.scenarios.scenario import Window, scenario
 from envs.scenarios.tariff import DemandCharge
 from results.judgement import METRICS
 from results.writer import write_part
-from search_spaces import SPACES, Assignment
+from search_spaces import Assignment
 from tests.tuning.one_trial import one_trial
+from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import Experiment, create
-from tuning.experiment.settings import Algo, Settings, parse
+from tuning.experiment.settings import Settings, parse
 from tuning.export import main
 from tuning.exporting.files import EXAMPLE
 from tuning.exporting.model_card import card, hyperparameters_toml
@@ -38,7 +39,7 @@ from tuning.trial.proposal import Proposal
 from tuning.trial.records import TrialRecords
 
 STEPS = 256
-VARIANTS: dict[str, tuple[Algo, Assignment]] = {
+VARIANTS: dict[str, tuple[str, Assignment]] = {
     "ppo": ("ppo", {}),
     "a2c, chargers learned, plain observations": ("a2c", {"learn_charging": True, "normalize_observations": False}),
     "sac": ("sac", {"learning_starts": 64, "buffer_size": 1000, "batch_size": 32}),
@@ -46,7 +47,7 @@ VARIANTS: dict[str, tuple[Algo, Assignment]] = {
 }
 
 
-def experiment(schema: Path, folder: Path, algo: Algo, change: Assignment) -> Experiment:
+def experiment(schema: Path, folder: Path, algo: str, change: Assignment) -> Experiment:
     """With one complete trial."""
     small: Assignment = {"hidden_sizes": "16"} | ({} if algo == "sac" else {"n_steps": 64, "batch_size": 32})
     return one_trial(schema, folder, STEPS, {**small, **change}, algo)
@@ -128,9 +129,9 @@ def test_the_example_controls_citylearn_without_this_package(small_schema: Path,
 
 @pytest.mark.parametrize("algo", ["ppo", "a2c", "sac"])
 def test_hyperparameters_can_be_read_back_and_their_command_trains_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, algo: Algo
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, algo: str
 ) -> None:
-    given = SPACES[algo].complete({"hidden_sizes": "64,64", "clip_obs": None})
+    given = algorithm(algo).space.complete({"hidden_sizes": "64,64", "clip_obs": None})
     own = Settings(
         algo=algo, scenario=str(tmp_path / "a site" / "schema.json"), backend="citylearn", num_envs=7, reward="schema",
         steps=123_456, seed=5,
@@ -201,7 +202,7 @@ def test_an_export_is_of_the_trial_and_the_judgement_that_were_asked_for(
     of = create(Settings(scenario=str(small_schema), backend="batch", name="one", dir=str(tmp_path / "experiments")))
     records = TrialRecords(of)
     for number, gamma in enumerate((0.9, 0.95)):
-        records.begin(Proposal(number, SPACES["ppo"].complete({"gamma": gamma}, {"steps": 1e6})))
+        records.begin(Proposal(number, algorithm("ppo").space.complete({"gamma": gamma}, {"steps": 1e6})))
         records.update(number, score=gamma)
         records.end(number, "complete")
         for steps in (7, 14):
@@ -261,7 +262,7 @@ def test_what_cannot_be_exported_is_one_line(small_schema: Path, tmp_path: Path,
 def with_a_trial(schema: Path, folder: Path) -> Experiment:
     """An experiment whose one trial has no checkpoint."""
     of = create(Settings(scenario=str(schema), backend="batch", name="one", dir=str(folder)))
-    TrialRecords(of).begin(Proposal(0, SPACES["ppo"].complete({}, {"steps": 1e6})))
+    TrialRecords(of).begin(Proposal(0, algorithm("ppo").space.complete({}, {"steps": 1e6})))
     return of
 
 

@@ -13,7 +13,7 @@ from envs.yardsticks.baselines import RULES, UNCONTROLLED, WITHOUT
 from envs.yardsticks.bound import BoundError
 from results import load
 from results.judgement import BOUNDS
-from search_spaces import SPACES
+from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import ExperimentPaths, create
 from tuning.experiment.settings import Settings
 from tuning.export import main as export
@@ -98,7 +98,7 @@ def searched(small_schema: Path, tmp_path: Path) -> list[str]:
 def command_of(schema: Path, folder: Path) -> list[str]:
     settings = Settings(scenario=str(schema), backend="batch", name="e", dir=str(folder), steps=100_000)
     records = TrialRecords(create(settings))
-    records.begin(Proposal(0, SPACES["ppo"].complete({"gamma": 0.9})))
+    records.begin(Proposal(0, algorithm("ppo").space.complete({"gamma": 0.9})))
     records.update(0, score=0.05)
     records.end(0, "complete")
     return [str(folder / "e"), "--dir", str(folder / "j")]

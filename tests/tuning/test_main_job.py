@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from results import Results, load
-from search_spaces import SPACES
+from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import open_experiment
 from tuning.search.study import StudyMemory
 
@@ -64,7 +64,7 @@ def test_two_trials_are_complete_and_read_back(results: Results) -> None:
 
 def test_what_the_trainer_used_is_what_the_search_gave(results: Results) -> None:
     given = [name for name in results.trials.columns if name.startswith("hp_")]
-    assert len(given) == len(SPACES["ppo"].parameters)
+    assert len(given) == len(algorithm("ppo").space.parameters)
     for name in given:
         used = results.trials[name.replace("hp_", "used_")]
         if results.trials[name].isna().all():
@@ -135,8 +135,8 @@ def test_finished_trials_whose_end_nobody_heard_are_complete_and_more_are_run(jo
     experiment = open_experiment(job[0] / "job")
     # As if the run had been killed between the last checkpoints and their telling.
     experiment.paths.study.unlink()
-    fixed = SPACES["ppo"].parse(experiment.settings.fixed_texts())
-    lost = StudyMemory.open(experiment, SPACES["ppo"], fixed, {"steps": float(STEPS)})
+    fixed = algorithm("ppo").space.parse(experiment.settings.fixed_texts())
+    lost = StudyMemory.open(experiment, algorithm("ppo").space, fixed, {"steps": float(STEPS)})
     for _ in range(2):
         lost.ask()
     done = resume(job[0], "--trials", "3")
@@ -144,7 +144,7 @@ def test_finished_trials_whose_end_nobody_heard_are_complete_and_more_are_run(jo
     after = load(job[0] / "job")
     assert after.trials["state"].tolist() == ["complete"] * 3
     assert after.reports[after.reports["trial"] < 2].equals(results.reports)
-    told = StudyMemory.open(experiment, SPACES["ppo"], {}, {})._study.get_trials()
+    told = StudyMemory.open(experiment, algorithm("ppo").space, {}, {})._study.get_trials()
     assert [trial.value for trial in told] == after.trials["score"].tolist()
     assert [len(trial.intermediate_values) for trial in told] == [2, 2, 2]
 

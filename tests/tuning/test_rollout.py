@@ -23,10 +23,10 @@ from envs.objective.series import Exogenous, Run, Sessions
 from envs.scenarios.scenario import Scenario, Window, scenario
 from results import load
 from results.rollout import COLUMNS, ROLLOUT_VERSION, draw_week, table
-from search_spaces import SPACES, Assignment
+from search_spaces import Assignment
 from tests.tuning.one_trial import one_trial
-from tuning.algorithms import Setup, build
-from tuning.algorithms.trainer import Trainer
+from tuning.algorithms.registry import algorithm
+from tuning.algorithms.trainer import Setup, Trainer
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, create, open_experiment, save
 from tuning.experiment.settings import Settings
@@ -133,7 +133,7 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[object]:
     of = create(Settings(scenario="iquitos", backend="batch", name="one", dir=str(tmp_path), reward="schema"))
     records = TrialRecords(of)
     for number, score in enumerate((0.1, 0.2)):
-        records.begin(Proposal(number, SPACES["ppo"].complete({}, {"steps": 1e6})))
+        records.begin(Proposal(number, algorithm("ppo").space.complete({}, {"steps": 1e6})))
         records.update(number, score=score)
         records.end(number, "complete")
     found: list[object] = []
@@ -261,7 +261,7 @@ def test_what_is_not_there_is_one_line(
 
 def test_a_year_before_the_first_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     of = create(Settings(scenario="iquitos", backend="batch", name="generated", dir=str(tmp_path)))
-    TrialRecords(of).begin(Proposal(0, SPACES["ppo"].complete({}, {"steps": 1e6})))
+    TrialRecords(of).begin(Proposal(0, algorithm("ppo").space.complete({}, {"steps": 1e6})))
     assert main([str(of.paths.folder), "--trial", "0", "--year", "-3", "--to", str(tmp_path / "rolled")]) == 2
     assert capsys.readouterr().err == "error: --year -3: it is at least 0\n"
     assert not (tmp_path / "rolled").exists()
@@ -289,7 +289,7 @@ def test_a_folder_that_holds_no_experiment(tmp_path: Path, capsys: pytest.Captur
 
 def test_a_trial_whose_checkpoints_were_dropped(experiment: Experiment, tmp_path: Path) -> None:
     empty = create(Settings(scenario=str(experiment.settings.scenario), backend="batch", name="none", dir=str(tmp_path)))
-    TrialRecords(empty).begin(Proposal(0, SPACES["ppo"].complete({}, {"steps": 1e6})))
+    TrialRecords(empty).begin(Proposal(0, algorithm("ppo").space.complete({}, {"steps": 1e6})))
     assert trial_number(load(empty.paths.folder), "0") == 0
     with pytest.raises(UsageError, match="has no checkpoint"), trained(empty, 0):
         pass
@@ -324,8 +324,8 @@ def test_a_policys_trainer_is_stopped_whatever_happens_and_a_ray_that_was_there_
 ) -> None:
     stopped: list[bool] = []
 
-    def watched(algo: str, setup: Setup) -> Trainer:
-        trainer = build(algo, setup)
+    def watched(setup: Setup) -> Trainer:
+        trainer = algorithm("ppo").build(setup)
         stop = trainer.stop
 
         def remember() -> None:
@@ -339,7 +339,7 @@ def test_a_policys_trainer_is_stopped_whatever_happens_and_a_ray_that_was_there_
         assert not stopped
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("tuning.trial.policy.build", watched)
+    monkeypatch.setattr("tuning.trial.policy.algorithm", lambda name: replace(algorithm(name), build=watched))
     if where == "restore":
         monkeypatch.setattr(Checkpoint, "restore", interrupt)
     with pytest.raises(KeyboardInterrupt), trained(experiment, 0):

@@ -15,8 +15,9 @@ import scipy.stats
 from optuna.trial import TrialState
 from rich.console import Console
 
-from search_spaces import SPACES, Assignment
+from search_spaces import Assignment
 from tests.tuning.roomy import roomy
+from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
 from tuning.runtime.ray_session import ray_session
@@ -24,7 +25,7 @@ from tuning.search.driver import run_trials
 from tuning.search.plan import Plan
 from tuning.search.study import StudyMemory
 
-SPACE = SPACES["ppo"]
+SPACE = algorithm("ppo").space
 SEARCHED = ("learning_rate", "gamma", "clip_range")
 FIXED: Assignment = {parameter.name: parameter.default for parameter in SPACE.parameters if parameter.name not in SEARCHED}
 REPORTS, BUDGET = 8, 800

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
+from common.units import GIB
 from tuning.diagnosis.facts import Facts
-from tuning.memory.prediction import GIB, size
+from tuning.memory.prediction import size
 
 Status = Literal["ok", "note", "wrong"]
 

@@ -11,13 +11,13 @@ from rich.console import Console
 
 from envs.environments.year_cache import choose_backend
 from envs.scenarios.scenario import scenario
-from search_spaces import SPACES
+from tuning.algorithms.registry import algorithm
 from tuning.cli.console import say
 from tuning.diagnosis.checks import Finding, Status, check
 from tuning.diagnosis.facts import gather
 from tuning.diagnosis.settings import DoctorSettings
 from tuning.diagnosis.trials import STEPS, Outcome, algorithms, compare_devices, try_algorithm, try_switches
-from tuning.experiment.settings import Algo, Settings
+from tuning.experiment.settings import Settings
 from tuning.memory.calibration import Calibration
 from tuning.memory.machine import this_machine
 from tuning.memory.planner import CPU, Planner
@@ -49,7 +49,7 @@ def examine(settings: DoctorSettings, console: Console | None = None) -> list[Fi
         sizes = sizes_of(site, backend)
     of_trials = Settings(scenario=settings.scenario, backend=backend, steps=STEPS, gpu_memory=settings.gpu_memory)
 
-    def planner(algo: Algo, device: str) -> Planner:
+    def planner(algo: str, device: str) -> Planner:
         budget, name = this_machine(device, settings.gpu_memory)
         return Planner(replace(of_trials, algo=algo), sizes, budget, name, Calibration())
 
@@ -58,7 +58,7 @@ def examine(settings: DoctorSettings, console: Console | None = None) -> list[Fi
         for finding in new:
             _print(console, finding)
 
-    default = planner("ppo", CPU).prediction(SPACES["ppo"].complete({}, {"steps": float(STEPS)}))
+    default = planner("ppo", CPU).prediction(algorithm("ppo").space.complete({}, {"steps": float(STEPS)}))
     tell(check(facts, default.ram, settings.gpu_memory))
     for algo in algorithms(settings.algo):
         own = planner(algo, "auto" if usable else CPU)
@@ -74,7 +74,7 @@ def examine(settings: DoctorSettings, console: Console | None = None) -> list[Fi
     return findings
 
 
-def _with_switches(algo: Algo, planner: Planner, backend: str, given: dict[str, Any]) -> Outcome:
+def _with_switches(algo: str, planner: Planner, backend: str, given: dict[str, Any]) -> Outcome:
     return try_algorithm(algo, planner, backend, **given)
 
 

@@ -7,14 +7,14 @@ from typing import Annotated, Literal
 
 import tyro
 
-from tuning.experiment.settings import Algo
+from tuning.experiment.algorithm_names import ALL, choice
 
 
 @dataclass(frozen=True)
 class MemorySettings:
     """Predict the GPU memory and host memory of a trial, term by term, and how many trials run at once."""
 
-    algo: Algo = "ppo"
+    algo: Annotated[str, choice()] = "ppo"
     """Learning algorithm."""
     scenario: str = "iquitos"
     """Site: iquitos, iquitos-38, or the path of a CityLearn schema.json."""
@@ -41,7 +41,7 @@ class MemorySettings:
 class DoctorSettings:
     """Check that this machine can run searches, by training a little with each algorithm."""
 
-    algo: Algo | Literal["all"] = "all"
+    algo: Annotated[str, choice(ALL)] = ALL
     """Algorithms that take real updates."""
     scenario: str = "iquitos"
     """Site that they train on."""

@@ -10,9 +10,10 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from search_spaces import SPACES, Assignment
+from search_spaces import Assignment
+from tuning.algorithms.registry import algorithm, names
 from tuning.diagnosis.checks import Finding
-from tuning.experiment.settings import ALGOS, Algo
+from tuning.experiment.algorithm_names import ALL
 from tuning.memory.allocation import grant
 from tuning.memory.planner import Planner
 from tuning.memory.prediction import PLACES, Place, size
@@ -32,7 +33,7 @@ SWITCHES: dict[str, dict[str, Any]] = {
 NAMES: dict[Place, str] = {"vram": "GPU memory", "ram": "host memory"}
 PEAKS: dict[Place, str] = {"vram": "peak_process_vram_bytes", "ram": "peak_rss_bytes"}
 
-Step = Callable[[Algo, Assignment, Planner, str], dict[str, Any]]
+Step = Callable[[str, Assignment, Planner, str], dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class Outcome:
         error: the last line of what went wrong; empty where nothing did.
     """
 
-    algo: Algo
+    algo: str
     row: dict[str, Any] | None
     predicted: dict[Place, int]
     error: str = ""
@@ -73,7 +74,7 @@ class Outcome:
         return Finding(self.algo, "ok", text)
 
 
-def run_step(algo: Algo, hyperparameters: Assignment, planner: Planner, backend: str) -> dict[str, Any]:
+def run_step(algo: str, hyperparameters: Assignment, planner: Planner, backend: str) -> dict[str, Any]:
     """Train a little in a process of its own.
 
     Args:
@@ -103,7 +104,7 @@ def run_step(algo: Algo, hyperparameters: Assignment, planner: Planner, backend:
     return row
 
 
-def try_algorithm(algo: Algo, planner: Planner, backend: str, step: Step = run_step, **given: Any) -> Outcome:
+def try_algorithm(algo: str, planner: Planner, backend: str, step: Step = run_step, **given: Any) -> Outcome:
     """One real update of an algorithm with its default hyperparameters.
 
     Args:
@@ -113,7 +114,7 @@ def try_algorithm(algo: Algo, planner: Planner, backend: str, step: Step = run_s
         step: does it.
         given: hyperparameters other than the default ones.
     """
-    h = SPACES[algo].complete(given, {"steps": float(STEPS)})
+    h = algorithm(algo).space.complete(given, {"steps": float(STEPS)})
     prediction = planner.prediction(h)
     predicted = {place: prediction.nbytes(place) for place in PLACES}
     try:
@@ -122,7 +123,7 @@ def try_algorithm(algo: Algo, planner: Planner, backend: str, step: Step = run_s
         return Outcome(algo, None, predicted, str(error))
 
 
-def try_switches(algo: Algo, usual: Outcome, attempt: Callable[[dict[str, Any]], Outcome]) -> list[Finding]:
+def try_switches(algo: str, usual: Outcome, attempt: Callable[[dict[str, Any]], Outcome]) -> list[Finding]:
     """What each GPU switch is worth beside the usual run.
 
     Args:
@@ -132,7 +133,7 @@ def try_switches(algo: Algo, usual: Outcome, attempt: Callable[[dict[str, Any]],
     """
     findings = []
     for name, given in SWITCHES.items():
-        if not set(given) <= {parameter.name for parameter in SPACES[algo].parameters}:
+        if not set(given) <= {parameter.name for parameter in algorithm(algo).space.parameters}:
             continue
         found = attempt(given)
         if found.row is None:
@@ -145,7 +146,7 @@ def try_switches(algo: Algo, usual: Outcome, attempt: Callable[[dict[str, Any]],
     return findings
 
 
-def compare_devices(algo: Algo, on_card: Outcome, on_host: Outcome) -> Finding:
+def compare_devices(algo: str, on_card: Outcome, on_host: Outcome) -> Finding:
     """Whether the card is worth it for an algorithm's default networks."""
     if on_host.row is None or on_card.row is None:
         return Finding(f"{algo}, card or CPU", "note", "not compared, as one of them failed")
@@ -156,6 +157,6 @@ def compare_devices(algo: Algo, on_card: Outcome, on_host: Outcome) -> Finding:
     return Finding(f"{algo}, card or CPU", "ok", text)
 
 
-def algorithms(only: str) -> tuple[Algo, ...]:
+def algorithms(only: str) -> tuple[str, ...]:
     """Those to try: one by its name, or all."""
-    return tuple(algo for algo in ALGOS if only in ("all", algo))
+    return names() if only == ALL else (only,)

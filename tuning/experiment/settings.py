@@ -13,12 +13,10 @@ from typing import Annotated, Any, Literal, TypeVar
 
 import tyro
 
+from tuning.experiment.algorithm_names import ALL, choice
 from tuning.experiment.errors import UsageError
 
 T = TypeVar("T")
-Algo = Literal["ppo", "a2c", "sac"]
-ALGOS: tuple[Algo, ...] = ("sac", "ppo", "a2c")  # in the order in which `all` runs them
-
 
 # What may change when an experiment is continued.
 RESUMABLE = ("trials", "steps", "concurrency", "address", "retries", "keep_checkpoints", "gpu_memory", "on_oom")
@@ -29,7 +27,7 @@ OF_A_RUN = ("resume", "extend")  # what says what to do now, and is no property 
 class Settings:
     """Search for hyperparameters of a building controller and write what was measured as Parquet."""
 
-    algo: Algo | Literal["all"] = "ppo"
+    algo: Annotated[str, choice(ALL)] = "ppo"
     """Learning algorithm; all: one experiment of each, one after the other, and a comparison."""
     scenario: str = "iquitos"
     """Site to control: iquitos, iquitos-38, or the path of a CityLearn schema.json."""

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from results import Results, load
-from search_spaces import SPACES, Assignment
-from search_spaces.presets import preset
+from search_spaces import Assignment
+from tuning.algorithms.registry import algorithm
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment
 from tuning.experiment.settings import Settings
@@ -62,7 +62,7 @@ def contenders(experiments: Sequence[Experiment], top: int) -> list[Contender]:
         charging = _charging(experiment)
         control = Contender(
             f"{algo} {CONTROL}{' with learned charging' if charging else ''}, {steps:,} steps", str(experiment.paths.folder),
-            preset(algo, CONTROL, SPACES[algo], charging, limits(steps)),
+            algorithm(algo).preset(CONTROL, charging, limits(steps)),
         )  # fmt: skip
         records = TrialRecords(experiment)
         for number in best_trials(load(experiment.paths.folder), top):
@@ -93,7 +93,7 @@ def _charging(experiment: Experiment) -> Assignment:
 
     It decides which actions are learned. On a site whose only actions are chargers' the default needs it.
     """
-    fixed = SPACES[experiment.settings.algo].parse(experiment.settings.fixed_texts())
+    fixed = algorithm(experiment.settings.algo).space.parse(experiment.settings.fixed_texts())
     return {"learn_charging": True} if fixed.get("learn_charging") else {}
 
 
@@ -137,7 +137,7 @@ def run_settings(contender: Contender, of: Settings, runs: Path, seed: int, gpu_
         gpu_memory: see `Settings`.
         address: see `Settings`.
     """
-    space = SPACES[of.algo]
+    space = algorithm(of.algo).space
     pairs = tuple(f"{name}={_text(value)}" for name, value in contender.hyperparameters.items())
     # The texts must parse back to the same values.
     assert space.parse(dict(pair.split("=", 1) for pair in pairs)) == contender.hyperparameters

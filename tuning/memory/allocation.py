@@ -6,7 +6,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tuning.memory.prediction import GIB, MIB, Place, Prediction, size
+from common.units import GIB, MIB
+from tuning.memory.prediction import Place, Prediction, size
 
 DEFAULT_CARD_BYTES = 8 * GIB  # budget of a card, where it has as much
 SHARES = 10_000  # Ray counts shares of a GPU in ten-thousandths

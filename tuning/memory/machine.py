@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import psutil
 
+from common.units import GIB
 from tuning.memory.allocation import DEFAULT_CARD_BYTES, Budget, card_budget
 from tuning.memory.gpus import cards
 from tuning.memory.planner import CPU
-from tuning.memory.prediction import GIB
 
 PROBE_SHARE = 1e-4  # of a card: the least that Ray counts
 

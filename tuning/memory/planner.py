@@ -6,12 +6,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from search_spaces import Assignment
-from tuning.algorithms import copies
+from tuning.algorithms.memory_terms import Workload
+from tuning.algorithms.registry import algorithm
+from tuning.algorithms.spec import AlgorithmSpec
 from tuning.experiment.settings import Settings
 from tuning.memory.allocation import Budget, Grant, grant
 from tuning.memory.calibration import Calibration, Correction
 from tuning.memory.fallbacks import LADDER, Rung
-from tuning.memory.model import Workload, predict
+from tuning.memory.model import predict
 from tuning.memory.prediction import PLACES, Prediction
 from tuning.memory.scenario_sizes import Sizes
 
@@ -36,14 +38,17 @@ class Planner:
     device: str
     calibration: Calibration
 
+    @property
+    def spec(self) -> AlgorithmSpec:
+        """The algorithm."""
+        return algorithm(self.settings.algo)
+
     def workload(self, hyperparameters: Assignment, rung: Rung = LADDER[0]) -> Workload:
         """What the model needs to know of a trial beside its hyperparameters."""
         s = self.settings
         most = s.num_envs if s.backend == "batch" else 1
-        return Workload(
-            s.algo, copies(s.algo, hyperparameters, most), s.steps, s.reports, s.validation_weeks or 1,
-            bool(self.budget.gpus), rung.parts,
-        )  # fmt: skip
+        copies = self.spec.copies(hyperparameters, most)
+        return Workload(copies, s.steps, s.reports, s.validation_weeks or 1, bool(self.budget.gpus), rung.parts)
 
     def corrections(self) -> tuple[Correction, Correction]:
         """Of the predictions of GPU memory and of host memory."""
@@ -52,7 +57,7 @@ class Planner:
 
     def prediction(self, hyperparameters: Assignment, rung: Rung = LADDER[0]) -> Prediction:
         """What a trial takes, corrected by what is known."""
-        found = predict(rung.apply(hyperparameters), self.workload(hyperparameters, rung), self.sizes)
+        found = predict(self.spec, rung.apply(hyperparameters), self.workload(hyperparameters, rung), self.sizes)
         vram, ram = self.corrections()
         return replace(found, correction=(vram.factor, ram.factor))
 

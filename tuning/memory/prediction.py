@@ -1,34 +1,13 @@
-"""What a prediction consists of."""
+"""The predicted memory of a trial: its terms, their sums, and bytes as text."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
 
-Place = Literal["vram", "ram"]
-PLACES: tuple[Place, ...] = ("vram", "ram")
+from common.units import GIB, KIB, MIB
+from tuning.algorithms.memory_terms import PLACES, Place, Term, total
 
-KIB, MIB, GIB = 2**10, 2**20, 2**30
-
-
-@dataclass(frozen=True)
-class Term:
-    """One thing that takes memory.
-
-    Attributes:
-        name: what it is.
-        place: where it lies.
-        nbytes: how much of it.
-        formula: where the number comes from, in words or as a product.
-        lever: hyperparameter or option that makes it smaller; empty where there is none.
-    """
-
-    name: str
-    place: Place
-    nbytes: int
-    formula: str
-    lever: str = ""
+__all__ = ["PLACES", "Place", "Prediction", "Term", "size"]
 
 
 @dataclass(frozen=True)
@@ -47,7 +26,7 @@ class Prediction:
 
     def uncorrected(self, place: Place) -> int:
         """Sum of the terms of a place, bytes."""
-        return sum(term.nbytes for term in self.terms if term.place == place)
+        return total(self.terms, place)
 
     def nbytes(self, place: Place) -> int:
         """What it takes of a place, bytes: the terms with their correction."""
@@ -74,8 +53,3 @@ def size(nbytes: float) -> str:
         if abs(nbytes) >= unit:
             return f"{nbytes / unit:,.2f} {name}" if unit == GIB else f"{nbytes / unit:,.1f} {name}"
     return f"{nbytes / KIB:,.1f} KiB"
-
-
-def total(terms: Iterable[Term], place: Place) -> int:
-    """Sum of the terms of a place, bytes."""
-    return sum(term.nbytes for term in terms if term.place == place)

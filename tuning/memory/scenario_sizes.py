@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
+from common.units import FLOAT
 from envs.batch_backend import records
 from envs.environments.year_cache import observation_layout, tables_file
 from envs.scenarios.scenario import Scenario
 
-FLOAT = 4  # bytes of a number in an observation
 TEMPLATE = "rows_template"  # raw observations, which are in the file and are not read into memory
 # What CityLearn's own objects of a year take for each row and observation, where it steps, most of it vehicles' schedules: 24 B
 # with 128 sockets and 20 with 38, by what a process grew with the second year that it built.

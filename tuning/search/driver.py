@@ -220,6 +220,8 @@ def refuse_nothing_to_learn(plan: Plan, planner: Planner) -> None:
     Raises:
         UsageError: if all actions of the site are chargers' and the plan does not fix `learn_charging` to true.
     """
+    if "learn_charging" not in plan.space:
+        return  # all actions are learned
     sizes, learned = planner.sizes, plan.space["learn_charging"]
     is_open = learned.search is not None and "learn_charging" not in plan.fixed
     if sizes.chargers == sizes.actions and (is_open or not plan.fixed.get("learn_charging", learned.default)):

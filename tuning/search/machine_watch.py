@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 
 import psutil
 
+from common.units import GIB
 from tuning.memory.gpus import Card, Load, cards, loads
-from tuning.memory.prediction import GIB
 
 SECONDS = 5.0  # between two looks
 # A card is reported only after so long below half load: evaluations and checkpoints leave it idle for a while.

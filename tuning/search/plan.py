@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from search_spaces import SPACES, Assignment, SearchSpace
+from search_spaces import Assignment, SearchSpace
 from search_spaces.overrides import override
-from search_spaces.presets import preset
+from tuning.algorithms.registry import algorithm
 from tuning.experiment.settings import Settings
 
 TRIALS = 4  # without --trials and --preset
@@ -47,14 +47,15 @@ def plan(settings: Settings, space_file: Path | None) -> Plan:
     Raises:
         SpaceError: for the first name or value that is not valid, or not possible with the budget of steps.
     """
-    space = SPACES[settings.algo]
+    spec = algorithm(settings.algo)
     if space_file:
-        space = override(space, space_file)
-    fixed, budget = space.parse(settings.fixed_texts()), limits(settings.steps)
+        spec = replace(spec, space=override(spec.space, space_file))
+    space, budget = spec.space, limits(settings.steps)
+    fixed = space.parse(settings.fixed_texts())
     space.check(fixed, budget)
     if settings.preset:
-        return Plan(space, preset(settings.algo, settings.preset, space, fixed, budget), ())
-    starts = tuple(preset(settings.algo, name, space, fixed, budget) for name in settings.start_from)
+        return Plan(space, spec.preset(settings.preset, fixed, budget), ())
+    starts = tuple(spec.preset(name, fixed, budget) for name in settings.start_from)
     return Plan(space, fixed, starts)
 
 

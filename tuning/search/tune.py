@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
 
 from tuning.cli.console import say
+from tuning.experiment.algorithm_names import ALL, names
 from tuning.experiment.errors import UsageError
-from tuning.experiment.settings import ALGOS, Settings
+from tuning.experiment.settings import Settings
 from tuning.runtime.ray_session import NodeLostError, set_environment
 from tuning.search.errors import SearchStoppedError, continue_command
 
@@ -63,7 +64,7 @@ def tune(settings: Settings, *, console: Console | None = None) -> Results:
         KeyboardInterrupt: after a clean stop by Ctrl-C.
     """
     set_environment()
-    if settings.algo == "all":
+    if settings.algo == ALL:
         raise UsageError("algo='all' is several experiments: call tune_all, which returns the results of each")
     console = console or _console()
     return search_opened(open_all([settings], console)[0], console)
@@ -97,7 +98,7 @@ def tune_all(settings: Settings, *, console: Console | None = None) -> list[Resu
         console: see `tune`.
 
     Returns:
-        Results of each, in the order of `tuning.experiment.settings.ALGOS`.
+        Results of each, in the order of `tuning.experiment.algorithm_names.names`.
 
     Raises:
         UserError: see `tune`; all are checked before anything is created.
@@ -123,7 +124,7 @@ def tune_all(settings: Settings, *, console: Console | None = None) -> list[Resu
 def each_algorithm(settings: Settings) -> list[Settings]:
     """Settings of one experiment for each algorithm."""
     name = settings.name
-    return [replace(settings, algo=algo, name=f"{name}-{algo}" if name else "") for algo in ALGOS]
+    return [replace(settings, algo=algo, name=f"{name}-{algo}" if name else "") for algo in names()]
 
 
 def open_all(settings: Sequence[Settings], console: Console, as_continued: AsContinued | None = None) -> list[Opened]:

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from tuning.algorithms.trainer import Trainer
 
 KEPT = 2  # checkpoints of a trial
-REPLAY_FILE_BYTES = 64 * 2**20  # of a replay buffer's rows that are written into one file
 
 _STATE = "state.pickle"
 _MANIFEST = "manifest.json"
@@ -171,7 +170,7 @@ class Checkpoints:
         first = max(saved - 1, buffer.oldest_row)
         while saved < buffer.rows:
             # A limited number at once: copies of them are in memory until they are written.
-            last = min(buffer.rows, max(saved, first) + max(1, REPLAY_FILE_BYTES // buffer.row_bytes))
+            last = min(buffer.rows, max(saved, first) + buffer.rows_per_file)
             path = self._folder / _REPLAY / f"{first:010d}-{last:010d}.npz"
             path.parent.mkdir(exist_ok=True)
             _write_arrays(path, buffer.get_rows(first, last))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from envs.objective.episodes import Policy
-from tuning.algorithms import build
+from tuning.algorithms.registry import algorithm
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment
 from tuning.runtime.ray_session import ray_session
@@ -87,7 +87,7 @@ def trained(experiment: Experiment, number: int) -> Iterator[Trained]:
     row = TrialRecords(experiment).assignment(number)
     with ExitStack() as stack:
         stack.enter_context(ray_session(num_cpus=1))
-        trainer = build(str(experiment.settings.algo), trial_setup(experiment.settings, number, row))
+        trainer = algorithm(experiment.settings.algo).build(trial_setup(experiment.settings, number, row))
         stack.callback(trainer.stop)
         checkpoint.restore(trainer)
         yield Trained(trainer.policy(), number, checkpoint.trial.steps, trainer.view, trainer.mode_network())

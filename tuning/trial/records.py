@@ -11,7 +11,8 @@ import numpy as np
 
 from results.schema import GIVEN, USED
 from results.writer import read_part, write_part
-from search_spaces import SPACES, Assignment, Kind
+from search_spaces import Assignment, Kind
+from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import Experiment
 from tuning.trial.checkpoint import Checkpoints
 from tuning.trial.proposal import Proposal
@@ -26,7 +27,7 @@ class TrialRecords:
 
     def __init__(self, experiment: Experiment) -> None:
         self._experiment = experiment
-        self._hyperparameters = {p.name: _TYPES[p.kind] for p in SPACES[experiment.settings.algo].parameters}
+        self._hyperparameters = {p.name: _TYPES[p.kind] for p in algorithm(experiment.settings.algo).space.parameters}
 
     def begin(self, proposal: Proposal) -> None:
         """Write the row of a trial that is handed out; a trial that was interrupted keeps its measurements."""
@@ -127,7 +128,7 @@ class TrialRecords:
     def assignment(self, number: int) -> Assignment:
         """Hyperparameters that the search assigned to a trial; those that an older version did not have get their default."""
         row = self._read(number)
-        parameters = SPACES[self._experiment.settings.algo].parameters
+        parameters = algorithm(self._experiment.settings.algo).space.parameters
         return {parameter.name: row.get(GIVEN + parameter.name, parameter.default) for parameter in parameters}
 
     def measured(self, number: int) -> dict[str, Any]:

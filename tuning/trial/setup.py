@@ -6,7 +6,7 @@ from envs.environments.factory import training_env
 from envs.environments.year_cache import observation_layout
 from envs.scenarios.scenario import scenario as find_scenario
 from search_spaces import Assignment
-from tuning.algorithms import Setup
+from tuning.algorithms.trainer import Setup
 from tuning.experiment.settings import Settings
 from tuning.trial.records import trial_seed
 

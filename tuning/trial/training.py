@@ -13,7 +13,8 @@ from typing import Any, Self
 from envs.environments.factory import evaluation_env
 from envs.objective.evaluate import Evaluation, Judged, evaluate, score
 from results.writer import drop_parts_after, write_part
-from tuning.algorithms import Trainer, build
+from tuning.algorithms.registry import algorithm
+from tuning.algorithms.trainer import Trainer, Update
 from tuning.experiment.folder import Experiment
 from tuning.memory.fallbacks import LADDER, Rung
 from tuning.runtime.stopwatch import Stopwatch, rss_bytes
@@ -78,7 +79,6 @@ class Training:
         self._reports: list[dict[str, Any]] = []
         self._evaluation_env: Judged | None = None
         self._checkpoints = Checkpoints(self._paths.checkpoints(number))
-        self._algorithm = self.trainer.algorithm
         self._environment, self._learner, self._evaluation = environment, learner, Stopwatch()
 
     @classmethod
@@ -117,8 +117,8 @@ class Training:
         for table in ("reports", "evaluations"):
             drop_parts_after(paths.folder, table, number, state.steps)
         device.reset_peak()
-        trainer = build(
-            str(settings.algo), trial_setup(settings, number, rung.apply(hyperparameters), device.is_gpu, rung.parts)
+        trainer = algorithm(settings.algo).build(
+            trial_setup(settings, number, rung.apply(hyperparameters), device.is_gpu, rung.parts)
         )
         environment, learner = Stopwatch(), Stopwatch()
         trainer.watch(environment, learner)
@@ -161,8 +161,8 @@ class Training:
             if self._monitor:
                 self._monitor.check()
             start = time.perf_counter()
-            result = self._algorithm.train()
-            steps = int(result["num_env_steps_sampled_lifetime"])
+            update = self.trainer.update()
+            steps = update.steps
             collected, state.steps = steps - state.steps, steps
             state.updates += 1
             rate = collected / (time.perf_counter() - start)
@@ -170,7 +170,7 @@ class Training:
             evaluations = self._evaluate() if self._due(steps) > self.evaluations else []
             if evaluations:
                 state.evaluated_steps, state.score = steps, score(evaluations)
-            self._add_report(result, rate, state.score if evaluations else None)
+            self._add_report(update, rate, state.score if evaluations else None)
             if evaluations or time.perf_counter() - self._last_save > CHECKPOINT_SECONDS:
                 self._save(evaluations)
             if evaluations:
@@ -200,7 +200,7 @@ class Training:
                 )
             return evaluate(self._evaluation_env, self.trainer.policy())
 
-    def _add_report(self, result: dict[str, Any], rate: float, new_score: float | None) -> None:
+    def _add_report(self, update: Update, rate: float, new_score: float | None) -> None:
         state, now = self.state, time.perf_counter()
         # From report to report, which includes building, saving and waiting: `rest_seconds`.
         seconds, self._last_report = now - self._last_report, now
@@ -230,7 +230,7 @@ class Training:
                 "time": datetime.now(UTC),
                 "seconds": state.seconds,
                 "score": new_score,
-                **self.trainer.losses(result),
+                **update.losses,
                 "steps_per_second": rate,
                 **parts,
                 "rest_seconds": seconds - sum(parts.values()),

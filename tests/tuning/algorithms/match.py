@@ -8,8 +8,8 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from envs.observation import ChargerGroups
-from search_spaces import SPACES
-from tuning.algorithms import Setup, Trainer, build
+from tuning.algorithms.registry import algorithm
+from tuning.algorithms.trainer import Setup, Trainer
 
 FEATURES = 3
 
@@ -69,13 +69,13 @@ def trainer(
     algo: str, steps: int = 1024, discrete: bool = False, chargers: int = 0, seed: int = 3, **hyperparameters: Any
 ) -> Trainer:
     """A small trainer on the task, with default hyperparameters but for these."""
-    default = {parameter.name: parameter.default for parameter in SPACES[algo].parameters}
+    default = {parameter.name: parameter.default for parameter in algorithm(algo).space.parameters}
     given = {**default, **SMALL[algo], "learn_charging": chargers > 0, **hyperparameters}
     setup = Setup(
         given, lambda number: MatchVectorEnv(number, discrete, chargers), most_envs=4, steps=steps, seed=seed, gpu=False,
         chargers=groups(chargers),
     )  # fmt: skip
-    return build(algo, setup)
+    return algorithm(algo).build(setup)
 
 
 def mean_return(trained: Trainer, discrete: bool = False, chargers: int = 0) -> float:

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from envs.scenarios.scenario import scenario
-from search_spaces import SPACES, Assignment
-from search_spaces.presets import preset
+from search_spaces import Assignment
+from tuning.algorithms.registry import algorithm
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
@@ -22,7 +22,7 @@ from tuning.trial.proposal import Proposal
 from tuning.trial.records import TrialRecords
 
 STEPS = 100_000
-DEFAULT = preset("ppo", "default", SPACES["ppo"], {}, limits(STEPS))
+DEFAULT = algorithm("ppo").preset("default", {}, limits(STEPS))
 
 
 def experiment(folder: Path, name: str = "one", steps: int = STEPS, scenario_name: str = "iquitos") -> Experiment:

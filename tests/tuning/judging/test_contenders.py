@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from search_spaces import SPACES
-from search_spaces.presets import preset
+from tuning.algorithms.registry import algorithm
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
@@ -25,7 +24,7 @@ def experiment(folder: Path, name: str, scores: dict[float, dict[str, Any]], **g
     of = create(settings)
     records = TrialRecords(of)
     for number, (score, change) in enumerate(scores.items()):
-        records.begin(Proposal(number, SPACES[settings.algo].complete(change, limits(STEPS))))
+        records.begin(Proposal(number, algorithm(settings.algo).space.complete(change, limits(STEPS))))
         records.update(number, score=score)
         records.end(number, "complete")
     return of
@@ -53,7 +52,7 @@ def test_the_control_learns_charging_where_all_trials_were_told_to(tmp_path: Pat
     given = experiment(tmp_path, "p", {0.05: {"gamma": 0.9, "learn_charging": True}}, set=(("learn_charging=true",),))
     control = contenders([given], top=1)[-1]
     assert control.name == "ppo default with learned charging, 100,000 steps"
-    assert control.hyperparameters == SPACES["ppo"].complete({"learn_charging": True}, limits(STEPS))
+    assert control.hyperparameters == algorithm("ppo").space.complete({"learn_charging": True}, limits(STEPS))
 
 
 def test_what_does_not_go_together_is_refused(tmp_path: Path) -> None:
@@ -83,4 +82,4 @@ def test_a_run_trains_the_very_assignment_with_a_seed_that_no_search_had(tmp_pat
         settings.check()
         assert plan(settings, None).fixed == own.hyperparameters
         assert settings.seed != of.seed
-    assert control.hyperparameters == preset(algo, "default", SPACES[algo], limits=limits(STEPS))
+    assert control.hyperparameters == algorithm(algo).preset("default", limits=limits(STEPS))

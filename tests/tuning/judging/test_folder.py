@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from search_spaces import SPACES
+from tuning.algorithms.registry import algorithm
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import create
 from tuning.experiment.settings import Settings
@@ -96,7 +96,7 @@ def test_the_judge_refuses_a_damaged_judgement_and_leaves_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], damage: str
 ) -> None:
     records = TrialRecords(create(Settings(backend="batch", name="e", dir=str(tmp_path), steps=100_000)))
-    records.begin(Proposal(0, SPACES["ppo"].complete({"gamma": 0.9})))
+    records.begin(Proposal(0, algorithm("ppo").space.complete({"gamma": 0.9})))
     records.update(0, score=0.05)
     records.end(0, "complete")
     paths = left_in(tmp_path / "judgements" / "one", DAMAGED[damage])

@@ -14,7 +14,7 @@ from typing import Any
 
 import psutil
 
-from search_spaces import SPACES
+from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import create
 from tuning.experiment.settings import Settings
 from tuning.runtime.ray_session import ray_session
@@ -58,7 +58,7 @@ def main() -> None:
         assignment: dict[str, Any] = {"n_steps": 512} if algo != "sac" else {"learning_starts": 100, "train_freq": 64}
         # What is compiled, or read from where that is kept, depends on it.
         assignment["learn_charging"] = given["hyperparameters"]["learn_charging"]
-        train(small, SPACES[algo].complete(assignment, {"steps": 2048.0}))
+        train(small, algorithm(algo).space.complete(assignment, {"steps": 2048.0}))
         before = PROCESS.memory_info().rss
         peak = Peak()
         peak.start()

@@ -12,8 +12,9 @@ import pytest
 import torch
 
 from envs.scenarios.scenario import scenario
-from search_spaces import SPACES, Assignment
-from tuning.experiment.settings import ALGOS, Settings
+from search_spaces import Assignment
+from tuning.algorithms.registry import algorithm, names
+from tuning.experiment.settings import Settings
 from tuning.memory.allocation import Budget, grant
 from tuning.memory.calibration import Calibration
 from tuning.memory.gpus import cards
@@ -54,9 +55,9 @@ def test_peaks_are_predicted_over_random_configurations(tmp_path: Path) -> None:
     study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
     ratios = []
     for i in range(CONFIGURATIONS):
-        algo = ALGOS[i % len(ALGOS)]
+        algo = names()[i % len(names())]
         plan = planner(algo, tmp_path)
-        h = SPACES[algo].suggest(study.ask(), {}, {"steps": float(STEPS)})
+        h = algorithm(algo).space.suggest(study.ask(), {}, {"steps": float(STEPS)})
         row = row_of(start(algo, h, CAP))
         predicted = plan.prediction(h).vram
         plan.calibration.add(plan.device, algo, "vram", plan.prediction(h).uncorrected("vram"), row["peak_process_vram_bytes"])
@@ -68,7 +69,7 @@ def test_peaks_are_predicted_over_random_configurations(tmp_path: Path) -> None:
 
 def test_four_trials_share_eight_gibibytes(tmp_path: Path) -> None:
     plan = planner("ppo", tmp_path)
-    h = SPACES["ppo"].complete({}, {"steps": float(STEPS)})
+    h = algorithm("ppo").space.complete({}, {"steps": float(STEPS)})
     granted = grant(plan.prediction(h), plan.budget)
     assert 4 * granted.gpu_share <= 1.0
     rows = [row_of(process) for process in [start("ppo", h, granted.vram_bytes) for _ in range(4)]]
@@ -77,7 +78,9 @@ def test_four_trials_share_eight_gibibytes(tmp_path: Path) -> None:
 
 
 def test_a_process_cannot_take_more_than_it_was_granted_and_says_so() -> None:
-    h = SPACES["ppo"].complete({"n_steps": 2048, "batch_size": 2048, "hidden_sizes": "4096,4096"}, {"steps": float(STEPS)})
+    h = algorithm("ppo").space.complete(
+        {"n_steps": 2048, "batch_size": 2048, "hidden_sizes": "4096,4096"}, {"steps": float(STEPS)}
+    )
     process = start("ppo", h, 700 * 2**20)
     _, errors = process.communicate(timeout=600)
     assert process.returncode != 0

@@ -8,18 +8,16 @@ import pytest
 import torch
 
 from envs.observation import ChargerGroups
-from search_spaces import SPACES
 from tests.tuning.algorithms.match import FEATURES, MatchVectorEnv, groups
-from tuning.algorithms import Setup, Trainer, build
-from tuning.algorithms.networks.layers import CHARGER_UNITS
+from tuning.algorithms.memory_terms import Workload
 from tuning.algorithms.networks.shared_network import as_layers
-from tuning.algorithms.on_policy.learner import _BLOCK, Batch
-from tuning.algorithms.sac import learner as sac_learner
+from tuning.algorithms.on_policy.learner import Batch
+from tuning.algorithms.registry import algorithm
+from tuning.algorithms.sac.memory import replay_bytes
 from tuning.algorithms.sac.prioritized_replay import Prioritization
 from tuning.algorithms.sac.replay_buffer import ReplayBuffer
-from tuning.memory import model
-from tuning.memory import network_sizes as networks
-from tuning.memory.model import Workload, predict, problem_of, replay_bytes
+from tuning.algorithms.trainer import Setup, Trainer
+from tuning.memory.model import predict, problem_of
 from tuning.memory.prediction import Prediction
 from tuning.memory.scenario_sizes import Sizes
 
@@ -49,7 +47,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
 
 def assignment(algo: str, **given: Any) -> dict[str, Any]:
     learning = {"learning_starts": 100, "buffer_size": 5000, "train_freq": 64} if algo == "sac" else {"n_steps": 1024}
-    return dict(SPACES[algo].complete({**learning, **given}, {"steps": float(STEPS)}))
+    return dict(algorithm(algo).space.complete({**learning, **given}, {"steps": float(STEPS)}))
 
 
 def site(groups_: ChargerGroups | None) -> Sizes:
@@ -59,8 +57,7 @@ def site(groups_: ChargerGroups | None) -> Sizes:
 
 def trainer(algo: str, h: dict[str, Any], parts: int = 1) -> Trainer:
     chargers = groups(CHARGERS) if h["learn_charging"] else None
-    return build(
-        algo,
+    return algorithm(algo).build(
         Setup(
             h, lambda n: MatchVectorEnv(n, chargers=CHARGERS if chargers else 0), COPIES, STEPS, 0, False, chargers, parts
         ),
@@ -70,7 +67,7 @@ def trainer(algo: str, h: dict[str, Any], parts: int = 1) -> Trainer:
 def predicted(algo: str, h: dict[str, Any], gpu: bool = True, parts: int = 1) -> Prediction:
     sizes = site(groups(CHARGERS) if h["learn_charging"] else None)
     copies = COPIES
-    return predict(h, Workload(algo, copies, STEPS, 2, 4, gpu, parts), sizes)
+    return predict(algorithm(algo), h, Workload(copies, STEPS, 2, 4, gpu, parts), sizes)
 
 
 def term(prediction: Prediction, name: str) -> int:
@@ -219,12 +216,6 @@ def test_a_replay_buffer(size: int, copies: int, prioritized: bool) -> None:
 def test_a_buffer_takes_no_more_than_the_budget_fills() -> None:
     small, large = (predicted("sac", assignment("sac", buffer_size=size)) for size in (5000, 1_000_000))
     assert term(small, "replay buffer") <= term(large, "replay buffer") < 1.1 * term(small, "replay buffer")
-
-
-def test_constants_are_those_of_the_code() -> None:
-    assert networks.CHARGER_UNITS == CHARGER_UNITS
-    assert model.VALUE_ROWS == _BLOCK
-    assert model.SAMPLE_BYTES == sac_learner._SAMPLE_BYTES
 
 
 def test_a_gpu_takes_the_learners_terms_off_the_host() -> None:

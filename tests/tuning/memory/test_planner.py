@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from search_spaces import SPACES
 from tests.tuning.roomy import planner
+from tuning.algorithms.registry import algorithm
 from tuning.experiment.settings import Settings
 from tuning.memory.calibration import LEAST
 from tuning.memory.fallbacks import LADDER
 from tuning.memory.prediction import GIB
 
-H = SPACES["ppo"].complete({}, {"steps": 250_000.0})
+H = algorithm("ppo").space.complete({}, {"steps": 250_000.0})
 SETTINGS = Settings(backend="batch")
 
 
@@ -33,7 +33,9 @@ def test_what_was_learned_corrects_the_next_prediction(tmp_path: Path) -> None:
 
 def test_the_ladder_asks_for_less(tmp_path: Path) -> None:
     plan = planner(SETTINGS, tmp_path, gpus=1, card_bytes=8 * GIB)
-    large = SPACES["ppo"].complete({"n_steps": 32768, "batch_size": 16384, "hidden_sizes": "512,512"}, {"steps": 250_000.0})
+    large = algorithm("ppo").space.complete(
+        {"n_steps": 32768, "batch_size": 16384, "hidden_sizes": "512,512"}, {"steps": 250_000.0}
+    )
     needs = [plan.prediction(large, rung).vram for rung in LADDER]
     assert needs[0] > needs[1] > needs[2]
 
@@ -46,7 +48,7 @@ def test_only_the_last_rung_changes_the_mathematics() -> None:
 
 def test_an_assignment_that_cannot_fit_has_an_excess_and_a_reason(tmp_path: Path) -> None:
     settings = replace(SETTINGS, algo="sac", steps=100_000_000)
-    h = SPACES["sac"].complete({"buffer_size": 50_000_000, "learn_charging": True}, {"steps": 1e8})
+    h = algorithm("sac").space.complete({"buffer_size": 50_000_000, "learn_charging": True}, {"steps": 1e8})
     excess, why = planner(settings, tmp_path, ram_bytes=8 * GIB).excess(h)
     assert excess > 0
     assert "lower buffer_size" in why

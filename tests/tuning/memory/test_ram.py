@@ -11,7 +11,7 @@ import pytest
 
 from envs.environments.year_cache import prepare_year
 from envs.scenarios.scenario import scenario
-from search_spaces import SPACES
+from tuning.algorithms.registry import algorithm
 from tuning.experiment.settings import Settings
 from tuning.memory.allocation import Budget
 from tuning.memory.calibration import Calibration
@@ -42,7 +42,7 @@ def test_growth_is_predicted_over_random_configurations(small_schema: Path, tmp_
         settings = Settings(algo=algo, scenario=site, backend="batch", steps=STEPS, num_envs=(16, 32, 64)[i % 3], reports=2)  # type: ignore[arg-type]
         # Few gradient steps, which take time and no memory.
         brief = {"sac": {"gradient_steps": 1, "train_freq": 128}, "ppo": {"n_epochs": 1}}.get(algo, {})
-        h = SPACES[algo].suggest(study.ask(), brief, {"steps": float(STEPS)})
+        h = algorithm(algo).space.suggest(study.ask(), brief, {"steps": float(STEPS)})
         own = {"algo": algo, "scenario": site, "steps": STEPS, "num_envs": settings.num_envs, "dir": str(tmp_path / str(i))}
         given = {"settings": own, "hyperparameters": h, "small": str(small_schema)}
         done = subprocess.run(

@@ -4,8 +4,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from results import load
-from search_spaces import SPACES
 from tests.tuning.roomy import roomy
+from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import Experiment
 from tuning.search.scheduler import StudyScheduler
 from tuning.search.searcher import StudySearcher
@@ -39,7 +39,7 @@ class Control:
 
 
 def adapters(experiment: Experiment, control: Any = None) -> tuple[StudySearcher, StudyScheduler]:
-    memory = PrunesAll.open(experiment, SPACES["ppo"], {}, {"steps": 4096.0})
+    memory = PrunesAll.open(experiment, algorithm("ppo").space, {}, {"steps": 4096.0})
     settings = experiment.settings
     searcher = StudySearcher(
         memory, TrialRecords(experiment), experiment.paths.folder, settings.trials, control or Control(),

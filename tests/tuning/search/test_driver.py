@@ -13,8 +13,8 @@ from optuna.trial import TrialState
 from rich.console import Console
 
 from results import load
-from search_spaces import SPACES
 from tests.tuning.roomy import SMALL, planner, roomy
+from tuning.algorithms.registry import algorithm
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
@@ -68,7 +68,7 @@ def run(experiment: Experiment, trainable: Any = fake_trial) -> str:
     output = io.StringIO()
     run_trials(
         experiment,
-        Plan(SPACES["ppo"], {}, ()),
+        Plan(algorithm("ppo").space, {}, ()),
         roomy(experiment),
         Console(file=output, width=120),
         trainable,
@@ -99,7 +99,7 @@ def searched(tune_session: None, tmp_path_factory: pytest.TempPathFactory) -> tu
 
 
 def study(experiment: Experiment) -> list[optuna.trial.FrozenTrial]:
-    return StudyMemory.open(experiment, SPACES["ppo"], {}, {"steps": 600.0})._study.get_trials()
+    return StudyMemory.open(experiment, algorithm("ppo").space, {}, {"steps": 600.0})._study.get_trials()
 
 
 EXPECTED = {
@@ -183,7 +183,7 @@ def test_a_bug_stops_the_search_and_not_one_trial_more_is_begun(tune_session: No
     output = io.StringIO()
     reason = run_trials(
         experiment,
-        Plan(SPACES["ppo"], {}, ()),
+        Plan(algorithm("ppo").space, {}, ()),
         roomy(experiment),
         Console(file=output, width=120),
         buggy_trial,
@@ -207,7 +207,7 @@ def test_a_larger_budget_goes_on_where_the_search_ended(searched: tuple[Experime
 
 def test_what_was_left_running_is_run_first(tune_session: None, tmp_path: Path) -> None:
     experiment = create(Settings(name="cut", dir=str(tmp_path), trials=2, steps=600, reports=EVALUATIONS, pruner="none"))
-    left = StudyMemory.open(experiment, SPACES["ppo"], {}, {"steps": 600.0}).ask()
+    left = StudyMemory.open(experiment, algorithm("ppo").space, {}, {"steps": 600.0}).ask()
     run(experiment)
     trials = load(experiment.paths.folder).trials
     assert trials["state"].tolist() == ["complete"] * 2

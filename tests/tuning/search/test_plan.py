@@ -5,17 +5,17 @@ from typing import Any
 
 import pytest
 
-from search_spaces import SPACES
 from search_spaces.space import SpaceError
+from tuning.algorithms.registry import algorithm
 from tuning.experiment.settings import Settings
 from tuning.search.plan import TRIALS, limits, plan, with_trials
 
 
 def test_without_more_the_whole_space_is_searched_from_its_default() -> None:
     planned = plan(Settings(), None)
-    assert planned.space is SPACES["ppo"]
+    assert planned.space is algorithm("ppo").space
     assert planned.fixed == {}
-    assert planned.starts == (SPACES["ppo"].complete({}, limits(250_000)),)
+    assert planned.starts == (algorithm("ppo").space.complete({}, limits(250_000)),)
 
 
 def test_what_is_fixed_holds_in_the_starts_too() -> None:
@@ -27,7 +27,7 @@ def test_what_is_fixed_holds_in_the_starts_too() -> None:
 
 def test_a_preset_fixes_everything_and_has_no_starts() -> None:
     planned = plan(Settings(preset="oom-safe", set=(("gamma=0.9",),)), None)
-    assert set(planned.fixed) == {parameter.name for parameter in SPACES["ppo"].parameters}
+    assert set(planned.fixed) == {parameter.name for parameter in algorithm("ppo").space.parameters}
     assert planned.fixed["gamma"] == 0.9
     assert planned.starts == ()
 
@@ -35,7 +35,7 @@ def test_a_preset_fixes_everything_and_has_no_starts() -> None:
 def test_a_file_changes_the_space(tmp_path: Path) -> None:
     path = tmp_path / "space.toml"
     path.write_text("[gamma]\nlow = 0.9\nhigh = 0.95\n", encoding="utf-8")
-    assert plan(Settings(), path).space["gamma"].search != SPACES["ppo"]["gamma"].search
+    assert plan(Settings(), path).space["gamma"].search != algorithm("ppo").space["gamma"].search
 
 
 @pytest.mark.parametrize(

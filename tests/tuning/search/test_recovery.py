@@ -9,7 +9,7 @@ from optuna.trial import TrialState
 
 from results import load
 from results.writer import write_part
-from search_spaces import SPACES
+from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
 from tuning.search.recovery import extend, settle
@@ -25,7 +25,7 @@ def experiment(tmp_path: Path) -> Experiment:
 
 
 def memory(experiment: Experiment) -> StudyMemory:
-    return StudyMemory.open(experiment, SPACES["ppo"], {}, {"steps": 1000.0})
+    return StudyMemory.open(experiment, algorithm("ppo").space, {}, {"steps": 1000.0})
 
 
 def begun(experiment: Experiment, count: int) -> tuple[StudyMemory, TrialRecords]:

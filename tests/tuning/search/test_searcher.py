@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from results import load
-from search_spaces import SPACES
 from tests.tuning.roomy import planner, roomy
 from tests.tuning.search.fakes import REPORTS, Control, adapters, decide, states
+from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
 from tuning.memory.fallbacks import LADDER
@@ -180,7 +180,7 @@ def test_a_trial_that_is_handed_out_again_keeps_what_it_measured(experiment: Exp
 
 
 def begin_two(of: Experiment, control: Any = None, adapt: bool = False) -> tuple[StudySearcher, TrialRecords]:
-    memory = StudyMemory.open(of, SPACES["ppo"], {}, {"steps": 4096.0})
+    memory = StudyMemory.open(of, algorithm("ppo").space, {}, {"steps": 4096.0})
     records = TrialRecords(of)
     searcher = StudySearcher(
         memory, records, of.paths.folder, 3, control or Control(), planner(of.settings, of.paths.folder, cores=8), 1, adapt
@@ -226,7 +226,7 @@ def test_what_runs_out_alone_too_is_told_as_missing_bytes(experiment: Experiment
     records.update(0, peak_rss_bytes=10 * 2**30)
     run_out(searcher, records, "c", 0)
     assert load(experiment.paths.folder).trials["state"].tolist() == ["oom", "complete"]
-    told = StudyMemory.open(experiment, SPACES["ppo"], {}, {"steps": 4096.0})._study.get_trials()[0]
+    told = StudyMemory.open(experiment, algorithm("ppo").space, {}, {"steps": 4096.0})._study.get_trials()[0]
     assert max(told.constraints.values()) == 6 * 2**30
     assert searcher.suggest("d")[NUMBER] == 2  # type: ignore[index]
 
@@ -260,7 +260,7 @@ def test_a_process_that_ended_itself_for_memory_ran_out_and_did_not_crash(experi
 
 def test_a_trial_of_a_larger_machine_is_not_begun_on_one_where_it_cannot_fit(experiment: Experiment) -> None:
     begin_two(experiment)
-    memory = StudyMemory.open(experiment, SPACES["ppo"], {}, {"steps": 4096.0})
+    memory = StudyMemory.open(experiment, algorithm("ppo").space, {}, {"steps": 4096.0})
     small = planner(experiment.settings, experiment.paths.folder, ram_bytes=2**29)
     searcher = StudySearcher(memory, TrialRecords(experiment), experiment.paths.folder, 2, Control(), small, 1)  # type: ignore[arg-type]
     searcher.take_up(memory.adopt_unfinished())
@@ -274,7 +274,7 @@ def test_an_assignment_that_cannot_fit_is_never_begun(experiment: Experiment) ->
     def excess(assignment: Any) -> tuple[int, str]:
         return (5, "does not fit") if assignment["n_steps"] > 512 else (-5, "")
 
-    memory = StudyMemory.open(experiment, SPACES["ppo"], {}, {"steps": 65536.0}, excess=excess)
+    memory = StudyMemory.open(experiment, algorithm("ppo").space, {}, {"steps": 65536.0}, excess=excess)
     control = Control()
     searcher = StudySearcher(
         memory, TrialRecords(experiment), experiment.paths.folder, 12, control, roomy(experiment), 1  # type: ignore[arg-type]

@@ -7,8 +7,8 @@ import optuna
 import pytest
 from optuna.trial import TrialState
 
-from search_spaces import SPACES, SearchSpace
-from search_spaces.presets import preset
+from search_spaces import SearchSpace
+from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
 from tuning.search.study import HYPERPARAMETERS, REASON, SAME_AS, StudyMemory
@@ -23,7 +23,7 @@ def experiment(tmp_path: Path) -> Experiment:
 
 def memory(experiment: Experiment, **settings: object) -> StudyMemory:
     return StudyMemory.open(
-        replace(experiment, settings=replace(experiment.settings, **settings)), SPACES["ppo"], {"gamma": 0.9}, LIMITS
+        replace(experiment, settings=replace(experiment.settings, **settings)), algorithm("ppo").space, {"gamma": 0.9}, LIMITS
     )
 
 
@@ -105,13 +105,17 @@ def test_a_kill_at_any_byte_leaves_whole_trials_and_the_same_proposals(experimen
 
 def small_memory(experiment: Experiment) -> StudyMemory:
     """A study with so few assignments that they soon come again."""
-    fixed = {parameter.name: parameter.default for parameter in SPACES["ppo"].parameters if parameter.name != "shared_layers"}
+    fixed = {
+        parameter.name: parameter.default
+        for parameter in algorithm("ppo").space.parameters
+        if parameter.name != "shared_layers"
+    }
     space = SearchSpace(
         tuple(
             replace(parameter, search=optuna.distributions.CategoricalDistribution([False, True]))
             if parameter.name == "shared_layers"
             else parameter
-            for parameter in SPACES["ppo"].parameters
+            for parameter in algorithm("ppo").space.parameters
         )
     )
     return StudyMemory.open(
@@ -149,8 +153,8 @@ def test_a_failure_may_be_tried_again(experiment: Experiment) -> None:
 
 
 def test_without_a_search_an_assignment_is_run_as_often_as_asked(experiment: Experiment) -> None:
-    fixed = {parameter.name: parameter.default for parameter in SPACES["ppo"].parameters}
-    study = StudyMemory.open(experiment, SPACES["ppo"], fixed, LIMITS)
+    fixed = {parameter.name: parameter.default for parameter in algorithm("ppo").space.parameters}
+    study = StudyMemory.open(experiment, algorithm("ppo").space, fixed, LIMITS)
     for number in range(3):
         assert study.ask().same_as is None
         study.complete(number, 0.1)
@@ -250,8 +254,8 @@ def test_the_pruner_stops_what_is_worst(experiment: Experiment, pruner: str, pru
 
 
 def test_the_first_trials_start_from_given_assignments_and_teach_the_sampler(experiment: Experiment) -> None:
-    space = SPACES["ppo"]
-    starts = [preset("ppo", name, space) for name in ("script-after", "rllib")]
+    space = algorithm("ppo").space
+    starts = [algorithm("ppo").preset(name) for name in ("script-after", "rllib")]
     study = StudyMemory.open(experiment, space, {}, LIMITS, starts)
     proposals = [study.ask() for _ in range(3)]
     for proposal, start in zip(proposals, starts, strict=False):

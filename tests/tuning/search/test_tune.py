@@ -14,11 +14,12 @@ from rich.console import Console
 
 from envs.errors import ScenarioError
 from results import Results, load
-from search_spaces import SPACES
+from tuning.algorithms.registry import algorithm
+from tuning.experiment.algorithm_names import names
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, open_experiment
 from tuning.experiment.lock import experiment_lock
-from tuning.experiment.settings import ALGOS, RESUMABLE, Settings
+from tuning.experiment.settings import RESUMABLE, Settings
 from tuning.runtime.ray_session import NodeLostError, RayRunningError
 from tuning.search.errors import SearchStoppedError
 from tuning.search.tune import Changes, each_algorithm, resume, searched, tune, tune_all
@@ -70,7 +71,7 @@ def raises(error: BaseException) -> Callable[[Experiment], str | None]:
 
 def test_it_returns_what_was_measured(search: Search, tmp_path: Path) -> None:
     def one_row(experiment: Experiment) -> None:
-        TrialRecords(experiment).begin(Proposal(0, SPACES["ppo"].complete({}, {"steps": 4096.0})))
+        TrialRecords(experiment).begin(Proposal(0, algorithm("ppo").space.complete({}, {"steps": 4096.0})))
 
     search.then = one_row
     console = quiet()
@@ -166,8 +167,8 @@ def test_an_experiment_that_another_run_works_on_is_refused(search: Search, tmp_
 
 def test_all_algorithms_have_an_experiment_each(search: Search, tmp_path: Path) -> None:
     results = tune_all(settings(tmp_path), console=quiet())
-    assert [found.folder.name for found in results] == [f"one-{algo}" for algo in ALGOS]
-    assert [of.settings.algo for of in search.searched] == list(ALGOS)
+    assert [found.folder.name for found in results] == [f"one-{algo}" for algo in names()]
+    assert [of.settings.algo for of in search.searched] == list(names())
     assert {part.name for part in each_algorithm(Settings())} == {""}
     with pytest.raises(UsageError, match="tune_all"):
         tune(settings(tmp_path, algo="all"))
@@ -183,11 +184,11 @@ def test_all_are_checked_before_one_is_created(search: Search, tmp_path: Path) -
 
 
 def test_one_that_has_to_stop_does_not_keep_the_others_from_their_search(search: Search, tmp_path: Path) -> None:
-    search.then = lambda experiment: "bad luck" if experiment.settings.algo == ALGOS[0] else None
+    search.then = lambda experiment: "bad luck" if experiment.settings.algo == names()[0] else None
     with pytest.raises(SearchStoppedError, match="bad luck") as stopped:
         tune_all(settings(tmp_path), console=quiet())
-    assert stopped.value.folder.name == f"one-{ALGOS[0]}"
-    assert [of.settings.algo for of in search.searched] == list(ALGOS)
+    assert stopped.value.folder.name == f"one-{names()[0]}"
+    assert [of.settings.algo for of in search.searched] == list(names())
 
 
 def test_an_interrupt_names_those_that_were_not_begun(search: Search, tmp_path: Path) -> None:
@@ -195,7 +196,7 @@ def test_an_interrupt_names_those_that_were_not_begun(search: Search, tmp_path: 
     console = quiet()
     with pytest.raises(KeyboardInterrupt):
         tune_all(settings(tmp_path), console=console)
-    assert [of.settings.algo for of in search.searched] == [ALGOS[0]]
+    assert [of.settings.algo for of in search.searched] == [names()[0]]
     assert said(console).count("not begun: python -m tuning.run --resume") == 2
 
 

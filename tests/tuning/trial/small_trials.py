@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from search_spaces import SPACES
+from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
 
@@ -34,5 +34,5 @@ def experiment(folder: Path, schema: Path, algo: str, backend: str = "batch", st
 
 
 def hyperparameters(algo: str, **others: Any) -> dict[str, Any]:
-    default = {parameter.name: parameter.default for parameter in SPACES[algo].parameters}
+    default = {parameter.name: parameter.default for parameter in algorithm(algo).space.parameters}
     return {**default, **SMALL[algo], "hidden_sizes": "8", **others}

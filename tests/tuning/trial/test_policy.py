@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from results import load
-from search_spaces import SPACES
+from tuning.algorithms.registry import algorithm
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
@@ -19,7 +19,7 @@ def experiment(tmp_path: Path) -> Experiment:
     of = create(Settings(backend="batch", name="e", dir=str(tmp_path)))
     records = TrialRecords(of)
     for number, score in enumerate((0.1, 0.3, 0.2)):
-        records.begin(Proposal(number, SPACES["ppo"].complete({})))
+        records.begin(Proposal(number, algorithm("ppo").space.complete({})))
         records.update(number, score=score)
         records.end(number, "complete")
     return of

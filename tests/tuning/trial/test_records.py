@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from search_spaces import SPACES
+from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import create
 from tuning.experiment.settings import Settings
 from tuning.trial.proposal import Proposal
@@ -15,7 +15,7 @@ def test_a_process_that_does_not_know_the_commit_leaves_the_drivers(tmp_path: Pa
     known = {"host": "driver", "platform": "Linux", "python": "3", "versions": "{}", "git_commit": "abc"}
     monkeypatch.setattr("tuning.trial.records.provenance", lambda: known)
     records = TrialRecords(create(Settings(backend="batch", name="e", dir=str(tmp_path))))
-    h = SPACES["ppo"].complete({})
+    h = algorithm("ppo").space.complete({})
     records.begin(Proposal(0, h))
     monkeypatch.setattr("tuning.trial.records.provenance", lambda: {**known, "host": "worker", "git_commit": ""})
     records.used(0, h, "cpu", 4)

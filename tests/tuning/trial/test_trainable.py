@@ -6,6 +6,7 @@ import errno
 import gc
 import itertools
 import weakref
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import torch
 
 from results import load
 from tests.tuning.trial.small_trials import EVALUATIONS, experiment, hyperparameters
-from tuning.algorithms import build
+from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import Experiment
 from tuning.trial.checkpoint import Checkpoints
 from tuning.trial.proposal import Proposal
@@ -158,8 +159,8 @@ def test_running_out_of_memory_anywhere_is_told_and_leaves_nothing_behind(
     config[HYPERPARAMETERS] |= {"n_steps": 16}
     trainers: list[Any] = []
 
-    def failing(*arguments: Any) -> Any:
-        trained = build(*arguments)
+    def failing(setup: Any) -> Any:
+        trained: Any = algorithm("a2c").build(setup)
         trainers.append(weakref.ref(trained))
         if update == 0:
             raise error
@@ -174,7 +175,7 @@ def test_running_out_of_memory_anywhere_is_told_and_leaves_nothing_behind(
         return trained
 
     with monkeypatch.context() as patched:
-        patched.setattr("tuning.trial.training.build", failing)
+        patched.setattr("tuning.trial.training.algorithm", lambda name: replace(algorithm(name), build=failing))
         run_trial(config)
     assert reported[-1] == {OUTCOME: OUT_OF_MEMORY}
     monkeypatch.undo()

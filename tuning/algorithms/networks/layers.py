@@ -9,8 +9,8 @@ from torch import nn
 
 from envs.observation import ChargerGroups, Charging
 from tuning.algorithms.networks.shared_network import shared_network
+from tuning.algorithms.networks.sizes import CHARGER_UNITS
 
-CHARGER_UNITS = 16  # of the network that acts for one charger: it has some four features
 # Factor of the means of chargers' actions. Adam moves all weights alike, however little they matter: what a hundred chargers do
 # would be led astray by noise long before a battery has learned.
 CHARGER_PACE = 0.1

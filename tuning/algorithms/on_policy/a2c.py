@@ -66,9 +66,7 @@ class A2CLearner(OnPolicyLearner):
 class A2CTrainer(OnPolicyTrainer):
     """A2C by its hyperparameters."""
 
-    algo = "a2c"
-
-    def configuration(self, h: dict[str, Any]) -> A2CConfig:
+    def own_configuration(self, h: dict[str, Any]) -> A2CConfig:
         """See `OnPolicyTrainer`."""
         config = A2CConfig()
         config.optimizer_name, config.chunk = h["optimizer"], h["batch_size"]

@@ -23,10 +23,12 @@ from ray.rllib.utils.metrics import (
 from tuning.algorithms.errors import check_finite
 from tuning.algorithms.networks.layers import gradient_norm
 from tuning.algorithms.on_policy.advantages import advantages
+from tuning.algorithms.on_policy.memory import VALUE_ROWS
 from tuning.algorithms.precision import autocast, begin_step, to_device
+from tuning.algorithms.rllib_trainer import MODULE
 from tuning.algorithms.sampling.preprocessing import PreprocessingConfig
 from tuning.algorithms.schedule import Schedule
-from tuning.algorithms.trainer import MODULE
+from tuning.runtime.stopwatch import Stopwatch
 
 if TYPE_CHECKING:
     from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
@@ -34,8 +36,6 @@ if TYPE_CHECKING:
     from ray.rllib.env.single_agent_episode import SingleAgentEpisode
 
     from tuning.algorithms.on_policy.module import ActorCriticModule
-
-_BLOCK = 2048  # observations whose values are computed at once: activations of a whole rollout may not fit on a card
 
 
 class OnPolicyConfig(PreprocessingConfig, PPOConfig):
@@ -127,6 +127,7 @@ class OnPolicyLearner(TorchLearner):
     def build(self) -> None:
         """See `Learner`."""
         super().build()
+        self._stopwatch = Stopwatch()
         self.kl_coefficient = float(self.config.kl_coeff) if self.config.use_kl_loss else 0.0
         self.entropy_coefficient = self.config.ent_coef.initial
 
@@ -191,8 +192,15 @@ class OnPolicyLearner(TorchLearner):
         self._check_is_built()
         assert training_data is not None
         episodes: Any = training_data.episodes
+        with self._stopwatch.running():
+            return self._learn_rollout(episodes, int(timesteps[NUM_ENV_STEPS_SAMPLED_LIFETIME]))
+
+    def watch(self, stopwatch: Stopwatch) -> None:
+        """Add the seconds of updates to a stopwatch from now on."""
+        self._stopwatch = stopwatch
+
+    def _learn_rollout(self, episodes: Sequence[SingleAgentEpisode], steps: int) -> Any:
         self._weights_seq_no += 1
-        steps = int(timesteps[NUM_ENV_STEPS_SAMPLED_LIFETIME])
         for group in self.optimizer.param_groups:
             group["lr"] = self.config.learning_rate.value(steps)
         self.entropy_coefficient = self.config.ent_coef.value(steps)
@@ -234,11 +242,11 @@ class OnPolicyLearner(TorchLearner):
 
     def _values(self, observations: torch.Tensor) -> torch.Tensor:
         with torch.no_grad(), autocast(self.device, self.config.bf16):
-            return torch.cat([self.network.compute_values({Columns.OBS: block}) for block in observations.split(_BLOCK)])
+            return torch.cat([self.network.compute_values({Columns.OBS: block}) for block in observations.split(VALUE_ROWS)])
 
     def _behaviour(self, observations: torch.Tensor, actions: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         with torch.no_grad(), autocast(self.device, self.config.bf16):
-            blocks = [self.network._forward({Columns.OBS: block}) for block in observations.split(_BLOCK)]
+            blocks = [self.network._forward({Columns.OBS: block}) for block in observations.split(VALUE_ROWS)]
         inputs = torch.cat([block[Columns.ACTION_DIST_INPUTS] for block in blocks])
         return self.distribution(inputs).logp(actions), inputs
 

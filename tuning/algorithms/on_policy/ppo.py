@@ -80,9 +80,7 @@ class PPOLearner(OnPolicyLearner):
 class PPOTrainer(OnPolicyTrainer):
     """PPO by its hyperparameters."""
 
-    algo = "ppo"
-
-    def configuration(self, h: dict[str, Any]) -> PPOConfig:
+    def own_configuration(self, h: dict[str, Any]) -> PPOConfig:
         """See `OnPolicyTrainer`."""
         config = PPOConfig()
         config.clip_range_vf = h["clip_range_vf"]

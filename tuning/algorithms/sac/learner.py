@@ -14,8 +14,10 @@ from ray.rllib.utils.metrics import NUM_ENV_STEPS_SAMPLED_LIFETIME, NUM_MODULE_S
 
 from tuning.algorithms.errors import check_finite
 from tuning.algorithms.precision import autocast, begin_step, to_device
+from tuning.algorithms.rllib_trainer import MODULE
 from tuning.algorithms.sac.flat_parameters import FlatParameters
-from tuning.algorithms.trainer import MODULE
+from tuning.algorithms.sac.memory import SAMPLE_BYTES
+from tuning.runtime.stopwatch import Stopwatch
 
 if TYPE_CHECKING:
     from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
@@ -30,8 +32,6 @@ ACTOR, CRITIC, ENT_COEF = "actor", "critic", "ent_coef"  # the optimizers' names
 GENERATOR, COUNT = "generator", "gradient_steps"  # names in a learner's state
 
 TERMS = ("value_loss", "policy_loss", "entropy", "ent_coef", "ent_coef_loss", "gradient_norm", "actor_gradient_norm", "q_value")
-
-_SAMPLE_BYTES = 16 * 2**20  # of observations that are drawn at once: drawing and moving each batch by itself costs its overhead
 
 
 @dataclass(frozen=True)
@@ -96,6 +96,7 @@ class SACLearner(TorchLearner):
     def build(self) -> None:
         """See `Learner`."""
         super().build()
+        self._stopwatch = Stopwatch()
         network, config = self.network, self.config
         self.gradient_steps = 0
         self.target_entropy = -float(network.action_space.shape[0]) if config.target_entropy is None else config.target_entropy
@@ -176,8 +177,16 @@ class SACLearner(TorchLearner):
         self._check_is_built()
         assert training_data is not None
         replay: Any = training_data.batch
+        with self._stopwatch.running():
+            self._learn_round(replay, int(timesteps[NUM_ENV_STEPS_SAMPLED_LIFETIME]), gradient_steps)
+        return {}
+
+    def watch(self, stopwatch: Stopwatch) -> None:
+        """Add the seconds of updates to a stopwatch from now on."""
+        self._stopwatch = stopwatch
+
+    def _learn_round(self, replay: Replay, steps: int, gradient_steps: int) -> None:
         self._weights_seq_no += 1
-        steps = int(timesteps[NUM_ENV_STEPS_SAMPLED_LIFETIME])
         for name, schedule in self._schedules().items():
             if name != ENT_COEF or self.network.log_ent_coef is not None:
                 for group in self.optimizer(name).param_groups:
@@ -189,7 +198,6 @@ class SACLearner(TorchLearner):
         self._sums += sums
         self._summed += gradient_steps
         check_finite(dict(zip(TERMS, (sums / gradient_steps).tolist(), strict=True)), steps)
-        return {}
 
     def report(self) -> Any:
         """Means over the gradient steps since the last call, as `Learner.update` returns them."""
@@ -214,7 +222,7 @@ class SACLearner(TorchLearner):
         """
         size, buffer = self.config.batch_size, replay.buffer
         bytes_each = 8 * size * buffer.observations.shape[1]
-        at_once = 1 if buffer.priorities else max(1, _SAMPLE_BYTES // bytes_each)
+        at_once = 1 if buffer.priorities else max(1, SAMPLE_BYTES // bytes_each)
         for first in range(0, count, at_once):
             number = min(at_once, count - first)
             sample = buffer.sample(number * size)

@@ -9,7 +9,10 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from common.units import MIB
 from tuning.algorithms.sac.prioritized_replay import Priorities, Prioritization
+
+REPLAY_FILE_BYTES = 64 * MIB  # of rows that a checkpoint writes into one file
 
 # What came of an action.
 GOING, TERMINATED, TRUNCATED = 0, 1, 2
@@ -102,7 +105,7 @@ class ReplayBuffer:
 
     @property
     def nbytes(self) -> int:
-        """Memory of the arrays, bytes; see `tuning.memory.model.replay_bytes`."""
+        """Memory of the arrays, bytes; see `tuning.algorithms.sac.memory.replay_bytes`."""
         arrays: list[np.ndarray] = [self._observations, self._actions, self._rewards, self._kinds]
         return sum(array.nbytes for array in arrays) + (self.priorities.tree.nodes.nbytes if self.priorities else 0)
 
@@ -110,6 +113,11 @@ class ReplayBuffer:
     def row_bytes(self) -> int:
         """Memory of a row, bytes."""
         return sum(array.nbytes for _, array in self._arrays()) // self._rows
+
+    @property
+    def rows_per_file(self) -> int:
+        """Rows that a checkpoint writes into one file."""
+        return max(1, REPLAY_FILE_BYTES // self.row_bytes)
 
     @property
     def observations(self) -> np.ndarray:

@@ -2,74 +2,58 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
-import gymnasium as gym
 import numpy as np
 
 from search_spaces import Assignment
-from tuning.algorithms.trainer import ENVIRONMENT, MODULE, Setup, Trainer
+from tuning.algorithms.rllib_trainer import RLlibTrainer, preprocessing
+from tuning.algorithms.sac.copies import copies
+from tuning.algorithms.trainer import Setup
 
 if TYPE_CHECKING:
     from torch import nn
 
     from tuning.algorithms.sac.algorithm import SAC, SACConfig
+    from tuning.algorithms.sac.env_runner import ReplayEnvRunner
+    from tuning.algorithms.sac.learner import SACLearner
     from tuning.algorithms.sac.replay_buffer import ReplayBuffer
 
 MOST_PER_ITERATION = 1000  # transitions of one `train()`, unless a round is longer
 LEAST_ITERATIONS = 20  # of a budget, however small: between two of them the policy can be evaluated
 
 
-def copies(train_freq: int, most: int) -> int:
-    """Copies that collect `train_freq` transitions together, of which each collects equally many.
-
-    Args:
-        train_freq: transitions between two rounds of gradient steps.
-        most: upper bound.
-    """
-    return max(n for n in range(1, max(1, min(most, train_freq)) + 1) if train_freq % n == 0)
-
-
-class SACTrainer(Trainer):
+class SACTrainer(RLlibTrainer):
     """SAC by its hyperparameters, with environments, buffer and learner in this process."""
 
-    algo = "sac"
     algorithm: SAC
-    columns: ClassVar[tuple[str, ...]] = (
-        "policy_loss", "value_loss", "entropy", "ent_coef", "kl", "explained_variance", "gradient_norm", "learning_rate",
-    )  # fmt: skip
 
     def __init__(self, setup: Setup) -> None:
-        """See `Trainer`."""
-        from ray.tune import register_env
+        """See `RLlibTrainer`."""
+        super().__init__(setup, copies)
 
-        from tuning.algorithms.precision import set_tf32
+    def configuration(self) -> SACConfig:
+        """See `RLlibTrainer`."""
+        return configuration(self.setup)
 
-        super().__init__(setup)
-        setup = self.setup
-        h: dict[str, Any] = dict(setup.hyperparameters)
-        self.num_envs = copies(h["train_freq"], setup.most_envs)
-        set_tf32(h["tf32"])
-        register_env(ENVIRONMENT, lambda context: setup.make_envs(context["num_envs"]))
-        config = configuration(setup)
-        config.environment(ENVIRONMENT, disable_env_checking=True)
-        config.env_runners(gym_env_vectorize_mode=gym.VectorizeMode.VECTOR_ENTRY_POINT, num_envs_per_env_runner=self.num_envs)
-        config.learners(num_learners=0, num_gpus_per_learner=1 if setup.gpu else 0)
-        # A thread for each algorithm would measure the whole machine.
-        config.debugging(seed=setup.seed, log_level="ERROR", log_sys_usage=False)
-        algorithm: Any = config.build_algo()
-        self.algorithm = algorithm
+    @property
+    def learner(self) -> SACLearner:
+        """See `RLlibTrainer`."""
+        return self.algorithm.learner
+
+    @property
+    def runner(self) -> ReplayEnvRunner:
+        """See `RLlibTrainer`."""
+        return self.algorithm.runner
 
     def used(self) -> Assignment:
         """See `Trainer`."""
         from tuning.algorithms.networks.layers import activation_of, layer_sizes
-        from tuning.algorithms.precision import has_tf32
         from tuning.algorithms.sac.learner import ACTOR, CRITIC, ENT_COEF
 
-        learner, runner = self.algorithm.learner, self.algorithm.runner
-        network, buffer, config = learner.network, runner.buffer, learner.config
+        learner, buffer, settings = self.learner, self.runner.buffer, self.algorithm.config
+        network, config = learner.network, learner.config
         schedule = config.learning_rate
         priorities = buffer.priorities
         automatic = network.log_ent_coef is not None
@@ -86,9 +70,9 @@ class SACTrainer(Trainer):
             "alpha_learning_rate": rate(ENT_COEF) if automatic else None,
             "buffer_size": buffer.size,
             "batch_size": config.batch_size,
-            "learning_starts": self.algorithm.config.learning_starts,
-            "train_freq": self.algorithm.config.train_freq,
-            "gradient_steps": self.algorithm.config.gradient_steps,
+            "learning_starts": settings.learning_starts,
+            "train_freq": settings.train_freq,
+            "gradient_steps": settings.gradient_steps,
             "gamma": buffer.gamma,
             "tau": config.tau,
             "ent_coef": None if automatic else float(learner.ent_coef),
@@ -103,36 +87,21 @@ class SACTrainer(Trainer):
             "activation": activation_of(network.policy_layers),
             **self.used_for_charging(network.charging.initial_charging if network.site else None),
             "log_std_init": network.shape.log_std_init,
-            "normalize_observations": runner.normalizer is not None,
-            "clip_obs": runner.preprocessing.clip_obs,
-            "normalize_rewards": runner.reward_normalizer is not None,
-            "reward_scale": runner.preprocessing.reward_scale,
-            "bf16": config.bf16,
-            "tf32": has_tf32(),
-            "torch_compile": network.shape.compiled,
-            "cuda_graphs": network.shape.cuda_graphs,
-            "pin_memory": config.pin_memory,
+            **self.used_for_preprocessing(),
+            **self.used_for_precision(),
         }
 
     @property
     def replay(self) -> ReplayBuffer:
         """See `Trainer`."""
-        return self.algorithm.runner.buffer
-
-    def losses(self, result: dict[str, Any]) -> dict[str, float | int | None]:
-        """See `Trainer`; without values before `learning_starts`."""
-        learner = result.get("learners", {}).get(MODULE, {})
-        losses: dict[str, float | int | None] = {column: _finite(learner.get(column)) for column in self.columns}
-        losses["gradient_steps"] = int(learner.get("gradient_steps", 0))
-        losses["episode_return"] = _finite(result["env_runners"].get("episode_return_mean"))
-        return losses
+        return self.runner.buffer
 
     def mode(self) -> Callable[[np.ndarray], np.ndarray]:
         """See `Trainer`."""
         import torch
 
-        network, runner = self.algorithm.learner.network, self.algorithm.runner
-        preprocess, actions, device = runner.preprocess(), runner.actions, self.algorithm.learner.device
+        network, runner = self.learner.network, self.runner
+        preprocess, actions, device = runner.preprocess(), runner.actions, self.learner.device
 
         def act(observations: np.ndarray) -> np.ndarray:
             with torch.inference_mode():
@@ -147,7 +116,7 @@ class SACTrainer(Trainer):
 
         from tuning.algorithms.networks.deterministic_policy import ModeNetwork
 
-        network, runner = self.algorithm.learner.network, self.algorithm.runner
+        network, runner = self.learner.network, self.runner
         low, high = (torch.tensor(bound) for bound in (runner.actions.low, runner.actions.high))
 
         def act(seen: torch.Tensor) -> torch.Tensor:
@@ -169,7 +138,7 @@ def configuration(setup: Setup) -> SACConfig:
         return Schedule(initial, h["learning_rate_schedule"], h["learning_rate_final"], setup.steps)
 
     config = SACConfig()
-    config.preprocessing = setup.preprocessing
+    config.preprocessing = preprocessing(setup)
     config.gamma = h["gamma"]
     config.learning_rate = schedule(h["learning_rate"])
     config.actor_learning_rate = None if h["actor_learning_rate"] is None else schedule(h["actor_learning_rate"])
@@ -194,8 +163,3 @@ def configuration(setup: Setup) -> SACConfig:
         log_std_init=h["log_std_init"],
     )
     return config
-
-
-def _finite(value: Any) -> float | None:
-    """The number, or None where a metric is missing or NaN: nothing was measured."""
-    return None if value is None or not math.isfinite(value) else float(value)

@@ -65,7 +65,7 @@ class BatchEnvRunner(SingleAgentEnvRunner):
 
     Attributes:
         distributions: that actions can be drawn from.
-        stopwatch: times `reset` and `step` of the environment and nothing else; may be replaced.
+        stopwatch: times `reset` and `step` of the environment and nothing else.
         preprocessing: what is done to observations and rewards.
         normalizer: statistics of the observations; None where they are not normalised.
         reward_normalizer: statistics of the returns; None where rewards are not normalised.
@@ -122,6 +122,10 @@ class BatchEnvRunner(SingleAgentEnvRunner):
             self.normalizer = ObservationNormalizer(features, clip=clip, keep=self.preprocessing.keep)
         if self.preprocessing.normalize_rewards and self.reward_normalizer is None:
             self.reward_normalizer = RewardNormalizer(self.env.num_envs, self.preprocessing.gamma)
+
+    def watch(self, stopwatch: Stopwatch) -> None:
+        """Add the seconds of stepping the environment to a stopwatch from now on."""
+        self.stopwatch = stopwatch
 
     def _sample(
         self,

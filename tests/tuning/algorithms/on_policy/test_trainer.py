@@ -11,7 +11,7 @@ from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.core import DEFAULT_MODULE_ID
 from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 
-from search_spaces import SPACES, Kind
+from search_spaces import Kind
 from tests.tuning.algorithms.match import FEATURES, mean_return, trainer
 from tuning.algorithms.errors import DivergedError
 from tuning.algorithms.on_policy.advantages import advantages
@@ -19,6 +19,7 @@ from tuning.algorithms.on_policy.learner import Batch
 from tuning.algorithms.on_policy.module import ActorCriticModule
 from tuning.algorithms.on_policy.trainer import OnPolicyTrainer
 from tuning.algorithms.precision import NEED_GPU
+from tuning.algorithms.registry import algorithm
 
 pytestmark = pytest.mark.usefixtures("small_ray")
 ALGOS = ("ppo", "a2c")
@@ -85,7 +86,7 @@ NEEDED = {"learning_rate_final": {"learning_rate_schedule": "linear"}, "ent_coef
 def test_what_is_read_back_is_what_was_given(algo: str, monkeypatch: pytest.MonkeyPatch) -> None:
     # Compiling takes a minute; that it is asked for shows below.
     monkeypatch.setattr(torch, "compile", lambda function, mode: function)
-    for parameter in SPACES[algo].parameters:
+    for parameter in algorithm(algo).space.parameters:
         if parameter.name in NEED_GPU:
             # Refused here, see test_precision.
             continue
@@ -95,7 +96,7 @@ def test_what_is_read_back_is_what_was_given(algo: str, monkeypatch: pytest.Monk
         with built(algo, chargers=2, **{**NEEDED.get(parameter.name, {}), parameter.name: other}) as trained:
             used = trained.used()
         assert used[parameter.name] == pytest.approx(other), parameter.name
-        assert used.keys() == {each.name for each in SPACES[algo].parameters}
+        assert used.keys() == {each.name for each in algorithm(algo).space.parameters}
     torch.set_float32_matmul_precision("highest")
 
 

@@ -9,8 +9,8 @@ from gymnasium.vector import VectorEnv
 
 from search_spaces.sac import SAC
 from tests.tuning.algorithms.match import MatchVectorEnv, groups
-from tuning.algorithms import Setup
 from tuning.algorithms.sac.trainer import SACTrainer
+from tuning.algorithms.trainer import Setup
 
 SMALL: dict[str, Any] = {
     "learning_rate": 3e-3, "buffer_size": 4000, "batch_size": 32, "learning_starts": 40, "train_freq": 8, "gradient_steps": 2,

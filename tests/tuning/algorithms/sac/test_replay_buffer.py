@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tuning.algorithms.sac.memory import replay_bytes
 from tuning.algorithms.sac.prioritized_replay import EPSILON, Priorities, Prioritization, SumTree
 from tuning.algorithms.sac.replay_buffer import GOING, NO_TRANSITION, TERMINATED, TRUNCATED, ReplayBuffer, Transitions
-from tuning.memory.model import replay_bytes
 
 COPIES, FEATURES, ACTIONS = 3, 2, 2
 

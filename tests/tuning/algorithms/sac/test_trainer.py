@@ -16,9 +16,10 @@ from tests.tuning.algorithms.sac.sac_small import built, learn, setup
 from tuning.algorithms.errors import DivergedError
 from tuning.algorithms.networks.layers import ACTIVATIONS
 from tuning.algorithms.precision import NEED_GPU
+from tuning.algorithms.sac.copies import copies
 from tuning.algorithms.sac.learner import ACTOR, CRITIC, ENT_COEF, Batch
-from tuning.algorithms.sac.trainer import SACTrainer, copies
-from tuning.memory.model import replay_bytes
+from tuning.algorithms.sac.memory import replay_bytes
+from tuning.algorithms.sac.trainer import SACTrainer
 
 pytestmark = pytest.mark.usefixtures("small_ray")
 
@@ -344,11 +345,14 @@ def test_a_seed_repeats_a_run_and_another_does_not() -> None:
 
 
 def test_copies_divide_the_transitions_between_rounds() -> None:
-    found = [copies(*pair) for pair in ((64, 64), (64, 100), (64, 48), (6, 4), (1, 64), (7, 4))]
+    found = [
+        copies({"train_freq": train_freq}, most)
+        for train_freq, most in ((64, 64), (64, 100), (64, 48), (6, 4), (1, 64), (7, 4))
+    ]
     assert found == [64, 64, 32, 3, 1, 1]
     for train_freq in (1, 6, 8):
         with built(train_freq=train_freq) as trainer:
-            assert trainer.num_envs == trainer.algorithm.runner.num_envs == copies(train_freq, 4)
+            assert trainer.num_envs == trainer.algorithm.runner.num_envs == copies({"train_freq": train_freq}, 4)
 
 
 @pytest.mark.parametrize(

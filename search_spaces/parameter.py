@@ -1,0 +1,179 @@
+"""One hyperparameter: its type, its valid values, how it is searched and on what it depends."""
+
+from __future__ import annotations
+
+import enum
+import math
+from dataclasses import dataclass
+
+from optuna.distributions import BaseDistribution
+
+from common.errors import UserError
+
+Value = int | float | str | bool | None
+Assignment = dict[str, Value]
+
+
+class SpaceError(UserError, ValueError):
+    """A hyperparameter that does not exist, or a value that cannot be; says which and what would do."""
+
+
+class Kind(enum.Enum):
+    """Type of a hyperparameter's value."""
+
+    INTEGER = "a whole number"
+    NUMBER = "a number"
+    TEXT = "one of its choices"
+    SIZES = "sizes of layers with commas between, as 256,256"
+    FLAG = "true or false"
+
+
+class Scale(enum.Enum):
+    """How the number that Optuna draws, the inner one, becomes the hyperparameter's value."""
+
+    IDENTITY = ""
+    POWER_OF_TWO = "log2_"
+    ONE_MINUS = "one_minus_"
+
+    def outer(self, inner: float | int | str) -> Value:
+        """Value of an inner number."""
+        if self is Scale.POWER_OF_TWO:
+            return int(2 ** int(inner))
+        if self is Scale.ONE_MINUS:
+            return 1.0 - float(inner)
+        return inner
+
+    def inner(self, outer: Value) -> float | int | str | None:
+        """Inner number of a value; None where there is none, as for 100 on the powers of two."""
+        if outer is None or isinstance(outer, str) or self is Scale.IDENTITY:
+            return outer
+        if self is Scale.ONE_MINUS:
+            return 1.0 - outer
+        exponent = math.log2(outer) if outer > 0 else math.nan
+        return int(exponent) if exponent.is_integer() else None
+
+    def has_value(self, low: float, high: float) -> bool:
+        """Whether a whole number on this scale lies between two bounds, both included."""
+        if self is Scale.POWER_OF_TWO:
+            return high >= 1.0 and math.ceil(math.log2(max(low, 1.0))) <= math.floor(math.log2(high))
+        return math.ceil(low) <= math.floor(high)
+
+    def inner_bound(self, outer: float) -> float:
+        """Inner number of a value, not rounded; for the scales that conditions allow, those that rise."""
+        return math.log2(outer) if self is Scale.POWER_OF_TWO else outer
+
+
+@dataclass(frozen=True)
+class AtMost:
+    """Condition: the value is at most `part` times the value of `name`, an earlier hyperparameter or a limit."""
+
+    name: str
+    part: float = 1.0
+
+    def describe(self, value: float) -> str:
+        """The bound in words, where `name` has this value."""
+        return f"{'' if self.part == 1.0 else f'{self.part:g} of '}{self.name}={value:g}"
+
+
+@dataclass(frozen=True)
+class OnlyIf:
+    """Condition: the value acts only where `name`, an earlier hyperparameter, has one of some values."""
+
+    name: str
+    values: tuple[Value, ...]
+
+    def describe(self) -> str:
+        """The condition in words."""
+        return f"{self.name} {' or '.join(str(value).lower() for value in self.values)}"
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One hyperparameter.
+
+    Attributes:
+        name: as the field and Stable-Baselines3 call it.
+        kind: type of its value.
+        default: its value where it is neither searched nor set.
+        meaning: one line.
+        low: least valid value, of a number.
+        high: greatest valid value, of a number.
+        choices: valid values, of a text.
+        optional: whether None (`none` on the command line) is valid and switches it off.
+        search: how Optuna draws it, on the inner scale; None where it is not searched.
+        scale: from the inner to the outer scale.
+        at_most: condition on another value.
+        only_if: where it acts; elsewhere it is neither searched nor set.
+    """
+
+    name: str
+    kind: Kind
+    default: Value
+    meaning: str
+    low: float = -math.inf
+    high: float = math.inf
+    choices: tuple[str, ...] = ()
+    optional: bool = False
+    search: BaseDistribution | None = None
+    scale: Scale = Scale.IDENTITY
+    at_most: AtMost | None = None
+    only_if: OnlyIf | None = None
+
+    def __post_init__(self) -> None:
+        if self.at_most and (self.kind is not Kind.INTEGER or self.scale is Scale.ONE_MINUS):
+            raise ValueError(f"{self.name}: a condition needs whole numbers on a scale that rises")
+
+    @property
+    def inner_name(self) -> str:
+        """Name of what Optuna draws, and so of the column in its study."""
+        return self.scale.value + self.name
+
+    def describe(self) -> str:
+        """What is valid and what is searched, in a line."""
+        valid = f"in {', '.join(self.choices)}" if self.choices else f"from {self.low:g} to {self.high:g}"
+        parts = [f"{self.kind.value} {valid}", *(["or none"] if self.optional else []), f"by default {self.default}"]
+        parts.append(f"searched as {self.inner_name} in {self.search}" if self.search else "not searched")
+        parts += [str(condition) for condition in (self.at_most, self.only_if) if condition]
+        return ", ".join(parts)
+
+    def parse(self, text: str) -> Value:
+        """Value of a text of the command line.
+
+        Raises:
+            SpaceError: if it is none of this hyperparameter.
+        """
+        if self.optional and text.lower() == "none":
+            return None
+        value: Value = text
+        try:
+            if self.kind is Kind.INTEGER:
+                value = int(text)
+            elif self.kind is Kind.NUMBER:
+                value = float(text)
+            elif self.kind is Kind.FLAG:
+                value = {"true": True, "false": False}.get(text.lower(), text)
+        except ValueError:
+            raise SpaceError(f"{self.name}={text}: it takes {self.kind.value}") from None
+        self.check(value)
+        return value
+
+    def check(self, value: Value) -> None:
+        """Check a value.
+
+        Raises:
+            SpaceError: if it is not valid; quotes the value and the bound.
+        """
+        if value is None and self.optional:
+            return
+        if self.kind is Kind.TEXT:
+            if value not in self.choices:
+                raise SpaceError(f"{self.name}={value}: it is one of {', '.join(self.choices)}")
+        elif self.kind is Kind.SIZES:
+            sizes = str(value).split(",")
+            if not all(size.isdigit() and 1 <= int(size) <= 8192 for size in sizes):
+                raise SpaceError(f"{self.name}={value}: it takes {self.kind.value}, each from 1 to 8192")
+        elif self.kind is Kind.FLAG:
+            if not isinstance(value, bool):
+                raise SpaceError(f"{self.name}={value}: it takes {self.kind.value}")
+        elif not isinstance(value, int | float) or not self.low <= value <= self.high:
+            raise SpaceError(f"{self.name}={value}: it lies between {self.low:g} and {self.high:g}")

@@ -1,0 +1,79 @@
+"""One hyperparameter: its values, its scale, its conditions."""
+
+import math
+
+import pytest
+from optuna.distributions import FloatDistribution
+
+from search_spaces import AtMost, Kind, OnlyIf, Parameter, Scale, SpaceError
+
+BATCH = Parameter("batch", Kind.INTEGER, 64, "", low=1, high=1024)
+CUT = Parameter("cut", Kind.NUMBER, 0.5, "", low=0.1, high=2.0, optional=True)
+
+
+def test_a_condition_on_a_falling_scale_is_refused() -> None:
+    with pytest.raises(ValueError, match="a scale that rises"):
+        Parameter("gamma", Kind.NUMBER, 0.9, "", scale=Scale.ONE_MINUS, at_most=AtMost("batch"))
+
+
+@pytest.mark.parametrize(
+    ("scale", "inner", "outer"),
+    [
+        (Scale.IDENTITY, 0.3, 0.3), (Scale.IDENTITY, "tanh", "tanh"), (Scale.POWER_OF_TWO, 10, 1024),
+        (Scale.ONE_MINUS, 0.25, 0.75),
+    ],
+)  # fmt: skip
+def test_a_scale_goes_both_ways(scale: Scale, inner: float | str, outer: float | str) -> None:
+    assert scale.outer(inner) == outer
+    assert scale.inner(outer) == inner
+
+
+@pytest.mark.parametrize("outer", [100, 0, -4])
+def test_what_is_no_power_of_two_has_no_inner_number(outer: int) -> None:
+    assert Scale.POWER_OF_TWO.inner(outer) is None
+
+
+def test_a_power_of_two_lies_between_two_bounds_or_does_not() -> None:
+    assert Scale.POWER_OF_TWO.has_value(600, 1024)
+    assert not Scale.POWER_OF_TWO.has_value(600, 1000)
+    assert not Scale.POWER_OF_TWO.has_value(0, 0.5)
+    assert Scale.IDENTITY.has_value(2.5, 3)
+    assert not Scale.IDENTITY.has_value(2.5, 2.9)
+
+
+def test_none_switches_off_what_is_optional_and_nothing_else() -> None:
+    assert CUT.parse("none") is None
+    with pytest.raises(SpaceError, match="batch=none: it takes a whole number"):
+        BATCH.parse("none")
+
+
+@pytest.mark.parametrize("value", [0.05, 2.5, math.nan, "1"])
+def test_a_number_out_of_range_is_refused_with_both_bounds(value: float | str) -> None:
+    with pytest.raises(SpaceError, match=rf"cut={value}: it lies between 0\.1 and 2"):
+        CUT.check(value)
+
+
+def test_a_flag_takes_true_and_false_alone() -> None:
+    flag = Parameter("flag", Kind.FLAG, True, "")
+    assert (flag.parse("True"), flag.parse("false")) == (True, False)
+    with pytest.raises(SpaceError, match="flag=1: it takes true or false"):
+        flag.parse("1")
+
+
+def test_a_description_says_everything_that_makes_two_spaces_differ() -> None:
+    searched = Parameter(
+        "end", Kind.NUMBER, 0.5, "", low=0.0, high=1.0, search=FloatDistribution(0.0, 0.4), scale=Scale.ONE_MINUS,
+        only_if=OnlyIf("shape", ("linear",)),
+    )  # fmt: skip
+    assert searched.inner_name == "one_minus_end"
+    assert searched.describe() == (
+        "a number from 0 to 1, by default 0.5, searched as one_minus_end in FloatDistribution(high=0.4, log=False, low=0.0, "
+        "step=None), OnlyIf(name='shape', values=('linear',))"
+    )
+    assert BATCH.describe() == "a whole number from 1 to 1024, by default 64, not searched"
+
+
+def test_conditions_in_words() -> None:
+    assert AtMost("steps", 0.25).describe(4096) == "0.25 of steps=4096"
+    assert AtMost("n_steps").describe(256) == "n_steps=256"
+    assert OnlyIf("torch_compile", (True,)).describe() == "torch_compile true"

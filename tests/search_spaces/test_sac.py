@@ -1,0 +1,27 @@
+"""SAC's search space and presets."""
+
+import pytest
+
+from search_spaces import SpaceError
+from search_spaces.presets import preset
+from search_spaces.sac import SAC, SAC_PRESETS
+from tests.search_spaces.conformance import check_presets, check_space
+
+
+def test_the_space_is_sound() -> None:
+    check_space(SAC)
+
+
+def test_presets_are_valid_and_act() -> None:
+    check_presets(SAC, SAC_PRESETS)
+
+
+def test_the_reports_values_are_there() -> None:
+    after = preset("sac", SAC_PRESETS, "rtx4060-after", SAC)
+    assert (after["gradient_steps"], after["train_freq"], after["batch_size"]) == (2048, 2, 256)
+
+
+@pytest.mark.parametrize("name", ["ent_coef_initial", "target_entropy", "alpha_learning_rate"])
+def test_what_acts_on_a_learned_entropy_coefficient_is_refused_beside_a_fixed_one(name: str) -> None:
+    with pytest.raises(SpaceError, match=f"{name}=.*it acts only with ent_coef none"):
+        SAC.check({"ent_coef": 0.1, name: 0.5})

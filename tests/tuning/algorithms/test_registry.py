@@ -1,0 +1,135 @@
+"""Every algorithm is one entry, whether of this project or of an installed package."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import pytest
+
+from results import load
+from search_spaces import SpaceError
+from tuning.algorithms.memory_terms import Workload
+from tuning.algorithms.networks.sizes import Problem
+from tuning.algorithms.registry import algorithm, names
+from tuning.experiment import algorithm_names
+from tuning.experiment.algorithm_names import GROUP, entries
+from tuning.experiment.errors import UsageError
+
+TOY = Path(__file__).parent / "toy_algorithm.py"
+
+
+def test_those_of_this_project_come_in_the_order_in_which_all_runs_them() -> None:
+    assert names()[:3] == ("sac", "ppo", "a2c")
+
+
+@pytest.mark.parametrize("name", names())
+def test_an_algorithm_is_whole(name: str) -> None:
+    spec = algorithm(name)
+    default = spec.preset("default", {}, {"steps": 250_000.0})
+    assert list(default) == [parameter.name for parameter in spec.space.parameters]
+    assert 1 <= spec.copies(default, 32) <= 32
+    for gpu in (False, True):
+        terms = spec.memory(default, Workload(8, 250_000, 4, 12, gpu), Problem(28, 1, 28))
+        assert all(term.nbytes >= 0 and term.formula for term in terms)
+        assert {term.place for term in terms} == ({"vram", "ram"} if gpu else {"ram"})
+        # What makes it smaller is something that can be set.
+        assert {term.lever for term in terms} - {""} <= default.keys()
+    with pytest.raises(SpaceError, match=f"no preset nothing of {name}"):
+        spec.preset("nothing")
+
+
+def test_an_unknown_name_is_refused_with_all_that_there_are() -> None:
+    with pytest.raises(UsageError, match="there is no algorithm nope: there are sac, ppo, a2c"):
+        algorithm("nope")
+
+
+@pytest.fixture
+def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[EntryPoint]]:
+    """Entry points that packages register, beside what is installed."""
+    found: list[EntryPoint] = []
+    monkeypatch.setattr(algorithm_names, "entry_points", lambda group: found)
+    entries.cache_clear()
+    yield found
+    entries.cache_clear()
+
+
+def entry(name: str, value: str) -> EntryPoint:
+    return EntryPoint(name, value, GROUP)
+
+
+def test_those_of_packages_follow_by_name(installed: list[EntryPoint]) -> None:
+    installed += [entry("zeta", "z:Z"), entry("alpha", "a:A"), entry("alpha", "a:A")]
+    assert names() == ("sac", "ppo", "a2c", "alpha", "zeta")
+
+
+@pytest.mark.parametrize("name", ["sac", "all"])
+def test_a_name_that_is_taken_is_refused(installed: list[EntryPoint], name: str) -> None:
+    installed.append(entry(name, "other:SPEC"))
+    with pytest.raises(UsageError, match=f"{name} = other:SPEC .* uses a name that stands for"):
+        names()
+
+
+def test_two_packages_cannot_share_a_name(installed: list[EntryPoint]) -> None:
+    installed += [entry("new", "one:SPEC"), entry("new", "two:SPEC")]
+    with pytest.raises(UsageError, match=r"two:SPEC .* stands for one:SPEC"):
+        names()
+
+
+@pytest.mark.parametrize("value", ["tuning.algorithms.registry:names", "tuning.algorithms.on_policy.spec:PPO"])
+def test_what_is_no_spec_of_that_name_is_refused(installed: list[EntryPoint], value: str) -> None:
+    installed.append(entry("new", value))
+    with pytest.raises(UsageError, match="has to be an AlgorithmSpec called new"):
+        algorithm("new")
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Environment of a process in which a package with an algorithm is installed."""
+    folder = tmp_path_factory.mktemp("site-packages")
+    shutil.copy(TOY, folder)
+    about = folder / "toy_algorithm-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: toy-algorithm\nVersion: 1.0\n", encoding="utf-8")
+    (about / "entry_points.txt").write_text(f"[{GROUP}]\ntoy = toy_algorithm:TOY\n", encoding="utf-8")
+    path = os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])])
+    return {**os.environ, "PYTHONPATH": path}
+
+
+def run(arguments: list[str], environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    root = Path(__file__).parents[3]
+    return subprocess.run(
+        [sys.executable, "-m", *arguments], capture_output=True, text=True, check=False, cwd=root, env=environment
+    )
+
+
+def test_an_algorithm_of_a_package_is_searched_by_its_name(
+    environment: dict[str, str], small_schema: Path, tmp_path: Path
+) -> None:
+    assert "{sac,ppo,a2c,toy,all}" in run(["tuning.run", "--help"], environment).stdout
+    done = run(
+        [
+            "tuning.run", "--algo", "toy", "--scenario", str(small_schema), "--steps", "512", "--trials", "2", "--reports", "2",
+            "--validation-weeks", "1", "--concurrency", "1", "--start-from", "far", "--dir", str(tmp_path), "--name", "toy",
+        ],
+        environment,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    results = load(tmp_path / "toy")
+    trials = results.trials
+    assert list(trials["state"]) == ["complete", "complete"]
+    assert list(trials["hp_radius"]) == list(trials["used_radius"])
+    assert trials["hp_radius"][0] == 1.0
+    assert trials["hp_radius"][1] != 1.0
+    assert set(trials["num_envs"]) == {4}
+    assert set(trials["steps"]) == {512}
+    assert trials["score"].notna().all()
+    assert results.reports["value_loss"].notna().all()
+    # Where the package is not installed, the experiment is named and nothing happens to it.
+    without = run(["tuning.run", "--resume", str(tmp_path / "toy")], dict(os.environ))
+    assert without.returncode == 2
+    assert without.stderr.startswith("error: there is no algorithm toy")
+    assert without.stderr.count("\n") == 1

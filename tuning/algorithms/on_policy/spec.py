@@ -1,0 +1,29 @@
+"""PPO and A2C, as the registry lists them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from search_spaces import a2c, ppo
+from tuning.algorithms.on_policy.copies import copies
+from tuning.algorithms.on_policy.memory import a2c_memory, ppo_memory
+from tuning.algorithms.spec import AlgorithmSpec
+
+if TYPE_CHECKING:
+    from tuning.algorithms.trainer import Setup, Trainer
+
+
+def _ppo(setup: Setup) -> Trainer:
+    from tuning.algorithms.on_policy.ppo import PPOTrainer
+
+    return PPOTrainer(setup)
+
+
+def _a2c(setup: Setup) -> Trainer:
+    from tuning.algorithms.on_policy.a2c import A2CTrainer
+
+    return A2CTrainer(setup)
+
+
+PPO = AlgorithmSpec("ppo", ppo.PPO, ppo.PPO_PRESETS, _ppo, copies, ppo_memory)
+A2C = AlgorithmSpec("a2c", a2c.A2C, a2c.A2C_PRESETS, _a2c, copies, a2c_memory)

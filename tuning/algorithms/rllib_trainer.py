@@ -1,0 +1,225 @@
+"""What trainers share that are built on RLlib."""
+
+from __future__ import annotations
+
+import math
+import uuid
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import gymnasium as gym
+import numpy as np
+from gymnasium.vector import VectorEnv, VectorWrapper
+
+from search_spaces import Assignment
+from tuning.algorithms.precision import check_device
+from tuning.algorithms.sampling.preprocessing import Preprocessing
+from tuning.algorithms.trainer import Rows, Setup, Trainer, Update
+
+if TYPE_CHECKING:
+    from ray.rllib.algorithms.algorithm import Algorithm
+    from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
+
+    from tuning.algorithms.networks.site_view import SiteView
+    from tuning.algorithms.sac.replay_buffer import ReplayBuffer
+    from tuning.algorithms.sampling.env_runner import BatchEnvRunner
+    from tuning.runtime.stopwatch import Stopwatch
+
+# The environment's name in Ray's registry, which all processes of a search share: under one name, two trials that begin at once
+# would now and then get each other's.
+ENVIRONMENT = f"site-{uuid.uuid4().hex}"
+MODULE = "default_policy"  # RLlib's name for the one module that there is
+
+
+class RLlibTrainer(Trainer):
+    """One of RLlib's algorithms, with its env runner and its learner in this process.
+
+    Attributes:
+        setup: what it is built from: without chargers, where their actions are not learned.
+        algorithm: RLlib's; its `train()` is one update, or several.
+    """
+
+    columns: ClassVar[tuple[str, ...]] = (
+        "policy_loss", "value_loss", "entropy", "ent_coef", "kl", "explained_variance", "gradient_norm", "learning_rate",
+    )  # fmt: skip
+    setup: Setup
+    algorithm: Algorithm
+
+    def __init__(self, setup: Setup, copies: Callable[[Assignment, int], int]) -> None:
+        """Build it.
+
+        Args:
+            setup: what it is built from.
+            copies: see `AlgorithmSpec.copies`.
+
+        Raises:
+            ValueError: for hyperparameters that cannot be trained together, by name.
+        """
+        from ray.tune import register_env
+
+        from tuning.algorithms.precision import set_tf32
+
+        h: Any = setup.hyperparameters
+        check_device(setup.hyperparameters, setup.gpu)
+        self.setup = setup = setup if h["learn_charging"] else without_chargers(setup)
+        self.num_envs = copies(setup.hyperparameters, setup.most_envs)
+        set_tf32(h["tf32"])
+        register_env(ENVIRONMENT, lambda context: setup.make_envs(context["num_envs"]))
+        config: Any = self.configuration()
+        # The environment clips actions itself; RLlib doing so once more costs as much as its sampling.
+        config.environment(ENVIRONMENT, disable_env_checking=True, normalize_actions=False, clip_actions=False)
+        config.env_runners(
+            gym_env_vectorize_mode=gym.VectorizeMode.VECTOR_ENTRY_POINT,
+            num_env_runners=0,
+            num_envs_per_env_runner=self.num_envs,
+            batch_mode="truncate_episodes",
+        )
+        config.learners(num_learners=0, num_gpus_per_learner=1 if setup.gpu else 0)
+        # A thread for each algorithm would measure the whole machine.
+        config.debugging(seed=setup.seed, log_level="ERROR", log_sys_usage=False)
+        self.algorithm = config.build_algo()
+
+    @abstractmethod
+    def configuration(self) -> AlgorithmConfig:
+        """RLlib's configuration for `setup`, without environment, copies, device and seed."""
+
+    @property
+    def learner(self) -> Any:
+        """The one learner."""
+        group: Any = self.algorithm.learner_group
+        return group._learner
+
+    @property
+    def runner(self) -> BatchEnvRunner:
+        """The one env runner."""
+        runner: Any = self.algorithm.env_runner
+        return runner
+
+    @property
+    def view(self) -> SiteView | None:
+        """See `Trainer`."""
+        from tuning.algorithms.networks.site_view import SiteViewEnv
+
+        env = self.runner.env
+        while not isinstance(env, SiteViewEnv):
+            if not isinstance(env, VectorWrapper):
+                return None
+            env = env.env
+        return env.view
+
+    def update(self) -> Update:
+        """See `Trainer`."""
+        result = self.algorithm.train()
+        return Update(int(result["num_env_steps_sampled_lifetime"]), self.losses(result))
+
+    def losses(self, result: dict[str, Any]) -> dict[str, float | int | None]:
+        """Columns of a report from the result of one `algorithm.train()`; None where nothing was measured."""
+        learner = result.get("learners", {}).get(MODULE, {})
+        losses: dict[str, float | int | None] = {column: _finite(learner.get(column)) for column in self.columns}
+        losses["gradient_steps"] = int(learner.get("gradient_steps", 0))
+        losses["episode_return"] = _finite(result["env_runners"].get("episode_return_mean"))
+        return losses
+
+    @abstractmethod
+    def mode(self) -> Callable[[np.ndarray], np.ndarray]:
+        """The mode of the policy as it is now, from what the algorithm's environment shows to what it takes."""
+
+    def policy(self) -> Callable[[np.ndarray], np.ndarray]:
+        """See `Trainer`."""
+        mode, view = self.mode(), self.view
+        return mode if view is None else lambda observations: view.complete(mode(view.observe(observations)), observations)
+
+    def used_for_charging(self, learned: float | None) -> Assignment:
+        """What `used` says of chargers.
+
+        Args:
+            learned: `initial_charging` of a network that acts for them; None where there is none.
+        """
+        view = self.view
+        if view is not None:
+            return {"learn_charging": False, "initial_charging": view.initial_charging}
+        return {"learn_charging": None if learned is None else True, "initial_charging": learned}
+
+    def used_for_preprocessing(self) -> Assignment:
+        """What `used` says of observations and rewards."""
+        runner = self.runner
+        return {
+            "normalize_observations": runner.normalizer is not None,
+            "clip_obs": runner.preprocessing.clip_obs,
+            "normalize_rewards": runner.reward_normalizer is not None,
+            "reward_scale": runner.preprocessing.reward_scale,
+        }
+
+    def used_for_precision(self) -> Assignment:
+        """What `used` says of the hyperparameters that depend on the device."""
+        from tuning.algorithms.precision import has_tf32
+
+        config, shape = self.learner.config, self.learner.network.shape
+        return {
+            "bf16": config.bf16,
+            "tf32": has_tf32(),
+            "torch_compile": shape.compiled,
+            "cuda_graphs": shape.cuda_graphs,
+            "pin_memory": config.pin_memory,
+        }
+
+    @property
+    def replay(self) -> ReplayBuffer | None:
+        """See `Trainer`."""
+        return None
+
+    def get_state(self) -> dict[str, Any]:
+        """See `Trainer`."""
+        from tuning.algorithms.random_state import random_state
+
+        state = {"algorithm": self.algorithm.get_state(), "random": random_state()}
+        return state if self.replay is None else {**state, "replay": self.replay.get_state()}
+
+    def set_state(self, state: dict[str, Any], rows: Rows) -> None:
+        """See `Trainer`."""
+        from tuning.algorithms.random_state import set_random_state
+
+        # The buffer first: the runner acts on its observations.
+        if self.replay is not None:
+            self.replay.set_state(state["replay"], rows)
+        self.algorithm.set_state(state["algorithm"])
+        set_random_state(state["random"])
+
+    def watch(self, environment: Stopwatch, learner: Stopwatch) -> None:
+        """See `Trainer`. RLlib's own timers are smoothed; these have to add up."""
+        self.runner.watch(environment)
+        self.learner.watch(learner)
+
+    def stop(self) -> None:
+        """See `Trainer`."""
+        self.algorithm.stop()
+
+
+def preprocessing(setup: Setup) -> Preprocessing:
+    """What the hyperparameters say of observations and rewards."""
+    h: Any = setup.hyperparameters
+    keep = tuple(i for own in setup.chargers.observations for i in own) if setup.chargers else ()
+    return Preprocessing(
+        h["normalize_observations"], h["clip_obs"], h["normalize_rewards"], h["reward_scale"], h["gamma"], keep
+    )
+
+
+def without_chargers(setup: Setup) -> Setup:
+    """The same site with vehicles that charge as on the uncontrolled one, so that only the other actions are learned."""
+    make_envs, chargers, initial_charging = setup.make_envs, setup.chargers, setup.hyperparameters["initial_charging"]
+    if not chargers:
+        return setup
+
+    def make_site_envs(copies: int) -> VectorEnv[Any, Any, Any]:
+        from tuning.algorithms.networks.site_view import SiteViewEnv
+
+        return SiteViewEnv(make_envs(copies), chargers, float(initial_charging))  # type: ignore[arg-type]
+
+    return replace(setup, make_envs=make_site_envs, chargers=None)
+
+
+def _finite(value: Any) -> float | None:
+    """The number, or None where a metric is missing or NaN: nothing was measured."""
+    return None if value is None or not math.isfinite(value) else float(value)

@@ -1,0 +1,22 @@
+"""SAC, as the registry lists it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from search_spaces import sac
+from tuning.algorithms.sac.copies import copies
+from tuning.algorithms.sac.memory import sac_memory
+from tuning.algorithms.spec import AlgorithmSpec
+
+if TYPE_CHECKING:
+    from tuning.algorithms.trainer import Setup, Trainer
+
+
+def _sac(setup: Setup) -> Trainer:
+    from tuning.algorithms.sac.trainer import SACTrainer
+
+    return SACTrainer(setup)
+
+
+SAC = AlgorithmSpec("sac", sac.SAC, sac.SAC_PRESETS, _sac, copies, sac_memory)

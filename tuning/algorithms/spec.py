@@ -1,0 +1,61 @@
+"""What an algorithm consists of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from search_spaces import Assignment, SearchSpace
+from search_spaces.presets import preset
+
+if TYPE_CHECKING:
+    from tuning.algorithms.memory_terms import Term, Workload
+    from tuning.algorithms.networks.sizes import Problem
+    from tuning.algorithms.trainer import Setup, Trainer
+
+DEFAULT = "default"  # the preset that every algorithm has: the first trial of a search, and the control of a judgement
+
+
+@dataclass(frozen=True)
+class AlgorithmSpec:
+    """An algorithm: everything that the rest of the tuner has to know of it.
+
+    Attributes:
+        name: on the command line, in results and in messages.
+        space: its hyperparameters.
+        presets: named assignments; each sets some hyperparameters, `default` usually none.
+        build: builds its trainer; imports what is heavy.
+        copies: number of copies of the site that it steps at once, from a full assignment and an upper bound.
+        memory: its own terms of the predicted memory: networks, gradients, what it stores. It gets a full assignment.
+
+    Raises:
+        ValueError: if there is no preset `default`.
+    """
+
+    name: str
+    space: SearchSpace
+    presets: Mapping[str, Assignment]
+    build: Callable[[Setup], Trainer]
+    copies: Callable[[Assignment, int], int]
+    memory: Callable[[Assignment, Workload, Problem], Sequence[Term]]
+
+    def __post_init__(self) -> None:
+        if DEFAULT not in self.presets:
+            raise ValueError(f"{self.name} has no preset {DEFAULT}")
+
+    def preset(
+        self, name: str, given: Assignment | None = None, limits: Mapping[str, float] = MappingProxyType({})
+    ) -> Assignment:
+        """Full assignment of a preset.
+
+        Args:
+            name: of the preset.
+            given: values that override the preset's.
+            limits: see `SearchSpace.check`.
+
+        Raises:
+            SpaceError: if there is no such preset, with the nearest name; or if the values contradict each other.
+        """
+        return preset(self.name, self.presets, name, self.space, given, limits)
