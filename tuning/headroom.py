@@ -139,14 +139,14 @@ def row_of(name: str, evaluations: Sequence[Evaluation]) -> Row:
     from envs.objective.evaluate import score
 
     own = [evaluation.kpis for evaluation in evaluations]
-    total, required = score(list(evaluations)), sum(kpis.ev_required_kwh for kpis in own)
+    total, required = score(list(evaluations)), sum(kpis["ev_required_kwh"] for kpis in own)
     return Row(
         name,
         None if math.isnan(total) else total,
-        sum(kpis.co2_kg for kpis in own),
-        sum(kpis.bill for kpis in own),
-        max(kpis.peak_kw for kpis in own),
-        1.0 - sum(kpis.ev_missing_kwh for kpis in own) / required if required > 0.0 else None,
+        sum(kpis["co2_kg"] for kpis in own),
+        sum(kpis["bill"] for kpis in own),
+        max(kpis["peak_kw"] for kpis in own),
+        1.0 - sum(kpis["ev_missing_kwh"] for kpis in own) / required if required > 0.0 else None,
     )
 
 

@@ -13,7 +13,8 @@ from types import TracebackType
 from typing import Any, Self
 
 from envs.environments.factory import evaluation_env
-from envs.objective.evaluate import Evaluation, Judged, evaluate, score
+from envs.objective.columns import evaluation_columns, evaluation_row
+from envs.objective.evaluate import Evaluation, EvaluationEnv, evaluate, score
 from results.writer import drop_parts_after, write_part
 from tuning.algorithms import build
 from tuning.experiment.folder import Experiment, open_experiment
@@ -127,7 +128,7 @@ class Training:
         self._records, self._number, self._running = records, number, running
         self._last_report = self._last_save = time.perf_counter()
         self._reports: list[dict[str, Any]] = []
-        self._evaluation_env: Judged | None = None
+        self._evaluation_env: EvaluationEnv | None = None
         self._checkpoints = Checkpoints(self._paths.checkpoints(number))
         checkpoint, self._damage = self._checkpoints.newest()
         self.state = checkpoint.trial if checkpoint else TrialState()
@@ -270,12 +271,13 @@ class Training:
                 "scenario": settings.scenario,
                 "split": "validation",
                 "backend": settings.stepped_by,
-                **evaluation_columns(evaluation),
+                **evaluation_row(evaluation),
             }
             for evaluation in evaluations
         ]
         if rows:
-            write_part(self._paths.part("evaluations", self._number, state.steps), "evaluations", rows)
+            path = self._paths.part("evaluations", self._number, state.steps)
+            write_part(path, "evaluations", rows, measures=evaluation_columns())
         self._write_reports()
         self._checkpoints.save(self.trainer, state)
         self._last_save = time.perf_counter()
@@ -290,20 +292,6 @@ class Training:
         del measured["evaluated_steps"]
         named = state.environment_seconds + state.learner_seconds + state.evaluation_seconds
         self._records.update(self._number, **measured, rest_seconds=state.seconds - named)
-
-
-def evaluation_columns(evaluation: Evaluation) -> dict[str, Any]:
-    """Columns of the `evaluations` table that an evaluation fills."""
-    uncontrolled = asdict(evaluation.uncontrolled)
-    del uncontrolled["hours"]
-    return {
-        "year": evaluation.year,
-        "score": evaluation.score,
-        **{f"term_{name}": value for name, value in evaluation.terms.items()},
-        **asdict(evaluation.kpis),
-        **{f"uncontrolled_{name}": value for name, value in uncontrolled.items()},
-        **evaluation.citylearn,
-    }
 
 
 def is_out_of_memory(error: Exception) -> bool:
