@@ -113,6 +113,15 @@ _EVALUATIONS: Columns = {
     "score": ("float64", "1", "mean reward an hour"),
 }
 
+# Measures that judgements and summaries read. A frame has them even where no part file does.
+READ_MEASURES = tuple(
+    f"{prefix}{name}"
+    for prefix in ("", "uncontrolled_")
+    for name in (
+        "import_kwh", "co2_kg", "bill", "peak_kw", "pv_kwh", "self_consumption", "ev_required_kwh", "ev_missing_kwh",
+    )
+)  # fmt: skip
+
 _COLUMNS = {"trials": _TRIALS, "reports": _REPORTS, "evaluations": _EVALUATIONS}
 
 

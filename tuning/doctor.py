@@ -57,7 +57,7 @@ def examine(asked: Examination) -> int:
     """
     from rich.console import Console
 
-    from envs.environments.year_cache import choose_backend
+    from envs.environments.backend import choose_backend
     from envs.scenarios.scenario import scenario
     from search_spaces import SPACES
     from tuning.diagnosis.checks import check

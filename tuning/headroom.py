@@ -82,7 +82,7 @@ def _show(site: Scenario, split: Literal["train", "validation", "test"], console
         BoundError: if a bound is not found.
         ValidityError: if a baseline cannot be, or is above the bound.
     """
-    from envs.environments.year_cache import choose_backend
+    from envs.environments.backend import choose_backend
     from envs.yardsticks.baselines import UNCONTROLLED, baselines
     from envs.yardsticks.bound import OBJECTIVES, bound, why_no_bound
 

@@ -68,7 +68,7 @@ def main(arguments: list[str] | None = None) -> int:
 def _answer(question: Question) -> int:
     from rich.console import Console
 
-    from envs.environments.year_cache import beyond_batch
+    from envs.environments.backend import beyond_batch
     from envs.scenarios.scenario import scenario
     from tuning.experiment.folder import open_experiment
     from tuning.experiment.lock import experiment_lock

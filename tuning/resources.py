@@ -62,7 +62,7 @@ def main(arguments: list[str] | None = None) -> int:
 def _answer(question: Question) -> int:
     from rich.console import Console
 
-    from envs.environments.year_cache import choose_backend
+    from envs.environments.backend import choose_backend
     from envs.scenarios.scenario import scenario
     from tuning.memory.allocation import concurrency, grant
     from tuning.memory.calibration import Calibration

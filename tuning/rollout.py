@@ -53,8 +53,8 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _roll_out(question: Question) -> int:
+    from envs.environments.backend import choose_backend
     from envs.environments.factory import windows_env
-    from envs.environments.year_cache import choose_backend
     from envs.objective.validity import check_episode
     from envs.scenarios.scenario import Window, scenario
     from results import load

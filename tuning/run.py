@@ -124,7 +124,7 @@ def _ready(settings: Settings, arguments: list[str], console: Console, algo: Alg
 
 
 def _checked(settings: Settings, space_file: Path | None, before: Experiment | None, console: Console) -> _Ready:
-    from envs.environments.year_cache import beyond_batch, choose_backend
+    from envs.environments.backend import beyond_batch, choose_backend
     from envs.scenarios.scenario import scenario
     from tuning.search.plan import plan, with_trials
     from tuning.trial.records import machine

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from envs.environments.backend import Backend
 from envs.environments.factory import windows_env
-from envs.environments.year_cache import Backend
 from envs.objective.evaluate import Evaluation, evaluate
 from envs.objective.joined_run import JoinedRun, Part
 from envs.objective.kpis import kpis

@@ -23,7 +23,8 @@ import numpy as np
 
 from common.errors import InconsistentError
 from envs.cache import cached_file
-from envs.environments.year_cache import beyond_batch, year_tables
+from envs.environments.backend import beyond_batch
+from envs.environments.year_cache import year_tables
 from envs.errors import ScenarioError
 from envs.objective.reward import WEIGHTS
 from envs.objective.series import MET_TOLERANCE, import_kwh, solar_use_kwh

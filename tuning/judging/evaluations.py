@@ -11,8 +11,8 @@ import numpy as np
 import ray
 
 from common.errors import InconsistentError
+from envs.environments.backend import Backend
 from envs.environments.factory import windows_env
-from envs.environments.year_cache import Backend
 from envs.errors import ScenarioError
 from envs.objective.columns import evaluation_columns, evaluation_row
 from envs.objective.evaluate import Evaluation, evaluate

@@ -13,9 +13,10 @@ from hypothesis import HealthCheck, Phase, given, settings
 from envs.batch_backend import kernel
 from envs.batch_backend.rewards import SchemaReward
 from envs.batch_backend.simulator import BatchSimulator, Year
-from envs.batch_backend.tables import Tables, read_tables
+from envs.batch_backend.tables import Tables
 from envs.batch_backend.unsupported import unsupported
 from envs.citylearn_backend.simulator import CityLearnSimulator
+from envs.citylearn_backend.tables import read_tables
 from envs.environments.year_cache import schema_reward
 from envs.scenarios.scenario import scenario
 from tests.envs.batch_backend.comparison import compare

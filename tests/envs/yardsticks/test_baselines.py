@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from envs.environments.year_cache import Backend, year_reference
+from envs.environments.backend import Backend
+from envs.environments.year_cache import year_reference
 from envs.objective.evaluate import Evaluation
 from envs.scenarios.scenario import Window, scenario
 from envs.scenarios.tariff import FILE_NAME

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from envs.environments.year_cache import Backend
+from envs.environments.backend import Backend
 from envs.objective.columns import evaluation_columns
 from envs.objective.validity import ValidityError
 from envs.scenarios.scenario import Scenario, scenario
