@@ -56,10 +56,7 @@ def judge(scenario: str, policy: Policy | None) -> dict[str, list[float]]:
         env: Any = evaluation_env(scenario, "batch", split, weeks=0)
         evaluations = evaluate(env, policy or SolarPriority(env.present))
         now, before = (
-            {
-                name: sum(getattr(kpis, name) for kpis in years)
-                for name in ("co2_kg", "bill", "ev_required_kwh", "ev_missing_kwh")
-            }
+            {name: sum(kpis[name] for kpis in years) for name in ("co2_kg", "bill", "ev_required_kwh", "ev_missing_kwh")}
             for years in ([each.kpis for each in evaluations], [each.uncontrolled for each in evaluations])
         )
         # Some vehicles leave too early for any charger: what the uncontrolled site serves is all there is.

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from common.errors import UserError
-from results.schema import FOLDER, SCHEMA_VERSION, TABLES, schema
+from results.schema import FOLDER, READ_MEASURES, SCHEMA_VERSION, TABLES, schema
 from results.writer import table_folder
 
 if TYPE_CHECKING:
@@ -98,8 +98,11 @@ def _read(path: Path) -> pa.Table | str:
 
 
 def _frame(name: str, parts: list[pa.Table]) -> pd.DataFrame:
+    """All parts of a table. It has the table's own columns, and the measures that summaries read, even if no part has them."""
     import pyarrow as pa
 
-    # The schema's own columns come first and are there even if no part is.
     table = pa.concat_tables([schema(name).empty_table(), *parts], promote_options="permissive")
+    for measure in READ_MEASURES if name == "evaluations" else ():
+        if measure not in table.column_names:
+            table = table.append_column(measure, pa.nulls(len(table), pa.float64()))
     return table.to_pandas().sort_values(_ORDER[name], ignore_index=True)

@@ -22,10 +22,10 @@ STATES = ("running", "complete", "pruned", "oom", "failed")
 GIVEN = "hp_"  # what the search assigned
 USED = "used_"  # what was read back from the built trainer
 
-# name: (type, unit, meaning). "1" is a plain number, "" what has no unit.
-_Columns = Mapping[str, tuple[str, str, str]]
+# name: (Arrow type, unit, meaning). "1" is a plain number, "" a column without a unit.
+Columns = Mapping[str, tuple[str, str, str]]
 
-_TRIALS: _Columns = {
+_TRIALS: Columns = {
     "trial": ("int64", "1", "number of the trial in its experiment"),
     "state": ("string", "", "running, complete, pruned, oom or failed"),
     "score": ("float64", "1", "score of the last evaluation; higher is better, 0 is the uncontrolled site"),
@@ -66,7 +66,7 @@ _TRIALS: _Columns = {
     "git_commit": ("string", "", "commit of the working tree; empty where there is none"),
 }
 
-_REPORTS: _Columns = {
+_REPORTS: Columns = {
     "trial": ("int64", "1", "number of the trial"),
     "update": ("int64", "1", "number of the update, from 1"),
     "steps": ("int64", "1", "environment steps so far"),
@@ -99,28 +99,7 @@ _REPORTS: _Columns = {
     "cpu_cores": ("float64", "1", "cores that the process kept busy"),
 }
 
-_RUN_KPIS: _Columns = {
-    "consumption_kwh": ("float64", "kWh", "load and vehicles"),
-    "pv_kwh": ("float64", "kWh", "PV generation"),
-    "import_kwh": ("float64", "kWh", "drawn from the grid, every building metered by itself"),
-    "export_kwh": ("float64", "kWh", "fed into the grid"),
-    "co2_kg": ("float64", "kg", "emission of the import"),
-    "energy_cost": ("float64", "currency", "of the import"),
-    "demand_charge": ("float64", "currency", "monthly charge on the highest imports"),
-    "bill": ("float64", "currency", "energy cost and demand charge"),
-    "peak_kw": ("float64", "kW", "highest import of the site"),
-    "ramping_kwh": ("float64", "kWh", "sum of the hourly changes of net import"),
-    "self_consumption": ("float64", "1", "part of the PV energy used on site"),
-    "self_sufficiency": ("float64", "1", "part of the consumption that was not imported"),
-    "battery_cycles": ("float64", "1", "energy discharged over capacity"),
-    "ev_required_kwh": ("float64", "kWh", "energy that departing vehicles asked for"),
-    "ev_missing_kwh": ("float64", "kWh", "of it not delivered"),
-    "ev_served": ("float64", "1", "of it delivered, as a part"),
-    "departures": ("int64", "1", "vehicles that left"),
-    "departures_met": ("int64", "1", "of them with what they asked for"),
-}
-
-_EVALUATIONS: _Columns = {
+_EVALUATIONS: Columns = {
     "contender": ("string", "", "what was judged: an assignment trained anew, a baseline, a bound; empty in a search"),
     "algorithm": ("string", "", "learning algorithm of a contender; empty in a search and for what did not learn"),
     "seed": ("int64", "1", "seed by which a contender was trained anew; empty in a search and for what did not learn"),
@@ -132,41 +111,40 @@ _EVALUATIONS: _Columns = {
     "backend": ("string", "", "what judged"),
     "hours": ("int64", "h", "hours that were run"),
     "score": ("float64", "1", "mean reward an hour"),
-    "term_co2": ("float64", "1", "mean weighted term of the improvement reward: emission"),
-    "term_cost": ("float64", "1", "likewise: cost"),
-    "term_solar": ("float64", "1", "likewise: PV energy used on site"),
-    "term_grid": ("float64", "1", "likewise: changes of net import"),
-    "term_ev": ("float64", "1", "likewise: energy missing in leaving vehicles"),
-    **_RUN_KPIS,
-    **{
-        f"uncontrolled_{name}": (kind, unit, f"the same of the uncontrolled run: {meaning}")
-        for name, (kind, unit, meaning) in _RUN_KPIS.items()
-    },
-    **{
-        f"citylearn_{name}": ("float64", "1", f"CityLearn's ratio {name}, where it stepped; its baseline charges no vehicle")
-        for name in (
-            "electricity_consumption_total", "carbon_emissions_total", "cost_total", "zero_net_energy",
-            "ramping_average", "daily_peak_average", "all_time_peak_average",
-        )
-    },
-}  # fmt: skip
+}
+
+# Measures that judgements and summaries read. A frame has them even where no part file does.
+READ_MEASURES = tuple(
+    f"{prefix}{name}"
+    for prefix in ("", "uncontrolled_")
+    for name in (
+        "import_kwh", "co2_kg", "bill", "peak_kw", "pv_kwh", "self_consumption", "ev_required_kwh", "ev_missing_kwh",
+    )
+)  # fmt: skip
 
 _COLUMNS = {"trials": _TRIALS, "reports": _REPORTS, "evaluations": _EVALUATIONS}
 
 
-def schema(table: str, hyperparameters: Mapping[str, type] | None = None) -> pa.Schema:
+def schema(table: str, hyperparameters: Mapping[str, type] | None = None, measures: Columns | None = None) -> pa.Schema:
     """Arrow schema of a table.
 
     Args:
         table: one of `TABLES`.
         hyperparameters: for `trials`: name and Python type (int, float, bool, str) of each hyperparameter
             of the algorithm; each makes two columns, what was given and what was used.
+        measures: for `evaluations`: what an evaluation measures; these columns follow the table's own.
 
     Returns:
         Schema with units and meanings in the fields' metadata.
+
+    Raises:
+        ValueError: if a measure has the name of one of the table's own columns.
     """
     import pyarrow as pa
 
+    own = _COLUMNS[table]
+    if doubled := own.keys() & (measures or {}).keys():
+        raise ValueError(f"table {table} has columns {', '.join(sorted(doubled))} of its own: name the measures otherwise")
     types = {
         "int64": pa.int64(),
         "float64": pa.float64(),
@@ -175,7 +153,7 @@ def schema(table: str, hyperparameters: Mapping[str, type] | None = None) -> pa.
     }
     fields = [
         pa.field(name, types[kind], metadata={"unit": unit, "meaning": meaning})
-        for name, (kind, unit, meaning) in _COLUMNS[table].items()
+        for name, (kind, unit, meaning) in {**own, **(measures or {})}.items()
     ]
     natural = {int: pa.int64(), float: pa.float64(), bool: pa.bool_(), str: pa.string()}
     for prefix, meaning in ((GIVEN, "assigned by the search"), (USED, "read back from the trainer")):

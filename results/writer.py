@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from common.files import write_whole
-from results.schema import FOLDER, schema
+from results.schema import FOLDER, Columns, schema
 
 
 def table_folder(experiment: Path, table: str) -> Path:
@@ -43,7 +43,11 @@ def judged_path(folder: Path, name: str, backend: str) -> Path:
 
 
 def write_part(
-    path: Path, table: str, rows: Sequence[Mapping[str, Any]], hyperparameters: Mapping[str, type] | None = None
+    path: Path,
+    table: str,
+    rows: Sequence[Mapping[str, Any]],
+    hyperparameters: Mapping[str, type] | None = None,
+    measures: Columns | None = None,
 ) -> None:
     """Write rows as one part file, replacing one of that name.
 
@@ -52,14 +56,15 @@ def write_part(
         table: name of the table.
         rows: values by column; a column that is left out is empty.
         hyperparameters: see `results.schema.schema`.
+        measures: likewise.
 
     Raises:
-        KeyError: if a row has a column that the schema has not.
+        KeyError: if a row has a column that the schema lacks.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    columns = schema(table, hyperparameters)
+    columns = schema(table, hyperparameters, measures)
     unknown = {name for row in rows for name in row} - set(columns.names)
     if unknown:
         raise KeyError(f"table {table} has no column {', '.join(sorted(unknown))}")

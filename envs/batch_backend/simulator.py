@@ -236,7 +236,11 @@ class BatchSimulator:
         return np.where(power < np.minimum(least, greatest), 0.0, np.sign(wish) * power).astype(np.float32)
 
     def uncontrolled_actions(self) -> np.ndarray:
-        """Actions of the uncontrolled site, see `CityLearnSimulator.uncontrolled_actions`; shape (copies, actions)."""
+        """Actions of the uncontrolled site, within [-1, 1], shape (copies, actions)."""
+        return scaled(self.native_uncontrolled_actions(), *self.action_range)
+
+    def native_uncontrolled_actions(self) -> np.ndarray:
+        """The same in CityLearn's ranges, see `envs.simulator.Simulator.uncontrolled_actions`; shape (copies, actions)."""
         site, state = self.site, self.state
         low, high = self.action_range
         actions = np.tile(np.clip(0.0, low, high), (self.copies, 1))
@@ -249,7 +253,7 @@ class BatchSimulator:
             )
             can = charger["action"] >= 0
             actions[b, charger["action"][can]] = wish[can]
-        return scaled(actions, low, high)
+        return actions
 
     def missing_kwh(self, copy: int, year: int) -> np.ndarray:
         """Energy that the vehicle of each session of a year lacked in this run [kWh], shape (sessions,); see `record`."""
@@ -258,19 +262,23 @@ class BatchSimulator:
 
 
 class Recorder:
-    """Collects what copies do, hour by hour, to make `Run`s of it."""
+    """Collects the energies of all copies, hour by hour, and makes `Run`s of them.
+
+    Attributes:
+        hours: energies of each hour that was recorded, each as `records.Out.energy`, in float64.
+    """
 
     def __init__(self, simulator: BatchSimulator) -> None:
         self._simulator = simulator
-        self._hours: list[np.ndarray] = []
+        self.hours: list[np.ndarray] = []
 
     def add(self) -> None:
         """Take in the last step."""
-        self._hours.append(self._simulator.out.energy.astype(np.float64))
+        self.hours.append(self._simulator.out.energy.astype(np.float64))
 
     def run(self, copy: int, year: int, hours: int) -> Run:
         """The first `hours` steps of a copy that ran in a year."""
-        energy = np.stack([hour[copy] for hour in self._hours[:hours]], axis=1)  # (buildings, hours, 3)
+        energy = np.stack([hour[copy] for hour in self.hours[:hours]], axis=1)  # (buildings, hours, 3)
         net, battery, charging = np.moveaxis(energy, -1, 0)
         return Run(net, battery, charging, self._simulator.missing_kwh(copy, year), np.zeros(net.shape, dtype=bool))
 
@@ -307,8 +315,7 @@ def _reward(years: list[Year]) -> np.ndarray:
     record = np.zeros(len(years), dtype=records.REWARD)
     for own, year in zip(record, years, strict=True):
         if year.reference:
-            scale = year.reference.scale
-            own["mean"] = scale.emission_kg, scale.cost, scale.pv_kwh, scale.ramp_kwh, scale.required_kwh
+            own["mean"] = list(year.reference.scale.by_term().values())
         if year.tariff:
             own["demand_price"] = year.tariff.peak_price, year.tariff.off_peak_excess_price
     record["weight"], record["met_tolerance"] = list(WEIGHTS.values()), MET_TOLERANCE

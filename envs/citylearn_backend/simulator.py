@@ -1,4 +1,4 @@
-"""CityLearn as the backend that steps a scenario year: what `envs.environments.site_env` needs of it and no more."""
+"""CityLearn as a `envs.simulator.Simulator`: it steps one scenario year."""
 
 from __future__ import annotations
 
@@ -10,18 +10,17 @@ from typing import Any
 
 import numpy as np
 
+from envs.citylearn_backend.series import read_exogenous, read_sessions
 from envs.errors import ScenarioError
-from envs.objective.series import MET_TOLERANCE, Exogenous, Run, Sessions
+from envs.objective.series import MET_TOLERANCE, Run
 from envs.scenarios.schema_file import count_steps
-
-CONNECTED = 1  # CityLearn's charger state of a vehicle that is plugged in
 
 
 class CityLearnSimulator:
     """One scenario year, run by CityLearn with one central agent.
 
-    An instance takes seconds to make and holds no state between two `begin`, so trials of one process
-    pass it on.
+    An instance takes seconds to make and holds no state between two `begin`, so `envs.citylearn_backend.pool` passes it on
+    from trial to trial.
 
     Args:
         schema_path: of the year's `schema.json`.
@@ -32,7 +31,12 @@ class CityLearnSimulator:
         env: the `CityLearnEnv`.
         rows: rows of the year; there are `rows - 1` steps.
         chargers: CityLearn's chargers, building by building.
+        exogenous: series of the year that no action can change.
+        sessions: charging sessions of the year.
         observation_names: of the raw observation, in CityLearn's order.
+        action_names: of the actions, in order.
+        battery_actions: indices of the actions of stationary batteries, shape (batteries with an action,).
+        battery_power_kw: nominal power of these batteries together.
         longest_announcement: most steps that a vehicle's arrival is announced ahead.
         action_low: least value of each action, shape (actions,).
         action_high: greatest value of each action, shape (actions,).
@@ -57,16 +61,20 @@ class CityLearnSimulator:
         self.rows: int = self.env.episode_tracker.simulation_time_steps
         self.observation_names: list[str] = list(self.env.observation_names[0])
         self.action_low, self.action_high = self.env.action_space[0].low, self.env.action_space[0].high
+        self.action_names: list[str] = list(self.env.action_names[0])
         if not len(self.action_low):
             raise ScenarioError(f"{schema_path}: no action is active, so there is nothing to learn")
+        kinds = [(building, name) for building in self.env.buildings for name in building.active_actions]
+        batteries = [(i, building) for i, (building, name) in enumerate(kinds) if name == "electrical_storage"]
+        self.battery_actions = np.array([i for i, _ in batteries], dtype=np.int64)
+        self.battery_power_kw = float(sum(building.electrical_storage.nominal_power for _, building in batteries))
         self.chargers = [charger for building in self.env.buildings for charger in building.electric_vehicle_chargers]
         self.longest_announcement = max(
             (int(c.charger_simulation.electric_vehicle_estimated_arrival_time.max()) for c in self.chargers), default=0
         )
-        self._vehicle_index = {vehicle.name: i for i, vehicle in enumerate(self.env.electric_vehicles)}
         self._start = 0
-        self.exogenous = self._read_exogenous()
-        self.sessions = self._read_sessions()
+        self.exogenous = read_exogenous(self.env)
+        self.sessions = read_sessions(self.chargers, self.env.electric_vehicles, self.rows)
         self._ends = _by_row(self.sessions.end)
         self._counted = np.zeros(len(self.sessions.end), dtype=bool)
         self._missing = np.zeros(len(self.sessions.end))
@@ -80,9 +88,8 @@ class CityLearnSimulator:
             start: first row.
             hours: number of steps; `start + hours` is at most `rows - 1`.
             seed: of the drift of vehicles that are not plugged in.
-            charge: of the stationary batteries at the start, from 0 (as empty as they may be) to 1. What
-                they hold then was bought by nobody: with half of it to give away, a week of the default
-                scenario would look 0.4 % better than it is.
+            charge: of the stationary batteries at the start, from 0 (as empty as they may be) to 1. This energy is free:
+                half a charge makes a week of the default scenario look 0.4 % better than it is.
 
         Returns:
             Raw observation, shape (observations,).
@@ -156,7 +163,7 @@ class CityLearnSimulator:
         )
 
     def uncontrolled_actions(self) -> np.ndarray:
-        """Actions of the uncontrolled site: storage idle, vehicles at full power until they have what they ask for.
+        """Actions of the uncontrolled site: storage idle, vehicles at full power until they are as full as required.
 
         Returns:
             Shape (actions,).
@@ -175,7 +182,7 @@ class CityLearnSimulator:
             actions[index] = min(1.0, missing_kwh / efficiency / charger.max_charging_power)
         return actions
 
-    def citylearn_kpis(self) -> dict[str, float]:
+    def citylearn_ratios(self) -> dict[str, float]:
         """CityLearn's own district-level ratios of control to its baseline, by the names of `evaluate()`."""
         table = self.env.evaluate()
         district = table[table["level"] == "district"]
@@ -186,79 +193,11 @@ class CityLearnSimulator:
     @cached_property
     def charger_actions(self) -> list[tuple[int, Any]]:
         """Index of the action and the charger, for every charger that has one."""
-        names = self.env.action_names[0]
         by_name: dict[str, list[Any]] = {}
         for charger in self.chargers:
             by_name.setdefault(f"electric_vehicle_storage_{charger.charger_id}", []).append(charger)
         # Two buildings may use one charger id; actions and chargers come in the same order.
-        return [(i, by_name[name].pop(0)) for i, name in enumerate(names) if by_name.get(name)]
-
-    def _read_exogenous(self) -> Exogenous:
-        buildings = self.env.buildings
-        first = buildings[0].energy_simulation
-        # CityLearn counts hours 1-24; its data sets call the hour that begins at midnight 24 or 1. Here
-        # hour 1 covers midnight to one o'clock, as in its documentation.
-        return Exogenous(
-            month=np.array(first.month, dtype=np.int64),
-            hour=np.array(first.hour, dtype=np.int64) - 1,
-            load_kwh=np.array([b.energy_simulation.non_shiftable_load for b in buildings], dtype=np.float64),
-            pv_kwh=np.array([b.pv.get_generation(b.energy_simulation.solar_generation) for b in buildings], dtype=np.float64),
-            price=np.array([b.pricing.electricity_pricing for b in buildings], dtype=np.float64),
-            carbon=np.array([b.carbon_intensity.carbon_intensity for b in buildings], dtype=np.float64),
-            battery_capacity_kwh=float(sum(b.electrical_storage.capacity for b in buildings)),
-            other_devices=any(_has_other_devices(b) for b in buildings),
-            vehicles_give=any(charger.max_discharging_power > 0.0 for charger in self.chargers),
-        )
-
-    def _read_sessions(self) -> Sessions:
-        columns: dict[str, list[float]] = {
-            name: [] for name in ("charger", "vehicle", "start", "end", "arrival_soc", "required_soc", "capacity_kwh")
-        }
-        for index, charger in enumerate(self.chargers):
-            series = charger.charger_simulation
-            # Reading an attribute slices and copies it, so each is read once.
-            state, vehicle_id = series.electric_vehicle_charger_state, series.electric_vehicle_id
-            session_id, countdown = series.electric_vehicle_session_id, series.electric_vehicle_departure_time
-            required, arrival = series.electric_vehicle_required_soc_departure, series.electric_vehicle_estimated_soc_arrival
-            current = current_soc(charger, self.rows)
-            start = 0
-            for row in np.flatnonzero(state == CONNECTED).tolist():
-                follows = row > 0 and state[row - 1] == CONNECTED and vehicle_id[row - 1] == vehicle_id[row]
-                if not follows or _is_new_session(session_id, countdown, row):
-                    start = row
-                goes_on = (
-                    row + 1 < len(state)
-                    and state[row + 1] == CONNECTED
-                    and vehicle_id[row + 1] == vehicle_id[row]
-                    and not _is_new_session(session_id, countdown, row + 1)
-                )
-                # A session that the data cut off has no departure.
-                if goes_on or row + 1 == len(state):
-                    continue
-                vehicle = self._vehicle_index.get(vehicle_id[row])
-                if vehicle is None:
-                    raise ScenarioError(
-                        f"charger {charger.charger_id}, row {row}: vehicle '{vehicle_id[row]}' is not in the schema's "
-                        "electric_vehicles_def, so CityLearn would never connect it"
-                    )
-                announced = start > 0 and state[start - 1] == 2
-                estimated = float(arrival[start - 1 if announced else start])
-                measured = float(current[start])
-                columns["charger"].append(index)
-                columns["vehicle"].append(vehicle)
-                columns["start"].append(start)
-                columns["end"].append(row)
-                columns["arrival_soc"].append(estimated if np.isnan(measured) else measured)
-                columns["required_soc"].append(float(required[row]))
-                columns["capacity_kwh"].append(float(self.env.electric_vehicles[vehicle].battery.capacity))
-        order = np.argsort(columns["end"], kind="stable")
-        integer = ("charger", "vehicle", "start", "end")
-        return Sessions(
-            **{
-                name: np.array(values, dtype=np.int64 if name in integer else np.float64)[order]
-                for name, values in columns.items()
-            }
-        )
+        return [(i, by_name[name].pop(0)) for i, name in enumerate(self.action_names) if by_name.get(name)]
 
     def _missing_kwh(self, i: int, step: int) -> float:
         """Energy that the vehicle of a session lacks after a step, its last; zero where the session does not count."""
@@ -289,7 +228,7 @@ def _quick_time_bounds() -> Iterator[None]:
     """Let CityLearn skip the search for the upper bounds of vehicles' countdowns while it builds an environment.
 
     It goes through the series of all chargers for each charger, so the time grows with their square: a
-    site with 128 is built 5.7 times faster without. `envs.observation` sets these bounds from the sessions.
+    site with 128 is built 5.7 times faster without. `envs.citylearn_backend.layout` sets these bounds from the sessions.
     """
     from citylearn.building import Building
 
@@ -314,42 +253,6 @@ def _skip_charger_feedback(env: Any) -> None:
 
 def _nothing(*_: Any) -> None:
     pass
-
-
-def _has_other_devices(building: Any) -> bool:
-    """Whether a building has devices whose consumption is in its net import and nowhere else here."""
-    from citylearn.building import DynamicsBuilding
-
-    series, tanks = building.energy_simulation, (building.cooling_storage, building.heating_storage, building.dhw_storage)
-    return bool(
-        isinstance(building, DynamicsBuilding)
-        or building.deferrable_appliances
-        or building.escalators
-        or any(tank.capacity > 0.0 for tank in tanks)
-        or any(demand.any() for demand in (series.cooling_demand, series.heating_demand, series.dhw_demand))
-    )
-
-
-def _is_new_session(session_id: np.ndarray, countdown: np.ndarray, row: int) -> bool:
-    """CityLearn's rule for two sessions of one vehicle without a row between them."""
-    if row == 0:
-        return True
-    now, before = session_id[row], session_id[row - 1]
-    if isinstance(now, str) and now.strip() not in {"", "nan"}:
-        return bool(isinstance(before, str) and now != before)
-    return bool(countdown[row - 1] <= 1 and countdown[row] > countdown[row - 1])
-
-
-def current_soc(charger: Any, rows: int) -> np.ndarray:
-    """Measured state of charge where a charger's file has one, else NaN, shape (rows,).
-
-    Args:
-        charger: CityLearn's.
-        rows: of the year.
-    """
-    values = getattr(charger.charger_simulation, "electric_vehicle_current_soc", None)
-    series = np.full(rows, np.nan) if values is None else np.asarray(values, dtype=np.float64)
-    return np.where((series >= 0.0) & (series <= 1.0), series, np.nan)
 
 
 def _by_row(rows: np.ndarray) -> dict[int, np.ndarray]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from envs.environments.year_cache import Backend
+from envs.environments.backend import Backend
 from envs.objective.episodes import TRAINING_HOURS
 from envs.objective.reward import RewardName
 from envs.scenarios.scenario import Scenario, Split, Window, sample_weeks, scenario, training_starts

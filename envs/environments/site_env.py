@@ -9,15 +9,17 @@ from typing import Any, Literal
 import gymnasium as gym
 import numpy as np
 
+from envs.citylearn_backend.pool import SIMULATORS
 from envs.citylearn_backend.simulator import CityLearnSimulator
 from envs.current_hour import Present, scaled
-from envs.environments.year_cache import SIMULATORS, observation_layout, year_reference
+from envs.environments.year_cache import observation_layout, year_reference
 from envs.objective.episodes import EVALUATION_SEED, Episode, Policy
 from envs.objective.reference import Reference
 from envs.objective.reward import WEIGHTS, RewardName, StepFigures, improvement_terms
 from envs.objective.series import import_kwh, solar_use_kwh
 from envs.scenarios.scenario import Scenario, Window
 from envs.scenarios.tariff import MonthPeaks
+from envs.simulator import Simulator
 
 
 class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
@@ -59,6 +61,8 @@ class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
         self.layout = observation_layout(scenario)
         self._next_window = 0
         self._years: dict[int, tuple[CityLearnSimulator, Reference]] = {}
+        # Declared as the protocol: the environment steps whatever satisfies it.
+        self.simulator: Simulator
         self._open(self.windows[0].year)
         self.observation_space = gym.spaces.Box(-1.0, 1.0, (self.layout.size,), np.float32)
         self.action_space = gym.spaces.Box(-1.0, 1.0, self.simulator.action_low.shape, np.float32)
@@ -123,7 +127,7 @@ class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
                 rewards += reward
                 for name, value in now.items():
                     terms[name] += value
-            yield Episode(self.window, self.reference, rewards, terms, self.simulator.run(), self.simulator.citylearn_kpis())
+            yield Episode(self.window, self.reference, rewards, terms, self.simulator.run(), self.simulator.citylearn_ratios())
 
     def get_state(self) -> dict[str, Any]:
         """Where it is and what it draws next, as plain values that can be pickled.
@@ -201,10 +205,7 @@ class _Present:
     def __init__(self, env: SiteEnv) -> None:
         """Look at an environment, whichever of its years it is in."""
         self._env = env
-        actions = [(b, name) for b in env.simulator.env.buildings for name in b.active_actions]
-        batteries = [(i, b) for i, (b, name) in enumerate(actions) if name == "electrical_storage"]
-        self.battery_actions = np.array([i for i, _ in batteries], dtype=np.int64)
-        self.battery_power_kw = float(sum(b.electrical_storage.nominal_power for _, b in batteries))
+        self.battery_actions, self.battery_power_kw = env.simulator.battery_actions, env.simulator.battery_power_kw
 
     @property
     def action_range(self) -> tuple[np.ndarray, np.ndarray]:

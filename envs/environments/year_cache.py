@@ -3,72 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 
-from envs.batch_backend.tables import Tables, read_tables
-from envs.batch_backend.unsupported import unsupported
+from envs.batch_backend.tables import Tables
 from envs.cache import cache_folder, cached_file
-from envs.citylearn_backend.simulator import CityLearnSimulator
-from envs.errors import ScenarioError
+from envs.citylearn_backend.layout import read_layout
+from envs.citylearn_backend.pool import SIMULATORS
+from envs.citylearn_backend.tables import read_tables
+from envs.environments.backend import beyond_batch
+from envs.environments.uncontrolled_run import Progress, uncontrolled_run
 from envs.objective.reference import Reference, cached_reference, reference_key
 from envs.objective.series import Run
-from envs.observation import ObservationLayout, layout_of
+from envs.observation import ObservationLayout
 from envs.scenarios.scenario import Scenario
 from envs.scenarios.tariff import DemandCharge
-
-Backend = Literal["batch", "citylearn"]
-BackendChoice = Literal["auto", "batch", "citylearn"]
 
 # Parts of the cache keys of layouts and tables: raise one when they would come out otherwise.
 LAYOUT_VERSION = 3
 TABLES_VERSION = 4
-
-Progress = Callable[[float], None]
-
-
-class _Pool:
-    """Simulators of this process that no environment uses now.
-
-    Building one takes seconds, so trials that follow one another in a process pass them on. Two
-    environments never share one: an episode of the one would end in the other's.
-    """
-
-    def __init__(self) -> None:
-        self._idle: dict[tuple[Path, bool], list[CityLearnSimulator]] = {}
-
-    def take(self, schema_path: Path, with_reward: bool = False) -> CityLearnSimulator:
-        idle = self._idle.get((schema_path, with_reward))
-        return idle.pop() if idle else CityLearnSimulator(schema_path, with_reward)
-
-    def give_back(self, simulator: CityLearnSimulator) -> None:
-        self._idle.setdefault((simulator.schema_path, simulator.with_reward), []).append(simulator)
-
-
-SIMULATORS = _Pool()
-
-
-def beyond_batch(scenario: Scenario) -> list[str]:
-    """What a scenario uses that the batch backend does not do, each as a few words; empty where it does it all."""
-    # Of generated scenarios it does all; to look at their files here would have them generated.
-    return unsupported(scenario.schema) if scenario.schema else []
-
-
-def choose_backend(scenario: Scenario, choice: BackendChoice) -> Backend:
-    """The backend that a choice means for a scenario.
-
-    Raises:
-        ScenarioError: if `batch` is asked for and the scenario uses what it does not do.
-    """
-    if choice == "citylearn":
-        return "citylearn"
-    missing = beyond_batch(scenario)
-    if missing and choice == "batch":
-        raise ScenarioError(f"--backend batch cannot step {scenario.title}: {', '.join(missing)}; take citylearn or auto")
-    return "citylearn" if missing else "batch"
 
 
 def year_tables(scenario: Scenario, year: int) -> Tables:
@@ -81,9 +35,8 @@ def tables_file(scenario: Scenario, year: int) -> Path:
 
     def write(path: Path) -> None:
         schema_path = scenario.schema_path(year)
-        simulator = SIMULATORS.take(schema_path)
-        read_tables(simulator, schema_reward(schema_path)).save(path)
-        SIMULATORS.give_back(simulator)
+        with SIMULATORS.lent(schema_path) as simulator:
+            read_tables(simulator, schema_reward(schema_path)).save(path)
 
     return cached_file(f"{scenario.key}/tables-{year}-v{TABLES_VERSION}.npz", write)
 
@@ -114,15 +67,13 @@ def schema_reward(schema_path: Path) -> tuple[str, str]:
 def year_reference(scenario: Scenario, year: int, on_progress: Progress | None = None) -> Reference:
     """Uncontrolled run of a year, simulated the first time and cached.
 
-    The batch backend does it where it can, whichever backend is to be used: one scenario has one reference.
+    The batch backend simulates it where it can, whichever backend a policy uses: one scenario has one reference.
     """
     if beyond_batch(scenario):
-        simulator = SIMULATORS.take(scenario.schema_path(year))
-        found = cached_reference(
-            scenario, year, simulator.exogenous, simulator.sessions, lambda: _run_citylearn(simulator, on_progress)
-        )
-        SIMULATORS.give_back(simulator)
-        return found
+        with SIMULATORS.lent(scenario.schema_path(year)) as simulator:
+            return cached_reference(
+                scenario, year, simulator.exogenous, simulator.sessions, lambda: uncontrolled_run(simulator, on_progress)
+            )
     return batch_reference(scenario, year, year_tables(scenario, year))
 
 
@@ -136,9 +87,8 @@ def observation_layout(scenario: Scenario) -> ObservationLayout:
 
     def write(path: Path) -> None:
         schema_path = scenario.schema_path(scenario.years("train")[0])
-        simulator = SIMULATORS.take(schema_path)
-        path.write_text(layout_of(simulator, DemandCharge.of(schema_path)).to_json(), encoding="utf-8")
-        SIMULATORS.give_back(simulator)
+        with SIMULATORS.lent(schema_path) as simulator:
+            path.write_text(read_layout(simulator, DemandCharge.of(schema_path)).to_json(), encoding="utf-8")
 
     path = cached_file(f"{scenario.key}/layout-v{LAYOUT_VERSION}.json", write)
     return ObservationLayout.from_json(path.read_text(encoding="utf-8"))
@@ -165,26 +115,9 @@ def is_prepared(scenario: Scenario, year: int) -> bool:
 
 
 def _run_batch(tables: Tables) -> Run:
-    # Imported here: compiled code takes a second to load, and CityLearn's scenarios may not need it.
-    from envs.batch_backend.simulator import BatchSimulator, Recorder, Year
+    # Imported here: compiled code takes a second to load, and scenarios of CityLearn may not need it.
+    from envs.batch_backend.one_copy import OneCopy
 
-    # Nobody looks at the observations.
-    blind = np.zeros((len(tables.exogenous.hour), len(tables.names)), dtype=np.float32)
-    simulator = BatchSimulator({0: Year(tables, blind)}, copies=1, record=True)
-    steps = len(tables.exogenous.hour) - 1
-    simulator.begin(0, 0, 0, steps, seed=0)
-    recorder = Recorder(simulator)
-    for _ in range(steps):
-        simulator.step(simulator.uncontrolled_actions())
-        recorder.add()
-    return recorder.run(0, 0, steps)
-
-
-def _run_citylearn(simulator: CityLearnSimulator, on_progress: Progress | None) -> Run:
-    steps = simulator.rows - 1
-    simulator.begin(0, steps, seed=0)
-    for step in range(steps):
-        simulator.step(simulator.uncontrolled_actions())
-        if on_progress and step % 50 == 0:
-            on_progress(step / steps)
-    return simulator.run()
+    # The uncontrolled run needs no observations.
+    blank = np.zeros((len(tables.exogenous.hour), len(tables.names)), dtype=np.float32)
+    return uncontrolled_run(OneCopy(tables, blank))

@@ -1,19 +1,20 @@
-"""Run a policy over an evaluation environment and say how it did."""
+"""Evaluate a policy: run it over an evaluation environment and compute its score and KPIs."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
 from envs.objective.episodes import Episode, Policy
-from envs.objective.kpis import Kpis, Part, kpis
+from envs.objective.joined_run import JoinedRun, Part
+from envs.objective.kpis import Kpis, kpis
 from envs.objective.reference import Reference
 from envs.objective.reward import WEIGHTS
-from envs.objective.series import Run
+from envs.objective.series import cut
 from envs.objective.validity import check_episode, check_kpis
 
 # Ratios of CityLearn's `evaluate()` that are kept, by the name of our column.
@@ -34,6 +35,7 @@ class Evaluation:
 
     Attributes:
         year: year number.
+        hours: that were run.
         score: mean reward an hour.
         terms: mean weighted terms of the `improvement` reward an hour, by name.
         kpis: see `envs.objective.kpis`.
@@ -42,6 +44,7 @@ class Evaluation:
     """
 
     year: int
+    hours: int
     score: float
     terms: dict[str, float]
     kpis: Kpis
@@ -49,7 +52,7 @@ class Evaluation:
     citylearn: dict[str, float]
 
 
-class Judged(Protocol):
+class EvaluationEnv(Protocol):
     """An environment that runs policies through its windows."""
 
     def episodes(self, policy: Policy) -> Iterable[Episode]:
@@ -59,7 +62,7 @@ class Judged(Protocol):
         """Hand back what the next environment of this process can use."""
 
 
-def evaluate(env: Judged, policy: Policy) -> list[Evaluation]:
+def evaluate(env: EvaluationEnv, policy: Policy) -> list[Evaluation]:
     """Run a policy through all windows of an environment once.
 
     Args:
@@ -70,7 +73,7 @@ def evaluate(env: Judged, policy: Policy) -> list[Evaluation]:
         One evaluation per year, in the order of the windows.
 
     Raises:
-        ValidityError: if what came out cannot be: a fault of this package.
+        ValidityError: if an energy balance or a KPI is inconsistent: a fault of this package.
     """
     years: dict[int, _Tally] = {}
     for episode in env.episodes(policy):
@@ -84,7 +87,7 @@ def evaluate(env: Judged, policy: Policy) -> list[Evaluation]:
 
 def score(evaluations: list[Evaluation]) -> float:
     """Mean reward an hour over all years; years count by their hours."""
-    hours = [evaluation.kpis.hours for evaluation in evaluations]
+    hours = [evaluation.hours for evaluation in evaluations]
     return float(np.average([evaluation.score for evaluation in evaluations], weights=hours))
 
 
@@ -113,27 +116,16 @@ class _Tally:
 
     def evaluation(self, year: int) -> Evaluation:
         reference = self._reference
-        year_of = (reference.exogenous, reference.sessions, reference.tariff)
+        of_year = (reference.exogenous, reference.sessions, reference.tariff)
         return Evaluation(
             year=year,
+            hours=self._steps,
             score=self._reward / self._steps,
             terms={name: value / self._steps for name, value in self._terms.items()},
-            kpis=kpis(self._parts, *year_of),
-            uncontrolled=kpis(self._uncontrolled, *year_of),
+            kpis=kpis(JoinedRun(self._parts, *of_year)),
+            uncontrolled=kpis(JoinedRun(self._uncontrolled, *of_year)),
             citylearn={
                 column: float(np.mean([ratios.get(name, math.nan) for ratios in self._citylearn]))
                 for column, name in CITYLEARN_RATIOS.items()
             },
         )
-
-
-def cut(run: Run, start: int, hours: int) -> Run:
-    """Some hours of a run."""
-    part = slice(start, start + hours)
-    return replace(
-        run,
-        net_kwh=run.net_kwh[:, part],
-        battery_kwh=run.battery_kwh[:, part],
-        charging_kwh=run.charging_kwh[:, part],
-        off_grid=run.off_grid[:, part],
-    )

@@ -1,125 +1,190 @@
-"""Key performance indicators of a run: plain functions over its series."""
+"""Key performance indicators of a run. A KPI is one entry of `KPIS`: its formula, unit, meaning, type and bounds.
+
+Its value in an evaluation, its range check and its Parquet columns all follow from the entry.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
-from envs.objective.series import Exogenous, Run, Sessions, export_kwh, import_kwh, solar_use_kwh
-from envs.scenarios.tariff import DemandCharge, demand_costs
+from envs.objective.joined_run import JoinedRun
+from envs.objective.series import export_kwh, import_kwh, solar_use_kwh
+
+# KPIs of one policy by name, in the order of `KPIS`; a share of nothing is NaN.
+Kpis = Mapping[str, float]
 
 
 @dataclass(frozen=True)
-class Part:
-    """A run and the step of its year at which it starts."""
-
-    start: int
-    run: Run
-
-
-@dataclass(frozen=True)
-class Kpis:
-    """KPIs of a policy over one or more windows of a year; a part of nothing is NaN.
+class Bounds:
+    """Values that a KPI can have.
 
     Attributes:
-        hours: that were run.
-        consumption_kwh: load, thermal devices and vehicles.
-        pv_kwh: PV generation.
-        import_kwh: drawn from the grid, every building metered by itself.
-        export_kwh: fed into the grid, likewise.
-        co2_kg: emission of the import.
-        energy_cost: of the import [currency].
-        demand_charge: monthly charge on the highest imports of the site [currency].
-        bill: both together [currency].
-        peak_kw: highest import of the site.
-        ramping_kwh: sum of the hourly changes of the site's net import.
-        self_consumption: part of the PV energy used on site.
-        self_sufficiency: part of the consumption that was not imported.
-        battery_cycles: energy discharged over capacity.
-        ev_required_kwh: energy that departing vehicles asked for.
-        ev_missing_kwh: of it not delivered.
-        ev_served: of it delivered, as a part.
-        departures: vehicles that left.
-        departures_met: of them with what they asked for.
+        low: least value.
+        high: greatest value.
+        at_most: name of another KPI that it never exceeds; empty for none.
+        may_be_nan: whether NaN is a value: a share of nothing.
     """
 
-    hours: int
-    consumption_kwh: float
-    pv_kwh: float
-    import_kwh: float
-    export_kwh: float
-    co2_kg: float
-    energy_cost: float
-    demand_charge: float
-    bill: float
-    peak_kw: float
-    ramping_kwh: float
-    self_consumption: float
-    self_sufficiency: float
-    battery_cycles: float
-    ev_required_kwh: float
-    ev_missing_kwh: float
-    ev_served: float
-    departures: int
-    departures_met: int
+    low: float = 0.0
+    high: float = math.inf
+    at_most: str = ""
+    may_be_nan: bool = False
 
 
-def kpis(
-    parts: Sequence[Part],
-    series: Exogenous,
-    sessions: Sessions,
-    tariff: DemandCharge | None,
-) -> Kpis:
-    """KPIs of a policy; energy and money add up over the windows.
+AMOUNT = Bounds()
+SIGNED = Bounds(low=-math.inf)
+SHARE = Bounds(high=1.0, may_be_nan=True)
+SIGNED_SHARE = Bounds(low=-math.inf, high=1.0, may_be_nan=True)
 
-    Args:
-        parts: the runs, one per window.
-        series: of the year.
-        sessions: of the year; those that lie within a window count.
-        tariff: its demand charge.
+
+@dataclass(frozen=True)
+class Kpi:
+    """One KPI.
+
+    Attributes:
+        name: of the KPI, and of its column.
+        unit: of the value; "1" for a plain number.
+        meaning: one line for the column's metadata.
+        formula: computes the value.
+        bounds: values that it can have.
+        bounds_with_giving_vehicles: the same where vehicles can give energy back; None where that makes no difference.
+        kind: Arrow type of the column; an `int64` formula returns an int.
     """
-    rows = [slice(part.start, part.start + part.run.net_kwh.shape[1]) for part in parts]
-    net = np.concatenate([part.run.net_kwh for part in parts], axis=1)
-    battery = np.concatenate([part.run.battery_kwh for part in parts], axis=1)
-    pv, price, carbon = (
-        np.concatenate([values[:, part] for part in rows], axis=1) for values in (series.pv_kwh, series.price, series.carbon)
-    )
-    drawn, site_net = import_kwh(net), [part.run.net_kwh.sum(axis=0) for part in parts]
+
+    name: str
+    unit: str
+    meaning: str
+    formula: Callable[[JoinedRun], float]
+    bounds: Bounds = AMOUNT
+    bounds_with_giving_vehicles: Bounds | None = None
+    kind: Literal["float64", "int64"] = "float64"
+
+    def compute(self, run: JoinedRun) -> float:
+        """Value of the KPI for a run.
+
+        Raises:
+            TypeError: if the formula does not return the type of the column.
+        """
+        value = self.formula(run)
+        expected = int if self.kind == "int64" else float
+        if type(value) is not expected:
+            raise TypeError(f"KPI {self.name}: its formula returns {type(value).__name__}, and its column is {self.kind}")
+        return value
+
+    def bounds_where(self, vehicles_give: bool) -> Bounds:
+        """Bounds on a site whose vehicles can give energy back, or cannot."""
+        return self.bounds_with_giving_vehicles or self.bounds if vehicles_give else self.bounds
+
+
+def kpis(run: JoinedRun) -> Kpis:
+    """KPIs of a policy's run; energy and money add up over the windows."""
+    return {name: kpi.compute(run) for name, kpi in KPIS.items()}
+
+
+# -- formulas --------------------------------------------------------------------------------
+
+
+def _consumption_kwh(run: JoinedRun) -> float:
     # What is neither battery nor PV: load, thermal devices and vehicles.
-    consumption = float((net - battery + pv).sum())
-    energy_cost = float((drawn * price).sum())
-    demand_charge = sum(
-        float(demand_costs(tariff, series.month[:-1], series.hour[:-1], import_kwh(site), part.start).sum())
-        for part, site in zip(parts, site_net, strict=True)
-    )
-    inside = [sessions.within(part.start, part.run.net_kwh.shape[1]) for part in parts]
-    required = float(sum(sessions.required_kwh[here].sum() for here in inside))
-    missing_each = np.concatenate([part.run.missing_kwh[here] for part, here in zip(parts, inside, strict=True)])
-    missing = float(missing_each.sum())
-    return Kpis(
-        hours=net.shape[1],
-        consumption_kwh=consumption,
-        pv_kwh=float(pv.sum()),
-        import_kwh=float(drawn.sum()),
-        export_kwh=float(export_kwh(net).sum()),
-        co2_kg=float((drawn * carbon).sum()),
-        energy_cost=energy_cost,
-        demand_charge=demand_charge,
-        bill=energy_cost + demand_charge,
-        peak_kw=max(float(import_kwh(site).max()) for site in site_net),
-        ramping_kwh=float(sum(np.abs(np.diff(site)).sum() for site in site_net)),
-        self_consumption=_ratio(float(solar_use_kwh(net, pv).sum()), float(pv.sum())),
-        self_sufficiency=1.0 - _ratio(float(drawn.sum()), consumption),
-        battery_cycles=_ratio(float(np.maximum(-battery, 0.0).sum()), series.battery_capacity_kwh),
-        ev_required_kwh=required,
-        ev_missing_kwh=missing,
-        ev_served=1.0 - _ratio(missing, required),
-        departures=len(missing_each),
-        departures_met=int((missing_each == 0.0).sum()),
-    )
+    return float((run.net_kwh - run.battery_kwh + run.pv_kwh).sum())
+
+
+def _energy_cost(run: JoinedRun) -> float:
+    return float((run.import_kwh * run.price).sum())
+
+
+def _peak_kw(run: JoinedRun) -> float:
+    return max(float(import_kwh(site).max()) for site in run.site_net_kwh)
+
+
+def _ramping_kwh(run: JoinedRun) -> float:
+    return float(sum(np.abs(np.diff(site)).sum() for site in run.site_net_kwh))
+
+
+def _import_kwh(run: JoinedRun) -> float:
+    return float(run.import_kwh.sum())
+
+
+def _pv_kwh(run: JoinedRun) -> float:
+    return float(run.pv_kwh.sum())
+
+
+def _self_consumption(run: JoinedRun) -> float:
+    return _ratio(float(solar_use_kwh(run.net_kwh, run.pv_kwh).sum()), _pv_kwh(run))
+
+
+def _battery_cycles(run: JoinedRun) -> float:
+    return _ratio(float(np.maximum(-run.battery_kwh, 0.0).sum()), run.series.battery_capacity_kwh)
+
+
+def _missing_kwh(run: JoinedRun) -> float:
+    return float(run.missing_kwh.sum())
 
 
 def _ratio(part: float, whole: float) -> float:
     return part / whole if whole > 0.0 else float("nan")
+
+
+# -- the list --------------------------------------------------------------------------------
+
+
+def _by_name(entries: Iterable[Kpi]) -> dict[str, Kpi]:
+    """Entries by name.
+
+    Raises:
+        ValueError: if two have one name, or one is bounded by a KPI that does not exist.
+    """
+    found: dict[str, Kpi] = {}
+    for kpi in entries:
+        if kpi.name in found:
+            raise ValueError(f"two KPIs have the name {kpi.name}")
+        found[kpi.name] = kpi
+    for kpi in found.values():
+        for bounds in (kpi.bounds_where(False), kpi.bounds_where(True)):
+            if bounds.at_most and bounds.at_most not in found:
+                raise ValueError(f"KPI {kpi.name} is bounded by {bounds.at_most}, which is no KPI")
+    return found
+
+
+# By name; the order is that of the columns.
+KPIS: dict[str, Kpi] = _by_name(
+    (
+        # Vehicles can give more than the site consumes.
+        Kpi("consumption_kwh", "kWh", "load and vehicles", _consumption_kwh, AMOUNT, SIGNED),
+        Kpi("pv_kwh", "kWh", "PV generation", _pv_kwh),
+        Kpi("import_kwh", "kWh", "drawn from the grid, every building metered by itself", _import_kwh),
+        Kpi("export_kwh", "kWh", "fed into the grid", lambda run: float(export_kwh(run.net_kwh).sum())),
+        Kpi("co2_kg", "kg", "emission of the import", lambda run: float((run.import_kwh * run.carbon).sum())),
+        # Prices may be negative.
+        Kpi("energy_cost", "currency", "of the import", _energy_cost, SIGNED),
+        Kpi("demand_charge", "currency", "monthly charge on the highest imports", lambda run: float(run.demand_charge)),
+        Kpi("bill", "currency", "energy cost and demand charge", lambda run: _energy_cost(run) + run.demand_charge, SIGNED),
+        Kpi("peak_kw", "kW", "highest import of the site", _peak_kw),
+        Kpi("ramping_kwh", "kWh", "sum of the hourly changes of net import", _ramping_kwh),
+        Kpi("self_consumption", "1", "part of the PV energy used on site", _self_consumption, SHARE),
+        # A battery imports what it loses and what it still holds, and none of that is consumption.
+        Kpi(
+            "self_sufficiency", "1", "part of the consumption that was not imported",
+            lambda run: 1.0 - _ratio(_import_kwh(run), _consumption_kwh(run)), SIGNED_SHARE,
+        ),
+        # A site without a battery has no cycles.
+        Kpi("battery_cycles", "1", "energy discharged over capacity", _battery_cycles, Bounds(may_be_nan=True)),
+        Kpi("ev_required_kwh", "kWh", "energy that departing vehicles asked for", lambda run: run.required_kwh),
+        # Vehicles that give can leave with less than they brought, so more can be missing than they asked for.
+        Kpi("ev_missing_kwh", "kWh", "of it not delivered", _missing_kwh, Bounds(at_most="ev_required_kwh"), AMOUNT),
+        Kpi(
+            "ev_served", "1", "of it delivered, as a part",
+            lambda run: 1.0 - _ratio(_missing_kwh(run), run.required_kwh), SHARE, SIGNED_SHARE,
+        ),
+        Kpi("departures", "1", "vehicles that left", lambda run: len(run.missing_kwh), kind="int64"),
+        Kpi(
+            "departures_met", "1", "of them with what they asked for", lambda run: int((run.missing_kwh == 0.0).sum()),
+            Bounds(at_most="departures"), kind="int64",
+        ),
+    )
+)  # fmt: skip

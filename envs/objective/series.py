@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -91,6 +91,18 @@ class Run:
     charging_kwh: np.ndarray
     missing_kwh: np.ndarray
     off_grid: np.ndarray
+
+
+def cut(run: Run, start: int, hours: int) -> Run:
+    """Some hours of a run."""
+    part = slice(start, start + hours)
+    return replace(
+        run,
+        net_kwh=run.net_kwh[:, part],
+        battery_kwh=run.battery_kwh[:, part],
+        charging_kwh=run.charging_kwh[:, part],
+        off_grid=run.off_grid[:, part],
+    )
 
 
 def import_kwh(net_kwh: np.ndarray) -> np.ndarray:

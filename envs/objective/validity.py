@@ -1,4 +1,4 @@
-"""What no run of a site can be: signs of a fault in this package, which stop whoever finds them."""
+"""Consistency checks of results: energy that does not add up, KPIs out of bounds, scores above the bound."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from common.errors import InconsistentError
 from envs.objective.episodes import Episode
-from envs.objective.kpis import Kpis
+from envs.objective.kpis import KPIS, Kpis
 from envs.objective.series import Exogenous, Run
 
 # Series are float32, and CityLearn rounds on the way; a wrong sign or a forgotten device is a thousand times as much.
@@ -14,26 +14,17 @@ RELATIVE = 1e-4
 # Of the bound, as HiGHS stops within a tolerance.
 SCORE = 1e-4
 LEAST_BOUND = 1e-3  # where there is next to nothing to win, the solver's tolerance is one of the site's energies
-_SHARES = ("self_consumption", "self_sufficiency", "ev_served")
-_AMOUNTS = (
-    "consumption_kwh", "pv_kwh", "import_kwh", "export_kwh", "co2_kg", "energy_cost", "demand_charge", "bill", "peak_kw",
-    "ramping_kwh", "battery_cycles", "ev_required_kwh", "ev_missing_kwh",
-)  # fmt: skip
-# Prices may be negative, and of what a battery took from the grid some is lost and some still in it: all of it is imported,
-# and none of it consumption.
-_NEGATIVE = frozenset({"energy_cost", "bill", "self_sufficiency"})
-_NEGATIVE_BY_VEHICLES = frozenset({"consumption_kwh", "ev_served"})
 
 
 class ValidityError(InconsistentError):
-    """A result that physics or arithmetic forbid: a fault of this package, not of the policy. Says the numbers."""
+    """A result that physics or arithmetic forbid: a fault of this package, not of the policy. The message has the numbers."""
 
 
 def check_episode(episode: Episode) -> None:
     """Check that the energy of a run adds up, hour by hour and building by building.
 
-    Net import is load less PV, plus what batteries, sockets and other devices take. What is not of the first four is the
-    other devices': nothing where the site has none, and never less than nothing. In a power outage it is nothing.
+    Net import is load less PV, plus what batteries, sockets and other devices take. The other devices take the rest: nothing
+    where the site has none, and never less than nothing. In a power outage net import is zero.
 
     Raises:
         ValidityError: at the hour where it differs most.
@@ -53,7 +44,7 @@ def check_episode(episode: Episode) -> None:
         summed = ", ".join(f"{name} {values[at]:,.3f}" for name, values in parts.items())
         raise ValidityError(
             f"year {window.year}, hour {window.start + int(at[1])}: building {int(at[0])} imports {run.net_kwh[at]:,.3f} kWh "
-            f"net, which its parts do not make: {summed}"
+            f"net, but its parts are {summed}"
         )
 
 
@@ -66,37 +57,26 @@ def _unexplained(run: Run, series: Exogenous, part: slice) -> np.ndarray:
 
 
 def check_kpis(year: int, kpis: Kpis, vehicles_give: bool = False) -> None:
-    """Check that KPIs lie where such numbers can lie.
+    """Check that KPIs lie within the bounds of `envs.objective.kpis.KPIS`.
 
     Args:
-        year: that they are of, for the message.
+        year: year number, for the message.
         kpis: of a run.
-        vehicles_give: whether vehicles can give energy back. They may then leave with less than they brought, so that more is
-            missing than was asked for, and give more than the site consumes.
+        vehicles_give: whether vehicles can give energy back.
 
     Raises:
-        ValidityError: at the first that does not.
+        ValidityError: at the first KPI that is out of bounds.
     """
-    negative = _NEGATIVE | (_NEGATIVE_BY_VEHICLES if vehicles_give else frozenset())
-    for name in _SHARES:
-        value = getattr(kpis, name)
-        least = -np.inf if name in negative else -RELATIVE
-        # A share of nothing is NaN.
-        if not np.isnan(value) and not least <= value <= 1.0 + RELATIVE:
-            raise ValidityError(f"year {year}: {name} is {value:.4f}, which is no share")
-    for name in _AMOUNTS:
-        value = getattr(kpis, name)
-        # A site without a battery has no cycles.
-        is_none = name == "battery_cycles" and np.isnan(value)
-        if not is_none and not (np.isfinite(value) and (name in negative or value >= -RELATIVE)):
-            raise ValidityError(f"year {year}: {name} is {value:,.3f}, which cannot be")
-    ordered = [("departures_met", "departures")]
-    if not vehicles_give:
-        ordered.append(("ev_missing_kwh", "ev_required_kwh"))
-    for small, large in ordered:
-        if getattr(kpis, small) > getattr(kpis, large) * (1.0 + RELATIVE) + RELATIVE:
+    for name, kpi in KPIS.items():
+        value, bounds = kpis[name], kpi.bounds_where(vehicles_give)
+        if np.isnan(value) and bounds.may_be_nan:
+            continue
+        # Written so that NaN fails.
+        if not (np.isfinite(value) and bounds.low - RELATIVE <= value <= bounds.high + RELATIVE):
+            raise ValidityError(f"year {year}: {name} is {value:,.4f}; it has to lie from {bounds.low:g} to {bounds.high:g}")
+        if bounds.at_most and value > kpis[bounds.at_most] * (1.0 + RELATIVE) + RELATIVE:
             raise ValidityError(
-                f"year {year}: {small} is {getattr(kpis, small):,.3f}, {large} only {getattr(kpis, large):,.3f}"
+                f"year {year}: {name} is {value:,.3f}, more than {bounds.at_most}, which is {kpis[bounds.at_most]:,.3f}"
             )
 
 
@@ -105,7 +85,7 @@ def check_score(name: str, year: int, score: float, bound: float) -> None:
 
     Args:
         name: of the policy.
-        year: that it is of.
+        year: year number.
         score: of the policy.
         bound: of the score, over the same hours.
 

@@ -7,13 +7,14 @@ from dataclasses import replace
 
 import numpy as np
 
+from envs.environments.backend import Backend
 from envs.environments.factory import windows_env
-from envs.environments.year_cache import Backend
-from envs.objective.evaluate import Evaluation, cut, evaluate
-from envs.objective.kpis import Part, kpis
+from envs.objective.evaluate import Evaluation, evaluate
+from envs.objective.joined_run import JoinedRun, Part
+from envs.objective.kpis import kpis
 from envs.objective.reference import Reference
 from envs.objective.reward import RewardName
-from envs.objective.series import import_kwh
+from envs.objective.series import cut, import_kwh
 from envs.scenarios.scenario import Scenario, Window
 from envs.yardsticks.citylearn_rules import HourlyRule, citylearn_rules
 from envs.yardsticks.rules import SolarPriority
@@ -71,5 +72,5 @@ def without_devices(reference: Reference, uncontrolled: Evaluation, windows: Seq
         net = np.where(run.off_grid, 0.0, run.net_kwh - run.battery_kwh + reference.exogenous.pv_kwh[:, part])
         parts.append(Part(window.start, replace(run, net_kwh=import_kwh(net), battery_kwh=np.zeros_like(net))))
     exogenous = replace(reference.exogenous, pv_kwh=np.zeros_like(reference.exogenous.pv_kwh))
-    found = kpis(parts, exogenous, reference.sessions, reference.tariff)
+    found = kpis(JoinedRun(parts, exogenous, reference.sessions, reference.tariff))
     return replace(uncontrolled, score=float("nan"), terms={}, kpis=found)

@@ -1,29 +1,23 @@
-"""CityLearn's own rule-based controllers: an action for each device and hour of the day, whatever the site does."""
+"""CityLearn's own rule-based controllers: an action for each device and hour of the day, independent of the site's state."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from envs.cache import cached_file
+from envs.citylearn_backend.pool import SIMULATORS
+from envs.citylearn_backend.rule_controllers import read_rules
 from envs.current_hour import Present, scaled
-from envs.environments.year_cache import SIMULATORS
 from envs.scenarios.scenario import Scenario
 
-if TYPE_CHECKING:
-    from envs.citylearn_backend.simulator import CityLearnSimulator
-
 VERSION = 1  # part of the cache's key
-HOURS = 24
-CLASSES = ("BasicRBC", "OptimizedRBC", "BasicBatteryRBC", "BasicElectricVehicleRBC_ReferenceController")
-_UNKNOWN_ACTION = "Unknown action name"  # what they say of a device that they have no rule for
 
 
 class HourlyRule:
-    """A controller that acts by the hour of the day alone, for the environment whose present hour it looks at."""
+    """A controller that acts by the hour of the day alone, for the environment that `present` belongs to."""
 
     def __init__(self, present: Present, actions: np.ndarray) -> None:
         """Make the rule.
@@ -55,26 +49,8 @@ def citylearn_rules(scenario: Scenario) -> dict[str, np.ndarray]:
     """
 
     def write(path: Path) -> None:
-        simulator = SIMULATORS.take(scenario.schema_path(scenario.years("train")[0]))
-        path.write_text(json.dumps(_read(simulator)), encoding="utf-8")
-        SIMULATORS.give_back(simulator)
+        with SIMULATORS.lent(scenario.schema_path(scenario.years("train")[0])) as simulator:
+            path.write_text(json.dumps(read_rules(simulator)), encoding="utf-8")
 
     path = cached_file(f"{scenario.key}/citylearn-rules-v{VERSION}.json", write)
     return {name: np.array(table) for name, table in json.loads(path.read_text(encoding="utf-8")).items()}
-
-
-def _read(simulator: CityLearnSimulator) -> dict[str, list[list[float]]]:
-    from citylearn.agents import rbc
-
-    found: dict[str, list[list[float]]] = {}
-    for name in CLASSES:
-        try:
-            agent = getattr(rbc, name)(simulator.env)
-        except ValueError as error:
-            if _UNKNOWN_ACTION not in str(error):
-                raise
-            continue
-        # CityLearn counts the hours of a day from 1 to 24.
-        (by_device,), (devices,) = agent.action_map, agent.action_names
-        found[name] = [[float(by_device[device][hour + 1]) for device in devices] for hour in range(HOURS)]
-    return found

@@ -19,6 +19,7 @@ import torch
 
 from envs.environments.factory import windows_env
 from envs.environments.site_env import SiteEnv
+from envs.objective.columns import evaluation_columns
 from envs.objective.series import import_kwh
 from envs.scenarios.scenario import Window, scenario
 from envs.scenarios.tariff import DemandCharge
@@ -207,7 +208,7 @@ def test_an_export_is_of_the_trial_and_the_judgement_that_were_asked_for(
         records.end(number, "complete")
         for steps in (7, 14):
             row = {"trial": number, "steps": steps, "year": 2, "hours": 23 + steps // 7 * 7 + number}
-            write_part(of.paths.part("evaluations", number, steps), "evaluations", [row])
+            write_part(of.paths.part("evaluations", number, steps), "evaluations", [row], measures=evaluation_columns())
 
     @contextmanager
     def policy_of(experiment: Experiment, number: int) -> Iterator[SimpleNamespace]:

@@ -20,7 +20,7 @@ def test_a_small_site(small_schema: Path, capsys: pytest.CaptureFixture[str], mo
         assert name in said
     site = scenario(str(small_schema))
     before = baselines(site, site.windows("validation"))[UNCONTROLLED][0].kpis
-    for value in (before.co2_kg / 1e3, before.bill / 1e3):
+    for value in (before["co2_kg"] / 1e3, before["bill"] / 1e3):
         assert f"{value:,.1f}" in said
     assert "\N{HORIZONTAL ELLIPSIS}" not in said
 

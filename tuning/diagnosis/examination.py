@@ -9,7 +9,7 @@ from typing import Any
 
 from rich.console import Console
 
-from envs.environments.year_cache import choose_backend
+from envs.environments.backend import choose_backend
 from envs.scenarios.scenario import scenario
 from tuning.algorithms.registry import algorithm
 from tuning.cli.console import say

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from rich.console import Console
 from rich.table import Table
 
-from envs.environments.year_cache import choose_backend
+from envs.environments.backend import choose_backend
 from envs.scenarios.scenario import scenario
 from tuning.cli.console import say
 from tuning.diagnosis.settings import MemorySettings

@@ -11,7 +11,8 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from envs.environments.year_cache import SIMULATORS, observation_layout
+from envs.citylearn_backend.pool import SIMULATORS
+from envs.environments.year_cache import observation_layout
 from envs.observation import PEAK_NAMES, ObservationLayout
 from envs.scenarios.scenario import Scenario, scenario
 from envs.scenarios.tariff import DemandCharge

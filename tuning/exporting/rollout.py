@@ -10,7 +10,8 @@ import pandas as pd
 
 from common.units import WEEK
 from envs.environments import factory
-from envs.environments.year_cache import choose_backend, year_reference
+from envs.environments.backend import choose_backend
+from envs.environments.year_cache import year_reference
 from envs.objective.episodes import Episode
 from envs.objective.series import export_kwh, import_kwh
 from envs.objective.validity import check_episode

@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 from rich.console import Console
 
-from envs.environments.year_cache import beyond_batch
+from envs.environments.backend import beyond_batch
 from envs.scenarios.scenario import scenario
 from tuning.cli.console import say
 from tuning.experiment.errors import UsageError

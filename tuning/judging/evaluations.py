@@ -11,9 +11,10 @@ import numpy as np
 import ray
 
 from common.errors import InconsistentError
+from envs.environments.backend import Backend
 from envs.environments.factory import windows_env
-from envs.environments.year_cache import Backend
 from envs.errors import ScenarioError
+from envs.objective.columns import evaluation_columns, evaluation_row
 from envs.objective.evaluate import Evaluation, evaluate
 from envs.objective.reward import RewardName
 from envs.objective.validity import ValidityError
@@ -23,7 +24,6 @@ from envs.yardsticks.bound import OBJECTIVES, bound
 from results.judgement import served
 from results.writer import read_part, write_part
 from tuning.runtime.parent_watch import end_with_parent
-from tuning.trial.evaluation_columns import evaluation_columns
 
 SPLIT: Split = "test"
 Row = dict[str, Any]
@@ -98,7 +98,8 @@ def run_all(jobs: Sequence[Job], on_done: Callable[[list[Row]], None]) -> None:
         rows[part] += _result(done)
         left[part] -= 1
         if not left[part]:
-            write_part(part, "evaluations", sorted(rows[part], key=lambda row: int(row["year"])))
+            ordered = sorted(rows[part], key=lambda row: int(row["year"]))
+            write_part(part, "evaluations", ordered, measures=evaluation_columns())
             on_done(rows[part])
 
 
@@ -129,7 +130,7 @@ def _judge(folder: str, number: int, windows: tuple[Window, ...], backend: Backe
 
 
 def _columns(evaluation: Evaluation, scenario: str, backend: str) -> Row:
-    return {"scenario": scenario, "split": SPLIT, "backend": backend, **evaluation_columns(evaluation)}
+    return {"scenario": scenario, "split": SPLIT, "backend": backend, **evaluation_row(evaluation)}
 
 
 def baseline_job(site: Scenario, reward: RewardName, backend: Backend, part: Path) -> Job:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.table import Table
 
-from envs.environments.year_cache import choose_backend
+from envs.environments.backend import choose_backend
 from envs.objective.evaluate import Evaluation, score
+from envs.objective.reward import check_reward
 from envs.objective.validity import check_score
 from envs.scenarios.scenario import Scenario, Window, scenario
 from envs.yardsticks import baselines as yardsticks
@@ -78,7 +79,7 @@ def find_headroom(settings: HeadroomSettings, console: Console | None = None) ->
     """
     console = console or Console()
     site = scenario(settings.scenario)
-    site.check_reward("improvement")
+    check_reward(site, "improvement")
     windows, backend = site.windows(settings.split), choose_backend(site, "auto")
     slowly = " (by CityLearn, which takes a while)" if backend == "citylearn" else ""
     with console.status(f"{site.title}: uncontrolled, rules{slowly}"):
@@ -135,14 +136,14 @@ def check_baselines(
 def row_of(name: str, evaluations: Sequence[Evaluation]) -> Row:
     """Evaluations of several years as one row."""
     own = [evaluation.kpis for evaluation in evaluations]
-    total, required = score(list(evaluations)), sum(kpis.ev_required_kwh for kpis in own)
+    total, required = score(list(evaluations)), sum(kpis["ev_required_kwh"] for kpis in own)
     return Row(
         name,
         None if math.isnan(total) else total,
-        sum(kpis.co2_kg for kpis in own),
-        sum(kpis.bill for kpis in own),
-        max(kpis.peak_kw for kpis in own),
-        1.0 - sum(kpis.ev_missing_kwh for kpis in own) / required if required > 0.0 else None,
+        sum(kpis["co2_kg"] for kpis in own),
+        sum(kpis["bill"] for kpis in own),
+        max(kpis["peak_kw"] for kpis in own),
+        1.0 - sum(kpis["ev_missing_kwh"] for kpis in own) / required if required > 0.0 else None,
     )
 
 

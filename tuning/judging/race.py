@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
-from envs.environments.year_cache import Backend, beyond_batch
+from envs.environments.backend import Backend, beyond_batch
 from envs.scenarios.scenario import Scenario, Split
 from envs.yardsticks.bound import why_no_bound
 from results import load

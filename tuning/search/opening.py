@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from envs.environments.year_cache import beyond_batch, choose_backend
+from envs.environments.backend import beyond_batch, choose_backend
+from envs.objective.reward import check_reward
 from envs.scenarios.scenario import Scenario, scenario
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, create, existing, open_experiment
@@ -149,7 +150,7 @@ def _checked(settings: Settings, space_file: Path | None) -> Checked:
     settings = with_trials(settings)
     site = scenario(settings.scenario)
     planned = plan(settings, space_file)
-    site.check_reward(settings.reward)
+    check_reward(site, settings.reward)
     site.windows("train")
     backend = choose_backend(site, settings.backend)
     notes = []

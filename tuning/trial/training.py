@@ -11,7 +11,8 @@ from types import TracebackType
 from typing import Any, Self
 
 from envs.environments.factory import evaluation_env
-from envs.objective.evaluate import Evaluation, Judged, evaluate, score
+from envs.objective.columns import evaluation_columns, evaluation_row
+from envs.objective.evaluate import Evaluation, EvaluationEnv, evaluate, score
 from results.writer import drop_parts_after, write_part
 from tuning.algorithms.registry import algorithm
 from tuning.algorithms.trainer import Trainer, Update
@@ -20,7 +21,6 @@ from tuning.memory.fallbacks import LADDER, Rung
 from tuning.runtime.stopwatch import Stopwatch, rss_bytes
 from tuning.trial.checkpoint import Checkpoints, TrialState
 from tuning.trial.device import CPU, Device
-from tuning.trial.evaluation_columns import evaluation_columns
 from tuning.trial.evaluation_schedule import evaluations_due
 from tuning.trial.monitor import Monitor, Usage
 from tuning.trial.protocol import EVALUATION, MESSAGE, OUTCOME, SCORE, STEPS, STOPPED
@@ -77,7 +77,7 @@ class Training:
         self._damage = damage
         self._last_report = self._last_save = started
         self._reports: list[dict[str, Any]] = []
-        self._evaluation_env: Judged | None = None
+        self._evaluation_env: EvaluationEnv | None = None
         self._checkpoints = Checkpoints(self._paths.checkpoints(number))
         self._environment, self._learner, self._evaluation = environment, learner, Stopwatch()
 
@@ -250,12 +250,13 @@ class Training:
                 "scenario": settings.scenario,
                 "split": "validation",
                 "backend": settings.stepped_by,
-                **evaluation_columns(evaluation),
+                **evaluation_row(evaluation),
             }
             for evaluation in evaluations
         ]
         if rows:
-            write_part(self._paths.part("evaluations", self._number, state.steps), "evaluations", rows)
+            path = self._paths.part("evaluations", self._number, state.steps)
+            write_part(path, "evaluations", rows, measures=evaluation_columns())
         self._write_reports()
         self._checkpoints.save(self.trainer, state)
         self._last_save = time.perf_counter()

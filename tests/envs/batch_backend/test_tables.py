@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from envs.batch_backend.simulator import BatchSimulator, Year
-from envs.batch_backend.tables import Tables, read_tables
+from envs.batch_backend.tables import Tables
 from envs.citylearn_backend.simulator import CityLearnSimulator
+from envs.citylearn_backend.tables import read_tables
 from envs.environments.year_cache import (
     is_prepared,
     observation_layout,

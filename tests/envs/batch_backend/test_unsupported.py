@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from envs.batch_backend.unsupported import unsupported
-from envs.environments.year_cache import beyond_batch, choose_backend
+from envs.environments.backend import beyond_batch, choose_backend
 from envs.errors import ScenarioError
 from envs.scenarios.scenario import scenario
 

@@ -177,7 +177,7 @@ def test_citylearns_ratios_are_those_of_an_environment_that_was_left_alone(
         plain.step([action.tolist()])
     table = plain.evaluate()
     expected = table[table["level"] == "district"].set_index("cost_function")["value"].to_dict()
-    found = simulator.citylearn_kpis()
+    found = simulator.citylearn_ratios()
     for name in ("electricity_consumption_total", "carbon_emissions_total", "cost_total", "all_time_peak_average"):
         assert found[name] == pytest.approx(expected[name], rel=1e-6), name
 

@@ -5,9 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from envs.objective.evaluate import cut as hours_of
-from envs.objective.kpis import Part, kpis
+from envs.objective.joined_run import JoinedRun, Part
+from envs.objective.kpis import AMOUNT, KPIS, SIGNED, Bounds, Kpi, Kpis, _by_name
+from envs.objective.kpis import kpis as kpis_of
 from envs.objective.series import Exogenous, Run, Sessions
+from envs.objective.series import cut as hours_of
 from envs.scenarios.tariff import DemandCharge
 
 SERIES = Exogenous(
@@ -38,26 +40,29 @@ SESSIONS = Sessions(
 TARIFF = DemandCharge((18, 19), peak_price=10.0, off_peak_excess_price=4.0, currency="PEN")
 
 
+def kpis(parts: list[Part], series: Exogenous, sessions: Sessions, tariff: DemandCharge | None) -> Kpis:
+    return kpis_of(JoinedRun(parts, series, sessions, tariff))
+
+
 def test_kpis_of_a_whole_year() -> None:
     found = kpis([Part(0, RUN)], SERIES, SESSIONS, TARIFF)
-    assert found.hours == 4
-    assert (found.import_kwh, found.export_kwh) == (18.0, 1.0)
-    assert found.co2_kg == 9.0
-    assert found.energy_cost == 3.0 + 6.0 + 12.0 + 6.0
+    assert (found["import_kwh"], found["export_kwh"]) == (18.0, 1.0)
+    assert found["co2_kg"] == 9.0
+    assert found["energy_cost"] == 3.0 + 6.0 + 12.0 + 6.0
     # Site import: 2, 3, 6, 6 kW; hours 18 and 19 are peak.
-    assert found.peak_kw == 6.0
-    assert found.demand_charge == 60.0
-    assert found.bill == found.energy_cost + found.demand_charge
-    assert found.ramping_kwh == 1.0 + 3.0 + 0.0
-    assert found.pv_kwh == 6.0
-    assert found.self_consumption == pytest.approx(5.0 / 6.0)
-    assert found.consumption_kwh == 17.0 + 6.0 - (-1.0)
-    assert found.self_sufficiency == pytest.approx(1.0 - 18.0 / 24.0)
-    assert found.battery_cycles == pytest.approx(0.3)
+    assert found["peak_kw"] == 6.0
+    assert found["demand_charge"] == 60.0
+    assert found["bill"] == found["energy_cost"] + found["demand_charge"]
+    assert found["ramping_kwh"] == 1.0 + 3.0 + 0.0
+    assert found["pv_kwh"] == 6.0
+    assert found["self_consumption"] == pytest.approx(5.0 / 6.0)
+    assert found["consumption_kwh"] == 17.0 + 6.0 - (-1.0)
+    assert found["self_sufficiency"] == pytest.approx(1.0 - 18.0 / 24.0)
+    assert found["battery_cycles"] == pytest.approx(0.3)
     # Two of the sessions lie within: one begins with the year, one outlasts it.
-    assert (found.ev_required_kwh, found.ev_missing_kwh) == pytest.approx((6.0, 1.5))
-    assert found.ev_served == pytest.approx(0.75)
-    assert (found.departures, found.departures_met) == (2, 1)
+    assert (found["ev_required_kwh"], found["ev_missing_kwh"]) == pytest.approx((6.0, 1.5))
+    assert found["ev_served"] == pytest.approx(0.75)
+    assert (found["departures"], found["departures_met"]) == (2, 1)
 
 
 def cut(start: int, end: int) -> Part:
@@ -67,20 +72,44 @@ def cut(start: int, end: int) -> Part:
 def test_windows_add_up_without_a_jump_between_them() -> None:
     whole = kpis([Part(0, RUN)], SERIES, SESSIONS, None)
     parts = kpis([cut(0, 2), cut(2, 4)], SERIES, SESSIONS, None)
-    assert parts.import_kwh == whole.import_kwh
-    assert parts.energy_cost == whole.energy_cost
-    assert parts.ramping_kwh == whole.ramping_kwh - 3.0
-    assert parts.demand_charge == 0.0
+    assert parts["import_kwh"] == whole["import_kwh"]
+    assert parts["energy_cost"] == whole["energy_cost"]
+    assert parts["ramping_kwh"] == whole["ramping_kwh"] - 3.0
+    assert parts["demand_charge"] == 0.0
 
 
 def test_sessions_that_a_window_cuts_do_not_count() -> None:
     found = kpis([cut(0, 3), cut(2, 4)], SERIES, SESSIONS, None)
-    assert (found.departures, found.ev_required_kwh) == (0, 0.0)
+    assert (found["departures"], found["ev_required_kwh"]) == (0, 0.0)
 
 
 def test_a_part_of_nothing_is_no_number() -> None:
     nobody = Sessions(*(np.zeros(0, dtype=int) for _ in range(4)), *(np.zeros(0) for _ in range(3)))
     run = replace(RUN, missing_kwh=np.zeros(0))
     found = kpis([Part(0, run)], replace(SERIES, battery_capacity_kwh=0.0), nobody, None)
-    assert np.isnan(found.ev_served)
-    assert np.isnan(found.battery_cycles)
+    assert np.isnan(found["ev_served"])
+    assert np.isnan(found["battery_cycles"])
+
+
+def mean_import(run: JoinedRun) -> float:
+    return float(run.import_kwh.mean())
+
+
+def test_a_formula_that_returns_another_type_than_its_column_fails_at_the_first_call() -> None:
+    run = JoinedRun([Part(0, RUN)], SERIES, SESSIONS, None)
+    assert Kpi("mean", "kWh", "mean import", mean_import).compute(run) == 18.0 / 8.0
+    with pytest.raises(TypeError, match="mean: its formula returns float, and its column is int64"):
+        Kpi("mean", "kWh", "mean import", mean_import, kind="int64").compute(run)
+
+
+def test_entries_that_contradict_one_another_fail_at_import() -> None:
+    with pytest.raises(ValueError, match="two KPIs have the name co2_kg"):
+        _by_name([*KPIS.values(), Kpi("co2_kg", "kg", "again", mean_import)])
+    with pytest.raises(ValueError, match="bounded by nothing_kwh"):
+        _by_name([*KPIS.values(), Kpi("mean", "kWh", "mean import", mean_import, Bounds(at_most="nothing_kwh"))])
+
+
+def test_bounds_with_giving_vehicles_hold_only_there() -> None:
+    kpi = Kpi("mean", "kWh", "mean import", mean_import, AMOUNT, SIGNED)
+    assert (kpi.bounds_where(False), kpi.bounds_where(True)) == (AMOUNT, SIGNED)
+    assert Kpi("mean", "kWh", "mean import", mean_import).bounds_where(True) == AMOUNT

@@ -43,8 +43,8 @@ def test_it_is_better_than_an_idle_battery_and_serves_vehicles_alike(small_schem
     env = WindowsEnv(scenario(str(small_schema)), WINDOWS)
     (found,) = evaluations = evaluate(env, SolarPriority(env.present))
     assert score(evaluations) > 0.01
-    assert found.kpis.co2_kg < found.uncontrolled.co2_kg
-    assert found.kpis.ev_served == pytest.approx(found.uncontrolled.ev_served, abs=1e-6)
+    assert found.kpis["co2_kg"] < found.uncontrolled["co2_kg"]
+    assert found.kpis["ev_served"] == pytest.approx(found.uncontrolled["ev_served"], abs=1e-6)
 
 
 def test_without_a_battery_there_is_no_rule(small_schema: Path) -> None:

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from envs.environments.year_cache import Backend
+from envs.environments.backend import Backend
+from envs.objective.columns import evaluation_columns
 from envs.objective.validity import ValidityError
 from envs.scenarios.scenario import Scenario, scenario
 from results.writer import write_part
@@ -68,7 +69,7 @@ class Made:
         for job in jobs:
             self.judged.append(job.part.stem)
             rows = job.start()
-            write_part(job.part, "evaluations", rows)
+            write_part(job.part, "evaluations", rows, measures=evaluation_columns())
             if rows:
                 on_done(rows)
 

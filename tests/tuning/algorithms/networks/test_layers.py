@@ -33,8 +33,8 @@ def test_policies_start_from_what_the_uncontrolled_site_does(small_schema: Path)
     # Losses within batteries differ from vehicle to vehicle, and are in no observation.
     assert np.max(differences) < 0.2
     assert np.mean(differences) < 0.01
-    assert abs(found.kpis.ev_served - found.uncontrolled.ev_served) < 0.01
-    assert abs(found.kpis.co2_kg / found.uncontrolled.co2_kg - 1.0) < 0.002
+    assert abs(found.kpis["ev_served"] - found.uncontrolled["ev_served"]) < 0.01
+    assert abs(found.kpis["co2_kg"] / found.uncontrolled["co2_kg"] - 1.0) < 0.002
 
 
 def test_it_lies_between_idle_and_initial_charging_within_the_limit() -> None:

@@ -58,8 +58,8 @@ def test_vehicles_charge_as_on_the_uncontrolled_site_in_training_and_evaluation(
     assert np.mean(differences) < 0.01
     idle = WindowsEnv(site, WINDOWS)
     (found,) = evaluate(idle, lambda observations: seen.view.complete(np.zeros((2, 1), np.float32), observations))
-    assert abs(found.kpis.ev_served - found.uncontrolled.ev_served) < 0.01
-    assert abs(found.kpis.co2_kg / found.uncontrolled.co2_kg - 1.0) < 0.002
+    assert abs(found.kpis["ev_served"] - found.uncontrolled["ev_served"]) < 0.01
+    assert abs(found.kpis["co2_kg"] / found.uncontrolled["co2_kg"] - 1.0) < 0.002
 
 
 @pytest.mark.usefixtures("small_ray")

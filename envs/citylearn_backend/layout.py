@@ -1,0 +1,85 @@
+"""Reads the layout of a scenario's observations from CityLearn's objects."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from envs.citylearn_backend.simulator import CityLearnSimulator
+from envs.observation import MARGIN, PEAK_NAMES, PERIODS, ObservationLayout
+from envs.scenarios.tariff import DemandCharge
+
+
+def read_layout(simulator: CityLearnSimulator, tariff: DemandCharge | None) -> ObservationLayout:
+    """Layout of a scenario from one of its years.
+
+    CityLearn's bounds, but: countdowns of vehicles are bounded by the longest in the data instead of
+    by the length of the data, capacities by the largest battery instead of 100 kWh, and net
+    consumption counts chargers too.
+    """
+    space = simulator.env.observation_space[0]
+    sessions = simulator.sessions
+    longest_stay = float(max(sessions.end - sessions.start + 1, default=1))
+    largest_battery = float(max(sessions.capacity_kwh, default=1.0))
+    net_low, net_high = _net_bounds(simulator)
+    net = iter(zip(net_low, net_high, strict=True))
+    names, lows, highs = list(simulator.observation_names), [], []
+    for name, low, high in zip(names, space.low.tolist(), space.high.tolist(), strict=True):
+        if name.endswith("_departure_time"):
+            low, high = -1.0, longest_stay
+        elif name.endswith("_estimated_arrival_time"):
+            low, high = -1.0, float(max(1, simulator.longest_announcement))
+        elif name.endswith("_battery_capacity"):
+            low, high = -1.0, largest_battery
+        elif name == "net_electricity_consumption":
+            low, high = next(net)
+        elif not _has_fixed_bounds(name):
+            margin = MARGIN * (high - low)
+            low, high = low - margin, high + margin
+        lows.append(low)
+        highs.append(high)
+    if tariff:
+        names += PEAK_NAMES
+        lows += [0.0, 0.0]
+        highs += [float(net_high.sum())] * 2
+    action_low, action_high = simulator.action_low.astype(np.float64), simulator.action_high.astype(np.float64)
+    idle = (np.clip(0.0, action_low, action_high) - action_low) / (action_high - action_low) * 2.0 - 1.0
+    return ObservationLayout(
+        tuple(names),
+        tuple(lows),
+        tuple(highs),
+        tuple(simulator.action_names),
+        tuple(idle.tolist()),
+        tuple(_hourly_soc(simulator).tolist()),
+    )
+
+
+def _hourly_soc(simulator: CityLearnSimulator) -> np.ndarray:
+    """See `ObservationLayout`."""
+    sessions = simulator.sessions
+    found = np.zeros(len(simulator.action_low))
+    for action, charger in simulator.charger_actions:
+        here = sessions.charger == simulator.chargers.index(charger)
+        if here.any():
+            power = float(charger.max_charging_power) * float(charger.efficiency)
+            found[action] = power / float(sessions.capacity_kwh[here].mean())
+    return found
+
+
+def _has_fixed_bounds(name: str) -> bool:
+    return name in PERIODS or name.endswith(("_soc", "_state", "_soc_departure", "_soc_arrival"))
+
+
+def _net_bounds(simulator: CityLearnSimulator) -> tuple[np.ndarray, np.ndarray]:
+    """Least and greatest net consumption of each building [kWh], each of shape (buildings,)."""
+    series = simulator.exogenous
+    low, high = [], []
+    for i, building in enumerate(simulator.env.buildings):
+        chargers = building.electric_vehicle_chargers
+        storage = float(building.electrical_storage.nominal_power)
+        gives = storage + sum(float(c.max_discharging_power) for c in chargers)
+        takes = storage + sum(float(c.max_charging_power) for c in chargers)
+        devices = sum(float(d.nominal_power) for d in (building.cooling_device, building.heating_device, building.dhw_device))
+        without = series.load_kwh[i] - series.pv_kwh[i]
+        low.append((1.0 + MARGIN) * min(0.0, without.min() - gives))
+        high.append((1.0 + MARGIN) * (series.load_kwh[i].max() + takes + devices))
+    return np.array(low), np.array(high)

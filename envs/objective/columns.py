@@ -1,0 +1,46 @@
+"""Columns and rows of evaluations, as `results.schema` takes them: reward terms, KPIs and CityLearn's ratios."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from envs.objective.evaluate import CITYLEARN_RATIOS, Evaluation
+from envs.objective.kpis import KPIS
+from envs.objective.reward import WEIGHTS
+
+_TERMS = {
+    "co2": "mean weighted term of the improvement reward: emission",
+    "cost": "likewise: cost",
+    "solar": "likewise: PV energy used on site",
+    "grid": "likewise: changes of net import",
+    "ev": "likewise: energy missing in leaving vehicles",
+}
+
+
+def evaluation_columns() -> dict[str, tuple[str, str, str]]:
+    """Arrow type, unit and meaning of what an evaluation measures, by column and in their order."""
+    return {
+        **{f"term_{name}": ("float64", "1", _TERMS[name]) for name in WEIGHTS},
+        **{name: (kpi.kind, kpi.unit, kpi.meaning) for name, kpi in KPIS.items()},
+        **{
+            f"uncontrolled_{name}": (kpi.kind, kpi.unit, f"the same of the uncontrolled run: {kpi.meaning}")
+            for name, kpi in KPIS.items()
+        },
+        **{
+            column: ("float64", "1", f"CityLearn's ratio {name}, where it stepped; its baseline charges no vehicle")
+            for column, name in CITYLEARN_RATIOS.items()
+        },
+    }
+
+
+def evaluation_row(evaluation: Evaluation) -> dict[str, Any]:
+    """Year, hours, score and `evaluation_columns` of an evaluation."""
+    return {
+        "year": evaluation.year,
+        "hours": evaluation.hours,
+        "score": evaluation.score,
+        **{f"term_{name}": value for name, value in evaluation.terms.items()},
+        **evaluation.kpis,
+        **{f"uncontrolled_{name}": value for name, value in evaluation.uncontrolled.items()},
+        **evaluation.citylearn,
+    }

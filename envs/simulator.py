@@ -1,0 +1,92 @@
+"""What an environment needs of a simulator, whichever one it is."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+from envs.objective.series import Exogenous, Run, Sessions
+
+
+class Simulator(Protocol):
+    """Steps one scenario year hour by hour, one run at a time.
+
+    `envs.citylearn_backend.simulator.CityLearnSimulator` and `envs.batch_backend.one_copy.OneCopy` are simulators. A row is an
+    hour of the year; a step is an hour of the run. Actions are in CityLearn's ranges.
+    """
+
+    @property
+    def exogenous(self) -> Exogenous:
+        """Series of the year that no action can change."""
+
+    @property
+    def sessions(self) -> Sessions:
+        """Charging sessions of the year."""
+
+    @property
+    def rows(self) -> int:
+        """Rows of the year; there are `rows - 1` steps."""
+
+    @property
+    def action_low(self) -> np.ndarray:
+        """Least value of each action, shape (actions,)."""
+
+    @property
+    def action_high(self) -> np.ndarray:
+        """Greatest value of each action, shape (actions,)."""
+
+    @property
+    def battery_actions(self) -> np.ndarray:
+        """Indices of the actions of stationary batteries, shape (batteries with an action,)."""
+
+    @property
+    def battery_power_kw(self) -> float:
+        """Nominal power of these batteries together."""
+
+    @property
+    def row(self) -> int:
+        """Row of the year that the next step covers."""
+
+    def begin(self, start: int, hours: int, seed: int, charge: float = 0.0) -> np.ndarray:
+        """Start a run.
+
+        Args:
+            start: first row.
+            hours: number of steps; `start + hours` is at most `rows - 1`.
+            seed: of the drift of vehicles that are not plugged in.
+            charge: of the stationary batteries at the start, from 0 (as empty as they may be) to 1.
+
+        Returns:
+            Raw observation, shape (observations,).
+        """
+
+    def step(self, actions: np.ndarray) -> tuple[np.ndarray, float]:
+        """Take one step.
+
+        Args:
+            actions: within `action_low` and `action_high`, shape (actions,).
+
+        Returns:
+            The next raw observation, shape (observations,), and the schema's own reward, or 0 if the simulator was opened
+            without it.
+        """
+
+    def net_kwh(self, step: int) -> np.ndarray:
+        """Net consumption of each building in a step that was taken, shape (buildings,)."""
+
+    def missing_kwh(self, row: int) -> float:
+        """Energy that vehicles lacked which left after the step at a row."""
+
+    def run(self) -> Run:
+        """The steps taken since `begin`."""
+
+    def uncontrolled_actions(self) -> np.ndarray:
+        """Actions of the uncontrolled site: storage idle, vehicles at full power until they are as full as required.
+
+        Returns:
+            Shape (actions,).
+        """
+
+    def citylearn_ratios(self) -> dict[str, float]:
+        """CityLearn's own ratios by the names of its `evaluate()`; empty for another simulator."""
