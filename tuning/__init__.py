@@ -1,1 +1,78 @@
-"""Search for hyperparameters: command line, experiments, the study, trials."""
+"""Hyperparameter search for building control, as Python calls; each command of this package is a thin skin over one of them.
+
+from tuning import Settings, tune
+r = tune(Settings(algo="ppo", trials=8))   # results.Results
+r.best
+
+Importing this takes no time: each name is imported from its part when it is first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from common.errors import InconsistentError as InconsistentError
+    from common.errors import UserError as UserError
+    from tuning.diagnosis.examination import examine as examine
+    from tuning.diagnosis.memory_forecast import MemoryForecast as MemoryForecast
+    from tuning.diagnosis.memory_forecast import predict_memory as predict_memory
+    from tuning.diagnosis.settings import DoctorSettings as DoctorSettings
+    from tuning.diagnosis.settings import MemorySettings as MemorySettings
+    from tuning.experiment.settings import Settings as Settings
+    from tuning.exporting.files import export_policy as export_policy
+    from tuning.exporting.rollout import Rollout as Rollout
+    from tuning.exporting.rollout import roll_out as roll_out
+    from tuning.exporting.settings import ExportSettings as ExportSettings
+    from tuning.exporting.settings import RolloutSettings as RolloutSettings
+    from tuning.judging.comparison import Comparison as Comparison
+    from tuning.judging.comparison import compare as compare
+    from tuning.judging.headroom import Headroom as Headroom
+    from tuning.judging.headroom import find_headroom as find_headroom
+    from tuning.judging.settings import HeadroomSettings as HeadroomSettings
+    from tuning.judging.settings import JudgeSettings as JudgeSettings
+    from tuning.search.errors import SearchStoppedError as SearchStoppedError
+    from tuning.search.tune import resume as resume
+    from tuning.search.tune import tune as tune
+    from tuning.search.tune import tune_all as tune_all
+
+_MODULES = {
+    "Comparison": "tuning.judging.comparison",
+    "DoctorSettings": "tuning.diagnosis.settings",
+    "ExportSettings": "tuning.exporting.settings",
+    "Headroom": "tuning.judging.headroom",
+    "HeadroomSettings": "tuning.judging.settings",
+    "InconsistentError": "common.errors",
+    "JudgeSettings": "tuning.judging.settings",
+    "MemoryForecast": "tuning.diagnosis.memory_forecast",
+    "MemorySettings": "tuning.diagnosis.settings",
+    "Rollout": "tuning.exporting.rollout",
+    "RolloutSettings": "tuning.exporting.settings",
+    "SearchStoppedError": "tuning.search.errors",
+    "Settings": "tuning.experiment.settings",
+    "UserError": "common.errors",
+    "compare": "tuning.judging.comparison",
+    "examine": "tuning.diagnosis.examination",
+    "export_policy": "tuning.exporting.files",
+    "find_headroom": "tuning.judging.headroom",
+    "predict_memory": "tuning.diagnosis.memory_forecast",
+    "resume": "tuning.search.tune",
+    "roll_out": "tuning.exporting.rollout",
+    "tune": "tuning.search.tune",
+    "tune_all": "tuning.search.tune",
+}
+
+__all__ = list(_MODULES)
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name from its part."""
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__} has no attribute {name}")
+    return getattr(import_module(_MODULES[name]), name)
+
+
+def __dir__() -> list[str]:
+    """Public names, for completion in notebooks."""
+    return sorted(__all__)

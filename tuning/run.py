@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tuning.cli.command import INTERRUPTED, command
+from tuning.cli.options import parse
 from tuning.experiment.algorithm_names import ALL
-from tuning.experiment.settings import Settings, parse
+from tuning.experiment.settings import Settings
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -60,7 +61,7 @@ def _run(settings: Settings, arguments: list[str]) -> int:
 def _as_continued(before: Settings, part: Settings, arguments: list[str]) -> Settings:
     """The command line once more: a setting that it does not give stays as it was before."""
     # tyro appends to the default of --set, so that is empty here. Without --set or --space, those of before hold all the same.
-    now = parse(arguments, replace(before, space="", set=()))
+    now = parse(Settings, arguments, replace(before, space="", set=()), PROGRAM)
     return now if part.algo == ALL or now.algo != ALL else replace(now, algo=part.algo)
 
 

@@ -28,8 +28,9 @@ from results.writer import write_part
 from search_spaces import Assignment
 from tests.tuning.one_trial import one_trial
 from tuning.algorithms.registry import algorithm
+from tuning.cli.options import parse
 from tuning.experiment.folder import Experiment, create
-from tuning.experiment.settings import Settings, parse
+from tuning.experiment.settings import Settings
 from tuning.export import main
 from tuning.exporting.files import EXAMPLE
 from tuning.exporting.model_card import card, hyperparameters_toml
@@ -141,7 +142,7 @@ def test_hyperparameters_can_be_read_back_and_their_command_trains_the_same(
     path.write_text(hyperparameters_toml(given, own), encoding="utf-8")
     # The command in the first line, as somebody would copy it.
     command = shlex.split(path.read_text(encoding="utf-8").splitlines()[0].removeprefix("# python -m tuning.run "))
-    settings = parse(command, Settings())
+    settings = parse(Settings, command, Settings(), "python -m tuning.run")
     assert replace(settings, trials=0, space="", set=()) == own
     assert settings.trials == 1
     # The file stands in the folder that the command is given in.

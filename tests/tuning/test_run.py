@@ -80,8 +80,12 @@ def begun(folder: Path, space: Path | None = None, **settings: Any) -> Experimen
     """An experiment as the command line leaves it before its first trial."""
     given = Settings(name="mine", dir=str(folder), scenario="iquitos-38", backend="batch", trials=4, **settings)
     given = replace(given, space=str(space)) if space else given
-    marks = {"scenario": scenario(given.scenario).key, "space": plan(given, space).space.describe(), "machine": provenance()}
-    return create(given, marks)
+    compatibility = {
+        "scenario": scenario(given.scenario).key,
+        "space": plan(given, space).space.describe(),
+        "machine": provenance(),
+    }
+    return create(given, compatibility)
 
 
 def test_the_command_that_began_an_experiment_continues_it(
@@ -113,7 +117,7 @@ def test_other_code_is_worth_a_line(
 ) -> None:
     experiment = begun(tmp_path)
     old = {**provenance(), "versions": json.dumps({**json.loads(provenance()["versions"]), "ray": "2.59.0"})}
-    save(replace(experiment, marks={**experiment.marks, "machine": old}))
+    save(replace(experiment, compatibility={**experiment.compatibility, "machine": old}))
     monkeypatch.setattr("tuning.search.driver.search", lambda *_: "enough")
     main(["--resume", str(tmp_path / "mine")])
     assert "ray 2.59.0 is 2.60" in capsys.readouterr().out
@@ -140,7 +144,9 @@ def test_the_same_data_may_lie_elsewhere(
     here, there = (shutil.copytree(small_schema.parent, tmp_path / name / "site") / "schema.json" for name in ("a", "b"))
     experiment = begun(tmp_path)
     settings = replace(experiment.settings, scenario=str(here))
-    save(replace(experiment, settings=settings, marks={**experiment.marks, "scenario": scenario(str(here)).key}))
+    save(
+        replace(experiment, settings=settings, compatibility={**experiment.compatibility, "scenario": scenario(str(here)).key})
+    )
     shutil.rmtree(tmp_path / "a")
     assert "no file" in refused(capsys, "--resume", str(tmp_path / "mine"))
     monkeypatch.setattr("tuning.search.driver.search", lambda *_: "enough")
@@ -154,7 +160,13 @@ def test_other_data_under_the_same_name_are_refused(
     folder = shutil.copytree(small_schema.parent, tmp_path / "site")
     experiment = begun(tmp_path)
     settings = replace(experiment.settings, scenario=str(folder / "schema.json"))
-    save(replace(experiment, settings=settings, marks={**experiment.marks, "scenario": scenario(settings.scenario).key}))
+    save(
+        replace(
+            experiment,
+            settings=settings,
+            compatibility={**experiment.compatibility, "scenario": scenario(settings.scenario).key},
+        )
+    )
     schema = json.loads((folder / "schema.json").read_text(encoding="utf-8"))
     schema["simulation_end_time_step"] -= 24
     (folder / "schema.json").write_text(json.dumps(schema), encoding="utf-8")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from common.errors import InconsistentError, UserError
-from tuning.experiment.settings import parsed
+from tuning.cli.options import parse
 from tuning.runtime.ray_session import set_environment
 
 T = TypeVar("T")
@@ -28,7 +28,7 @@ def command(kind: type[T], arguments: Sequence[str] | None, program: str, answer
         carried out as given; 130 after Ctrl-C.
     """
     try:
-        options = parsed(kind, sys.argv[1:] if arguments is None else arguments, None, program)
+        options = parse(kind, sys.argv[1:] if arguments is None else arguments, None, program)
         set_environment()
         return answer(options)
     except UserError as error:

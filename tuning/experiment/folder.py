@@ -1,4 +1,4 @@
-"""An experiment's folder: where everything in it lies, how it is created and opened."""
+"""An experiment's folder: paths of its files; create, open and save it."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from results.writer import part_path
 from tuning.experiment.errors import UsageError
 from tuning.experiment.settings import Settings
 
+_COMPATIBILITY = "marks"  # key in the file
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
@@ -96,20 +97,21 @@ class Experiment:
     Attributes:
         settings: of it.
         paths: of its files.
-        marks: what else has to be the same when it is continued, or is worth a line where it is not, by name.
+        compatibility: facts to compare when it is continued, by name. `scenario` and `space` have to be the same; a
+            difference of `machine` is told.
     """
 
     settings: Settings
     paths: ExperimentPaths
-    marks: dict[str, Any] = field(default_factory=dict)
+    compatibility: dict[str, Any] = field(default_factory=dict)
 
 
-def create(settings: Settings, marks: dict[str, Any] | None = None) -> Experiment:
+def create(settings: Settings, compatibility: dict[str, Any] | None = None) -> Experiment:
     """Create the folder of a new experiment.
 
     Args:
         settings: checked; without a name, the first free one is taken.
-        marks: see `Experiment`.
+        compatibility: see `Experiment`.
 
     Raises:
         UsageError: if the name is taken or no name for a folder; nothing is created then.
@@ -129,7 +131,7 @@ def create(settings: Settings, marks: dict[str, Any] | None = None) -> Experimen
     if settings.space:
         # A copy: the file may change before the experiment is continued.
         shutil.copyfile(Path(settings.space).expanduser(), paths.space)
-    experiment = Experiment(replace(settings, name=name, dir=str(parent)), paths, marks or {})
+    experiment = Experiment(replace(settings, name=name, dir=str(parent)), paths, compatibility or {})
     save(experiment)
     return experiment
 
@@ -144,7 +146,11 @@ def existing(settings: Settings) -> Path | None:
 
 def save(experiment: Experiment) -> None:
     """Write an experiment's settings."""
-    content = {"settings": experiment.settings.to_json(), "marks": experiment.marks, "written": datetime.now(UTC).isoformat()}
+    content = {
+        "settings": experiment.settings.to_json(),
+        _COMPATIBILITY: experiment.compatibility,
+        "written": datetime.now(UTC).isoformat(),
+    }
     write_whole(experiment.paths.settings, lambda file: file.write(json.dumps(content, indent=1).encode()))
 
 
@@ -161,7 +167,7 @@ def open_experiment(folder: str | Path) -> Experiment:
         content = json.loads(paths.settings.read_text(encoding="utf-8"))
         if not isinstance(content["settings"], dict):
             raise TypeError("its settings are no names with values")
-        return Experiment(Settings.from_json(content["settings"]), paths, content.get("marks", {}))
+        return Experiment(Settings.from_json(content["settings"]), paths, content.get(_COMPATIBILITY, {}))
     except (KeyError, TypeError, ValueError) as error:
         raise UsageError(f"{paths.settings} is damaged ({error}): restore it from a copy") from error
 

@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
-import itertools
 import json
 import math
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
 import tyro
 
 from tuning.experiment.algorithm_names import ALL, choice
 from tuning.experiment.errors import UsageError
 
-T = TypeVar("T")
-
-# What may change when an experiment is continued.
+# Settings that may change when an experiment is continued.
 RESUMABLE = ("trials", "steps", "concurrency", "address", "retries", "keep_checkpoints", "gpu_memory", "on_oom")
-OF_A_RUN = ("resume", "extend")  # what says what to do now, and is no property of the experiment
+OF_A_RUN = ("resume", "extend")  # commands to this run, not properties of the experiment
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Search for hyperparameters of a building controller and write what was measured as Parquet."""
+    """Search for hyperparameters of a building controller, and write all measurements as Parquet."""
 
     algo: Annotated[str, choice(ALL)] = "ppo"
     """Learning algorithm; all: one experiment of each, one after the other, and a comparison."""
@@ -169,47 +163,6 @@ class Settings:
                 "start_from": tuple(values.get("start_from", ())),
             }
         )
-
-
-def parse(arguments: Sequence[str], default: Settings) -> Settings:
-    """Settings of a command line; see `parsed`."""
-    return parsed(Settings, arguments, default, "python -m tuning.run")
-
-
-def parsed(kind: type[T], arguments: Sequence[str], default: T | None, program: str) -> T:
-    """What a command line says, as an object.
-
-    Args:
-        kind: class of the object, whose fields are the options.
-        arguments: of the command line.
-        default: what holds where nothing is given; None where the fields say it.
-        program: how it is called.
-
-    Raises:
-        UsageError: if there is no such option, or its value is of another kind.
-        SystemExit: after `--help`.
-    """
-    boxed = io.StringIO()
-    try:
-        with contextlib.redirect_stderr(boxed):
-            if default is None:
-                return tyro.cli(kind, args=arguments, prog=program)
-            return tyro.cli(kind, args=arguments, default=default, prog=program)
-    except SystemExit as stop:
-        if not stop.code:
-            raise
-        raise UsageError(f"{_first_paragraph(boxed.getvalue())}; see --help") from None
-
-
-def _first_paragraph(box: str) -> str:
-    """What is wrong, from the box that tyro draws around it: what stands below the title, down to the next rule."""
-    lines = [line.strip(" │") for line in box.splitlines()[1:]]
-    below_title = itertools.dropwhile(_is_rule, lines)
-    return " ".join(itertools.takewhile(lambda line: not _is_rule(line), below_title)).rstrip(".")
-
-
-def _is_rule(line: str) -> bool:
-    return not line.strip("─-")
 
 
 def changed(before: Settings, now: Settings) -> list[str]:

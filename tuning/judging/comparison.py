@@ -8,17 +8,12 @@ from pathlib import Path
 import pandas as pd
 from rich.console import Console
 
-from envs.environments.backend import beyond_batch
-from envs.scenarios.scenario import scenario
 from tuning.cli.console import say
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import open_experiment
 from tuning.experiment.lock import experiment_lock
-from tuning.judging.contenders import contenders
-from tuning.judging.folder import RaceSettings, create_or_open, free_name
-from tuning.judging.race import Race
-from tuning.judging.report import print_report, write_report
 from tuning.judging.settings import JudgeSettings
+from tuning.runtime.ray_session import set_environment
 from tuning.runtime.signals import stop_signals_as_interrupts
 
 
@@ -54,6 +49,15 @@ def compare(settings: JudgeSettings, console: Console | None = None) -> Comparis
         BoundError: if the solver finds no bound.
         KeyboardInterrupt: after Ctrl-C or SIGTERM, with the folder in order.
     """
+    # Ray reads some of the environment when it is imported, so this comes first.
+    set_environment()
+    from envs.environments.backend import beyond_batch
+    from envs.scenarios.scenario import scenario
+    from tuning.judging.contenders import contenders
+    from tuning.judging.folder import RaceSettings, create_or_open, free_name
+    from tuning.judging.race import Race
+    from tuning.judging.report import print_report, write_report
+
     console = console or Console()
     settings.check()
     experiments = [open_experiment(folder) for folder in settings.experiments]

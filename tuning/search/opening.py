@@ -29,7 +29,7 @@ class Checked:
         settings: as they hold from now on.
         scenario: of the settings.
         plan: of the settings.
-        marks: see `Experiment`.
+        compatibility: see `Experiment`.
         before: the experiment that is continued; None for a new one.
         notes: lines for the user.
     """
@@ -37,7 +37,7 @@ class Checked:
     settings: Settings
     scenario: Scenario
     plan: Plan
-    marks: dict[str, Any]
+    compatibility: dict[str, Any]
     before: Experiment | None = None
     notes: tuple[str, ...] = ()
 
@@ -139,9 +139,9 @@ def open_checked(checked: Checked) -> Opened:
         UsageError: if the folder cannot be created.
     """
     if checked.before:
-        experiment = replace(checked.before, settings=checked.settings, marks=checked.marks)
+        experiment = replace(checked.before, settings=checked.settings, compatibility=checked.compatibility)
     else:
-        experiment = create(checked.settings, checked.marks)
+        experiment = create(checked.settings, checked.compatibility)
     return Opened(experiment, checked.scenario, checked.plan, is_new=checked.before is None)
 
 
@@ -159,20 +159,20 @@ def _checked(settings: Settings, space_file: Path | None) -> Checked:
         notes.append(f"{site.title}: stepped by CityLearn itself, because the batch backend does not support: {missing}")
     # Absolute: in another folder a relative path would name another scenario.
     name = str(site.schema) if site.schema else settings.scenario
-    marks = {"scenario": site.key, "space": planned.space.describe(), "machine": provenance()}
-    return Checked(replace(settings, backend=backend, scenario=name), site, planned, marks, notes=tuple(notes))
+    compatibility = {"scenario": site.key, "space": planned.space.describe(), "machine": provenance()}
+    return Checked(replace(settings, backend=backend, scenario=name), site, planned, compatibility, notes=tuple(notes))
 
 
 def _differences(before: Experiment, checked: Checked) -> list[str]:
     """Settings, data and ranges that may not change and did, each in words."""
-    old, new = before.marks, checked.marks
+    old, new = before.compatibility, checked.compatibility
     same_data = old.get("scenario") == new["scenario"]
     # The same files may lie elsewhere, as on another machine.
     known = replace(before.settings, scenario=checked.settings.scenario) if same_data else before.settings
     differences = changed(known, checked.settings)
     if "scenario" in old and not same_data and not differences:
         differences.append(f"the scenario's data have changed ({old['scenario']}, now {new['scenario']})")
-    spaces = [marks.get("space", new["space"]) for marks in (old, new)]
+    spaces = [facts.get("space", new["space"]) for facts in (old, new)]
     for name in {**spaces[0], **spaces[1]}:
         texts = [space.get(name, "absent") for space in spaces]
         if texts[0] != texts[1] and not differences:
@@ -181,4 +181,5 @@ def _differences(before: Experiment, checked: Checked) -> list[str]:
 
 
 def _version_differences(before: Experiment, checked: Checked) -> list[str]:
-    return version_differences(before.marks["machine"], checked.marks["machine"]) if "machine" in before.marks else []
+    old, new = before.compatibility, checked.compatibility
+    return version_differences(old["machine"], new["machine"]) if "machine" in old else []

@@ -26,7 +26,7 @@ def test_what_is_checked_has_its_open_choices_made_and_creates_nothing(tmp_path:
     checked = check(settings(tmp_path))
     assert (checked.settings.backend, checked.settings.trials) == ("batch", 4)
     assert checked.before is None
-    assert set(checked.marks) == {"scenario", "space", "machine"}
+    assert set(checked.compatibility) == {"scenario", "space", "machine"}
     assert list(tmp_path.iterdir()) == []
     opened = open_checked(checked)
     assert opened.is_new
@@ -101,7 +101,7 @@ def test_a_space_that_is_not_given_again_is_the_copy_in_the_folder(tmp_path: Pat
 
 def test_other_data_under_the_same_name_are_refused(tmp_path: Path) -> None:
     before = begun(tmp_path)
-    save(replace(before, marks={**before.marks, "scenario": "other data"}))
+    save(replace(before, compatibility={**before.compatibility, "scenario": "other data"}))
     with pytest.raises(UsageError, match="the scenario's data have changed"):
         check(settings(tmp_path))
 

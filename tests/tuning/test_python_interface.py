@@ -1,0 +1,62 @@
+"""What a command does, a script does in one call, from names that are imported when they are used."""
+
+import ast
+import importlib
+import pkgutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import tuning
+
+SOURCE = Path(tuning.__file__)
+
+
+@pytest.mark.parametrize("name", tuning.__all__)
+def test_every_public_name_can_be_imported_and_has_a_docstring(name: str) -> None:
+    assert getattr(tuning, name).__doc__
+
+
+def test_no_public_name_is_a_module_whose_import_would_replace_it() -> None:
+    modules = {module.name for module in pkgutil.iter_modules(tuning.__path__)}
+    assert {"run", "judge", "search"} <= modules
+    assert not modules & set(tuning.__all__)
+
+
+def test_type_checkers_see_the_names_that_are_there() -> None:
+    (block,) = [node for node in ast.parse(SOURCE.read_text(encoding="utf-8")).body if isinstance(node, ast.If)]
+    imports = {
+        alias.asname: node.module
+        for node in block.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+        if node.module
+    }
+    assert imports == {name: getattr(tuning, name).__module__ for name in tuning.__all__}
+    assert (SOURCE.parent / "py.typed").is_file()
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="has no attribute tunee"):
+        tuning.tunee  # noqa: B018
+
+
+def test_importing_the_interface_and_its_settings_imports_nothing_heavy() -> None:
+    settings = [name for name in tuning.__all__ if name.endswith("Settings")]
+    heavy = ["ray", "torch", "citylearn", "pandas", "optuna", "numpy", "rich"]
+    code = (
+        f"import sys, tuning; [getattr(tuning, name) for name in {settings!r}]; print(*({set(heavy)!r} & sys.modules.keys()))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert set(done.stdout.split()) <= {"rich"}, "tyro brings rich"
+
+
+def test_every_command_is_a_thin_skin_over_a_call() -> None:
+    commands = [module.name for module in pkgutil.iter_modules(tuning.__path__) if not module.ispkg]
+    assert sorted(commands) == ["doctor", "export", "headroom", "judge", "resources", "rollout", "run"]
+    for name in commands:
+        module = importlib.import_module(f"tuning.{name}")
+        assert callable(module.main)
+        assert len(Path(str(module.__file__)).read_text(encoding="utf-8").splitlines()) < 120, name
