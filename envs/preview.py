@@ -9,8 +9,9 @@ from typing import Any, Literal
 import numpy as np
 import tyro
 
-HOURS_OF_WEEK = 168
-WEEK_START = 24 * 7 * 34  # a week in late August, when the sky is clearest
+from common.units import DAY, WEEK
+
+WEEK_START = 34 * WEEK  # a week in late August, when the sky is clearest
 
 
 @dataclass(frozen=True)
@@ -60,14 +61,14 @@ def _week(title: str, load: np.ndarray, pv: np.ndarray, plugged: np.ndarray) -> 
 
     from envs.scenarios.iquitos.site import PEAK_HOURS
 
-    part = slice(WEEK_START, WEEK_START + HOURS_OF_WEEK)
-    days = np.arange(HOURS_OF_WEEK) / 24.0
+    part = slice(WEEK_START, WEEK_START + WEEK)
+    days = np.arange(WEEK) / 24.0
     figure, (power, vehicles) = plt.subplots(2, 1, sharex=True, figsize=(10, 6), height_ratios=(3, 1), layout="constrained")
     power.plot(days, load[part], label="mall", color="tab:blue")
     power.plot(days, pv[part], label="PV", color="tab:orange")
     power.plot(days, (load - pv)[part], label="mall less PV", color="tab:gray", linewidth=1)
     power.axhline(0.0, color="black", linewidth=0.5)
-    for day in range(HOURS_OF_WEEK // 24):
+    for day in range(WEEK // DAY):
         first, last = PEAK_HOURS[0] / 24.0, (PEAK_HOURS[-1] + 1) / 24.0
         power.axvspan(day + first, day + last, color="tab:red", alpha=0.08, label="peak hours" if day == 0 else None)
     power.set(ylabel="kW", title=f"{title}: a week from day {WEEK_START // 24 + 1}")

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from common.files import write_whole
+from common.units import YEAR
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,7 +21,6 @@ JUDGEMENT_VERSION = 1
 BOUND = "bound of score"  # name of the rows with the bound of the score
 BOUNDS = (BOUND, "bound of co2", "bound of cost")
 LEAST_SERVED = 0.95  # of the vehicle energy that can be served: below, savings are energy that was not delivered
-YEAR = 8760  # hours
 PREFERRED = ("citylearn", "batch")  # whose numbers count where several judged: CityLearn is the reference
 # The test hours of a scenario with one year are a fifth of it.
 _A_YEAR = f"all hours that were judged scaled to a year of {YEAR:,}"

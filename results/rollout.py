@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from common.files import write_whole
+from common.units import WEEK
 
 if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
 
 ROLLOUT_VERSION = 2
-WEEK = 168  # hours
 # name: (unit, meaning); all float64 but the calendar's.
 COLUMNS: Mapping[str, tuple[str, str]] = {
     "step": ("h", "step of the year, from 0"),

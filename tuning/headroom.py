@@ -67,10 +67,11 @@ def main(arguments: list[str] | None = None) -> int:
 def _answer(question: Question) -> int:
     from rich.console import Console
 
+    from envs.objective.reward import check_reward
     from envs.scenarios.scenario import scenario
 
     site = scenario(question.scenario)
-    site.check_reward("improvement")
+    check_reward(site, "improvement")
     _show(site, question.split, Console())
     return 0
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import numpy as np
 import tyro
 
+from common.units import WEEK
 from tuning.cli.command import command
 from tuning.experiment.errors import UsageError
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from envs.objective.episodes import Episode
     from envs.scenarios.scenario import Scenario
 
-WEEK = 168  # hours
 DRAWN = 34  # week that is drawn where none is named and the year has so many
 
 

@@ -125,6 +125,7 @@ def _ready(settings: Settings, arguments: list[str], console: Console, algo: Alg
 
 def _checked(settings: Settings, space_file: Path | None, before: Experiment | None, console: Console) -> _Ready:
     from envs.environments.backend import beyond_batch, choose_backend
+    from envs.objective.reward import check_reward
     from envs.scenarios.scenario import scenario
     from tuning.search.plan import plan, with_trials
     from tuning.trial.records import machine
@@ -133,7 +134,7 @@ def _checked(settings: Settings, space_file: Path | None, before: Experiment | N
     settings = with_trials(settings)
     site = scenario(settings.scenario)
     found = plan(settings, space_file)
-    site.check_reward(settings.reward)
+    check_reward(site, settings.reward)
     site.windows("train")
     backend = choose_backend(site, settings.backend)
     if settings.backend == "auto" and backend == "citylearn":

@@ -606,7 +606,7 @@ def _raise_peak(prices: np.ndarray, peak: np.ndarray, peak_hour: int, net: float
 
 @_compiled
 def _reward(site: Site, rows: Rows, state: State, out: Out, copies: np.ndarray) -> None:
-    """Terms of `envs.objective.reward.improvement_terms`."""
+    """Terms of `envs.objective.reward.improvement_terms`, repeated here for speed; a test holds them to it."""
     buildings, session, soc = site.building.size, rows.session, state.soc
     recorded = out.session_missing.shape[0] > 0
     for b in copies:

@@ -315,8 +315,7 @@ def _reward(years: list[Year]) -> np.ndarray:
     record = np.zeros(len(years), dtype=records.REWARD)
     for own, year in zip(record, years, strict=True):
         if year.reference:
-            scale = year.reference.scale
-            own["mean"] = scale.emission_kg, scale.cost, scale.pv_kwh, scale.ramp_kwh, scale.required_kwh
+            own["mean"] = list(year.reference.scale.by_term().values())
         if year.tariff:
             own["demand_price"] = year.tariff.peak_price, year.tariff.off_peak_excess_price
     record["weight"], record["met_tolerance"] = list(WEIGHTS.values()), MET_TOLERANCE

@@ -37,6 +37,17 @@ class WindowReference:
     month_share: np.ndarray
     previous_net_kwh: float | None
 
+    @property
+    def total(self) -> StepFigures:
+        """Figures of the whole window together."""
+        return StepFigures(
+            emission_kg=float(self.emission_kg.sum()),
+            cost=float(self.cost.sum()),
+            solar_use_kwh=float(self.solar_use_kwh.sum()),
+            ramp_kwh=float(self.ramp_kwh.sum()),
+            missing_kwh=float(self.missing_kwh.sum()),
+        )
+
     def step(self, index: int) -> StepFigures:
         """Figures of one hour of the window."""
         return StepFigures(

@@ -1,13 +1,21 @@
-"""The reward `improvement`: what a step gains over the scenario's own uncontrolled run at the same hour."""
+"""The reward `improvement`: what a step gains over the scenario's own uncontrolled run at the same hour.
+
+Weights and formula have their one home here. The compiled kernel (`envs.batch_backend.kernel`) repeats the formula for speed,
+and a test compares both. The linear programme of the bound takes its factors from `coefficients`.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal
 
+from envs.errors import ScenarioError
+from envs.scenarios import schema_file
+from envs.scenarios.scenario import Scenario
+
 RewardName = Literal["improvement", "schema"]
 
-# Actions that move energy in time. What other devices do, as cooling a room or washing, is done for somebody.
+# Actions that only move energy in time. Other devices serve people, such as by cooling a room or washing.
 STORAGE_ACTIONS = frozenset(
     {"electrical_storage", "electric_vehicle_storage", "cooling_storage", "heating_storage", "dhw_storage"}
 )
@@ -17,7 +25,7 @@ WEIGHTS = {"co2": 0.50, "cost": 0.15, "solar": 0.20, "grid": 0.05, "ev": 0.10}
 
 @dataclass(frozen=True)
 class StepFigures:
-    """What the reward looks at in one step, all buildings together.
+    """Inputs of the reward in one step, or their sums over several, all buildings together.
 
     Attributes:
         emission_kg: CO2 of the imported energy.
@@ -52,6 +60,16 @@ class Scale:
     ramp_kwh: float
     required_kwh: float
 
+    def by_term(self) -> dict[str, float]:
+        """The mean that normalises each term, in the order of `WEIGHTS`."""
+        return {
+            "co2": self.emission_kg,
+            "cost": self.cost,
+            "solar": self.pv_kwh,
+            "grid": self.ramp_kwh,
+            "ev": self.required_kwh,
+        }
+
 
 def improvement_terms(now: StepFigures, uncontrolled: StepFigures, scale: Scale) -> dict[str, float]:
     """Terms of the reward, weighted; their sum is the reward.
@@ -61,11 +79,33 @@ def improvement_terms(now: StepFigures, uncontrolled: StepFigures, scale: Scale)
     the uncontrolled site gets 0, and a mean of 0.05 is five per cent better by weight. A term
     whose mean is zero (a site without PV, vehicles or a carbon price) is zero.
     """
-    differences = {
-        "co2": (uncontrolled.emission_kg - now.emission_kg, scale.emission_kg),
-        "cost": (uncontrolled.cost - now.cost, scale.cost),
-        "solar": (now.solar_use_kwh - uncontrolled.solar_use_kwh, scale.pv_kwh),
-        "grid": (uncontrolled.ramp_kwh - now.ramp_kwh, scale.ramp_kwh),
-        "ev": (uncontrolled.missing_kwh - now.missing_kwh, scale.required_kwh),
+    gains = {
+        "co2": uncontrolled.emission_kg - now.emission_kg,
+        "cost": uncontrolled.cost - now.cost,
+        "solar": now.solar_use_kwh - uncontrolled.solar_use_kwh,
+        "grid": uncontrolled.ramp_kwh - now.ramp_kwh,
+        "ev": uncontrolled.missing_kwh - now.missing_kwh,
     }
-    return {name: WEIGHTS[name] * difference / mean if mean > 0.0 else 0.0 for name, (difference, mean) in differences.items()}
+    return {name: WEIGHTS[name] * gains[name] / mean if mean > 0.0 else 0.0 for name, mean in scale.by_term().items()}
+
+
+def coefficients(scale: Scale) -> dict[str, float]:
+    """What a unit of each term's gain is worth: its weight over its mean, zero where the mean is zero."""
+    return {name: WEIGHTS[name] / mean if mean > 0.0 else 0.0 for name, mean in scale.by_term().items()}
+
+
+def check_reward(scenario: Scenario, reward: RewardName) -> None:
+    """Check that a reward fits a site.
+
+    Raises:
+        ScenarioError: for `improvement` where an action is of a device that serves people. This reward counts energy alone, so
+            the best policy would switch the device off.
+    """
+    if reward == "schema" or not scenario.schema:
+        return
+    serving = [name for name in schema_file.active_actions(scenario.schema) if name not in STORAGE_ACTIONS]
+    if serving:
+        raise ScenarioError(
+            f"{scenario.title} has the actions {', '.join(serving)}. The reward improvement counts energy alone, so its best "
+            "policy would switch these devices off: take --reward schema, or make them inactive in the schema"
+        )

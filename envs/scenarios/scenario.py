@@ -8,17 +8,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+from common.units import DAY, WEEK, YEAR
 from envs.cache import cached_folder
 from envs.errors import ScenarioError
-from envs.objective.reward import STORAGE_ACTIONS, RewardName
 from envs.scenarios import schema_file
-from envs.scenarios.iquitos import FORMAT_VERSION, HOURS, SITES, Site, write_year
+from envs.scenarios.iquitos import FORMAT_VERSION, SITES, Site, write_year
 
 Split = Literal["train", "validation", "test"]
 SPLITS: tuple[Split, ...] = ("train", "validation", "test")
 
-WEEK = 168  # hours
-DAY = 24
 # Which block of five belongs to which split, where one year has to serve all three.
 BLOCKS: dict[Split, tuple[int, ...]] = {"train": (0, 1, 3), "validation": (2,), "test": (4,)}
 # Years of a generated scenario. Apart from being different, the numbers mean nothing. Several train, as half a
@@ -77,23 +75,7 @@ class Scenario:
         """
         if self.schema:
             return _interleaved(schema_file.count_steps(self.schema), split, self.name)
-        return tuple(Window(year, 0, HOURS) for year in self.years(split))
-
-    def check_reward(self, reward: RewardName) -> None:
-        """Check that a reward can tell what is gained on this site.
-
-        Raises:
-            ScenarioError: for `improvement` where an action is of a device that serves people: it counts energy alone, so
-                doing without would be the best of all policies.
-        """
-        if reward == "schema" or not self.schema:
-            return
-        serving = [name for name in schema_file.active_actions(self.schema) if name not in STORAGE_ACTIONS]
-        if serving:
-            raise ScenarioError(
-                f"{self.title} has the actions {', '.join(serving)}, and the reward improvement does not know what these are "
-                "good for, so to do nothing would be its best: take --reward schema, or make them inactive in the schema"
-            )
+        return tuple(Window(year, 0, YEAR) for year in self.years(split))
 
 
 def scenario(name: str) -> Scenario:

@@ -11,7 +11,8 @@ from typing import Any
 
 import pandas as pd
 
-from results.judgement import METRICS, YEAR, cells, headings
+from common.units import YEAR
+from results.judgement import METRICS, cells, headings
 from search_spaces import Assignment
 from tuning.experiment.settings import Settings
 

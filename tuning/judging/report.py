@@ -11,8 +11,9 @@ from rich.console import Console
 from rich.table import Table
 
 from common.files import write_whole
+from common.units import YEAR
 from results import load
-from results.judgement import METRICS, YEAR, cell, judgement, to_markdown, write_table
+from results.judgement import METRICS, cell, judgement, to_markdown, write_table
 from tuning.judging.checks import check_amounts, check_scores
 from tuning.judging.folder import JudgementPaths
 from tuning.judging.verdict import verdict

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from common.units import YEAR
 from envs.scenarios.iquitos import site as parameters
 from envs.scenarios.iquitos.calendar import Calendar, calendar
 from envs.scenarios.iquitos.load import mall_load
-from envs.scenarios.iquitos.site import HOURS, ROWS, Site, SocketType
+from envs.scenarios.iquitos.site import ROWS, Site, SocketType
 from envs.scenarios.iquitos.solar import ac_power
 from envs.scenarios.iquitos.vehicles import Session, sessions
 from envs.scenarios.iquitos.weather import FORECAST_HOURS, Weather, weather
@@ -144,7 +145,7 @@ def _schema(site: Site) -> dict[str, Any]:
         "root_directory": None,
         "central_agent": True,
         "simulation_start_time_step": 0,
-        "simulation_end_time_step": HOURS,
+        "simulation_end_time_step": YEAR,
         "episode_time_steps": None,
         "rolling_episode_split": False,
         "random_episode_split": False,

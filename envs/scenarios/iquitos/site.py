@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from common.units import DAY, YEAR
+
 # Part of the cache key: raise it when the same year number would give other files.
 FORMAT_VERSION = 1
 
-DAYS = 365
-HOURS = DAYS * 24
+DAYS = YEAR // DAY
 # CityLearn makes T-1 steps of T rows, so a year of 8,760 steps needs one row more: the first hour
 # of the next year.
-ROWS = HOURS + 1
+ROWS = YEAR + 1
 
 LATITUDE = -3.75  # degrees
 LONGITUDE = -73.25  # degrees

@@ -10,15 +10,20 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
-from envs.batch_backend import kernel
+from common.units import DAY
+from envs.batch_backend import kernel, records
 from envs.batch_backend.rewards import SchemaReward
 from envs.batch_backend.simulator import BatchSimulator, Year
 from envs.batch_backend.tables import Tables
 from envs.batch_backend.unsupported import unsupported
 from envs.citylearn_backend.simulator import CityLearnSimulator
 from envs.citylearn_backend.tables import read_tables
+from envs.environments.vector_env import WindowsEnv
 from envs.environments.year_cache import schema_reward
-from envs.scenarios.scenario import scenario
+from envs.objective.reward import WEIGHTS, StepFigures, improvement_terms
+from envs.objective.series import import_kwh, solar_use_kwh
+from envs.scenarios.scenario import Window, scenario
+from envs.scenarios.tariff import MonthPeaks
 from tests.envs.batch_backend.comparison import compare
 from tests.envs.batch_backend.random_scenario import plans, write
 
@@ -183,3 +188,35 @@ def test_a_whole_year_of_the_default_site_agrees_bit_by_bit(name: str) -> None:
     simulator, tables = open_both(scenario("iquitos").schema_path(1))
     batch = BatchSimulator({0: raw_year(tables)}, copies=1, parked=True)
     assert set(compare(simulator, batch, acting(batch, name), 0, 0, simulator.rows - 1).values()) == {0.0}
+
+
+def test_the_compiled_reward_is_the_formula_of_its_home(small_schema: Path) -> None:
+    """`improvement_terms`, fed with what the kernel's step took, gives the kernel's terms; a month ends within the window."""
+    window = Window(0, 30 * DAY, 3 * DAY)
+    env = WindowsEnv(scenario(str(small_schema)), [window])
+    simulator, reference = env.simulator, env.reference_of(0)
+    series, uncontrolled = reference.exogenous, reference.window(window.start, window.hours)
+    assert reference.tariff
+    peaks, before, missed = MonthPeaks(reference.tariff), uncontrolled.previous_net_kwh, 0.0
+    simulator.begin(0, 0, window.start, window.hours, seed=0)
+    rng = np.random.default_rng(0)
+    moved = np.zeros(len(WEIGHTS), dtype=bool)
+    for step in range(window.hours):
+        row = window.start + step
+        simulator.step(rng.uniform(-1.0, 1.0, (1, simulator.actions)))
+        net = simulator.out.energy[0, :, records.NET_KWH].astype(np.float64)
+        missing, site = simulator.missing_kwh(0, 0).sum(), float(net.sum())
+        peaks.enter(int(series.month[row]))
+        rise = peaks.add(int(series.hour[row]), site) * float(uncontrolled.month_share[step])
+        now = StepFigures(
+            emission_kg=float(import_kwh(net) @ series.carbon[:, row]),
+            cost=float(import_kwh(net) @ series.price[:, row]) + rise,
+            solar_use_kwh=float(solar_use_kwh(net, series.pv_kwh[:, row]).sum()),
+            ramp_kwh=abs(site - before),
+            missing_kwh=missing - missed,
+        )
+        before, missed = site, missing
+        terms = list(improvement_terms(now, uncontrolled.step(step), reference.scale).values())
+        assert simulator.terms[0] == pytest.approx(terms, rel=1e-6, abs=1e-9), step
+        moved |= np.abs(terms) > 1e-4
+    assert moved.all()

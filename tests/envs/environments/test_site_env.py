@@ -7,14 +7,13 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
+from common.units import DAY
 from envs.environments.factory import evaluation_env
 from envs.environments.site_env import SiteEnv
 from envs.environments.year_cache import observation_layout
 from envs.objective.episodes import TRAINING_HOURS
 from envs.objective.evaluate import evaluate, score
 from envs.scenarios.scenario import Window, scenario, training_starts
-
-DAY = 24
 
 
 def random_env(schema: Path) -> SiteEnv:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
 
+from common.units import DAY
 from envs.environments.factory import evaluation_env, training_env
 from envs.environments.site_env import SiteEnv
 from envs.environments.vector_env import SiteVectorEnv, WindowsEnv
@@ -13,7 +14,6 @@ from envs.objective.evaluate import evaluate, score
 from envs.objective.kpis import Kpis
 from envs.scenarios.scenario import Window, scenario
 
-DAY = 24
 WINDOWS = (Window(0, 0, 4 * DAY), Window(0, 12 * DAY + 15, 3 * DAY + 4), Window(0, 29 * DAY, 5 * DAY))
 
 

@@ -1,10 +1,14 @@
 """Terms of the improvement reward, by hand."""
 
+import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from envs.objective.reward import WEIGHTS, Scale, StepFigures, improvement_terms
+from envs.errors import ScenarioError
+from envs.objective.reward import WEIGHTS, Scale, StepFigures, check_reward, coefficients, improvement_terms
+from envs.scenarios.scenario import scenario
 
 SCALE = Scale(emission_kg=10.0, cost=20.0, pv_kwh=5.0, ramp_kwh=4.0, required_kwh=2.0)
 UNCONTROLLED = StepFigures(emission_kg=8.0, cost=15.0, solar_use_kwh=3.0, ramp_kwh=2.0, missing_kwh=1.0)
@@ -38,3 +42,30 @@ def test_each_figure_moves_its_own_term_only(figure: str, value: float, term: st
 def test_a_site_without_vehicles_has_no_vehicle_term() -> None:
     now = replace(UNCONTROLLED, missing_kwh=3.0)
     assert improvement_terms(now, UNCONTROLLED, replace(SCALE, required_kwh=0.0))["ev"] == 0.0
+
+
+def test_terms_and_their_means_come_in_one_order() -> None:
+    assert list(SCALE.by_term()) == list(improvement_terms(UNCONTROLLED, UNCONTROLLED, SCALE)) == list(WEIGHTS)
+
+
+def test_a_coefficient_is_what_a_unit_of_gain_is_worth() -> None:
+    now = StepFigures(emission_kg=7.0, cost=14.0, solar_use_kwh=4.0, ramp_kwh=1.0, missing_kwh=0.0)
+    assert improvement_terms(now, UNCONTROLLED, SCALE) == pytest.approx(coefficients(SCALE))
+    assert coefficients(replace(SCALE, required_kwh=0.0))["ev"] == 0.0
+
+
+@pytest.mark.parametrize("action", ["cooling_device", "washing_machine"])
+def test_a_reward_that_counts_energy_alone_is_refused_for_actions_that_serve_people(
+    small_schema: Path, tmp_path: Path, action: str
+) -> None:
+    site = scenario(str(small_schema))
+    check_reward(site, "improvement")
+    schema = json.loads(small_schema.read_text(encoding="utf-8"))
+    schema["root_directory"] = str(small_schema.parent)
+    schema["actions"][action] = {"active": True}
+    path = tmp_path / "schema.json"
+    path.write_text(json.dumps(schema), encoding="utf-8")
+    serving = scenario(str(path))
+    check_reward(serving, "schema")
+    with pytest.raises(ScenarioError, match=action):
+        check_reward(serving, "improvement")

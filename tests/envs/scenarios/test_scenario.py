@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from common.units import DAY, WEEK
 from envs.errors import ScenarioError
-from envs.scenarios.scenario import DAY, SPLITS, WEEK, Window, sample_weeks, scenario, training_starts
+from envs.scenarios.scenario import SPLITS, Window, sample_weeks, scenario, training_starts
 
 
 def hours(windows: tuple[Window, ...]) -> set[tuple[int, int]]:
@@ -125,23 +126,6 @@ def test_sampled_weeks_are_spread_and_all_of_the_split_for_zero() -> None:
     gaps = [b.start - a.start for a, b in pairwise(weeks)]
     assert max(gaps) - min(gaps) <= WEEK
     assert len(sample_weeks(year, 1000)) == 52
-
-
-@pytest.mark.parametrize("action", ["cooling_device", "washing_machine"])
-def test_a_reward_that_counts_energy_alone_is_refused_for_actions_that_serve_people(
-    small_schema: Path, tmp_path: Path, action: str
-) -> None:
-    site = scenario(str(small_schema))
-    site.check_reward("improvement")
-    schema = json.loads(small_schema.read_text(encoding="utf-8"))
-    schema["root_directory"] = str(small_schema.parent)
-    schema["actions"][action] = {"active": True}
-    path = tmp_path / "schema.json"
-    path.write_text(json.dumps(schema), encoding="utf-8")
-    serving = scenario(str(path))
-    serving.check_reward("schema")
-    with pytest.raises(ScenarioError, match=action):
-        serving.check_reward("improvement")
 
 
 def test_outages_that_are_drawn_anew_in_each_episode_are_refused(small_schema: Path, tmp_path: Path) -> None:

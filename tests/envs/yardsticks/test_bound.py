@@ -17,7 +17,8 @@ from envs.objective.evaluate import Evaluation, evaluate
 from envs.scenarios.scenario import Window, scenario
 from envs.scenarios.tariff import FILE_NAME
 from envs.yardsticks.baselines import RULES, UNCONTROLLED, WITHOUT, baselines
-from envs.yardsticks.bound import OBJECTIVES, Bound, _Site, bound, why_no_bound, window_bound
+from envs.yardsticks.bound import OBJECTIVES, Bound, bound, why_no_bound, window_bound
+from envs.yardsticks.bound_site import BoundSite
 
 SLACK = 1e-6  # of the solver
 
@@ -106,7 +107,7 @@ def test_only_what_could_be_exported_in_an_hour_counts_as_such(small_schema: Pat
     """Four sockets of 2 kW and the battery are less than the mall takes, however many vehicles come in a fortnight."""
     window = Window(0, 0, 336)
     env, _ = judged(changed(small_schema, tmp_path, to_grid), window)
-    site = _Site(env.simulator, window)
+    site = BoundSite(env.simulator, window)
     assert float(site.power.sum()) + 4 * 2.0 < float((site.base_kwh + site.pv).min())
     assert not site.beyond_pv.any()
 

@@ -9,10 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from common.units import YEAR
 from envs.scenarios.iquitos import SITES, write_year
 from envs.scenarios.iquitos.calendar import calendar, table
 from envs.scenarios.iquitos.load import mall_load
-from envs.scenarios.iquitos.site import CLOSING_HOUR, HOURS, ROWS, Pv, SocketType
+from envs.scenarios.iquitos.site import CLOSING_HOUR, ROWS, Pv, SocketType
 from envs.scenarios.iquitos.solar import ac_power, irradiance_on_modules, power_before_limit
 from envs.scenarios.iquitos.vehicles import Session, sessions
 from envs.scenarios.iquitos.weather import weather
@@ -33,7 +34,7 @@ def all_sessions(name: str) -> dict[tuple[SocketType, int], list[Session]]:
 
 
 def test_pv_yields_8_29_gwh_a_year_at_most_2887_kw(skies) -> None:  # type: ignore[no-untyped-def]
-    output = {year: ac_power(Pv(), sky, calendar(year))[:HOURS] for year, sky in skies.items()}
+    output = {year: ac_power(Pv(), sky, calendar(year))[:YEAR] for year, sky in skies.items()}
     annual = np.array([series.sum() / 1e6 for series in output.values()])
     assert annual.mean() == pytest.approx(8.29, rel=0.015)
     assert np.all(np.abs(annual / 8.29 - 1.0) < 0.04)
@@ -51,10 +52,10 @@ def test_performance_ratio_before_the_inverters_limit_is_0_80(skies) -> None:  #
 
 
 def test_daily_pv_energy_varies_as_metered(skies) -> None:  # type: ignore[no-untyped-def]
-    days = np.array([ac_power(Pv(), sky, calendar(year))[:HOURS].reshape(-1, 24).sum(axis=1) for year, sky in skies.items()])
+    days = np.array([ac_power(Pv(), sky, calendar(year))[:YEAR].reshape(-1, 24).sum(axis=1) for year, sky in skies.items()])
     variation = np.mean(days.std(axis=1) / days.mean(axis=1))
     skewness = np.mean((days - days.mean()) ** 3) / days.std() ** 3
-    month = calendar(0).month[:HOURS:24]
+    month = calendar(0).month[:YEAR:24]
     anomaly = days - np.stack([[row[month == m].mean() for m in month] for row in days])
     lag_1 = np.mean([np.corrcoef(row[1:], row[:-1])[0, 1] for row in anomaly])
     assert variation == pytest.approx(0.146, abs=0.015)
@@ -64,12 +65,12 @@ def test_daily_pv_energy_varies_as_metered(skies) -> None:  # type: ignore[no-un
 
 
 def test_irradiance_follows_the_months_and_the_year(skies) -> None:  # type: ignore[no-untyped-def]
-    ghi = np.mean([sky.ghi[:HOURS] for sky in skies.values()], axis=0)
+    ghi = np.mean([sky.ghi[:YEAR] for sky in skies.values()], axis=0)
     cal = calendar(0)
-    expected = table("ghi_w_per_m2")[cal.hour, cal.month][:HOURS]
+    expected = table("ghi_w_per_m2")[cal.hour, cal.month][:YEAR]
     assert ghi.sum() / 1e3 == pytest.approx(1668.0, rel=0.01)
     for month in range(12):
-        here = cal.month[:HOURS] == month
+        here = cal.month[:YEAR] == month
         assert ghi[here].sum() == pytest.approx(expected[here].sum(), rel=0.08), month
 
 
@@ -84,18 +85,18 @@ def test_forecasts_know_something_and_not_all(skies) -> None:  # type: ignore[no
 
 
 def test_load_is_12_37_gwh_a_year_with_the_residuals_variation() -> None:
-    loads = np.array([mall_load(year, calendar(year))[:HOURS] for year in YEARS])
+    loads = np.array([mall_load(year, calendar(year))[:YEAR] for year in YEARS])
     assert loads.sum(axis=1).mean() / 1e6 == pytest.approx(12.37, rel=0.01)
     days = np.log(loads.reshape(len(loads), -1, 24).sum(axis=2))
-    residual = days - np.log(table("mall_load_kw").sum(axis=0))[calendar(0).month[:HOURS:24]]
+    residual = days - np.log(table("mall_load_kw").sum(axis=0))[calendar(0).month[:YEAR:24]]
     assert residual.std() == pytest.approx(0.072, abs=0.01)
     assert np.mean([np.corrcoef(row[1:], row[:-1])[0, 1] for row in residual]) == pytest.approx(0.40, abs=0.08)
 
 
 def test_sundays_differ_from_weekdays() -> None:
     cal, load = calendar(1), mall_load(1, calendar(1))
-    morning = (cal.hour == 8)[:HOURS]
-    weekday, sunday = (load[:HOURS][morning & cond[:HOURS]].mean() for cond in (cal.weekday < 5, cal.weekday == 6))
+    morning = (cal.hour == 8)[:YEAR]
+    weekday, sunday = (load[:YEAR][morning & cond[:YEAR]].mean() for cond in (cal.weekday < 5, cal.weekday == 6))
     assert sunday < 0.85 * weekday
 
 

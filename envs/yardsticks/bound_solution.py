@@ -1,0 +1,88 @@
+"""Reads the solution of the bound's programme, and checks it against the site's own hours."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from common.errors import InconsistentError
+from envs.objective.reward import StepFigures, improvement_terms
+from envs.objective.series import import_kwh, solar_use_kwh
+from envs.scenarios.tariff import demand_costs
+from envs.yardsticks.bound_programme import Objective, Variables, could_exceed_pv, emission_and_cost, solar_loss
+from envs.yardsticks.bound_site import BoundSite
+
+TOLERANCE = 1e-4  # of the solver, as a part
+
+
+@dataclass(frozen=True)
+class Bound:
+    """The optimum of one objective over a window.
+
+    Attributes:
+        objective: what was optimised.
+        score: mean reward an hour of the solution.
+        co2_kg: emission.
+        cost: of energy and demand charge.
+        missing_kwh: energy that vehicles lack.
+        import_kwh: drawn from the grid.
+        lent_kwh: PV energy used on site that the programme counts and its hours do not have. It is above 0 only where batteries
+            can be exported, as the reward is no linear function there. 0 means that the score is that of its hours.
+    """
+
+    objective: Objective
+    score: float
+    co2_kg: float
+    cost: float
+    missing_kwh: float
+    import_kwh: float
+    lent_kwh: float
+
+
+class BoundError(InconsistentError):
+    """The programme has no optimum, though every site has one, or a wrong one: a fault of this package."""
+
+
+def read_solution(site: BoundSite, variables: Variables, found: np.ndarray, objective: Objective) -> Bound:
+    """Score, emission, cost and energies of a solution.
+
+    Args:
+        site: numbers of the window.
+        variables: of the programme.
+        found: their optimal values.
+        objective: what was minimised.
+
+    Raises:
+        BoundError: if emission, cost or PV use of the programme differ from those of its hours.
+    """
+
+    def total(terms: list[tuple[np.ndarray, Any]]) -> float:
+        return float(sum((found[variable] * factor).sum() for variable, factor in terms))
+
+    own_emission, own_cost = emission_and_cost(site, variables)
+    net = found[variables.drawn] - found[variables.fed]
+    emission = float((import_kwh(net) * site.carbon).sum())
+    site_import = import_kwh(net.sum(axis=0))
+    cost = float(
+        (import_kwh(net) * site.price).sum() + demand_costs(site.tariff, *site.calendar, site_import, site.start).sum()
+    )
+    for name, by_programme, by_hours in (("emission", total(own_emission), emission), ("cost", total(own_cost), cost)):
+        # A quantity that is not part of the objective can lie anywhere above its least value.
+        minimised = objective == "score" or (objective == "co2") == (name == "emission")
+        if minimised and abs(by_programme - by_hours) > TOLERANCE * max(abs(by_hours), 1.0):
+            raise BoundError(f"the bound's {name} is {by_programme:,.2f} by its programme and {by_hours:,.2f} by its hours")
+    before = site.uncontrolled
+    solar = float((site.pv - found[variables.fed] * solar_loss(site)).sum())
+    lent = solar - float(solar_use_kwh(net, site.pv).sum())
+    # Only the score has PV use in its objective; the others may import and export at once.
+    if objective == "score" and not could_exceed_pv(site).any() and abs(lent) > TOLERANCE * max(solar, 1.0):
+        raise BoundError(f"the bound uses {solar:,.2f} kWh of PV on site by its programme and {solar - lent:,.2f} by its hours")
+    missing = float(found[variables.missing].sum()) + site.lost_kwh
+    previous = before.previous_net_kwh
+    nets = net.sum(axis=0)
+    ramp = float(np.abs(np.diff(nets, prepend=nets[0] if previous is None else previous)).sum())
+    figures = StepFigures(emission, cost, solar, ramp, missing)
+    score = sum(improvement_terms(figures, before.total, site.scale).values()) / site.hours
+    return Bound(objective, score, emission, cost, missing, float(import_kwh(net).sum()), lent)
