@@ -48,18 +48,3 @@ def test_they_stand_among_the_baselines(small_schema: Path) -> None:
     assert own
     for name in own:
         assert found[name][0].score != found[UNCONTROLLED][0].score
-
-
-def test_a_controller_that_lacks_a_device_is_left_out(small_schema: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from citylearn.agents import rbc
-
-    from envs.yardsticks.citylearn_rules import _read
-
-    class Lacking:
-        def __init__(self, env: object) -> None:
-            raise ValueError("Unknown action name: toaster")
-
-    monkeypatch.setattr(rbc, "BasicRBC", Lacking)
-    found = _read(CityLearnSimulator(small_schema, with_reward=False))
-    assert "BasicRBC" not in found
-    assert found
