@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
 
     from tuning.algorithms.networks.site_view import SiteView
-    from tuning.algorithms.sac.replay_buffer import ReplayBuffer
     from tuning.algorithms.sampling.env_runner import BatchEnvRunner
     from tuning.runtime.stopwatch import Stopwatch
 
@@ -164,11 +163,6 @@ class RLlibTrainer(Trainer):
             "cuda_graphs": shape.cuda_graphs,
             "pin_memory": config.pin_memory,
         }
-
-    @property
-    def replay(self) -> ReplayBuffer | None:
-        """See `Trainer`."""
-        return None
 
     def get_state(self) -> dict[str, Any]:
         """See `Trainer`."""

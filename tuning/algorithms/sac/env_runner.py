@@ -17,7 +17,7 @@ from tuning.algorithms.sampling.env_runner import BatchEnvRunner
 if TYPE_CHECKING:
     from ray.rllib.env.single_agent_episode import SingleAgentEpisode
 
-    from tuning.algorithms.sac.algorithm import SACConfig
+    from tuning.algorithms.sac.config import SACSettings
     from tuning.algorithms.sac.module import SACModule
 
 GENERATOR = "generator"  # name of the random numbers' state in a runner's state
@@ -40,7 +40,7 @@ class ReplayEnvRunner(BatchEnvRunner):
     """
 
     distributions: ClassVar[tuple[type, ...]] = (TorchSquashedGaussian,)
-    config: SACConfig
+    config: SACSettings
     module: SACModule
     buffer: ReplayBuffer
     actions: ActionRange

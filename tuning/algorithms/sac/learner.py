@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
     from ray.rllib.core.learner.training_data import TrainingData
 
-    from tuning.algorithms.sac.algorithm import SACConfig
+    from tuning.algorithms.sac.config import SACSettings
     from tuning.algorithms.sac.module import SACModule
     from tuning.algorithms.sac.replay_buffer import ReplayBuffer, Transitions
     from tuning.algorithms.schedule import Schedule
@@ -90,7 +90,7 @@ class SACLearner(TorchLearner):
       them out when it comes from an earlier update than the present one.
     """
 
-    config: SACConfig
+    config: SACSettings
     module: Any
 
     def build(self) -> None:

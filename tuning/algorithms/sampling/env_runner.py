@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-import uuid
-from collections.abc import Callable, Collection, Iterator
-from dataclasses import astuple, dataclass, field, fields
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import gymnasium as gym
@@ -16,15 +14,17 @@ from gymnasium.vector import AutoresetMode
 from ray.rllib.core.columns import Columns
 from ray.rllib.core.distribution.torch.torch_distribution import TorchCategorical, TorchDiagGaussian
 from ray.rllib.env.single_agent_env_runner import SingleAgentEnvRunner
-from ray.rllib.env.single_agent_episode import SingleAgentEpisode
-from ray.rllib.utils.metrics import ENV_STEP_TIMER, RLMODULE_INFERENCE_TIMER, WEIGHTS_SEQ_NO
+from ray.rllib.utils.metrics import ENV_STEP_TIMER, RLMODULE_INFERENCE_TIMER
 
+from tuning.algorithms.sampling.episodes import Episodes
 from tuning.algorithms.sampling.observation_statistics import ObservationNormalizer
 from tuning.algorithms.sampling.preprocessing import Clip, Preprocessing, PreprocessingConfig, RewardNormalizer
+from tuning.algorithms.sampling.rows import Rows
 from tuning.runtime.stopwatch import Stopwatch
 
 if TYPE_CHECKING:
     from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
+    from ray.rllib.env.single_agent_episode import SingleAgentEpisode
 
 NORMALIZER = "observation_normalizer"  # the statistics' names in a runner's state
 REWARD_NORMALIZER = "reward_normalizer"
@@ -74,9 +74,8 @@ class BatchEnvRunner(SingleAgentEnvRunner):
     distributions: ClassVar[tuple[type, ...]] = (TorchDiagGaussian, TorchCategorical)
     env: Any
     module: Any
-    _last_rows: _Rows
+    _last_rows: Rows
     _ended: np.ndarray
-    _ongoing: list[_Episode]
 
     def __init__(self, *, config: AlgorithmConfig, **kwargs: Any) -> None:
         """See `SingleAgentEnvRunner`.
@@ -91,7 +90,7 @@ class BatchEnvRunner(SingleAgentEnvRunner):
         self.reward_normalizer: RewardNormalizer | None = None
         self._forward_stopwatch = Stopwatch()
         self._lookback: int = config.episode_lookback_horizon
-        self._finished: list[_Episode] = []
+        self._episodes = Episodes(self._lookback)
         super().__init__(config=config, **kwargs)
         if self.module.is_stateful():
             raise ValueError("a recurrent module needs its state from step to step, which is not kept")
@@ -160,7 +159,7 @@ class BatchEnvRunner(SingleAgentEnvRunner):
             row += 1
         self._add_logp(rows, self._lookback, row)
         rows.weights_seq_no[self._lookback : row] = self._weights_seq_no
-        episodes = list(self._episodes(rows, starts, row))
+        episodes = list(self._episodes.cut(self.env, rows, starts, row))
         self._last_rows = rows.last(row, self._lookback)
         self._log(row - self._lookback, steps, sum(episode.is_done for episode in episodes), before)
         return episodes
@@ -174,12 +173,12 @@ class BatchEnvRunner(SingleAgentEnvRunner):
             observations, _ = self.env.reset(seed=self._seed if self._needs_initial_reset else None)
         self._needs_initial_reset = False
         inputs = self._distribution.required_input_dim(self.env.single_action_space)
-        self._last_rows = _Rows.empty(self._lookback + 1, self.env, inputs)
+        self._last_rows = Rows.empty(self._lookback + 1, self.env, inputs)
         self._observe(observations, self._last_rows, self._lookback)
         self._ended = np.zeros(self.num_envs, bool)
-        self._ongoing = [_Episode() for _ in range(self.num_envs)]
+        self._episodes.begin(self.num_envs)
 
-    def _step(self, rows: _Rows, row: int, steps: int) -> int:
+    def _step(self, rows: Rows, row: int, steps: int) -> int:
         """Act on the observations of a row, write what comes of it, and the next observations into the next row.
 
         Args:
@@ -201,7 +200,7 @@ class BatchEnvRunner(SingleAgentEnvRunner):
         self._scale_rewards(rows, row, acted)
         return int(np.count_nonzero(acted))
 
-    def _scale_rewards(self, rows: _Rows, row: int, acted: np.ndarray) -> None:
+    def _scale_rewards(self, rows: Rows, row: int, acted: np.ndarray) -> None:
         """Write the rewards of a row as the learner gets them, by the statistics of all up to it."""
         scale = self.preprocessing.reward_scale
         if self.reward_normalizer is not None:
@@ -209,7 +208,7 @@ class BatchEnvRunner(SingleAgentEnvRunner):
             scale /= self.reward_normalizer.std
         np.multiply(rows.rewards[row], scale, out=rows.scaled_rewards[row])
 
-    def _act(self, rows: _Rows, row: int, steps: int) -> np.ndarray:
+    def _act(self, rows: Rows, row: int, steps: int) -> np.ndarray:
         """Draw actions for the observations of a row, and write them and their distribution into it.
 
         In place of RLlib's connectors. It draws as they do on the CPU, so a seed gives the same actions.
@@ -246,7 +245,7 @@ class BatchEnvRunner(SingleAgentEnvRunner):
         rows.actions[row] = actions
         return actions
 
-    def _add_logp(self, rows: _Rows, start: int, stop: int) -> None:
+    def _add_logp(self, rows: Rows, start: int, stop: int) -> None:
         """Fill in the log-probabilities of the actions of filled rows.
 
         Many rows at a time, because a call of torch takes longer than its arithmetic; not all, because what it puts aside would
@@ -259,7 +258,7 @@ class BatchEnvRunner(SingleAgentEnvRunner):
                 logp: Any = self._distribution.from_logits(inputs).logp(actions)
                 rows.action_logp[block] = logp.numpy()
 
-    def _observe(self, observations: np.ndarray, rows: _Rows, row: int) -> None:
+    def _observe(self, observations: np.ndarray, rows: Rows, row: int) -> None:
         """Write observations into a row, preprocessed; where they are normalised, after they went into the statistics.
 
         So each is normalised once, by all that was seen up to it: the policy, the learner and the bootstrap at a
@@ -273,60 +272,6 @@ class BatchEnvRunner(SingleAgentEnvRunner):
         else:
             rows.observations[row] = observations
         rows.times[row] = time.perf_counter()
-
-    def _episodes(self, rows: _Rows, starts: list[int], stop: int) -> Iterator[SingleAgentEpisode]:
-        """Cut rows into episodes and chunks of episodes.
-
-        Args:
-            rows: filled up to the observations of `stop`.
-            starts: row of each sub-environment's first transition; moved on.
-            stop: row after the last transitions.
-
-        Yields:
-            Episodes that ended, in the order in which they did, then the chunks of those that go on.
-        """
-        ended = rows.terminated[self._lookback : stop] | rows.truncated[self._lookback : stop]
-        for row, index in np.argwhere(ended).tolist():
-            end = self._lookback + row + 1
-            yield self._episode(rows, index, starts[index], end)
-            self._finished.append(self._ongoing[index])
-            self._ongoing[index] = _Episode()
-            # The row between is the reset.
-            starts[index] = end + 1
-        for index, start in enumerate(starts):
-            # Those whose episode ended last, or that were reset last, have no transition of a new one yet.
-            if start < stop:
-                yield self._episode(rows, index, start, stop)
-
-    def _episode(self, rows: _Rows, index: int, start: int, stop: int) -> SingleAgentEpisode:
-        """The chunk of an episode between two rows, in RLlib's form, with what of it lies before as its lookback."""
-        ongoing = self._ongoing[index]
-        lookback = min(self._lookback, ongoing.steps)
-        taken = slice(start - lookback, stop)
-        # RLlib takes arrays as well as lists, but declares only lists.
-        new: Any = SingleAgentEpisode
-        episode: SingleAgentEpisode = new(
-            ongoing.id,
-            observations=rows.observations[start - lookback : stop + 1, index],
-            observation_space=self.env.single_observation_space,
-            infos=[{}] * (stop + 1 - start + lookback),
-            actions=rows.actions[taken, index],
-            action_space=self.env.single_action_space,
-            rewards=rows.scaled_rewards[taken, index],
-            terminated=bool(rows.terminated[stop - 1, index]),
-            truncated=bool(rows.truncated[stop - 1, index]),
-            extra_model_outputs={
-                Columns.ACTION_DIST_INPUTS: rows.action_dist_inputs[taken, index],
-                Columns.ACTION_LOGP: rows.action_logp[taken, index],
-                WEIGHTS_SEQ_NO: rows.weights_seq_no[taken],
-            },
-            t_started=ongoing.steps,
-            len_lookback_buffer=lookback,
-        )
-        ongoing.steps += stop - start
-        ongoing.reward += float(rows.rewards[start:stop, index].sum())
-        ongoing.seconds += float(rows.times[stop] - rows.times[start])
-        return episode
 
     def _log(self, steps: int, transitions: int, ended: int, before: tuple[float, float]) -> None:
         """Log what RLlib's runner logs, and its times as means of one call, as each takes microseconds to be logged.
@@ -346,9 +291,8 @@ class BatchEnvRunner(SingleAgentEnvRunner):
 
     def get_metrics(self) -> Any:
         """Metrics since the last call, with those of the episodes that ended; see `SingleAgentEnvRunner`."""
-        for episode in self._finished:
+        for episode in self._episodes.take_ended():
             self._log_episode_metrics(episode.steps, episode.reward, episode.seconds)
-        self._finished.clear()
         return self.metrics.reduce()
 
     def preprocess(self) -> Callable[[np.ndarray], np.ndarray]:
@@ -394,116 +338,15 @@ class BatchEnvRunner(SingleAgentEnvRunner):
     def _get_sampling(self) -> dict[str, Any]:
         """What lies between two calls of `sample` beside the environment."""
         arrays = {name: array.copy() for name, array in self._last_rows.arrays()}
-        return {"rows": arrays, "ended": self._ended.copy(), "ongoing": [astuple(episode) for episode in self._ongoing]}
+        return {"rows": arrays, "ended": self._ended.copy(), "ongoing": self._episodes.get_state()}
 
     def _set_sampling(self, state: dict[str, Any]) -> None:
         """Go on from what `_get_sampling` gave."""
-        self._last_rows = _Rows(**{name: array.copy() for name, array in state["rows"].items()})
+        self._last_rows = Rows(**{name: array.copy() for name, array in state["rows"].items()})
         # Clocks of two processes have nothing in common: a chunk's time counts from now.
         self._last_rows.times[:] = time.perf_counter()
         self._ended = state["ended"].copy()
-        self._ongoing = [_Episode(*values) for values in state["ongoing"]]
-
-
-@dataclass
-class _Rows:
-    """Time steps as arrays, time first.
-
-    Row `t` holds the observations that the actions of row `t` were drawn for, and what came of these actions. In the row
-    after the end of an episode, that sub-environment's action and reward are meaningless.
-
-    Attributes:
-        observations: shape `(rows, sub-environments, features)`, float32.
-        actions: shape `(rows, sub-environments, actions)`, float32; `(rows, sub-environments)`, int64, if they are discrete.
-        action_dist_inputs: parameters of the actions' distributions, shape `(rows, sub-environments, parameters)`, float32.
-        action_logp: log-probabilities of the actions, shape `(rows, sub-environments)`, float32.
-        rewards: of the environment, shape `(rows, sub-environments)`, float64.
-        scaled_rewards: as the learner gets them, shape `(rows, sub-environments)`, float64.
-        terminated: shape `(rows, sub-environments)`.
-        truncated: shape `(rows, sub-environments)`.
-        weights_seq_no: number of the weights that acted, shape `(rows,)`.
-        times: when the observations came, by `time.perf_counter`, shape `(rows,)`, seconds.
-    """
-
-    observations: np.ndarray
-    actions: np.ndarray
-    action_dist_inputs: np.ndarray
-    action_logp: np.ndarray
-    rewards: np.ndarray
-    scaled_rewards: np.ndarray
-    terminated: np.ndarray
-    truncated: np.ndarray
-    weights_seq_no: np.ndarray
-    times: np.ndarray
-
-    @classmethod
-    def empty(cls, count: int, env: Any, inputs: int) -> _Rows:
-        """Rows without content.
-
-        Args:
-            count: of rows.
-            env: vectorised environment, whose spaces give the shapes.
-            inputs: parameters of a distribution of actions.
-        """
-        shape = (count, env.num_envs)
-        return cls(
-            observations=np.empty((*shape, *env.single_observation_space.shape), np.float32),
-            actions=np.empty((*shape, *env.single_action_space.shape), env.single_action_space.dtype),
-            action_dist_inputs=np.empty((*shape, inputs), np.float32),
-            action_logp=np.empty(shape, np.float32),
-            rewards=np.empty(shape),
-            scaled_rewards=np.empty(shape),
-            terminated=np.empty(shape, bool),
-            truncated=np.empty(shape, bool),
-            weights_seq_no=np.empty(count, int),
-            times=np.empty(count),
-        )
-
-    def extended(self, count: int) -> _Rows:
-        """Copy with as many more rows, without content.
-
-        A new array for each call: whoever got the episodes of the last one may still have them. What is never written
-        takes no memory.
-        """
-        return _Rows(**{name: _extended(array, count) for name, array in self.arrays()})
-
-    def last(self, row: int, count: int) -> _Rows:
-        """Copy of a row and of those before it.
-
-        Args:
-            row: the last one.
-            count: how many before it.
-        """
-        return _Rows(**{name: array[row - count : row + 1].copy() for name, array in self.arrays()})
-
-    def arrays(self) -> Iterator[tuple[str, np.ndarray]]:
-        """Each array with its name."""
-        for item in fields(self):
-            yield item.name, getattr(self, item.name)
-
-
-@dataclass
-class _Episode:
-    """What is known of an episode beside its arrays.
-
-    Attributes:
-        id: RLlib's name for it.
-        steps: transitions so far.
-        reward: their sum.
-        seconds: wall time of sampling.
-    """
-
-    id: str = field(default_factory=lambda: uuid.uuid4().hex)
-    steps: int = 0
-    reward: float = 0.0
-    seconds: float = 0.0
-
-
-def _extended(array: np.ndarray, count: int) -> np.ndarray:
-    """Copy of an array with more rows, whose content is undefined."""
-    longer = np.empty((len(array) + count, *array.shape[1:]), array.dtype)
-    longer[: len(array)] = array
-    return longer
+        self._episodes.set_state(state["ongoing"])
 
 
 def _check(config: AlgorithmConfig, preprocessing: Preprocessing) -> None:
