@@ -8,7 +8,9 @@ import torch
 from ray.rllib.algorithms.algorithm import Algorithm
 
 from search_spaces import Assignment
-from tuning.algorithms.on_policy.learner import Batch, Loss, OnPolicy, OnPolicyConfig, OnPolicyLearner, minibatches
+from tuning.algorithms.on_policy.batch import Batch, minibatches
+from tuning.algorithms.on_policy.config import OnPolicyConfig
+from tuning.algorithms.on_policy.learner import Loss, OnPolicy, OnPolicyLearner
 from tuning.algorithms.on_policy.trainer import OnPolicyTrainer
 
 

@@ -16,9 +16,10 @@ from ray.rllib.utils.metrics import (
     TIMERS,
 )
 
+from tuning.algorithms.sac.batch import Replay
 from tuning.algorithms.sac.config import SACSettings
 from tuning.algorithms.sac.env_runner import ReplayEnvRunner
-from tuning.algorithms.sac.learner import Replay, SACLearner
+from tuning.algorithms.sac.learner import SACLearner
 from tuning.algorithms.sac.module import SACModule
 
 

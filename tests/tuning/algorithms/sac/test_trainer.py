@@ -16,8 +16,9 @@ from tests.tuning.algorithms.sac.sac_small import built, learn, setup
 from tuning.algorithms.errors import DivergedError
 from tuning.algorithms.networks.layers import ACTIVATIONS
 from tuning.algorithms.precision import NEED_GPU
+from tuning.algorithms.sac.batch import Batch
 from tuning.algorithms.sac.copies import copies
-from tuning.algorithms.sac.learner import ACTOR, CRITIC, ENT_COEF, Batch
+from tuning.algorithms.sac.learner import ACTOR, CRITIC, ENT_COEF
 from tuning.algorithms.sac.memory import replay_bytes
 from tuning.algorithms.sac.trainer import SACTrainer
 
