@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from tuning.algorithms.sampling.env_runner import BatchEnvRunner
     from tuning.runtime.stopwatch import Stopwatch
 
-# The environment's name in Ray's registry, which all processes of a search share: under one name, two trials that begin at once
-# would now and then get each other's.
+# The environment's name in Ray's registry, which all processes of a search share. Under one name, two trials that begin at once
+# would now and then get each other's environment.
 ENVIRONMENT = f"site-{uuid.uuid4().hex}"
 MODULE = "default_policy"  # RLlib's name for the one module that there is
 

@@ -135,7 +135,7 @@ class Trainer(ABC):
 
     @property
     def view(self) -> SiteView | None:
-        """How the policy sees a site whose chargers' actions are not learned; None where they are, or there are none."""
+        """How the policy sees a site if it does not learn the chargers' actions; None where it does, or there are none."""
         return None
 
     @property

@@ -11,7 +11,7 @@ from ray.tune.experiment import Trial
 from ray.tune.schedulers import FIFOScheduler, TrialScheduler
 from ray.tune.search import Searcher
 
-from tuning.memory.fallbacks import LADDER
+from tuning.memory.fallbacks import FALLBACKS
 from tuning.memory.planner import Planner
 from tuning.memory.prediction import PLACES, size
 from tuning.search.run_control import RunControl
@@ -116,7 +116,7 @@ class StudySearcher(DriverOnly, Searcher):
         """What of a trial's configuration says what it may take; it is written into its row too."""
         number, times = proposal.number, self._records.times_out_of_memory(proposal.number)
         # The first time it had neighbours, the second it was alone: from then on it climbs.
-        rung = LADDER[min(max(times - 1, 0), len(LADDER) - 1)]
+        rung = FALLBACKS[min(max(times - 1, 0), len(FALLBACKS) - 1)]
         granted = self._planner.grant(proposal.hyperparameters, rung, alone=times > 0)
         self._records.update(
             number,
@@ -127,7 +127,7 @@ class StudySearcher(DriverOnly, Searcher):
             savings=rung.name or None,
         )
         limits = {VRAM_LIMIT: granted.vram_bytes, RAM_LIMIT: granted.ram_bytes}
-        return {BUNDLE: granted.bundle, **limits, RUNG: LADDER.index(rung)}
+        return {BUNDLE: granted.bundle, **limits, RUNG: FALLBACKS.index(rung)}
 
     def _predicted(self, proposal: Proposal) -> dict[str, int]:
         prediction = self._planner.prediction(proposal.hyperparameters)
@@ -217,8 +217,8 @@ class StudySearcher(DriverOnly, Searcher):
         self._alone.add(number)
         if times == 1:
             self._again(number, f"out of memory ({reason}); next it is alone on the machine", row["steps"])
-        elif self._adapt and times < len(LADDER) + 1:
-            self._again(number, f"out of memory ({reason}); next with {LADDER[times - 1].name}", row["steps"])
+        elif self._adapt and times < len(FALLBACKS) + 1:
+            self._again(number, f"out of memory ({reason}); next with {FALLBACKS[times - 1].name}", row["steps"])
         else:
             missing = self._planner.missing(row)
             self._memory.run_out_of_memory(number, self._end(number, OUT_OF_MEMORY), missing)

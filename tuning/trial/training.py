@@ -19,7 +19,7 @@ from tuning.algorithms.registry import algorithm
 from tuning.algorithms.trainer import Update
 from tuning.experiment.folder import Experiment, open_experiment
 from tuning.experiment.lock import trial_lock
-from tuning.memory.fallbacks import LADDER, Rung
+from tuning.memory.fallbacks import FALLBACKS, Fallback
 from tuning.runtime.parent_watch import end_with_parent
 from tuning.runtime.stopwatch import Stopwatch, rss_bytes
 from tuning.trial.checkpoint import Checkpoints, TrialState
@@ -71,7 +71,7 @@ def run_trial(config: dict[str, Any]) -> None:
             with (
                 Monitor(config[RAM_LIMIT], experiment.paths.memory_marker(number), device.card) as monitor,
                 Training(
-                    experiment, records, number, config[HYPERPARAMETERS], running, device, monitor, LADDER[config[RUNG]]
+                    experiment, records, number, config[HYPERPARAMETERS], running, device, monitor, FALLBACKS[config[RUNG]]
                 ) as trial,
             ):
                 for report in trial.updates():
@@ -109,7 +109,7 @@ class Training:
         running: Path,
         device: Device = CPU,
         monitor: Monitor | None = None,
-        rung: Rung = LADDER[0],
+        rung: Fallback = FALLBACKS[0],
     ) -> None:
         """Build it, and restore its newest checkpoint, if there is one.
 

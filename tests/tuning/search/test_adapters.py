@@ -12,7 +12,7 @@ from tests.tuning.roomy import planner, roomy
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
-from tuning.memory.fallbacks import LADDER
+from tuning.memory.fallbacks import FALLBACKS
 from tuning.search.adapters import MOST_LOSSES, StudyScheduler, StudySearcher
 from tuning.search.study import StudyMemory
 from tuning.trial.protocol import (
@@ -294,7 +294,7 @@ def test_with_adapt_it_climbs_the_ladder(experiment: Experiment) -> None:
     searcher, records = begin_two(experiment, adapt=True)
     searcher.on_trial_complete("b", {STEPS: 4096, EVALUATION: REPORTS, SCORE: 0.1})
     rungs, name = [], "a"
-    for step in range(1, len(LADDER) + 2):
+    for step in range(1, len(FALLBACKS) + 2):
         run_out(searcher, records, name, 0)
         handed: Any = searcher.suggest(name := f"a{step}")
         if handed[NUMBER] != 0:

@@ -21,7 +21,7 @@ class A2CConfig(OnPolicyConfig):
 
     Attributes:
         optimizer_name: a name of `OPTIMIZERS`.
-        chunk: transitions whose activations are in memory at once; None for all of a rollout.
+        chunk: transitions of which activations are in memory at once; None for all of a rollout.
     """
 
     optimizer_name = "rmsprop"

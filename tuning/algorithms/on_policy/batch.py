@@ -52,7 +52,7 @@ class Batch:
 def minibatches(count: int, size: int) -> Iterable[torch.Tensor]:
     """Indices of all transitions in random order, in pieces of nearly equal size, as near to `size` as that allows.
 
-    A rest of a few transitions would make a step as long as any other, from a gradient that is mostly noise.
+    A last minibatch of a few transitions would make a step as long as any other, from a gradient that is mostly noise.
     """
     return torch.randperm(count).tensor_split(max(1, round(count / size)))
 

@@ -12,10 +12,10 @@ class OnPolicyConfig(PreprocessingConfig, PPOConfig):
     """RLlib's PPO configuration, with what it has no setting for.
 
     Attributes:
-        learning_rate: over the budget; instead of RLlib's `lr`, whose schedules know lines only.
+        learning_rate: over the budget; instead of RLlib's `lr`, which has only piecewise linear schedules.
         ent_coef: weight of the entropy bonus over the budget.
         normalize_advantage: whether advantages are brought to mean 0 and deviation 1 before they weigh the policy's gradient.
-        bf16: whether networks reckon in bfloat16 while they learn.
+        bf16: whether networks compute in bfloat16 while they learn.
         parts: pieces that a minibatch's gradient is summed up from.
         pin_memory: see `tuning.algorithms.precision.to_device`.
     """

@@ -39,11 +39,11 @@ if TYPE_CHECKING:
 
 @dataclass
 class Loss:
-    """What one gradient comes from.
+    """A loss and its terms.
 
     Attributes:
         total: what is differentiated, shape ().
-        terms: parts of it and what else is worth a look, each a detached mean over the batch, shape ().
+        terms: its parts and further measures, each a detached mean over the batch, shape ().
     """
 
     total: torch.Tensor
@@ -55,13 +55,13 @@ class OnPolicyLearner(TorchLearner):
 
     What it replaces of RLlib:
 
-    - `update`: RLlib lengthens each chunk of an episode by a made-up step, for a value to bootstrap with, collects rows
+    - `update`: RLlib lengthens each chunk of an episode by a made-up step, for a value to bootstrap with. It collects rows
       through a pipeline that knows single steps, masks the made-up ones, and cuts minibatches that wrap around at the end.
-      Here arrays are joined, values of the observations after chunks come from a pass of their own, and each epoch sees each
+      Here arrays are joined, and values of the observations after chunks come from a pass of their own. Each epoch sees each
       transition once, in minibatches of nearly equal size. Advantages need not be normalised.
     - `configure_optimizers_for_module`: one fused optimizer; learning rates follow a `Schedule` of the steps taken.
-    - what RLlib does between gradients and optimizer: it looks through each parameter's gradient for what is not finite,
-      twice, and then leaves the step out. Here the means of an update are looked at once, and it is an error.
+    - The check for numbers that are not finite: RLlib looks through each parameter's gradient twice, and then skips the step.
+      Here the means of an update are checked once, and such a number is an error.
     - `get_state`, `set_state`: with what RLlib forgets, the adaptive coefficient of the divergence.
     """
 
@@ -108,7 +108,7 @@ class OnPolicyLearner(TorchLearner):
         """
 
     def compute_loss_for_module(self, **kwargs: Any) -> Any:
-        """Not used: `update` asks `loss`, which gets what it needs as arguments."""
+        """Not used: `update` calls `loss`, which gets what it needs as arguments."""
         raise NotImplementedError
 
     @abstractmethod
@@ -180,7 +180,7 @@ class OnPolicyLearner(TorchLearner):
         found = advantages(rewards, known, last_values, lengths.cumsum(), self.config.gamma, self.config.lambda_)
         targets, weights = (to_device(each.astype(np.float32), self.device, pinned) for each in (found + known, found))
         if self.config.bf16:
-            # What the policy gives in other precision differs, and over many actions the ratio would not begin at 1.
+            # In another precision the policy's outputs differ, and over many actions the ratio would not begin at 1.
             on_device[2], on_device[3] = self._behaviour(on_device[0], on_device[1])
         observed, acted, behaviour, parameters = on_device
         return Batch(observed, acted, behaviour, parameters, values, targets, weights)
@@ -209,7 +209,7 @@ class OnPolicyLearner(TorchLearner):
         Returns:
             Terms of the loss.
         """
-        # Over all of it: how it is cut must not show in the gradient.
+        # Over the whole minibatch: the gradient must not depend on how it is cut.
         batch = replace(batch, advantages=self.weights(batch))
         size = -(-min(rows or len(batch), len(batch)) // self.config.parts)
         sums: dict[str, torch.Tensor] = {}

@@ -19,7 +19,7 @@ class SACSettings(PreprocessingConfig, AlgorithmConfig):
     """RLlib's general configuration, with SAC's own attributes. Transitions and steps are those of all copies together.
 
     Attributes:
-        learning_rate: of the critics over the budget, and of what has none of its own; instead of RLlib's `lr`.
+        learning_rate: of the critics over the budget, and the default of the other two; instead of RLlib's `lr`.
         actor_learning_rate: of the policy; None for `learning_rate`.
         alpha_learning_rate: of the entropy coefficient; None for `learning_rate`.
         buffer_size: transitions.
@@ -31,11 +31,11 @@ class SACSettings(PreprocessingConfig, AlgorithmConfig):
         tau: part of the way that targets go to the critics in a gradient step.
         ent_coef: fixed entropy coefficient; None learns it.
         target_entropy: that a learned coefficient aims at; None for minus the number of actions.
-        n_step: steps whose rewards are summed before a value is trusted.
+        n_step: steps of which rewards are summed before a value is trusted.
         prioritization: how much priorities count when transitions are drawn; None draws uniformly.
         shape: of the networks.
         max_grad_norm: that gradients of critics and of the policy are each cut to; None for no cut.
-        bf16: whether networks reckon in bfloat16 while they learn.
+        bf16: whether networks compute in bfloat16 while they learn.
         parts: pieces that a batch's gradients are summed up from.
         pin_memory: see `tuning.algorithms.precision.to_device`.
     """
@@ -66,7 +66,7 @@ class SACSettings(PreprocessingConfig, AlgorithmConfig):
         """See `AlgorithmConfig`.
 
         Raises:
-            ValueError: for what cannot be trained together, by name.
+            ValueError: for settings that contradict each other, by name.
         """
         super().validate()
         copies = self.num_envs_per_env_runner

@@ -38,11 +38,11 @@ class SACLearner(TorchLearner):
 
     - `update`: one call takes several gradient steps, on batches that are drawn as arrays. RLlib makes a batch object of
       single episodes' slices for each, and goes through four backward passes that each keep the graph.
-    - `configure_optimizers_for_module`: fused optimizers, whose learning rates follow a `Schedule` of the steps taken.
-    - `apply_gradients`: RLlib looks through each parameter's gradient for what is not finite, twice, and leaves the step out.
-      Here the means over a round are looked at once, and it is an error.
-    - `get_state`, `set_state`: with the state of the random numbers. And the networks of a state are always taken: RLlib leaves
-      them out when it comes from an earlier update than the present one.
+    - `configure_optimizers_for_module`: fused optimizers; their learning rates follow a `Schedule` of the steps taken.
+    - `apply_gradients`: RLlib looks twice through each parameter's gradient for numbers that are not finite, and skips the
+      step. Here the means over a round are checked once, and such a number is an error.
+    - `get_state`, `set_state`: with the state of the random numbers. And the networks of a state are always restored: RLlib
+      skips them when the state comes from an earlier update than the present one.
     """
 
     config: SACSettings
@@ -124,7 +124,7 @@ class SACLearner(TorchLearner):
             kwargs: not used.
 
         Returns:
-            Nothing; `report` has the metrics of all rounds since it was asked last.
+            Nothing; `report` has the metrics of all rounds since its last call.
 
         Raises:
             DivergedError: if something is not finite any more.

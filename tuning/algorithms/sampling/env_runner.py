@@ -1,4 +1,4 @@
-"""Collects on-policy training data from one vectorised environment, a step of all sub-environments at a time."""
+"""Collects on-policy training data from one vectorised environment, one step of all sub-environments at a time."""
 
 from __future__ import annotations
 
@@ -28,39 +28,44 @@ if TYPE_CHECKING:
 
 NORMALIZER = "observation_normalizer"  # the statistics' names in a runner's state
 REWARD_NORMALIZER = "reward_normalizer"
-SAMPLING = "sampling"  # where it is
+SAMPLING = "sampling"  # name of the environment's and the episodes' state in a runner's state
 
-_LOGP_ROWS = 16  # time steps whose log-probabilities are computed at once
+_LOGP_ROWS = 16  # time steps of which log-probabilities are computed at once
 
 
 class BatchEnvRunner(SingleAgentEnvRunner):
     """Env runner that handles a time step as arrays over all sub-environments.
 
-    For PPO and its like it gives the learner the same batches as RLlib's `SingleAgentEnvRunner`, for less Python: that one
-    keeps lists of single observations, actions, ... and sends each of them through its connectors. What it replaces:
+    For PPO and its like it gives the learner the same batches as RLlib's `SingleAgentEnvRunner`, with less Python. RLlib's
+    keeps lists of single observations and actions, and sends each of them through its connectors. What this class replaces:
 
     - `_sample`: one forward pass, one step of the vectorised environment and one write into arrays per time step; episodes
       are slices of these arrays. How many steps are taken, in which order episodes are returned and how they go on in the
       next call is as in RLlib.
     - `make_env`: leaves out the wrapper that makes a list of dicts of the infos, and checks what this class relies on.
     - `get_metrics`: from sums kept for each sub-environment. RLlib keeps the chunks of an unfinished episode for it, which
-      here would keep alive the arrays that they are slices of. And a learner in the same process lengthens these chunks, so
-      that RLlib's `episode_len_mean` is too large by one step for each fragment; here it is right.
-    - `get_state`, `set_state`: with the statistics of observations and returns, and with where sampling is: the environment's
-      state and the episodes that are going on, so that what goes on from a checkpoint is what would have come. Only
-      an environment with `get_state` and `set_state` of its own can be saved so; others begin new episodes.
+      here would keep alive the arrays that they are slices of. A learner in the same process also lengthens these chunks:
+      RLlib's `episode_len_mean` is too large by one step for each fragment. Here it is right.
+    - `get_state`, `set_state`: with the statistics of observations and returns, the environment's state and the unfinished
+      episodes. So a trial continues from a checkpoint as if it had never stopped. This needs an environment with `get_state`
+      and `set_state` of its own; others begin new episodes.
 
-    What it leaves out: infos (they are empty in the episodes), callbacks for single episodes and steps, connectors of one's
-    own between environment and module, clipping and scaling of actions (the environment does that), recurrent modules,
-    sampling by episodes, at random or without exploration, and starting a failed environment again: its error is raised
-    as it is.
+    What it does not support:
 
-    The environment is a `gymnasium.vector.VectorEnv` with autoreset in the next step, with boxes of one dimension as
-    observations and with boxes of one dimension or discrete actions. In the step after the end of an episode its action is
-    ignored and it returns the first observation of the next episode; that is no transition and does not count as a step.
+    - infos: they are empty in the episodes
+    - callbacks for single episodes and steps
+    - other connectors between environment and module
+    - clipping and scaling of actions: the environment does that
+    - recurrent modules
+    - sampling by episodes, at random or without exploration
+    - restarting a failed environment: its error is raised as it is
 
-    Observations and rewards are preprocessed as the configuration says, if it is a `PreprocessingConfig`: the episodes hold
-    what the policy acted on and the learner learns from, the metrics the environment's own rewards. Elsewhere apply
+    The environment is a `gymnasium.vector.VectorEnv` with autoreset in the next step. Observations are boxes of one dimension,
+    actions boxes of one dimension or discrete. In the step after the end of an episode the environment ignores its action and
+    returns the first observation of the next episode. That is no transition and does not count as a step.
+
+    Observations and rewards are preprocessed as the configuration says, if it is a `PreprocessingConfig`. The episodes hold
+    what the policy acted on and the learner learns from; the metrics hold the environment's own rewards. Elsewhere apply
     `preprocess()` to observations before the policy acts on them.
 
     Attributes:
@@ -81,7 +86,7 @@ class BatchEnvRunner(SingleAgentEnvRunner):
         """See `SingleAgentEnvRunner`.
 
         Raises:
-            ValueError: if the configuration asks for what this class leaves out.
+            ValueError: if the configuration asks for something that this class does not support.
         """
         self.preprocessing = config.preprocessing if isinstance(config, PreprocessingConfig) else Preprocessing()
         _check(config, self.preprocessing)
@@ -148,7 +153,7 @@ class BatchEnvRunner(SingleAgentEnvRunner):
         if force_reset or self._needs_initial_reset:
             self._reset()
         before = self.stopwatch.seconds, self._forward_stopwatch.seconds
-        # Those whose episode ended in the last step of the call before are reset in the first row.
+        # Where an episode ended in the last step of the call before, the first row is a reset.
         starts = [self._lookback + int(ended) for ended in self._ended]
         # An episode of one step costs another step for its reset: at worst every other row holds transitions.
         rows = self._last_rows.extended(2 * -(-num_timesteps // self.num_envs) + 1)
@@ -165,7 +170,7 @@ class BatchEnvRunner(SingleAgentEnvRunner):
         return episodes
 
     def _reset(self) -> None:
-        """Reset all sub-environments and drop what is known of their episodes.
+        """Reset all sub-environments and forget their episodes.
 
         Seeded only the first time, as in RLlib: with the same seed the same episodes would come again.
         """
@@ -179,7 +184,7 @@ class BatchEnvRunner(SingleAgentEnvRunner):
         self._episodes.begin(self.num_envs)
 
     def _step(self, rows: Rows, row: int, steps: int) -> int:
-        """Act on the observations of a row, write what comes of it, and the next observations into the next row.
+        """Act on the observations of a row, write the outcome into it, and the next observations into the next row.
 
         Args:
             rows: of this call.
@@ -248,8 +253,8 @@ class BatchEnvRunner(SingleAgentEnvRunner):
     def _add_logp(self, rows: Rows, start: int, stop: int) -> None:
         """Fill in the log-probabilities of the actions of filled rows.
 
-        Many rows at a time, because a call of torch takes longer than its arithmetic; not all, because what it puts aside would
-        need several times the memory of all actions.
+        Many rows at a time, because a call of torch takes longer than its arithmetic. Not all, because its temporary arrays
+        would need several times the memory of all actions.
         """
         with torch.inference_mode():
             for first in range(start, stop, _LOGP_ROWS):
@@ -261,8 +266,8 @@ class BatchEnvRunner(SingleAgentEnvRunner):
     def _observe(self, observations: np.ndarray, rows: Rows, row: int) -> None:
         """Write observations into a row, preprocessed; where they are normalised, after they went into the statistics.
 
-        So each is normalised once, by all that was seen up to it: the policy, the learner and the bootstrap at a
-        fragment's end see the same numbers, and the very first step has statistics too, those of the reset.
+        So each is normalised once, by the statistics of everything up to it. The policy, the learner and the bootstrap at a
+        fragment's end see the same numbers. The very first step has statistics too, those of the reset.
         """
         if self.normalizer is not None:
             self.normalizer.update(observations)
@@ -350,7 +355,7 @@ class BatchEnvRunner(SingleAgentEnvRunner):
 
 
 def _check(config: AlgorithmConfig, preprocessing: Preprocessing) -> None:
-    """Refuse what would otherwise be ignored.
+    """Refuse settings that would otherwise be ignored.
 
     Args:
         config: of the algorithm.

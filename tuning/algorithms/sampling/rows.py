@@ -46,7 +46,7 @@ class Rows:
 
         Args:
             count: of rows.
-            env: vectorised environment, whose spaces give the shapes.
+            env: vectorised environment; its spaces give the shapes.
             inputs: parameters of a distribution of actions.
         """
         shape = (count, env.num_envs)
@@ -66,8 +66,8 @@ class Rows:
     def extended(self, count: int) -> Rows:
         """Copy with as many more rows, without content.
 
-        A new array for each call: whoever got the episodes of the last one may still have them. What is never written
-        takes no memory.
+        A new array for each call: the episodes of the last call may still be in use. Rows that are never written take no
+        memory.
         """
         return Rows(**{name: _extended(array, count) for name, array in self.arrays()})
 
@@ -87,7 +87,7 @@ class Rows:
 
 
 def _extended(array: np.ndarray, count: int) -> np.ndarray:
-    """Copy of an array with more rows, whose content is undefined."""
+    """Copy of an array with more rows; their content is undefined."""
     longer = np.empty((len(array) + count, *array.shape[1:]), array.dtype)
     longer[: len(array)] = array
     return longer

@@ -8,9 +8,8 @@ import optuna
 import pytest
 import torch
 
-from search_spaces import SpaceError
+from search_spaces import Kind, SpaceError
 from search_spaces.sac import SAC
-from search_spaces.space import Kind
 from tests.tuning.algorithms.match import FEATURES, mean_return
 from tests.tuning.algorithms.sac.sac_small import built, learn, setup
 from tuning.algorithms.errors import DivergedError
