@@ -1,7 +1,7 @@
 """What SAC's checkpoints cost as its replay buffer fills.
 
-Run: `uv run python benchmarks/checkpoint_cost.py [--every 62500]`. A buffer of a million transitions of the default site's
-size is filled, with a checkpoint after every so many, and then goes round once more.
+Run: `uv run python benchmarks/checkpoint_cost.py [--every 62500]`. It fills a buffer of a million transitions of the default
+site's size, and writes a checkpoint after each `--every` of them. Then it overwrites the buffer once.
 """
 
 import argparse

@@ -1,7 +1,7 @@
 """What each algorithm learns of a site, over several seeds, on years that it never saw.
 
 Run: `uv run python benchmarks/learning_site.py [--algos ppo a2c] [--steps.ppo N]`. Each run trains an algorithm's default
-preset in a process of its own; then the mode of its policy runs through all of the validation and the test years, beside the
+preset in a process of its own. Then the mode of its policy runs through all validation and test years. It is compared with the
 uncontrolled site and the solar-priority rule. Intervals of means are 95 %, bootstrapped over the seeds.
 """
 

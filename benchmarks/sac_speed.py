@@ -125,7 +125,7 @@ class StableBaselines3:
 
 
 def rate(learner: Ours | StableBaselines3, options: Options) -> float:
-    """Gradient steps per second of one round; on the CPU, of its one thread's own time, whoever else uses the machine."""
+    """Gradient steps per second of one round; on the CPU, of its one thread's own time, so other processes do not count."""
     import torch
 
     clock = time.perf_counter if options.device == "cuda" else time.thread_time

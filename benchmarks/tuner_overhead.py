@@ -1,8 +1,8 @@
 """What a search costs beside collecting, learning and evaluating.
 
 Run: `uv run python benchmarks/tuner_overhead.py [--trials 20] [--steps 250000] [--concurrency 2]`. It starts the search as a
-user does, in a process of its own with an empty experiment, and compares the wall time of all of it, multiplied by the number
-of trials at once, with what the reports say that trials spent. The years are prepared before: that is done once for a site.
+user does, in a process of its own with an empty experiment. It multiplies the wall time by the number of trials at once, and
+compares that with the time that trials spent by their reports. The years are prepared before, once for a site.
 """
 
 import argparse

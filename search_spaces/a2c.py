@@ -33,8 +33,8 @@ A2C = SearchSpace(
         # Each update is one gradient step, so rollouts are short: from 64 hours over all copies to half a year.
         n_steps(1024, 6, 12),
         Parameter(
-            "batch_size", Kind.INTEGER, None, "transitions whose gradient is reckoned at once, which bounds memory and nothing "
-            "else; none for all", low=1, high=10_000_000, optional=True, at_most=AtMost("n_steps"),
+            "batch_size", Kind.INTEGER, None, "transitions of which the gradient is computed at once, which bounds memory "
+            "alone; none for all", low=1, high=10_000_000, optional=True, at_most=AtMost("n_steps"),
             # Not searched: no result depends on it.
         ),
         GAMMA,

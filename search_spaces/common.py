@@ -23,7 +23,7 @@ def learning_rate(default: float, low: float, high: float) -> Parameter:
 def schedule(
     name: str, default: str = "constant", search: CategoricalDistribution | None = None
 ) -> tuple[Parameter, Parameter]:
-    """How a value changes over the budget: its shape, and what is left of it at the end.
+    """How a value changes over the budget: its shape, and which part of it remains at the end.
 
     Args:
         name: of the value.
@@ -36,7 +36,7 @@ def schedule(
         ),
         # Not 0: an exponential decay never gets there, and the last updates should still do something.
         Parameter(
-            f"{name}_final", Kind.NUMBER, 0.05, f"part of {name} that is left at the end of the budget",
+            f"{name}_final", Kind.NUMBER, 0.05, f"part of {name} that remains at the end of the budget",
             low=1e-6, high=1.0, only_if=OnlyIf(f"{name}_schedule", FALLING),
         ),
     )  # fmt: skip
@@ -131,7 +131,7 @@ CHARGING = (
         search=CategoricalDistribution((True, False)),
     ),
     Parameter(
-        "initial_charging", Kind.NUMBER, 1.0, "action for a charger whose vehicle lacks energy, where nothing is learned yet",
+        "initial_charging", Kind.NUMBER, 1.0, "action for a charger while its vehicle lacks energy, before anything is learned",
         low=-1.0, high=1.0,
         # Not searched: 1 is full power, as on the uncontrolled site; below, most trials never find what a short stay needs.
     ),
@@ -142,7 +142,7 @@ ACTOR_CRITIC = (
     Parameter("shared_layers", Kind.FLAG, False, "policy and value function have their hidden layers in common"),
     Parameter(
         "log_std_init", Kind.NUMBER, -1.5, "logarithm of the actions' deviations at the start", low=-10.0, high=2.0,
-        # From 0.05 to 1 of an action's range of two: with a deviation of 1 a third of the actions are cut off at its ends.
+        # From 0.05 to 1, of an action's range of 2. With a deviation of 1 a third of the actions are cut off at its ends.
         search=FloatDistribution(-3.0, 0.0),
     ),
     Parameter("state_dependent_std", Kind.FLAG, False, "the actions' deviations follow from the observation"),
@@ -151,7 +151,7 @@ ACTOR_CRITIC = (
 
 # What depends on the card, not on the site; see `tuning.algorithms.precision`.
 HARDWARE = (
-    Parameter("bf16", Kind.FLAG, False, "networks reckon in bfloat16 while they learn"),
+    Parameter("bf16", Kind.FLAG, False, "networks compute in bfloat16 while they learn"),
     Parameter("tf32", Kind.FLAG, False, "products of matrices use TF32 on cards that have it"),
     Parameter("torch_compile", Kind.FLAG, False, "forward passes are compiled; takes a minute and a C++ compiler"),
     Parameter(

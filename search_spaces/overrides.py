@@ -1,4 +1,4 @@
-"""Bounds and choices of one's own, from a TOML file.
+"""A user's own bounds and choices, from a TOML file.
 
 A table for each hyperparameter, in the values that it has outside (a `gamma`, not `1 - gamma`):
 
@@ -30,7 +30,7 @@ _KEYS = ({"low", "high"}, {"low", "high", "log"}, {"choices"}, {"value"})
 
 
 def override(space: SearchSpace, path: Path) -> SearchSpace:
-    """The space with what a file says.
+    """The space with the changes of a file.
 
     Args:
         space: to start from.

@@ -15,7 +15,7 @@ Assignment = dict[str, Value]
 
 
 class SpaceError(UserError, ValueError):
-    """A hyperparameter that does not exist, or a value that cannot be; says which and what would do."""
+    """A hyperparameter that does not exist, or a value that is not valid; names it and what is valid."""
 
 
 class Kind(enum.Enum):
@@ -140,7 +140,7 @@ class Parameter:
         """Value of a text of the command line.
 
         Raises:
-            SpaceError: if it is none of this hyperparameter.
+            SpaceError: if it is no valid value of this hyperparameter.
         """
         if self.optional and text.lower() == "none":
             return None

@@ -11,8 +11,8 @@ Each algorithm's own are beside its space. A preset names what it sets; everythi
 | `oom-before`, `oom-safe` | the engineers' answer to running out of memory |
 | `stable-baselines3`, `rllib` | the defaults of these libraries |
 
-Values that the engineers' scripts never read are omitted where they contradict the others: A2C's batches of 1,024 and 2,048
-out of rollouts of 16 and 128 transitions.
+Some values that the engineers' scripts never read contradict the others. They are omitted: A2C's batches of 1,024 and 2,048
+transitions out of rollouts of 16 and 128.
 """
 
 from __future__ import annotations

@@ -79,7 +79,7 @@ SAC = SearchSpace(
             low=1e-8, high=1.0, optional=True, only_if=_AUTOMATIC,
         ),
         Parameter(
-            "n_step", Kind.INTEGER, 1, "steps whose rewards are summed before a value is trusted", low=1, high=1000,
+            "n_step", Kind.INTEGER, 1, "steps of which rewards are summed before a value is trusted", low=1, high=1000,
             # More carry news faster, but off-policy: they judge old actions.
             search=IntDistribution(1, 8, log=True),
         ),

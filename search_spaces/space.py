@@ -129,14 +129,14 @@ class SearchSpace:
         return values
 
     def inner(self, assignment: Assignment) -> tuple[dict[str, float | int | str], Assignment]:
-        """What of an assignment Optuna can be handed, and what not.
+        """Splits an assignment into what Optuna can be handed, and the rest.
 
         Args:
             assignment: full and valid.
 
         Returns:
-            Inner values of what is searched, by inner name, as far as they lie within its distribution; and by name all
-            values that do not, or that are not searched.
+            Inner values of searched hyperparameters that lie within their distributions, by inner name. And all other values,
+            by name.
         """
         within: dict[str, float | int | str] = {}
         outside: Assignment = {}
@@ -188,8 +188,7 @@ class SearchSpace:
         if not isinstance(distribution, IntDistribution | FloatDistribution):
             return distribution
         low, high = distribution.low, distribution.high
-        # The least of it that other values leave may lie above the range that is searched, the most
-        # below: then the range gives way, not the condition.
+        # Other values may force it above or below the range that is searched. Then the range gives way, not the condition.
         least = self._least(parameter, fixed)
         if least > parameter.low:
             low = max(low, math.ceil(parameter.scale.inner_bound(least)))

@@ -16,10 +16,10 @@ NEED_GPU = ("cuda_graphs", "pin_memory")
 
 
 def check_device(hyperparameters: Assignment, gpu: bool) -> None:
-    """See that nothing is asked for that only a card can do, where there is none.
+    """Check that without a GPU no hyperparameter needs one.
 
     Raises:
-        ValueError: by the name of what is.
+        ValueError: names the hyperparameter that does.
     """
     for name in NEED_GPU:
         if hyperparameters[name] and not gpu:
@@ -31,7 +31,7 @@ def compiled(function: F, cuda_graphs: bool) -> F:
 
     Args:
         function: that is compiled at its first call.
-        cuda_graphs: whether it is recorded once and then replayed by the card, which starts no kernel by itself then.
+        cuda_graphs: whether the card records it once and then replays it, without a start of each kernel.
     """
     import torch
 
@@ -40,7 +40,7 @@ def compiled(function: F, cuda_graphs: bool) -> F:
 
 
 def begin_step(cuda_graphs: bool) -> None:
-    """Say that what compiled functions gave before is not needed any more, so that graphs may write over it."""
+    """Tell torch that earlier outputs of compiled functions are not needed any more, so that graphs may write over them."""
     if cuda_graphs:
         import torch
 
@@ -76,7 +76,7 @@ def has_tf32() -> bool:
 
 
 def autocast(device: torch.device, bf16: bool) -> AbstractContextManager[Any]:
-    """Context in which networks reckon in bfloat16, if asked for; weights and losses stay float32.
+    """Context in which networks compute in bfloat16, if `bf16` says so; weights and losses stay float32.
 
     bfloat16 has float32's range, so no gradient has to be scaled.
     """

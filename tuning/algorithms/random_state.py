@@ -20,7 +20,7 @@ def random_state() -> dict[str, Any]:
 
 
 def set_random_state(state: dict[str, Any]) -> None:
-    """Go on from a state of `random_state`; on a machine with other GPUs, theirs are left alone."""
+    """Go on from a state of `random_state`; on a machine with other GPUs, theirs stay as they are."""
     random.setstate(state["python"])
     np.random.set_state(state["numpy"])
     torch.set_rng_state(torch.from_numpy(state["torch"].copy()))

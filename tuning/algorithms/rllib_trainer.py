@@ -23,12 +23,11 @@ if TYPE_CHECKING:
     from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
 
     from tuning.algorithms.networks.site_view import SiteView
-    from tuning.algorithms.sac.replay_buffer import ReplayBuffer
     from tuning.algorithms.sampling.env_runner import BatchEnvRunner
     from tuning.runtime.stopwatch import Stopwatch
 
-# The environment's name in Ray's registry, which all processes of a search share: under one name, two trials that begin at once
-# would now and then get each other's.
+# The environment's name in Ray's registry, which all processes of a search share. Under one name, two trials that begin at once
+# would now and then get each other's environment.
 ENVIRONMENT = f"site-{uuid.uuid4().hex}"
 MODULE = "default_policy"  # RLlib's name for the one module that there is
 
@@ -164,11 +163,6 @@ class RLlibTrainer(Trainer):
             "cuda_graphs": shape.cuda_graphs,
             "pin_memory": config.pin_memory,
         }
-
-    @property
-    def replay(self) -> ReplayBuffer | None:
-        """See `Trainer`."""
-        return None
 
     def get_state(self) -> dict[str, Any]:
         """See `Trainer`."""

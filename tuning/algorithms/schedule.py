@@ -19,7 +19,7 @@ class Schedule:
     Attributes:
         initial: value at the start.
         shape: how it gets to the end.
-        final: part of `initial` that is left at the end of the budget and after it; above 0 for `exponential`.
+        final: part of `initial` at the end of the budget and after it; above 0 for `exponential`.
         steps: the budget.
 
     Raises:

@@ -86,6 +86,20 @@ class ReplayRows(Protocol):
             last: number of the row after the last one; at most `rows`.
         """
 
+    def get_state(self) -> dict[str, Any]:
+        """State without the rows, as plain values and arrays."""
+
+    def set_state(self, state: dict[str, Any], rows: Rows) -> None:
+        """Go on from a state of `get_state`.
+
+        Args:
+            state: of `get_state`.
+            rows: of `get_rows`; together they hold all from `oldest_row` on. Where they overlap, the later ones count.
+
+        Raises:
+            ValueError: if the state is of a buffer of another size, or rows are missing.
+        """
+
 
 class Trainer(ABC):
     """An algorithm in this process, with its learner and its environments.
@@ -121,7 +135,7 @@ class Trainer(ABC):
 
     @property
     def view(self) -> SiteView | None:
-        """How the policy sees a site whose chargers' actions are not learned; None where they are, or there are none."""
+        """How the policy sees a site if it does not learn the chargers' actions; None where it does, or there are none."""
         return None
 
     @property
@@ -139,7 +153,7 @@ class Trainer(ABC):
 
         Args:
             state: of `get_state`.
-            rows: of `replay`; together they hold all from its oldest row on. Where they overlap, the later ones count.
+            rows: see `ReplayRows.set_state`.
         """
 
     @abstractmethod

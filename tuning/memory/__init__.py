@@ -1,1 +1,1 @@
-"""What a trial takes of a machine: predicted before it runs, granted by Ray, measured while it runs."""
+"""Memory of trials: predicted before they run, granted by Ray, corrected by what was measured."""

@@ -1,4 +1,4 @@
-"""From what a trial is predicted to take to what Ray grants it and what it is held to."""
+"""From the predicted memory of a trial to what Ray grants it, which is also its limit."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from common.units import GIB, MIB
 from tuning.memory.prediction import Place, Prediction, size
 
-DEFAULT_CARD_BYTES = 8 * GIB  # budget of a card, where it has as much
+DEFAULT_CARD_BYTES = 8 * GIB  # budget of a card that has at least that
 SHARES = 10_000  # Ray counts shares of a GPU in ten-thousandths
-# Processes are kept for the next trial where that asks for the same. Nearly all trials of a search on the CPU fall into one or
-# two such steps, and a new process takes ten seconds to get ready; shares of a card are finer, as it is what is scarce.
+# A process is kept for the next trial if that is granted the same. Nearly all trials of a search on the CPU fall into one or
+# two such steps, and a new process takes ten seconds to get ready. Shares of a card are finer, because cards are scarce.
 RAM_STEP_BYTES = 512 * MIB
 VRAM_STEPS = 256  # of a card's budget
 # What a trial may take above its prediction before it is stopped; granted to it from the start.
@@ -49,12 +49,12 @@ class Budget:
         return cls(gpus, card_bytes if gpus else 0, node_ram_bytes, max(1, int(resources.get("CPU", 1))))
 
     def excess(self, prediction: Prediction) -> int:
-        """Bytes by which a trial does not fit, alone on the machine: above 0 it cannot run, below that much is left."""
+        """Bytes by which a trial alone on the machine exceeds the budget: above 0 it cannot run, below 0 that much is free."""
         vram = vram_need(prediction) - self.card_bytes if self.gpus else -self.ram_bytes
         return max(vram, ram_grant(prediction) - self.ram_bytes)
 
     def why_not(self, prediction: Prediction) -> str:
-        """What does not fit and what takes most of it, for a prediction with an excess."""
+        """Which memory is exceeded and what takes most of it, for a prediction with an excess."""
         place: Place = "vram" if self.gpus and vram_need(prediction) > self.card_bytes else "ram"
         kind, budget = ("GPU memory", self.card_bytes) if place == "vram" else ("memory", self.ram_bytes)
         most = prediction.largest(place)
@@ -67,7 +67,7 @@ class Budget:
 
 @dataclass(frozen=True)
 class Grant:
-    """What Ray reserves for a trial, and what it is held to.
+    """What Ray reserves for a trial, and the trial's limits.
 
     Attributes:
         gpu_share: of a card; 0 for a trial on the CPU.
@@ -99,7 +99,7 @@ def vram_need(prediction: Prediction) -> int:
 
 
 def grant(prediction: Prediction, budget: Budget, alone: bool = False) -> Grant:
-    """What a trial is granted that fits.
+    """What a trial that fits is granted.
 
     Args:
         prediction: of it.
@@ -118,7 +118,7 @@ def grant(prediction: Prediction, budget: Budget, alone: bool = False) -> Grant:
 def concurrency(prediction: Prediction, budget: Budget) -> int:
     """Trials like this one that run at once; at least one.
 
-    Waiting trials were drawn without what running ones will teach, so there should not be more of them than find room.
+    Waiting trials are drawn before the running ones are known, so there should not be more trials than fit.
     """
     bounds = [budget.cores // prediction.cores, budget.ram_bytes // ram_grant(prediction)]
     if budget.gpus:
@@ -127,11 +127,11 @@ def concurrency(prediction: Prediction, budget: Budget) -> int:
     return max(1, min(bounds))
 
 
-def card_budget(card_bytes: int, asked_gib: float) -> int:
+def card_budget(card_bytes: int, given_gib: float) -> int:
     """GPU memory of a card that trials may take, bytes.
 
     Args:
         card_bytes: that it has; 0 without a card.
-        asked_gib: that the user gives, GiB; 0 for the smaller of 8 GiB and the card's.
+        given_gib: given by the user, GiB; 0 for the smaller of 8 GiB and the card's.
     """
-    return min(card_bytes, round(asked_gib * GIB) if asked_gib else DEFAULT_CARD_BYTES)
+    return min(card_bytes, round(given_gib * GIB) if given_gib else DEFAULT_CARD_BYTES)

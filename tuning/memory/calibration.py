@@ -1,4 +1,4 @@
-"""What trials took beside what was predicted, kept for this user, and the correction that follows from it."""
+"""Ratios of measured to predicted memory, kept for this user, and the correction of predictions that follows from them."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from tuning.experiment.errors import UsageError
 from tuning.memory.prediction import Place
 
 FILE = "memory-calibration.json"
-QUANTILE = 0.9  # of the ratios: one trial in ten may take more than is predicted for it, and is held to what it was granted
+# Of the ratios. One trial in ten may take more than its corrected prediction; its limit stays what it was granted.
+QUANTILE = 0.9
 LEAST = 5  # ratios, below which nothing is corrected
 KEPT = 100  # newest ratios of each kind
-# Of a correction: what is further off is no inaccuracy of the model but a fault of it, which nothing should hide.
+# Bounds of a correction. A ratio beyond them is no inaccuracy of the model but a fault, which a correction should not hide.
 LOWEST, HIGHEST = 0.5, 2.0
 
 
@@ -28,7 +29,7 @@ class Correction:
 
     Attributes:
         factor: of the prediction.
-        trials: that it was found from; 0 where there were too few.
+        trials: that it was computed from; 0 where there were too few.
         device: where they ran: the card's name, or `cpu`.
     """
 
@@ -48,7 +49,7 @@ class Calibration:
         self._path = path or cache_folder() / FILE
 
     def add(self, device: str, algo: str, place: Place, predicted: int, measured: int) -> None:
-        """Take in what a trial took at most.
+        """Add the peak of a trial.
 
         Args:
             device: the card's name, or `cpu`.
@@ -69,7 +70,7 @@ class Calibration:
             write_whole(self._path, lambda file: file.write(json.dumps(known, indent=1).encode()))
 
     def correction(self, device: str, algo: str, place: Place) -> Correction:
-        """What to multiply predictions by: a quantile of the ratios, once there are some."""
+        """Factor of predictions: a quantile of the ratios, once there are enough of them."""
         ratios = sorted(self._read().get(_key(device, algo, place), []))
         if len(ratios) < LEAST:
             return Correction(1.0, 0, device)
@@ -83,7 +84,7 @@ class Calibration:
         try:
             found: dict[str, list[float]] = json.loads(self._path.read_text(encoding="utf-8"))
         except json.JSONDecodeError as error:
-            raise UsageError(f"{self._path} is damaged ({error}): remove it, it is made anew from the next trials") from error
+            raise UsageError(f"{self._path} is damaged ({error}): remove it; the next trials fill a new one") from error
         return found
 
 

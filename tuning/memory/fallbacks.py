@@ -1,4 +1,4 @@
-"""What a trial that runs out of memory on its own gives up, one rung after the other, where the user asks for it."""
+"""How a trial saves memory after it ran out of it alone on a machine, with `--on-oom adapt`: one step after the other."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from search_spaces import Assignment
 
 
 @dataclass(frozen=True)
-class Rung:
+class Fallback:
     """How a trial saves memory.
 
     Attributes:
         name: for people and the `trials` table; empty where nothing is saved.
-        parts: pieces that each minibatch's gradient is summed up from, which leaves the mathematics as it is.
-        bf16: whether networks reckon in bfloat16 whatever the hyperparameters say, which changes them.
+        parts: pieces that each minibatch's gradient is summed up from, which does not change the mathematics.
+        bf16: whether networks compute in bfloat16 against the hyperparameters, which changes them.
     """
 
     name: str
@@ -23,8 +23,12 @@ class Rung:
     bf16: bool
 
     def apply(self, hyperparameters: Assignment) -> dict[str, Any]:
-        """Hyperparameters of a trial on this rung."""
+        """Hyperparameters of a trial with this fallback."""
         return {**hyperparameters, "bf16": True} if self.bf16 else dict(hyperparameters)
 
 
-LADDER = (Rung("", 1, False), Rung("half minibatches", 2, False), Rung("half minibatches, bfloat16", 2, True))
+FALLBACKS = (
+    Fallback("", 1, False),
+    Fallback("half minibatches", 2, False),
+    Fallback("half minibatches, bfloat16", 2, True),
+)

@@ -1,7 +1,7 @@
-"""NVIDIA's cards, as their driver sees them: what is there and how busy it is, whether torch can use it or not.
+"""NVIDIA's cards as their driver sees them: which there are and how busy they are, whether torch can use them or not.
 
-Through NVML (`nvidia-ml-py`), which comes with the driver. Without driver there are no cards; a driver that is there
-and does not answer is an error.
+Through NVML (`nvidia-ml-py`), which comes with the driver. Without a driver there are no cards. A driver that does not answer
+is an error.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class DriverError(UserError, RuntimeError):
-    """NVIDIA's driver is there and does not answer as it should."""
+    """NVIDIA's driver is installed and does not answer as it should."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Load:
         utilization: part of the last second or so in which it computed, 0 to 1.
         temperature_c: of the chip, Celsius.
         power_w: that it draws.
-        own_bytes: of its memory, by one process; None too where another container's numbering hides it, as on Windows.
+        own_bytes: of its memory, by one process; None too where the driver does not tell, as in containers and on Windows.
     """
 
     used_bytes: int
@@ -113,7 +113,7 @@ def loads(pid: int | None = None) -> tuple[Load, ...]:
     """How busy each card is.
 
     Args:
-        pid: of the process whose own memory is asked for; this one by default.
+        pid: of the process for `own_bytes`; this one by default.
 
     Raises:
         DriverError: if their driver does not answer.
@@ -127,7 +127,7 @@ def loads(pid: int | None = None) -> tuple[Load, ...]:
 
 def _load(nvml: Any, handle: Any, pid: int) -> Load:
     def known(ask: Callable[[], T]) -> T | None:
-        # Each card leaves out something else, laptops' power for one.
+        # Cards differ in what they tell; laptops tell no power, for example.
         try:
             return ask()
         except (nvml.NVMLError_NotSupported, nvml.NVMLError_NoPermission):

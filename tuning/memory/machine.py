@@ -1,4 +1,4 @@
-"""What Ray's nodes have for trials, and whether torch can use it."""
+"""The machine's budget for trials: cards that torch can use, memory and cores."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PROBE_SHARE = 1e-4  # of a card: the least that Ray counts
 
 
 @dataclass(frozen=True)
-class Found:
+class VisibleCard:
     """A card as torch in a trial's process sees it.
 
     Attributes:
@@ -30,26 +30,26 @@ class Found:
     usable: bool
 
 
-def probe() -> Found | None:
+def probe() -> VisibleCard | None:
     """Look at the card that Ray gives to a process; None where there is none."""
     import ray
 
     @ray.remote(num_cpus=0, num_gpus=PROBE_SHARE, max_retries=0)
-    def look() -> Found | None:
+    def look() -> VisibleCard | None:
         import torch
 
         found = cards()
-        return Found(found[0].name, found[0].total_bytes, torch.cuda.is_available()) if found else None
+        return VisibleCard(found[0].name, found[0].total_bytes, torch.cuda.is_available()) if found else None
 
-    seen: Found | None = ray.get(look.remote())
+    seen: VisibleCard | None = ray.get(look.remote())
     return seen
 
 
 def machine(gpu_memory_gib: float) -> tuple[Budget, str, str]:
-    """What trials may take, on a Ray that is started.
+    """Budget of a Ray that is started.
 
     Args:
-        gpu_memory_gib: that the user gives to trials on a card, GiB; 0 for the default.
+        gpu_memory_gib: GPU memory for trials on a card, GiB; 0 for the default.
 
     Returns:
         The budget, the device's name (the card's, or `cpu`), and a line for the user where there is no card to use, else "".
@@ -58,7 +58,7 @@ def machine(gpu_memory_gib: float) -> tuple[Budget, str, str]:
 
     resources = ray.cluster_resources()
     nodes = [int(node["Resources"].get("memory", 0)) for node in ray.nodes() if node["Alive"]]
-    # Ray counts all memory of a machine, whatever else is using it.
+    # Ray counts all memory of a machine, also what other processes use.
     ram = min(nodes[0], int(psutil.virtual_memory().available)) if len(nodes) == 1 else max(nodes)
     found = probe() if resources.get("GPU", 0) else None
     if found and found.usable:

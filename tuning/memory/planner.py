@@ -1,4 +1,4 @@
-"""What the trials of one experiment take and are granted on this machine."""
+"""Predicted memory and grants of the trials of one experiment on this machine."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tuning.algorithms.spec import AlgorithmSpec
 from tuning.experiment.settings import Settings
 from tuning.memory.allocation import Budget, Grant, grant
 from tuning.memory.calibration import Calibration, Correction
-from tuning.memory.fallbacks import LADDER, Rung
+from tuning.memory.fallbacks import FALLBACKS, Fallback
 from tuning.memory.model import predict
 from tuning.memory.prediction import PLACES, Prediction
 from tuning.memory.scenario_sizes import Sizes
@@ -22,14 +22,14 @@ CPU = "cpu"
 
 @dataclass(frozen=True)
 class Planner:
-    """Predicts trials, and says what they are granted.
+    """Predicts the memory of trials and what they are granted.
 
     Attributes:
         settings: of the experiment, of one algorithm.
         sizes: of its scenario.
         budget: of the machine.
         device: the card's name, or `cpu`.
-        calibration: what earlier trials of this user taught.
+        calibration: from earlier trials of this user.
     """
 
     settings: Settings
@@ -43,36 +43,36 @@ class Planner:
         """The algorithm."""
         return algorithm(self.settings.algo)
 
-    def workload(self, hyperparameters: Assignment, rung: Rung = LADDER[0]) -> Workload:
-        """What the model needs to know of a trial beside its hyperparameters."""
+    def workload(self, hyperparameters: Assignment, fallback: Fallback = FALLBACKS[0]) -> Workload:
+        """What the memory model needs of a trial beside its hyperparameters."""
         s = self.settings
         most = s.num_envs if s.backend == "batch" else 1
         copies = self.spec.copies(hyperparameters, most)
-        return Workload(copies, s.steps, s.reports, s.validation_weeks or 1, bool(self.budget.gpus), rung.parts)
+        return Workload(copies, s.steps, s.reports, s.validation_weeks or 1, bool(self.budget.gpus), fallback.parts)
 
     def corrections(self) -> tuple[Correction, Correction]:
         """Of the predictions of GPU memory and of host memory."""
         vram, ram = (self.calibration.correction(self.device, self.settings.algo, place) for place in PLACES)
         return vram, ram
 
-    def prediction(self, hyperparameters: Assignment, rung: Rung = LADDER[0]) -> Prediction:
-        """What a trial takes, corrected by what is known."""
-        found = predict(self.spec, rung.apply(hyperparameters), self.workload(hyperparameters, rung), self.sizes)
+    def prediction(self, hyperparameters: Assignment, fallback: Fallback = FALLBACKS[0]) -> Prediction:
+        """Memory of a trial, with the corrections."""
+        found = predict(self.spec, fallback.apply(hyperparameters), self.workload(hyperparameters, fallback), self.sizes)
         vram, ram = self.corrections()
         return replace(found, correction=(vram.factor, ram.factor))
 
     def excess(self, hyperparameters: Assignment) -> tuple[int, str]:
-        """Bytes by which a trial does not fit, below 0 where it does, and why."""
+        """Bytes by which a trial exceeds the budget, below 0 where it fits, and the reason."""
         prediction = self.prediction(hyperparameters)
         excess = self.budget.excess(prediction)
         return excess, self.budget.why_not(prediction) if excess > 0 else ""
 
-    def grant(self, hyperparameters: Assignment, rung: Rung = LADDER[0], alone: bool = False) -> Grant:
+    def grant(self, hyperparameters: Assignment, fallback: Fallback = FALLBACKS[0], alone: bool = False) -> Grant:
         """What a trial is granted."""
-        return grant(self.prediction(hyperparameters, rung), self.budget, alone)
+        return grant(self.prediction(hyperparameters, fallback), self.budget, alone)
 
     def missing(self, row: dict[str, Any]) -> int:
-        """Bytes that a trial lacked which ran out of memory all the same, at least one.
+        """Bytes that a trial lacked which was expected to fit and ran out of memory; at least one.
 
         Args:
             row: of the `trials` table.
@@ -82,7 +82,7 @@ class Planner:
         return max(1, over)
 
     def learn(self, row: dict[str, Any]) -> None:
-        """Take in what a trial that ended took.
+        """Add the measured memory of a trial that ended.
 
         Args:
             row: of the `trials` table.

@@ -12,12 +12,12 @@ __all__ = ["PLACES", "Place", "Prediction", "Term", "size"]
 
 @dataclass(frozen=True)
 class Prediction:
-    """What a trial takes, before it runs.
+    """Predicted memory of a trial.
 
     Attributes:
         terms: of its memory; their sum is what it takes at its worst moment.
-        cores: that it keeps busy.
-        correction: factor by which trials of this algorithm on this machine took more or less than their terms, by place.
+        cores: that it uses.
+        correction: factor of the terms from earlier trials of this algorithm on this machine, by place.
     """
 
     terms: tuple[Term, ...]
@@ -29,7 +29,7 @@ class Prediction:
         return total(self.terms, place)
 
     def nbytes(self, place: Place) -> int:
-        """What it takes of a place, bytes: the terms with their correction."""
+        """Bytes of a place: the terms with their correction."""
         return round(self.uncorrected(place) * self.correction[PLACES.index(place)])
 
     @property
@@ -48,7 +48,7 @@ class Prediction:
 
 
 def size(nbytes: float) -> str:
-    """Bytes for people: two decimals of a GiB, or MiB, or KiB."""
+    """Bytes as text: two decimals of a GiB, or one of a MiB or KiB."""
     for unit, name in ((GIB, "GiB"), (MIB, "MiB")):
         if abs(nbytes) >= unit:
             return f"{nbytes / unit:,.2f} {name}" if unit == GIB else f"{nbytes / unit:,.1f} {name}"

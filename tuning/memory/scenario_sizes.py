@@ -14,8 +14,8 @@ from envs.environments.year_cache import observation_layout, tables_file
 from envs.scenarios.scenario import Scenario
 
 TEMPLATE = "rows_template"  # raw observations, which are in the file and are not read into memory
-# What CityLearn's own objects of a year take for each row and observation, where it steps, most of it vehicles' schedules: 24 B
-# with 128 sockets and 20 with 38, by what a process grew with the second year that it built.
+# CityLearn's own objects of a year, for each row and observation, where CityLearn steps; most of it is vehicles' schedules.
+# Measured as the growth of a process with the second year that it built: 24 B with 128 sockets, 20 B with 38.
 CITYLEARN_BYTES_EACH = 24
 
 
@@ -49,7 +49,7 @@ class Sizes:
 
 
 def sizes_of(scenario: Scenario, backend: str) -> Sizes:
-    """Sizes of a scenario; its first training year is prepared if need be, and stands for the others.
+    """Sizes of a scenario; its first training year is prepared if it is not yet, and stands for the others.
 
     Args:
         scenario: the scenario.

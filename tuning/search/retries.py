@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tuning.memory.fallbacks import LADDER, Rung
+from tuning.memory.fallbacks import FALLBACKS, Fallback
 
 # A process may die with its node, or be killed by the system, any number of times as long as its trial gets new checkpoints.
 MOST_LOSSES = 5  # in a row without a new checkpoint
@@ -36,12 +36,12 @@ class Losses:
         return self.times > MOST_LOSSES
 
 
-def memory_saving(times_out_of_memory: int) -> Rung:
+def memory_saving(times_out_of_memory: int) -> Fallback:
     """How a trial saves memory after it ran out of it some times.
 
     The first time other trials ran beside it, the second time it was alone. It saves memory only after that.
     """
-    return LADDER[min(max(times_out_of_memory - 1, 0), len(LADDER) - 1)]
+    return FALLBACKS[min(max(times_out_of_memory - 1, 0), len(FALLBACKS) - 1)]
 
 
 def next_attempt(times_out_of_memory: int, adapt: bool) -> str | None:
@@ -53,6 +53,6 @@ def next_attempt(times_out_of_memory: int, adapt: bool) -> str | None:
     """
     if times_out_of_memory == 1:
         return "next it is alone on the machine"
-    if adapt and times_out_of_memory < len(LADDER) + 1:
-        return f"next with {LADDER[times_out_of_memory - 1].name}"
+    if adapt and times_out_of_memory < len(FALLBACKS) + 1:
+        return f"next with {FALLBACKS[times_out_of_memory - 1].name}"
     return None

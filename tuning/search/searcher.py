@@ -10,7 +10,7 @@ from typing import Any
 
 from ray.tune.search import Searcher
 
-from tuning.memory.fallbacks import LADDER
+from tuning.memory.fallbacks import FALLBACKS
 from tuning.memory.planner import Planner
 from tuning.memory.prediction import PLACES, size
 from tuning.search.retries import Losses, memory_saving, next_attempt
@@ -21,6 +21,7 @@ from tuning.trial.protocol import (
     BUNDLE,
     DISK_FULL,
     EXPERIMENT,
+    FALLBACK,
     HYPERPARAMETERS,
     MESSAGE,
     NUMBER,
@@ -28,7 +29,6 @@ from tuning.trial.protocol import (
     OUTCOME,
     RAM_LIMIT,
     RUN,
-    RUNG,
     SCORE,
     STOPPED,
     VRAM_LIMIT,
@@ -122,18 +122,18 @@ class StudySearcher(DriverOnly, Searcher):
     def _granted(self, proposal: Proposal) -> dict[str, Any]:
         """Keys of a trial's configuration with its memory and cores; they are written into its row too."""
         number, times = proposal.number, self._records.times_out_of_memory(proposal.number)
-        rung = memory_saving(times)
-        granted = self._planner.grant(proposal.hyperparameters, rung, alone=times > 0)
+        fallback = memory_saving(times)
+        granted = self._planner.grant(proposal.hyperparameters, fallback, alone=times > 0)
         self._records.update(
             number,
             **self._predicted(proposal),
             granted_vram_bytes=granted.vram_bytes,
             granted_ram_bytes=granted.ram_bytes,
             gpu_share=granted.gpu_share,
-            savings=rung.name or None,
+            savings=fallback.name or None,
         )
         limits = {VRAM_LIMIT: granted.vram_bytes, RAM_LIMIT: granted.ram_bytes}
-        return {BUNDLE: granted.bundle, **limits, RUNG: LADDER.index(rung)}
+        return {BUNDLE: granted.bundle, **limits, FALLBACK: FALLBACKS.index(fallback)}
 
     def _predicted(self, proposal: Proposal) -> dict[str, int]:
         prediction = self._planner.prediction(proposal.hyperparameters)

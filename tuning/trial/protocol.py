@@ -8,7 +8,7 @@ RUN = "run"
 BUNDLE = "bundle"  # resources that Ray reserves for it
 VRAM_LIMIT = "vram_limit"  # GPU memory that it may take, bytes
 RAM_LIMIT = "ram_limit"  # host memory that it may take, bytes
-RUNG = "rung"  # how it saves memory: an index into the ladder of `tuning.memory.fallbacks`
+FALLBACK = "fallback"  # how it saves memory: an index into the ladder of `tuning.memory.fallbacks`
 
 # Keys of its reports.
 STEPS = "steps"

@@ -8,13 +8,14 @@ from typing import Any
 
 from tuning.experiment.folder import open_experiment
 from tuning.experiment.lock import trial_lock
-from tuning.memory.fallbacks import LADDER
+from tuning.memory.fallbacks import FALLBACKS
 from tuning.runtime.parent_watch import end_with_parent
 from tuning.trial.device import Device
 from tuning.trial.monitor import Monitor
 from tuning.trial.protocol import (
     DISK_FULL,
     EXPERIMENT,
+    FALLBACK,
     HYPERPARAMETERS,
     MESSAGE,
     NUMBER,
@@ -22,7 +23,6 @@ from tuning.trial.protocol import (
     OUTCOME,
     RAM_LIMIT,
     RUN,
-    RUNG,
     STOPPED,
     VRAM_LIMIT,
 )
@@ -52,7 +52,7 @@ def run_trial(config: dict[str, Any]) -> None:
             with (
                 Monitor(config[RAM_LIMIT], experiment.paths.memory_marker(number), device.card) as monitor,
                 Training.begin(
-                    experiment, records, number, config[HYPERPARAMETERS], running, device, monitor, LADDER[config[RUNG]]
+                    experiment, records, number, config[HYPERPARAMETERS], running, device, monitor, FALLBACKS[config[FALLBACK]]
                 ) as trial,
             ):
                 for report in trial.updates():

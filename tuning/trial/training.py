@@ -17,7 +17,7 @@ from results.writer import drop_parts_after, write_part
 from tuning.algorithms.registry import algorithm
 from tuning.algorithms.trainer import Trainer, Update
 from tuning.experiment.folder import Experiment
-from tuning.memory.fallbacks import LADDER, Rung
+from tuning.memory.fallbacks import FALLBACKS, Fallback
 from tuning.runtime.stopwatch import Stopwatch, rss_bytes
 from tuning.trial.checkpoint import Checkpoints, TrialState
 from tuning.trial.device import CPU, Device
@@ -91,7 +91,7 @@ class Training:
         running: Path,
         device: Device = CPU,
         monitor: Monitor | None = None,
-        rung: Rung = LADDER[0],
+        fallback: Fallback = FALLBACKS[0],
     ) -> Self:
         """Build the trainer of a trial, and restore the newest undamaged checkpoint, if there is one.
 
@@ -106,7 +106,7 @@ class Training:
             running: file that exists as long as the trial may run.
             device: that it learns on.
             monitor: watches this process; None without one.
-            rung: how the trial saves memory.
+            fallback: how the trial saves memory.
         """
         started = time.perf_counter()
         settings, paths = experiment.settings, experiment.paths
@@ -118,7 +118,7 @@ class Training:
             drop_parts_after(paths.folder, table, number, state.steps)
         device.reset_peak()
         trainer = algorithm(settings.algo).build(
-            trial_setup(settings, number, rung.apply(hyperparameters), device.is_gpu, rung.parts)
+            trial_setup(settings, number, fallback.apply(hyperparameters), device.is_gpu, fallback.parts)
         )
         environment, learner = Stopwatch(), Stopwatch()
         trainer.watch(environment, learner)

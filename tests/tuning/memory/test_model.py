@@ -11,7 +11,7 @@ from envs.observation import ChargerGroups
 from tests.tuning.algorithms.match import FEATURES, MatchVectorEnv, groups
 from tuning.algorithms.memory_terms import Workload
 from tuning.algorithms.networks.shared_network import as_layers
-from tuning.algorithms.on_policy.learner import Batch
+from tuning.algorithms.on_policy.batch import Batch
 from tuning.algorithms.registry import algorithm
 from tuning.algorithms.sac.memory import replay_bytes
 from tuning.algorithms.sac.prioritized_replay import Prioritization

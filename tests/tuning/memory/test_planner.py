@@ -9,7 +9,7 @@ from tests.tuning.roomy import planner
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.settings import Settings
 from tuning.memory.calibration import LEAST
-from tuning.memory.fallbacks import LADDER
+from tuning.memory.fallbacks import FALLBACKS
 from tuning.memory.prediction import GIB
 
 H = algorithm("ppo").space.complete({}, {"steps": 250_000.0})
@@ -31,19 +31,19 @@ def test_what_was_learned_corrects_the_next_prediction(tmp_path: Path) -> None:
     assert plan.corrections()[1].trials == LEAST
 
 
-def test_the_ladder_asks_for_less(tmp_path: Path) -> None:
+def test_fallbacks_take_less_and_less(tmp_path: Path) -> None:
     plan = planner(SETTINGS, tmp_path, gpus=1, card_bytes=8 * GIB)
     large = algorithm("ppo").space.complete(
         {"n_steps": 32768, "batch_size": 16384, "hidden_sizes": "512,512"}, {"steps": 250_000.0}
     )
-    needs = [plan.prediction(large, rung).vram for rung in LADDER]
+    needs = [plan.prediction(large, fallback).vram for fallback in FALLBACKS]
     assert needs[0] > needs[1] > needs[2]
 
 
 def test_only_the_last_rung_changes_the_mathematics() -> None:
-    assert [rung.parts for rung in LADDER] == [1, 2, 2]
-    assert [rung.apply(H)["bf16"] for rung in LADDER] == [False, False, True]
-    assert all(rung.apply(H) | {"bf16": False} == H for rung in LADDER)
+    assert [fallback.parts for fallback in FALLBACKS] == [1, 2, 2]
+    assert [fallback.apply(H)["bf16"] for fallback in FALLBACKS] == [False, False, True]
+    assert all(fallback.apply(H) | {"bf16": False} == H for fallback in FALLBACKS)
 
 
 def test_an_assignment_that_cannot_fit_has_an_excess_and_a_reason(tmp_path: Path) -> None:

@@ -12,13 +12,14 @@ from tests.tuning.search.fakes import REPORTS, Control, adapters, decide, states
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
-from tuning.memory.fallbacks import LADDER
+from tuning.memory.fallbacks import FALLBACKS
 from tuning.search.retries import MOST_LOSSES
 from tuning.search.searcher import StudySearcher
 from tuning.search.study import StudyMemory
 from tuning.trial.protocol import (
     DISK_FULL,
     EVALUATION,
+    FALLBACK,
     HYPERPARAMETERS,
     MESSAGE,
     NUMBER,
@@ -26,7 +27,6 @@ from tuning.trial.protocol import (
     OUTCOME,
     RAM_LIMIT,
     RUN,
-    RUNG,
     SCORE,
     STEPS,
     STOPPED,
@@ -206,7 +206,7 @@ def test_what_ran_out_of_memory_is_tried_again_when_nothing_else_runs(experiment
     handed: Any = searcher.suggest("c")
     assert handed[NUMBER] == 0
     assert handed[RAM_LIMIT] == 4 * 2**30
-    assert handed[RUNG] == 0
+    assert handed[FALLBACK] == 0
     # Nor does anything begin beside it.
     assert searcher.suggest("d") is None
     searcher.on_trial_complete("c", {STEPS: 4096, EVALUATION: REPORTS, SCORE: 0.2})
@@ -235,12 +235,12 @@ def test_with_adapt_it_climbs_the_ladder(experiment: Experiment) -> None:
     searcher, records = begin_two(experiment, adapt=True)
     searcher.on_trial_complete("b", {STEPS: 4096, EVALUATION: REPORTS, SCORE: 0.1})
     rungs, name = [], "a"
-    for step in range(1, len(LADDER) + 2):
+    for step in range(1, len(FALLBACKS) + 2):
         run_out(searcher, records, name, 0)
         handed: Any = searcher.suggest(name := f"a{step}")
         if handed[NUMBER] != 0:
             break
-        rungs.append((handed[RUNG], records.measured(0)["savings"]))
+        rungs.append((handed[FALLBACK], records.measured(0)["savings"]))
     assert rungs == [(0, None), (1, "half minibatches"), (2, "half minibatches, bfloat16")]
     assert load(experiment.paths.folder).trials["state"].tolist() == ["oom", "complete", "running"]
 

@@ -24,13 +24,13 @@ from tuning.trial.protocol import (
     DISK_FULL,
     EVALUATION,
     EXPERIMENT,
+    FALLBACK,
     HYPERPARAMETERS,
     NUMBER,
     OUT_OF_MEMORY,
     OUTCOME,
     RAM_LIMIT,
     RUN,
-    RUNG,
     SCORE,
     STEPS,
     STOPPED,
@@ -40,7 +40,7 @@ from tuning.trial.records import TrialRecords
 from tuning.trial.trainable import run_trial
 
 CPU_ALLOCATOR = RuntimeError("[enforce fail] . DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes.")
-UNLIMITED = {VRAM_LIMIT: 0, RAM_LIMIT: 0, RUNG: 0}
+UNLIMITED = {VRAM_LIMIT: 0, RAM_LIMIT: 0, FALLBACK: 0}
 
 
 @pytest.fixture(autouse=True)

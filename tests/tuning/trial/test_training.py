@@ -15,7 +15,7 @@ import pytest
 from results import load
 from tests.tuning.trial.small_trials import EVALUATIONS, STEPS_OF_A_TRIAL, experiment, hyperparameters
 from tuning.experiment.folder import Experiment
-from tuning.memory.fallbacks import LADDER
+from tuning.memory.fallbacks import FALLBACKS
 from tuning.trial.checkpoint import Checkpoints
 from tuning.trial.proposal import Proposal
 from tuning.trial.protocol import (
@@ -187,12 +187,12 @@ def test_a_trial_that_saves_memory_goes_on_with_the_same_mathematics(
     algo: str, small_schema: Path, tmp_path: Path, running: Path
 ) -> None:
     finals = []
-    for name, rung in (("whole", LADDER[0]), ("saving", LADDER[1])):
+    for name, fallback in (("whole", FALLBACKS[0]), ("saving", FALLBACKS[1])):
         of = experiment(tmp_path / name, small_schema, algo)
         assignment = hyperparameters(algo)
         TrialRecords(of).begin(Proposal(0, assignment))
-        for own, steps in ((LADDER[0], STEPS_OF_A_TRIAL // 2), (rung, STEPS_OF_A_TRIAL)):
-            with Training.begin(of, TrialRecords(of), 0, assignment, running, rung=own) as trial:
+        for own, steps in ((FALLBACKS[0], STEPS_OF_A_TRIAL // 2), (fallback, STEPS_OF_A_TRIAL)):
+            with Training.begin(of, TrialRecords(of), 0, assignment, running, fallback=own) as trial:
                 for _ in trial.updates():
                     if trial.state.evaluated_steps and trial.state.steps >= steps:
                         break

@@ -24,7 +24,7 @@ class ModeNetwork(nn.Module):
 
         Args:
             preprocess: what is done to observations: a `FrozenNormalizer` or a `Clip`.
-            network: whose parameters it has.
+            network: its parameters are this one's.
             act: from preprocessed observations, shape (rows, features), to actions, by these parameters.
 
         Raises:
@@ -37,7 +37,7 @@ class ModeNetwork(nn.Module):
         elif isinstance(preprocess, Clip):
             self.limit = preprocess.limit
         else:
-            raise TypeError(f"a policy whose observations go through {preprocess} cannot be made one network")
+            raise TypeError(f"a policy cannot be exported as one network if {preprocess} prepares its observations")
         self.register_buffer("mean", mean)
         self.register_buffer("scale", scale)
         self.network, self._act = network, act

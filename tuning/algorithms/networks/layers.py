@@ -11,8 +11,8 @@ from envs.observation import ChargerGroups, Charging
 from tuning.algorithms.networks.shared_network import shared_network
 from tuning.algorithms.networks.sizes import CHARGER_UNITS
 
-# Factor of the means of chargers' actions. Adam moves all weights alike, however little they matter: what a hundred chargers do
-# would be led astray by noise long before a battery has learned.
+# Factor of the means of chargers' actions. Adam moves all weights alike, however little they matter. Without the factor, noise
+# would lead a hundred chargers astray long before a battery has learned.
 CHARGER_PACE = 0.1
 ACTIVATIONS: dict[str, type[nn.Module]] = {"tanh": nn.Tanh, "relu": nn.ReLU, "silu": nn.SiLU}
 
@@ -34,8 +34,7 @@ def perceptron(inputs: int, sizes: Sequence[int], activation: str) -> nn.Sequent
 class UncontrolledCharging(nn.Module):
     """What policies of a site with chargers start from: vehicles are charged while they lack something.
 
-    What a charger's exploration does hardly shows in the reward, so what nobody has to find out is worth most: half a million
-    steps do not teach a hundred chargers from anywhere else what the uncontrolled site gives every vehicle.
+    One charger barely moves the reward, so full-power charging is not learned within 500,000 steps. Policies start from it.
     """
 
     weights: torch.Tensor
@@ -47,8 +46,9 @@ class UncontrolledCharging(nn.Module):
 
         Args:
             actions: altogether.
-            initial_charging: action while a vehicle lacks as much as an hour at full power gives, or, where observations do
-                not tell what it lacks, always; the less it lacks, the nearer to the action at which nothing flows.
+            initial_charging: action while a vehicle lacks as much as an hour at full power gives. The less it lacks, the
+                nearer the action to the one at which nothing flows. Where observations do not tell what it lacks, it is the
+                action at all times.
             groups: S chargers.
             limit: greatest magnitude of what comes out.
         """
@@ -75,8 +75,8 @@ class UncontrolledCharging(nn.Module):
 class SiteInputs(nn.Module):
     """The site's own features, and each kind of its chargers' features as the mean over all of them.
 
-    Hundreds of features of single chargers drown what moves a whole site: with them a battery learns from 500,000 steps what it
-    learns without them from 100,000.
+    Hundreds of features of single chargers drown what moves a whole site. With them a battery needs 500,000 steps to learn what
+    it learns without them in 100,000.
 
     Attributes:
         size: numbers that come out.
@@ -157,7 +157,7 @@ class ChargerHead(nn.Module):
 
     @property
     def last_layers(self) -> tuple[nn.Linear, nn.Linear]:
-        """The layers whose outputs are the head's."""
+        """The layers that give the head's outputs."""
         return self.site_actions, self.chargers.last
 
     def forward(self, hidden: torch.Tensor, site: torch.Tensor, each: torch.Tensor) -> torch.Tensor:

@@ -1,11 +1,11 @@
-"""One small network that reads many things of a kind, with a hidden layer whose input is partly common to all of them.
+"""One small network that reads many things of a kind; part of its hidden layer's input is common to all of them.
 
     out[r, :, i] = bias + output @ relu(weight @ x[r, :, i] + own[:, i] + common[r])
 
-Written as layers, every step of it goes through arrays of rows x things x units, which do not fit a processor's caches:
-forward and backward of a minibatch of 512 rows with 128 chargers and 32 units took some 35 ms, most of it to write and read
-these. Here one unit of a row is reckoned at a time, for all things side by side, and again in the backward pass, which took
-some 7 ms. It is compiled for float32 on the CPU; elsewhere the layers do it.
+Written as layers, every step of it goes through arrays of rows x things x units, which do not fit a processor's caches.
+Forward and backward of a minibatch of 512 rows with 128 chargers and 32 units took some 35 ms, most of it for these arrays.
+Here one unit of a row is computed at a time, for all things side by side, and again in the backward pass. That took some 7 ms.
+It is compiled for float32 on the CPU; elsewhere the layers compute it.
 """
 
 from __future__ import annotations

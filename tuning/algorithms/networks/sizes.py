@@ -65,10 +65,10 @@ class Arithmetic:
     """How a backward pass's arrays are stored.
 
     Attributes:
-        layer: bytes of a number that layers reckon with.
+        layer: bytes of a number that layers compute with.
         cast: whether inputs and weights are copied into that precision first.
-        compiled_chargers: whether a `ChargerNetwork` goes through its own compiled function, which reckons its hidden layer
-            twice instead of keeping it: on the CPU, in float32.
+        compiled_chargers: whether a `ChargerNetwork` goes through its own compiled function, on the CPU and in float32. This
+            computes its hidden layer twice instead of keeping it.
     """
 
     layer: int
@@ -88,15 +88,15 @@ def matrices(sizes: Sequence[int], outputs: int) -> int:
 
 
 def activations(h: Assignment) -> int:
-    """Arrays of a hidden layer that its gradient needs: what comes out, and of SiLU what went in too."""
+    """Arrays of a hidden layer that its gradient needs: its output, and of SiLU its input too."""
     return 2 if h["activation"] == "silu" else 1
 
 
 def charger_rows(problem: Problem, features: int, arithmetic: Arithmetic, trained: bool = True) -> int:
-    """Bytes of a row that a `ChargerNetwork` keeps of what it reckons itself.
+    """Bytes of a row that a `ChargerNetwork` keeps of what it computes itself.
 
-    Its own compiled function keeps what the hidden layer has in common; layers keep the hidden layer in float32, and where
-    their weights are trained once more as the product takes it, in float32 with the inputs.
+    Its own compiled function keeps what the hidden layer has in common. Layers keep the hidden layer in float32. Where their
+    weights are trained, they keep it once more as the product takes it, in float32 with the inputs.
     """
     if arithmetic.compiled_chargers:
         return FLOAT * CHARGER_UNITS

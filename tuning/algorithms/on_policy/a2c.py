@@ -8,7 +8,9 @@ import torch
 from ray.rllib.algorithms.algorithm import Algorithm
 
 from search_spaces import Assignment
-from tuning.algorithms.on_policy.learner import Batch, Loss, OnPolicy, OnPolicyConfig, OnPolicyLearner
+from tuning.algorithms.on_policy.batch import Batch
+from tuning.algorithms.on_policy.config import OnPolicyConfig
+from tuning.algorithms.on_policy.learner import Loss, OnPolicy, OnPolicyLearner
 from tuning.algorithms.on_policy.trainer import OnPolicyTrainer
 
 OPTIMIZERS = {"rmsprop": torch.optim.RMSprop, "adam": torch.optim.Adam}
@@ -19,7 +21,7 @@ class A2CConfig(OnPolicyConfig):
 
     Attributes:
         optimizer_name: a name of `OPTIMIZERS`.
-        chunk: transitions whose activations are in memory at once; None for all of a rollout.
+        chunk: transitions of which activations are in memory at once; None for all of a rollout.
     """
 
     optimizer_name = "rmsprop"

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from ray.rllib.algorithms.ppo import PPO, PPOConfig
+from ray.rllib.algorithms.ppo import PPO
 from ray.rllib.core.columns import Columns
 from ray.rllib.core.learner.torch.torch_learner import TorchLearner
 from ray.rllib.utils.metrics import (
@@ -23,11 +22,11 @@ from ray.rllib.utils.metrics import (
 from tuning.algorithms.errors import check_finite
 from tuning.algorithms.networks.layers import gradient_norm
 from tuning.algorithms.on_policy.advantages import advantages
+from tuning.algorithms.on_policy.batch import Batch, explained_variance, transitions
+from tuning.algorithms.on_policy.config import OnPolicyConfig
 from tuning.algorithms.on_policy.memory import VALUE_ROWS
 from tuning.algorithms.precision import autocast, begin_step, to_device
 from tuning.algorithms.rllib_trainer import MODULE
-from tuning.algorithms.sampling.preprocessing import PreprocessingConfig
-from tuning.algorithms.schedule import Schedule
 from tuning.runtime.stopwatch import Stopwatch
 
 if TYPE_CHECKING:
@@ -38,67 +37,13 @@ if TYPE_CHECKING:
     from tuning.algorithms.on_policy.module import ActorCriticModule
 
 
-class OnPolicyConfig(PreprocessingConfig, PPOConfig):
-    """RLlib's PPO configuration, with what it has no setting for.
-
-    Attributes:
-        learning_rate: over the budget; instead of RLlib's `lr`, whose schedules know lines only.
-        ent_coef: weight of the entropy bonus over the budget.
-        normalize_advantage: whether advantages are brought to mean 0 and deviation 1 before they weigh the policy's gradient.
-        bf16: whether networks reckon in bfloat16 while they learn.
-        parts: pieces that a minibatch's gradient is summed up from.
-        pin_memory: see `tuning.algorithms.precision.to_device`.
-    """
-
-    learning_rate = Schedule(3e-4, "constant", 1.0, 1)
-    ent_coef = Schedule(0.0, "constant", 1.0, 1)
-    normalize_advantage = True
-    bf16 = False
-    parts = 1
-    pin_memory = False
-
-
-@dataclass
-class Batch:
-    """Transitions as tensors on the learner's device.
-
-    Attributes:
-        observations: shape (T, features).
-        actions: shape (T, actions), or (T,) if they are discrete.
-        logp: of the actions when they were drawn, shape (T,).
-        inputs: parameters of the distribution that they were drawn from, shape (T, parameters).
-        values: of the observations before the update, shape (T,).
-        targets: of the value function, shape (T,).
-        advantages: shape (T,).
-    """
-
-    observations: torch.Tensor
-    actions: torch.Tensor
-    logp: torch.Tensor
-    inputs: torch.Tensor
-    values: torch.Tensor
-    targets: torch.Tensor
-    advantages: torch.Tensor
-
-    def __len__(self) -> int:
-        return len(self.observations)
-
-    def take(self, index: torch.Tensor) -> Batch:
-        """The transitions of an index."""
-        return Batch(**{name: tensor[index] for name, tensor in vars(self).items()})
-
-    def part(self, rows: slice) -> Batch:
-        """A run of transitions, without a copy."""
-        return Batch(**{name: tensor[rows] for name, tensor in vars(self).items()})
-
-
 @dataclass
 class Loss:
-    """What one gradient comes from.
+    """A loss and its terms.
 
     Attributes:
         total: what is differentiated, shape ().
-        terms: parts of it and what else is worth a look, each a detached mean over the batch, shape ().
+        terms: its parts and further measures, each a detached mean over the batch, shape ().
     """
 
     total: torch.Tensor
@@ -110,13 +55,13 @@ class OnPolicyLearner(TorchLearner):
 
     What it replaces of RLlib:
 
-    - `update`: RLlib lengthens each chunk of an episode by a made-up step, for a value to bootstrap with, collects rows
+    - `update`: RLlib lengthens each chunk of an episode by a made-up step, for a value to bootstrap with. It collects rows
       through a pipeline that knows single steps, masks the made-up ones, and cuts minibatches that wrap around at the end.
-      Here arrays are joined, values of the observations after chunks come from a pass of their own, and each epoch sees each
+      Here arrays are joined, and values of the observations after chunks come from a pass of their own. Each epoch sees each
       transition once, in minibatches of nearly equal size. Advantages need not be normalised.
     - `configure_optimizers_for_module`: one fused optimizer; learning rates follow a `Schedule` of the steps taken.
-    - what RLlib does between gradients and optimizer: it looks through each parameter's gradient for what is not finite,
-      twice, and then leaves the step out. Here the means of an update are looked at once, and it is an error.
+    - The check for numbers that are not finite: RLlib looks through each parameter's gradient twice, and then skips the step.
+      Here the means of an update are checked once, and such a number is an error.
     - `get_state`, `set_state`: with what RLlib forgets, the adaptive coefficient of the divergence.
     """
 
@@ -163,7 +108,7 @@ class OnPolicyLearner(TorchLearner):
         """
 
     def compute_loss_for_module(self, **kwargs: Any) -> Any:
-        """Not used: `update` asks `loss`, which gets what it needs as arguments."""
+        """Not used: `update` calls `loss`, which gets what it needs as arguments."""
         raise NotImplementedError
 
     @abstractmethod
@@ -207,7 +152,7 @@ class OnPolicyLearner(TorchLearner):
         rollout = self.make_batch(episodes)
         terms = self.learn(rollout)
         means = {name: torch.stack([term[name] for term in terms]).mean().item() for name in terms[0]}
-        means["explained_variance"] = _explained_variance(rollout)
+        means["explained_variance"] = explained_variance(rollout)
         check_finite(means, steps)
         self.after_learning(means)
         self._report(means, len(terms), len(rollout))
@@ -223,7 +168,7 @@ class OnPolicyLearner(TorchLearner):
             episodes: C chunks with T transitions altogether.
         """
         lengths = np.array([len(episode) for episode in episodes])
-        parts = [_arrays(episode) for episode in episodes]
+        parts = [transitions(episode) for episode in episodes]
         observations, actions, rewards, logp, inputs = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
         pinned = self.config.pin_memory
         on_device = [to_device(array, self.device, pinned) for array in (observations, actions, logp, inputs)]
@@ -235,7 +180,7 @@ class OnPolicyLearner(TorchLearner):
         found = advantages(rewards, known, last_values, lengths.cumsum(), self.config.gamma, self.config.lambda_)
         targets, weights = (to_device(each.astype(np.float32), self.device, pinned) for each in (found + known, found))
         if self.config.bf16:
-            # What the policy gives in other precision differs, and over many actions the ratio would not begin at 1.
+            # In another precision the policy's outputs differ, and over many actions the ratio would not begin at 1.
             on_device[2], on_device[3] = self._behaviour(on_device[0], on_device[1])
         observed, acted, behaviour, parameters = on_device
         return Batch(observed, acted, behaviour, parameters, values, targets, weights)
@@ -264,7 +209,7 @@ class OnPolicyLearner(TorchLearner):
         Returns:
             Terms of the loss.
         """
-        # Over all of it: how it is cut must not show in the gradient.
+        # Over the whole minibatch: the gradient must not depend on how it is cut.
         batch = replace(batch, advantages=self.weights(batch))
         size = -(-min(rows or len(batch), len(batch)) // self.config.parts)
         sums: dict[str, torch.Tensor] = {}
@@ -342,30 +287,3 @@ class OnPolicyLearner(TorchLearner):
 
 class OnPolicy(PPO):
     """RLlib's PPO: sample a rollout, update, hand the weights to the env runner."""
-
-
-def minibatches(count: int, size: int) -> Iterable[torch.Tensor]:
-    """Indices of all transitions in random order, in pieces of nearly equal size, as near to `size` as that allows.
-
-    A rest of a few transitions would make a step as long as any other, from a gradient that is mostly noise.
-    """
-    return torch.randperm(count).tensor_split(max(1, round(count / size)))
-
-
-def _arrays(episode: SingleAgentEpisode) -> tuple[np.ndarray, ...]:
-    """Observations that were acted on, actions, rewards, log-probabilities, distributions of a chunk without its lookback."""
-    length = len(episode)
-    held: list[Any] = [
-        episode.observations.data[:-1],
-        episode.actions.data,
-        episode.rewards.data,
-        episode.extra_model_outputs[Columns.ACTION_LOGP].data,
-        episode.extra_model_outputs[Columns.ACTION_DIST_INPUTS].data,
-    ]
-    return tuple(np.asarray(array)[-length:] for array in held)
-
-
-def _explained_variance(batch: Batch) -> float:
-    """Part of the targets' variance that the values before the update explain."""
-    variance = batch.targets.var().item()
-    return math.nan if variance == 0.0 else 1.0 - (batch.targets - batch.values).var().item() / variance

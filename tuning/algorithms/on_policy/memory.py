@@ -20,10 +20,12 @@ from tuning.algorithms.networks.sizes import (
     working,
 )
 
-VALUE_ROWS: Final = 2048  # observations whose values are computed at once: a whole rollout's activations may not fit on a card
-# Of a policy's weights between learner and env runner, on the host: RLlib's copies on their way, a checkpoint's, and the gaps
-# that these leave in the heap. Measured over random configurations (seeds 0 to 2 of tests/tuning/memory/test_ram.py, which
-# checks the prediction with other seeds).
+# Observations of which values are computed at once: the activations of a whole rollout may not fit on a card.
+VALUE_ROWS: Final = 2048
+
+# Copies of a policy's weights between learner and env runner, on the host. RLlib makes some on their way, a checkpoint another,
+# and they leave gaps in the heap. Measured over random configurations: seeds 0 to 2 of tests/tuning/memory/test_ram.py, which
+# checks the prediction with other seeds.
 WEIGHT_COPIES: Final = 12
 
 

@@ -51,8 +51,8 @@ class ActorCriticShape:
 class ActorCriticModule(TorchRLModule, ValueFunctionAPI):
     """Policy and value function as perceptrons, for boxes of one dimension or discrete actions.
 
-    In place of RLlib's default module, which is assembled from a catalogue: that one knows no initial deviation other than 1,
-    no orthogonal start by configuration, and a forward pass of it takes more Python than its arithmetic with small networks.
+    In place of RLlib's default module, which is assembled from a catalogue. That one knows no initial deviation other than 1
+    and no orthogonal start. With small networks a forward pass of it takes more time in Python than for its arithmetic.
 
     The module's `model_config` is `{"shape": ActorCriticShape}`.
     """
@@ -110,7 +110,7 @@ class ActorCriticModule(TorchRLModule, ValueFunctionAPI):
         return nn.Linear(units, outputs * actions)
 
     def _outputs(self) -> tuple[nn.Linear, ...]:
-        """The layers whose outputs are the policy's."""
+        """The layers that give the policy's outputs."""
         head = self.policy_head
         if isinstance(head, ChargerHead):
             return head.last_layers

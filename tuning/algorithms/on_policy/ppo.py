@@ -8,7 +8,9 @@ import torch
 from ray.rllib.algorithms.algorithm import Algorithm
 
 from search_spaces import Assignment
-from tuning.algorithms.on_policy.learner import Batch, Loss, OnPolicy, OnPolicyConfig, OnPolicyLearner, minibatches
+from tuning.algorithms.on_policy.batch import Batch, minibatches
+from tuning.algorithms.on_policy.config import OnPolicyConfig
+from tuning.algorithms.on_policy.learner import Loss, OnPolicy, OnPolicyLearner
 from tuning.algorithms.on_policy.trainer import OnPolicyTrainer
 
 
@@ -36,7 +38,7 @@ class PPOLearner(OnPolicyLearner):
 
     def make_optimizer(self, parameters: list[torch.nn.Parameter]) -> torch.optim.Optimizer:
         """See `OnPolicyLearner`."""
-        # The small number of Adam's root as in the runs that PPO's defaults were found with.
+        # Adam's epsilon as in the runs that PPO's defaults were tuned with.
         return torch.optim.Adam(parameters, lr=self.config.learning_rate.initial, eps=1e-5, fused=True)
 
     def learn(self, batch: Batch) -> list[dict[str, torch.Tensor]]:
@@ -50,7 +52,7 @@ class PPOLearner(OnPolicyLearner):
         return terms
 
     def loss(self, batch: Batch, inputs: torch.Tensor, values: torch.Tensor) -> Loss:
-        """See `OnPolicyLearner`; equations 7 to 9 of the paper, with its adaptive penalty where a divergence is aimed at."""
+        """See `OnPolicyLearner`; equations 7 to 9 of the paper, with its adaptive penalty if there is a target divergence."""
         config = self.config
         now, weights = self.distribution(inputs), batch.advantages
         ratio = (now.logp(batch.actions) - batch.logp).exp()
@@ -68,7 +70,7 @@ class PPOLearner(OnPolicyLearner):
         return Loss(total, {name: term.detach() for name, term in terms.items()})
 
     def after_learning(self, means: dict[str, float]) -> None:
-        """Raise or lower the coefficient of the divergence, towards the one that is aimed at."""
+        """Raise or lower the coefficient of the divergence, so that it goes towards its target."""
         if not self.config.use_kl_loss:
             return
         if means["kl"] > 1.5 * self.config.kl_target:

@@ -16,7 +16,8 @@ from tuning.algorithms.trainer import Setup
 if TYPE_CHECKING:
     from torch import nn
 
-    from tuning.algorithms.on_policy.learner import OnPolicyConfig, OnPolicyLearner
+    from tuning.algorithms.on_policy.config import OnPolicyConfig
+    from tuning.algorithms.on_policy.learner import OnPolicyLearner
 
 
 class OnPolicyTrainer(RLlibTrainer):

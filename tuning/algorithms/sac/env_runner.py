@@ -17,7 +17,7 @@ from tuning.algorithms.sampling.env_runner import BatchEnvRunner
 if TYPE_CHECKING:
     from ray.rllib.env.single_agent_episode import SingleAgentEpisode
 
-    from tuning.algorithms.sac.algorithm import SACConfig
+    from tuning.algorithms.sac.config import SACSettings
     from tuning.algorithms.sac.module import SACModule
 
 GENERATOR = "generator"  # name of the random numbers' state in a runner's state
@@ -29,10 +29,10 @@ class ReplayEnvRunner(BatchEnvRunner):
     What it replaces of RLlib beside what `BatchEnvRunner` does:
 
     - Episodes: none are made; `sample` returns an empty list. `collect` takes steps without the metrics that `sample` logs at
-      each call, because with a few steps between two gradient steps they would take longer than the steps.
+      each call. With a few steps between two gradient steps, these would take longer than the steps.
     - Weights: `module` is the learner's own from `share` on, and not in this runner's part of a checkpoint. RLlib would copy
       the weights through NumPy after each update, critics too.
-    - Random numbers: a generator of its own, whose state is in the checkpoint, instead of the process's.
+    - Random numbers: a generator of its own instead of the process's. Its state is in the checkpoint.
 
     Attributes:
         buffer: where transitions go.
@@ -40,7 +40,7 @@ class ReplayEnvRunner(BatchEnvRunner):
     """
 
     distributions: ClassVar[tuple[type, ...]] = (TorchSquashedGaussian,)
-    config: SACConfig
+    config: SACSettings
     module: SACModule
     buffer: ReplayBuffer
     actions: ActionRange
@@ -138,7 +138,7 @@ class ReplayEnvRunner(BatchEnvRunner):
         return []
 
     def _reset(self) -> None:
-        """Reset all sub-environments; what is going on in them counts as truncated. Seeded only the first time."""
+        """Reset all sub-environments; their unfinished episodes count as truncated. Seeded only the first time."""
         with self.stopwatch.running():
             observations, _ = self.env.reset(seed=self._seed if self._needs_initial_reset else None)
         self._needs_initial_reset = False

@@ -13,8 +13,8 @@ _ALIGNED = 16  # numbers: a cache line, which products of matrices want to begin
 class FlatParameters:
     """All parameters of a network as one vector, which the network's own are views of, and their gradients likewise.
 
-    Optimizer, norm, cut and the step of targets towards critics then are one operation each instead of one for each parameter,
-    which with networks of this size take longer to start than to run.
+    Optimizer, norm, cut and the step of targets towards critics are then one operation each instead of one for each parameter.
+    With networks of this size such operations take longer to start than to run.
 
     Attributes:
         vector: the parameters, with what aligns them between; a leaf whose `grad` is always there, if they are trained.

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,67 +11,24 @@ from ray.rllib.core.learner.torch.torch_learner import TorchLearner
 from ray.rllib.utils.metrics import NUM_ENV_STEPS_SAMPLED_LIFETIME, NUM_MODULE_STEPS_TRAINED, WEIGHTS_SEQ_NO
 
 from tuning.algorithms.errors import check_finite
-from tuning.algorithms.precision import autocast, begin_step, to_device
+from tuning.algorithms.precision import autocast, begin_step
 from tuning.algorithms.rllib_trainer import MODULE
+from tuning.algorithms.sac.batch import Batch, Replay, draw_batches
 from tuning.algorithms.sac.flat_parameters import FlatParameters
-from tuning.algorithms.sac.memory import SAMPLE_BYTES
 from tuning.runtime.stopwatch import Stopwatch
 
 if TYPE_CHECKING:
     from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
     from ray.rllib.core.learner.training_data import TrainingData
 
-    from tuning.algorithms.sac.algorithm import SACConfig
+    from tuning.algorithms.sac.config import SACSettings
     from tuning.algorithms.sac.module import SACModule
-    from tuning.algorithms.sac.replay_buffer import ReplayBuffer, Transitions
     from tuning.algorithms.schedule import Schedule
 
 ACTOR, CRITIC, ENT_COEF = "actor", "critic", "ent_coef"  # the optimizers' names
 GENERATOR, COUNT = "generator", "gradient_steps"  # names in a learner's state
 
 TERMS = ("value_loss", "policy_loss", "entropy", "ent_coef", "ent_coef_loss", "gradient_norm", "actor_gradient_norm", "q_value")
-
-
-@dataclass(frozen=True)
-class Replay:
-    """What gradient steps learn from.
-
-    Attributes:
-        buffer: of transitions as the environment gave them.
-        mean: subtracted from observations, shape (features,), float32; None where they are not normalised.
-        scale: factor of observations after that, likewise.
-        clip: largest magnitude of a (normalised) feature; infinite for no limit.
-        reward_scale: factor of rewards.
-    """
-
-    buffer: ReplayBuffer
-    mean: np.ndarray | None
-    scale: np.ndarray | None
-    clip: float
-    reward_scale: float
-
-
-@dataclass
-class Batch:
-    """Transitions as the learner sees them, as tensors on its device; see `Transitions`."""
-
-    observations: torch.Tensor
-    actions: torch.Tensor
-    rewards: torch.Tensor
-    next_observations: torch.Tensor
-    discounts: torch.Tensor
-    weights: torch.Tensor | None
-
-    def part(self, rows: slice) -> Batch:
-        """A run of transitions, without a copy."""
-        return Batch(
-            self.observations[rows],
-            self.actions[rows],
-            self.rewards[rows],
-            self.next_observations[rows],
-            self.discounts[rows],
-            None if self.weights is None else self.weights[rows],
-        )
 
 
 class SACLearner(TorchLearner):
@@ -83,14 +38,14 @@ class SACLearner(TorchLearner):
 
     - `update`: one call takes several gradient steps, on batches that are drawn as arrays. RLlib makes a batch object of
       single episodes' slices for each, and goes through four backward passes that each keep the graph.
-    - `configure_optimizers_for_module`: fused optimizers, whose learning rates follow a `Schedule` of the steps taken.
-    - `apply_gradients`: RLlib looks through each parameter's gradient for what is not finite, twice, and leaves the step out.
-      Here the means over a round are looked at once, and it is an error.
-    - `get_state`, `set_state`: with the state of the random numbers. And the networks of a state are always taken: RLlib leaves
-      them out when it comes from an earlier update than the present one.
+    - `configure_optimizers_for_module`: fused optimizers; their learning rates follow a `Schedule` of the steps taken.
+    - `apply_gradients`: RLlib looks twice through each parameter's gradient for numbers that are not finite, and skips the
+      step. Here the means over a round are checked once, and such a number is an error.
+    - `get_state`, `set_state`: with the state of the random numbers. And the networks of a state are always restored: RLlib
+      skips them when the state comes from an earlier update than the present one.
     """
 
-    config: SACConfig
+    config: SACSettings
     module: Any
 
     def build(self) -> None:
@@ -169,7 +124,7 @@ class SACLearner(TorchLearner):
             kwargs: not used.
 
         Returns:
-            Nothing; `report` has the metrics of all rounds since it was asked last.
+            Nothing; `report` has the metrics of all rounds since its last call.
 
         Raises:
             DivergedError: if something is not finite any more.
@@ -191,7 +146,9 @@ class SACLearner(TorchLearner):
             if name != ENT_COEF or self.network.log_ent_coef is not None:
                 for group in self.optimizer(name).param_groups:
                     group["lr"] = schedule.value(steps)
-        found = [self._gradient_step(batch, replay, places) for batch, places in self._batches(replay, gradient_steps)]
+        config = self.config
+        batches = draw_batches(replay, gradient_steps, config.batch_size, self.device, config.pin_memory)
+        found = [self._gradient_step(batch, replay, places) for batch, places in batches]
         # The one time that the device is waited for.
         sums = torch.stack(found).double().sum(dim=0).cpu().numpy()
         self.gradient_steps += gradient_steps
@@ -213,38 +170,6 @@ class SACLearner(TorchLearner):
         self.metrics.log_value((MODULE, NUM_MODULE_STEPS_TRAINED), self._summed * self.config.batch_size, reduce="sum")
         self._sums, self._summed = np.zeros(len(TERMS)), 0
         return self.metrics.reduce()
-
-    def _batches(self, replay: Replay, count: int) -> Iterator[tuple[Batch, np.ndarray]]:
-        """Draw batches, several at once; by priorities one after the other, because each changes them.
-
-        Yields:
-            Each with the places of its transitions in the buffer.
-        """
-        size, buffer = self.config.batch_size, replay.buffer
-        bytes_each = 8 * size * buffer.observations.shape[1]
-        at_once = 1 if buffer.priorities else max(1, SAMPLE_BYTES // bytes_each)
-        for first in range(0, count, at_once):
-            number = min(at_once, count - first)
-            sample = buffer.sample(number * size)
-            batch = self._on_device(sample, replay)
-            for i in range(number):
-                rows = slice(i * size, (i + 1) * size)
-                yield batch.part(rows), sample.places[rows]
-
-    def _on_device(self, sample: Transitions, replay: Replay) -> Batch:
-        """Move a sample to the device, and scale it by the statistics as they are now."""
-        rewards = sample.rewards * np.float32(replay.reward_scale)
-        arrays = (sample.observations, sample.actions, rewards, sample.next_observations, sample.discounts)
-        moved = [to_device(array, self.device, self.config.pin_memory) for array in arrays]
-        for observations in (moved[0], moved[3]):
-            if replay.mean is not None and replay.scale is not None:
-                observations -= torch.from_numpy(replay.mean).to(self.device)
-                observations *= torch.from_numpy(replay.scale).to(self.device)
-            if math.isfinite(replay.clip):
-                observations.clamp_(-replay.clip, replay.clip)
-        weights = None if sample.weights is None else torch.from_numpy(sample.weights).to(self.device)
-        observed, actions, scaled, following, discounts = moved
-        return Batch(observed, actions, scaled, following, discounts, weights)
 
     def _gradient_step(self, batch: Batch, replay: Replay, places: np.ndarray) -> torch.Tensor:
         """One gradient step of critics, policy and entropy coefficient, and one of the targets towards the critics.

@@ -105,8 +105,9 @@ class SiteCritics(nn.Module):
     """Two action value functions of a site with chargers: of the site `TwinCritics`, of the chargers the mean over them.
 
     The first see the site's features and actions, and of the chargers means alone, see `SiteInputs`. What a charger does hardly
-    depends on what its neighbours do, so the second is a `ChargerNetwork` over each one's features, its action, and what the
-    uncontrolled site would do: where it does less, a vehicle will lack something. Without it critics long see only the costs.
+    depends on what its neighbours do. So the second is a `ChargerNetwork` over each one's features, its action, and what the
+    uncontrolled site would do. Where a charger does less than that, a vehicle will lack something. Without it critics long see
+    only the costs.
     """
 
     others: torch.Tensor
@@ -152,8 +153,8 @@ class SiteCritics(nn.Module):
 class SACModule(TorchRLModule):
     """Squashed Gaussian policy, twin critics and their targets, and the logarithm of the entropy coefficient.
 
-    In place of RLlib's default SAC module, which encodes observation and action by networks of their own before it joins them,
-    and computes each of its critics by itself.
+    In place of RLlib's default SAC module. That one encodes observation and action by networks of their own before it joins
+    them, and computes each of its critics by itself.
 
     The module's `model_config` is `{"shape": SACShape}`.
 

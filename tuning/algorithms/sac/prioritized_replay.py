@@ -25,7 +25,7 @@ class Prioritization:
 
 
 class SumTree:
-    """Numbers that can be drawn in proportion to their value: a binary tree whose nodes hold the sums of their children.
+    """Numbers that can be drawn in proportion to their value: a binary tree in which each node holds the sum of its children.
 
     Attributes:
         nodes: root at 1, children of `i` at `2 i` and `2 i + 1`, leaves in the second half, float64.
@@ -151,7 +151,7 @@ def _set(nodes: np.ndarray, half: int, places: np.ndarray, values: np.ndarray) -
         nodes[node] = values[i]
         node //= 2
         while node >= 1:
-            # Not by the difference, whose rounding errors would add up.
+            # Not by the difference: its rounding errors would add up.
             nodes[node] = nodes[2 * node] + nodes[2 * node + 1]
             node //= 2
 
@@ -163,7 +163,7 @@ def _find(nodes: np.ndarray, half: int, masses: np.ndarray) -> np.ndarray:
         mass, node = masses[i], 1
         while node < half:
             node *= 2
-            # What rounding leaves over must not end in a leaf of 0.
+            # A rest from rounding must not end in a leaf of 0.
             if nodes[node + 1] > 0.0 and (mass >= nodes[node] or nodes[node] == 0.0):
                 mass -= nodes[node]
                 node += 1

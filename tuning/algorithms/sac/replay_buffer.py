@@ -14,7 +14,7 @@ from tuning.algorithms.sac.prioritized_replay import Priorities, Prioritization
 
 REPLAY_FILE_BYTES = 64 * MIB  # of rows that a checkpoint writes into one file
 
-# What came of an action.
+# Outcome of an action.
 GOING, TERMINATED, TRUNCATED = 0, 1, 2
 NO_TRANSITION = 3  # the step in which a copy was reset, or one that is still to be taken
 
@@ -46,8 +46,8 @@ class Transitions:
 class ReplayBuffer:
     """The newest transitions, as a ring of rows: time by copies.
 
-    A row holds, for each copy, an observation, the action that it led to, and what came of that. The next observation is not
-    stored a second time: it is the observation of the row after, also where an episode ends, because an environment with
+    A row holds, for each copy, an observation, the action that it led to, and the outcome. The next observation is not stored a
+    second time: it is the observation of the row after. This holds at the end of an episode too, because an environment with
     NEXT_STEP autoreset returns the last observation of an episode before the first of the next one. In the row in which a copy
     is reset it makes no transition; that place is never drawn. One row more than the transitions need holds the observations
     that no action has followed yet.
@@ -59,7 +59,7 @@ class ReplayBuffer:
         copies: of the environment.
         size: transitions that have a place, resets included: as many as were asked for, rounded up to whole rows.
         gamma: discount of the next step.
-        n_step: steps whose rewards are summed before a value is trusted; fewer where an episode or what was collected ends.
+        n_step: steps of which rewards are summed before a value is trusted; fewer where an episode or the collected steps end.
         transitions: held now.
         rows: ever filled, those that were overwritten since included.
         priorities: how transitions are drawn; None where all are drawn with the same chance.
@@ -84,7 +84,7 @@ class ReplayBuffer:
             observation_size: features of an observation.
             action_size: of an action.
             gamma: discount of the next step.
-            n_step: steps whose rewards are summed.
+            n_step: steps of which rewards are summed.
             seed: of drawing.
             prioritization: how much priorities count; None draws uniformly.
         """

@@ -1,12 +1,10 @@
-"""Collects on-policy training data from one vectorised environment, a step of all sub-environments at a time."""
+"""Collects on-policy training data from one vectorised environment, one step of all sub-environments at a time."""
 
 from __future__ import annotations
 
 import math
 import time
-import uuid
-from collections.abc import Callable, Collection, Iterator
-from dataclasses import astuple, dataclass, field, fields
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import gymnasium as gym
@@ -16,51 +14,58 @@ from gymnasium.vector import AutoresetMode
 from ray.rllib.core.columns import Columns
 from ray.rllib.core.distribution.torch.torch_distribution import TorchCategorical, TorchDiagGaussian
 from ray.rllib.env.single_agent_env_runner import SingleAgentEnvRunner
-from ray.rllib.env.single_agent_episode import SingleAgentEpisode
-from ray.rllib.utils.metrics import ENV_STEP_TIMER, RLMODULE_INFERENCE_TIMER, WEIGHTS_SEQ_NO
+from ray.rllib.utils.metrics import ENV_STEP_TIMER, RLMODULE_INFERENCE_TIMER
 
+from tuning.algorithms.sampling.episodes import Episodes
 from tuning.algorithms.sampling.observation_statistics import ObservationNormalizer
 from tuning.algorithms.sampling.preprocessing import Clip, Preprocessing, PreprocessingConfig, RewardNormalizer
+from tuning.algorithms.sampling.rows import Rows
 from tuning.runtime.stopwatch import Stopwatch
 
 if TYPE_CHECKING:
     from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
+    from ray.rllib.env.single_agent_episode import SingleAgentEpisode
 
 NORMALIZER = "observation_normalizer"  # the statistics' names in a runner's state
 REWARD_NORMALIZER = "reward_normalizer"
-SAMPLING = "sampling"  # where it is
+SAMPLING = "sampling"  # name of the environment's and the episodes' state in a runner's state
 
-_LOGP_ROWS = 16  # time steps whose log-probabilities are computed at once
+_LOGP_ROWS = 16  # time steps of which log-probabilities are computed at once
 
 
 class BatchEnvRunner(SingleAgentEnvRunner):
     """Env runner that handles a time step as arrays over all sub-environments.
 
-    For PPO and its like it gives the learner the same batches as RLlib's `SingleAgentEnvRunner`, for less Python: that one
-    keeps lists of single observations, actions, ... and sends each of them through its connectors. What it replaces:
+    For PPO and its like it gives the learner the same batches as RLlib's `SingleAgentEnvRunner`, with less Python. RLlib's
+    keeps lists of single observations and actions, and sends each of them through its connectors. What this class replaces:
 
     - `_sample`: one forward pass, one step of the vectorised environment and one write into arrays per time step; episodes
       are slices of these arrays. How many steps are taken, in which order episodes are returned and how they go on in the
       next call is as in RLlib.
     - `make_env`: leaves out the wrapper that makes a list of dicts of the infos, and checks what this class relies on.
     - `get_metrics`: from sums kept for each sub-environment. RLlib keeps the chunks of an unfinished episode for it, which
-      here would keep alive the arrays that they are slices of. And a learner in the same process lengthens these chunks, so
-      that RLlib's `episode_len_mean` is too large by one step for each fragment; here it is right.
-    - `get_state`, `set_state`: with the statistics of observations and returns, and with where sampling is: the environment's
-      state and the episodes that are going on, so that what goes on from a checkpoint is what would have come. Only
-      an environment with `get_state` and `set_state` of its own can be saved so; others begin new episodes.
+      here would keep alive the arrays that they are slices of. A learner in the same process also lengthens these chunks:
+      RLlib's `episode_len_mean` is too large by one step for each fragment. Here it is right.
+    - `get_state`, `set_state`: with the statistics of observations and returns, the environment's state and the unfinished
+      episodes. So a trial continues from a checkpoint as if it had never stopped. This needs an environment with `get_state`
+      and `set_state` of its own; others begin new episodes.
 
-    What it leaves out: infos (they are empty in the episodes), callbacks for single episodes and steps, connectors of one's
-    own between environment and module, clipping and scaling of actions (the environment does that), recurrent modules,
-    sampling by episodes, at random or without exploration, and starting a failed environment again: its error is raised
-    as it is.
+    What it does not support:
 
-    The environment is a `gymnasium.vector.VectorEnv` with autoreset in the next step, with boxes of one dimension as
-    observations and with boxes of one dimension or discrete actions. In the step after the end of an episode its action is
-    ignored and it returns the first observation of the next episode; that is no transition and does not count as a step.
+    - infos: they are empty in the episodes
+    - callbacks for single episodes and steps
+    - other connectors between environment and module
+    - clipping and scaling of actions: the environment does that
+    - recurrent modules
+    - sampling by episodes, at random or without exploration
+    - restarting a failed environment: its error is raised as it is
 
-    Observations and rewards are preprocessed as the configuration says, if it is a `PreprocessingConfig`: the episodes hold
-    what the policy acted on and the learner learns from, the metrics the environment's own rewards. Elsewhere apply
+    The environment is a `gymnasium.vector.VectorEnv` with autoreset in the next step. Observations are boxes of one dimension,
+    actions boxes of one dimension or discrete. In the step after the end of an episode the environment ignores its action and
+    returns the first observation of the next episode. That is no transition and does not count as a step.
+
+    Observations and rewards are preprocessed as the configuration says, if it is a `PreprocessingConfig`. The episodes hold
+    what the policy acted on and the learner learns from; the metrics hold the environment's own rewards. Elsewhere apply
     `preprocess()` to observations before the policy acts on them.
 
     Attributes:
@@ -74,15 +79,14 @@ class BatchEnvRunner(SingleAgentEnvRunner):
     distributions: ClassVar[tuple[type, ...]] = (TorchDiagGaussian, TorchCategorical)
     env: Any
     module: Any
-    _last_rows: _Rows
+    _last_rows: Rows
     _ended: np.ndarray
-    _ongoing: list[_Episode]
 
     def __init__(self, *, config: AlgorithmConfig, **kwargs: Any) -> None:
         """See `SingleAgentEnvRunner`.
 
         Raises:
-            ValueError: if the configuration asks for what this class leaves out.
+            ValueError: if the configuration asks for something that this class does not support.
         """
         self.preprocessing = config.preprocessing if isinstance(config, PreprocessingConfig) else Preprocessing()
         _check(config, self.preprocessing)
@@ -91,7 +95,7 @@ class BatchEnvRunner(SingleAgentEnvRunner):
         self.reward_normalizer: RewardNormalizer | None = None
         self._forward_stopwatch = Stopwatch()
         self._lookback: int = config.episode_lookback_horizon
-        self._finished: list[_Episode] = []
+        self._episodes = Episodes(self._lookback)
         super().__init__(config=config, **kwargs)
         if self.module.is_stateful():
             raise ValueError("a recurrent module needs its state from step to step, which is not kept")
@@ -149,7 +153,7 @@ class BatchEnvRunner(SingleAgentEnvRunner):
         if force_reset or self._needs_initial_reset:
             self._reset()
         before = self.stopwatch.seconds, self._forward_stopwatch.seconds
-        # Those whose episode ended in the last step of the call before are reset in the first row.
+        # Where an episode ended in the last step of the call before, the first row is a reset.
         starts = [self._lookback + int(ended) for ended in self._ended]
         # An episode of one step costs another step for its reset: at worst every other row holds transitions.
         rows = self._last_rows.extended(2 * -(-num_timesteps // self.num_envs) + 1)
@@ -160,13 +164,13 @@ class BatchEnvRunner(SingleAgentEnvRunner):
             row += 1
         self._add_logp(rows, self._lookback, row)
         rows.weights_seq_no[self._lookback : row] = self._weights_seq_no
-        episodes = list(self._episodes(rows, starts, row))
+        episodes = list(self._episodes.cut(self.env, rows, starts, row))
         self._last_rows = rows.last(row, self._lookback)
         self._log(row - self._lookback, steps, sum(episode.is_done for episode in episodes), before)
         return episodes
 
     def _reset(self) -> None:
-        """Reset all sub-environments and drop what is known of their episodes.
+        """Reset all sub-environments and forget their episodes.
 
         Seeded only the first time, as in RLlib: with the same seed the same episodes would come again.
         """
@@ -174,13 +178,13 @@ class BatchEnvRunner(SingleAgentEnvRunner):
             observations, _ = self.env.reset(seed=self._seed if self._needs_initial_reset else None)
         self._needs_initial_reset = False
         inputs = self._distribution.required_input_dim(self.env.single_action_space)
-        self._last_rows = _Rows.empty(self._lookback + 1, self.env, inputs)
+        self._last_rows = Rows.empty(self._lookback + 1, self.env, inputs)
         self._observe(observations, self._last_rows, self._lookback)
         self._ended = np.zeros(self.num_envs, bool)
-        self._ongoing = [_Episode() for _ in range(self.num_envs)]
+        self._episodes.begin(self.num_envs)
 
-    def _step(self, rows: _Rows, row: int, steps: int) -> int:
-        """Act on the observations of a row, write what comes of it, and the next observations into the next row.
+    def _step(self, rows: Rows, row: int, steps: int) -> int:
+        """Act on the observations of a row, write the outcome into it, and the next observations into the next row.
 
         Args:
             rows: of this call.
@@ -201,7 +205,7 @@ class BatchEnvRunner(SingleAgentEnvRunner):
         self._scale_rewards(rows, row, acted)
         return int(np.count_nonzero(acted))
 
-    def _scale_rewards(self, rows: _Rows, row: int, acted: np.ndarray) -> None:
+    def _scale_rewards(self, rows: Rows, row: int, acted: np.ndarray) -> None:
         """Write the rewards of a row as the learner gets them, by the statistics of all up to it."""
         scale = self.preprocessing.reward_scale
         if self.reward_normalizer is not None:
@@ -209,7 +213,7 @@ class BatchEnvRunner(SingleAgentEnvRunner):
             scale /= self.reward_normalizer.std
         np.multiply(rows.rewards[row], scale, out=rows.scaled_rewards[row])
 
-    def _act(self, rows: _Rows, row: int, steps: int) -> np.ndarray:
+    def _act(self, rows: Rows, row: int, steps: int) -> np.ndarray:
         """Draw actions for the observations of a row, and write them and their distribution into it.
 
         In place of RLlib's connectors. It draws as they do on the CPU, so a seed gives the same actions.
@@ -246,11 +250,11 @@ class BatchEnvRunner(SingleAgentEnvRunner):
         rows.actions[row] = actions
         return actions
 
-    def _add_logp(self, rows: _Rows, start: int, stop: int) -> None:
+    def _add_logp(self, rows: Rows, start: int, stop: int) -> None:
         """Fill in the log-probabilities of the actions of filled rows.
 
-        Many rows at a time, because a call of torch takes longer than its arithmetic; not all, because what it puts aside would
-        need several times the memory of all actions.
+        Many rows at a time, because a call of torch takes longer than its arithmetic. Not all, because its temporary arrays
+        would need several times the memory of all actions.
         """
         with torch.inference_mode():
             for first in range(start, stop, _LOGP_ROWS):
@@ -259,11 +263,11 @@ class BatchEnvRunner(SingleAgentEnvRunner):
                 logp: Any = self._distribution.from_logits(inputs).logp(actions)
                 rows.action_logp[block] = logp.numpy()
 
-    def _observe(self, observations: np.ndarray, rows: _Rows, row: int) -> None:
+    def _observe(self, observations: np.ndarray, rows: Rows, row: int) -> None:
         """Write observations into a row, preprocessed; where they are normalised, after they went into the statistics.
 
-        So each is normalised once, by all that was seen up to it: the policy, the learner and the bootstrap at a
-        fragment's end see the same numbers, and the very first step has statistics too, those of the reset.
+        So each is normalised once, by the statistics of everything up to it. The policy, the learner and the bootstrap at a
+        fragment's end see the same numbers. The very first step has statistics too, those of the reset.
         """
         if self.normalizer is not None:
             self.normalizer.update(observations)
@@ -273,60 +277,6 @@ class BatchEnvRunner(SingleAgentEnvRunner):
         else:
             rows.observations[row] = observations
         rows.times[row] = time.perf_counter()
-
-    def _episodes(self, rows: _Rows, starts: list[int], stop: int) -> Iterator[SingleAgentEpisode]:
-        """Cut rows into episodes and chunks of episodes.
-
-        Args:
-            rows: filled up to the observations of `stop`.
-            starts: row of each sub-environment's first transition; moved on.
-            stop: row after the last transitions.
-
-        Yields:
-            Episodes that ended, in the order in which they did, then the chunks of those that go on.
-        """
-        ended = rows.terminated[self._lookback : stop] | rows.truncated[self._lookback : stop]
-        for row, index in np.argwhere(ended).tolist():
-            end = self._lookback + row + 1
-            yield self._episode(rows, index, starts[index], end)
-            self._finished.append(self._ongoing[index])
-            self._ongoing[index] = _Episode()
-            # The row between is the reset.
-            starts[index] = end + 1
-        for index, start in enumerate(starts):
-            # Those whose episode ended last, or that were reset last, have no transition of a new one yet.
-            if start < stop:
-                yield self._episode(rows, index, start, stop)
-
-    def _episode(self, rows: _Rows, index: int, start: int, stop: int) -> SingleAgentEpisode:
-        """The chunk of an episode between two rows, in RLlib's form, with what of it lies before as its lookback."""
-        ongoing = self._ongoing[index]
-        lookback = min(self._lookback, ongoing.steps)
-        taken = slice(start - lookback, stop)
-        # RLlib takes arrays as well as lists, but declares only lists.
-        new: Any = SingleAgentEpisode
-        episode: SingleAgentEpisode = new(
-            ongoing.id,
-            observations=rows.observations[start - lookback : stop + 1, index],
-            observation_space=self.env.single_observation_space,
-            infos=[{}] * (stop + 1 - start + lookback),
-            actions=rows.actions[taken, index],
-            action_space=self.env.single_action_space,
-            rewards=rows.scaled_rewards[taken, index],
-            terminated=bool(rows.terminated[stop - 1, index]),
-            truncated=bool(rows.truncated[stop - 1, index]),
-            extra_model_outputs={
-                Columns.ACTION_DIST_INPUTS: rows.action_dist_inputs[taken, index],
-                Columns.ACTION_LOGP: rows.action_logp[taken, index],
-                WEIGHTS_SEQ_NO: rows.weights_seq_no[taken],
-            },
-            t_started=ongoing.steps,
-            len_lookback_buffer=lookback,
-        )
-        ongoing.steps += stop - start
-        ongoing.reward += float(rows.rewards[start:stop, index].sum())
-        ongoing.seconds += float(rows.times[stop] - rows.times[start])
-        return episode
 
     def _log(self, steps: int, transitions: int, ended: int, before: tuple[float, float]) -> None:
         """Log what RLlib's runner logs, and its times as means of one call, as each takes microseconds to be logged.
@@ -346,9 +296,8 @@ class BatchEnvRunner(SingleAgentEnvRunner):
 
     def get_metrics(self) -> Any:
         """Metrics since the last call, with those of the episodes that ended; see `SingleAgentEnvRunner`."""
-        for episode in self._finished:
+        for episode in self._episodes.take_ended():
             self._log_episode_metrics(episode.steps, episode.reward, episode.seconds)
-        self._finished.clear()
         return self.metrics.reduce()
 
     def preprocess(self) -> Callable[[np.ndarray], np.ndarray]:
@@ -394,120 +343,19 @@ class BatchEnvRunner(SingleAgentEnvRunner):
     def _get_sampling(self) -> dict[str, Any]:
         """What lies between two calls of `sample` beside the environment."""
         arrays = {name: array.copy() for name, array in self._last_rows.arrays()}
-        return {"rows": arrays, "ended": self._ended.copy(), "ongoing": [astuple(episode) for episode in self._ongoing]}
+        return {"rows": arrays, "ended": self._ended.copy(), "ongoing": self._episodes.get_state()}
 
     def _set_sampling(self, state: dict[str, Any]) -> None:
         """Go on from what `_get_sampling` gave."""
-        self._last_rows = _Rows(**{name: array.copy() for name, array in state["rows"].items()})
+        self._last_rows = Rows(**{name: array.copy() for name, array in state["rows"].items()})
         # Clocks of two processes have nothing in common: a chunk's time counts from now.
         self._last_rows.times[:] = time.perf_counter()
         self._ended = state["ended"].copy()
-        self._ongoing = [_Episode(*values) for values in state["ongoing"]]
-
-
-@dataclass
-class _Rows:
-    """Time steps as arrays, time first.
-
-    Row `t` holds the observations that the actions of row `t` were drawn for, and what came of these actions. In the row
-    after the end of an episode, that sub-environment's action and reward are meaningless.
-
-    Attributes:
-        observations: shape `(rows, sub-environments, features)`, float32.
-        actions: shape `(rows, sub-environments, actions)`, float32; `(rows, sub-environments)`, int64, if they are discrete.
-        action_dist_inputs: parameters of the actions' distributions, shape `(rows, sub-environments, parameters)`, float32.
-        action_logp: log-probabilities of the actions, shape `(rows, sub-environments)`, float32.
-        rewards: of the environment, shape `(rows, sub-environments)`, float64.
-        scaled_rewards: as the learner gets them, shape `(rows, sub-environments)`, float64.
-        terminated: shape `(rows, sub-environments)`.
-        truncated: shape `(rows, sub-environments)`.
-        weights_seq_no: number of the weights that acted, shape `(rows,)`.
-        times: when the observations came, by `time.perf_counter`, shape `(rows,)`, seconds.
-    """
-
-    observations: np.ndarray
-    actions: np.ndarray
-    action_dist_inputs: np.ndarray
-    action_logp: np.ndarray
-    rewards: np.ndarray
-    scaled_rewards: np.ndarray
-    terminated: np.ndarray
-    truncated: np.ndarray
-    weights_seq_no: np.ndarray
-    times: np.ndarray
-
-    @classmethod
-    def empty(cls, count: int, env: Any, inputs: int) -> _Rows:
-        """Rows without content.
-
-        Args:
-            count: of rows.
-            env: vectorised environment, whose spaces give the shapes.
-            inputs: parameters of a distribution of actions.
-        """
-        shape = (count, env.num_envs)
-        return cls(
-            observations=np.empty((*shape, *env.single_observation_space.shape), np.float32),
-            actions=np.empty((*shape, *env.single_action_space.shape), env.single_action_space.dtype),
-            action_dist_inputs=np.empty((*shape, inputs), np.float32),
-            action_logp=np.empty(shape, np.float32),
-            rewards=np.empty(shape),
-            scaled_rewards=np.empty(shape),
-            terminated=np.empty(shape, bool),
-            truncated=np.empty(shape, bool),
-            weights_seq_no=np.empty(count, int),
-            times=np.empty(count),
-        )
-
-    def extended(self, count: int) -> _Rows:
-        """Copy with as many more rows, without content.
-
-        A new array for each call: whoever got the episodes of the last one may still have them. What is never written
-        takes no memory.
-        """
-        return _Rows(**{name: _extended(array, count) for name, array in self.arrays()})
-
-    def last(self, row: int, count: int) -> _Rows:
-        """Copy of a row and of those before it.
-
-        Args:
-            row: the last one.
-            count: how many before it.
-        """
-        return _Rows(**{name: array[row - count : row + 1].copy() for name, array in self.arrays()})
-
-    def arrays(self) -> Iterator[tuple[str, np.ndarray]]:
-        """Each array with its name."""
-        for item in fields(self):
-            yield item.name, getattr(self, item.name)
-
-
-@dataclass
-class _Episode:
-    """What is known of an episode beside its arrays.
-
-    Attributes:
-        id: RLlib's name for it.
-        steps: transitions so far.
-        reward: their sum.
-        seconds: wall time of sampling.
-    """
-
-    id: str = field(default_factory=lambda: uuid.uuid4().hex)
-    steps: int = 0
-    reward: float = 0.0
-    seconds: float = 0.0
-
-
-def _extended(array: np.ndarray, count: int) -> np.ndarray:
-    """Copy of an array with more rows, whose content is undefined."""
-    longer = np.empty((len(array) + count, *array.shape[1:]), array.dtype)
-    longer[: len(array)] = array
-    return longer
+        self._episodes.set_state(state["ongoing"])
 
 
 def _check(config: AlgorithmConfig, preprocessing: Preprocessing) -> None:
-    """Refuse what would otherwise be ignored.
+    """Refuse settings that would otherwise be ignored.
 
     Args:
         config: of the algorithm.

@@ -45,8 +45,8 @@ class FrozenNormalizer:
 class ObservationNormalizer:
     """Running mean and variance of each feature, in float64.
 
-    A batch is merged by the formula for two sets of data of Chan, Golub and LeVeque, "Updating Formulae and a Pairwise
-    Algorithm for Computing Sample Variances" (1979), so it does not matter how the data were cut into batches.
+    A batch is merged by the formula for two sets of data, so it does not matter how the data were cut into batches. Source:
+    Chan, Golub and LeVeque, "Updating Formulae and a Pairwise Algorithm for Computing Sample Variances" (1979).
     """
 
     def __init__(self, features: int, clip: float = CLIP, epsilon: float = EPSILON, keep: Sequence[int] = ()) -> None:
@@ -56,7 +56,7 @@ class ObservationNormalizer:
             features: of an observation.
             clip: largest magnitude of a normalised feature, standard deviations.
             epsilon: added to the variance.
-            keep: indices of features that are left as they are, but for the clip.
+            keep: indices of features that are only clipped.
         """
         self._keep = list(keep)
         self._clip, self._epsilon = clip, epsilon
@@ -87,8 +87,8 @@ class ObservationNormalizer:
             observations: shape `(batch, features)`, float32.
         """
         batch = len(observations)
-        # Distances from a value close to the data keep the digits of a small variance around a large mean, in float32 too,
-        # which is twice as fast. The first batch knows no mean yet.
+        # Distances from a value close to the data keep the digits of a small variance around a large mean. This holds in
+        # float32 too, which is twice as fast. The first batch knows no mean yet.
         near = self._mean.astype(np.float32) if self._count else observations[0].astype(np.float32)
         distances = np.subtract(observations, near, dtype=np.float32, casting="same_kind")
         shift = distances.sum(axis=0).astype(np.float64) / batch

@@ -56,7 +56,7 @@ class Clip:
 class RewardNormalizer:
     """Running standard deviation of the discounted return of each sub-environment (Engstrom et al. 2020, section 3).
 
-    The mean is left alone: without it an agent would learn to end or to prolong episodes.
+    The mean is not subtracted: without it an agent would learn to end or to prolong episodes.
     """
 
     def __init__(self, num_envs: int, gamma: float) -> None:
@@ -81,7 +81,7 @@ class RewardNormalizer:
         Args:
             rewards: shape (sub-environments,).
             acted: which of them made a transition, shape (sub-environments,).
-            ended: whose episode is over with it, shape (sub-environments,).
+            ended: which of them end an episode with it, shape (sub-environments,).
         """
         self._returns[acted] = self._gamma * self._returns[acted] + rewards[acted]
         new = self._returns[acted]

@@ -15,7 +15,7 @@ from search_spaces import Kind
 from tests.tuning.algorithms.match import FEATURES, mean_return, trainer
 from tuning.algorithms.errors import DivergedError
 from tuning.algorithms.on_policy.advantages import advantages
-from tuning.algorithms.on_policy.learner import Batch
+from tuning.algorithms.on_policy.batch import Batch
 from tuning.algorithms.on_policy.module import ActorCriticModule
 from tuning.algorithms.on_policy.trainer import OnPolicyTrainer
 from tuning.algorithms.precision import NEED_GPU

@@ -8,16 +8,16 @@ import optuna
 import pytest
 import torch
 
-from search_spaces import SpaceError
+from search_spaces import Kind, SpaceError
 from search_spaces.sac import SAC
-from search_spaces.space import Kind
 from tests.tuning.algorithms.match import FEATURES, mean_return
 from tests.tuning.algorithms.sac.sac_small import built, learn, setup
 from tuning.algorithms.errors import DivergedError
 from tuning.algorithms.networks.layers import ACTIVATIONS
 from tuning.algorithms.precision import NEED_GPU
+from tuning.algorithms.sac.batch import Batch
 from tuning.algorithms.sac.copies import copies
-from tuning.algorithms.sac.learner import ACTOR, CRITIC, ENT_COEF, Batch
+from tuning.algorithms.sac.learner import ACTOR, CRITIC, ENT_COEF
 from tuning.algorithms.sac.memory import replay_bytes
 from tuning.algorithms.sac.trainer import SACTrainer
 

@@ -1,0 +1,76 @@
+"""Transitions of a rollout, and the minibatches that it is cut into."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from ray.rllib.core.columns import Columns
+
+if TYPE_CHECKING:
+    from ray.rllib.env.single_agent_episode import SingleAgentEpisode
+
+
+@dataclass
+class Batch:
+    """Transitions as tensors on the learner's device.
+
+    Attributes:
+        observations: shape (T, features).
+        actions: shape (T, actions), or (T,) if they are discrete.
+        logp: of the actions when they were drawn, shape (T,).
+        inputs: parameters of the distribution that they were drawn from, shape (T, parameters).
+        values: of the observations before the update, shape (T,).
+        targets: of the value function, shape (T,).
+        advantages: shape (T,).
+    """
+
+    observations: torch.Tensor
+    actions: torch.Tensor
+    logp: torch.Tensor
+    inputs: torch.Tensor
+    values: torch.Tensor
+    targets: torch.Tensor
+    advantages: torch.Tensor
+
+    def __len__(self) -> int:
+        return len(self.observations)
+
+    def take(self, index: torch.Tensor) -> Batch:
+        """The transitions of an index."""
+        return Batch(**{name: tensor[index] for name, tensor in vars(self).items()})
+
+    def part(self, rows: slice) -> Batch:
+        """A run of transitions, without a copy."""
+        return Batch(**{name: tensor[rows] for name, tensor in vars(self).items()})
+
+
+def minibatches(count: int, size: int) -> Iterable[torch.Tensor]:
+    """Indices of all transitions in random order, in pieces of nearly equal size, as near to `size` as that allows.
+
+    A last minibatch of a few transitions would make a step as long as any other, from a gradient that is mostly noise.
+    """
+    return torch.randperm(count).tensor_split(max(1, round(count / size)))
+
+
+def transitions(episode: SingleAgentEpisode) -> tuple[np.ndarray, ...]:
+    """Observations that were acted on, actions, rewards, log-probabilities, distributions of a chunk without its lookback."""
+    length = len(episode)
+    held: list[Any] = [
+        episode.observations.data[:-1],
+        episode.actions.data,
+        episode.rewards.data,
+        episode.extra_model_outputs[Columns.ACTION_LOGP].data,
+        episode.extra_model_outputs[Columns.ACTION_DIST_INPUTS].data,
+    ]
+    return tuple(np.asarray(array)[-length:] for array in held)
+
+
+def explained_variance(batch: Batch) -> float:
+    """Part of the targets' variance that the values before the update explain."""
+    variance = batch.targets.var().item()
+    return math.nan if variance == 0.0 else 1.0 - (batch.targets - batch.values).var().item() / variance

@@ -1,0 +1,118 @@
+"""From time steps of all sub-environments to RLlib's episodes."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Iterator
+from dataclasses import astuple, dataclass, field
+from typing import Any
+
+import numpy as np
+from ray.rllib.core.columns import Columns
+from ray.rllib.env.single_agent_episode import SingleAgentEpisode
+from ray.rllib.utils.metrics import WEIGHTS_SEQ_NO
+
+from tuning.algorithms.sampling.rows import Rows
+
+
+@dataclass
+class EpisodeSoFar:
+    """What is known of an episode beside its arrays.
+
+    Attributes:
+        id: RLlib's name for it.
+        steps: transitions so far.
+        reward: their sum.
+        seconds: wall time of sampling.
+    """
+
+    id: str = field(default_factory=lambda: uuid.uuid4().hex)
+    steps: int = 0
+    reward: float = 0.0
+    seconds: float = 0.0
+
+
+class Episodes:
+    """The episodes that sub-environments are in, and those that ended; cuts rows into RLlib's episodes and chunks of them."""
+
+    def __init__(self, lookback: int) -> None:
+        """No episodes yet.
+
+        Args:
+            lookback: time steps before a chunk that it holds as well.
+        """
+        self._lookback = lookback
+        self._ongoing: list[EpisodeSoFar] = []
+        self._ended: list[EpisodeSoFar] = []
+
+    def begin(self, count: int) -> None:
+        """Begin an episode in each of `count` sub-environments."""
+        self._ongoing = [EpisodeSoFar() for _ in range(count)]
+
+    def take_ended(self) -> list[EpisodeSoFar]:
+        """Episodes that ended since the last call."""
+        ended, self._ended = self._ended, []
+        return ended
+
+    def get_state(self) -> list[tuple[Any, ...]]:
+        """Episodes that are going on, as plain values."""
+        return [astuple(episode) for episode in self._ongoing]
+
+    def set_state(self, state: Iterable[tuple[Any, ...]]) -> None:
+        """Go on with the episodes of a state of `get_state`."""
+        self._ongoing = [EpisodeSoFar(*values) for values in state]
+
+    def cut(self, env: Any, rows: Rows, starts: list[int], stop: int) -> Iterator[SingleAgentEpisode]:
+        """Cut rows into episodes and chunks of episodes.
+
+        Args:
+            env: vectorised environment, for its spaces.
+            rows: filled up to the observations of `stop`.
+            starts: row of each sub-environment's first transition; moved on.
+            stop: row after the last transitions.
+
+        Yields:
+            Episodes that ended, in the order in which they did, then the chunks of those that go on.
+        """
+        ended = rows.terminated[self._lookback : stop] | rows.truncated[self._lookback : stop]
+        for row, index in np.argwhere(ended).tolist():
+            end = self._lookback + row + 1
+            yield self._chunk(env, rows, index, starts[index], end)
+            self._ended.append(self._ongoing[index])
+            self._ongoing[index] = EpisodeSoFar()
+            # The row between is the reset.
+            starts[index] = end + 1
+        for index, start in enumerate(starts):
+            # A sub-environment whose episode ended last, or that was reset last, has no transition of a new one yet.
+            if start < stop:
+                yield self._chunk(env, rows, index, start, stop)
+
+    def _chunk(self, env: Any, rows: Rows, index: int, start: int, stop: int) -> SingleAgentEpisode:
+        """The chunk of an episode between two rows, in RLlib's form; what of it lies before is its lookback."""
+        ongoing = self._ongoing[index]
+        lookback = min(self._lookback, ongoing.steps)
+        taken = slice(start - lookback, stop)
+        # RLlib takes arrays as well as lists, but declares only lists.
+        new: Any = SingleAgentEpisode
+        episode: SingleAgentEpisode = new(
+            ongoing.id,
+            observations=rows.observations[start - lookback : stop + 1, index],
+            observation_space=env.single_observation_space,
+            infos=[{}] * (stop + 1 - start + lookback),
+            actions=rows.actions[taken, index],
+            action_space=env.single_action_space,
+            rewards=rows.scaled_rewards[taken, index],
+            terminated=bool(rows.terminated[stop - 1, index]),
+            truncated=bool(rows.truncated[stop - 1, index]),
+            extra_model_outputs={
+                Columns.ACTION_DIST_INPUTS: rows.action_dist_inputs[taken, index],
+                Columns.ACTION_LOGP: rows.action_logp[taken, index],
+                WEIGHTS_SEQ_NO: rows.weights_seq_no[taken],
+            },
+            t_started=ongoing.steps,
+            len_lookback_buffer=lookback,
+        )
+        ongoing.steps += stop - start
+        ongoing.reward += float(rows.rewards[start:stop, index].sum())
+        ongoing.seconds += float(rows.times[stop] - rows.times[start])
+        return episode
