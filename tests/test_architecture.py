@@ -1,39 +1,96 @@
-"""Who may import whom, and what must not be imported early."""
+"""Who may import whom, part by part; what must not be imported early; and that tests mirror the modules."""
 
 import ast
 import subprocess
 import sys
+from functools import cache
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[1]
-ROOMS = {"common", "search_spaces", "envs", "results", "tuning"}
-MAY_KNOW = {
+# What each room may import beside itself.
+ROOMS = {
     "common": set(),
     "search_spaces": {"common"},
     "envs": {"common"},
     "results": {"common"},
     "tuning": {"common", "search_spaces", "envs", "results"},
 }
+# What each part of `tuning` may import beside itself; a part stands above all that it imports.
+GROUND = {"tuning.experiment", "tuning.runtime"}
+PARTS = {
+    "tuning.experiment": set(),
+    "tuning.runtime": set(),
+    "tuning.cli": GROUND,
+    "tuning.algorithms": GROUND,
+    "tuning.memory": {"tuning.algorithms", "tuning.experiment"},
+    "tuning.trial": {"tuning.memory", "tuning.algorithms", *GROUND},
+    "tuning.search": {"tuning.trial", "tuning.memory", "tuning.algorithms", "tuning.cli", *GROUND},
+    "tuning.judging": {"tuning.search", "tuning.trial", "tuning.algorithms", "tuning.cli", *GROUND},
+    "tuning.exporting": {"tuning.judging", "tuning.trial", "tuning.algorithms", *GROUND},
+    "tuning.diagnosis": {
+        "tuning.search", "tuning.trial", "tuning.memory", "tuning.algorithms", "tuning.cli", *GROUND,
+    },
+}  # fmt: skip
 
 
-def imported_rooms(path: Path) -> set[str]:
-    names = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+@cache
+def modules() -> dict[str, Path]:
+    """All modules by their dotted names; a package has that of its folder."""
+    paths = [path for room in ROOMS for path in (ROOT / room).rglob("*.py")]
+    names = (".".join(path.relative_to(ROOT).with_suffix("").parts) for path in paths)
+    return {name.removesuffix(".__init__"): path for name, path in zip(names, paths, strict=True)}
+
+
+@cache
+def imports(module: str) -> set[str]:
+    """Modules of this project that a module imports, at its top or within its functions."""
+    found = set()
+    for node in ast.walk(ast.parse(modules()[module].read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
+            found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
-            names.add(node.module)
-    return {name.partition(".")[0] for name in names} & ROOMS
+            submodules = {f"{node.module}.{alias.name}" for alias in node.names} & modules().keys()
+            # A name that is a module comes from its own file, not from the package's.
+            found |= submodules if len(submodules) == len(node.names) else submodules | {node.module}
+    return found & modules().keys() - {module}
+
+
+def part_of(module: str) -> str:
+    """The folder of `tuning` that a module lies in; `tuning` for a command."""
+    parts = module.split(".")
+    is_folder = len(parts) > 2 or modules()[module].name == "__init__.py"
+    return ".".join(parts[:2]) if is_folder and len(parts) > 1 else parts[0]
 
 
 @pytest.mark.parametrize("room", sorted(ROOMS))
 def test_a_room_imports_only_the_rooms_that_it_may_know(room: str) -> None:
-    modules = list((ROOT / room).rglob("*.py"))
-    assert modules
-    for module in modules:
-        assert imported_rooms(module) <= MAY_KNOW[room] | {room}, module
+    own = [name for name in modules() if name.partition(".")[0] == room]
+    assert own
+    for name in own:
+        assert {other.partition(".")[0] for other in imports(name)} <= ROOMS[room] | {room}, name
+
+
+def test_every_folder_of_tuning_is_a_part_with_its_arrows() -> None:
+    assert {part_of(name) for name in modules() if name.startswith("tuning.")} - {"tuning"} == set(PARTS)
+    list(TopologicalSorter(PARTS).static_order())  # an arrow back would be a circle
+
+
+@pytest.mark.parametrize("part", sorted(PARTS))
+def test_a_part_of_tuning_imports_only_the_parts_below_it(part: str) -> None:
+    for name in modules():
+        if part_of(name) == part:
+            known = {part_of(other) for other in imports(name) if other.startswith("tuning")}
+            assert known <= PARTS[part] | {part}, name
+
+
+def test_no_module_imports_itself_by_way_of_others() -> None:
+    try:
+        list(TopologicalSorter({name: imports(name) for name in modules()}).static_order())
+    except CycleError as error:
+        pytest.fail(f"a circle of imports: {' -> '.join(error.args[1])}")
 
 
 @pytest.mark.parametrize(
@@ -45,7 +102,7 @@ def test_a_room_imports_only_the_rooms_that_it_may_know(room: str) -> None:
     ],
 )
 def test_what_must_answer_at_once_imports_nothing_heavy(statement: str, heavy: list[str]) -> None:
-    code = f"import sys; {statement}; print(*sorted({heavy!r} & sys.modules.keys()))".replace("['", "{'").replace("']", "'}")
+    code = f"import sys; {statement}; print(*sorted({set(heavy)!r} & sys.modules.keys()))"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.split() == []
 

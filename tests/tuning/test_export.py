@@ -23,9 +23,9 @@ from envs.objective.columns import evaluation_columns
 from envs.objective.series import import_kwh
 from envs.scenarios.scenario import Window, scenario
 from envs.scenarios.tariff import DemandCharge
-from results.judgement import METRICS
 from results.writer import write_part
 from search_spaces import Assignment
+from tests.tuning.exporting.judged_table import judgement_of
 from tests.tuning.one_trial import one_trial
 from tuning.algorithms.registry import algorithm
 from tuning.cli.options import parse
@@ -33,7 +33,7 @@ from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
 from tuning.export import main
 from tuning.exporting.files import EXAMPLE
-from tuning.exporting.model_card import card, hyperparameters_toml
+from tuning.exporting.model_card import hyperparameters_toml
 from tuning.exporting.onnx_policy import SitePolicy
 from tuning.search.plan import plan
 from tuning.trial.policy import trained
@@ -152,40 +152,7 @@ def test_hyperparameters_can_be_read_back_and_their_command_trains_the_same(
     assert not any(parameter.search for parameter in found.space.parameters if parameter.name not in found.fixed)
 
 
-def test_the_command_is_quoted_as_the_systems_own_shell_takes_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    own = Settings(scenario="my site/schema.json", backend="batch")
-    assert " --scenario 'my site/schema.json' " in hyperparameters_toml({}, own).splitlines()[0]
-    monkeypatch.setattr(sys, "platform", "win32")
-    assert ' --scenario "my site/schema.json" ' in hyperparameters_toml({}, own).splitlines()[0]
-
-
-def test_a_card_says_whether_it_was_judged() -> None:
-    metrics = {"score": 0.07, "import_kwh": 1.0, "co2_kg": 2.0, "bill": 3.0, "peak_kw": 4.0, "self_consumption": 0.9}
-    rows = pd.DataFrame([{"year": 2, "hours": 168, "ev_served": 0.98, **metrics}])
-    text = card({"policy": "ppo-1, trial 3", "reward": "schema"}, rows, None, "")
-    assert "not judged on unseen years" in text
-    assert "| 2 | 168 | +0.0700 | 1 | 2 | 3 | 4 | 90.0% | 98.0% |" in text
-    judged = card({"policy": "ppo-1, trial 3", "reward": "schema"}, rows, judgement_of("ppo-1 3", "ppo-1 4"), "ppo-1 3")
-    assert "judged on years that no search has seen" in judged
-    assert "of a year of 8,760 hours" in judged
-    assert "| ppo-1 3 | 2 | +0.0700 (+0.0600 to +0.0800) |" in judged
-    assert "| uncontrolled |  | +0.0700" in judged
-    assert "ppo-1 4" not in judged
-    assert "| 2 | 168 |" not in judged
-    for own in (text, judged):
-        assert own.startswith("# ppo-1, trial 3\n")
-        assert "| reward | schema |" in own
-        assert all(f"- `{name}`" in own for name in FILES if name not in ("README.md", "policy.json"))
-
-
 FILES = ["README.md", "controller.py", "hyperparameters.toml", "policy.json", "policy.onnx"]
-
-
-def judgement_of(*contenders: str) -> pd.DataFrame:
-    """A judgement's table, of these and the uncontrolled site."""
-    values = {f"{name}{end}": value for name in METRICS for end, value in (("", 0.07), ("_low", 0.06), ("_high", 0.08))}
-    rows = [{"contender": name, "algorithm": "ppo", "runs": 2, "comparable": True, **values} for name in contenders]
-    return pd.DataFrame([*rows, {**rows[0], "contender": "uncontrolled", "algorithm": ""}])
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tuning.diagnosis.checks import WHEEL_INDEX, Finding, check
-from tuning.diagnosis.facts import PACKAGES, Facts, Torch, gather
-from tuning.memory.gpus import Card, DriverError
+from tuning.diagnosis.facts import PACKAGES, Facts, Torch
+from tuning.memory.gpus import Card
 from tuning.memory.prediction import GIB
 
 CARD = Card(0, "RTX 4060", 8 * GIB)
@@ -75,28 +75,3 @@ def test_a_card_that_others_use_is_worth_a_note() -> None:
 
 def test_an_old_card_has_no_tf32() -> None:
     assert findings(replace(SOUND, torch=Torch((12, 8), True, (7, 5))))["TF32"].status == "note"
-
-
-def test_this_machine_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tuning.diagnosis.facts.cards", lambda: ())
-    monkeypatch.setattr("tuning.diagnosis.facts.driver", lambda: None)
-    facts = gather(tmp_path / "not" / "there")
-    assert facts.torch is not None
-    assert None not in facts.packages.values()
-    assert facts.cache_writable
-    assert facts.disk_bytes > 0
-    assert 0 < facts.available_bytes <= facts.total_bytes
-
-
-def test_a_driver_that_fails_is_a_fact(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail() -> Any:
-        raise DriverError("it does not answer")
-
-    monkeypatch.setattr("tuning.diagnosis.facts.cards", fail)
-    assert gather(tmp_path).driver_error == "it does not answer"
-
-
-def test_a_cache_below_a_file_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "file").touch()
-    monkeypatch.setenv("BUILDING_TUNER_CACHE", str(tmp_path / "file" / "cache"))
-    assert not gather(tmp_path).cache_writable

@@ -1,0 +1,56 @@
+"""Options come from a dataclass; what is wrong with a command line is one line."""
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+import pytest
+
+from tuning.cli.options import parse
+from tuning.experiment.algorithm_names import choice, names
+from tuning.experiment.errors import UsageError
+
+
+@dataclass(frozen=True)
+class Options:
+    """Some options."""
+
+    number: int = 1
+    """A number."""
+    colour: Literal["red", "blue"] = "red"
+    """A colour."""
+    algo: Annotated[str, choice()] = "ppo"
+    """An algorithm."""
+
+
+def test_what_is_not_given_has_the_fields_default_or_the_one_that_is_handed_over() -> None:
+    assert parse(Options, ["--colour", "blue"], None, "test") == Options(colour="blue")
+    assert parse(Options, ["--colour", "blue"], Options(number=5), "test") == Options(number=5, colour="blue")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["--number", "many"], "many"),
+        (["--colour", "green"], "green"),
+        (["--nmber", "3"], "--nmber"),
+        (["--algo", "dqn"], "dqn"),
+        (["--number"], "--number"),
+    ],
+)
+def test_what_is_wrong_is_one_line_that_names_it(arguments: list[str], named: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        parse(Options, arguments, None, "test")
+    text = str(refused.value)
+    assert named in text
+    assert text.endswith("; see --help")
+    assert "\n" not in text
+    assert "\N{BOX DRAWINGS LIGHT HORIZONTAL}" not in text
+
+
+def test_help_names_the_program_its_options_and_all_algorithms(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        parse(Options, ["--help"], None, "python -m test")
+    assert not ended.value.code
+    text = capsys.readouterr().out
+    for word in ("python -m test", "--number", "A colour.", *names()):
+        assert word in text

@@ -1,0 +1,45 @@
+"""A forecast is the planner's prediction on this machine, and nothing is trained for it."""
+
+from pathlib import Path
+
+import pytest
+
+from common.units import GIB
+from tuning.diagnosis import memory_forecast
+from tuning.diagnosis.memory_forecast import predict_memory
+from tuning.diagnosis.settings import MemorySettings
+from tuning.memory.allocation import Budget, concurrency, grant
+
+
+@pytest.fixture
+def given(small_schema: Path) -> MemorySettings:
+    return MemorySettings(scenario=str(small_schema), device="cpu")
+
+
+def test_what_fits_is_granted_and_counted(given: MemorySettings) -> None:
+    forecast = predict_memory(given)
+    assert forecast.algo == "ppo"
+    assert forecast.grant == grant(forecast.prediction, forecast.budget)
+    assert forecast.at_once == concurrency(forecast.prediction, forecast.budget) >= 1
+    assert forecast.prediction.vram == 0
+
+
+def test_a_card_that_is_not_there_is_assumed_with_the_memory_that_is_given(small_schema: Path) -> None:
+    forecast = predict_memory(MemorySettings(scenario=str(small_schema), device="gpu", gpu_memory=8.0))
+    assert forecast.prediction.vram > 0
+    assert forecast.grant is not None
+    assert 0.0 < forecast.grant.gpu_share < 1.0
+
+
+def test_a_larger_buffer_takes_more_and_may_not_fit(small_schema: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    small_machine = Budget(gpus=0, card_bytes=0, ram_bytes=4 * GIB, cores=2)
+    monkeypatch.setattr(memory_forecast, "this_machine", lambda device, gpu_memory: (small_machine, "cpu"))
+
+    def of(size: int) -> MemorySettings:
+        pairs = (f"buffer_size={size}",)
+        return MemorySettings(algo="sac", scenario=str(small_schema), device="cpu", steps=2_000_000_000, set=(pairs,))
+
+    small, large = predict_memory(of(10_000)), predict_memory(of(100_000_000))
+    assert small.grant is not None
+    assert large.prediction.ram > small.prediction.ram
+    assert (large.grant, large.at_once) == (None, 0)

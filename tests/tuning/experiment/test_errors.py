@@ -1,0 +1,12 @@
+"""A usage error is one that the user can put right."""
+
+import pytest
+
+from common.errors import UserError
+from tuning.experiment.errors import UsageError
+
+
+def test_a_usage_error_is_caught_as_a_user_error_and_as_a_value_error() -> None:
+    for kind in (UserError, ValueError):
+        with pytest.raises(kind, match="no such thing"):
+            raise UsageError("no such thing")

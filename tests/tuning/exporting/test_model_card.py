@@ -1,0 +1,36 @@
+"""The model card says where a policy comes from and whether it was judged; the assignment says how it is trained."""
+
+import sys
+
+import pandas as pd
+import pytest
+
+from tests.tuning.exporting.judged_table import judgement_of
+from tuning.experiment.settings import Settings
+from tuning.exporting.model_card import card, hyperparameters_toml
+
+
+def test_the_command_is_quoted_as_the_systems_own_shell_takes_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = Settings(scenario="my site/schema.json", backend="batch")
+    assert " --scenario 'my site/schema.json' " in hyperparameters_toml({}, own).splitlines()[0]
+    monkeypatch.setattr(sys, "platform", "win32")
+    assert ' --scenario "my site/schema.json" ' in hyperparameters_toml({}, own).splitlines()[0]
+
+
+def test_a_card_says_whether_it_was_judged() -> None:
+    metrics = {"score": 0.07, "import_kwh": 1.0, "co2_kg": 2.0, "bill": 3.0, "peak_kw": 4.0, "self_consumption": 0.9}
+    rows = pd.DataFrame([{"year": 2, "hours": 168, "ev_served": 0.98, **metrics}])
+    text = card({"policy": "ppo-1, trial 3", "reward": "schema"}, rows, None, "")
+    assert "not judged on unseen years" in text
+    assert "| 2 | 168 | +0.0700 | 1 | 2 | 3 | 4 | 90.0% | 98.0% |" in text
+    judged = card({"policy": "ppo-1, trial 3", "reward": "schema"}, rows, judgement_of("ppo-1 3", "ppo-1 4"), "ppo-1 3")
+    assert "judged on years that no search has seen" in judged
+    assert "of a year of 8,760 hours" in judged
+    assert "| ppo-1 3 | 2 | +0.0700 (+0.0600 to +0.0800) |" in judged
+    assert "| uncontrolled |  | +0.0700" in judged
+    assert "ppo-1 4" not in judged
+    assert "| 2 | 168 |" not in judged
+    for own in (text, judged):
+        assert own.startswith("# ppo-1, trial 3\n")
+        assert "| reward | schema |" in own
+        assert all(f"- `{name}`" in own for name in ("controller.py", "hyperparameters.toml", "policy.onnx"))

@@ -1,0 +1,348 @@
+"""A trial's policy is restored as it was; its hours add up, and its files say what they hold."""
+
+import json
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+import ray
+
+from envs.environments.factory import evaluation_env, windows_env
+from envs.environments.vector_env import WindowsEnv
+from envs.environments.year_cache import observation_layout
+from envs.objective.episodes import Episode, Policy
+from envs.objective.reference import Reference
+from envs.objective.series import Exogenous, Run, Sessions
+from envs.scenarios.scenario import Scenario, Window, scenario
+from results import load
+from results.rollout import COLUMNS, ROLLOUT_VERSION, draw_week, table
+from search_spaces import Assignment
+from tests.tuning.one_trial import one_trial
+from tuning.algorithms.registry import algorithm
+from tuning.algorithms.trainer import Setup, Trainer
+from tuning.experiment.errors import UsageError
+from tuning.experiment.folder import Experiment, create, open_experiment, save
+from tuning.experiment.settings import Settings
+from tuning.exporting.rollout import series_of
+from tuning.rollout import main
+from tuning.trial.checkpoint import Checkpoint
+from tuning.trial.policy import trained, trial_number
+from tuning.trial.proposal import Proposal
+from tuning.trial.records import TrialRecords
+
+STEPS = 1024
+
+
+@pytest.fixture(scope="module")
+def experiment(small_ray: None, small_schema: Path, tmp_path_factory: pytest.TempPathFactory) -> Experiment:
+    """With one complete trial, on a Ray that its policy comes back on."""
+    small: Assignment = {"n_steps": 128, "batch_size": 64, "hidden_sizes": "16"}
+    return one_trial(small_schema, tmp_path_factory.mktemp("rollout"), STEPS, small)
+
+
+def test_a_checkpoints_policy_acts_as_the_trials_did(experiment: Experiment) -> None:
+    row = load(experiment.paths.folder).evaluations.iloc[-1]
+    env = evaluation_env(str(experiment.settings.scenario), "batch", "validation", 1)
+    with trained(experiment, 0) as found:
+        (episode,) = env.episodes(found.policy)
+    assert episode.reward / episode.window.hours == row["score"]
+    assert found.steps == row["steps"]
+
+
+def test_the_hours_of_a_year_add_up_and_are_citylearns(experiment: Experiment, tmp_path: Path) -> None:
+    found = []
+    for backend in ("batch", "citylearn"):
+        to = tmp_path / backend
+        assert main([str(experiment.paths.folder), "--to", str(to), "--backend", backend, "--week", "1"]) == 0
+        found.append(check_hours(to, backend))
+    np.testing.assert_allclose(found[0], found[1], atol=0.05)
+
+
+def check_hours(folder: Path, backend: str) -> pd.DataFrame:
+    (path,) = folder.glob("*.parquet")
+    content = pq.read_table(path)
+    assert content.schema.metadata[b"trial"] == b"0"
+    assert content.schema.metadata[b"backend"] == backend.encode()
+    assert all(content.schema.field(name).metadata[b"unit"] == b"kWh" for name in ("load_kwh", "other_kwh"))
+    frame = content.to_pandas()
+    assert len(frame) > 900
+    # Load and PV are the site's data, the others what a backend made of them; the site has no other devices.
+    balance = frame["load_kwh"] - frame["pv_kwh"] + frame["battery_kwh"] + frame["charging_kwh"]
+    np.testing.assert_allclose(balance, frame["net_kwh"], atol=0.01)
+    np.testing.assert_allclose(balance + frame["other_kwh"], frame["net_kwh"], atol=1e-6)
+    np.testing.assert_allclose(frame["import_kwh"] - frame["export_kwh"], frame["net_kwh"], atol=1e-6)
+    assert (frame["load_kwh"] > 1.0).all()
+    assert frame["battery_kwh"].abs().sum() > 0.0
+    (picture,) = folder.glob("*.png")
+    assert picture.stat().st_size > 10_000
+    return frame
+
+
+def test_load_is_the_sites_and_what_it_does_not_explain_is_of_other_devices(experiment: Experiment) -> None:
+    (episode,) = idle_episodes(experiment)
+    net = episode.run.net_kwh + 2.0
+    series = series_of(replace(episode, run=replace(episode.run, net_kwh=net)))
+    np.testing.assert_array_equal(series["load_kwh"], episode.reference.exogenous.load_kwh[:, :24].sum(axis=0))
+    np.testing.assert_allclose(series["other_kwh"], 2.0, atol=0.01)
+
+
+def made_up(year: int = 0) -> Episode:
+    """Two hours of two buildings, from the second row of their year on; of the rest every value is 9."""
+
+    def within(*hours: tuple[float, float]) -> np.ndarray:
+        return np.pad(np.array(hours), ((0, 0), (1, 1)), constant_values=9.0)
+
+    none, whole = np.zeros(0), np.zeros((2, 4))
+    (month,), (hour,) = within((1, 2)).astype(int), within((23, 0)).astype(int)
+    load, pv = within((2.0, 3.0), (6.0, 7.0)), within((8.0, 0.0), (1.0, 0.0))
+    price, carbon = within((0.1, 0.2), (0.3, 0.4)), within((1.0, 2.0), (3.0, 6.0))
+    reference = Reference(
+        Run(within((1.0, 2.0), (10.0, 20.0)), whole, whole, none, whole > 0.0),
+        Exogenous(month, hour, load, pv, price, carbon, 0.0, other_devices=True),
+        Sessions(none, none, none, none, none, none, none), None,
+    )  # fmt: skip
+    battery, charging = np.array([[1.0, -2.0], [0.5, 0.0]]), np.array([[0.0, 3.0], [2.0, 0.0]])
+    # In the first hour one building exports while the other imports.
+    net = np.array([[-5.0, 4.0], [8.0, 8.0]])
+    return Episode(Window(year, 1, 2), reference, 0.0, {}, Run(net, battery, charging, none, net > 9.0), {})
+
+
+def test_each_column_is_what_its_name_says_in_the_windows_own_hours() -> None:
+    series = series_of(made_up())
+    expected: dict[str, list[float]] = {
+        "step": [1, 2], "month": [1, 2], "hour": [23, 0], "load_kwh": [8.0, 10.0], "pv_kwh": [9.0, 0.0],
+        "battery_kwh": [1.5, -2.0], "charging_kwh": [2.0, 3.0], "other_kwh": [0.5, 1.0], "net_kwh": [3.0, 12.0],
+        "import_kwh": [8.0, 12.0], "export_kwh": [5.0, 0.0], "price": [0.2, 0.3], "carbon": [2.0, 4.0],
+        "uncontrolled_net_kwh": [11.0, 22.0],
+    }  # fmt: skip
+    assert series.keys() == expected.keys()
+    for name, values in expected.items():
+        np.testing.assert_allclose(series[name], values, err_msg=name)
+
+
+@pytest.fixture
+def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """What rollouts of an experiment on the generated site ask for: its policy, its steps, its picture; nothing is run."""
+    of = create(Settings(scenario="iquitos", backend="batch", name="one", dir=str(tmp_path), reward="schema"))
+    records = TrialRecords(of)
+    for number, score in enumerate((0.1, 0.2)):
+        records.begin(Proposal(number, algorithm("ppo").space.complete({}, {"steps": 1e6})))
+        records.update(number, score=score)
+        records.end(number, "complete")
+    found: list[object] = []
+
+    @contextmanager
+    def policy_of(experiment: Experiment, number: int) -> Iterator[SimpleNamespace]:
+        found.append(number)
+        yield SimpleNamespace(policy=None, steps=7)
+
+    def env_of(site: Scenario, backend: str, windows: tuple[Window, ...], reward: str) -> SimpleNamespace:
+        found.append((site.name, backend, windows, reward))
+        return SimpleNamespace(episodes=lambda policy: [made_up(windows[0].year)], close=lambda: None)
+
+    def draw(series: Mapping[str, np.ndarray], start: int, title: str) -> SimpleNamespace:
+        found.append((start, title))
+        return SimpleNamespace(savefig=lambda path, dpi: path.touch())
+
+    monkeypatch.setattr("tuning.trial.policy.trained", policy_of)
+    monkeypatch.setattr("envs.environments.factory.windows_env", env_of)
+    monkeypatch.setattr("results.rollout.draw_week", draw)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hours", "trial", "year", "backend", "week"),
+    [
+        ([], 8759, 1, 3, "batch", 34),
+        ([], 959, 1, 3, "batch", 4),
+        (["--year", "0", "--week", "0"], 8759, 1, 0, "batch", 0),
+        (["--trial", "0", "--year", "6", "--backend", "citylearn", "--week", "2"], 8759, 0, 6, "citylearn", 2),
+    ],
+)
+def test_a_rollout_is_of_what_was_asked_for_and_its_file_says_so(
+    asked: list[object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+    arguments: list[str], hours: int, trial: int, year: int, backend: str, week: int,
+) -> None:  # fmt: skip
+    monkeypatch.setattr("tuning.exporting.rollout.hours_of", lambda site, of: hours if of == year else 0)
+    assert main([str(tmp_path / "one"), *arguments]) == 0
+    title = f"iquitos, year {year}, trial {trial}: a week from day {7 * week + 1}"
+    assert asked == [trial, ("iquitos", backend, (Window(year, 0, hours),), "schema"), (168 * week, title)]
+    name = f"trial-{trial:05d}-000000000007-year-{year}"
+    files = [tmp_path / "one" / "rollouts" / f"{name}.{suffix}" for suffix in ("parquet", "png")]
+    assert capsys.readouterr().out.splitlines() == [str(path) for path in files]
+    assert sorted(files[0].parent.iterdir()) == files
+    assert pq.read_schema(files[0]).metadata == {
+        b"table": b"rollout", b"schema_version": str(ROLLOUT_VERSION).encode(), b"experiment": b"one",
+        b"trial": str(trial).encode(), b"steps": b"7", b"scenario": b"iquitos", b"year": str(year).encode(),
+        b"backend": backend.encode(),
+    }  # fmt: skip
+
+
+def idle_episodes(experiment: Experiment) -> list[Episode]:
+    env = windows_env(scenario(str(experiment.settings.scenario)), "batch", (Window(0, 0, 24),))
+    actions = len(observation_layout(scenario(str(experiment.settings.scenario))).actions)
+    return list(env.episodes(lambda observations: np.zeros((len(observations), actions), dtype=np.float32)))
+
+
+def test_a_run_whose_energy_does_not_add_up_is_not_written(
+    experiment: Experiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole = WindowsEnv.episodes
+
+    def lossy(env: WindowsEnv, policy: Policy) -> Iterator[Episode]:
+        for episode in whole(env, policy):
+            yield replace(episode, run=replace(episode.run, net_kwh=episode.run.net_kwh - 5.0))
+
+    monkeypatch.setattr(WindowsEnv, "episodes", lossy)
+    assert main([str(experiment.paths.folder), "--to", str(tmp_path / "rolled")]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "but its parts are" in line
+    assert not list((tmp_path / "rolled").iterdir())
+
+
+@pytest.fixture
+def beyond_batch(experiment: Experiment, tmp_path: Path) -> Path:
+    """The experiment, of a site with something that the batch backend does not know."""
+    site = shutil.copytree(Path(experiment.settings.scenario).parent, tmp_path / "site")
+    schema = json.loads((site / "schema.json").read_text(encoding="utf-8"))
+    (site / "schema.json").write_text(json.dumps({**schema, "something_new": True}), encoding="utf-8")
+    folder = shutil.copytree(experiment.paths.folder, tmp_path / "copy")
+    copy = open_experiment(folder)
+    save(replace(copy, settings=replace(copy.settings, scenario=str(site / "schema.json"))))
+    return folder
+
+
+def test_citylearn_steps_what_the_batch_backend_cannot(
+    beyond_batch: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    to = tmp_path / "rolled"
+    assert main([str(beyond_batch), "--to", str(to), "--backend", "batch"]) == 2
+    assert "--backend batch cannot step site: 'something_new' of the schema" in capsys.readouterr().err
+    assert not to.exists()
+    monkeypatch.setattr("tuning.exporting.rollout.hours_of", lambda site, year: 192)
+    assert main([str(beyond_batch), "--to", str(to)]) == 0
+    (path,) = to.glob("*.parquet")
+    assert pq.read_table(path).schema.metadata[b"backend"] == b"citylearn"
+
+
+def test_the_batch_backend_steps_what_it_can(experiment: Experiment, tmp_path: Path) -> None:
+    assert main([str(experiment.paths.folder), "--to", str(tmp_path)]) == 0
+    (path,) = tmp_path.glob("*.parquet")
+    assert pq.read_table(path).schema.metadata[b"backend"] == b"batch"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["--trial", "7"], "--trial 7: it takes best, or a number from 0 to 0"),
+        (["--trial", "worst"], "--trial worst"),
+        (["--year", "3"], "has the one year 0"),
+        (["--year", "-1"], "has the one year 0"),
+        (["--week", "-1"], "--week -1: the whole weeks of this year are 0 to 4"),
+        (["--week", "5"], "--week 5: the whole weeks of this year are 0 to 4"),
+    ],
+)
+def test_what_is_not_there_is_one_line(
+    experiment: Experiment, tmp_path: Path, arguments: list[str], line: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([str(experiment.paths.folder), "--to", str(tmp_path / "rolled"), *arguments]) == 2
+    error = capsys.readouterr().err
+    assert line in error
+    assert error.count("\n") == 1
+    assert not (tmp_path / "rolled").exists()
+
+
+def test_a_year_before_the_first_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    of = create(Settings(scenario="iquitos", backend="batch", name="generated", dir=str(tmp_path)))
+    TrialRecords(of).begin(Proposal(0, algorithm("ppo").space.complete({}, {"steps": 1e6})))
+    assert main([str(of.paths.folder), "--trial", "0", "--year", "-3", "--to", str(tmp_path / "rolled")]) == 2
+    assert capsys.readouterr().err == "error: --year -3: it is at least 0\n"
+    assert not (tmp_path / "rolled").exists()
+
+
+@pytest.mark.parametrize("to", ["file", "file/rolled"])
+def test_a_folder_that_cannot_be_created_is_one_line_before_the_year_is_run_through(
+    experiment: Experiment, tmp_path: Path, to: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(WindowsEnv, "episodes", lambda env, policy: pytest.fail("it was run through"))
+    (tmp_path / "file").write_text("kept", encoding="utf-8")
+    assert main([str(experiment.paths.folder), "--to", str(tmp_path / to)]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"error: --to {tmp_path / to}: cannot create")
+    assert error.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_trial_whose_checkpoints_were_dropped(experiment: Experiment, tmp_path: Path) -> None:
+    empty = create(Settings(scenario=str(experiment.settings.scenario), backend="batch", name="none", dir=str(tmp_path)))
+    TrialRecords(empty).begin(Proposal(0, algorithm("ppo").space.complete({}, {"steps": 1e6})))
+    assert trial_number(load(empty.paths.folder), "0") == 0
+    with pytest.raises(UsageError, match="has no checkpoint"), trained(empty, 0):
+        pass
+
+
+def test_columns_are_all_there_or_it_is_an_error() -> None:
+    series = {name: np.zeros(200) for name in COLUMNS}
+    series |= {name: np.arange(200) for name in ("step", "month", "hour")}
+    content = table(series, {})
+    assert content.num_rows == 200
+    told = {field.name: (field.metadata[b"unit"].decode(), field.metadata[b"meaning"].decode()) for field in content.schema}
+    assert told == COLUMNS
+    del series["price"]
+    with pytest.raises(ValueError, match="columns of a rollout"):
+        table(series, {})
+
+
+def test_a_picture_has_the_hours_of_its_week() -> None:
+    import matplotlib.pyplot as plt
+
+    series = {name: np.arange(400.0) for name in COLUMNS}
+    figure = draw_week(series, 168, "week")
+    upper = figure.axes[0]
+    assert [line.get_ydata()[0] for line in upper.lines[:4]] == [168.0] * 4
+    assert len(upper.lines[0].get_ydata()) == 168
+    plt.close(figure)
+
+
+@pytest.mark.parametrize("where", ["within", "restore"])
+def test_a_policys_trainer_is_stopped_whatever_happens_and_a_ray_that_was_there_goes_on(
+    experiment: Experiment, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    stopped: list[bool] = []
+
+    def watched(setup: Setup) -> Trainer:
+        trainer = algorithm("ppo").build(setup)
+        stop = trainer.stop
+
+        def remember() -> None:
+            stopped.append(ray.is_initialized())
+            stop()
+
+        monkeypatch.setattr(trainer, "stop", remember)
+        return trainer
+
+    def interrupt(*_: object) -> None:
+        assert not stopped
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tuning.trial.policy.algorithm", lambda name: replace(algorithm(name), build=watched))
+    if where == "restore":
+        monkeypatch.setattr(Checkpoint, "restore", interrupt)
+    with pytest.raises(KeyboardInterrupt), trained(experiment, 0):
+        interrupt()
+    assert stopped == [True]
+    assert ray.is_initialized()
+
+
+def test_a_process_without_ray_starts_one_and_ends_it(experiment: Experiment, tmp_path: Path) -> None:
+    ray.shutdown()
+    assert main([str(experiment.paths.folder), "--to", str(tmp_path)]) == 0
+    assert not ray.is_initialized()
+    assert list(tmp_path.glob("*.parquet"))

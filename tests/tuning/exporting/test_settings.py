@@ -1,0 +1,22 @@
+"""Command lines of exports and rollouts become settings; where nothing is given, the folders are chosen later."""
+
+from pathlib import Path
+
+import pytest
+
+from tuning.cli.options import parse
+from tuning.experiment.errors import UsageError
+from tuning.exporting.settings import ExportSettings, RolloutSettings
+
+
+def test_command_lines_become_settings() -> None:
+    export = parse(ExportSettings, ["one", "--to", "mall", "--trial", "3"], None, "test")
+    assert export == ExportSettings(Path("one"), Path("mall"), "3", None)
+    rollout = parse(RolloutSettings, ["one", "--year", "4", "--to", "hours"], None, "test")
+    assert rollout == RolloutSettings(Path("one"), year=4, to=Path("hours"))
+    assert RolloutSettings(Path("one")).to is None
+
+
+def test_an_export_needs_a_target() -> None:
+    with pytest.raises(UsageError, match="--to"):
+        parse(ExportSettings, ["one"], None, "test")

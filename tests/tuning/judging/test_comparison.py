@@ -1,0 +1,63 @@
+"""A judgement in one call: what is printed is returned."""
+
+from io import StringIO
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from rich.console import Console
+
+from tuning.algorithms.registry import algorithm
+from tuning.experiment.errors import UsageError
+from tuning.experiment.folder import create
+from tuning.experiment.settings import Settings
+from tuning.judging.comparison import compare
+from tuning.judging.race import Race
+from tuning.judging.settings import JudgeSettings
+from tuning.trial.proposal import Proposal
+from tuning.trial.records import TrialRecords
+
+
+@pytest.fixture
+def given(small_schema: Path, tmp_path: Path) -> JudgeSettings:
+    """Settings that judge a search with one complete trial."""
+    of = create(Settings(scenario=str(small_schema), backend="batch", name="e", dir=str(tmp_path), steps=100_000))
+    records = TrialRecords(of)
+    records.begin(Proposal(0, algorithm("ppo").space.complete({"gamma": 0.9})))
+    records.update(0, score=0.05)
+    records.end(0, "complete")
+    return JudgeSettings((of.paths.folder,), name="one", dir=tmp_path / "j")
+
+
+def test_what_is_returned_is_what_is_written_and_printed(given: JudgeSettings, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(self: Race, judged_by: str) -> None:
+        self.failed = {"e 0": "run 1 failed: it diverged"}
+
+    monkeypatch.setattr(Race, "run", fail)
+    out = StringIO()
+    comparison = compare(given, Console(file=out, width=200))
+    assert comparison.folder == given.dir / "one"
+    assert comparison.finalists == ()
+    assert "e 0 failed and cannot win: run 1 failed: it diverged" in comparison.verdict
+    for line in comparison.verdict:
+        assert line in out.getvalue()
+    pd.testing.assert_frame_equal(pd.read_parquet(comparison.folder / "judgement.parquet"), comparison.table)
+
+
+def test_an_interrupt_is_raised_after_the_line_that_says_how_to_continue(
+    given: JudgeSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(self: Race, judged_by: str) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Race, "run", interrupt)
+    out = StringIO()
+    with pytest.raises(KeyboardInterrupt):
+        compare(given, Console(file=out, width=200))
+    assert "the same command with --name one continues it" in out.getvalue()
+
+
+def test_settings_that_are_not_valid_create_nothing(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="at least one experiment"):
+        compare(JudgeSettings((), dir=tmp_path / "j"), Console(quiet=True))
+    assert not list(tmp_path.iterdir())

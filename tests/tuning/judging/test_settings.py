@@ -1,0 +1,36 @@
+"""Settings of a judgement are checked before anything is read or created."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tuning.cli.options import parse
+from tuning.experiment.errors import UsageError
+from tuning.judging.settings import HeadroomSettings, JudgeSettings
+
+GIVEN = JudgeSettings((Path("experiments/one"),))
+
+
+def test_the_defaults_are_valid() -> None:
+    GIVEN.check()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"experiments": ()}, "at least one experiment"),
+        ({"top": 0}, "--top 0: it is at least 1"),
+        ({"seeds": 1}, "--seeds 1: it is at least 2"),
+        ({"seed": -1}, "--seed -1: it is at least 0"),
+    ],
+)
+def test_each_limit_is_named_with_the_value(change: dict[str, object], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        replace(GIVEN, **change).check()  # type: ignore[arg-type]
+
+
+def test_command_lines_become_settings() -> None:
+    given = parse(JudgeSettings, ["a", "b", "--seeds", "3", "--judged-by", "batch"], None, "test")
+    assert given == JudgeSettings((Path("a"), Path("b")), seeds=3, judged_by="batch")
+    assert parse(HeadroomSettings, ["--split", "test"], None, "test") == HeadroomSettings(split="test")
