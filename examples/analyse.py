@@ -1,0 +1,28 @@
+"""Results as pandas DataFrames; this imports neither Ray nor torch."""
+
+from pathlib import Path
+
+import tyro
+
+from results import load
+
+
+def main(experiment: tyro.conf.Positional[Path]) -> None:
+    """Print the trials, their speed, and what the best policy changes.
+
+    Args:
+        experiment: folder of the experiment.
+    """
+    results = load(experiment)
+    hyperparameters = [name for name in results.trials if name.startswith("hp_")]
+    varied = [name for name in hyperparameters if results.trials[name].nunique() > 1]
+    print(results.trials.sort_values("score", ascending=False)[["trial", "state", "score", *varied]].to_string(index=False))
+    print(results.reports.groupby("trial")["steps_per_second"].median().round())
+    last = results.evaluations[results.evaluations["trial"] == results.best["trial"]].groupby("year").last()
+    for kpi in ("co2_kg", "bill", "peak_kw"):
+        change = last[kpi].sum() / last[f"uncontrolled_{kpi}"].sum() - 1.0
+        print(f"{kpi}: {change:+.1%} against the uncontrolled site")
+
+
+if __name__ == "__main__":
+    tyro.cli(main)

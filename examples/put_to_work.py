@@ -1,0 +1,25 @@
+"""The best policy's hours of a year, and the policy as files that need neither Ray nor torch."""
+
+from pathlib import Path
+
+import tyro
+
+from tuning import ExportSettings, RolloutSettings, export_policy, roll_out
+
+
+def main(experiment: tyro.conf.Positional[Path], to: Path = Path("controller")) -> None:
+    """Run the policy through the first test year, and export it.
+
+    Args:
+        experiment: folder of the experiment.
+        to: folder for the exported files; it must not exist.
+    """
+    rollout = roll_out(RolloutSettings(experiment))
+    hours = rollout.hours
+    print(f"{hours['import_kwh'].sum():,.0f} kWh imported in {len(hours):,} hours; a week of it: {rollout.picture}")
+    for path in export_policy(ExportSettings(experiment, to)):
+        print(path)
+
+
+if __name__ == "__main__":
+    tyro.cli(main)
