@@ -219,15 +219,8 @@ def test_every_path_that_is_named_is_there(text: str) -> None:
     assert missing_paths(text) == []
 
 
-# The functions of `tuning` come with the change that this page describes; then this goes.
-AWAITED = pytest.mark.xfail(strict=True, reason="`tuning` has no Python interface yet")
-
-
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=AWAITED if name == "docs/python.md" else ()) for name in page_names()]
-)
-def test_examples_import_what_is_there(name: str) -> None:
-    assert missing_imports((ROOT / name).read_text(encoding="utf-8")) == []
+def test_examples_import_what_is_there(text: str) -> None:
+    assert missing_imports(text) == []
 
 
 def test_no_sentence_is_long(text: str) -> None:
