@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from envs.batch_backend.simulator import BatchSimulator, Year
+from envs.batch_backend.arrays import Year
+from envs.batch_backend.simulator import BatchSimulator
 from envs.batch_backend.tables import Tables
 from envs.citylearn_backend.simulator import CityLearnSimulator
 from envs.citylearn_backend.tables import read_tables
