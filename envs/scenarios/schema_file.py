@@ -30,8 +30,8 @@ def check(path: Path) -> None:
     """Check a scenario without CityLearn.
 
     Raises:
-        ScenarioError: for a file that is no schema, steps other than hours, a missing series, or power outages at random. Also for
-            a tariff file that cannot be read, and for the faults of `envs.scenarios.series_files`.
+        ScenarioError: for a file that is no schema, steps other than hours, a missing series, or power outages at random.
+            Also for a tariff file that cannot be read, and for the faults that `envs.scenarios.series_files` finds.
     """
     schema = _read(path)
     seconds = schema.get("seconds_per_time_step", 3600)

@@ -1,7 +1,6 @@
 """Batteries that are charged side by side are charged as each by itself."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,16 +9,13 @@ from envs.batch_backend import kernel, records
 from envs.batch_backend.arrays import Year
 from envs.batch_backend.simulator import BatchSimulator
 from envs.batch_backend.tables import Tables
-from envs.citylearn_backend.simulator import CityLearnSimulator
-from envs.citylearn_backend.tables import read_tables
-from envs.environments.year_cache import schema_reward
 
 HOURS = 200
 
 
-@pytest.fixture(scope="module")
-def tables(small_schema: Path) -> Tables:
-    return read_tables(CityLearnSimulator(small_schema, with_reward=False), schema_reward(small_schema))
+@pytest.fixture
+def tables(small_tables: Tables) -> Tables:
+    return small_tables
 
 
 def opened(tables: Tables, copies: int) -> BatchSimulator:
