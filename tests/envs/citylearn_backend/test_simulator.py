@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from envs.citylearn_backend.simulator import CityLearnSimulator
-from envs.errors import ScenarioError
 
 HOURS = 48
 
@@ -114,19 +113,6 @@ def test_vehicles_that_are_not_charged_are_missed(simulator: CityLearnSimulator)
     assert np.all(missing[~here] == 0.0)
 
 
-def test_sessions_are_those_of_the_files(simulator: CityLearnSimulator) -> None:
-    sessions = simulator.sessions
-    for i in (0, len(sessions.end) // 2, len(sessions.end) - 1):
-        series = simulator.chargers[sessions.charger[i]].charger_simulation
-        state = series.electric_vehicle_charger_state
-        simulator.begin(0, simulator.rows - 1, 0)
-        state = series.electric_vehicle_charger_state
-        assert np.all(state[sessions.start[i] : sessions.end[i] + 1] == 1)
-        assert state[sessions.start[i] - 1] != 1
-        assert state[sessions.end[i] + 1] != 1
-        assert series.electric_vehicle_departure_time[sessions.start[i]] == sessions.end[i] - sessions.start[i] + 1
-
-
 def changed_schema(schema: Path, folder: Path, **values: object) -> Path:
     """Copy of a scenario with other values in its schema."""
     copy = shutil.copytree(schema.parent, folder / "copy") / "schema.json"
@@ -186,11 +172,3 @@ def test_batteries_start_as_full_as_they_are_told(simulator: CityLearnSimulator)
     column = simulator.observation_names.index("electrical_storage_soc")
     # Depth of discharge 0.8.
     assert [simulator.begin(0, HOURS, 0, charge)[column] for charge in (0.0, 0.5, 1.0)] == pytest.approx([0.2, 0.6, 1.0])
-
-
-def test_a_vehicle_that_the_schema_does_not_know_is_named(small_schema: Path, tmp_path: Path) -> None:
-    folder = shutil.copytree(small_schema.parent, tmp_path / "copy")
-    path = folder / "motorcycle_001.csv"
-    path.write_text(path.read_text(encoding="utf-8").replace(",motorcycle_001,", ",bicycle,"), encoding="utf-8")
-    with pytest.raises(ScenarioError, match=r"motorcycle_001, row \d+: vehicle 'bicycle'"):
-        CityLearnSimulator(folder / "schema.json", with_reward=False)
