@@ -26,7 +26,7 @@ def opened(tables: Tables, copies: int) -> BatchSimulator:
 
 
 def times(tables: Tables, count: int) -> Tables:
-    """A site with each socket, its vehicle and its action `count` times, whose observations show only the first."""
+    """A site with each socket, its vehicle and its action `count` times; observations show only the first."""
     site, rows = tables.site, tables.rows
     sockets, stationary = len(site["charger"]), len(site["building"])
 
@@ -102,7 +102,7 @@ def test_stationary_batteries_that_need_several_rounds_of_lanes_charge_as_one(ta
     [("battery", "wear"), ("battery", "minimum_energy"), ("charger", "efficiency"), ("charger", "discharge_min")],
 )
 def test_what_a_fleet_has_in_common_is_charged_as_if_it_had_not(tables: Tables, record: str, field: str) -> None:
-    # One more vehicle and charger of another kind, which nobody ever uses.
+    # One more vehicle and charger of another kind, which are never used.
     site = tables.site
     names = ("battery", "battery_curve", "charger", "charger_curve", "observed")
     other = {name: np.concatenate([site[name], site[name][-1:]]) for name in names}

@@ -1,4 +1,4 @@
-"""What the batch backend does not do is refused by its name."""
+"""A feature that the batch backend lacks is named."""
 
 import json
 from pathlib import Path
@@ -46,6 +46,6 @@ def test_generated_and_metered_scenarios_are_supported(small_schema: Path, real_
         (("actions", "cooling_device"), {"active": True}, "action cooling_device"),
     ],
 )
-def test_what_is_beyond_it_is_named(small_schema: Path, tmp_path: Path, path: tuple[str, ...], value: Any, name: str) -> None:
+def test_a_missing_feature_is_named(small_schema: Path, tmp_path: Path, path: tuple[str, ...], value: Any, name: str) -> None:
     found = unsupported(changed(small_schema, tmp_path, *path, value=value))
     assert any(entry.startswith(name) for entry in found), found

@@ -9,7 +9,7 @@ from envs.batch_backend.tables import Tables
 from envs.citylearn_backend.pool import SIMULATORS
 
 
-def test_what_no_action_changes_is_citylearns_observation(small_schema: Path, small_tables: Tables) -> None:
+def test_observations_that_no_action_changes_are_citylearns(small_schema: Path, small_tables: Tables) -> None:
     template = small_tables.rows["template"]
     left_out = small_tables.site["observed"]["at"]
     same = np.setdiff1d(np.arange(template.shape[1]), left_out)

@@ -1,4 +1,4 @@
-"""Who is plugged in where, and with which charge."""
+"""Vehicles, their chargers and their charge on arrival."""
 
 import numpy as np
 

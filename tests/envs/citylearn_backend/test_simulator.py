@@ -1,4 +1,4 @@
-"""CityLearn as a backend: what its traps would spoil."""
+"""CityLearn as a backend, without its traps."""
 
 import json
 import shutil
@@ -42,7 +42,7 @@ def test_the_last_observation_is_that_of_the_hour_after_and_no_repetition(simula
     assert whole[-1][load] == pytest.approx(simulator.exogenous.load_kwh[0, -1])
 
 
-def test_what_is_skipped_changes_nothing(small_schema: Path, simulator: CityLearnSimulator) -> None:
+def test_skipped_work_changes_no_number(small_schema: Path, simulator: CityLearnSimulator) -> None:
     from citylearn.citylearn import CityLearnEnv
 
     plain = CityLearnEnv(str(small_schema), central_agent=True)
@@ -88,7 +88,7 @@ def test_cost_and_emission_are_citylearns(simulator: CityLearnSimulator) -> None
     )
 
 
-def test_uncontrolled_vehicles_get_what_they_ask_for_as_far_as_power_and_time_allow(simulator: CityLearnSimulator) -> None:
+def test_uncontrolled_vehicles_get_what_they_require_as_far_as_power_and_time_allow(simulator: CityLearnSimulator) -> None:
     simulator.begin(0, 240, 0)
     for _ in range(240):
         simulator.step(simulator.uncontrolled_actions())
@@ -99,7 +99,7 @@ def test_uncontrolled_vehicles_get_what_they_ask_for_as_far_as_power_and_time_al
     possible = np.minimum(sessions.required_kwh, (sessions.end - sessions.start + 1) * power * 0.95)[here]
     served = sessions.required_kwh[here].sum() - run.missing_kwh.sum()
     assert served == pytest.approx(possible.sum(), rel=2e-3)
-    # And no more than that: charging what nobody asked for would make every policy that does not look good.
+    # And no more than that: energy beyond the requirement would make every other policy look good.
     assert run.charging_kwh.sum() == pytest.approx(served / 0.95, rel=0.02)
 
 

@@ -53,9 +53,9 @@ def test_sessions_that_a_window_cuts_do_not_count() -> None:
 
 
 def test_a_part_of_nothing_is_no_number() -> None:
-    nobody = Sessions(*(np.zeros(0, dtype=int) for _ in range(4)), *(np.zeros(0) for _ in range(3)))
+    empty = Sessions(*(np.zeros(0, dtype=int) for _ in range(4)), *(np.zeros(0) for _ in range(3)))
     run = replace(RUN, missing_kwh=np.zeros(0))
-    found = kpis([Part(0, run)], replace(SERIES, battery_capacity_kwh=0.0), nobody, None)
+    found = kpis([Part(0, run)], replace(SERIES, battery_capacity_kwh=0.0), empty, None)
     assert np.isnan(found["ev_served"])
     assert np.isnan(found["battery_cycles"])
 
