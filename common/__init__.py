@@ -1,1 +1,1 @@
-"""The ground under all parts: errors, whole files, units. It imports nothing of ours."""
+"""Used by all parts: errors, whole files, units. It imports no other part."""

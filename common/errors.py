@@ -1,9 +1,9 @@
-"""The two kinds of error that every command knows how to tell."""
+"""The two kinds of error that every command reports in one line."""
 
 
 class UserError(Exception):
-    """Something that the user can put right: one line that names the fault, its place and the remedy."""
+    """An error that the user can correct. The message names the fault, its place and the remedy in one line."""
 
 
 class InconsistentError(RuntimeError):
-    """An internal consistency check failed: a fault of this project, told with the numbers."""
+    """An internal consistency check failed: a fault of this project. The message has the numbers."""

@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all."""
+"""Writes files so that a crash leaves the old file or the new one, never a partial one."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
-NEW = ".new"  # suffix of what is being written
+NEW = ".new"  # suffix of a file that is being written
 
 
 def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
-    """Write a file under another name, make sure that it is on the disk, and rename it.
+    """Write a file under another name, flush it to the disk, and rename it.
 
     Args:
-        path: of the file; one of that name is replaced.
+        path: of the file; an existing one is replaced.
         write: writes the content into the open file that it is given.
     """
     new = path.with_suffix(NEW)
@@ -26,7 +26,7 @@ def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make sure that renames within a folder are on the disk. Windows does so itself and opens no folders."""
+    """Flush renames within a folder to the disk. Windows does so itself and opens no folders."""
     if os.name == "nt":
         return
     descriptor = os.open(folder, os.O_RDONLY)

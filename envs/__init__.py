@@ -4,8 +4,8 @@ Each part imports only parts of the levels above it in this list:
 
 1. `errors`, `cache`: errors of scenarios, and files that are made once and kept.
 2. `scenarios`: sites with their data, and how their years are split.
-3. `objective`: what a run is worth: series, reward, KPIs, checks, evaluations.
-4. `simulator`, `observation`, `current_hour`: what environments, policies and rules see of a site, whichever backend steps it.
+3. `objective`: the value of a run: series, reward, KPIs, checks, evaluations.
+4. `simulator`, `observation`, `current_hour`: the site as environments, policies and rules see it, on any backend.
 5. `batch_backend`: steps many copies of a site at once, over arrays.
 6. `citylearn_backend`: steps a site by CityLearn, and reads CityLearn's objects into the arrays of the batch backend.
 7. `environments`: gymnasium environments over both backends.

@@ -1,4 +1,4 @@
-"""Files that are made once and kept: generated years, uncontrolled runs, observation layouts."""
+"""Files that are made once and kept: generated years, uncontrolled runs, observation layouts, tables, bounds."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def cache_folder() -> Path:
 def cached_folder(key: str, fill: Callable[[Path], None]) -> Path:
     """Folder of a cache key, filled the first time.
 
-    It is filled under another name and renamed when whole, so a kill leaves nothing half-made and of
-    two processes that fill the same key at once, one wins and the other takes its result.
+    It is filled under another name and renamed when whole, so a kill leaves no partial folder. If two processes fill the same
+    key at once, the second takes the result of the first.
 
     Args:
         key: path below the cache folder, with forward slashes.
@@ -63,7 +63,7 @@ def cached_file(key: str, write: Callable[[Path], None]) -> Path:
         try:
             new.replace(target)
         except PermissionError:
-            # Windows does not replace a file that another process, which was faster, has open.
+            # Windows does not replace a file that another, faster process has open.
             if not target.is_file():
                 raise
     return target

@@ -1,4 +1,4 @@
-"""The present hour of a site as rules see it, whichever backend steps the site."""
+"""The present hour of a site as rules see it, on any backend."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ import numpy as np
 
 
 class Present(Protocol):
-    """The hour that the next step of each copy of a site covers; `envs.batch_backend.simulator.BatchSimulator` is one."""
+    """The hour that the next step of each copy of a site covers.
+
+    `envs.batch_backend.simulator.BatchSimulator` is one, and `present` of `envs.environments.site_env.SiteEnv`.
+    """
 
     @property
     def action_range(self) -> tuple[np.ndarray, np.ndarray]:
-        """Least and greatest value of each action as CityLearn takes it, both of shape (actions,)."""
+        """Least and greatest value of each action in CityLearn, both of shape (actions,)."""
 
     @property
     def battery_actions(self) -> np.ndarray:
@@ -39,15 +42,15 @@ class Present(Protocol):
 
 
 def scaled(actions: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """Actions as environments take them, of those that CityLearn takes; what lies outside their range is cut off.
+    """Convert actions from CityLearn's ranges to [-1, 1]; values outside their range are clipped.
 
     Args:
-        actions: as CityLearn takes them, shape (..., actions).
+        actions: in CityLearn's ranges, shape (..., actions).
         low: least value of each, shape (actions,).
         high: greatest value of each, shape (actions,).
 
     Returns:
-        Within [-1, 1], of the same shape; -1 for an action that has but one value.
+        Within [-1, 1], of the same shape; -1 for an action with a single value.
     """
     span = high - low
     return np.asarray((np.clip(actions, low, high) - low) / np.where(span > 0.0, span, 1.0) * 2.0 - 1.0)

@@ -1,7 +1,7 @@
-"""What a user can do wrong with a scenario."""
+"""Errors of scenarios."""
 
 from common.errors import UserError
 
 
 class ScenarioError(UserError, ValueError):
-    """A scenario that is not there, or not as CityLearn or this project needs it; says what to do."""
+    """A scenario is missing, or is not as CityLearn or this project needs it. The message says what to do."""

@@ -10,18 +10,18 @@ import numpy as np
 
 # Cyclic observations and their period: 23 h and midnight are neighbours, so each becomes a sine and a cosine.
 PERIODS = {"month": 12, "day_type": 7, "hour": 24}
-# Bounds that come from one year's data are widened, as other years reach further.
+# Bounds from one year's data are widened by this part, as other years go further.
 MARGIN = 0.1
 PEAK_NAMES = ("month_peak_hours_import", "month_off_peak_import")
 
 
 @dataclass(frozen=True)
 class Charging:
-    """What the uncontrolled site does at a charger, as a function of its features.
+    """The uncontrolled site's action at a charger, as a linear function of the charger's features.
 
     Attributes:
         bias: part of full power when all features are 0.
-        weights: what each feature adds to that, shape (F,). The sum is cut to between 0 and 1.
+        weights: of each feature, added to the bias, shape (F,). The sum is clipped to [0, 1].
         idle: action at which nothing flows.
     """
 
@@ -37,7 +37,7 @@ class ChargerGroups:
     Attributes:
         observations: indices of each charger's features, the same F kinds in the same order for all, shape (S, F).
         actions: index of each one's action, shape (S,).
-        uncontrolled: what the uncontrolled site does at each, shape (S,); None where the observations do not tell it.
+        uncontrolled: the uncontrolled site's action at each, shape (S,); None where observations lack the features for it.
     """
 
     observations: tuple[tuple[int, ...], ...]
@@ -49,7 +49,7 @@ class ChargerGroups:
 class ObservationLayout:
     """Names and bounds of the raw observation; the same for all years of a scenario.
 
-    Were it made anew for each year, a policy would see one load under two numbers.
+    With a layout for each year, a policy would see one load under two numbers.
 
     Attributes:
         names: raw observations in CityLearn's order, then the month's peaks so far where the tariff has a demand charge.
@@ -57,8 +57,8 @@ class ObservationLayout:
         high: upper bound of each.
         actions: names of the actions, in order.
         idle: of each action, within [-1, 1], the value at which nothing flows.
-        hourly_soc: of each action, what an hour at full power adds to the state of charge of a vehicle, by the mean capacity
-            of those that come to the charger; 0 where the action is no charger's.
+        hourly_soc: of each action, the rise of a vehicle's state of charge in an hour at full power. The capacity is the mean
+            of the vehicles that come to the charger. 0 where the action is not a charger's.
     """
 
     names: tuple[str, ...]
@@ -108,13 +108,13 @@ class ObservationLayout:
         return ChargerGroups(observations, actions, uncontrolled)
 
     def _charging(self, observations: tuple[int, ...], action: int, required: int, soc: int) -> Charging:
-        """Full power for as long as what a vehicle lacks takes more than an hour of it.
+        """Full power while the missing energy takes more than an hour of it, and then the rest.
 
         Args:
             observations: indices of the charger's features.
             action: index of its action.
-            required: which of its features is the state of charge that is asked for.
-            soc: which is the present one.
+            required: index of the required state of charge among its features.
+            soc: index of the present state of charge.
         """
         centre, inverse = self.linear
         hourly = self.hourly_soc[action]
@@ -122,7 +122,7 @@ class ObservationLayout:
         for feature, sign in ((required, 1.0), (soc, -1.0)):
             i = observations[feature]
             if not inverse[i] or not hourly:
-                # A charger that nobody comes to.
+                # No vehicle comes to this charger.
                 return Charging(0.0, (0.0,) * len(observations), self.idle[action])
             weights[feature] = sign / inverse[i] / hourly
             bias += sign * centre[i] / hourly
@@ -164,7 +164,7 @@ class ObservationLayout:
         """Centre and inverse half width of each raw observation, as `scale` uses them; each of shape (len(names),)."""
         low, high = np.array(self.low), np.array(self.high)
         span = high - low
-        # A constant observation carries nothing and reads zero.
+        # A constant observation carries no information and is scaled to zero.
         return (low + high) / 2.0, np.divide(2.0, span, out=np.zeros_like(span), where=span > 0.0)
 
     def to_json(self) -> str:
@@ -187,7 +187,7 @@ _CHARGER_FEATURES = {
 
 
 def _kind(name: str, charger: str) -> str:
-    """What an observation says of a charger, or nothing if it is of another or of none."""
+    """Kind of an observation of a charger; empty if it is of another charger or of none."""
     for prefix, ends in _CHARGER_FEATURES.items():
         for end in ends:
             if name == f"{prefix}{charger}_{end}":

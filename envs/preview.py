@@ -1,4 +1,4 @@
-"""Pictures of a generated year: `python -m envs.preview --scenario iquitos --year 1 --to preview`."""
+"""Draws pictures of a generated year: `python -m envs.preview --scenario iquitos --year 1 --to preview`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an environment needs of a simulator, whichever one it is."""
+"""The interface of simulators: everything that an environment needs of one."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Simulator(Protocol):
         """Net consumption of each building in a step that was taken, shape (buildings,)."""
 
     def missing_kwh(self, row: int) -> float:
-        """Energy that vehicles lacked which left after the step at a row."""
+        """Energy that the vehicles lacked that left after the step at a row."""
 
     def run(self) -> Run:
         """The steps taken since `begin`."""

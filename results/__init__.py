@@ -1,4 +1,4 @@
-"""What experiments measured, as Parquet: written by the tuner, loaded without it.
+"""Results of experiments as Parquet: the tuner writes them, and they load without it.
 
 from results import load
 r = load("experiments/ppo-iquitos-1")

@@ -1,7 +1,7 @@
-"""Who did how well on years that nobody trained or chose on: a table of contenders, baselines and bounds, with intervals.
+"""Table of contenders, baselines and bounds, with intervals, on years that no training or selection used.
 
 from results.judgement import judgement
-judgement(load("judgements/iquitos-1").evaluations)   # pandas DataFrame, a row for each that was judged
+judgement(load("judgements/iquitos-1").evaluations)   # pandas DataFrame, a row for each contender, baseline and bound
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 JUDGEMENT_VERSION = 1
 BOUND = "bound of score"  # name of the rows with the bound of the score
 BOUNDS = (BOUND, "bound of co2", "bound of cost")
-LEAST_SERVED = 0.95  # of the vehicle energy that can be served: below, savings are energy that was not delivered
-PREFERRED = ("citylearn", "batch")  # whose numbers count where several judged: CityLearn is the reference
+LEAST_SERVED = 0.95  # of the vehicle energy that can be served; below it, savings come from energy that was not delivered
+PREFERRED = ("citylearn", "batch")  # the first one that evaluated a run counts: CityLearn is the reference
 # The test hours of a scenario with one year are a fifth of it.
 _A_YEAR = f"all hours that were judged scaled to a year of {YEAR:,}"
 # name: (unit, label, format, meaning).
@@ -41,14 +41,14 @@ _SUMS = (
     "hours", "import_kwh", "co2_kg", "bill", "pv_kwh", "ev_required_kwh", "ev_missing_kwh", "uncontrolled_co2_kg",
     "uncontrolled_bill", "uncontrolled_ev_missing_kwh",
 )  # fmt: skip
-_BEFORE = ("uncontrolled_co2_kg", "uncontrolled_bill")  # what changes are against
+_BEFORE = ("uncontrolled_co2_kg", "uncontrolled_bill")  # with which changes are compared
 
 
 def per_run(evaluations: pd.DataFrame) -> pd.DataFrame:
-    """One row a run: a contender's training with a seed, or a baseline; its years together.
+    """One row a run, its years together: a contender's training with a seed, or a baseline.
 
     Args:
-        evaluations: of a judgement; see `results.schema`. Where two backends judged a run, CityLearn's numbers count.
+        evaluations: of a judgement; see `results.schema`. If two backends evaluated a run, CityLearn's numbers count.
 
     Returns:
         Columns contender, algorithm (empty for baselines and bounds), seed (-1 for these), backend, and `METRICS`.
@@ -58,7 +58,7 @@ def per_run(evaluations: pd.DataFrame) -> pd.DataFrame:
     judged = evaluations[evaluations["contender"].notna()].copy()
     judged["seed"] = judged["seed"].fillna(-1).astype("int64")
     judged["algorithm"] = judged["algorithm"].fillna("")
-    # Bounds come without the uncontrolled site, which is the same for all of a year.
+    # Rows of bounds lack the uncontrolled site, which is the same for all rows of a year.
     before = judged.groupby("year")[list(_BEFORE)].first()
     for name in _BEFORE:
         judged[name] = judged[name].fillna(judged["year"].map(before[name]))
@@ -98,10 +98,10 @@ def _metrics(years: pd.DataFrame, bounds: pd.Series) -> dict[str, float]:
 
 
 def served(required_kwh: float, missing_kwh: float, uncontrolled_missing_kwh: float) -> float:
-    """Part of the vehicle energy that was served, of what charging at full power from arrival serves; NaN if that is none.
+    """Vehicle energy served, as a part of what charging at full power from arrival serves; NaN if that is none.
 
     Args:
-        required_kwh: asked for.
+        required_kwh: by departing vehicles.
         missing_kwh: of it not delivered.
         uncontrolled_missing_kwh: of it not delivered by the uncontrolled site.
     """
@@ -109,7 +109,7 @@ def served(required_kwh: float, missing_kwh: float, uncontrolled_missing_kwh: fl
 
 
 def serves(shares: np.ndarray) -> bool:
-    """Whether a contender serves its vehicles: at least `LEAST_SERVED`, as interquartile mean; without vehicles it does.
+    """Whether a contender serves its vehicles: `LEAST_SERVED` or more, as interquartile mean. True without vehicles.
 
     Args:
         shares: of `served`, one a run, shape (runs,).
@@ -133,9 +133,9 @@ def judgement(evaluations: pd.DataFrame, random: np.random.Generator | None = No
         random: of the bootstrap; by default one with a fixed seed.
 
     Returns:
-        Columns contender, algorithm, runs, backend, comparable, and of each of `METRICS` the interquartile mean over runs with
-        `..._low` and `..._high`, the ends of its 95 % bootstrap interval, which are empty for what has one run. `comparable` is
-        false below `LEAST_SERVED`.
+        Columns contender, algorithm, runs, backend, comparable, and of each of `METRICS` the interquartile mean over runs. The
+        ends of its 95 % bootstrap interval are `..._low` and `..._high`, empty with a single run. `comparable` is false below
+        `LEAST_SERVED`.
     """
     import numpy as np
     import pandas as pd
@@ -166,13 +166,13 @@ def judgement(evaluations: pd.DataFrame, random: np.random.Generator | None = No
 
 
 def cells(row: pd.Series) -> list[str]:
-    """What a table shows of a row: its name, its runs and each of `METRICS`."""
+    """Cells of a row: its name, its runs and each of `METRICS`."""
     name = str(row["contender"]) if row["comparable"] else f"{row['contender']} (not comparable)"
     return [name, str(row["runs"]) if row["algorithm"] else "", *(cell(row, metric) for metric in METRICS)]
 
 
 def cell(row: pd.Series, metric: str) -> str:
-    """What a table shows of one of `METRICS`, with its interval if it has one; nothing for what has no value."""
+    """Cell of one of `METRICS`, with its interval if it has one; empty without a value."""
     import pandas as pd
 
     form = METRICS[metric][2]
@@ -182,7 +182,7 @@ def cell(row: pd.Series, metric: str) -> str:
 
 
 def headings() -> list[str]:
-    """Headings of what `cells` gives."""
+    """Headings of `cells`."""
     return ["", "runs", *(label for _, label, _, _ in METRICS.values())]
 
 
@@ -198,7 +198,7 @@ def write_table(path: Path, table: pd.DataFrame, about: Mapping[str, str]) -> No
     Args:
         path: of the file.
         table: of `judgement`.
-        about: what it is of, for the file's metadata.
+        about: facts for the file's metadata.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq

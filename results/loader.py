@@ -19,18 +19,18 @@ _ORDER = {"trials": ["trial"], "reports": ["trial", "update"], "evaluations": ["
 
 
 class ResultsError(UserError, ValueError):
-    """No results where they were looked for; says what to do."""
+    """A folder holds no results, or none that are complete. The message says what to do."""
 
 
 @dataclass(frozen=True)
 class Results:
-    """Results of one experiment; columns are described in `results.schema`.
+    """Results of one experiment; `results.schema` describes the columns.
 
     Attributes:
         folder: of the experiment.
         trials: one row a trial, by number.
         reports: one row an update of a trial.
-        evaluations: one row a policy, split and year that was judged.
+        evaluations: one row for each policy, split and year that was evaluated.
         skipped: part files that could not be read.
     """
 
@@ -56,7 +56,7 @@ class Results:
 def load(folder: str | Path) -> Results:
     """Load an experiment.
 
-    A part file that cannot be read is named in a warning and left out.
+    A part file that cannot be read is skipped, and a warning names it.
 
     Args:
         folder: of the experiment.
@@ -83,7 +83,7 @@ def load(folder: str | Path) -> Results:
 
 
 def _read(path: Path) -> pa.Table | str:
-    """Table of a part file, or why it cannot be used."""
+    """Table of a part file, or the reason why it cannot be used."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

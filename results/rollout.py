@@ -39,7 +39,7 @@ def table(series: Mapping[str, np.ndarray], about: Mapping[str, str]) -> pa.Tabl
 
     Args:
         series: of `COLUMNS`, each of shape (hours,).
-        about: what the run is of, for the table's metadata.
+        about: facts for the table's metadata.
 
     Raises:
         ValueError: if columns are missing, or there are others.
@@ -65,12 +65,12 @@ def write(path: Path, content: pa.Table) -> None:
 
 
 def draw_week(series: Mapping[str, np.ndarray], start: int, title: str) -> Any:
-    """Figure of 168 hours: what makes up the site's net import, and that beside the uncontrolled site's.
+    """Figure of a week: the parts of the site's net import, and net import beside the uncontrolled site's.
 
     Args:
         series: of `COLUMNS`.
         start: first hour.
-        title: above it.
+        title: of the figure.
     """
     import matplotlib.pyplot as plt
     import numpy as np

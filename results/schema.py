@@ -1,8 +1,8 @@
 """Tables and columns of the results: the vocabulary, in one place.
 
-A column is a name, an Arrow type, a unit and a line that says what it holds; unit and line are stored
-in the field's metadata, the table's name and the schema's version in the file's. Every table is a folder
-of Parquet part files below an experiment's `results` folder.
+A column has a name, an Arrow type, a unit and a meaning in one line. Unit and meaning are stored in the field's metadata, the
+table's name and the schema's version in the file's. Every table is a folder of Parquet part files below an experiment's
+`results` folder. The columns of hyperparameters and of measures, such as KPIs, come from the writer.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ def schema(table: str, hyperparameters: Mapping[str, type] | None = None, measur
     Args:
         table: one of `TABLES`.
         hyperparameters: for `trials`: name and Python type (int, float, bool, str) of each hyperparameter
-            of the algorithm; each makes two columns, what was given and what was used.
+            of the algorithm; each has two columns, what was given and what was used.
         measures: for `evaluations`: what an evaluation measures; these columns follow the table's own.
 
     Returns:

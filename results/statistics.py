@@ -1,8 +1,8 @@
-"""How sure a comparison of few, noisy runs is.
+"""Statistics of few, noisy runs, with confidence intervals.
 
 The statistics are those of Agarwal et al., "Deep Reinforcement Learning at the Edge of the Statistical Precipice" (NeurIPS
-2021), as functions of arrays. Scores are arrays of shape (runs, tasks): a run is one training with a seed of its own, a task
-what it was judged on, such as a scenario year. Random numbers come from a `numpy.random.Generator` that the caller seeds, so a
+2021), as functions of arrays. Scores are arrays of shape (runs, tasks). A run is one training with its own seed; a task is what
+it is evaluated on, such as a scenario year. Random numbers come from a `numpy.random.Generator` that the caller seeds, so a
 result can be repeated.
 """
 
@@ -42,15 +42,15 @@ class Interval:
 def iqm(scores: np.ndarray) -> float:
     """Interquartile mean: the mean of the middle half of all numbers, with parts of those at its borders.
 
-    It heeds outliers less than the mean and needs fewer runs than the median (section 4.3 of the paper). A quarter of the
-    weight is cut from each end, so for four numbers it is the mean of the middle two, and for five the outer ones of the
+    It is less sensitive to outliers than the mean and needs fewer runs than the median (section 4.3 of the paper). A quarter of
+    the weight is cut from each end. So for four numbers it is the mean of the middle two. For five, the outer ones of the
     middle three count three quarters.
 
     Args:
         scores: of any shape.
 
     Raises:
-        ValueError: if there are none, or one is no number.
+        ValueError: if there are none, or one is not finite.
     """
     flat = np.sort(_checked(scores), axis=None)
     cut = flat.size / 4.0
@@ -67,17 +67,17 @@ def bootstrap(
     repetitions: int = REPETITIONS,
     confidence: float = CONFIDENCE,
 ) -> Interval:
-    """Percentile interval of a statistic by a stratified bootstrap: runs are drawn again within each task (section 4.1).
+    """Percentile interval of a statistic by a stratified bootstrap: runs are resampled within each task (section 4.1).
 
     Args:
         scores: shape (runs, tasks); at least two runs.
         statistic: of an array of that shape.
         random: source of random numbers.
         repetitions: how often runs are drawn.
-        confidence: part of all intervals that hold the true value, if all is well.
+        confidence: nominal part of such intervals that contain the true value.
 
     Raises:
-        ValueError: for fewer runs, or what is no number.
+        ValueError: for fewer runs, or a score that is not finite.
     """
     scores = _runs_by_tasks(scores)
     runs, tasks = scores.shape
@@ -96,9 +96,9 @@ def improvement(
     repetitions: int = REPETITIONS,
     confidence: float = CONFIDENCE,
 ) -> Interval:
-    """By how much one policy is better than another on the same seeds and tasks, as a statistic of the pairs' differences.
+    """Statistic of the differences between two policies on the same seeds and tasks, with its interval.
 
-    Pairs share their seed and their task, so what is common to both, such as a hard year, cancels out.
+    Pairs share their seed and their task, so common effects, such as a hard year, cancel out.
 
     Args:
         first: scores, shape (runs, tasks).
@@ -109,7 +109,7 @@ def improvement(
         confidence: see `bootstrap`.
 
     Returns:
-        Positive where the first one is better; there is a winner where the interval excludes 0.
+        Positive where the first policy is better; the difference is significant where the interval excludes 0.
 
     Raises:
         ValueError: if the shapes differ, or as `bootstrap`.
@@ -123,19 +123,19 @@ def improvement(
 def paired_mean(first: np.ndarray, second: np.ndarray, confidence: float = CONFIDENCE) -> Interval:
     """Mean of the differences of pairs with Student's interval (Student 1908), for few pairs.
 
-    Of three to five runs a bootstrap draws hardly anything new, and its intervals are too narrow: of 95 % intervals of five
-    normal numbers 84 % hold the mean and of three 73 % (3,000 simulations), of these 95 % (a test simulates both).
+    A bootstrap of three to five runs gives intervals that are too narrow. Of its 95 % intervals of five normal numbers, 84 %
+    contain the mean, and of three 73 % (3,000 simulations). Of Student's intervals 95 % do; a test simulates both.
 
     Args:
         first: shape (runs,), at least two.
         second: of the same runs, same shape.
-        confidence: part of all intervals that hold the true value, where differences are normal.
+        confidence: part of such intervals that contain the true value, where differences are normal.
 
     Returns:
-        Positive where the first one is better.
+        Positive where the first policy is better.
 
     Raises:
-        ValueError: for fewer pairs, shapes that differ, or what is no number.
+        ValueError: for fewer pairs, shapes that differ, or a score that is not finite.
     """
     from scipy.stats import t
 
@@ -149,17 +149,17 @@ def paired_mean(first: np.ndarray, second: np.ndarray, confidence: float = CONFI
 
 
 def probability_of_improvement(first: np.ndarray, second: np.ndarray) -> float:
-    """Chance that a run of the first is better than one of the second on the same task, the mean over tasks (section 4.3).
+    """Probability that a run of the first policy is better than one of the second, the mean over tasks (section 4.3).
 
     Args:
         first: scores, shape (runs, tasks).
         second: scores, shape (other runs, tasks).
 
     Returns:
-        From 0 to 1; ties count half, so 0.5 says nothing.
+        From 0 to 1; ties count half, so 0.5 means no difference.
 
     Raises:
-        ValueError: if the tasks differ in number, or a score is no number.
+        ValueError: if the tasks differ in number, or a score is not finite.
     """
     first, second = _checked(first), _checked(second)
     if first.ndim != 2 or second.ndim != 2 or first.shape[1] != second.shape[1]:
@@ -169,7 +169,7 @@ def probability_of_improvement(first: np.ndarray, second: np.ndarray) -> float:
 
 
 def performance_profile(scores: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
-    """Part of the runs that are better than each threshold, the mean over tasks (section 4.2): one curve tells all quantiles.
+    """Part of the runs above each threshold, the mean over tasks (section 4.2); the curve shows all quantiles.
 
     Args:
         scores: shape (runs, tasks).
@@ -179,7 +179,7 @@ def performance_profile(scores: np.ndarray, thresholds: np.ndarray) -> np.ndarra
         Shape (thresholds,), from 1 down to 0 where thresholds rise.
 
     Raises:
-        ValueError: if there are no scores, or one is no number.
+        ValueError: if there are no scores, or one is not finite.
     """
     flat = np.sort(_checked(scores), axis=None)
     above: np.ndarray = (flat.size - np.searchsorted(flat, np.asarray(thresholds), side="right")) / flat.size
@@ -198,5 +198,5 @@ def _checked(scores: np.ndarray) -> np.ndarray:
     if not array.size:
         raise ValueError("there are no scores")
     if not np.isfinite(array).all():
-        raise ValueError("a score is no finite number: leave out runs that failed, and say so")
+        raise ValueError("a score is not finite: leave out runs that failed, and say so")
     return array

@@ -18,8 +18,7 @@ def table_folder(experiment: Path, table: str) -> Path:
 def part_path(experiment: Path, table: str, trial: int, steps: int | None = None) -> Path:
     """Path of a part file.
 
-    A part is named by what it holds, so that work which is done again after a crash replaces its first
-    result instead of standing beside it.
+    A part is named by its content, so work that is repeated after a crash replaces its first result.
 
     Args:
         experiment: folder of the experiment.
@@ -32,12 +31,12 @@ def part_path(experiment: Path, table: str, trial: int, steps: int | None = None
 
 
 def judged_path(folder: Path, name: str, backend: str) -> Path:
-    """Path of the part file with what one run of a contender, a baseline or a bound came to.
+    """Path of the part file with the evaluations of one run of a contender, of the baselines or of the bounds.
 
     Args:
         folder: of the judgement.
-        name: of what was judged, fit for a file.
-        backend: what judged.
+        name: of the run, fit for a file name.
+        backend: that evaluated it.
     """
     return table_folder(folder, "evaluations") / f"{name}-{backend}.parquet"
 
@@ -54,7 +53,7 @@ def write_part(
     Args:
         path: of the part file; see `part_path`.
         table: name of the table.
-        rows: values by column; a column that is left out is empty.
+        rows: values by column; a missing column is empty.
         hyperparameters: see `results.schema.schema`.
         measures: likewise.
 
@@ -74,7 +73,7 @@ def write_part(
 
 
 def drop_parts_after(experiment: Path, table: str, trial: int, steps: int) -> None:
-    """Delete parts of a trial that reach beyond some steps, before the work in them is done again."""
+    """Delete parts of a trial that reach beyond some steps, before that work is repeated."""
     last = part_path(experiment, table, trial, steps)
     for path in last.parent.glob(f"{trial:05d}-*.parquet"):
         if path.name > last.name:

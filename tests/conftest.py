@@ -1,4 +1,4 @@
-"""Fixtures that rooms share: a cache of its own, and a site so small that CityLearn runs through it in seconds."""
+"""Shared fixtures: a cache of the session, and a site so small that CityLearn runs through it in seconds."""
 
 import json
 import os
@@ -10,7 +10,7 @@ import pytest
 os.environ["OMP_NUM_THREADS"] = "1"
 # As in `tuning.search.driver`: under `uv run` Ray would copy the project for its workers.
 os.environ["RAY_ENABLE_UV_RUN_RUNTIME_ENV"] = "0"
-# Ray's workers give way to all else by default: a search would wait for the other tests.
+# Ray's workers run at low priority by default, so a search would wait for the other tests.
 os.environ["RAY_worker_niceness"] = "0"  # noqa: SIM112 - Ray spells it so
 
 SMALL_STEPS = 40 * 24  # eight blocks of five days: every split has eight days
@@ -18,7 +18,7 @@ LONGEST = ("test_torture", "test_main_job", "test_driver", "test_training", "tes
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the modules that take longest: whoever is done first would wait for them in the end."""
+    """Begin with the modules that take longest, so that no process waits for them at the end."""
     items.sort(key=lambda item: item.path.stem not in LONGEST)
 
 

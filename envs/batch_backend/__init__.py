@@ -1,5 +1,5 @@
 """The batch backend: CityLearn's physics for many copies of a scenario at once, compiled.
 
-`tables` freezes what CityLearn reads and derives of a scenario year into arrays, `kernel` steps any number of
-copies over them with CityLearn's own rounding, `simulator` is what the rest sees of both.
+`tables` holds a scenario year as arrays, `arrays` joins years, and `kernel` steps any number of copies over them with
+CityLearn's own rounding. `simulator` is the interface to all of them, and `one_copy` the same for a single run.
 """

@@ -1,9 +1,9 @@
 """CityLearn's physics, the reward and the observation, compiled: one call steps all copies by one hour.
 
-CityLearn keeps its series as float32 and reckons in a mixture of float32 and float64 that follows from NumPy's
+CityLearn keeps its series as float32 and computes in a mixture of float32 and float64 that follows from NumPy's
 promotion rules: a Python float gives way to a float32, a NumPy float64 does not. Where a result is float32
-there, it is rounded to float32 here (`_f32`), so that the copies stay with CityLearn bit by bit instead of
-drifting off by tenths of a kilowatt hour over a year. The formulas are those of CityLearn 3.0.2:
+there, it is rounded to float32 here (`_f32`). So the copies agree with CityLearn bit by bit; without it they drift off by
+tenths of a kilowatt hour over a year. The formulas are those of CityLearn 3.0.2:
 `energy_model.Battery.charge`, `energy_model.StorageTank.charge`, `electric_vehicle_charger.Charger`,
 `building.Building.update_*`, and `internal.runtime.CityLearnRuntimeService` for their order.
 
@@ -66,7 +66,7 @@ def _f32(value: float) -> float:
 
 @_entry
 def seed_generator(key: np.ndarray, seed: int) -> None:
-    """State of `numpy.random.RandomState(seed)`, whose position is then 624 (Matsumoto and Nishimura 1998, 2002)."""
+    """State of `numpy.random.RandomState(seed)` (Matsumoto and Nishimura 1998, 2002); its position is then 624."""
     word = np.uint64(seed) & np.uint64(0xFFFFFFFF)
     for i in range(_KEY):
         key[i] = np.uint32(word)
@@ -149,15 +149,15 @@ def _interpolate(curve: np.ndarray, c: int, side: int, points: int, value: float
 
 # -- batteries and their chargers, side by side ----------------------------------------------
 #
-# The loops over lanes have no branches: both sides of each choice are reckoned, also what CityLearn does in float32 (`narrow`)
-# and what in float64, so that LLVM makes vector instructions of them. They are several short ones, as a processor looks ahead
-# by some 200 instructions: one long chain of divisions and conversions would keep it waiting and take twice as long. Where no
-# lane gives or no efficiency is from a curve (`gives`, `curved`), divisions are left out that nothing would follow from.
+# The loops over lanes have no branches, so that LLVM makes vector instructions of them: both sides of each choice are computed,
+# also CityLearn's float32 (`narrow`) and float64 arithmetic. They are several short loops, as a processor looks ahead by some
+# 200 instructions: one long chain of divisions and conversions would keep it waiting and take twice as long. Where no lane
+# gives or no efficiency is from a curve (`gives`, `curved`), divisions without effect are left out.
 
 
 @_inlined
 def _commanded(lane: Any, j: int) -> tuple[float, float]:
-    """Power that an action stands for [kW], none below the charger's least; the part of the greatest power that this is."""
+    """Power that an action commands [kW], zero below the charger's least, and its part of the greatest power."""
     limit = lane.power_limit[j]
     greatest = max(limit, 0.0)
     power = abs(lane.wish[j]) * greatest
@@ -167,7 +167,7 @@ def _commanded(lane: Any, j: int) -> tuple[float, float]:
 
 @_compiled
 def _command(lane: Any, lanes: int, gives: bool) -> None:
-    """`Charger.update_connected_electric_vehicle_soc`: what chargers ask of their vehicles' batteries."""
+    """`Charger.update_connected_electric_vehicle_soc`: what chargers request of their vehicles' batteries."""
     for j in range(lanes):
         power, part = _commanded(lane, j)
         delivered, efficiency = part * lane.power_limit[j], lane.efficiency[j]
@@ -189,7 +189,7 @@ def _stored(lane: Any, j: int) -> tuple[float, bool]:
 
 @_inlined
 def _limit(lane: Any, j: int, before: float, narrow: bool, root: float) -> float:
-    """What the battery's power and the room in it leave of the request, at its terminals."""
+    """The request at the battery's terminals, cut to its power and to the room in it."""
     request, left, discharge_limit, greatest = lane.request[j], lane.left[j], lane.discharge_limit[j], lane.greatest[j]
     charging, wanted = request >= 0.0, abs(request)
     takes = max(left - before, 0.0) / max(root, _TINY)
@@ -210,7 +210,7 @@ def _limit(lane: Any, j: int, before: float, narrow: bool, root: float) -> float
 
 @_compiled
 def _limit_all(lane: Any, lanes: int) -> None:
-    """First part of `Battery.charge`: what is taken or given at the terminals."""
+    """First part of `Battery.charge`: the energy taken or given at the terminals."""
     for j in range(lanes):
         before, narrow = _stored(lane, j)
         lane.before[j] = before
@@ -244,7 +244,7 @@ def _exchange(lane: Any, lanes: int, gives: bool) -> None:
 
 @_compiled
 def _settle(lane: Any, lanes: int) -> None:
-    """Third part: state of charge and what the battery took at its terminals."""
+    """Third part: state of charge, and the energy that the battery took at its terminals."""
     for j in range(lanes):
         lane.soc[j] = np.float32(lane.after[j] / max(lane.capacity[j], _TINY))
         change, root = lane.change[j], lane.change_root[j]
@@ -263,7 +263,7 @@ def _wear(lane: Any, lanes: int) -> None:
 
 @_compiled
 def _take(lane: Any, lanes: int, curved: bool) -> None:
-    """What chargers took: nothing where they were told nothing, whatever rounding does to the battery."""
+    """Energy that chargers took: zero without a command, whatever rounding does to the battery."""
     for j in range(lanes):
         balance, efficiency = lane.balance[j], lane.efficiency[j]
         # A constant efficiency is a Python float and gives way to the float32; one from a curve does not.
@@ -278,7 +278,7 @@ def _take(lane: Any, lanes: int, curved: bool) -> None:
 
 @_compiled
 def _charger_curves(lane: Any, plugged: np.ndarray, charger: np.ndarray, curve: np.ndarray) -> None:
-    """Efficiencies of the chargers whose efficiency is not constant."""
+    """Efficiencies of the chargers that have an efficiency curve."""
     for j in range(plugged.size):
         c, charging = plugged[j].charger, lane.wish[j] > 0.0
         points = charger[c].charge_points if charging else charger[c].discharge_points
@@ -313,7 +313,7 @@ def _battery_curves(lane: Any, j: int, battery: Any, curve: np.ndarray, k: int) 
 
 @_inlined
 def _load_kind(lane: Any, j: int, battery: Any) -> None:
-    """Set what the batteries of a fleet often have in common."""
+    """Set the parameters that the batteries of a fleet often have in common."""
     lane.minimum[j], lane.discharge_limit[j] = battery.minimum_energy, battery.discharge_limit
     lane.wear[j], lane.root[j] = battery.wear, battery.flat_root
 
@@ -338,10 +338,10 @@ def _load_vehicles(
     lane: Any, plugged: np.ndarray, charger: np.ndarray, action: np.ndarray, battery: np.ndarray, given: np.ndarray,
     soc: np.ndarray, degraded: np.ndarray,
 ) -> bool:  # fmt: skip
-    """Fill the lanes with vehicles and what the chargers that hold them are told.
+    """Fill the lanes with vehicles and the commands of their chargers.
 
     Returns:
-        Whether any is told to discharge its vehicle.
+        Whether any command is to discharge a vehicle.
     """
     gives = False
     for j in range(plugged.size):
@@ -355,7 +355,7 @@ def _load_vehicles(
 
 @_compiled
 def _load_kinds(lane: Any, plugged: np.ndarray, charger: np.ndarray, battery: np.ndarray) -> None:
-    """Fill the lanes with what need not be the same for all vehicles and chargers; after `_load_vehicles`."""
+    """Fill the lanes with the parameters that may differ between vehicles and chargers; after `_load_vehicles`."""
     for j in range(plugged.size):
         unit = charger[plugged[j].charger]
         charge_min, discharge_min = unit.charge_min, unit.discharge_min
@@ -365,7 +365,7 @@ def _load_kinds(lane: Any, plugged: np.ndarray, charger: np.ndarray, battery: np
 
 @_compiled
 def _load_common_kind(lane: Any, charger: np.ndarray, battery: np.ndarray) -> bool:
-    """Fill all lanes with what vehicles and chargers have in common, if they do; then no row needs `_load_kinds`."""
+    """Fill all lanes with the parameters of vehicles and chargers, if all have the same; then no row needs `_load_kinds`."""
     for c in range(charger.size):
         if (
             charger[c].charge_points
@@ -396,7 +396,7 @@ def _load_common_kind(lane: Any, charger: np.ndarray, battery: np.ndarray) -> bo
 def _unload_vehicles(
     lane: Any, plugged: np.ndarray, charger: np.ndarray, soc: np.ndarray, degraded: np.ndarray, energy: np.ndarray
 ) -> None:
-    """Write back what `_load_vehicles` read, and add up what chargers took in their order, which is that of the buildings."""
+    """Write back what `_load_vehicles` read. Add up what chargers took in their order, which is that of the buildings."""
     building, total = np.uint64(0), energy[0, CHARGING_KWH]
     for j in range(plugged.size):
         v, unit = plugged[j].vehicle, charger[plugged[j].charger]
@@ -423,7 +423,7 @@ def _charge(lane: Any, lanes: int, gives: bool) -> None:
 
 @_inlined
 def _whole_vectors(lanes: int) -> int:
-    """Lanes with those that fill up the last vector; whatever is left in them does no harm."""
+    """Lanes with those that fill up the last vector; old values in them have no effect."""
     return (lanes + _WIDTH - 1) & -_WIDTH
 
 
@@ -439,7 +439,7 @@ def _output_limit(thermal: Any, tank: Any, cop: float) -> float:
 
 @_compiled
 def _run_device(thermal: Any, tank: Any, demand: float, cop: float) -> None:
-    """`Building.update_energy_from_*_device`: what the tank does not give, the device does."""
+    """`Building.update_energy_from_*_device`: the device delivers what the tank does not."""
     given = max(-np.float64(tank.balance), 0.0)
     output = _f32(np.float64(demand) - given)
     limit = _output_limit(thermal, tank, cop)
@@ -511,7 +511,7 @@ def _run_thermal(site: Site, tank: np.ndarray, meter: Any, b: int, n: int, actio
 
 @_compiled
 def _first_thermal(tank: Any, cop: float) -> None:
-    """In the first step of an episode CityLearn reckons the devices' consumption anew, from output and the tank's balance."""
+    """In the first step of an episode CityLearn computes the devices' consumption anew, from output and the tank's balance."""
     total = _f32(np.float64(tank.given) + np.float64(tank.balance))
     tank.consumption = np.float32(_f32(total / _f32(cop)))
 
@@ -663,7 +663,7 @@ def _stand_by(battery: Any, soc: np.ndarray, previous: np.ndarray, b: int, k: in
 
 @_compiled
 def _park(site: Site, rows: Rows, state: State, copies: np.ndarray) -> None:
-    """Vehicles that no charger holds in the next row: standby losses, CityLearn's drift, what is known of their arrival."""
+    """Vehicles that are not plugged in at the next row: standby losses, CityLearn's drift, and arrivals that are known."""
     buildings, battery, key, soc, previous = site.building.size, site.battery, state.key, state.soc, state.previous_soc
     plugged = np.zeros(battery.size - buildings, dtype=np.bool_)
     for b in copies:
@@ -695,7 +695,7 @@ def _park(site: Site, rows: Rows, state: State, copies: np.ndarray) -> None:
 def _advance_vehicles(
     plugged: np.ndarray, battery: np.ndarray, soc: np.ndarray, previous: np.ndarray, looks_ahead: bool
 ) -> None:
-    """Standby losses and arrivals of the vehicles that chargers hold."""
+    """Standby losses and arrivals of the vehicles that are plugged in."""
     for i in range(plugged.size):
         v, before, arrival = plugged[i].vehicle, plugged[i].before, plugged[i].arrival
         level = soc[v]
@@ -749,7 +749,7 @@ def _copy_row(observation: np.ndarray, template: np.ndarray) -> None:
 
 @_compiled
 def _observe(site: Site, rows: Rows, state: State, out: Out, copies: np.ndarray) -> None:
-    """Write the observation at the row that begins: exogenous values of the row, the others as the last step left them."""
+    """Write the observation at the row that begins: its exogenous values, and states as the last step left them."""
     template = rows.template
     buildings, others = site.building.size, site.observed.size - site.charger.size
     for b in copies:
@@ -795,12 +795,12 @@ def begin(
     soc: np.ndarray,
     tanks: np.ndarray,
 ) -> None:
-    """Start an episode of some copies, whose `start`, `hours` and random generator are set before.
+    """Start an episode of some copies; their `start`, `hours` and random generator are set before.
 
     Args:
         site: what holds for all rows.
-        rows: what no action can change.
-        state: what the copies remember.
+        rows: series that no action can change.
+        state: memory of the copies.
         out: where the first observation goes.
         copies: which, shape (M,).
         first_row: first row of the year that each one's episode lies in, shape (M,).
@@ -845,8 +845,8 @@ def step(site: Site, rows: Rows, state: State, out: Out, actions: np.ndarray, co
 
     Args:
         site: what holds for all rows.
-        rows: what no action can change.
-        state: what the copies remember.
+        rows: series that no action can change.
+        state: memory of the copies.
         out: where the results go.
         actions: within [-1, 1], each mapped to its range; what lies outside is clipped; shape (B, A).
         copies: which copies to step, shape (M,).

@@ -1,12 +1,13 @@
-"""One copy of the batch simulator in one year, as a `envs.simulator.Simulator`."""
+"""One copy of the batch simulator in one year, as an `envs.simulator.Simulator`."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from envs.batch_backend import records
+from envs.batch_backend.arrays import Year
 from envs.batch_backend.rewards import SchemaReward
-from envs.batch_backend.simulator import BatchSimulator, Recorder, Year
+from envs.batch_backend.simulator import BatchSimulator, Recorder
 from envs.batch_backend.tables import Tables
 from envs.current_hour import scaled
 from envs.objective.series import Exogenous, Run, Sessions
@@ -69,7 +70,7 @@ class OneCopy:
         return self._recorder.hours[step][_COPY, :, records.NET_KWH]
 
     def missing_kwh(self, row: int) -> float:
-        """Energy that vehicles lacked which left after the step at a row."""
+        """Energy that the vehicles lacked that left after the step at a row."""
         leaves = self.sessions.end == row
         return float(self._batch.missing_kwh(_COPY, _YEAR)[leaves].sum())
 

@@ -1,9 +1,9 @@
-"""What the compiled kernel works on: records, and tuples of arrays.
+"""Data structures of the compiled kernel: records, and tuples of arrays.
 
-Records are passed to compiled functions by reference; a tuple of arrays costs a microsecond each time it is passed on,
-so functions that are called for each device take records and arrays.
+Records are passed to compiled functions by reference. A tuple of arrays costs a microsecond each time it is passed on, so
+functions that are called for each device take records and arrays.
 
-Each array of an argument costs a quarter of a microsecond at each call from Python, so what belongs together is one
+Each array of an argument costs a quarter of a microsecond at each call from Python. So values that belong together are one
 array of records.
 
 Letters in shapes: B copies, N buildings, C chargers, V vehicles, R rows of all years, P vehicles plugged in summed over
@@ -19,7 +19,7 @@ import numpy as np
 
 # Kinds of observations that depend on actions.
 NET, BATTERY_SOC, BATTERY_CONSUMPTION, TANK_SOC, THERMAL_DEMAND, THERMAL_CONSUMPTION, MONTH_PEAK, VEHICLE_SOC = range(8)
-# What becomes of the state of charge of a vehicle that no charger holds.
+# What happens to the state of charge of a vehicle that is not plugged in.
 DRIFT, KEEP, SET = range(3)
 COOLING, HEATING, DHW = range(3)  # end uses of heat and cold
 POWER_CURVE, EFFICIENCY_CURVE = range(2)  # curves of a battery
@@ -40,7 +40,7 @@ THERMAL = np.dtype(
     [
         ("action", np.int64),  # index of the action of the tank, -1 for none
         ("device_power", np.float64),  # nominal power of the device [kW]
-        ("device_wide", np.int64),  # whether it is an electric heater, whose limit is reckoned in float64
+        ("device_wide", np.int64),  # whether it is an electric heater: its limit is computed in float64
         ("capacity", np.float64),  # of the tank [kWh]
         ("root_efficiency", np.float64),  # root of the tank's efficiency
         ("kept", np.float64),  # part of the state of charge that standby leaves
@@ -98,7 +98,7 @@ REWARD = np.dtype(
         ("mean", np.float64, (5,)),  # means that normalise the terms
         ("weight", np.float64, (5,)),
         ("demand_price", np.float64, (2,)),  # peak price and off-peak excess price of the demand charge, zeros for none
-        ("met_tolerance", np.float64),  # state of charge by which a departure may miss its wish
+        ("met_tolerance", np.float64),  # state of charge by which a departure may miss what it requires
     ],
     align=True,
 )
@@ -132,7 +132,7 @@ METER = np.dtype(
     ],
     align=True,
 )
-# A vehicle that a charger holds in one row.
+# A vehicle that is plugged in at one row.
 PLUGGED = np.dtype(
     [
         ("charger", np.uint16),  # unsigned, as numba wraps signed indices around
@@ -154,13 +154,13 @@ SESSION = np.dtype(
     [
         ("start", np.int64),  # first row
         ("vehicle", np.int64),
-        ("required", np.float64),  # state of charge asked for
+        ("required", np.float64),  # required state of charge at departure
         ("capacity", np.float64),  # [kWh]
         ("reference_missing", np.float64),  # energy missing at the end in the uncontrolled run [kWh]
     ],
     align=True,
 )
-# Where a copy is and what it remembers of the site.
+# Position of a copy, and its memory of the site.
 COPY = np.dtype(
     [
         ("start", np.int64),  # first row of its episode
@@ -177,7 +177,7 @@ COPY = np.dtype(
     ],
     align=True,
 )
-# What a copy remembers of the device and the tank of one end use.
+# A copy's memory of the device and the tank of one end use.
 TANK = np.dtype(
     [
         ("soc", np.float32),
@@ -188,8 +188,8 @@ TANK = np.dtype(
     ],
     align=True,
 )
-# Batteries side by side, and what is reckoned of each on the way: with all that a loop works on in one
-# record, LLVM sees that nothing overlaps and turns the loop into vector instructions. All energies in kWh.
+# Batteries side by side, and their intermediate results. All that a loop works on is in one record, so LLVM sees that
+# nothing overlaps and turns the loop into vector instructions. All energies in kWh.
 LANE = np.dtype(
     [
         (name, kind, (LANES,))
@@ -214,7 +214,7 @@ LANE = np.dtype(
             ("request", np.float64),
             ("before", np.float64),  # energy stored before and after
             ("after", np.float64),
-            ("limited", np.float64),  # what power and room leave of the request
+            ("limited", np.float64),  # the request, cut to power and room
             ("change", np.float64),
             ("change_root", np.float64),  # root of the efficiency, rounded as the change is
             ("balance", np.float32),  # what the battery took at its terminals
@@ -226,7 +226,7 @@ LANE = np.dtype(
 
 
 class Site(NamedTuple):
-    """What holds for all rows.
+    """Arrays that hold for all rows.
 
     Attributes:
         action: `ACTION`, shape (A,).
@@ -254,7 +254,7 @@ class Site(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """What no action can change, by row; the years one after another.
+    """Arrays that no action can change, by row; the years one after another.
 
     Attributes:
         hour: `HOUR`, shape (R + 1,); of the last only the firsts count.
@@ -262,7 +262,7 @@ class Rows(NamedTuple):
         template: observation with what depends on actions left out, shape (R, O), float32.
         plugged: `PLUGGED` in order of the rows, for each in order of the chargers, shape (P,).
         session: `SESSION` in order of their ends, shape (S,).
-        event: `EVENT` of each vehicle, shape (R, V); without rows where nobody asks for parked vehicles.
+        event: `EVENT` of each vehicle, shape (R, V); without rows where parked vehicles are not stepped.
     """
 
     hour: Any
@@ -274,7 +274,7 @@ class Rows(NamedTuple):
 
 
 class State(NamedTuple):
-    """What the copies remember from hour to hour.
+    """Memory of the copies from hour to hour.
 
     Attributes:
         copy: `COPY`, shape (B,).
@@ -282,7 +282,7 @@ class State(NamedTuple):
         soc, previous_soc: of the batteries at the step and at the one before, shape (B, N + V), float32.
         degraded: capacity that is left [kWh], shape (B, N + V).
         tank: `TANK`, shape (B, N, 3).
-        lane: `LANE`, shape (1,): room to reckon in.
+        lane: `LANE`, shape (1,): room for intermediate results.
     """
 
     copy: Any
@@ -295,14 +295,14 @@ class State(NamedTuple):
 
 
 class Out(NamedTuple):
-    """What a step gives.
+    """Results of a step.
 
     Attributes:
         observation: shape (B, O), float32.
         terms: weighted terms of the reward `improvement`, shape (B, 5).
         energy: net consumption, what the battery took, what the chargers took [kWh], shape (B, N, 3), float32.
         money: cost of energy [currency] and emission [kg] as CityLearn has them, shape (B, N, 2), float32.
-        session_missing: energy missing at the end of each session [kWh], shape (B, S), or (0, S) where nobody asks.
+        session_missing: energy missing at the end of each session [kWh], shape (B, S), or (0, S) where it is not recorded.
     """
 
     observation: Any

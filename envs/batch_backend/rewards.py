@@ -1,7 +1,7 @@
 """CityLearn's own reward functions for one central agent, over all copies at once.
 
-The formulas are those of `citylearn.reward_function` 3.0.2, which sees everything as the step left it. Sums over
-buildings go in CityLearn's order and, where its values are float32, in float32.
+The formulas are those of `citylearn.reward_function` 3.0.2, which reads the state after the step. Sums over buildings go in
+CityLearn's order and, where its values are float32, in float32.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class SchemaReward:
     Call `before` ahead of each step and `after` behind it.
 
     Args:
-        simulator: whose steps are rewarded.
+        simulator: steps the copies that get the rewards.
     """
 
     def __init__(self, simulator: BatchSimulator) -> None:
@@ -40,7 +40,7 @@ class SchemaReward:
         self._previous_soc = self._commanded = np.zeros(0)
 
     def before(self, actions: np.ndarray) -> None:
-        """Keep what a step forgets.
+        """Keep the state that a step overwrites.
 
         Args:
             actions: within [-1, 1], shape (copies, actions).
@@ -90,7 +90,7 @@ class SchemaReward:
             [simulator.site.thermal["capacity"], simulator.site.battery["capacity"][:buildings, np.newaxis]], axis=1
         )
         state = simulator.state
-        # After a step the state before standby losses is what CityLearn's reward sees.
+        # CityLearn's reward reads the state before standby losses.
         levels = np.concatenate([state.tank["previous_soc"], state.previous_soc[:, :buildings, np.newaxis]], axis=2)
         reward = np.zeros_like(net)
         for i in range(levels.shape[2]):
@@ -132,7 +132,7 @@ class SchemaReward:
         return np.asarray((parts * np.reshape(coefficients, (2, 1))).sum(axis=0))
 
     def _electric_vehicles(self) -> np.ndarray:
-        """Shares of all chargers of buildings that have some; the base reward only scales them, as in CityLearn."""
+        """Sum over all chargers, scaled by the base reward as in CityLearn."""
         simulator = self._simulator
         weights = self._attributes.get("weights") or _EV_WEIGHTS
         multiplier = 1.0 / (1.0 + np.abs(self._marl()))
@@ -151,7 +151,7 @@ class SchemaReward:
         charger, k = site.charger[plugged["charger"]], simulator.net_buildings + plugged["vehicle"]
         battery, told, site_net = site.battery[k], commanded[plugged["charger"]], net[plugged["charger"]]
         capacity = battery["capacity"].astype(np.float32)
-        # A vehicle that leaves has not stood by if nobody follows it, so its state of charge is still the step's own.
+        # A vehicle that leaves and is not stepped any more has no standby loss, so its state of charge is still the step's own.
         stays = simulator.follows_parked | np.isin(plugged["vehicle"], simulator.plugged(row + 1)[0]["vehicle"])
         now = np.where(stays, simulator.state.previous_soc[b, k], simulator.state.soc[b, k])
         hours = np.maximum(countdown.astype(np.float64), 0.0)

@@ -1,4 +1,4 @@
-"""What a scenario uses that the batch backend does not do."""
+"""Features of a scenario that the batch backend lacks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from envs.objective.reward import STORAGE_ACTIONS
 
-# Whatever is not listed here is refused by its name: a key that nobody has looked at may change the physics.
+# Any key that is not listed here is refused by name: an unknown one may change the physics.
 _SCHEMA = {
     "random_seed", "root_directory", "central_agent", "simulation_start_time_step", "simulation_end_time_step",
     "episode_time_steps", "rolling_episode_split", "random_episode_split", "seconds_per_time_step", "start_date", "agent",
@@ -45,7 +45,7 @@ REWARDS = (
 
 
 def unsupported(schema_path: Path) -> list[str]:
-    """What a scenario uses that the batch backend does not do, each as a few words; empty where it does it all.
+    """Features of a scenario that the batch backend lacks, each in a few words; empty where it has them all.
 
     Args:
         schema_path: of the scenario's `schema.json`.
@@ -95,5 +95,5 @@ def _rewards(entry: Any) -> Iterator[str]:
 
 
 def _beyond(entry: Mapping[str, Any], known: set[str]) -> list[str]:
-    """Names that say something and are not among those known."""
+    """Names that have a value and are not known."""
     return [name for name, value in entry.items() if name not in known and value not in (None, False, {}, [], "")]

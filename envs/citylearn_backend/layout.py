@@ -12,9 +12,15 @@ from envs.scenarios.tariff import DemandCharge
 def read_layout(simulator: CityLearnSimulator, tariff: DemandCharge | None) -> ObservationLayout:
     """Layout of a scenario from one of its years.
 
-    CityLearn's bounds, but: countdowns of vehicles are bounded by the longest in the data instead of
-    by the length of the data, capacities by the largest battery instead of 100 kWh, and net
-    consumption counts chargers too.
+    The bounds are CityLearn's, but for:
+
+    - countdowns of vehicles, bounded by the longest in the data instead of by the length of the data;
+    - capacities, bounded by the largest battery instead of 100 kWh;
+    - net consumption, with the chargers counted.
+
+    Args:
+        simulator: of the year.
+        tariff: its demand charge; None where there is none.
     """
     space = simulator.env.observation_space[0]
     sessions = simulator.sessions
@@ -70,7 +76,7 @@ def _has_fixed_bounds(name: str) -> bool:
 
 
 def _net_bounds(simulator: CityLearnSimulator) -> tuple[np.ndarray, np.ndarray]:
-    """Least and greatest net consumption of each building [kWh], each of shape (buildings,)."""
+    """Least and greatest net consumption of each building in an hour [kWh], each of shape (buildings,)."""
     series = simulator.exogenous
     low, high = [], []
     for i, building in enumerate(simulator.env.buildings):

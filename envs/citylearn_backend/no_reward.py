@@ -1,4 +1,4 @@
-"""A reward function for CityLearn that costs nothing, for runs whose reward is reckoned outside of it."""
+"""A reward function for CityLearn that takes no time, for runs with a reward that is computed outside of CityLearn."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from citylearn.reward_function import RewardFunction
 
 
 class NoReward(RewardFunction):  # type: ignore[misc]
-    """Zero, whatever happens; it needs no observation, so CityLearn gathers none for it."""
+    """Always zero. It needs no observation, so CityLearn gathers none for it."""
 
     required_observation_names = ()
 

@@ -96,7 +96,7 @@ def read_sessions(chargers: Sequence[Any], vehicles: Sequence[Any], rows: int) -
 
 
 def _has_other_devices(building: Any) -> bool:
-    """Whether a building has devices whose consumption is in its net import and nowhere else here."""
+    """Whether a building has devices that consume energy and have no series of their own in `Run`."""
     from citylearn.building import DynamicsBuilding
 
     series, tanks = building.energy_simulation, (building.cooling_storage, building.heating_storage, building.dhw_storage)

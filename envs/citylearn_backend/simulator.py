@@ -1,4 +1,4 @@
-"""CityLearn as a `envs.simulator.Simulator`: it steps one scenario year."""
+"""CityLearn as an `envs.simulator.Simulator`: it steps one scenario year."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class CityLearnSimulator:
     """
 
     def __init__(self, schema_path: Path, with_reward: bool) -> None:
-        # Imported here: it takes seconds and pulls in torch.
+        # Imported here: it takes seconds and imports torch.
         from citylearn.citylearn import CityLearnEnv
 
         from envs.citylearn_backend.no_reward import NoReward
@@ -53,7 +53,7 @@ class CityLearnSimulator:
                 str(schema_path),
                 central_agent=True,
                 reward_function=None if with_reward else NoReward,
-                # Whatever the schema says of episodes: the first one spans all rows, so that all can be read.
+                # The first episode spans all rows, whatever the schema says, so that all can be read.
                 episode_time_steps=count_steps(schema_path) + 1,
             )
         _skip_charger_feedback(self.env)
@@ -140,7 +140,7 @@ class CityLearnSimulator:
         return np.array([building.net_electricity_consumption[step] for building in self.env.buildings], dtype=np.float64)
 
     def missing_kwh(self, row: int) -> float:
-        """Energy that the vehicles lacked which left after the step at a row."""
+        """Energy that the vehicles lacked that left after the step at a row."""
         return float(sum(self._missing[i] for i in self._ends.get(row, ())))
 
     def run(self) -> Run:
@@ -210,9 +210,8 @@ class CityLearnSimulator:
     def _observe_after_last_step(self) -> Sequence[Sequence[float]]:
         """The observation that follows the last step.
 
-        CityLearn does not advance buildings and vehicles then and repeats the observation before,
-        which would be bootstrapped from as if it were the last state. This takes the same steps
-        that `CityLearnRuntimeService.next_time_step` takes everywhere else.
+        CityLearn does not advance buildings and vehicles then, and repeats the observation before. A learner would bootstrap
+        from it as if it were the last state. This takes the steps of `CityLearnRuntimeService.next_time_step` instead.
         """
         env = self.env
         for device in (*env.buildings, *env.electric_vehicles):
@@ -227,8 +226,8 @@ class CityLearnSimulator:
 def _quick_time_bounds() -> Iterator[None]:
     """Let CityLearn skip the search for the upper bounds of vehicles' countdowns while it builds an environment.
 
-    It goes through the series of all chargers for each charger, so the time grows with their square: a
-    site with 128 is built 5.7 times faster without. `envs.citylearn_backend.layout` sets these bounds from the sessions.
+    The search goes through the series of all chargers for each charger, so its time grows with their square: a site with 128
+    is built 5.7 times faster without it. `envs.citylearn_backend.layout` sets these bounds from the sessions.
     """
     from citylearn.building import Building
 
@@ -241,10 +240,10 @@ def _quick_time_bounds() -> Iterator[None]:
 
 
 def _skip_charger_feedback(env: Any) -> None:
-    """Keep CityLearn from recording, at every step and charger, what became of the requested power.
+    """Keep CityLearn from recording, at every step and charger, how the requested power was met.
 
-    That took two fifths of the time of a step in a profile with 128 sockets, and only CityLearn's entity
-    interface reads it. It replaces two recorders of `BuildingOpsService` that write nothing else.
+    The record took two fifths of the time of a step in a profile with 128 sockets, and only CityLearn's entity interface reads
+    it. This replaces two recorders of `BuildingOpsService` that write nothing else.
     """
     for building in env.buildings:
         building._ops_service._record_charger_action_feedback = _nothing

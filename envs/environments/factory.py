@@ -24,7 +24,7 @@ def training_env(
 
     Args:
         scenario_name: see `envs.scenarios.scenario.scenario`.
-        backend: who steps it.
+        backend: that steps it.
         num_envs: number of copies.
         reward: which reward.
     """
@@ -42,7 +42,7 @@ def training_env(
 def evaluation_env(
     scenario_name: str, backend: Backend, split: Split, weeks: int, reward: RewardName = "improvement"
 ) -> SiteEnv | WindowsEnv:
-    """Environment whose `episodes` run a policy through a split once: `weeks` weeks spread evenly, or all of it for 0."""
+    """Environment that runs policies through a split: `weeks` weeks of it, spread evenly, or all of it for 0."""
     site = scenario(scenario_name)
     return windows_env(site, backend, sample_weeks(site.windows(split), weeks), reward)
 
@@ -50,7 +50,7 @@ def evaluation_env(
 def windows_env(
     site: Scenario, backend: Backend, windows: Sequence[Window], reward: RewardName = "improvement"
 ) -> SiteEnv | WindowsEnv:
-    """Environment whose `episodes` run a policy through windows once, in their order."""
+    """Environment that runs policies through windows, in their order."""
     if backend == "batch":
         from envs.environments.vector_env import WindowsEnv
 

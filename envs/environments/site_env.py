@@ -1,4 +1,4 @@
-"""The gymnasium environment that policies are trained and judged on."""
+"""One copy of a site as a gymnasium environment."""
 
 from __future__ import annotations
 
@@ -25,20 +25,18 @@ from envs.simulator import Simulator
 class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
     """A building's energy system over windows of a scenario's years, one hour a step.
 
-    Observation: `Box(-1, 1, (layout.size,), float32)`. What the schema activates, in CityLearn's order,
-    each value mapped once and for all from its bounds to [-1, 1]; month, day type and hour as sine
-    and cosine; where the tariff has a demand charge, the month's highest imports so far in peak hours and
-    outside. Values of the hour that begins (load, irradiance, price) are known, those that the last action made
-    (state of charge, net consumption) are as that action left them.
+    Observation: `Box(-1, 1, (layout.size,), float32)`. These are the observations that the schema activates, in CityLearn's
+    order, each mapped from fixed bounds to [-1, 1]. Month, day type and hour are sine and cosine. Where the tariff has a demand
+    charge, the month's highest imports so far in peak hours and outside follow. Load, irradiance and price are those of the
+    hour that begins. State of charge and net consumption are as the last action left them.
 
     Action: `Box(-1, 1, (actions,), float32)`, one per stationary battery and charger, mapped to the
-    range that CityLearn allows: for a battery -1 is full discharge, 0 idle, 1 full charge; for a
-    charger without discharge -1 is off and 1 full power. What lies outside is clipped.
+    range that CityLearn allows. For a battery -1 is full discharge, 0 idle, 1 full charge; for a
+    charger without discharge -1 is off and 1 full power. Values outside are clipped.
 
     Reward: `improvement` (see `envs.objective.reward`) or the schema's own (`schema`).
 
-    Episode: one window. It ends with `truncated=True`: the year goes on, only the window is over, so the
-    value of the last state is not zero.
+    Episode: one window. It ends with `truncated=True`, as the year goes on and the value of the last state is not zero.
 
     Args:
         scenario: where the data come from.
@@ -61,7 +59,7 @@ class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
         self.layout = observation_layout(scenario)
         self._next_window = 0
         self._years: dict[int, tuple[CityLearnSimulator, Reference]] = {}
-        # Declared as the protocol: the environment steps whatever satisfies it.
+        # Declared as the protocol, so that mypy refuses anything that only one simulator has.
         self.simulator: Simulator
         self._open(self.windows[0].year)
         self.observation_space = gym.spaces.Box(-1.0, 1.0, (self.layout.size,), np.float32)
@@ -106,7 +104,7 @@ class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
 
     @property
     def present(self) -> Present:
-        """What rules look at, as one copy."""
+        """The hour that the next step covers, for rules; as one copy."""
         return _Present(self)
 
     def reference_of(self, year: int) -> Reference:
@@ -130,10 +128,10 @@ class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
             yield Episode(self.window, self.reference, rewards, terms, self.simulator.run(), self.simulator.citylearn_ratios())
 
     def get_state(self) -> dict[str, Any]:
-        """Where it is and what it draws next, as plain values that can be pickled.
+        """Its position and random generator, as plain values that can be pickled.
 
-        CityLearn's objects cannot be copied into a file, but they repeat a run: the state is how the episode began and
-        what was done since.
+        CityLearn's objects cannot be written to a file, but they repeat a run. So the state is the start of the episode and
+        the actions since.
         """
         return {
             "random": self.np_random.bit_generator.state,
@@ -154,7 +152,7 @@ class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
         self.np_random.bit_generator.state = state["random"]
 
     def close(self) -> None:
-        """Hand the simulators on to the next environment of this process."""
+        """Give the simulators to the next environment of this process."""
         for simulator, _ in self._years.values():
             SIMULATORS.give_back(simulator)
         self._years.clear()
@@ -203,7 +201,7 @@ class _Present:
     """The present hour of the one copy that CityLearn steps; see `envs.current_hour.Present`."""
 
     def __init__(self, env: SiteEnv) -> None:
-        """Look at an environment, whichever of its years it is in."""
+        """Show the present hour of an environment, in any of its years."""
         self._env = env
         self.battery_actions, self.battery_power_kw = env.simulator.battery_actions, env.simulator.battery_power_kw
 

@@ -13,7 +13,7 @@ from envs.scenarios.scenario import Scenario, Window
 
 
 class SiteEnvs(SyncVectorEnv):
-    """Copies of `SiteEnv` that draw their windows at random, whose state can be saved.
+    """Copies of `SiteEnv` that draw their windows at random and can save their state.
 
     Args:
         scenario: where the data come from.

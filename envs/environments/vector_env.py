@@ -11,8 +11,9 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
+from envs.batch_backend.arrays import Year
 from envs.batch_backend.rewards import SchemaReward
-from envs.batch_backend.simulator import BatchSimulator, Recorder, Year
+from envs.batch_backend.simulator import BatchSimulator, Recorder
 from envs.current_hour import Present
 from envs.environments.year_cache import batch_reference, observation_layout, scaled_template, year_tables
 from envs.objective.episodes import EVALUATION_SEED, Episode, Policy
@@ -26,9 +27,9 @@ class SiteVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     """Copies of `SiteEnv` over windows of a scenario's years: the same spaces, observations, rewards and ends.
 
     Each copy draws its windows at random. At the first reset the copies begin within their windows at hours that are
-    spread evenly over an episode's length, so that their ends, and with them the hours of the day and the seasons of
-    a batch, are spread too instead of all copies ending at once. A copy whose episode is over ignores its next
-    action and returns the first observation of its next episode (`AutoresetMode.NEXT_STEP`).
+    spread evenly over an episode's length. So they do not all end at once, and a batch has many hours of the day and seasons.
+    After the end of its episode, a copy ignores its next action and returns the first observation of its next episode
+    (`AutoresetMode.NEXT_STEP`).
 
     Args:
         scenario: where the data come from.
@@ -71,7 +72,7 @@ class SiteVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         return self._observation(), {}
 
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
-        """Take one hour in all copies; those whose episode is over begin another."""
+        """Take one hour in all copies; those at the end of their episode begin another."""
         over = np.flatnonzero(self._left == 0)
         going = np.flatnonzero(self._left) if len(over) else self._everyone
         rewards = np.zeros(self.num_envs)
@@ -85,7 +86,7 @@ class SiteVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         return self._observation(), rewards, np.zeros(self.num_envs, dtype=bool), truncated, {}
 
     def get_state(self) -> dict[str, Any]:
-        """Where all copies are and what they draw next, as plain values and arrays that can be pickled."""
+        """Positions of all copies and their random generator, as plain values and arrays that can be pickled."""
         return {
             "random": self.np_random.bit_generator.state,
             "left": self._left.copy(),
@@ -139,7 +140,7 @@ class WindowsEnv:
 
     @property
     def present(self) -> Present:
-        """What rules look at."""
+        """The hour that the next step of each copy covers, for rules."""
         return self.simulator
 
     def reference_of(self, year: int) -> Reference:
@@ -177,11 +178,11 @@ class WindowsEnv:
             )
 
     def close(self) -> None:
-        """Nothing to hand back."""
+        """Do nothing: there is nothing to give back."""
 
 
 def open_years(scenario: Scenario, years: Sequence[int], copies: int, record: bool = False) -> BatchSimulator:
-    """Copies over years of a scenario, with the layout, tariff and references of these.
+    """Copies over years of a scenario, with their layout, tariff and references.
 
     Args:
         scenario: the scenario.

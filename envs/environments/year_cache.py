@@ -1,4 +1,4 @@
-"""What a scenario year needs before it can be stepped: its files, tables, layout and uncontrolled run, all cached."""
+"""Everything that a scenario year needs before a run: its files, tables, layout and uncontrolled run, all cached."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def year_reference(scenario: Scenario, year: int, on_progress: Progress | None =
 
 
 def batch_reference(scenario: Scenario, year: int, tables: Tables) -> Reference:
-    """Uncontrolled run of a year whose tables are read already, for scenarios that the batch backend can step."""
+    """Uncontrolled run of a year from its tables, for scenarios that the batch backend can step."""
     return cached_reference(scenario, year, tables.exogenous, tables.sessions, lambda: _run_batch(tables))
 
 
@@ -95,7 +95,7 @@ def observation_layout(scenario: Scenario) -> ObservationLayout:
 
 
 def prepare_year(scenario: Scenario, year: int, on_progress: Progress | None = None) -> None:
-    """Make what a year needs before it can be learned on, where the cache lacks it.
+    """Make everything that a year needs for training, where the cache lacks it.
 
     Args:
         scenario: the scenario.

@@ -1,1 +1,1 @@
-"""What a run is worth: series of a run, reward, reference run, KPIs, checks and evaluations."""
+"""The value of a run: its series, reward, reference run, KPIs, checks and evaluations."""

@@ -1,4 +1,4 @@
-"""A policy's run through one window: what every environment gives to whoever judges it."""
+"""A policy's run through one window: what environments give to evaluations."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ EVALUATION_SEED = 0  # of the vehicles' drift in evaluations
 
 @dataclass(frozen=True)
 class Episode:
-    """One window, run through.
+    """A run through one window.
 
     Attributes:
         window: the window.
         reference: uncontrolled run of its year.
         reward: sum of the rewards.
         terms: sums of the weighted terms of the `improvement` reward, by name.
-        run: what happened.
-        citylearn: CityLearn's own ratios by the names of its `evaluate()`; empty where it did not step.
+        run: energies of each hour.
+        citylearn: CityLearn's own ratios by the names of its `evaluate()`; empty for another backend.
     """
 
     window: Window

@@ -82,7 +82,7 @@ class JoinedRun:
 
     @cached_property
     def required_kwh(self) -> float:
-        """Energy that departing vehicles asked for."""
+        """Energy that departing vehicles required."""
         return float(sum(self.sessions.required_kwh[inside].sum() for inside in self._inside))
 
     @cached_property

@@ -77,7 +77,11 @@ class Kpi:
         return value
 
     def bounds_where(self, vehicles_give: bool) -> Bounds:
-        """Bounds on a site whose vehicles can give energy back, or cannot."""
+        """Bounds of the KPI.
+
+        Args:
+            vehicles_give: whether the site's vehicles can give energy back.
+        """
         return self.bounds_with_giving_vehicles or self.bounds if vehicles_give else self.bounds
 
 
@@ -175,7 +179,7 @@ KPIS: dict[str, Kpi] = _by_name(
         # A site without a battery has no cycles.
         Kpi("battery_cycles", "1", "energy discharged over capacity", _battery_cycles, Bounds(may_be_nan=True)),
         Kpi("ev_required_kwh", "kWh", "energy that departing vehicles asked for", lambda run: run.required_kwh),
-        # Vehicles that give can leave with less than they brought, so more can be missing than they asked for.
+        # Vehicles that give can leave with less than they brought, so more can be missing than they required.
         Kpi("ev_missing_kwh", "kWh", "of it not delivered", _missing_kwh, Bounds(at_most="ev_required_kwh"), AMOUNT),
         Kpi(
             "ev_served", "1", "of it delivered, as a part",

@@ -1,4 +1,4 @@
-"""The uncontrolled run of a scenario year: what every reward and every saving is measured against."""
+"""The uncontrolled run of a scenario year, with which rewards and savings are compared."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from envs.objective.series import Exogenous, Run, Sessions, import_kwh, solar_us
 from envs.scenarios.scenario import Scenario
 from envs.scenarios.tariff import DemandCharge, demand_costs, month_shares
 
-# Part of the cache key: raise it when an uncontrolled run would come out otherwise.
+# Part of the cache key: raise it when a change of the code changes uncontrolled runs.
 VERSION = 4
 
 
@@ -101,10 +101,10 @@ class Reference:
 
     @cached_property
     def dear(self) -> np.ndarray:
-        """Rows in which imports cost most, shape (rows,); none where no hour is dearer than another.
+        """Rows in which imports cost most, shape (rows,); none where all hours cost the same.
 
-        These are the peak hours of the demand charge; without one, the hours whose price (mean over the buildings) is above
-        the mean of the year.
+        These are the peak hours of the demand charge. Without one, they are the hours with a price above the mean of the year;
+        prices are means over the buildings.
         """
         if self.tariff:
             return np.isin(self.exogenous.hour, self.tariff.peak_hours)
@@ -113,7 +113,7 @@ class Reference:
         return np.asarray((price > price.mean()) & (np.ptp(price) > 0.0))
 
     def window(self, start: int, hours: int) -> WindowReference:
-        """The run over steps `start` to `start + hours - 1`, its demand charge starting with no peaks behind it."""
+        """The run over steps `start` to `start + hours - 1`; its demand charge starts without earlier peaks."""
         part = slice(start, start + hours)
         return WindowReference(
             emission_kg=self._emission[part],
@@ -156,5 +156,5 @@ def cached_reference(
 
 
 def reference_key(scenario: Scenario, year: int) -> str:
-    """Where the cache keeps an uncontrolled run."""
+    """Key of an uncontrolled run in the cache."""
     return f"{scenario.key}/uncontrolled-{year}-v{VERSION}.npz"

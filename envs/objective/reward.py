@@ -51,7 +51,7 @@ class Scale:
         cost: mean cost, demand charge included.
         pv_kwh: mean PV generation.
         ramp_kwh: mean size of the change of net import.
-        required_kwh: mean energy that departures ask for.
+        required_kwh: mean energy that departures require.
     """
 
     emission_kg: float
@@ -76,8 +76,8 @@ def improvement_terms(now: StepFigures, uncontrolled: StepFigures, scale: Scale)
 
     With subscript 0 for the uncontrolled run: co2 (E0-E)/mean(E0), cost (C0-C)/mean(C0), solar
     (S-S0)/mean(PV), grid (|dG0|-|dG|)/mean(|dG0|), ev -(U-U0)/mean(required), times `WEIGHTS`. So
-    the uncontrolled site gets 0, and a mean of 0.05 is five per cent better by weight. A term
-    whose mean is zero (a site without PV, vehicles or a carbon price) is zero.
+    the uncontrolled site gets 0, and a mean of 0.05 is five per cent better by weight. A term with
+    a mean of zero (a site without PV, vehicles or a carbon price) is zero.
     """
     gains = {
         "co2": uncontrolled.emission_kg - now.emission_kg,

@@ -1,4 +1,4 @@
-"""What one run over a scenario year consists of, as arrays; the common language of backends, reward and KPIs."""
+"""A run over a scenario year as arrays: the common language of backends, reward and KPIs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MET_TOLERANCE = 1e-3  # state of charge; float32 and rounding must not turn a me
 
 @dataclass(frozen=True)
 class Exogenous:
-    """What no action can change, for all rows of a year.
+    """Series that no action can change, for all rows of a year.
 
     Attributes:
         month: 1-12, shape (rows,).
@@ -22,7 +22,7 @@ class Exogenous:
         price: of energy [currency/kWh], shape (buildings, rows).
         carbon: carbon intensity [kg CO2/kWh], shape (buildings, rows).
         battery_capacity_kwh: of all stationary batteries together.
-        other_devices: whether devices take energy that no series here tells: thermal ones, appliances.
+        other_devices: whether devices without a series here take energy, such as heat pumps and appliances.
         vehicles_give: whether chargers can take energy from vehicles.
     """
 
@@ -47,7 +47,7 @@ class Sessions:
         start: first row plugged in, shape (sessions,).
         end: last row plugged in; the vehicle leaves after this row's step, shape (sessions,).
         arrival_soc: state of charge on arrival [-], shape (sessions,).
-        required_soc: state of charge asked for at departure [-], shape (sessions,).
+        required_soc: required state of charge at departure [-], shape (sessions,).
         capacity_kwh: of the vehicle's battery, shape (sessions,).
     """
 
@@ -61,14 +61,14 @@ class Sessions:
 
     @cached_property
     def required_kwh(self) -> np.ndarray:
-        """Energy that each session asks for, shape (sessions,)."""
+        """Energy that each session requires, shape (sessions,)."""
         return np.maximum(self.required_soc - self.arrival_soc, 0.0) * self.capacity_kwh
 
     def within(self, start: int, hours: int) -> np.ndarray:
         """Which sessions arrive and leave within a window, shape (sessions,).
 
-        Only these count there, less those that arrive in its first two rows: CityLearn reads an arrival's state
-        of charge on the way to the row before, so these vehicles begin with whatever their battery held.
+        Only these count there, without those that arrive in its first two rows: CityLearn reads an arrival's state
+        of charge one row ahead, so these vehicles begin with an unknown charge.
         """
         return (self.start >= start + 2) & (self.end < start + hours)
 
@@ -116,5 +116,5 @@ def export_kwh(net_kwh: np.ndarray) -> np.ndarray:
 
 
 def solar_use_kwh(net_kwh: np.ndarray, pv_kwh: np.ndarray) -> np.ndarray:
-    """PV generation that stays on the site: what is not exported in the same hour. Same shape as the arguments."""
+    """PV generation that is not exported in the same hour. Same shape as the arguments."""
     return np.maximum(pv_kwh - export_kwh(net_kwh), 0.0)

@@ -17,10 +17,10 @@ from envs.scenarios.iquitos import FORMAT_VERSION, SITES, Site, write_year
 Split = Literal["train", "validation", "test"]
 SPLITS: tuple[Split, ...] = ("train", "validation", "test")
 
-# Which block of five belongs to which split, where one year has to serve all three.
+# Blocks of each five that belong to a split, where one year serves all three.
 BLOCKS: dict[Split, tuple[int, ...]] = {"train": (0, 1, 3), "validation": (2,), "test": (4,)}
-# Years of a generated scenario. Apart from being different, the numbers mean nothing. Several train, as half a
-# million steps would see each hour of a single year sixty times; several test, as one year has twelve monthly peaks.
+# Years of a generated scenario; only the difference of the numbers matters. Several train, as half a million steps would see
+# each hour of a single year sixty times. Several test, as one year has twelve monthly peaks only.
 GENERATED_YEARS: dict[Split, tuple[int, ...]] = {"train": (1, 4, 5), "validation": (2,), "test": (3, 6, 7)}
 
 
@@ -39,7 +39,7 @@ class Scenario:
 
     Attributes:
         name: as the user gave it; equal names give equal scenarios on one machine.
-        key: name of the scenario's folder in the cache; changes with whatever changes its numbers.
+        key: name of the scenario's folder in the cache; any change of its numbers changes it.
         site: parameters of a generated scenario.
         schema: path of a given scenario's `schema.json`. One of `site` and `schema` is set.
     """
@@ -59,7 +59,7 @@ class Scenario:
         return GENERATED_YEARS[split] if self.site else (0,)
 
     def schema_path(self, year: int) -> Path:
-        """Path of a year's `schema.json`, generated if need be."""
+        """Path of a year's `schema.json`, generated where the cache lacks it."""
         if self.site is None:
             assert self.schema is not None
             return self.schema
@@ -67,11 +67,10 @@ class Scenario:
         return cached_folder(f"{self.key}/year-{year}", lambda folder: write_year(site, year, folder)) / "schema.json"
 
     def windows(self, split: Split) -> tuple[Window, ...]:
-        """All hours of a split as the longest windows there are.
+        """All hours of a split, as few windows as possible.
 
-        A generated scenario has years of their own for each split. One year that must serve all three is cut
-        into weeks (days where it has less than twenty weeks), and of every five, three train, one
-        validates and one tests.
+        A generated scenario has separate years for each split. A given scenario has one year for all three. It is cut into
+        weeks, or into days where it has less than twenty weeks. Of every five, three train, one validates and one tests.
         """
         if self.schema:
             return _interleaved(schema_file.count_steps(self.schema), split, self.name)
@@ -133,7 +132,7 @@ def _interleaved(steps: int, split: Split, name: str) -> tuple[Window, ...]:
 
 
 def training_starts(windows: tuple[Window, ...], hours: int) -> list[Window]:
-    """Windows of at most `hours` that begin at a midnight of a split's windows: the starts of training episodes."""
+    """Training episodes: windows of at most `hours` hours that begin at each midnight of a split's windows."""
     return [
         Window(whole.year, start, min(hours, whole.hours))
         for whole in windows

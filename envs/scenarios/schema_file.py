@@ -1,4 +1,4 @@
-"""A scenario's `schema.json` and the files that it names, looked at before CityLearn opens them."""
+"""Checks of a scenario's `schema.json` and of the files that it names, before CityLearn opens them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FIRST, _LAST = "simulation_start_time_step", "simulation_end_time_step"
 
 
 def count_steps(path: Path) -> int:
-    """Steps of a scenario year: CityLearn makes one less than there are rows."""
+    """Steps of a scenario year: one less than its rows, as in CityLearn."""
     schema = _read(path)
     return int(schema[_LAST]) - int(schema[_FIRST])
 
@@ -27,11 +27,11 @@ def active_actions(path: Path) -> list[str]:
 
 
 def check(path: Path) -> None:
-    """Check what can be checked without CityLearn.
+    """Check a scenario without CityLearn.
 
     Raises:
-        ScenarioError: if the file is no schema, has steps other than hours, names a series that is not there, draws its power
-            outages, has a tariff file that cannot be read, or values that cannot be run; see `envs.scenarios.series_files`.
+        ScenarioError: for a file that is no schema, steps other than hours, a missing series, or power outages at random.
+            Also for a tariff file that cannot be read, and for the faults that `envs.scenarios.series_files` finds.
     """
     schema = _read(path)
     seconds = schema.get("seconds_per_time_step", 3600)
@@ -43,9 +43,9 @@ def check(path: Path) -> None:
     for name, building in schema["buildings"].items():
         outage = building.get("power_outage") or {}
         if building.get("include", True) and outage.get("simulate_power_outage") and outage.get("stochastic_power_outage"):
-            # CityLearn draws them for each episode, so no two are at the same hours, and only for whole days.
+            # CityLearn draws them anew for each episode, and only for whole days.
             raise ScenarioError(
-                f"{path}: building {name} draws its power outages, so that no run can be held against another: set "
+                f"{path}: building {name} draws its power outages, so runs cannot be compared with one another: set "
                 "stochastic_power_outage to false and give the hours as the column power_outage of its energy_simulation"
             )
     DemandCharge.of(path)
@@ -53,7 +53,7 @@ def check(path: Path) -> None:
 
 
 def digest(path: Path) -> str:
-    """Hash of a scenario's files, so that what is cached for it is never older than they are."""
+    """Hash of a scenario's files, so that a change of them changes the key in the cache."""
     schema = _read(path)
     found = hashlib.sha256()
     for file in (path, path.parent / FILE_NAME, *(_root(path, schema) / name for name in sorted(set(_named(schema))))):
@@ -77,7 +77,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _root(path: Path, schema: dict[str, Any]) -> Path:
-    """Folder of the series; relative to the schema's own, as CityLearn has it."""
+    """Folder of the series, relative to that of the schema, as in CityLearn."""
     return path.parent / (schema.get("root_directory") or "")
 
 

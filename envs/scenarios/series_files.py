@@ -1,7 +1,7 @@
 """The series and attributes of a given scenario, checked before anything runs.
 
-Most of what is refused here CityLearn takes without a word, or answers in the middle of a run with an error that
-names neither file nor line.
+CityLearn accepts most of these faults silently, or fails in the middle of a run with an error that names neither file nor
+line.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _AHEAD = ("", "_predicted_1", "_predicted_2", "_predicted_3")
 _WEATHER = (
     "outdoor_dry_bulb_temperature", "outdoor_relative_humidity", "diffuse_solar_irradiance", "direct_solar_irradiance",
 )  # fmt: skip
-# CityLearn hands the columns to a constructor by name, so one that it does not know is an error too.
+# CityLearn passes the columns to a constructor by name, so a column that it does not know is an error too.
 _REQUIRED: dict[str, tuple[str, ...]] = {
     "energy_simulation": (
         "month", "hour", "day_type", "indoor_dry_bulb_temperature", "non_shiftable_load", "dhw_demand",
@@ -33,7 +33,7 @@ _REQUIRED: dict[str, tuple[str, ...]] = {
     "carbon_intensity": ("carbon_intensity",),
     "pricing": tuple(f"electricity_pricing{ahead}" for ahead in _AHEAD),
 }  # fmt: skip
-# Data sets leave these empty from top to bottom where nobody measured them.
+# Data sets leave these columns empty where they were not measured.
 _MAY_BE_EMPTY = {
     "indoor_dry_bulb_temperature", "average_unmet_cooling_setpoint_difference", "indoor_relative_humidity",
     "occupant_count", "indoor_dry_bulb_temperature_cooling_set_point", "indoor_dry_bulb_temperature_heating_set_point",
@@ -56,8 +56,8 @@ _ARRIVAL, _ARRIVAL_SOC = "electric_vehicle_estimated_arrival_time", "electric_ve
 _CURRENT_SOC = "electric_vehicle_current_soc"
 _CHARGER = (_STATE, _ID, _DEPARTURE, _REQUIRED_SOC, _ARRIVAL, _ARRIVAL_SOC)
 _PLUGGED, _COMING, _AWAY = 1, 2, 3
-_NO_SOC = (-0.1, -1.0)  # CityLearn's and its data sets' ways to write that there is none
-_NOBODY, _UNKNOWN = -1, -2  # in place of a vehicle's index
+_NO_SOC = (-0.1, -1.0)  # how CityLearn and its data sets write that there is none
+_NO_VEHICLE, _UNKNOWN = -1, -2  # in place of a vehicle's index
 
 _Range = tuple[str, Callable[[float], bool]]
 _ANY_SHARE: _Range = ("from 0 to 1", lambda value: 0.0 <= value <= 1.0)
@@ -82,7 +82,7 @@ def check_series(path: Path, schema: dict[str, Any], root: Path) -> None:
         root: folder of the series, all of which exist.
 
     Raises:
-        ScenarioError: if CityLearn would stop at a value, or would take it for something else than it says.
+        ScenarioError: if CityLearn would stop at a value, or would misread it.
     """
     _check_attributes(path, schema)
     files = _Files(path, schema, root)
@@ -94,7 +94,7 @@ def check_series(path: Path, schema: dict[str, Any], root: Path) -> None:
             file = building.get(kind)
             if not file and kind in ("energy_simulation", "weather"):
                 raise ScenarioError(f"{path}: building '{name}' names no {kind}; give it a file, as CityLearn needs one")
-            # Buildings share weather and prices; what may be empty in their own file depends on the building.
+            # Buildings share weather and prices. In their own file, the columns that may be empty depend on the building.
             if file and ((kind, file) not in checked or kind == "energy_simulation"):
                 checked.add((kind, file))
                 _check_numbers(files.read(file, kind), kind, _observed(schema, building))
@@ -124,7 +124,7 @@ class _Series:
 
         raw = self.frame[column]
         values: np.ndarray = pd.to_numeric(raw, errors="coerce").to_numpy(dtype=np.float64)
-        # CityLearn keeps float32, in which more than that is infinite.
+        # CityLearn keeps float32, in which larger values are infinite.
         finite = np.abs(values) <= np.finfo(np.float32).max
         if not finite.all():
             self.refuse(~finite & raw.notna().to_numpy(), column, "write a finite number")
@@ -154,7 +154,7 @@ class _Series:
 
 
 class _Files:
-    """Reads a scenario's files, and holds them to one number of rows."""
+    """Reads a scenario's files, and checks that all have the same number of rows."""
 
     def __init__(self, path: Path, schema: dict[str, Any], root: Path) -> None:
         self._path, self._root = path, root
@@ -176,7 +176,7 @@ class _Files:
             if column not in frame:
                 raise ScenarioError(f"{file} lacks the column {column}; add it, as CityLearn needs it")
         for other in frame:
-            # Of a charger's file CityLearn picks what it needs.
+            # From a charger's file CityLearn picks the columns that it needs.
             if not is_charger and other not in required and other not in _OPTIONAL.get(kind, ()):
                 raise ScenarioError(f"{file} has a column '{other}', which CityLearn does not take; remove it")
         self._check_length(file, len(frame))
@@ -198,13 +198,13 @@ class _Files:
 
 
 def _read_table(file: Path) -> pd.DataFrame:
-    """All rows of a file; charger states that are no whole numbers as their text."""
+    """All rows of a file. Charger states that are no whole numbers come as text."""
     import pandas as pd
 
     try:
-        if file.suffix.lower() in (".parquet", ".pq", ".parq"):  # as CityLearn tells them
+        if file.suffix.lower() in (".parquet", ".pq", ".parq"):  # the endings by which CityLearn tells them
             return pd.read_parquet(file)
-        # A skipped line would shift all that follow, and with them the lines that messages name.
+        # A skipped line would shift the line numbers of messages.
         frame = pd.read_csv(file, skip_blank_lines=False, low_memory=False)
         if _STATE in frame and frame[_STATE].dtype.kind == "f":
             frame[_STATE] = pd.read_csv(file, usecols=[_STATE], dtype=str, skip_blank_lines=False)[_STATE]
@@ -254,16 +254,16 @@ def _check_charger(series: _Series, vehicles: dict[str, int]) -> np.ndarray:
         "write 1 (plugged in), 2 (on its way) or 3 (away) in every row: where one is empty or has a decimal point, CityLearn "
         "reads the whole column as decimals and connects no vehicle",
     )
-    vehicle = _decoded(series, _ID, lambda text: vehicles.get(text, _UNKNOWN), _NOBODY)
+    vehicle = _decoded(series, _ID, lambda text: vehicles.get(text, _UNKNOWN), _NO_VEHICLE)
     plugged, coming = state == _PLUGGED, state == _COMING
     _check_vehicles(series, vehicle, plugged | coming)
 
     before = np.concatenate([[0], state[:-1]])
-    vehicle_before = np.concatenate([[_NOBODY], vehicle[:-1]])
+    vehicle_before = np.concatenate([[_NO_VEHICLE], vehicle[:-1]])
     changed = vehicle != vehicle_before
-    other = plugged & np.isin(before, (_COMING, _AWAY)) & changed & (vehicle_before != _NOBODY)
+    other = plugged & np.isin(before, (_COMING, _AWAY)) & changed & (vehicle_before != _NO_VEHICLE)
     series.refuse(other, _ID, "the row before, with state 2 or 3, names another vehicle, at which CityLearn stops")
-    # The first row is no arrival: nobody knows what was before it. After state 2 the arrival's charge stands there.
+    # The first row is no arrival, as the row before is unknown. An arrival after state 2 has its charge in the row before.
     arrives = plugged & ((before == _AWAY) | (before == _PLUGGED) & changed)
 
     for column, needed, why in (
@@ -279,7 +279,7 @@ def _check_charger(series: _Series, vehicles: dict[str, int]) -> np.ndarray:
         series.refuse(needed & np.isnan(_soc(series, column)), column, why)
     if _CURRENT_SOC in series.frame:
         _soc(series, _CURRENT_SOC)
-    return np.where(plugged, vehicle, _NOBODY)
+    return np.where(plugged, vehicle, _NO_VEHICLE)
 
 
 def _decoded(series: _Series, column: str, code: Callable[[str], int], missing: int) -> np.ndarray:
@@ -292,7 +292,7 @@ def _decoded(series: _Series, column: str, code: Callable[[str], int], missing: 
 
 
 def _check_vehicles(series: _Series, vehicle: np.ndarray, present: np.ndarray) -> None:
-    series.refuse(present & (vehicle == _NOBODY), _ID, "a row with state 1 or 2 needs a vehicle")
+    series.refuse(present & (vehicle == _NO_VEHICLE), _ID, "a row with state 1 or 2 needs a vehicle")
     if series.frame[_ID].dtype.kind in "iuf":
         remedy = "give vehicles names with a letter: CityLearn takes a column of numbers for numbers, and finds none of them"
         series.refuse(present, _ID, remedy)
@@ -303,8 +303,8 @@ def _check_vehicles(series: _Series, vehicle: np.ndarray, present: np.ndarray) -
 def _soc(series: _Series, column: str) -> np.ndarray:
     """States of charge as they are written, NaN where there is none, shape (rows,).
 
-    CityLearn decides value by value whether it is a fraction or a percentage, so a column with both is
-    read wrong: beside 80, even 1 is not the one per cent that it looks like.
+    CityLearn decides value by value whether it is a fraction or a percentage, so it misreads a column with both: beside 80, it
+    takes 1 for a full battery.
     """
     values = series.numbers(column)
     values = np.where(np.isin(values, _NO_SOC), np.nan, values)
@@ -321,7 +321,7 @@ def _soc(series: _Series, column: str) -> np.ndarray:
 
 
 def _check_places(plugged_in: list[tuple[_Series, np.ndarray]], vehicles: int) -> None:
-    """Refuse a vehicle that is at two chargers in one row, which CityLearn lets charge at both."""
+    """Refuse a vehicle that is at two chargers in one row: CityLearn would charge it at both."""
     if not plugged_in:
         return
     place = np.full((vehicles, len(plugged_in[0][1])), -1)
@@ -336,7 +336,7 @@ def _check_places(plugged_in: list[tuple[_Series, np.ndarray]], vehicles: int) -
 
 
 def _check_attributes(path: Path, schema: dict[str, Any]) -> None:
-    """Check the batteries' and chargers' attributes, which CityLearn asserts without a name or not at all."""
+    """Check the batteries' and chargers' attributes: CityLearn's own checks name none, or are missing."""
     for name, vehicle in _included(schema.get("electric_vehicles_def")):
         _check_ranges(f"{path}: vehicle '{name}'", vehicle.get("battery") or {}, _BATTERY_RANGES, _SIZES)
     for name, building in _included(schema["buildings"]):

@@ -1,4 +1,4 @@
-"""The demand charge of a tariff, which CityLearn's own cost does not know.
+"""The demand charge of a tariff, which CityLearn's own cost does not include.
 
 A scenario has one where a file `tariff.json` lies beside its `schema.json`:
 
@@ -23,8 +23,8 @@ FILE_NAME = "tariff.json"
 class DemandCharge:
     """Monthly charge on the highest imports of a site.
 
-    With P the highest import of the month in peak hours and O the highest outside them, both in kW,
-    a month costs `peak_price * P + off_peak_excess_price * max(0, O - P)`.
+    A month costs `peak_price * P + off_peak_excess_price * max(0, O - P)`. P is the highest import of the month in peak hours
+    and O the highest outside them, both in kW.
 
     Attributes:
         peak_hours: hours of the day, 0-23, each standing for the hour that begins then.
@@ -39,7 +39,7 @@ class DemandCharge:
     currency: str
 
     def month(self, peak_kw: float, off_peak_kw: float) -> float:
-        """Charge of a month whose highest imports are `peak_kw` and `off_peak_kw`."""
+        """Charge of a month with highest imports of `peak_kw` in peak hours and `off_peak_kw` outside."""
         return self.peak_price * peak_kw + self.off_peak_excess_price * max(0.0, off_peak_kw - peak_kw)
 
     def write(self, path: Path) -> None:
@@ -83,15 +83,15 @@ class MonthPeaks:
         self.off_peak_kw = 0.0
 
     def enter(self, month: int) -> None:
-        """Say which month the next hour belongs to; a new month starts from zero."""
+        """Set the month of the next hour; a new month starts from zero."""
         if month != self._month:
             self._month, self.peak_kw, self.off_peak_kw = month, 0.0, 0.0
 
     def add(self, hour: int, import_kw: float) -> float:
         """Count one hour and return by how much it raised the month's charge [currency].
 
-        The rises of a month add up to its charge. A rise is negative where a new peak-hour maximum
-        makes an earlier off-peak maximum cheaper.
+        The rises of a month add up to its charge. A rise is negative where a new peak-hour maximum makes an earlier off-peak
+        maximum cheaper.
 
         Args:
             hour: of the day, 0-23.
@@ -109,8 +109,8 @@ class MonthPeaks:
 def month_shares(month: np.ndarray, start: int, hours: int) -> np.ndarray:
     """Part of its month that a run over a window covers, for each of its hours.
 
-    A run over less than a month is charged that part of the month's demand charge; else a week would
-    pay for its peak as if it were a month, four times too much beside its energy.
+    A run over less than a month pays that part of the month's demand charge. Otherwise a week would pay a whole month's charge,
+    four times too much beside its energy.
 
     Args:
         month: month of each step of the year, shape (steps,).
@@ -128,7 +128,7 @@ def month_shares(month: np.ndarray, start: int, hours: int) -> np.ndarray:
 def demand_costs(
     tariff: DemandCharge | None, month: np.ndarray, hour: np.ndarray, import_kw: np.ndarray, start: int = 0
 ) -> np.ndarray:
-    """Hourly demand charge of a run that starts with no peaks behind it: rises of the charge times the month's share.
+    """Hourly demand charge of a run without earlier peaks: rises of the charge times the month's share.
 
     Args:
         tariff: the demand charge; None costs nothing.

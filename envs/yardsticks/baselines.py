@@ -1,4 +1,4 @@
-"""What a learned policy is held against: the site without control, without PV and battery, and under rules."""
+"""Baselines of learned policies: the site without control, without PV and battery, and under rules."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def baselines(
 
     Args:
         scenario: any.
-        windows: hours that are run through.
-        reward: which reward the scores are of.
+        windows: hours of the runs.
+        reward: of the scores.
         backend: that can step the scenario.
     """
     env = windows_env(scenario, backend, windows, reward)
@@ -41,7 +41,7 @@ def baselines(
     references = {year: env.reference_of(year) for year in years}
     found = {UNCONTROLLED: evaluate(env, lambda observations: present.uncontrolled_actions())}
     found[WITHOUT] = [without_devices(references[own.year], own, windows) for own in found[UNCONTROLLED]]
-    # They mean nothing without a battery, and in dear hours nothing where no hour is.
+    # Rules need a battery, and the rule for dear hours needs some that are dearer than others.
     has_dear = all(reference.dear.any() for reference in references.values())
     for name, dear_hours in RULES.items() if present.battery_power_kw > 0.0 else ():
         if has_dear or not dear_hours:
@@ -53,13 +53,13 @@ def baselines(
 
 
 def without_devices(reference: Reference, uncontrolled: Evaluation, windows: Sequence[Window]) -> Evaluation:
-    """The site of a year without PV and stationary batteries: what there would be to pay and to emit.
+    """KPIs of the site of a year without PV and stationary batteries.
 
-    It has no score: a reward is of what somebody did with a site.
+    It has no score: the reward compares policies of one site, and this is another site.
 
     Args:
         reference: of the year.
-        uncontrolled: of the year, whose vehicles charge alike.
+        uncontrolled: of the year; the vehicles charge alike.
         windows: hours.
     """
     parts = []
@@ -68,7 +68,7 @@ def without_devices(reference: Reference, uncontrolled: Evaluation, windows: Seq
             continue
         part = slice(window.start, window.start + window.hours)
         run = cut(reference.run, window.start, window.hours)
-        # In a power outage nothing is imported, and what PV would have served is not.
+        # In a power outage nothing is imported, so load that PV would have served is lost.
         net = np.where(run.off_grid, 0.0, run.net_kwh - run.battery_kwh + reference.exogenous.pv_kwh[:, part])
         parts.append(Part(window.start, replace(run, net_kwh=import_kwh(net), battery_kwh=np.zeros_like(net))))
     exogenous = replace(reference.exogenous, pv_kwh=np.zeros_like(reference.exogenous.pv_kwh))

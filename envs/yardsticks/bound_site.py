@@ -37,7 +37,7 @@ class BoundSite:
         building, first, last: of each group, its first and last hour within the window, each of shape (G,).
         charge, v2g: greatest power of each group, in and out [kW], each of shape (G,).
         efficiency: best efficiency of each group, charger and battery together, shape (G,).
-        required, unavoidable: energy that each group asks for, and the part that full power does not deliver, shape (G,).
+        required, unavoidable: energy that each group requires, and the part that full power does not deliver, shape (G,).
         room, held: energy that each group's batteries can still take, and hold on arrival, shape (G,).
         lost_kwh: energy that vehicles lack at chargers without an action.
         beyond_pv: energy that could be exported beyond PV, shape (N, H).

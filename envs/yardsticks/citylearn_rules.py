@@ -20,11 +20,11 @@ class HourlyRule:
     """A controller that acts by the hour of the day alone, for the environment that `present` belongs to."""
 
     def __init__(self, present: Present, actions: np.ndarray) -> None:
-        """Make the rule.
+        """Create the rule.
 
         Args:
-            present: hour of the environment that it controls.
-            actions: of each hour of the day, as CityLearn takes them, shape (24, actions); what a device cannot do is cut off.
+            present: present hour of the environment that it controls.
+            actions: of each hour of the day, in CityLearn's ranges, shape (24, actions); clipped to what a device can do.
         """
         self._present, self._scaled = present, scaled(actions, *present.action_range)
 
@@ -42,10 +42,10 @@ class HourlyRule:
 
 
 def citylearn_rules(scenario: Scenario) -> dict[str, np.ndarray]:
-    """The controllers that know all devices of a scenario, by class; read from CityLearn the first time and cached.
+    """The controllers that have a rule for every device of a scenario, by class; read from CityLearn once and cached.
 
     Returns:
-        Actions of each hour of the day, 0 to 23, as CityLearn takes them, each of shape (24, actions).
+        Actions of each hour of the day, 0 to 23, in CityLearn's ranges, each of shape (24, actions).
     """
 
     def write(path: Path) -> None:

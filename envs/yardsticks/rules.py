@@ -1,4 +1,4 @@
-"""Controllers that follow a rule, to hold learned ones against."""
+"""Controllers that follow a rule, as baselines of learned ones."""
 
 from __future__ import annotations
 
@@ -8,20 +8,19 @@ from envs.current_hour import Present, scaled
 
 
 class SolarPriority:
-    """PV goes to the load and the vehicles, what is left to the batteries; these give it back when the site imports.
+    """PV serves the load and the vehicles first; batteries store the surplus and return it when the site imports.
 
-    Vehicles charge as on the uncontrolled site, at full power until they have what they ask for. So what is left, or missing,
-    in an hour is the uncontrolled site's export or import in it, which is shared out by the batteries' power.
+    Vehicles charge as on the uncontrolled site, at full power until they are as full as required. So the surplus or the deficit
+    of an hour is the uncontrolled site's export or import. The batteries share it in proportion to their power.
 
-    A policy for the environment whose present hour it looks at, as policies do by their observation; it knows nothing of the
-    next.
+    It is a policy for the environment that `present` belongs to, and knows nothing of the next hour.
     """
 
     def __init__(self, present: Present, dear_hours: bool = True) -> None:
-        """Make the rule.
+        """Create the rule.
 
         Args:
-            present: hour of the environment that it controls.
+            present: present hour of the environment that it controls.
             dear_hours: whether batteries give only in hours in which imports cost most.
 
         Raises:

@@ -35,7 +35,7 @@ def test_a_filling_that_fails_leaves_nothing(tmp_path: Path) -> None:
     assert list((tmp_path / "a").iterdir()) == []
 
 
-def test_who_comes_second_takes_the_firsts_result() -> None:
+def test_the_second_process_takes_the_result_of_the_first() -> None:
     def fill(folder: Path) -> None:
         cache.cached_folder("a", lambda other: (other / "by").write_text("first", encoding="utf-8"))
         (folder / "by").write_text("second", encoding="utf-8")

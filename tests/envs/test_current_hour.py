@@ -1,4 +1,4 @@
-"""Rules see the same hour of a site whichever backend steps it."""
+"""Rules see the same hour of a site on both backends."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A table of cases that can be reckoned by hand."""
+"""Tables of cases computed by hand."""
 
 from pathlib import Path
 from typing import Any
@@ -40,7 +40,7 @@ def test_years_count_by_what_they_hold() -> None:
     assert found["peak_kw"] == 7.0
 
 
-def test_amounts_are_those_of_a_year_whatever_hours_were_judged() -> None:
+def test_amounts_are_those_of_a_year_for_any_number_of_hours() -> None:
     whole = [row("whole", year, 0.1, 1, hours=8760, co2_kg=co2) for year, co2 in ((3, 10.0), (6, 20.1), (7, 0.2))]
     part = row("part", 3, 0.1, 1, hours=1680, import_kwh=168.0, co2_kg=16.8, bill=1.68)
     found = per_run(frame(*whole, part)).set_index("contender")

@@ -32,7 +32,7 @@ class Calendar:
 
 def calendar(year: int) -> Calendar:
     """Calendar of a year of 365 days."""
-    # The sun repeats every year: any common year gives its position.
+    # The sun repeats every year, so any year without a leap day gives its position.
     start = pd.date_range("2025-01-01", periods=ROWS, freq="h", tz=TIME_ZONE)
     day = np.arange(ROWS) // 24
     return Calendar(start.month.to_numpy() - 1, start.hour.to_numpy(), (year + day) % 7, start + pd.Timedelta(minutes=30))

@@ -1,4 +1,4 @@
-"""Write a generated year as a CityLearn scenario: schema, series and our tariff file."""
+"""Writes a generated year as a CityLearn scenario: schema, series and tariff file."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def _pricing(cal: Calendar) -> pd.DataFrame:
     price = np.where(peak, parameters.ENERGY_PRICE_PEAK, parameters.ENERGY_PRICE_OFF_PEAK)
     columns = {"electricity_pricing": price}
     for i, hours in enumerate(FORECAST_HOURS, start=1):
-        # The tariff is the same every day, so what is ahead is known.
+        # The tariff is the same every day, so future prices are known.
         columns[f"electricity_pricing_predicted_{i}"] = np.roll(price, -hours)
     return pd.DataFrame(columns)
 
@@ -122,8 +122,8 @@ def _pricing(cal: Calendar) -> pd.DataFrame:
 def _charger_csv(name: str, visits: list[Session]) -> str:
     """The socket's series; written by hand because 128 data frames cost seconds.
 
-    Each socket has one vehicle of its own. Its arrival state of charge stands on the arrival row,
-    where CityLearn looks for it when nothing announced the vehicle.
+    Each socket has one vehicle. Its state of charge on arrival is in the arrival row, where CityLearn looks for it if the
+    vehicle was not announced.
     """
     rows = ["3,,,,,,"] * ROWS
     for i, visit in enumerate(visits):

@@ -1,4 +1,4 @@
-"""The site's parameters: every number that the generated scenarios rest on."""
+"""The site's parameters: every number of the generated scenarios."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from common.units import DAY, YEAR
 
-# Part of the cache key: raise it when the same year number would give other files.
+# Part of the cache key: raise it when a change of the code changes the files of a year.
 FORMAT_VERSION = 1
 
 DAYS = YEAR // DAY

@@ -29,8 +29,8 @@ def sessions(site: Site, kind: SocketType, number: int, year: int) -> list[Sessi
     """Sessions of socket `number` of a kind in a year, in order of time.
 
     Every row a free socket sees a Poisson arrival with the kind's rate times the hour's factor.
-    After a departure the socket stays empty for one row: CityLearn shows a stale state of charge
-    where one session follows another at once.
+    After a departure the socket stays empty for one row: CityLearn shows a stale state of charge where one session follows
+    another immediately.
     """
     rng = stream(year, site.name, kind.name, str(number))
     found = []
@@ -50,7 +50,7 @@ def sessions(site: Site, kind: SocketType, number: int, year: int) -> list[Sessi
 def _states_of_charge(rng: np.random.Generator) -> tuple[float, float]:
     while True:
         arrival, target = np.clip(rng.normal(*np.transpose([ARRIVAL_SOC, TARGET_SOC])), 0.0, 1.0)
-        # Rounded as the files hold them, so that what is read back is what was drawn.
+        # Rounded as in the files, so that reading them gives the drawn values.
         arrival, target = round(float(arrival), 4), round(float(target), 4)
         if target > arrival:
             return arrival, target

@@ -22,7 +22,7 @@ HOUR_LAG_1 = 0.41
 CLEAR_SKY_LIMIT = 1.1
 
 FORECAST_HOURS = (6, 12, 24)  # CityLearn's three predictions
-FORECAST_SKILL = (0.8, 0.7, 0.6)  # correlation of a forecast's deviation from the mean with what comes
+FORECAST_SKILL = (0.8, 0.7, 0.6)  # correlation of a forecast's deviation from the mean with the actual one
 TEMPERATURE_SIGMA = 0.8  # K, of a day around the month's mean
 
 
@@ -55,7 +55,7 @@ def weather(year: int, cal: Calendar) -> Weather:
 
     mean_ghi = table("ghi_w_per_m2")[cal.hour, cal.month]
     ratio = _clearness(year)
-    # Where the table exceeds the clear sky of the hour's middle (sunrise and sunset), the table holds.
+    # At sunrise and sunset the table can exceed the clear sky of the hour's middle; then the table is the limit.
     ghi = np.minimum(mean_ghi * ratio, np.maximum(CLEAR_SKY_LIMIT * clear, mean_ghi))
     dni, dhi = _decompose(ghi, zenith, cal)
 
@@ -94,8 +94,7 @@ def _forecasts(rng: np.random.Generator, mean: np.ndarray, actual: np.ndarray) -
     """Predictions of a series, one array of shape (ROWS,) per horizon of `FORECAST_HOURS`.
 
     With x the deviation from the mean and s the skill, a forecast is the mean plus
-    s^2 x + s sqrt(1 - s^2) noise: the best linear forecast whose correlation with x is s. It knows
-    something of what comes, and never all of it.
+    s^2 x + s sqrt(1 - s^2) noise. Of all linear forecasts that correlate with x by s, it is the best.
     """
     deviation = actual - mean
     # The noise is as large as the deviation usually is at such an hour, so nights stay dark.

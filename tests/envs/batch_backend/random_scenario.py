@@ -1,4 +1,4 @@
-"""Small random scenarios for the comparison of both backends: whatever the batch backend says it does, in any mixture."""
+"""Small random scenarios for the comparison of both backends: every feature that the batch backend has, in any mixture."""
 
 import json
 from pathlib import Path

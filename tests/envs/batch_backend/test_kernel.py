@@ -12,8 +12,9 @@ from hypothesis import HealthCheck, Phase, given, settings
 
 from common.units import DAY
 from envs.batch_backend import kernel, records
+from envs.batch_backend.arrays import Year
 from envs.batch_backend.rewards import SchemaReward
-from envs.batch_backend.simulator import BatchSimulator, Year
+from envs.batch_backend.simulator import BatchSimulator
 from envs.batch_backend.tables import Tables
 from envs.batch_backend.unsupported import unsupported
 from envs.citylearn_backend.simulator import CityLearnSimulator

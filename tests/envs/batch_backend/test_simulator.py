@@ -1,24 +1,21 @@
 """Batteries that are charged side by side are charged as each by itself."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from envs.batch_backend import kernel, records
-from envs.batch_backend.simulator import BatchSimulator, Year
+from envs.batch_backend.arrays import Year
+from envs.batch_backend.simulator import BatchSimulator
 from envs.batch_backend.tables import Tables
-from envs.citylearn_backend.simulator import CityLearnSimulator
-from envs.citylearn_backend.tables import read_tables
-from envs.environments.year_cache import schema_reward
 
 HOURS = 200
 
 
-@pytest.fixture(scope="module")
-def tables(small_schema: Path) -> Tables:
-    return read_tables(CityLearnSimulator(small_schema, with_reward=False), schema_reward(small_schema))
+@pytest.fixture
+def tables(small_tables: Tables) -> Tables:
+    return small_tables
 
 
 def opened(tables: Tables, copies: int) -> BatchSimulator:
@@ -29,7 +26,7 @@ def opened(tables: Tables, copies: int) -> BatchSimulator:
 
 
 def times(tables: Tables, count: int) -> Tables:
-    """A site with each socket, its vehicle and its action `count` times, whose observations show only the first."""
+    """A site with each socket, its vehicle and its action `count` times; observations show only the first."""
     site, rows = tables.site, tables.rows
     sockets, stationary = len(site["charger"]), len(site["building"])
 
@@ -105,7 +102,7 @@ def test_stationary_batteries_that_need_several_rounds_of_lanes_charge_as_one(ta
     [("battery", "wear"), ("battery", "minimum_energy"), ("charger", "efficiency"), ("charger", "discharge_min")],
 )
 def test_what_a_fleet_has_in_common_is_charged_as_if_it_had_not(tables: Tables, record: str, field: str) -> None:
-    # One more vehicle and charger of another kind, which nobody ever uses.
+    # One more vehicle and charger of another kind, which are never used.
     site = tables.site
     names = ("battery", "battery_curve", "charger", "charger_curve", "observed")
     other = {name: np.concatenate([site[name], site[name][-1:]]) for name in names}

@@ -1,4 +1,4 @@
-"""What the batch backend does not do is refused by its name."""
+"""A feature that the batch backend lacks is named."""
 
 import json
 from pathlib import Path
@@ -7,9 +7,6 @@ from typing import Any
 import pytest
 
 from envs.batch_backend.unsupported import unsupported
-from envs.environments.backend import beyond_batch, choose_backend
-from envs.errors import ScenarioError
-from envs.scenarios.scenario import scenario
 
 
 def changed(schema: Path, tmp_path: Path, *path: str, value: Any) -> Path:
@@ -26,7 +23,6 @@ def changed(schema: Path, tmp_path: Path, *path: str, value: Any) -> Path:
 
 def test_generated_and_metered_scenarios_are_supported(small_schema: Path, real_schema: Path) -> None:
     assert unsupported(small_schema) == unsupported(real_schema) == []
-    assert beyond_batch(scenario("iquitos")) == []
 
 
 @pytest.mark.parametrize(
@@ -50,15 +46,6 @@ def test_generated_and_metered_scenarios_are_supported(small_schema: Path, real_
         (("actions", "cooling_device"), {"active": True}, "action cooling_device"),
     ],
 )
-def test_what_is_beyond_it_is_named(small_schema: Path, tmp_path: Path, path: tuple[str, ...], value: Any, name: str) -> None:
+def test_a_missing_feature_is_named(small_schema: Path, tmp_path: Path, path: tuple[str, ...], value: Any, name: str) -> None:
     found = unsupported(changed(small_schema, tmp_path, *path, value=value))
     assert any(entry.startswith(name) for entry in found), found
-
-
-def test_auto_falls_back_to_citylearn_and_batch_refuses(small_schema: Path, tmp_path: Path) -> None:
-    sound = scenario(str(small_schema))
-    assert [choose_backend(sound, choice) for choice in ("auto", "batch", "citylearn")] == ["batch", "batch", "citylearn"]
-    beyond = scenario(str(changed(small_schema, tmp_path, "random_seed", value=None)))
-    assert choose_backend(beyond, "auto") == "citylearn"
-    with pytest.raises(ScenarioError, match=r"--backend batch cannot step .*random_seed null"):
-        choose_backend(beyond, "batch")

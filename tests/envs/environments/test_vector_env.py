@@ -63,7 +63,7 @@ def test_both_backends_show_the_same_observations_spaces_and_ends(small_schema: 
     single.close()
 
 
-def test_a_copy_whose_episode_is_over_begins_another_at_its_next_step(small_schema: Path) -> None:
+def test_a_copy_begins_another_episode_at_the_step_after_its_end(small_schema: Path) -> None:
     site = scenario(str(small_schema))
     env = SiteVectorEnv(site, [Window(0, start, 3 * DAY) for start in range(0, 30 * DAY, DAY)], num_envs=4)
     assert env.metadata["autoreset_mode"] == AutoresetMode.NEXT_STEP

@@ -8,36 +8,9 @@ import pytest
 from envs.objective.joined_run import JoinedRun, Part
 from envs.objective.kpis import AMOUNT, KPIS, SIGNED, Bounds, Kpi, Kpis, _by_name
 from envs.objective.kpis import kpis as kpis_of
-from envs.objective.series import Exogenous, Run, Sessions
-from envs.objective.series import cut as hours_of
+from envs.objective.series import Exogenous, Sessions
 from envs.scenarios.tariff import DemandCharge
-
-SERIES = Exogenous(
-    month=np.array([1, 1, 1, 1, 1]),
-    hour=np.array([17, 18, 19, 20, 21]),
-    load_kwh=np.full((2, 5), 3.0),
-    pv_kwh=np.array([[4.0, 2.0, 0.0, 0.0, 0.0], [0.0] * 5]),
-    price=np.array([[1.0, 2.0, 2.0, 1.0, 1.0]] * 2),
-    carbon=np.full((2, 5), 0.5),
-    battery_capacity_kwh=10.0,
-)
-RUN = Run(
-    net_kwh=np.array([[-1.0, 0.0, 5.0, 3.0], [3.0, 3.0, 1.0, 3.0]]),
-    battery_kwh=np.array([[0.0, -1.0, 2.0, 0.0], [0.0, 0.0, -2.0, 0.0]]),
-    charging_kwh=np.zeros((2, 4)),
-    missing_kwh=np.array([1.0, 0.0, 1.5, 0.0]),
-    off_grid=np.zeros((2, 4), dtype=bool),
-)
-SESSIONS = Sessions(
-    charger=np.array([0, 1, 0, 1]),
-    vehicle=np.array([0, 1, 0, 1]),
-    start=np.array([0, 2, 2, 3]),
-    end=np.array([1, 3, 3, 4]),
-    arrival_soc=np.array([0.1, 0.2, 0.5, 0.0]),
-    required_soc=np.array([0.5, 0.5, 0.8, 1.0]),
-    capacity_kwh=np.array([10.0, 10.0, 10.0, 10.0]),
-)
-TARIFF = DemandCharge((18, 19), peak_price=10.0, off_peak_excess_price=4.0, currency="PEN")
+from tests.envs.objective.by_hand import RUN, SERIES, SESSIONS, TARIFF, part
 
 
 def kpis(parts: list[Part], series: Exogenous, sessions: Sessions, tariff: DemandCharge | None) -> Kpis:
@@ -65,13 +38,9 @@ def test_kpis_of_a_whole_year() -> None:
     assert (found["departures"], found["departures_met"]) == (2, 1)
 
 
-def cut(start: int, end: int) -> Part:
-    return Part(start, hours_of(RUN, start, end - start))
-
-
 def test_windows_add_up_without_a_jump_between_them() -> None:
     whole = kpis([Part(0, RUN)], SERIES, SESSIONS, None)
-    parts = kpis([cut(0, 2), cut(2, 4)], SERIES, SESSIONS, None)
+    parts = kpis([part(0, 2), part(2, 4)], SERIES, SESSIONS, None)
     assert parts["import_kwh"] == whole["import_kwh"]
     assert parts["energy_cost"] == whole["energy_cost"]
     assert parts["ramping_kwh"] == whole["ramping_kwh"] - 3.0
@@ -79,14 +48,14 @@ def test_windows_add_up_without_a_jump_between_them() -> None:
 
 
 def test_sessions_that_a_window_cuts_do_not_count() -> None:
-    found = kpis([cut(0, 3), cut(2, 4)], SERIES, SESSIONS, None)
+    found = kpis([part(0, 3), part(2, 4)], SERIES, SESSIONS, None)
     assert (found["departures"], found["ev_required_kwh"]) == (0, 0.0)
 
 
 def test_a_part_of_nothing_is_no_number() -> None:
-    nobody = Sessions(*(np.zeros(0, dtype=int) for _ in range(4)), *(np.zeros(0) for _ in range(3)))
+    empty = Sessions(*(np.zeros(0, dtype=int) for _ in range(4)), *(np.zeros(0) for _ in range(3)))
     run = replace(RUN, missing_kwh=np.zeros(0))
-    found = kpis([Part(0, run)], replace(SERIES, battery_capacity_kwh=0.0), nobody, None)
+    found = kpis([Part(0, run)], replace(SERIES, battery_capacity_kwh=0.0), empty, None)
     assert np.isnan(found["ev_served"])
     assert np.isnan(found["battery_cycles"])
 

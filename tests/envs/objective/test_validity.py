@@ -38,7 +38,7 @@ def kpis(env: WindowsEnv) -> Kpis:
     return found.kpis
 
 
-def test_what_adds_up_passes(episode: Episode, kpis: Kpis) -> None:
+def test_consistent_results_pass(episode: Episode, kpis: Kpis) -> None:
     check_episode(episode)
     check_kpis(0, kpis)
 
@@ -51,7 +51,7 @@ def test_energy_from_nowhere_is_found(episode: Episode, name: str) -> None:
         check_episode(replace(episode, run=replace(episode.run, **{name: series})))
 
 
-def test_other_devices_may_take_what_no_series_tells_but_never_give(episode: Episode) -> None:
+def test_other_devices_may_take_energy_without_a_series_but_never_give_any(episode: Episode) -> None:
     for off, other, error in ((5.0, False, True), (5.0, True, False), (-5.0, True, True)):
         exogenous = replace(episode.reference.exogenous, other_devices=other)
         reference = Reference(episode.reference.run, exogenous, episode.reference.sessions, episode.reference.tariff)
@@ -65,7 +65,7 @@ def test_other_devices_may_take_what_no_series_tells_but_never_give(episode: Epi
             check_episode(planted)
 
 
-def test_in_a_power_outage_nothing_is_imported_whatever_the_load(episode: Episode) -> None:
+def test_in_a_power_outage_nothing_is_imported_at_any_load(episode: Episode) -> None:
     off_grid, net = np.zeros_like(episode.run.off_grid), episode.run.net_kwh.copy()
     off_grid[0, 30], net[0, 30] = True, 0.0
     check_episode(replace(episode, run=replace(episode.run, net_kwh=net, off_grid=off_grid)))
@@ -76,7 +76,7 @@ def test_in_a_power_outage_nothing_is_imported_whatever_the_load(episode: Episod
         check_episode(replace(episode, run=replace(episode.run, net_kwh=net, off_grid=off_grid)))
 
 
-def test_what_is_no_number_is_found(episode: Episode) -> None:
+def test_a_nan_is_found(episode: Episode) -> None:
     series = episode.run.net_kwh.copy()
     series[0, 3] = np.nan
     with pytest.raises(ValidityError, match="hour 27"):
@@ -104,7 +104,7 @@ def test_where_vehicles_give_back_the_other_limits_hold(kpis: Kpis, name: str, v
         check_kpis(3, {**kpis, name: value}, vehicles_give=True)
 
 
-def test_vehicles_that_gave_back_may_lack_more_than_they_asked_for(kpis: Kpis) -> None:
+def test_vehicles_that_gave_back_may_lack_more_than_they_required(kpis: Kpis) -> None:
     found = {**kpis, "ev_served": -0.4, "ev_missing_kwh": 1.4 * kpis["ev_required_kwh"], "consumption_kwh": -1.0}
     check_kpis(3, found, vehicles_give=True)
 
@@ -158,7 +158,7 @@ def test_shares_of_nothing_are_no_fault(kpis: Kpis) -> None:
     check_kpis(0, {**kpis, "ev_served": np.nan, "self_consumption": np.nan, "battery_cycles": np.nan})
 
 
-def test_nobody_beats_the_bound() -> None:
+def test_no_score_exceeds_the_bound() -> None:
     check_score("rule", 3, 0.07, 0.07)
     for score in (0.0701, np.nan):
         with pytest.raises(ValidityError, match="rule, year 3"):

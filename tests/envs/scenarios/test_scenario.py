@@ -63,43 +63,6 @@ def test_what_is_no_scenario_is_refused_with_a_remedy(name: str, message: str) -
         scenario(name)
 
 
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        ({"seconds_per_time_step": 900}, "only hourly"),
-        ({"simulation_end_time_step": None}, "simulation_end_time_step has to be a whole number"),
-        ({"buildings": {"a": {"energy_simulation": "gone.csv"}}}, r"names gone\.csv, which is not in"),
-        ({"buildings": {"a": {"chargers": {"c": {"charger_simulation": "away.csv"}}}}}, r"names away\.csv"),
-    ],
-)
-def test_faults_of_a_schema_are_found_before_citylearn_opens_it(
-    tmp_path: Path, values: dict[str, object], message: str
-) -> None:
-    path = tmp_path / "schema.json"
-    sound = {"buildings": {}, "simulation_start_time_step": 0, "simulation_end_time_step": 8759}
-    path.write_text(json.dumps(sound), encoding="utf-8")
-    scenario(str(path))
-    path.write_text(json.dumps({**sound, **values}), encoding="utf-8")
-    with pytest.raises(ScenarioError, match=message):
-        scenario(str(path))
-
-
-def test_a_building_that_is_left_out_may_name_what_is_not_there(tmp_path: Path) -> None:
-    path = tmp_path / "schema.json"
-    buildings = {"a": {"include": False, "energy_simulation": "gone.csv"}}
-    schema = {"buildings": buildings, "simulation_start_time_step": 0, "simulation_end_time_step": 8759}
-    path.write_text(json.dumps(schema), encoding="utf-8")
-    assert scenario(str(path)).schema == path
-
-
-@pytest.mark.parametrize("text", ["{", "{}", "[]"])
-def test_a_file_that_is_no_schema_is_refused(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "schema.json"
-    path.write_text(text, encoding="utf-8")
-    with pytest.raises(ScenarioError, match=r"schema\.json"):
-        scenario(str(path))
-
-
 def test_what_changes_the_numbers_changes_the_cache_key(small_schema: Path, tmp_path: Path) -> None:
     assert scenario("iquitos").key != scenario("iquitos:pv_kwp=4162").key != scenario("iquitos-38").key
     path = Path(shutil.copytree(small_schema.parent, tmp_path / "site")) / "schema.json"
@@ -126,18 +89,3 @@ def test_sampled_weeks_are_spread_and_all_of_the_split_for_zero() -> None:
     gaps = [b.start - a.start for a, b in pairwise(weeks)]
     assert max(gaps) - min(gaps) <= WEEK
     assert len(sample_weeks(year, 1000)) == 52
-
-
-def test_outages_that_are_drawn_anew_in_each_episode_are_refused(small_schema: Path, tmp_path: Path) -> None:
-    schema = json.loads(small_schema.read_text(encoding="utf-8"))
-    schema["root_directory"] = str(small_schema.parent)
-    (building,) = schema["buildings"].values()
-    path = tmp_path / "schema.json"
-    for simulated, drawn, refused in ((True, True, True), (True, False, False), (False, True, False)):
-        building["power_outage"] = {"simulate_power_outage": simulated, "stochastic_power_outage": drawn}
-        path.write_text(json.dumps(schema), encoding="utf-8")
-        if refused:
-            with pytest.raises(ScenarioError, match="draws its power outages"):
-                scenario(str(path))
-        else:
-            scenario(str(path))

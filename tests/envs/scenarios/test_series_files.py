@@ -67,7 +67,7 @@ def test_a_sound_scenario_passes(site: Path) -> None:
     assert scenario(str(site)).schema == site / "schema.json"
 
 
-def test_a_data_set_of_meters_passes_with_what_nobody_measured(real_schema: Path) -> None:
+def test_a_data_set_of_meters_passes_with_columns_that_were_not_measured(real_schema: Path) -> None:
     assert scenario(str(real_schema)).schema == real_schema.resolve()
 
 

@@ -85,3 +85,13 @@ def test_at_one_price_there_is_no_rule_for_peak_hours(small_schema: Path, tmp_pa
     own = found(without_demand_charge(small_schema, tmp_path, np.array([0.3])))
     assert ANY_HOUR in own
     assert PEAK_HOURS not in own
+
+
+def test_without_pv_and_battery_all_is_drawn_from_the_grid(small_schema: Path) -> None:
+    window = Window(0, 0, 168)
+    found = baselines(scenario(str(small_schema)), [window])
+    (without,), (idle,) = found[WITHOUT], found[UNCONTROLLED]
+    assert without.kpis["import_kwh"] == pytest.approx(idle.kpis["consumption_kwh"])
+    assert without.kpis["pv_kwh"] == 0.0
+    assert without.kpis["export_kwh"] == 0.0
+    assert without.kpis["co2_kg"] > idle.kpis["co2_kg"]

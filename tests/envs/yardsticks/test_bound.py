@@ -18,7 +18,7 @@ from envs.scenarios.scenario import Window, scenario
 from envs.scenarios.tariff import FILE_NAME
 from envs.yardsticks.baselines import RULES, UNCONTROLLED, WITHOUT, baselines
 from envs.yardsticks.bound import OBJECTIVES, Bound, bound, why_no_bound, window_bound
-from envs.yardsticks.bound_site import BoundSite
+from tests.envs.yardsticks.sites import changed, charging_curve, idle_chargers, measured_arrival, to_grid
 
 SLACK = 1e-6  # of the solver
 
@@ -41,52 +41,6 @@ def two_buildings(small_schema: Path, tmp_path: Path) -> Path:
     return path
 
 
-def charging_curve(schema: dict[str, Any], folder: Path) -> None:
-    """Chargers whose efficiency follows the power, far above what they would have without a curve."""
-    for charger in chargers(schema):
-        attributes = charger["attributes"]
-        attributes["efficiency"] = 0.5
-        attributes["charge_efficiency_curve"] = [[0.0, 0.99], [1.0, 0.99]]
-
-
-def measured_arrival(schema: dict[str, Any], folder: Path) -> None:
-    """Vehicles that come with more than was announced."""
-    for charger in chargers(schema):
-        path = folder / charger["charger_simulation"]
-        series = pd.read_csv(path)
-        here = series["electric_vehicle_charger_state"] == 1
-        series["electric_vehicle_current_soc"] = np.where(here & ~here.shift(fill_value=False), 0.75, np.nan)
-        series.to_csv(path, index=False)
-
-
-def to_grid(schema: dict[str, Any], folder: Path) -> None:
-    """Vehicles that can give back."""
-    for charger in chargers(schema):
-        charger["attributes"]["max_discharging_power"] = 2.0
-
-
-def idle_chargers(schema: dict[str, Any], folder: Path) -> None:
-    """Chargers that nobody controls, and so never charge."""
-    schema["actions"]["electric_vehicle_storage"]["active"] = False
-
-
-def chargers(schema: dict[str, Any]) -> list[dict[str, Any]]:
-    return [charger for building in schema["buildings"].values() for charger in building["chargers"].values()]
-
-
-def changed(small_schema: Path, folder: Path, change: Callable[[dict[str, Any], Path], None]) -> Path:
-    """The small site with a change."""
-    for own in small_schema.parent.iterdir():
-        if own.suffix in (".csv", ".json"):
-            (folder / own.name).write_bytes(own.read_bytes())
-    schema = json.loads(small_schema.read_text(encoding="utf-8"))
-    schema["root_directory"] = None
-    change(schema, folder)
-    path = folder / "schema.json"
-    path.write_text(json.dumps(schema), encoding="utf-8")
-    return path
-
-
 @pytest.mark.parametrize("change", [charging_curve, measured_arrival, to_grid, idle_chargers])
 def test_no_policy_is_better_on_other_sites(
     small_schema: Path, tmp_path: Path, change: Callable[[dict[str, Any], Path], None]
@@ -99,23 +53,14 @@ def test_no_policy_is_better_on_other_sites(
         assert own.score <= limits["score"].score + SLACK, name
         for objective in ("co2", "cost"):
             assert limits[objective].missing_kwh <= own.kpis["ev_missing_kwh"] + SLACK, (name, objective)
-    # No term is won that nobody could win.
+    # The bound wins no term that is out of reach.
     assert limits["score"].score < 0.15
-
-
-def test_only_what_could_be_exported_in_an_hour_counts_as_such(small_schema: Path, tmp_path: Path) -> None:
-    """Four sockets of 2 kW and the battery are less than the mall takes, however many vehicles come in a fortnight."""
-    window = Window(0, 0, 336)
-    env, _ = judged(changed(small_schema, tmp_path, to_grid), window)
-    site = BoundSite(env.simulator, window)
-    assert float(site.power.sum()) + 4 * 2.0 < float((site.base_kwh + site.pv).min())
-    assert not site.beyond_pv.any()
 
 
 @pytest.mark.parametrize(
     ("name", "column"), [("pricing.csv", "electricity_pricing"), ("carbon_intensity.csv", "carbon_intensity")]
 )
-def test_what_no_linear_programme_describes_has_no_bound(small_schema: Path, tmp_path: Path, name: str, column: str) -> None:
+def test_a_site_beyond_a_linear_programme_has_no_bound(small_schema: Path, tmp_path: Path, name: str, column: str) -> None:
     def below_zero(schema: dict[str, Any], folder: Path) -> None:
         series = pd.read_csv(folder / name)
         series.loc[12, column] = -0.1
@@ -201,7 +146,7 @@ def test_a_bound_of_emission_or_cost_serves_every_vehicle_and_is_below_the_rules
     for name, (own,) in baselines(site, [window]).items():
         value = own.kpis["co2_kg"] if objective == "co2" else own.kpis["bill"]
         assert getattr(limit, "co2_kg" if objective == "co2" else "cost") <= value + SLACK, name
-        # What nobody could deliver is missing there too.
+        # Energy that no charger can deliver is missing there too.
         assert limit.missing_kwh <= own.kpis["ev_missing_kwh"] + SLACK, name
 
 
@@ -242,13 +187,3 @@ def test_a_solver_that_fails_is_an_error(small_schema: Path, monkeypatch: pytest
     monkeypatch.setattr("scipy.optimize.linprog", lambda **arguments: SimpleNamespace(status=2, message="infeasible"))
     with pytest.raises(BoundError, match="infeasible"):
         window_bound(env.simulator, Window(0, 0, 24), "score")
-
-
-def test_without_pv_and_battery_all_is_drawn_from_the_grid(small_schema: Path) -> None:
-    window = Window(0, 0, 168)
-    found = baselines(scenario(str(small_schema)), [window])
-    (without,), (idle,) = found[WITHOUT], found[UNCONTROLLED]
-    assert without.kpis["import_kwh"] == pytest.approx(idle.kpis["consumption_kwh"])
-    assert without.kpis["pv_kwh"] == 0.0
-    assert without.kpis["export_kwh"] == 0.0
-    assert without.kpis["co2_kg"] > idle.kpis["co2_kg"]

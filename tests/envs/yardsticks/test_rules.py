@@ -64,7 +64,7 @@ def priced(reference: Reference, price: np.ndarray, tariff: DemandCharge | None 
     return Reference(reference.run, replace(reference.exogenous, price=price[np.newaxis]), reference.sessions, tariff)
 
 
-def test_with_a_demand_charge_its_peak_hours_are_dear_whatever_energy_costs(reference: Reference) -> None:
+def test_with_a_demand_charge_its_peak_hours_are_dear_at_any_price_of_energy(reference: Reference) -> None:
     assert reference.tariff is not None
     hour = reference.exogenous.hour
     found = priced(reference, np.where(hour < 6, 2.0, 1.0), reference.tariff).dear

@@ -22,7 +22,7 @@ from envs.objective.reference import Reference
 from envs.objective.series import Exogenous, Run, Sessions
 from envs.scenarios.scenario import Scenario, Window, scenario
 from results import load
-from results.rollout import COLUMNS, ROLLOUT_VERSION, draw_week, table
+from results.rollout import ROLLOUT_VERSION
 from search_spaces import Assignment
 from tests.tuning.one_trial import one_trial
 from tuning.algorithms.registry import algorithm
@@ -286,29 +286,6 @@ def test_a_trial_whose_checkpoints_were_dropped(experiment: Experiment, tmp_path
     assert trial_number(load(empty.paths.folder), "0") == 0
     with pytest.raises(UsageError, match="has no checkpoint"), trained(empty, 0):
         pass
-
-
-def test_columns_are_all_there_or_it_is_an_error() -> None:
-    series = {name: np.zeros(200) for name in COLUMNS}
-    series |= {name: np.arange(200) for name in ("step", "month", "hour")}
-    content = table(series, {})
-    assert content.num_rows == 200
-    told = {field.name: (field.metadata[b"unit"].decode(), field.metadata[b"meaning"].decode()) for field in content.schema}
-    assert told == COLUMNS
-    del series["price"]
-    with pytest.raises(ValueError, match="columns of a rollout"):
-        table(series, {})
-
-
-def test_a_picture_has_the_hours_of_its_week() -> None:
-    import matplotlib.pyplot as plt
-
-    series = {name: np.arange(400.0) for name in COLUMNS}
-    figure = draw_week(series, 168, "week")
-    upper = figure.axes[0]
-    assert [line.get_ydata()[0] for line in upper.lines[:4]] == [168.0] * 4
-    assert len(upper.lines[0].get_ydata()) == 168
-    plt.close(figure)
 
 
 @pytest.mark.parametrize("where", ["within", "restore"])

@@ -1,0 +1,59 @@
+"""Bounds of a scenario's observations."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from envs.citylearn_backend.layout import read_layout
+from envs.citylearn_backend.simulator import CityLearnSimulator
+from envs.observation import MARGIN, PEAK_NAMES, ObservationLayout
+from envs.scenarios.tariff import DemandCharge
+
+
+@pytest.fixture(scope="module")
+def simulator(small_schema: Path) -> CityLearnSimulator:
+    return CityLearnSimulator(small_schema, with_reward=False)
+
+
+@pytest.fixture(scope="module")
+def layout(simulator: CityLearnSimulator, small_schema: Path) -> ObservationLayout:
+    return read_layout(simulator, DemandCharge.of(small_schema))
+
+
+def bounds(layout: ObservationLayout, name: str) -> tuple[float, float]:
+    index = layout.names.index(name)
+    return layout.low[index], layout.high[index]
+
+
+def test_names_are_citylearns_and_then_the_months_peaks(simulator: CityLearnSimulator, layout: ObservationLayout) -> None:
+    assert layout.names == (*simulator.observation_names, *PEAK_NAMES)
+    assert read_layout(simulator, None).names == tuple(simulator.observation_names)
+
+
+def test_countdowns_are_bounded_by_the_longest_stay(simulator: CityLearnSimulator, layout: ObservationLayout) -> None:
+    sessions = simulator.sessions
+    longest = float((sessions.end - sessions.start + 1).max())
+    assert bounds(layout, "connected_electric_vehicle_at_charger_motorcycle_001_departure_time") == (-1.0, longest)
+
+
+def test_net_import_is_bounded_by_all_devices_at_full_power(simulator: CityLearnSimulator, layout: ObservationLayout) -> None:
+    series = simulator.exogenous
+    low, high = bounds(layout, "net_electricity_consumption")
+    sockets = 3 * 2.0 + 3.0
+    assert high == pytest.approx((1.0 + MARGIN) * (series.load_kwh.max() + 400.0 + sockets))
+    assert low == pytest.approx((1.0 + MARGIN) * min(0.0, (series.load_kwh - series.pv_kwh).min() - 400.0))
+    assert bounds(layout, PEAK_NAMES[0]) == (0.0, high)
+
+
+def test_an_idle_battery_is_in_the_middle_and_an_idle_charger_at_the_end(layout: ObservationLayout) -> None:
+    idle = dict(zip(layout.actions, layout.idle, strict=True))
+    assert idle.pop("electrical_storage") == 0.0
+    assert set(idle.values()) == {-1.0}
+
+
+def test_an_hour_at_full_power_is_told_for_chargers_alone(layout: ObservationLayout) -> None:
+    hourly = dict(zip(layout.actions, layout.hourly_soc, strict=True))
+    assert hourly.pop("electrical_storage") == 0.0
+    assert hourly["electric_vehicle_storage_motorcycle_001"] == pytest.approx(2.0 * 0.95 / 4.6)
+    assert np.all(np.array(list(hourly.values())) > 0.0)

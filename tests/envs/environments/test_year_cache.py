@@ -1,0 +1,75 @@
+"""What a year needs is made once, and then opens without CityLearn."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from envs.batch_backend.tables import Tables
+from envs.cache import cache_folder
+from envs.citylearn_backend.pool import SIMULATORS
+from envs.environments.year_cache import (
+    is_prepared,
+    observation_layout,
+    prepare_year,
+    scaled_template,
+    schema_reward,
+    tables_file,
+    year_tables,
+)
+from envs.objective.reference import reference_key
+from envs.scenarios.scenario import scenario
+
+ROOT = Path(__file__).parents[3]
+
+
+def test_a_prepared_year_opens_without_citylearn(small_schema: Path) -> None:
+    site = scenario(str(small_schema))
+    prepare_year(site, 0)
+    assert is_prepared(site, 0)
+    scaled = scaled_template(site, 0)
+    assert scaled.shape == (len(year_tables(site, 0).exogenous.hour), observation_layout(site).size)
+    assert np.abs(scaled).max() <= 1.0
+    program = (
+        "import sys; from envs.environments.factory import training_env\n"
+        f"training_env({str(small_schema)!r}, 'batch', 2).reset(seed=0)\n"
+        "print(*{'citylearn', 'torch', 'pvlib'} & sys.modules.keys())"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout.split() == []
+
+
+def test_a_second_call_needs_no_simulator(small_schema: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    site = scenario(str(small_schema))
+    first = tables_file(site, 0), observation_layout(site)
+
+    def refuse(*arguments: object) -> None:
+        raise AssertionError("a simulator was taken")
+
+    monkeypatch.setattr(SIMULATORS, "take", refuse)
+    assert (tables_file(site, 0), observation_layout(site)) == first
+
+
+def test_a_year_is_prepared_when_its_uncontrolled_run_is_kept(small_schema: Path) -> None:
+    site = scenario(str(small_schema))
+    prepare_year(site, 0)
+    path = cache_folder() / reference_key(site, 0)
+    kept = path.read_bytes()
+    path.unlink()
+    assert not is_prepared(site, 0)
+    path.write_bytes(kept)
+    assert is_prepared(site, 0)
+
+
+def test_tables_of_a_year_come_without_raw_observations(small_schema: Path) -> None:
+    site = scenario(str(small_schema))
+    assert "template" not in year_tables(site, 0).rows
+    assert "template" in Tables.load(tables_file(site, 0)).rows
+
+
+def test_the_schemas_reward_is_named_without_its_module(small_schema: Path) -> None:
+    name, attributes = schema_reward(small_schema)
+    assert "." not in name
+    assert attributes == "null" or attributes.startswith("{")

@@ -1,0 +1,39 @@
+"""A year of two buildings and four hours, made by hand."""
+
+import numpy as np
+
+from envs.objective.joined_run import Part
+from envs.objective.series import Exogenous, Run, Sessions, cut
+from envs.scenarios.tariff import DemandCharge
+
+SERIES = Exogenous(
+    month=np.array([1, 1, 1, 1, 1]),
+    hour=np.array([17, 18, 19, 20, 21]),
+    load_kwh=np.full((2, 5), 3.0),
+    pv_kwh=np.array([[4.0, 2.0, 0.0, 0.0, 0.0], [0.0] * 5]),
+    price=np.array([[1.0, 2.0, 2.0, 1.0, 1.0]] * 2),
+    carbon=np.full((2, 5), 0.5),
+    battery_capacity_kwh=10.0,
+)
+RUN = Run(
+    net_kwh=np.array([[-1.0, 0.0, 5.0, 3.0], [3.0, 3.0, 1.0, 3.0]]),
+    battery_kwh=np.array([[0.0, -1.0, 2.0, 0.0], [0.0, 0.0, -2.0, 0.0]]),
+    charging_kwh=np.zeros((2, 4)),
+    missing_kwh=np.array([1.0, 0.0, 1.5, 0.0]),
+    off_grid=np.zeros((2, 4), dtype=bool),
+)
+SESSIONS = Sessions(
+    charger=np.array([0, 1, 0, 1]),
+    vehicle=np.array([0, 1, 0, 1]),
+    start=np.array([0, 2, 2, 3]),
+    end=np.array([1, 3, 3, 4]),
+    arrival_soc=np.array([0.1, 0.2, 0.5, 0.0]),
+    required_soc=np.array([0.5, 0.5, 0.8, 1.0]),
+    capacity_kwh=np.array([10.0, 10.0, 10.0, 10.0]),
+)
+TARIFF = DemandCharge((18, 19), peak_price=10.0, off_peak_excess_price=4.0, currency="PEN")
+
+
+def part(start: int, end: int) -> Part:
+    """Some hours of the run."""
+    return Part(start, cut(RUN, start, end - start))

@@ -1,0 +1,37 @@
+"""Arithmetic of a run's series, by hand."""
+
+import numpy as np
+
+from envs.objective.series import cut, export_kwh, import_kwh, solar_use_kwh
+from tests.envs.objective.by_hand import RUN, SESSIONS
+
+
+def test_import_and_export_are_the_two_sides_of_net() -> None:
+    net = np.array([-2.0, 0.0, 3.0])
+    assert import_kwh(net).tolist() == [0.0, 0.0, 3.0]
+    assert export_kwh(net).tolist() == [2.0, 0.0, 0.0]
+    assert np.array_equal(import_kwh(net) - export_kwh(net), net)
+
+
+def test_pv_is_used_where_it_is_not_exported() -> None:
+    net, pv = np.array([-2.0, 1.0, -5.0]), np.array([3.0, 4.0, 4.0])
+    # In the third hour a battery is exported too.
+    assert solar_use_kwh(net, pv).tolist() == [1.0, 4.0, 0.0]
+
+
+def test_a_session_requires_what_it_lacks_on_arrival() -> None:
+    assert np.allclose(SESSIONS.required_kwh, [4.0, 3.0, 3.0, 10.0])
+
+
+def test_a_session_lies_within_a_window_from_its_third_row_on_to_before_its_end() -> None:
+    # Sessions: rows 0-1, 2-3, 2-3, 3-4.
+    assert SESSIONS.within(0, 5).tolist() == [False, True, True, True]
+    assert SESSIONS.within(0, 4).tolist() == [False, True, True, False]
+    assert SESSIONS.within(1, 4).tolist() == [False, False, False, True]
+
+
+def test_a_cut_has_its_hours_of_every_series() -> None:
+    found = cut(RUN, 1, 2)
+    for name in ("net_kwh", "battery_kwh", "charging_kwh", "off_grid"):
+        assert np.array_equal(getattr(found, name), getattr(RUN, name)[:, 1:3]), name
+    assert found.missing_kwh is RUN.missing_kwh

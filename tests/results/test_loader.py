@@ -1,0 +1,71 @@
+"""Results load in order, also where parts are missing or damaged."""
+
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from results import ResultsError, load
+from results.schema import READ_MEASURES, SCHEMA_VERSION, schema
+from results.writer import part_path, write_part
+from tests.results.trials import KINDS, trial
+
+
+def test_what_is_written_is_loaded_in_order(experiment: Path) -> None:
+    results = load(experiment)
+    assert results.trials["trial"].tolist() == [0, 1, 2, 3]
+    assert list(zip(results.reports["trial"], results.reports["update"], strict=True)) == [(0, 1), (0, 2), (1, 2)]
+    assert results.evaluations.empty
+    assert "score" in results.evaluations.columns
+    assert results.skipped == ()
+
+
+def test_the_best_is_the_complete_trial_with_the_highest_score(experiment: Path) -> None:
+    assert load(experiment).best["trial"] == 1
+
+
+def test_without_a_complete_trial_there_is_no_best(tmp_path: Path) -> None:
+    write_part(part_path(tmp_path, "trials", 0), "trials", [trial(0, None, "running")], KINDS)
+    with pytest.raises(ResultsError, match="no trial is complete"):
+        _ = load(tmp_path).best
+
+
+@pytest.mark.parametrize("damage", ["cut", "empty", "other"])
+def test_a_damaged_part_is_named_and_skipped(experiment: Path, damage: str) -> None:
+    path = part_path(experiment, "trials", 1)
+    content = path.read_bytes()
+    path.write_bytes({"cut": content[: len(content) // 2], "empty": b"", "other": b"PAR1 not parquet PAR1"}[damage])
+    with pytest.warns(UserWarning, match="00001.parquet"):
+        results = load(experiment)
+    assert results.skipped == (path,)
+    assert results.trials["trial"].tolist() == [0, 2, 3]
+
+
+def test_a_part_of_a_newer_version_is_named_and_skipped(experiment: Path) -> None:
+    path = part_path(experiment, "trials", 1)
+    table = pq.read_table(path)
+    pq.write_table(table.replace_schema_metadata({"schema_version": str(SCHEMA_VERSION + 1)}), path)
+    with pytest.warns(UserWarning, match="update the package"):
+        assert len(load(experiment).trials) == 3
+
+
+def test_a_folder_without_results_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ResultsError, match="no results in"):
+        load(tmp_path / "nowhere")
+
+
+def test_a_table_without_parts_has_the_columns_that_summaries_read(experiment: Path) -> None:
+    evaluations = load(experiment).evaluations
+    assert evaluations.empty
+    assert list(evaluations.columns) == [*schema("evaluations").names, *READ_MEASURES]
+
+
+def test_measures_come_from_the_files_in_their_order(experiment: Path) -> None:
+    measures = {"bill": ("float64", "currency", "cost"), "unheard_of": ("int64", "1", "of a later version")}
+    rows = [{"trial": 0, "steps": 100, "year": 2, "bill": 4.0, "unheard_of": 7}]
+    write_part(part_path(experiment, "evaluations", 0, 100), "evaluations", rows, measures=measures)
+    evaluations = load(experiment).evaluations
+    own = len(schema("evaluations").names)
+    assert list(evaluations.columns[own : own + 2]) == ["bill", "unheard_of"]
+    assert evaluations.loc[0, ["bill", "unheard_of"]].tolist() == [4.0, 7]
+    assert evaluations["uncontrolled_bill"].isna().all()

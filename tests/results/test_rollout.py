@@ -1,0 +1,46 @@
+"""The hours of a run as a table and as a picture."""
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from results.rollout import COLUMNS, ROLLOUT_VERSION, draw_week, table, write
+
+
+def test_columns_are_all_there_or_it_is_an_error() -> None:
+    series = {name: np.zeros(200) for name in COLUMNS}
+    series |= {name: np.arange(200) for name in ("step", "month", "hour")}
+    content = table(series, {})
+    assert content.num_rows == 200
+    told = {field.name: (field.metadata[b"unit"].decode(), field.metadata[b"meaning"].decode()) for field in content.schema}
+    assert told == COLUMNS
+    del series["price"]
+    with pytest.raises(ValueError, match="columns of a rollout"):
+        table(series, {})
+
+
+def test_a_picture_has_the_hours_of_its_week() -> None:
+    import matplotlib.pyplot as plt
+
+    series = {name: np.arange(400.0) for name in COLUMNS}
+    figure = draw_week(series, 168, "week")
+    upper = figure.axes[0]
+    assert [line.get_ydata()[0] for line in upper.lines[:4]] == [168.0] * 4
+    assert len(upper.lines[0].get_ydata()) == 168
+    plt.close(figure)
+
+
+def test_a_file_has_units_and_facts(tmp_path: Path) -> None:
+    content = table({name: np.arange(5) for name in COLUMNS}, {"scenario": "iquitos"})
+    path = tmp_path / "folder" / "rollout.parquet"
+    write(path, content)
+    read = pq.read_table(path)
+    assert read.schema.metadata == {
+        b"table": b"rollout",
+        b"schema_version": str(ROLLOUT_VERSION).encode(),
+        b"scenario": b"iquitos",
+    }
+    assert read.schema.field("net_kwh").metadata[b"unit"] == b"kWh"
+    assert read["hour"].to_pylist() == list(range(5))
