@@ -46,7 +46,7 @@ def test_the_space_refuses_what_does_not_fit_together(assignment: dict[str, Any]
         SAC.check(assignment, {"steps": 1000})
 
 
-def test_whatever_is_drawn_fulfils_the_spaces_conditions() -> None:
+def test_every_draw_fulfils_the_spaces_conditions() -> None:
     study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
     for _ in range(50):
         SAC.check(SAC.suggest(study.ask(), {}, {"steps": 20_000}), {"steps": 20_000})

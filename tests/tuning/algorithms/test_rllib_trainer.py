@@ -31,7 +31,7 @@ def test_chargers_features_are_not_normalised() -> None:
     assert preprocessing(setup(0)).keep == ()
 
 
-def test_without_chargers_only_the_other_actions_are_left_to_learn() -> None:
+def test_without_chargers_only_the_other_actions_are_learned() -> None:
     own = without_chargers(setup(2))
     env = own.make_envs(3)
     assert own.chargers is None

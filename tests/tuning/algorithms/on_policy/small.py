@@ -40,7 +40,7 @@ def watched(trained: Any) -> list[dict[str, Any]]:
 
 
 def made_up(rows: int = 64, ratio: float = 1.0, moved: float = 0.0, discrete: bool = False) -> Any:
-    """A batch whose actions were drawn with the policy's probabilities over `ratio`, and whose values have since moved."""
+    """A batch of actions that were drawn with the policy's probabilities over `ratio`; since then its values have moved."""
 
     def make(trained: Any) -> Batch:
         rng = torch.Generator().manual_seed(0)

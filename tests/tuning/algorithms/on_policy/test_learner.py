@@ -112,7 +112,7 @@ def test_a_rollout_is_what_rllibs_pipeline_makes_of_it(gamma: float, gae_lambda:
 
 
 @pytest.mark.parametrize("algo", ALGOS)
-def test_bf16_reckons_in_it_and_starts_from_a_ratio_of_one(algo: str) -> None:
+def test_bf16_is_the_precision_of_learning_and_starts_from_a_ratio_of_one(algo: str) -> None:
     for bf16 in (False, True):
         with built(algo, bf16=bf16, **({"n_epochs": 1, "batch_size": 128} if algo == "ppo" else {})) as trained:
             kinds: list[Any] = []

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.usefixtures("small_ray")
         ({"ent_coef": 0.1, "alpha_learning_rate": 0.1}, "ent_coef=0.1.*alpha_learning_rate"),
     ],
 )
-def test_what_cannot_be_trained_is_refused_by_name(hyperparameters: dict[str, Any], message: str) -> None:
+def test_settings_that_contradict_each_other_are_refused_by_name(hyperparameters: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         SACTrainer(setup(**hyperparameters))
 

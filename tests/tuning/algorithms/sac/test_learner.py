@@ -129,7 +129,7 @@ def test_gradients_are_cut_to_a_norm(limit: float | None) -> None:
 
 
 @pytest.mark.parametrize(("on", "expected"), [(True, torch.bfloat16), (False, torch.float32)])
-def test_bf16_is_what_networks_reckon_in_while_they_learn(on: bool, expected: torch.dtype) -> None:
+def test_bf16_is_the_precision_of_networks_while_they_learn(on: bool, expected: torch.dtype) -> None:
     with built(bf16=on) as trainer:
         trainer.algorithm.train()
         network, types = trainer.algorithm.learner.network, []

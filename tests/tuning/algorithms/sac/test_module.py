@@ -13,7 +13,7 @@ pytestmark = pytest.mark.usefixtures("small_ray")
 
 
 @pytest.mark.parametrize("activation", ["tanh", "relu", "silu"])
-def test_networks_have_the_layers_that_were_asked_for(activation: str) -> None:
+def test_networks_have_the_configured_layers(activation: str) -> None:
     with built(hidden_sizes="8,24,12", activation=activation) as trainer:
         network = trainer.algorithm.learner.network
         assert [tuple(weight.shape) for weight in network.critics.weights] == [(2, 4, 8), (2, 8, 24), (2, 24, 12), (2, 12, 1)]
