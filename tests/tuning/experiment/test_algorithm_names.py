@@ -1,5 +1,7 @@
-"""Names of algorithms: this project's, then those of installed packages."""
+"""Names of algorithms are listed without importing one, and no two packages may share one."""
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint
@@ -11,41 +13,47 @@ import tyro
 from tuning.experiment import algorithm_names
 from tuning.experiment.algorithm_names import ALL, GROUP, choice, entries, names
 from tuning.experiment.errors import UsageError
-from tuning.experiment.settings import Settings, parsed
-
-
-def test_those_of_this_project_come_in_the_order_in_which_all_runs_them() -> None:
-    assert names()[:3] == ("sac", "ppo", "a2c")
+from tuning.experiment.settings import Settings
 
 
 @pytest.fixture
 def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[EntryPoint]]:
-    """Entry points that packages register, beside what is installed."""
-    found: list[EntryPoint] = []
-    monkeypatch.setattr(algorithm_names, "entry_points", lambda group: found)
+    """Entry points of installed packages, which a test may fill."""
+    own: list[EntryPoint] = []
+    monkeypatch.setattr(algorithm_names, "entry_points", lambda group: own if group == GROUP else [])
     entries.cache_clear()
-    yield found
+    yield own
     entries.cache_clear()
 
 
-def entry(name: str, value: str) -> EntryPoint:
-    return EntryPoint(name, value, GROUP)
+def test_the_projects_algorithms_come_first_in_the_order_in_which_all_runs_them(installed: list[EntryPoint]) -> None:
+    installed += [EntryPoint("zebra", "zoo:ZEBRA", GROUP), EntryPoint("ant", "zoo:ANT", GROUP)]
+    assert names() == ("sac", "ppo", "a2c", "ant", "zebra")
 
 
-def test_those_of_packages_follow_by_name(installed: list[EntryPoint]) -> None:
-    installed += [entry("zeta", "z:Z"), entry("alpha", "a:A"), entry("alpha", "a:A")]
-    assert names() == ("sac", "ppo", "a2c", "alpha", "zeta")
+@pytest.mark.parametrize("name", ["ppo", ALL])
+def test_a_name_that_is_taken_is_refused_with_the_remedy(installed: list[EntryPoint], name: str) -> None:
+    installed.append(EntryPoint(name, "zoo:OTHER", GROUP))
+    with pytest.raises(UsageError, match=rf"entry point {name} = zoo:OTHER .* rename it, or uninstall its package"):
+        entries()
 
 
-@pytest.mark.parametrize("name", ["sac", "all"])
-def test_a_name_that_is_taken_is_refused(installed: list[EntryPoint], name: str) -> None:
-    installed.append(entry(name, "other:SPEC"))
-    with pytest.raises(UsageError, match=f"{name} = other:SPEC .* uses a name that stands for"):
-        names()
+def test_a_package_that_two_folders_hold_counts_once(installed: list[EntryPoint]) -> None:
+    installed += [EntryPoint("ant", "zoo:ANT", GROUP)] * 2
+    assert names().count("ant") == 1
+
+
+def test_listing_names_imports_no_algorithm() -> None:
+    code = (
+        "import sys; from tuning.experiment.algorithm_names import names; names(); "
+        "print(*(m for m in sys.modules if m.startswith(('tuning.algorithms', 'search_spaces', 'ray', 'torch', 'optuna'))))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
 
 
 def test_two_packages_cannot_share_a_name(installed: list[EntryPoint]) -> None:
-    installed += [entry("new", "one:SPEC"), entry("new", "two:SPEC")]
+    installed += [EntryPoint("new", "one:SPEC", GROUP), EntryPoint("new", "two:SPEC", GROUP)]
     with pytest.raises(UsageError, match=r"two:SPEC .* stands for one:SPEC"):
         names()
 
@@ -56,13 +64,14 @@ class Options:
     """Learning algorithm."""
 
 
-def test_an_option_takes_every_name_and_what_it_adds(installed: list[EntryPoint]) -> None:
-    installed.append(entry("new", "one:SPEC"))
+def test_an_option_takes_every_name_and_what_it_adds(installed: list[EntryPoint], capsys: pytest.CaptureFixture[str]) -> None:
+    installed.append(EntryPoint("new", "one:SPEC", GROUP))
     for name in ("sac", "ppo", "a2c", "new", "all"):
-        assert parsed(Options, ["--algo", name], None, "program") == Options(name)
-    assert parsed(Options, [], Options("sac"), "program") == Options("sac")
-    with pytest.raises(UsageError, match=r"invalid choice 'nope' for argument '--algo'.*'new'"):
-        parsed(Options, ["--algo", "nope"], None, "program")
+        assert tyro.cli(Options, args=["--algo", name]) == Options(name)
+    assert tyro.cli(Options, args=[], default=Options("sac")) == Options("sac")
+    with pytest.raises(SystemExit, match="2"):
+        tyro.cli(Options, args=["--algo", "nope"])
+    assert "invalid choice 'nope' for argument '--algo'" in capsys.readouterr().err
 
 
 def test_help_lists_the_names_and_the_default(installed: list[EntryPoint], capsys: pytest.CaptureFixture[str]) -> None:
@@ -73,5 +82,5 @@ def test_help_lists_the_names_and_the_default(installed: list[EntryPoint], capsy
     assert "(default: ppo)" in said
 
 
-def test_settings_take_a_name_that_is_not_installed_so_that_old_experiments_open() -> None:
+def test_settings_keep_a_name_that_is_not_installed_so_that_old_experiments_open() -> None:
     assert Settings.from_json({"algo": "of another machine"}).algo == "of another machine"
