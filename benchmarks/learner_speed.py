@@ -3,8 +3,8 @@
 Run: `uv run --group benchmarks python benchmarks/learner_speed.py`. The sides take turns. Each collects `n_steps` transitions
 of `iquitos` from 64 copies and learns from them. Two rates are printed: of learning alone, and of both. Ours computes the
 values of what was collected where it learns, theirs where it collects, so the second rate is the fair one. Ours is measured in
-three ways: with the same perceptrons over all features, with a network that chargers share, and with chargers that follow a
-rule, which is the default. Time is the one thread's own, so other processes do not count. Quote the ratios.
+three ways: with the same perceptrons over all features, with a network that chargers share, with chargers that follow a rule.
+The last is the default. Time is the one thread's own, so other processes do not count. Quote the ratios.
 """
 
 import os

@@ -110,7 +110,7 @@ def ours(task: Task, seed: int) -> float:
     trainer = algorithm(task.algo).build(setup)
     steps = 0
     while steps < task.steps:
-        steps = int(trainer.algorithm.train()["num_env_steps_sampled_lifetime"])
+        steps = trainer.update().steps
     found = judge(task.game, trainer.policy())
     trainer.stop()
     ray.shutdown()

@@ -95,7 +95,7 @@ def run(algo: str, options: Options, seed: int) -> tuple[dict[str, list[float]],
     start, steps = time.perf_counter(), 0
     trainer = spec.build(setup)
     while steps < options.steps[algo]:
-        steps = int(trainer.algorithm.train()["num_env_steps_sampled_lifetime"])
+        steps = trainer.update().steps
     seconds = time.perf_counter() - start
     found = judge(options.scenario, trainer.policy())
     trainer.stop()

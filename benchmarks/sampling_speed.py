@@ -23,7 +23,8 @@ from ray.rllib.core.rl_module.default_model_config import DefaultModelConfig
 from ray.rllib.env.single_agent_env_runner import SingleAgentEnvRunner
 from ray.tune import register_env
 
-from tuning.algorithms.sampling.env_runner import BatchEnvRunner, NormalizingBatchEnvRunner
+from tuning.algorithms.sampling.env_runner import BatchEnvRunner
+from tuning.algorithms.sampling.preprocessing import Preprocessing, PreprocessingConfig
 from tuning.runtime.stopwatch import Stopwatch
 
 TURNS = 7
@@ -32,7 +33,16 @@ FRAGMENT = 128
 EPISODE = 8760  # steps: nearly all fragments are of episodes that go on
 SIZES = [(1057, 129), (50, 5)]  # of observations and actions
 LAYERS = [256, 256]
-RUNNERS = {"RLlib": SingleAgentEnvRunner, "ours": BatchEnvRunner, "ours, normalising": NormalizingBatchEnvRunner}
+PLAIN, NORMALIZED = Preprocessing(), Preprocessing(normalize_observations=True, clip_obs=10.0)
+RUNNERS = {
+    "RLlib": (SingleAgentEnvRunner, PLAIN),
+    "ours": (BatchEnvRunner, PLAIN),
+    "ours, normalising": (BatchEnvRunner, NORMALIZED),
+}
+
+
+class Configuration(PreprocessingConfig, PPOConfig):
+    """RLlib's PPO with our preprocessing."""
 
 
 class FreeVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
@@ -59,9 +69,10 @@ class FreeVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         return self.observations, self.rewards, self.never, truncated, {}
 
 
-def configuration(runner: type, features: int, actions: int) -> PPOConfig:
+def configuration(runner: type, features: int, actions: int, preprocessing: Preprocessing = PLAIN) -> PPOConfig:
     register_env("free", lambda context: FreeVectorEnv(context["num_envs"], features, actions))
-    config = PPOConfig()
+    config = Configuration()
+    config.preprocessing = preprocessing
     config.environment("free", disable_env_checking=True, normalize_actions=False, clip_actions=False)
     config.env_runners(
         env_runner_cls=runner,
@@ -109,8 +120,8 @@ def learner_pipeline(config: PPOConfig, runner: Any) -> tuple[float, float]:
 
 def compare(features: int, actions: int) -> None:
     runners: dict[str, tuple[Any, Stopwatch]] = {}
-    for name, cls in RUNNERS.items():
-        runner, stopwatch = cls(config=configuration(cls, features, actions)), Stopwatch()
+    for name, (cls, preprocessing) in RUNNERS.items():
+        runner, stopwatch = cls(config=configuration(cls, features, actions, preprocessing)), Stopwatch()
         runner.env.step = stopwatch.timing(runner.env.step)
         runner.module._forward_exploration = stopwatch.timing(runner.module._forward_exploration)
         runners[name] = runner, stopwatch

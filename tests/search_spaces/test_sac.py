@@ -1,5 +1,8 @@
 """SAC's search space and presets."""
 
+from typing import Any
+
+import optuna
 import pytest
 
 from search_spaces import SpaceError
@@ -25,3 +28,25 @@ def test_the_reports_values_are_there() -> None:
 def test_what_acts_on_a_learned_entropy_coefficient_is_refused_beside_a_fixed_one(name: str) -> None:
     with pytest.raises(SpaceError, match=f"{name}=.*it acts only with ent_coef none"):
         SAC.check({"ent_coef": 0.1, name: 0.5})
+
+
+@pytest.mark.parametrize(
+    ("assignment", "message"),
+    [
+        ({"buffer_size": 100, "batch_size": 101}, "batch_size=101.*buffer_size=100"),
+        ({"learning_starts": 501}, "learning_starts=501.*steps"),
+        ({"train_freq": 251}, "train_freq=251.*steps"),
+        ({"priority_alpha": 0.3}, "priority_alpha.*prioritized_replay true"),
+        ({"ent_coef": 0.1, "target_entropy": -1.0}, "target_entropy.*ent_coef none"),
+        ({"tau": 0.0}, "tau=0.0"),
+    ],
+)
+def test_the_space_refuses_what_does_not_fit_together(assignment: dict[str, Any], message: str) -> None:
+    with pytest.raises(SpaceError, match=message):
+        SAC.check(assignment, {"steps": 1000})
+
+
+def test_every_draw_fulfils_the_spaces_conditions() -> None:
+    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
+    for _ in range(50):
+        SAC.check(SAC.suggest(study.ask(), {}, {"steps": 20_000}), {"steps": 20_000})

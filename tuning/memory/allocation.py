@@ -11,8 +11,9 @@ from tuning.memory.prediction import Place, Prediction, size
 
 DEFAULT_CARD_BYTES = 8 * GIB  # budget of a card that has at least that
 SHARES = 10_000  # Ray counts shares of a GPU in ten-thousandths
-# A process is kept for the next trial if that is granted the same. Nearly all trials of a search on the CPU fall into one or
-# two such steps, and a new process takes ten seconds to get ready. Shares of a card are finer, because cards are scarce.
+
+# A process is kept for the next trial if that is granted the same; a new one takes ten seconds to get ready. Nearly all trials
+# of a search on the CPU fall into one or two of these steps. Shares of a card are finer, because cards are scarce.
 RAM_STEP_BYTES = 512 * MIB
 VRAM_STEPS = 256  # of a card's budget
 # What a trial may take above its prediction before it is stopped; granted to it from the start.

@@ -21,14 +21,14 @@ from tuning.memory.scenario_sizes import Sizes
 CONTEXT_BYTES: Final = 450 * MIB
 # cuBLAS's default workspace of a handle, by NVIDIA's documentation of CUBLAS_WORKSPACE_CONFIG: 2 x 4 MiB and 8 x 16 KiB.
 WORKSPACE_BYTES: Final = 2 * 4096 * KIB + 8 * 16 * KIB
-# torch's allocator asks the driver for 2 MiB for what is below 1 MiB, for 20 MiB for what is below 10 MiB, and rounds the rest
-# up to 2 MiB (documentation of PyTorch's CUDA memory management): on average half of each kind stays empty.
+# Segments that torch's allocator takes from the driver: 2 MiB for tensors below 1 MiB, 20 MiB below 10 MiB, else steps of 2.
+# On average half of each kind stays empty. Source: PyTorch's documentation of CUDA memory management.
 SEGMENTS_BYTES: Final = (2 * MIB + 20 * MIB + 2 * MIB) // 2
 
-# Host memory of a process that has imported Python, NumPy, Ray, RLlib, torch for the CPU and numba, and has run its first
-# update: measured on Linux (see docs/memory.md); calibration corrects it elsewhere.
+# Host memory of a process after its first update, with NumPy, Ray, RLlib, torch for the CPU and numba. Measured on Linux (see
+# docs/memory.md); calibration corrects it elsewhere.
 PROCESS_BYTES: Final = 1015 * MIB
-READING: Final = 10  # one part in ten of the years' arrays stays in the heap after they are read, measured likewise
+READING: Final = 10  # one tenth of the years' arrays stays in the heap after they are read, measured likewise
 CUDA_HOST_BYTES: Final = 600 * MIB  # CUDA's libraries and its context on the host
 
 

@@ -14,7 +14,8 @@ from envs.environments.year_cache import observation_layout, tables_file
 from envs.scenarios.scenario import Scenario
 
 TEMPLATE = "rows_template"  # raw observations, which are in the file and are not read into memory
-# CityLearn's own objects of a year, for each row and observation, where CityLearn steps; most of it is vehicles' schedules.
+
+# CityLearn's own objects of a year, for each row and observation, where CityLearn steps. Most of it is vehicles' schedules.
 # Measured as the growth of a process with the second year that it built: 24 B with 128 sockets, 20 B with 38.
 CITYLEARN_BYTES_EACH = 24
 

@@ -22,10 +22,6 @@ from tuning.experiment.errors import UsageError
 TOY = Path(__file__).parent / "toy_algorithm.py"
 
 
-def test_those_of_this_project_come_in_the_order_in_which_all_runs_them() -> None:
-    assert names()[:3] == ("sac", "ppo", "a2c")
-
-
 @pytest.mark.parametrize("name", names())
 def test_an_algorithm_is_whole(name: str) -> None:
     spec = algorithm(name)
@@ -49,7 +45,7 @@ def test_an_unknown_name_is_refused_with_all_that_there_are() -> None:
 
 @pytest.fixture
 def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[EntryPoint]]:
-    """Entry points that packages register, beside what is installed."""
+    """Entry points that packages register."""
     found: list[EntryPoint] = []
     monkeypatch.setattr(algorithm_names, "entry_points", lambda group: found)
     entries.cache_clear()
@@ -57,31 +53,9 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[EntryPoint]]:
     entries.cache_clear()
 
 
-def entry(name: str, value: str) -> EntryPoint:
-    return EntryPoint(name, value, GROUP)
-
-
-def test_those_of_packages_follow_by_name(installed: list[EntryPoint]) -> None:
-    installed += [entry("zeta", "z:Z"), entry("alpha", "a:A"), entry("alpha", "a:A")]
-    assert names() == ("sac", "ppo", "a2c", "alpha", "zeta")
-
-
-@pytest.mark.parametrize("name", ["sac", "all"])
-def test_a_name_that_is_taken_is_refused(installed: list[EntryPoint], name: str) -> None:
-    installed.append(entry(name, "other:SPEC"))
-    with pytest.raises(UsageError, match=f"{name} = other:SPEC .* uses a name that stands for"):
-        names()
-
-
-def test_two_packages_cannot_share_a_name(installed: list[EntryPoint]) -> None:
-    installed += [entry("new", "one:SPEC"), entry("new", "two:SPEC")]
-    with pytest.raises(UsageError, match=r"two:SPEC .* stands for one:SPEC"):
-        names()
-
-
 @pytest.mark.parametrize("value", ["tuning.algorithms.registry:names", "tuning.algorithms.on_policy.spec:PPO"])
 def test_what_is_no_spec_of_that_name_is_refused(installed: list[EntryPoint], value: str) -> None:
-    installed.append(entry("new", value))
+    installed.append(EntryPoint("new", value, GROUP))
     with pytest.raises(UsageError, match="has to be an AlgorithmSpec called new"):
         algorithm("new")
 

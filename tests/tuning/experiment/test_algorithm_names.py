@@ -3,13 +3,17 @@
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from importlib.metadata import EntryPoint
+from typing import Annotated
 
 import pytest
+import tyro
 
 from tuning.experiment import algorithm_names
-from tuning.experiment.algorithm_names import ALL, GROUP, entries, names
+from tuning.experiment.algorithm_names import ALL, GROUP, choice, entries, names
 from tuning.experiment.errors import UsageError
+from tuning.experiment.settings import Settings
 
 
 @pytest.fixture
@@ -46,3 +50,37 @@ def test_listing_names_imports_no_algorithm() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == []
+
+
+def test_two_packages_cannot_share_a_name(installed: list[EntryPoint]) -> None:
+    installed += [EntryPoint("new", "one:SPEC", GROUP), EntryPoint("new", "two:SPEC", GROUP)]
+    with pytest.raises(UsageError, match=r"two:SPEC .* stands for one:SPEC"):
+        names()
+
+
+@dataclass(frozen=True)
+class Options:
+    algo: Annotated[str, choice(ALL)] = "ppo"
+    """Learning algorithm."""
+
+
+def test_an_option_takes_every_name_and_what_it_adds(installed: list[EntryPoint], capsys: pytest.CaptureFixture[str]) -> None:
+    installed.append(EntryPoint("new", "one:SPEC", GROUP))
+    for name in ("sac", "ppo", "a2c", "new", "all"):
+        assert tyro.cli(Options, args=["--algo", name]) == Options(name)
+    assert tyro.cli(Options, args=[], default=Options("sac")) == Options("sac")
+    with pytest.raises(SystemExit, match="2"):
+        tyro.cli(Options, args=["--algo", "nope"])
+    assert "invalid choice 'nope' for argument '--algo'" in capsys.readouterr().err
+
+
+def test_help_lists_the_names_and_the_default(installed: list[EntryPoint], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        tyro.cli(Options, args=["--help"])
+    said = capsys.readouterr().out
+    assert "--algo {sac,ppo,a2c,all}" in said
+    assert "(default: ppo)" in said
+
+
+def test_settings_keep_a_name_that_is_not_installed_so_that_old_experiments_open() -> None:
+    assert Settings.from_json({"algo": "of another machine"}).algo == "of another machine"

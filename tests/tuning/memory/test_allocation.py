@@ -37,7 +37,7 @@ def test_a_share_is_what_is_granted_over_the_budget_and_holds_what_is_needed(vra
     assert granted.bundle == {"CPU": 1.0, "memory": granted.ram_bytes, "GPU": granted.gpu_share}
 
 
-def test_without_a_card_no_share_is_asked_for() -> None:
+def test_without_a_card_no_share_is_reserved() -> None:
     granted = grant(prediction(), budget(gpus=0))
     assert (granted.gpu_share, granted.vram_bytes) == (0.0, 0)
     assert "GPU" not in granted.bundle

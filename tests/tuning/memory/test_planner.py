@@ -40,12 +40,6 @@ def test_fallbacks_take_less_and_less(tmp_path: Path) -> None:
     assert needs[0] > needs[1] > needs[2]
 
 
-def test_only_the_last_rung_changes_the_mathematics() -> None:
-    assert [fallback.parts for fallback in FALLBACKS] == [1, 2, 2]
-    assert [fallback.apply(H)["bf16"] for fallback in FALLBACKS] == [False, False, True]
-    assert all(fallback.apply(H) | {"bf16": False} == H for fallback in FALLBACKS)
-
-
 def test_an_assignment_that_cannot_fit_has_an_excess_and_a_reason(tmp_path: Path) -> None:
     settings = replace(SETTINGS, algo="sac", steps=100_000_000)
     h = algorithm("sac").space.complete({"buffer_size": 50_000_000, "learn_charging": True}, {"steps": 1e8})

@@ -17,7 +17,7 @@ class FlatParameters:
     With networks of this size such operations take longer to start than to run.
 
     Attributes:
-        vector: the parameters, with what aligns them between; a leaf whose `grad` is always there, if they are trained.
+        vector: the parameters, with gaps that align them. If they are trained, its `grad` is always there.
     """
 
     def __init__(self, parameters: Sequence[nn.Parameter]) -> None:

@@ -47,8 +47,8 @@ class ReplayBuffer:
     """The newest transitions, as a ring of rows: time by copies.
 
     A row holds, for each copy, an observation, the action that it led to, and the outcome. The next observation is not stored a
-    second time: it is the observation of the row after. This holds at the end of an episode too, because an environment with
-    NEXT_STEP autoreset returns the last observation of an episode before the first of the next one. In the row in which a copy
+    second time: it is the observation of the row after. At the end of an episode too: with NEXT_STEP autoreset the last
+    observation of an episode comes before the first of the next one. In the row in which a copy
     is reset it makes no transition; that place is never drawn. One row more than the transitions need holds the observations
     that no action has followed yet.
 

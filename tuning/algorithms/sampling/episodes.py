@@ -83,7 +83,7 @@ class Episodes:
             # The row between is the reset.
             starts[index] = end + 1
         for index, start in enumerate(starts):
-            # A sub-environment whose episode ended last, or that was reset last, has no transition of a new one yet.
+            # After an end or a reset in the last step, there is no transition of a new episode yet.
             if start < stop:
                 yield self._chunk(env, rows, index, start, stop)
 

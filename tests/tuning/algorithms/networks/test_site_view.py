@@ -1,4 +1,4 @@
-"""A site whose vehicles charge as on the uncontrolled one, while the rest is learned."""
+"""Vehicles charge as on the uncontrolled site, while the other actions are learned."""
 
 from pathlib import Path
 from typing import Any

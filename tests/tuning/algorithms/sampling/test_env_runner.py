@@ -21,8 +21,7 @@ from ray.rllib.env.single_agent_episode import SingleAgentEpisode
 from ray.tune import register_env
 
 from tuning.algorithms.sampling.env_runner import BatchEnvRunner
-from tuning.algorithms.sampling.observation_statistics import ObservationNormalizer
-from tuning.algorithms.sampling.preprocessing import Preprocessing, PreprocessingConfig, RewardNormalizer
+from tuning.algorithms.sampling.preprocessing import Preprocessing, PreprocessingConfig
 from tuning.runtime.stopwatch import Stopwatch
 
 ENVS, FRAGMENT, FEATURES, ACTIONS = 5, 7, 3, 2
@@ -355,24 +354,6 @@ def test_frozen_statistics_do_not_change_and_can_be_pickled() -> None:
     assert (runner.normalizer.frozen()(observation) != before).any()
 
 
-def test_normalised_observations_are_clipped() -> None:
-    normalizer = ObservationNormalizer(2, clip=1.5)
-    normalizer.update(np.array([[0.0, 0.0], [2.0, 4.0]], np.float32))
-    result = normalizer.normalize(np.array([[1e9, 3.0], [-1e9, 2.0]], np.float32))
-    np.testing.assert_allclose(result, [[1.5, 0.5], [-1.5, 0.0]])
-
-
-@pytest.mark.parametrize("batches", [1, 3, 250])
-def test_statistics_do_not_depend_on_how_data_were_cut(batches: int) -> None:
-    rng = np.random.default_rng(1)
-    data = (rng.standard_normal((500, 3)) * [1.0, 1e-3, 1e4] + [1e4, 1.0, -1e6]).astype(np.float32)
-    normalizer = ObservationNormalizer(3)
-    for batch in np.array_split(data, batches):
-        normalizer.update(batch)
-    np.testing.assert_allclose(normalizer.mean, data.astype(float).mean(axis=0), rtol=1e-7)
-    np.testing.assert_allclose(normalizer.variance, data.astype(float).var(axis=0), rtol=1e-5)
-
-
 def test_observations_are_clipped_without_being_normalised_too() -> None:
     runner = built(BatchEnvRunner, preprocessing=Preprocessing(clip_obs=2.0))
     episodes = samples(runner, 1)[0]
@@ -393,24 +374,6 @@ def test_rewards_are_scaled_for_the_learner_and_not_in_the_metrics() -> None:
     assert (np.sign(rewards[0]) == np.sign(rewards[1])).all()
     assert not np.allclose(rewards[0], rewards[1])
     assert means[0] == means[1]
-
-
-def test_a_reward_normaliser_measures_the_deviation_of_discounted_returns() -> None:
-    normalizer, rng, gamma = RewardNormalizer(2, 0.9), np.random.default_rng(0), 0.9
-    returns, all_returns = np.zeros(2), []
-    for step in range(300):
-        rewards, ended = rng.standard_normal(2), np.array([step % 7 == 6, step % 11 == 10])
-        acted = np.array([step % 7 != 0, True])
-        normalizer.update(rewards, acted, ended)
-        returns = np.where(acted, gamma * returns + rewards, returns)
-        all_returns += returns[acted].tolist()
-        returns[ended] = 0.0
-    assert normalizer.std == pytest.approx(np.std(all_returns), rel=1e-6)
-    other = RewardNormalizer(2, 0.9)
-    other.set_state(normalizer.get_state())
-    for one in (normalizer, other):
-        one.update(np.array([5.0, -3.0]), np.array([True, True]), np.array([False, False]))
-    assert other.std == normalizer.std
 
 
 class SlowEnv(gym.Env[np.ndarray, np.ndarray]):

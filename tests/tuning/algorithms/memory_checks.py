@@ -1,0 +1,147 @@
+"""Predicted memory of an algorithm beside the tensors that it holds."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+import torch
+
+from envs.observation import ChargerGroups
+from tests.tuning.algorithms.match import FEATURES, MatchVectorEnv, groups
+from tuning.algorithms.memory_terms import Workload
+from tuning.algorithms.networks.shared_network import as_layers
+from tuning.algorithms.registry import algorithm
+from tuning.algorithms.trainer import Setup, Trainer
+from tuning.memory.model import predict
+from tuning.memory.prediction import Prediction
+from tuning.memory.scenario_sizes import Sizes
+
+CHARGERS, COPIES, STEPS = 24, 8, 4096
+TOLERANCE = 0.02
+
+
+def assignment(algo: str, **given: Any) -> dict[str, Any]:
+    learning = {"learning_starts": 100, "buffer_size": 5000, "train_freq": 64} if algo == "sac" else {"n_steps": 1024}
+    return dict(algorithm(algo).space.complete({**learning, **given}, {"steps": float(STEPS)}))
+
+
+def site(groups_: ChargerGroups | None) -> Sizes:
+    chargers = len(groups_.actions) if groups_ else 0
+    return Sizes(FEATURES + chargers, 1 + chargers, chargers, 1 if groups_ else 0, 1, 0, 0, 0, 0, 0)
+
+
+def trainer(algo: str, h: dict[str, Any], parts: int = 1) -> Trainer:
+    chargers = groups(CHARGERS) if h["learn_charging"] else None
+    return algorithm(algo).build(
+        Setup(
+            h, lambda n: MatchVectorEnv(n, chargers=CHARGERS if chargers else 0), COPIES, STEPS, 0, False, chargers, parts
+        ),
+    )  # fmt: skip
+
+
+def predicted(algo: str, h: dict[str, Any], gpu: bool = True, parts: int = 1) -> Prediction:
+    sizes = site(groups(CHARGERS) if h["learn_charging"] else None)
+    copies = COPIES
+    return predict(algorithm(algo), h, Workload(copies, STEPS, 2, 4, gpu, parts), sizes)
+
+
+def term(prediction: Prediction, name: str) -> int:
+    return next(term.nbytes for term in prediction.terms if term.name == name)
+
+
+def nbytes(tensors: Iterable[torch.Tensor]) -> int:
+    return sum(tensor.numel() * tensor.element_size() for tensor in tensors)
+
+
+class Kept:
+    """Counts what a backward pass keeps, each piece of memory once, beside what was there before."""
+
+    def __init__(self, before: Iterable[Any]) -> None:
+        self._before = {tensor.untyped_storage().data_ptr() for tensor in before if isinstance(tensor, torch.Tensor)}
+        self._found: dict[int, tuple[int, torch.Tensor]] = {}
+
+    def pack(self, tensor: torch.Tensor) -> torch.Tensor:
+        storage = tensor.untyped_storage()
+        if storage.data_ptr() not in self._before:
+            # Held on to, so that no other memory gets its address.
+            self._found[storage.data_ptr()] = storage.nbytes(), tensor
+        return tensor
+
+    @property
+    def nbytes(self) -> int:
+        return sum(size for size, _ in self._found.values())
+
+
+def keeping(trained: Any, algo: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """What the first gradient of the next update keeps, and the batch that it was of."""
+    learner = trained.learner
+    seen: dict[str, Any] = {}
+
+    def watch(name: str, batch: int) -> None:
+        inner = getattr(learner, name)
+
+        def watched(*arguments: Any) -> Any:
+            module = learner.network
+            before = [*module.parameters(), *module.buffers(), *vars(arguments[batch]).values()]
+            if algo == "sac":
+                flat = [*learner._flat.values(), learner._targets]
+                before += [tensor for each in flat for tensor in (each.vector, each.vector.grad)]
+            kept = Kept(before)
+            with torch.autograd.graph.saved_tensors_hooks(kept.pack, lambda tensor: tensor):
+                result = inner(*arguments)
+            if kept.nbytes > seen.get("kept", 0):
+                seen.update(kept=kept.nbytes, batch=arguments[batch])
+            return result
+
+        monkeypatch.setattr(learner, name, watched)
+
+    for name in ("_gradient",) if algo != "sac" else ("_critic_step", "_actor_step"):
+        watch(name, 0)
+    trained.algorithm.train()
+    return seen
+
+
+def check_learner(algo: str, monkeypatch: pytest.MonkeyPatch, **given: Any) -> None:
+    """What a learner holds and what its gradients keep are what is predicted.
+
+    Args:
+        algo: its name.
+        monkeypatch: of the test.
+        given: hyperparameters other than the default ones.
+    """
+    h = assignment(algo, **given)
+    trained: Any = trainer(algo, h)
+    try:
+        for _ in range(2):
+            trained.algorithm.train()
+        learner = trained.learner
+        found, network = predicted(algo, h), learner.network
+        learned = [parameter for parameter in network.parameters() if parameter.requires_grad]
+        assert term(found, "weights") == nbytes(learned)
+        assert term(found, "gradients") == nbytes(learned)
+        states = [t for optimizer in learner._named_optimizers.values() for s in optimizer.state.values() for t in s.values()]
+        # Beside counters of steps.
+        held = nbytes(tensor for tensor in states if isinstance(tensor, torch.Tensor) and tensor.numel() > 1)
+        assert held == pytest.approx(term(found, "optimizer"), rel=TOLERANCE)
+        if algo == "sac":
+            assert term(found, "target networks") == nbytes(network.targets.parameters())
+        check_gradients(trained, algo, h, gpu=False)
+        if h["learn_charging"]:
+            # As on a card.
+            monkeypatch.setattr("tuning.algorithms.networks.layers.shared_network", as_layers)
+            check_gradients(trained, algo, h, gpu=True)
+    finally:
+        trained.stop()
+
+
+def check_gradients(trained: Any, algo: str, h: dict[str, Any], gpu: bool) -> None:
+    with pytest.MonkeyPatch.context() as patched:
+        seen = keeping(trained, algo, patched)
+    found = predicted(algo, h, gpu)
+    assert seen["kept"] == pytest.approx(term(found, "activations"), rel=TOLERANCE)
+    of_batch = nbytes(tensor for tensor in vars(seen["batch"]).values() if tensor is not None)
+    if algo == "ppo":
+        assert of_batch == pytest.approx(term(found, "minibatch"), rel=TOLERANCE)
+    elif algo == "sac":
+        at_once = 1 if h["prioritized_replay"] else h["gradient_steps"]
+        assert of_batch * at_once == pytest.approx(term(found, "batches"), rel=TOLERANCE)

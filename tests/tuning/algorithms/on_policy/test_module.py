@@ -1,0 +1,87 @@
+"""The networks of PPO and A2C."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from tests.tuning.algorithms.match import FEATURES
+from tests.tuning.algorithms.on_policy.small import ALGOS, built, gradient, made_up
+
+pytestmark = pytest.mark.usefixtures("small_ray")
+
+
+@pytest.mark.parametrize("algo", ALGOS)
+def test_networks_are_as_described(algo: str) -> None:
+    with built(algo, hidden_sizes="8,24", activation="silu", log_std_init=-1.5) as trained:
+        network = trained.learner.network
+        sizes = [layer.out_features for layer in network.value_layers if isinstance(layer, torch.nn.Linear)]
+        assert sizes == [8, 24]
+        assert sum(isinstance(layer, torch.nn.SiLU) for layer in network.policy_layers) == 2
+        inputs = network._forward({"obs": torch.randn(5, FEATURES)})["action_dist_inputs"]
+        assert (inputs[:, 1] == -1.5).all()
+    for shared in (False, True):
+        with built(algo, shared_layers=shared) as trained:
+            gradients = gradient(trained, made_up()(trained))
+            network = trained.learner.network
+            assert (network.policy_layers[0].weight is network.value_layers[0].weight) is shared
+            assert gradients["value"] > 0.0
+    with built(algo, state_dependent_std=True, log_std_init=-1.0, orthogonal_init=False) as trained:
+        stds = trained.learner.network._forward({"obs": torch.randn(5, FEATURES)})["action_dist_inputs"][:, 1]
+        assert stds.unique().numel() > 1
+        assert abs(float(stds.detach().mean()) + 1.0) < 0.5
+    for orthogonal in (True, False):
+        with built(algo, orthogonal_init=orthogonal, hidden_sizes="16") as trained:
+            weight = trained.learner.network.policy_layers[0].weight.detach()
+            product = weight.T @ weight
+            assert torch.allclose(product, 2.0 * torch.eye(FEATURES), atol=1e-5) is orthogonal
+
+
+@pytest.mark.parametrize("algo", ALGOS)
+@pytest.mark.parametrize("state_dependent_std", [False, True])
+def test_chargers_share_a_network_that_does_not_mind_their_order(algo: str, state_dependent_std: bool) -> None:
+    arguments: dict[str, Any] = {"chargers": 3, "state_dependent_std": state_dependent_std, "orthogonal_init": False}
+    with built(algo, log_std_init=-1.0, **arguments) as trained:
+        network = trained.learner.network
+        observations = torch.randn(5, FEATURES + 3)
+        order = [2, 0, 1]
+        swapped = observations.clone()
+        swapped[:, FEATURES:] = observations[:, [FEATURES + i for i in order]]
+        one, other = (network._forward({"obs": given})["action_dist_inputs"].detach() for given in (observations, swapped))
+        actions = [0, *[1 + i for i in order]]
+        torch.testing.assert_close(other, one[:, [*actions, *[4 + i for i in actions]]])
+        # They differ by their features, and every value hears of each of them.
+        assert not torch.allclose(one[:, 1], one[:, 2])
+        values = network.compute_values({"obs": observations}).detach()
+        moved = observations.clone()
+        moved[:, -1] += 1.0
+        assert (network.compute_values({"obs": moved}).detach() != values).all()
+        # Chargers of another kind can differ.
+        with torch.no_grad():
+            network.policy_head.chargers.own[:, 0] += 1.0
+        assert not torch.allclose(network._forward({"obs": swapped})["action_dist_inputs"], other)
+
+
+@pytest.mark.parametrize("algo", ALGOS)
+def test_a_battery_hears_of_the_chargers_means_alone(algo: str) -> None:
+    with built(algo, chargers=3) as trained:
+        observations = torch.randn(5, FEATURES + 3)
+        moved = observations.clone()
+        moved[:, FEATURES:] = observations[:, FEATURES:].flip(1)
+        moved[:, FEATURES] += 0.5
+        moved[:, -1] -= 0.5
+        one, other = (
+            trained.learner.network._forward({"obs": given})["action_dist_inputs"].detach() for given in (observations, moved)
+        )
+        torch.testing.assert_close(one[:, 0], other[:, 0])
+        assert not torch.allclose(one[:, 1:4], other[:, 1:4])
+
+
+@pytest.mark.parametrize("algo", ALGOS)
+def test_chargers_begin_with_initial_charging_and_storage_in_the_middle(algo: str) -> None:
+    for charging in (0.8, -0.5):
+        with built(algo, chargers=2, initial_charging=charging) as trained:
+            observations = torch.randn(50, FEATURES + 2)
+            means = trained.learner.network._forward({"obs": observations})["action_dist_inputs"][:, :3].detach().mean(dim=0)
+        np.testing.assert_allclose(means, [0.0, charging, charging], atol=0.1)

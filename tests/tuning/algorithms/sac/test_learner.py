@@ -1,0 +1,200 @@
+"""SAC's gradient steps: schedules, losses, targets, priorities, numbers that are not finite."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from tests.tuning.algorithms.match import FEATURES
+from tests.tuning.algorithms.sac.sac_small import assert_equal, batches, built, learn, state, watched
+from tuning.algorithms.errors import DivergedError
+from tuning.algorithms.sac.batch import Batch
+from tuning.algorithms.sac.learner import ACTOR, CRITIC, ENT_COEF
+from tuning.algorithms.sac.trainer import SACTrainer
+
+pytestmark = pytest.mark.usefixtures("small_ray")
+
+
+@pytest.mark.parametrize("shape", ["constant", "linear", "exponential", "cosine"])
+def test_all_optimizers_have_the_scheduled_learning_rate(shape: str) -> None:
+    rates = {"learning_rate": 0.01, "actor_learning_rate": 0.02, "alpha_learning_rate": 0.04}
+    factors = {CRITIC: 1, ACTOR: 2, ENT_COEF: 4}
+    with built(**rates, learning_rate_schedule=shape, learning_rate_final=0.1, train_freq=40, steps=160) as trainer:
+        seen = {name: watched(trainer, name) for name in factors}
+        for _ in range(5):
+            result = trainer.algorithm.train()
+            expected = trainer.algorithm.config.learning_rate.value(int(result["num_env_steps_sampled_lifetime"]))
+            for name, factor in factors.items():
+                assert seen[name][-1]["lr"] == pytest.approx(factor * expected)
+            assert trainer.losses(result)["learning_rate"] == pytest.approx(expected)
+    assert seen[CRITIC][-1]["lr"] == pytest.approx(0.01 if shape == "constant" else 0.001)
+
+
+def test_one_learning_rate_is_for_all_by_default() -> None:
+    with built(learning_rate=0.02) as trainer:
+        for name in (CRITIC, ACTOR, ENT_COEF):
+            assert trainer.algorithm.learner.optimizer(name).param_groups[0]["lr"] == 0.02
+
+
+@pytest.mark.parametrize("batch_size", [16, 48])
+def test_a_gradient_step_sees_batch_size_transitions(batch_size: int) -> None:
+    with built(batch_size=batch_size) as trainer:
+        seen = batches(trainer)
+        trainer.algorithm.train()
+        assert {len(batch.rewards) for batch in seen} == {batch_size}
+
+
+def made_up(trainer: SACTrainer, rows: int = 64) -> Batch:
+    rng = torch.Generator().manual_seed(0)
+    observations, following = torch.randn(2, rows, FEATURES, generator=rng)
+    actions, rewards = torch.rand(rows, 1, generator=rng) * 2.0 - 1.0, torch.randn(rows, generator=rng)
+    discounts = torch.where(torch.rand(rows, generator=rng) < 0.3, 0.0, 0.9)
+    return Batch(observations, actions, rewards, following, discounts, None)
+
+
+@pytest.mark.parametrize("ent_coef", [0.0, 0.3])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_losses_are_those_of_the_paper(ent_coef: float, weighted: bool) -> None:
+    with built(ent_coef=ent_coef) as trainer:
+        learner = trainer.algorithm.learner
+        network, batch = learner.network, made_up(trainer)
+        weights = torch.linspace(0.1, 1.0, 64) if weighted else torch.ones(64)
+        batch.weights = weights if weighted else None
+        noise = torch.randn(64, 1, generator=learner._generator.clone_state()), torch.zeros(0)
+        with torch.no_grad():
+            following, logp = network.draw_actions(batch.next_observations, noise[0])
+            first, second = network.targets(batch.next_observations, following)
+            wanted = batch.rewards + batch.discounts * (torch.minimum(first, second) - ent_coef * logp)
+            critics = network.critics(batch.observations, batch.actions)
+            expected = sum(0.5 * (weights * (values - wanted) ** 2).mean() for values in critics)
+        loss, errors, value, _ = learner._critic_step(batch, learner.ent_coef)
+        torch.testing.assert_close(loss, expected)
+        torch.testing.assert_close(errors, (critics - wanted).abs().mean(dim=0))
+        torch.testing.assert_close(value, critics.mean())
+        state = learner._generator.clone_state()
+        with torch.no_grad():
+            actions, logp = network.draw_actions(batch.observations, torch.randn(64, 1, generator=state))
+            expected = (ent_coef * logp - network.critics(batch.observations, actions).min(dim=0).values).mean()
+        before = learner._flat[CRITIC].gradient.clone()
+        loss, drawn, _ = learner._actor_step(batch, learner.ent_coef)
+        torch.testing.assert_close(loss, expected)
+        torch.testing.assert_close(drawn, logp)
+        # The policy's loss leaves no gradient in the critics.
+        torch.testing.assert_close(learner._flat[CRITIC].gradient, before, rtol=0.0, atol=0.0)
+        assert float(learner._flat[ACTOR].gradient.norm()) > 0.0
+
+
+def test_a_fixed_entropy_coefficient_stays_and_a_learned_one_goes_towards_its_target() -> None:
+    with built(ent_coef=0.2) as trainer:
+        result = trainer.algorithm.train()
+        assert trainer.losses(result)["ent_coef"] == pytest.approx(0.2)
+    for target, rises in ((5.0, True), (-50.0, False)):
+        with built(ent_coef_initial=0.5, target_entropy=target) as trainer:
+            learner = trainer.algorithm.learner
+            assert float(learner.ent_coef) == pytest.approx(0.5)
+            trainer.algorithm.train()
+            assert (float(learner.ent_coef) > 0.5) == rises
+
+
+def test_the_target_entropy_is_minus_the_number_of_actions_by_default() -> None:
+    with built() as trainer:
+        assert trainer.used()["target_entropy"] == -1.0
+
+
+@pytest.mark.parametrize("tau", [0.005, 0.25, 1.0])
+def test_targets_go_the_part_tau_towards_the_critics(tau: float) -> None:
+    with built(tau=tau) as trainer:
+        trainer.algorithm.train()
+        network = trainer.algorithm.learner.network
+        before = [parameter.clone() for parameter in network.targets.parameters()]
+        learn(trainer)
+        for old, new, critic in zip(before, network.targets.parameters(), network.critics.parameters(), strict=True):
+            torch.testing.assert_close(new.data, (1.0 - tau) * old + tau * critic.data)
+
+
+@pytest.mark.parametrize("limit", [None, 0.01, 1e4])
+def test_gradients_are_cut_to_a_norm(limit: float | None) -> None:
+    with built(max_grad_norm=limit) as trainer:
+        seen = watched(trainer, CRITIC), watched(trainer, ACTOR)
+        result = trainer.algorithm.train()
+        norms = [[float(step["gradient"].norm()) for step in steps] for steps in seen]
+        if limit == 0.01:
+            assert np.allclose(norms, limit, rtol=1e-3)
+        else:
+            # The norm that is reported is the one before the cut.
+            assert trainer.losses(result)["gradient_norm"] == pytest.approx(np.mean(norms[0]), rel=1e-4)
+        assert trainer.losses(result)["gradient_norm"] > 0.01  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(("on", "expected"), [(True, torch.bfloat16), (False, torch.float32)])
+def test_bf16_is_the_precision_of_networks_while_they_learn(on: bool, expected: torch.dtype) -> None:
+    with built(bf16=on) as trainer:
+        trainer.algorithm.train()
+        network, types = trainer.algorithm.learner.network, []
+        for layer in (network.policy_layers[0], network.critics.activation):
+            layer.register_forward_hook(lambda module, inputs, output: types.append(output.dtype))
+        learn(trainer)
+        assert set(types) == {expected}
+        assert {parameter.dtype for parameter in network.parameters()} == {torch.float32}
+        types.clear()
+        trainer.algorithm.runner.collect(1)
+        assert set(types) == {torch.float32}
+
+
+def test_torch_compile_compiles_what_the_learner_computes(monkeypatch: pytest.MonkeyPatch) -> None:
+    called: list[str] = []
+
+    def compiled(function: Any, mode: str | None) -> Any:
+        def run(*args: Any, **kwargs: Any) -> Any:
+            called.append("compiled")
+            return function(*args, **kwargs)
+
+        return run
+
+    monkeypatch.setattr(torch, "compile", compiled)
+    for on in (True, False):
+        called.clear()
+        with built(torch_compile=on) as trainer:
+            trainer.algorithm.runner.collect(40)
+            assert not called
+            learn(trainer)
+        # Next actions, targets' values, values; actions, values.
+        assert len(called) == (5 if on else 0)
+
+
+def test_priorities_follow_the_errors_of_the_critics() -> None:
+    for on in (True, False):
+        with built(prioritized_replay=on, priority_alpha=1.0, priority_beta=0.5) as trainer:
+            seen = batches(trainer)
+            trainer.algorithm.train()
+            buffer = trainer.algorithm.runner.buffer
+            if on:
+                assert buffer.priorities is not None
+                assert all(batch.weights is not None and float(batch.weights.max()) == 1.0 for batch in seen)
+                leaves = buffer.priorities.tree.leaves
+                # Not all 1 any more, as new ones are.
+                assert len(np.unique(leaves[leaves > 0.0])) > 10
+            else:
+                assert buffer.priorities is None
+                assert all(batch.weights is None for batch in seen)
+
+
+def test_numbers_that_are_not_finite_are_an_error_that_says_what_to_do() -> None:
+    with built() as trainer:
+        trainer.algorithm.train()
+        with torch.no_grad():
+            trainer.algorithm.learner.network.policy_layers[0].weight.fill_(math.nan)
+        with pytest.raises(DivergedError, match=r"policy_loss.*after 100 steps: lower learning_rate"):
+            learn(trainer, steps=100)
+
+
+def test_an_earlier_state_replaces_a_later_one() -> None:
+    with built() as trainer:
+        for _ in range(2):
+            trainer.algorithm.train()
+        saved, held = state(trainer), trainer.algorithm.learner_group.get_state()
+        learn(trainer, gradient_steps=3)
+        trainer.algorithm.learner_group.set_state(held)
+        assert_equal(state(trainer), saved)

@@ -1,0 +1,78 @@
+"""The predicted memory of SAC against what it takes."""
+
+from typing import Any
+
+import pytest
+import torch
+
+from tests.tuning.algorithms.match import FEATURES
+from tests.tuning.algorithms.memory_checks import assignment, check_learner, predicted, term, trainer
+from tests.tuning.algorithms.sac.sac_small import built
+from tuning.algorithms.sac.memory import replay_bytes
+from tuning.algorithms.sac.prioritized_replay import Prioritization
+from tuning.algorithms.sac.replay_buffer import ReplayBuffer
+
+CASES: dict[str, dict[str, Any]] = {
+    "default": {},
+    "wide": {"hidden_sizes": "256,128,64", "activation": "silu", "ent_coef": 0.01},
+    "chargers": {"learn_charging": True},
+    "chargers, bf16": {"learn_charging": True, "bf16": True},
+    "bf16": {"bf16": True, "batch_size": 512},
+    "tanh": {"activation": "tanh", "prioritized_replay": True, "n_step": 3},
+}
+
+
+@pytest.mark.usefixtures("small_ray")
+@pytest.mark.parametrize("case", CASES)
+def test_what_a_learner_holds_and_what_its_gradients_keep(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    check_learner("sac", monkeypatch, **CASES[case])
+
+
+@pytest.mark.usefixtures("small_ray")
+def test_pieces_give_the_same_gradient() -> None:
+    weights = []
+    for parts in (1, 2):
+        trained: Any = trainer("sac", assignment("sac"), parts)
+        try:
+            trained.algorithm.train()
+            weights.append(torch.cat([p.detach().flatten() for p in trained.learner.network.parameters()]))
+        finally:
+            trained.stop()
+    torch.testing.assert_close(*weights, rtol=0.0, atol=2e-4)
+
+
+@pytest.mark.parametrize(("size", "copies", "prioritized"), [(1000, 8, False), (1001, 8, True), (10_000, 1, True)])
+def test_a_replay_buffer(size: int, copies: int, prioritized: bool) -> None:
+    buffer = ReplayBuffer(size, copies, 17, 5, 0.99, prioritization=Prioritization(0.6, 0.4) if prioritized else None)
+    assert replay_bytes(size, copies, 17, 5, prioritized) == buffer.nbytes
+
+
+def test_a_buffer_takes_no_more_than_the_budget_fills() -> None:
+    small, large = (predicted("sac", assignment("sac", buffer_size=size)) for size in (5000, 1_000_000))
+    assert term(small, "replay buffer") <= term(large, "replay buffer") < 1.1 * term(small, "replay buffer")
+
+
+def test_a_replay_buffer_is_never_on_the_card() -> None:
+    found = predicted("sac", assignment("sac"))
+    assert term(found, "replay buffer") > 0
+    assert all(t.place == "ram" for t in found.terms if t.name == "replay buffer")
+
+
+@pytest.mark.usefixtures("small_ray")
+@pytest.mark.parametrize("buffer_size", [400, 4000])
+@pytest.mark.parametrize("prioritized", [False, True])
+def test_the_buffer_has_the_predicted_bytes(buffer_size: int, prioritized: bool) -> None:
+    with built(buffer_size=buffer_size, prioritized_replay=prioritized) as trainer:
+        assert trainer.algorithm.runner.buffer.nbytes == replay_bytes(buffer_size, 4, FEATURES, 1, prioritized)
+
+
+@pytest.mark.parametrize("prioritized", [False, True])
+@pytest.mark.parametrize(("size", "copies"), [(1000, 1), (1000, 64), (4096, 64), (1, 1)])
+def test_the_memory_is_known_without_building_it(size: int, copies: int, prioritized: bool) -> None:
+    prioritization = Prioritization(0.6, 0.4) if prioritized else None
+    buffer = ReplayBuffer(size, copies, 50, 5, 0.9, prioritization=prioritization)
+    assert buffer.nbytes == replay_bytes(size, copies, 50, 5, prioritized)
+    assert size <= buffer.size < size + copies
+    # Observations once, not twice: less than a third above 56 numbers of four bytes each.
+    if size >= 1000 and not prioritized:
+        assert buffer.nbytes < 1.07 * 57 * 4 * buffer.size

@@ -1,0 +1,101 @@
+"""What trainers on RLlib share: preprocessing, chargers that follow a rule, reports, stopwatches."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from search_spaces import Assignment
+from tests.tuning.algorithms.match import FEATURES, MatchVectorEnv, groups, trainer
+from tuning.algorithms.networks.site_view import SiteViewEnv
+from tuning.algorithms.rllib_trainer import MODULE, preprocessing, without_chargers
+from tuning.algorithms.sampling.preprocessing import Preprocessing
+from tuning.algorithms.trainer import Setup
+from tuning.runtime.stopwatch import Stopwatch
+
+GIVEN: Assignment = {
+    "normalize_observations": True, "clip_obs": 5.0, "normalize_rewards": False, "reward_scale": 2.0, "gamma": 0.9,
+    "initial_charging": 0.5,
+}  # fmt: skip
+
+
+def setup(chargers: int) -> Setup:
+    return Setup(
+        GIVEN, lambda number: MatchVectorEnv(number, chargers=chargers), 4, 1024, 3, gpu=False, chargers=groups(chargers)
+    )
+
+
+def test_chargers_features_are_not_normalised() -> None:
+    assert preprocessing(setup(2)) == Preprocessing(True, 5.0, False, 2.0, 0.9, (FEATURES, FEATURES + 1))
+    assert preprocessing(setup(0)).keep == ()
+
+
+def test_without_chargers_only_the_other_actions_are_learned() -> None:
+    own = without_chargers(setup(2))
+    env = own.make_envs(3)
+    assert own.chargers is None
+    assert isinstance(env, SiteViewEnv)
+    assert env.single_action_space.shape == (1,)
+    assert env.view.initial_charging == 0.5
+    without = setup(0)
+    assert without_chargers(without) is without
+
+
+@pytest.mark.usefixtures("small_ray")
+def test_an_update_reports_its_steps_and_what_was_measured() -> None:
+    trained: Any = trainer("ppo")
+    try:
+        first, second = trained.update(), trained.update()
+        assert 0 < first.steps < second.steps
+        assert second.losses["gradient_steps"] == 8
+        assert all(value is None or math.isfinite(value) for value in second.losses.values())
+        nothing = trained.losses({"learners": {MODULE: {"kl": float("nan")}}, "env_runners": {}})
+        assert nothing["kl"] is None
+        assert nothing["policy_loss"] is None
+        assert nothing["gradient_steps"] == 0
+    finally:
+        trained.stop()
+
+
+@pytest.mark.usefixtures("small_ray")
+def test_stopwatches_time_the_environment_and_the_learner_from_when_they_watch() -> None:
+    trained: Any = trainer("ppo")
+    try:
+        trained.update()
+        environment, learner = Stopwatch(), Stopwatch()
+        group, step = trained.algorithm.learner_group.update, trained.runner.env.step
+        trained.watch(environment, learner)
+        # Nothing of RLlib or of the environment is replaced.
+        assert trained.algorithm.learner_group.update == group
+        assert trained.runner.env.step == step
+        assert (environment.seconds, learner.seconds) == (0.0, 0.0)
+        trained.update()
+        assert environment.take() > 0.0
+        assert learner.take() > 0.0
+    finally:
+        trained.stop()
+
+
+@pytest.mark.usefixtures("small_ray")
+def test_a_state_holds_plain_values_and_arrays_alone() -> None:
+    trained: Any = trainer("ppo")
+    try:
+        trained.update()
+        found = set()
+
+        def look(value: Any) -> None:
+            if isinstance(value, dict):
+                for each in value.values():
+                    look(each)
+            elif isinstance(value, list | tuple) and type(value) in (list, tuple):
+                for each in value:
+                    look(each)
+            else:
+                found.add(type(value).__module__.partition(".")[0])
+
+        look(trained.get_state())
+        assert "tuning" not in found
+        assert np.__name__ in found
+    finally:
+        trained.stop()
