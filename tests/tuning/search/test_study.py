@@ -1,4 +1,4 @@
-"""The study remembers everything, and proposes the same when it is opened again."""
+"""The study keeps everything, and proposes the same after it is opened again."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +11,8 @@ from search_spaces import SPACES, SearchSpace
 from search_spaces.presets import preset
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
-from tuning.search.study import HYPERPARAMETERS, REASON, SAME_AS, StudyMemory
+from tuning.search.drawing import HYPERPARAMETERS
+from tuning.search.study import REASON, SAME_AS, StudyMemory
 
 LIMITS = {"steps": 1e6}
 
@@ -165,7 +166,7 @@ def test_trials_that_go_on_are_running_again_and_the_others_are_as_they_were(exp
     study.complete(1, 0.2)
     study.prune(2)
     study.reopen([1])
-    # Whoever opens the file next finds the same.
+    # The same from the file.
     for again in (study, memory(experiment)):
         assert again.proposals() == proposals
         assert [p.number for p in again.adopt_unfinished()] == [1, 3]
