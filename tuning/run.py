@@ -58,7 +58,7 @@ def _run(settings: Settings, arguments: list[str]) -> int:
 
 def _as_continued(before: Settings, part: Settings, arguments: list[str]) -> Settings:
     """The command line once more: a setting that it does not give stays as it was before."""
-    # tyro appends to the default of --set, so that is empty here. Without --set or --space, those of before hold all the same.
+    # tyro appends to the default of --set, so that is empty here. Without --set or --space, those of before stay.
     now = parse(arguments, replace(before, space="", set=()))
     return now if part.algo == "all" or now.algo != "all" else replace(now, algo=part.algo)
 

@@ -154,7 +154,7 @@ class StudySearcher(DriverOnly, Searcher):
             self._records.update(proposal.number, error=why)
             self._memory.run_out_of_memory(proposal.number, self._end(proposal.number, OUT_OF_MEMORY), excess)
             return self._next()
-        while self._memory.asked < self._trials:
+        while self._memory.count < self._trials:
             proposal = self._memory.ask()
             if proposal.refused:
                 self._control.say(f"trial {proposal.number}: {proposal.refused}; it is not started")

@@ -122,7 +122,7 @@ class StudyMemory:
         return self._study.get_trials(deepcopy=False)[number].state
 
     @property
-    def asked(self) -> int:
+    def count(self) -> int:
         """Number of all trials, in any state."""
         return len(self._study.get_trials(deepcopy=False))
 

@@ -147,7 +147,7 @@ def test_an_assignment_that_was_tried_has_a_row_and_is_not_handed_out(experiment
     TrialRecords(experiment).update(0, score=0.4, steps=4096)
     searcher.on_trial_complete("a", {STEPS: 4096, EVALUATION: REPORTS, SCORE: 0.4})
     ask, memory = searcher._memory.ask, searcher._memory
-    memory.ask = lambda: replace(ask(), same_as=0) if memory.asked == 1 else ask()  # type: ignore[method-assign]
+    memory.ask = lambda: replace(ask(), same_as=0) if memory.count == 1 else ask()  # type: ignore[method-assign]
     assert searcher.suggest("b")[NUMBER] == 2  # type: ignore[index]
     trials = load(experiment.paths.folder).trials
     assert trials["state"].tolist() == ["complete", "complete", "running"]

@@ -84,7 +84,7 @@ def test_a_kill_at_any_byte_leaves_whole_trials_and_the_same_proposals(experimen
     study.ask()
     journal = experiment.paths.study
     before = journal.read_bytes()
-    asked = study.ask()
+    second = study.ask()
     study.report(0, 100, 0.5)
     study.complete(0, 0.5)
     after = journal.read_bytes()
@@ -95,9 +95,9 @@ def test_a_kill_at_any_byte_leaves_whole_trials_and_the_same_proposals(experimen
         again = memory(experiment)
         running = again.adopt_unfinished()
         assert all(proposal.hyperparameters for proposal in running)
-        if again.asked == 1:
-            assert again.ask() == asked
-        assert again.proposals()[1] == asked
+        if again.count == 1:
+            assert again.ask() == second
+        assert again.proposals()[1] == second
         if again.state(0) is TrialState.RUNNING:
             again.report(0, 100, 0.5)
             again.complete(0, 0.5)
@@ -149,7 +149,7 @@ def test_a_failure_may_be_tried_again(experiment: Experiment) -> None:
         study.fail(number, "bad luck")
 
 
-def test_without_a_search_an_assignment_is_run_as_often_as_asked(experiment: Experiment) -> None:
+def test_without_anything_to_search_an_assignment_is_run_again(experiment: Experiment) -> None:
     fixed = {parameter.name: parameter.default for parameter in SPACES["ppo"].parameters}
     study = StudyMemory.open(experiment, SPACES["ppo"], fixed, LIMITS)
     for number in range(3):
@@ -198,7 +198,7 @@ def test_a_kill_while_trials_are_taken_over_leaves_the_study_of_before(experimen
         memory(experiment).reopen([0, 2])
         again = memory(experiment)
         assert [p.number for p in again.unfinished()] == [0, 2]
-        assert again.asked == 3
+        assert again.count == 3
 
 
 def test_running_out_of_memory_is_a_violated_constraint(experiment: Experiment) -> None:
