@@ -53,8 +53,8 @@ class Drawing:
             study_name: name of their study; Hyperband assigns trials to its brackets by it.
         """
         number = len(known)
-        # A new sampler for each trial: its draw depends on the experiment's seed, the trial's number and the trials
-        # before it, and not on earlier draws of this process.
+        # A new sampler for each trial. So a draw depends on the experiment's seed, the trial's number and the trials before
+        # it, and not on earlier draws of this process.
         seed = int(np.random.SeedSequence([self.settings.seed, number]).generate_state(1)[0])
         copy = optuna.create_study(
             study_name=study_name,

@@ -32,9 +32,9 @@ class StudyMemory:
 
     The file is Optuna's journal, which Optuna's dashboard can read. Only a process that holds the experiment's lock opens it.
 
-    A trial is drawn in a copy of the study, then written in one append with its assignment: a kill leaves no partial trial, and
-    the next run draws the same. Optuna's parameters have the inner names of the space (`log2_batch_size`); the assignment is a
-    user attribute.
+    A trial is drawn in a copy of the study, then written in one append with its assignment. So a kill leaves no partial
+    trial, and the next run draws the same. Optuna's parameters have the inner names of the space (`log2_batch_size`); the
+    assignment is a user attribute.
 
     Optuna never changes a trial that has ended. To continue ended trials with a larger budget, all trials are copied into a new
     study in the same file, these as running ones. It is the experiment's study from then on.
