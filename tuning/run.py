@@ -28,8 +28,12 @@ def main(arguments: list[str] | None = None) -> int:
         arguments: of the command line; those of this process by default.
 
     Returns:
-        Exit status: 0 if at least one trial (of each algorithm) is complete; 1 if none is, or if the search had to stop; 2 for
-        a command that is refused; 130 after Ctrl-C or SIGTERM.
+        Exit status:
+
+        - 0: at least one trial (of each algorithm) is complete.
+        - 1: no trial is complete, or the search had to stop.
+        - 2: the command is refused.
+        - 130: it was stopped by Ctrl-C or SIGTERM.
     """
     given = sys.argv[1:] if arguments is None else arguments
     return command(Settings, given, PROGRAM, lambda settings: _run(settings, given))

@@ -75,7 +75,7 @@ def test_what_the_trainer_used_is_what_the_search_gave(results: Results) -> None
             assert used.tolist() == results.trials[name].tolist(), name
 
 
-def test_time_is_split_without_a_rest_that_is_unexplained(results: Results) -> None:
+def test_parts_of_the_time_add_up_to_all_of_it(results: Results) -> None:
     for table in (results.trials, results.reports):
         parts = table[[f"{part}_seconds" for part in ("environment", "learner", "evaluation", "rest")]]
         assert (parts >= 0.0).all().all()
@@ -117,7 +117,7 @@ def test_evaluations_hold_kpis_of_the_controlled_and_the_uncontrolled_site(resul
     assert last.tolist() == results.trials["score"].tolist()
 
 
-def test_the_terminal_says_what_to_do_with_it(job: tuple[Path, str]) -> None:
+def test_the_terminal_shows_results_and_where_they_are(job: tuple[Path, str]) -> None:
     folder, output = job
     for text in (
         "Best of 2 trials",
@@ -131,9 +131,9 @@ def test_the_terminal_says_what_to_do_with_it(job: tuple[Path, str]) -> None:
     assert str(folder / "job" / "results") in output
 
 
-def test_finished_trials_whose_end_nobody_heard_are_complete_and_more_are_run(job: tuple[Path, str], results: Results) -> None:
+def test_trials_with_an_end_that_was_not_told_are_complete_and_more_are_run(job: tuple[Path, str], results: Results) -> None:
     experiment = open_experiment(job[0] / "job")
-    # As if the run had been killed between the last checkpoints and their telling.
+    # As if the run had been killed between the last checkpoints and their reports.
     experiment.paths.study.unlink()
     fixed = algorithm("ppo").space.parse(experiment.settings.fixed_texts())
     lost = StudyMemory.open(experiment, algorithm("ppo").space, fixed, {"steps": float(STEPS)})

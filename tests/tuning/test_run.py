@@ -1,4 +1,4 @@
-"""The command line: bad input gets one clear line, and nothing is created."""
+"""The command line of the search: bad input is refused in one line, and nothing is created."""
 
 import json
 import math
@@ -45,7 +45,7 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
         (["--set"], "--set: it takes KEY=VALUE"),
         (["--preset", "oom-saf"], "did you mean oom-safe"),
         (["--preset", "oom-safe", "--start-from", "rllib"], "nothing for --start-from"),
-        (["--start-from", "rllib", "nobody"], "no preset nobody of ppo"),
+        (["--start-from", "rllib", "no-such"], "no preset no-such of ppo"),
         (["--preset", "rtx4060-after", "--steps", "4096"], "n_steps=8192: it is at most 0.25 of steps=4096"),
         (["--space", "nowhere.toml"], "nowhere.toml: No such file"),
         (["--set", "learning_rate_final=0.5", "learning_rate_schedule=constant"], "it acts only with learning_rate_schedule"),
@@ -77,7 +77,7 @@ def test_a_folder_that_holds_something_else_is_left_alone(capsys: pytest.Capture
 
 
 def begun(folder: Path, space: Path | None = None, **settings: Any) -> Experiment:
-    """An experiment as the command line leaves it before its first trial."""
+    """An experiment before its first trial, as the command line creates it."""
     given = Settings(name="mine", dir=str(folder), scenario="iquitos-38", backend="batch", trials=4, **settings)
     given = replace(given, space=str(space)) if space else given
     compatibility = {
@@ -105,14 +105,14 @@ def test_the_command_that_began_an_experiment_continues_it(
     assert "is continued" in output.out
     assert "error: enough" in output.err
     assert f"--resume {tmp_path / 'mine'}" in output.err
-    # What is not given again stays; what may change did, and lasts.
+    # Settings that are not given again stay; the one that may change has changed and is stored.
     expected = replace(experiment.settings, steps=300_000)
     assert [found.settings for found in searched] == [expected]
     assert main([*arguments, "--set", "gamma=0.9"]) == 2
     assert open_experiment(tmp_path / "mine").settings == expected
 
 
-def test_other_code_is_worth_a_line(
+def test_changed_code_is_reported_once(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     experiment = begun(tmp_path)
@@ -121,7 +121,7 @@ def test_other_code_is_worth_a_line(
     monkeypatch.setattr("tuning.search.driver.search", lambda *_: "enough")
     main(["--resume", str(tmp_path / "mine")])
     assert "ray 2.59.0 is 2.60" in capsys.readouterr().out
-    # What it is continued with is known from then on.
+    # The new versions are stored.
     main(["--resume", str(tmp_path / "mine")])
     assert "2.59.0" not in capsys.readouterr().out
 
@@ -131,7 +131,7 @@ def test_another_space_is_refused_with_what_differs(capsys: pytest.CaptureFixtur
     space.write_text("[gamma]\nlow = 0.9\nhigh = 0.99\n", encoding="utf-8")
     begun(tmp_path, space)
     space.write_text("[gamma]\nlow = 0.95\nhigh = 0.99\n", encoding="utf-8")
-    # The copy that the experiment has counts, unless the file is given again.
+    # Without the file, the experiment's copy would hold.
     message = refused(capsys, "--resume", str(tmp_path / "mine"), "--space", str(space))
     assert "the space of gamma" in message
     assert "0.0999" in message
@@ -211,7 +211,7 @@ def test_a_continued_experiment_keeps_what_it_searches(capsys: pytest.CaptureFix
 @pytest.mark.parametrize(
     "content", [b"{", b"{}", b'{"settings": {"colour": "red"}}', b'{"settings": []}', b'{"settings": 3}', b"[]", b"\xff\xfe"]
 )
-def test_a_damaged_experiment_is_named(capsys: pytest.CaptureFixture[str], tmp_path: Path, content: bytes) -> None:
+def test_a_damaged_experiment_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path, content: bytes) -> None:
     (tmp_path / "experiment.json").write_bytes(content)
     assert refused(capsys, "--resume", str(tmp_path)).startswith("error: ")
 
@@ -253,7 +253,7 @@ def test_the_number_of_kept_checkpoints(text: str, kept: float) -> None:
     assert Settings(keep_checkpoints=text).kept_trials == kept
 
 
-def test_a_reward_that_cannot_tell_what_is_gained_is_refused(
+def test_a_reward_that_does_not_fit_the_scenario_is_refused(
     small_schema: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     schema = json.loads(small_schema.read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""A search whose processes are killed at random moments ends as if nothing had happened."""
+"""A search ends with the same results although its processes are killed at random moments."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def main() -> None:
         records, running = TrialRecords(experiment), experiment.paths.running("doctor")
         running.touch()
         records.begin(Proposal(0, hyperparameters))
-        device = Device.on_card(0, given["vram_limit"]) if given["vram_limit"] else CPU
+        device = Device.take_card(0, given["vram_limit"]) if given["vram_limit"] else CPU
         marker = Path(folder) / "marker"
         with (
             Monitor(0, marker, device.card, seconds=0.1) as monitor,

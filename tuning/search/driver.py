@@ -115,10 +115,11 @@ def run_trials(
     records = TrialRecords(experiment)
     settle(memory, records, paths, settings.reports)
     if extended:
-        continued, left = extend(memory, records, settings.steps)
+        continued, without_checkpoint = extend(memory, records, settings.steps)
         say(console, f"complete trials that continue to {settings.steps:,} steps: {_numbers(continued)}")
-        if left:
-            say(console, f"complete trials that stay as they are, without a checkpoint (--keep-checkpoints): {_numbers(left)}")
+        if without_checkpoint:
+            numbers = _numbers(without_checkpoint)
+            say(console, f"complete trials that stay as they are, without a checkpoint (--keep-checkpoints): {numbers}")
     usual = planner.prediction(plan.space.complete(plan.fixed, limits(settings.steps)))
     before = load(paths.folder).trials
     ended = before[before["state"] != "running"]

@@ -25,21 +25,21 @@ class MachineWatch:
 
     def __init__(
         self,
-        found: Sequence[Card] | None = None,
+        watched: Sequence[Card] | None = None,
         look: Callable[[], Sequence[Load]] = loads,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Prepare it; `look` measures.
 
         Args:
-            found: the cards; by default those of this machine.
+            watched: the cards; by default those of this machine.
             look: measures the load of the cards.
             clock: time, seconds.
         """
-        self._cards, self._look, self._clock = cards() if found is None else found, look, clock
+        self._cards, self._look, self._clock = cards() if watched is None else watched, look, clock
         self._looked = -SECONDS
         self._busy = [clock()] * len(self._cards)  # when each was last seen at work
-        self._said: set[tuple[int, int]] = set()  # index of a card and of a remark about it that holds
+        self._said: set[tuple[int, int]] = set()  # index of a card and of a remark that is true of it
         self.text = ""
         psutil.cpu_percent()  # it measures from one call to the next
 
@@ -71,7 +71,7 @@ class MachineWatch:
             self._busy[index] = now
         checked = remarks(card, load, now - self._busy[index])
         # The figures in a line change, so conditions are compared and not lines.
-        holding = {(index, kind) for kind, (holds, _) in enumerate(checked) if holds}
+        holding = {(index, kind) for kind, (is_true, _) in enumerate(checked) if is_true}
         new = holding - self._said
         self._said = {known for known in self._said if known[0] != index} | holding
         return [line for kind, (_, line) in enumerate(checked) if (index, kind) in new]
@@ -86,7 +86,7 @@ def remarks(card: Card, load: Load, idle_seconds: float) -> tuple[tuple[bool, st
         idle_seconds: since it was last busy for half of its time, while trials ran.
 
     Returns:
-        For each remark whether it holds, and its line.
+        For each remark whether it is true, and its line.
     """
     used, temperature = load.used_bytes / card.total_bytes, load.temperature_c or 0.0
     return (

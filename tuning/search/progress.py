@@ -151,11 +151,11 @@ class Progress(DriverOnly, Callback):
     def _steps_done(self) -> int:
         return self._settled_steps + sum(min(steps, self._steps) for steps in self._unfinished_steps.values())
 
-    def left(self, number: int) -> None:
+    def on_left(self, number: int) -> None:
         """A trial has stopped running and will be continued."""
         self._running.discard(number)
 
-    def ended(self, number: int, state: str) -> None:
+    def on_ended(self, number: int, state: str) -> None:
         """A trial ended."""
         self._running.discard(number)
         self._unfinished_steps.pop(number, None)

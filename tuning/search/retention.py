@@ -10,7 +10,7 @@ from tuning.trial.checkpoint import Checkpoints
 
 
 class Retention:
-    """Removes checkpoints of ended trials that are not among the best, at `enforce` and at each `ended`.
+    """Removes checkpoints of ended trials that are not among the best, at `enforce` and at each `on_ended`.
 
     Args:
         paths: of the experiment.
@@ -22,7 +22,7 @@ class Retention:
         self._paths, self._kept = paths, kept
         self._scores = dict(scores)
 
-    def ended(self, number: int, score: float | None) -> None:
+    def on_ended(self, number: int, score: float | None) -> None:
         """Add a trial that ended, and remove the checkpoints that are not kept any more.
 
         Args:

@@ -23,10 +23,10 @@ class Listener(Protocol):
     def say(self, line: str) -> None:
         """Show a line."""
 
-    def ended(self, number: int, state: str) -> None:
+    def on_ended(self, number: int, state: str) -> None:
         """A trial ended."""
 
-    def left(self, number: int) -> None:
+    def on_left(self, number: int) -> None:
         """A trial has stopped running and will be continued."""
 
 
@@ -108,17 +108,17 @@ class RunControl:
         """Show a line."""
         self._listener.say(line)
 
-    def left(self, number: int) -> None:
+    def on_left(self, number: int) -> None:
         """A trial has stopped running and will be continued."""
-        self._listener.left(number)
+        self._listener.on_left(number)
 
-    def ended(self, number: int, state: str, score: float | None) -> None:
+    def on_ended(self, number: int, state: str, score: float | None) -> None:
         """A trial ended; checkpoints that are not kept any more are removed."""
         self._sound = self._sound or state != "failed"
-        self._retention.ended(number, score if state in ("complete", "pruned") else None)
-        self._listener.ended(number, state)
+        self._retention.on_ended(number, score if state in ("complete", "pruned") else None)
+        self._listener.on_ended(number, state)
 
-    def failed(self, error: str | None) -> None:
+    def on_failed(self, error: str | None) -> None:
         """A trial failed and is not tried again. If the first trials all fail at the same line, the search stops.
 
         Args:

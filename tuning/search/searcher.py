@@ -154,18 +154,18 @@ class StudySearcher(DriverOnly, Searcher):
             self._records.update(proposal.number, error=why)
             self._memory.run_out_of_memory(proposal.number, self._end(proposal.number, OUT_OF_MEMORY), excess)
             return self._next()
-        while self._memory.asked < self._trials:
+        while self._memory.count < self._trials:
             proposal = self._memory.ask()
             if proposal.refused:
                 self._control.say(f"trial {proposal.number}: {proposal.refused}; it is not started")
                 self._records.refuse(proposal, self._predicted(proposal))
-                self._control.ended(proposal.number, OUT_OF_MEMORY, None)
+                self._control.on_ended(proposal.number, OUT_OF_MEMORY, None)
                 continue
             if proposal.same_as is None:
                 return proposal
             self._control.say(f"trial {proposal.number}: has the assignment of trial {proposal.same_as}, and is not run again")
             state, score = self._records.repeat(proposal)
-            self._control.ended(proposal.number, state, score)
+            self._control.on_ended(proposal.number, state, score)
         return None
 
     def on_trial_complete(self, trial_id: str, result: dict[str, Any] | None = None, error: bool = False) -> None:
@@ -181,7 +181,7 @@ class StudySearcher(DriverOnly, Searcher):
             self._on_error(number)
         elif outcome in (STOPPED, DISK_FULL):
             # The next run continues it.
-            self._control.left(number)
+            self._control.on_left(number)
             if outcome == DISK_FULL:
                 self._control.stop(str(result[MESSAGE]))
         elif outcome == OUT_OF_MEMORY:
@@ -199,7 +199,7 @@ class StudySearcher(DriverOnly, Searcher):
     def _on_error(self, number: int) -> None:
         """After the process of a trial ended in an error: hand the trial out again, or let it fail."""
         if (marked := self._records.take_memory_marker(number)) is not None:
-            self._records.run_out(number, f"host memory: its process had {size(marked)} and was ended at once")
+            self._records.count_out_of_memory(number, f"host memory: its process had {size(marked)} and was ended at once")
             self._on_out_of_memory(number)
             return
         (crashes, error), steps = self._records.crashes(number), self._records.checkpoint_steps(number)
@@ -212,7 +212,7 @@ class StudySearcher(DriverOnly, Searcher):
             self._again(number, error.strip().rpartition("\n")[2], steps)
             return
         self._memory.fail(number, self._end(number, "failed"))
-        self._control.failed(error)
+        self._control.on_failed(error)
 
     def _on_out_of_memory(self, number: int) -> None:
         """After a trial ran out of memory: hand it out again, or let it end as too large."""
@@ -226,7 +226,7 @@ class StudySearcher(DriverOnly, Searcher):
 
     def _again(self, number: int, reason: str, steps: int) -> None:
         self._waiting.append(self._proposals[number])
-        self._control.left(number)
+        self._control.on_left(number)
         self._control.say(f"trial {number}: {reason}; it continues from {steps:,} steps")
 
     def _end(self, number: int, state: str) -> str:
@@ -234,7 +234,7 @@ class StudySearcher(DriverOnly, Searcher):
         if state in ("complete", "pruned"):
             # Only these took all the memory that they need.
             self._planner.learn(self._records.measured(number))
-        self._control.ended(number, state, score)
+        self._control.on_ended(number, state, score)
         return reason
 
     def save(self, checkpoint_path: str) -> None:

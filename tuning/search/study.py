@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Self
 
-import numpy as np
 import optuna
 from optuna.storages import JournalStorage
 from optuna.trial import FrozenTrial, TrialState
@@ -14,25 +13,18 @@ from optuna.trial import FrozenTrial, TrialState
 from search_spaces import Assignment, SearchSpace
 from tuning.experiment.folder import Experiment
 from tuning.experiment.settings import Settings
+from tuning.search.drawing import HYPERPARAMETERS, REFUSED, Drawing, Excess, already_tried
 from tuning.search.journal import open_mended_journal
 from tuning.search.pruners import PRUNERS
-from tuning.search.samplers import SAMPLERS
 from tuning.trial.proposal import Proposal
 
-# User attributes of a trial.
-HYPERPARAMETERS = "hyperparameters"  # the full assignment
+# User attributes of a trial, beside those of `tuning.search.drawing`.
 REASON = "reason"  # why it failed
-REFUSED = "refused"  # why it does not fit into memory and was not started
 SAME_AS = "same_as"  # number of an earlier trial with the same assignment; both have the same outcome
 
-# Names of the constraints: missing bytes, below 0 if some are free. Optuna lets none be set twice.
-PREDICTED = "predicted memory"
+# Name of a constraint beside `PREDICTED`, as Optuna lets none be set twice.
 MEASURED = "measured memory"
 _WHOLE = "whole"  # user attribute of a study into which all earlier trials were copied
-
-
-# Bytes that an assignment lacks to fit into memory, below 0 if it fits, and why.
-Excess = Callable[[Assignment], tuple[int, str]]
 
 
 class StudyMemory:
@@ -40,9 +32,9 @@ class StudyMemory:
 
     The file is Optuna's journal, which Optuna's dashboard can read. Only a process that holds the experiment's lock opens it.
 
-    A trial is drawn in a copy of the study, then written in one append with its assignment: a kill leaves no partial trial, and
-    the next run draws the same. Optuna's parameters have the inner names of the space (`log2_batch_size`); the assignment is a
-    user attribute.
+    A trial is drawn in a copy of the study, then written in one append with its assignment. So a kill leaves no partial
+    trial, and the next run draws the same. Optuna's parameters have the inner names of the space (`log2_batch_size`); the
+    assignment is a user attribute.
 
     Optuna never changes a trial that has ended. To continue ended trials with a larger budget, all trials are copied into a new
     study in the same file, these as running ones. It is the experiment's study from then on.
@@ -50,28 +42,12 @@ class StudyMemory:
     Args:
         storage: the opened journal.
         study: of the experiment, in this journal.
-        settings: of the experiment.
-        space: of its algorithm.
-        fixed: values that are not searched.
-        limits: what conditions of the space may name beside hyperparameters.
-        starts: full assignments of the first trials.
-        excess: of an assignment; None where memory does not matter.
+        drawing: how trials are drawn.
     """
 
-    def __init__(
-        self,
-        storage: JournalStorage,
-        study: optuna.Study,
-        settings: Settings,
-        space: SearchSpace,
-        fixed: Assignment,
-        limits: Mapping[str, float],
-        starts: Sequence[Assignment] = (),
-        excess: Excess | None = None,
-    ) -> None:
-        self._storage, self._study = storage, study
-        self._settings, self._space, self._fixed, self._limits = settings, space, fixed, limits
-        self._starts, self._excess = starts, excess
+    def __init__(self, storage: JournalStorage, study: optuna.Study, drawing: Drawing) -> None:
+        self._storage, self._study, self._drawing = storage, study, drawing
+        self._settings = drawing.settings
         self._running: dict[int, optuna.Trial] = {}
 
     @classmethod
@@ -88,16 +64,16 @@ class StudyMemory:
 
         Args:
             experiment: the experiment.
-            space: see `StudyMemory`, as of the following.
-            fixed: of it.
-            limits: of it.
-            starts: of it.
-            excess: of it.
+            space: see `Drawing`, as for the following.
+            fixed: see there.
+            limits: see there.
+            starts: see there.
+            excess: see there.
         """
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         storage = open_mended_journal(experiment.paths.study)
         study = _current(storage, experiment.settings)
-        return cls(storage, study, experiment.settings, space, fixed, limits, starts, excess)
+        return cls(storage, study, Drawing(experiment.settings, space, fixed, limits, starts, excess))
 
     def ask(self) -> Proposal:
         """Propose a new trial.
@@ -105,18 +81,19 @@ class StudyMemory:
         One that does not fit into memory ends at once, with a violated constraint. One with an assignment that has been tried
         ends at once with the known outcome.
         """
-        drawn = self._draw()
+        known = self._study.get_trials()
+        drawn = self._drawing.draw(known, self._study.study_name)
         refused = drawn.user_attrs.get(REFUSED)
-        known = None if refused else self._tried(drawn)
+        same = None if refused else already_tried(drawn, known)
         if refused:
             drawn.state, drawn.datetime_complete = TrialState.PRUNED, datetime.now()
-        elif known is not None:
-            drawn.set_user_attr(SAME_AS, known.number)
-            drawn.state, drawn.values = known.state, known.values
+        elif same is not None:
+            drawn.set_user_attr(SAME_AS, same.number)
+            drawn.state, drawn.values = same.state, same.values
             drawn.datetime_complete = datetime.now()
-            drawn.system_attrs |= known.system_attrs  # constraints among them
+            drawn.system_attrs |= same.system_attrs  # constraints among them
         self._study.add_trial(drawn)
-        if known is None and not refused:
+        if same is None and not refused:
             self._adopt(drawn.number)
         return _proposal(drawn)
 
@@ -145,7 +122,7 @@ class StudyMemory:
         return self._study.get_trials(deepcopy=False)[number].state
 
     @property
-    def asked(self) -> int:
+    def count(self) -> int:
         """Number of all trials, in any state."""
         return len(self._study.get_trials(deepcopy=False))
 
@@ -171,46 +148,6 @@ class StudyMemory:
         new.set_user_attr(_WHOLE, True)
         self._study = new
         self._running = {}
-
-    def _draw(self) -> FrozenTrial:
-        """A new trial with its assignment, in a copy of the study."""
-        known = self._study.get_trials()
-        number = len(known)
-        # A new sampler for each trial: its draw depends on the experiment's seed, the trial's number and the trials
-        # before it, and not on earlier draws of this process.
-        seed = int(np.random.SeedSequence([self._settings.seed, number]).generate_state(1)[0])
-        copy = optuna.create_study(
-            study_name=self._study.study_name,
-            direction="maximize",
-            sampler=SAMPLERS[self._settings.sampler](seed),
-            pruner=_pruner(self._settings),
-        )
-        copy.add_trials(known)
-        fixed = self._fixed
-        if number < len(self._starts):
-            # The sampler learns from the values within the search; the others hold for this trial alone.
-            within, outside = self._space.inner(self._starts[number])
-            copy.enqueue_trial(within)
-            fixed = {**outside, **fixed}
-        trial = copy.ask()
-        assignment = self._space.suggest(trial, fixed, self._limits)
-        trial.set_user_attr(HYPERPARAMETERS, assignment)
-        if self._excess:
-            excess, why = self._excess(assignment)
-            trial.set_constraint(PREDICTED, excess)
-            if excess > 0:
-                trial.set_user_attr(REFUSED, why)
-        return copy.get_trials()[number]
-
-    def _tried(self, drawn: FrozenTrial) -> FrozenTrial | None:
-        """The first ended trial with the same assignment that did not fail; None if the space has nothing to search."""
-        if not drawn.params:
-            return None
-        ended = self._study.get_trials(deepcopy=False, states=(TrialState.COMPLETE, TrialState.PRUNED))
-        # An assignment that was refused may fit now: on another card, or by a better prediction.
-        tried = (trial for trial in ended if REFUSED not in trial.user_attrs)
-        same = (trial for trial in tried if trial.user_attrs[HYPERPARAMETERS] == drawn.user_attrs[HYPERPARAMETERS])
-        return next(same, None)
 
     def _adopt(self, number: int) -> None:
         frozen = self._study.get_trials(deepcopy=False)[number]

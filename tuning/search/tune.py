@@ -48,8 +48,9 @@ def tune(settings: Settings, *, console: Console | None = None) -> Results:
     An experiment that has the `name` already is continued, and so is the one in the folder `resume`. Its settings have to be
     those that it was begun with; only those of `Changes` may differ.
 
-    Ray is started and ended here. A Ray that runs in this process already is used, and left running. In the main thread, Ctrl-C
-    or a notebook's "interrupt" stops the search once each trial has written a checkpoint.
+    Ray is started and ended here, after setting environment variables that it reads (`tuning.runtime.ray_session`). A Ray that
+    runs in this process already is used, and left running. In the main thread, Ctrl-C or a notebook's "interrupt" stops the
+    search once each trial has written a checkpoint.
 
     Args:
         settings: what to search, with one algorithm; `tune_all` searches with each.
@@ -65,7 +66,7 @@ def tune(settings: Settings, *, console: Console | None = None) -> Results:
     """
     set_environment()
     if settings.algo == ALL:
-        raise UsageError("algo='all' is several experiments: call tune_all, which returns the results of each")
+        raise UsageError("algo='all' makes several experiments: call tune_all, which returns the results of each")
     console = console or _console()
     return search_opened(open_all([settings], console)[0], console)
 
@@ -77,7 +78,7 @@ def resume(folder: str | Path, *, extend: bool = False, console: Console | None 
         folder: of the experiment.
         extend: whether trials that are complete go on too, to a larger number of `steps`, from their checkpoints.
         console: see `tune`.
-        changes: settings that are other ones from now on.
+        changes: settings with new values.
 
     Returns:
         See `tune`; so are the errors.
@@ -86,7 +87,7 @@ def resume(folder: str | Path, *, extend: bool = False, console: Console | None 
     from tuning.experiment.folder import open_experiment
 
     before = open_experiment(folder).settings
-    # Its own copy of the space holds, and the values that are not searched.
+    # Without these two, the experiment's own space and fixed values stay.
     return tune(replace(before, space="", set=(), resume=str(folder), extend=extend, **changes), console=console)
 
 
@@ -94,7 +95,7 @@ def tune_all(settings: Settings, *, console: Console | None = None) -> list[Resu
     """Search with each algorithm, one experiment after the other.
 
     Args:
-        settings: of all of them; `algo` is replaced, and a `name` is continued with the algorithm's.
+        settings: of all of them; `algo` is replaced, and the algorithm is appended to `name`, as in `site-a-ppo`.
         console: see `tune`.
 
     Returns:
@@ -107,7 +108,7 @@ def tune_all(settings: Settings, *, console: Console | None = None) -> list[Resu
     """
     set_environment()
     if settings.resume:
-        raise UsageError("an experiment is one of one algorithm: continue each with resume")
+        raise UsageError("an experiment has one algorithm: continue each with resume")
     console = console or _console()
     results = []
     stopped: list[SearchStoppedError] = []
@@ -186,7 +187,7 @@ def search_opened(opened: Opened, console: Console) -> Results:
     with experiment_lock(experiment.paths) as killed:
         say(console, f"experiment {folder}")
         if killed:
-            say(console, f"the run before was killed ({killed}); going on from what it left")
+            say(console, f"the run before was killed ({killed}); continuing from its checkpoints")
         try:
             if not opened.is_new:
                 save(experiment)

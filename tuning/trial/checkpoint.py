@@ -235,8 +235,8 @@ def _manifest(folder: Path) -> dict[str, Any]:
         raise _DamageError(f"{path} cannot be read") from None
     if checksum != _checksum(content):
         raise _DamageError(f"{path} has changed since it was written")
-    found: dict[str, Any] = content
-    return found
+    manifest: dict[str, Any] = content
+    return manifest
 
 
 def _files(folder: Path) -> set[str]:

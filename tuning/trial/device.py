@@ -23,8 +23,8 @@ class Device:
     context_bytes: int = 0
 
     @classmethod
-    def granted(cls, vram_limit: int) -> Device:
-        """The device that Ray granted to this process; see `on_card`.
+    def take_granted(cls, vram_limit: int) -> Device:
+        """Take the device that Ray granted to this process; see `take_card`.
 
         Args:
             vram_limit: GPU memory that the trial may take, bytes; 0 for a trial on the CPU.
@@ -35,11 +35,11 @@ class Device:
         ids = ray.get_gpu_ids()
         if not vram_limit or not ids or not torch.cuda.is_available():
             return CPU
-        return cls.on_card(int(ids[0]), vram_limit)
+        return cls.take_card(int(ids[0]), vram_limit)
 
     @classmethod
-    def on_card(cls, card: int, vram_limit: int) -> Device:
-        """A card, with this process limited to some bytes of its memory.
+    def take_card(cls, card: int, vram_limit: int) -> Device:
+        """Take a card, and limit this process to some bytes of its memory.
 
         Torch limits its own allocator. CUDA's context lies outside it, so its bytes are subtracted from the limit.
 

@@ -34,11 +34,13 @@ def version_differences(before: Mapping[str, str], now: Mapping[str, str]) -> li
         now: another one.
     """
     old, new = (json.loads(columns.get("versions", "{}")) | {"python": columns.get("python")} for columns in (before, now))
-    found = [f"{name} {old[name]} is {new[name]} now" for name in sorted(old.keys() & new.keys()) if old[name] != new[name]]
+    differences = [
+        f"{name} {old[name]} is {new[name]} now" for name in sorted(old.keys() & new.keys()) if old[name] != new[name]
+    ]
     if before.get("git_commit", "") != now.get("git_commit", ""):
         commits = [columns.get("git_commit", "")[:8] or "none" for columns in (before, now)]
-        found.append(f"commit {commits[0]} is {commits[1]} now")
-    return found
+        differences.append(f"commit {commits[0]} is {commits[1]} now")
+    return differences
 
 
 def _version(package: str) -> str | None:

@@ -95,7 +95,7 @@ class TrialRecords:
         """Budget of steps when a trial was last handed out."""
         return int(self._read(number)["budget_steps"])
 
-    def crash(self, number: int, error: str) -> None:
+    def count_crash(self, number: int, error: str) -> None:
         """Count a crash of a trial, with its traceback."""
         self.update(number, crashes=(self._read(number)["crashes"] or 0) + 1, error=error)
 
@@ -104,7 +104,7 @@ class TrialRecords:
         row = self._read(number)
         return row["crashes"] or 0, row["error"]
 
-    def run_out(self, number: int, error: str) -> None:
+    def count_out_of_memory(self, number: int, error: str) -> None:
         """Count that a trial ran out of memory, with the error."""
         self.update(number, out_of_memory=self.times_out_of_memory(number) + 1, error=error)
 
@@ -143,7 +143,7 @@ class TrialRecords:
         """Change columns of a trial's row."""
         self._write({**self._read(number), **columns})
 
-    def used(self, number: int, values: Assignment, device: str, num_envs: int) -> None:
+    def write_used(self, number: int, values: Assignment, device: str, num_envs: int) -> None:
         """Write the values that the built trainer uses, its device and its number of copies of the site."""
         given = {USED + name: value for name, value in values.items()}
         # A value that this process lacks, such as the commit without git, stays as the driver wrote it.

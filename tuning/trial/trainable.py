@@ -48,7 +48,7 @@ def run_trial(config: dict[str, Any]) -> None:
             if not running.exists():
                 tune.report({OUTCOME: STOPPED})
                 return
-            device = Device.granted(config[VRAM_LIMIT])
+            device = Device.take_granted(config[VRAM_LIMIT])
             with (
                 Monitor(config[RAM_LIMIT], experiment.paths.memory_marker(number), device.card) as monitor,
                 Training.begin(
@@ -64,9 +64,9 @@ def run_trial(config: dict[str, Any]) -> None:
             tune.report({OUTCOME: DISK_FULL, MESSAGE: f"the disk of {experiment.paths.folder} is full: free some of it"})
             return
         if not is_out_of_memory(error):
-            records.crash(number, traceback.format_exc())
+            records.count_crash(number, traceback.format_exc())
             raise
-        records.run_out(number, traceback.format_exc())
+        records.count_out_of_memory(number, traceback.format_exc())
     # Outside the handler, where the error and the objects in its frames are gone. It is reported, not raised: then Tune takes
     # it for the normal end of a trial.
     free_memory()

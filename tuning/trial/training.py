@@ -18,11 +18,11 @@ from tuning.algorithms.registry import algorithm
 from tuning.algorithms.trainer import Trainer, Update
 from tuning.experiment.folder import Experiment
 from tuning.memory.fallbacks import FALLBACKS, Fallback
-from tuning.runtime.stopwatch import Stopwatch, rss_bytes
 from tuning.trial.checkpoint import Checkpoints, TrialState
 from tuning.trial.device import CPU, Device
 from tuning.trial.evaluation_schedule import evaluations_due
-from tuning.trial.monitor import Monitor, Usage
+from tuning.trial.measurements import Measurements
+from tuning.trial.monitor import Monitor
 from tuning.trial.protocol import EVALUATION, MESSAGE, OUTCOME, SCORE, STEPS, STOPPED
 from tuning.trial.records import TrialRecords
 from tuning.trial.setup import trial_setup
@@ -47,10 +47,8 @@ class Training:
         trainer: Trainer,
         state: TrialState,
         running: Path,
-        device: Device,
         monitor: Monitor | None,
-        environment: Stopwatch,
-        learner: Stopwatch,
+        measurements: Measurements,
         damage: Sequence[str],
         started: float,
     ) -> None:
@@ -63,23 +61,20 @@ class Training:
             trainer: at `state`.
             state: how far the trial is.
             running: file that exists as long as the trial may run.
-            device: that it learns on.
             monitor: watches this process; None without one.
-            environment: times the trainer's environments.
-            learner: times the trainer's gradient steps.
+            measurements: of this process; they time the trainer.
             damage: a line for each newer checkpoint, which are damaged.
             started: when building began, by `time.perf_counter`.
         """
         self.trainer, self.state = trainer, state
-        self._device, self._monitor = device, monitor
+        self._monitor, self._measurements = monitor, measurements
         self._settings, self._paths = experiment.settings, experiment.paths
         self._records, self._number, self._running = records, number, running
         self._damage = damage
-        self._last_report = self._last_save = started
+        self._last_save = started
         self._reports: list[dict[str, Any]] = []
         self._evaluation_env: EvaluationEnv | None = None
         self._checkpoints = Checkpoints(self._paths.checkpoints(number))
-        self._environment, self._learner, self._evaluation = environment, learner, Stopwatch()
 
     @classmethod
     def begin(
@@ -120,13 +115,13 @@ class Training:
         trainer = algorithm(settings.algo).build(
             trial_setup(settings, number, fallback.apply(hyperparameters), device.is_gpu, fallback.parts)
         )
-        environment, learner = Stopwatch(), Stopwatch()
-        trainer.watch(environment, learner)
+        measurements = Measurements(device, monitor, started)
+        trainer.watch(measurements.environment, measurements.learner)
         # Before a checkpoint is restored: it may hold values that have changed in training, such as a decaying learning rate.
-        records.used(number, trainer.used(), device=device.name, num_envs=trainer.num_envs)
+        records.write_used(number, trainer.used(), device=device.name, num_envs=trainer.num_envs)
         if checkpoint:
             checkpoint.restore(trainer)
-        return cls(experiment, records, number, trainer, state, running, device, monitor, environment, learner, damage, started)
+        return cls(experiment, records, number, trainer, state, running, monitor, measurements, damage, started)
 
     def __enter__(self) -> Self:
         return self
@@ -193,7 +188,7 @@ class Training:
 
     def _evaluate(self) -> list[Evaluation]:
         settings = self._settings
-        with self._evaluation.running():
+        with self._measurements.evaluation.running():
             if self._evaluation_env is None:
                 self._evaluation_env = evaluation_env(
                     settings.scenario, settings.stepped_by, "validation", settings.validation_weeks, settings.reward
@@ -201,42 +196,18 @@ class Training:
             return evaluate(self._evaluation_env, self.trainer.policy())
 
     def _add_report(self, update: Update, rate: float, new_score: float | None) -> None:
-        state, now = self.state, time.perf_counter()
-        # From report to report, which includes building, saving and waiting: `rest_seconds`.
-        seconds, self._last_report = now - self._last_report, now
-        parts = {
-            "environment_seconds": self._environment.take(),
-            "learner_seconds": self._learner.take(),
-            "evaluation_seconds": self._evaluation.take(),
-        }
-        rss = rss_bytes()
-        state.seconds += seconds
-        for name, value in parts.items():
-            setattr(state, name, getattr(state, name) + value)
-        state.peak_rss_bytes = max(state.peak_rss_bytes, rss)
-        state.peak_vram_bytes = max(state.peak_vram_bytes, self._device.peak_bytes())
-        seen_vram = self._device.process_peak_bytes()
-        usage = Usage()
-        if self._monitor:
-            usage = self._monitor.take()
-            state.peak_rss_bytes = max(state.peak_rss_bytes, self._monitor.peak_rss_bytes)
-            seen_vram = max(seen_vram, self._monitor.peak_vram_bytes)
-        state.peak_process_vram_bytes = max(state.peak_process_vram_bytes, seen_vram)
+        measured = self._measurements.take(self.state)
         self._reports.append(
             {
                 "trial": self._number,
-                "update": state.updates,
-                "steps": state.steps,
+                "update": self.state.updates,
+                "steps": self.state.steps,
                 "time": datetime.now(UTC),
-                "seconds": state.seconds,
+                "seconds": self.state.seconds,
                 "score": new_score,
                 **update.losses,
                 "steps_per_second": rate,
-                **parts,
-                "rest_seconds": seconds - sum(parts.values()),
-                "rss_bytes": rss,
-                "vram_bytes": self._device.allocated_bytes(),
-                **asdict(usage),
+                **measured,
             }
         )
 

@@ -1,4 +1,4 @@
-"""Ray is started and ended by whoever needs it, and left alone where it runs already."""
+"""Ray is started and ended here, and a Ray that runs already is used and left running."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tuning.runtime.ray_session import (
 
 
 class Ray:
-    """Stands in for Ray: counts starts and ends."""
+    """Substitute for Ray that records starts and ends."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, running: bool = False) -> None:
         import ray

@@ -1,4 +1,4 @@
-"""Stands in for what surrounds the searcher and the scheduler."""
+"""Substitutes for the surroundings of the searcher and the scheduler."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -16,14 +16,14 @@ REPORTS = 3
 
 
 class PrunesAll(StudyMemory):
-    """A study whose pruner gives up on everything."""
+    """A study with a pruner that stops every trial."""
 
     def should_prune(self, number: int) -> bool:
         return True
 
 
 class Control:
-    """Stands in for `RunControl`: writes down what it is told."""
+    """Substitute for `RunControl` that records its calls."""
 
     run = "this"
 

@@ -1,13 +1,15 @@
-"""Trials through Ray Tune: the study, the results and the terminal agree on what became of each."""
+"""Trials through Ray Tune: study, results and terminal agree on how each ended."""
 
 import io
 import json
+import math
 import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import optuna
+import pandas as pd
 import pytest
 from optuna.trial import TrialState
 from rich.console import Console
@@ -19,7 +21,7 @@ from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
 from tuning.runtime.ray_session import ray_session
-from tuning.search.driver import refuse_nothing_to_learn, run_trials
+from tuning.search.driver import final_scores, refuse_nothing_to_learn, run_trials
 from tuning.search.plan import Plan, plan
 from tuning.search.study import REASON, StudyMemory
 
@@ -29,7 +31,7 @@ FAILS, RUNS_OUT, DIES, DIES_ONCE = 2, 4, 6, 1  # numbers of the trials that do
 
 
 def fake_trial(config: dict[str, Any]) -> None:
-    """Stands in for training: the score is best at a clip range of 0.25, and three trials go wrong."""
+    """Substitute for training: the score is best at a clip range of 0.25, and some trials fail."""
     import os
     import signal
 
@@ -47,11 +49,11 @@ def fake_trial(config: dict[str, Any]) -> None:
         if number == RUNS_OUT and evaluation == 2:
             import torch  # takes seconds, which every process that starts anew would take
 
-            records.run_out(number, str(torch.OutOfMemoryError("too big")))
+            records.count_out_of_memory(number, str(torch.OutOfMemoryError("too big")))
             tune.report({OUTCOME: OUT_OF_MEMORY})
             return
         if number == FAILS and evaluation == 3:
-            records.crash(number, "Traceback\nValueError: bad luck")
+            records.count_crash(number, "Traceback\nValueError: bad luck")
             raise ValueError("bad luck")
         if number == DIES and evaluation == 2:
             os._exit(1)
@@ -157,7 +159,7 @@ def test_a_trial_that_ran_out_of_memory_was_tried_once_more_alone(searched: tupl
     assert all(max(trial.constraints.values()) <= 0.0 for trial in study(experiment) if trial.number != RUNS_OUT)
 
 
-def test_the_terminal_tells_what_became_of_the_trials(searched: tuple[Experiment, str]) -> None:
+def test_the_terminal_shows_how_trials_ended(searched: tuple[Experiment, str]) -> None:
     experiment, output = searched
     trials = load(experiment.paths.folder).trials
     assert f"trial {FAILS}: failed" in output
@@ -174,7 +176,7 @@ def buggy_trial(config: dict[str, Any]) -> None:
 
     number = config[NUMBER]
     text = f'Traceback\n  File "buggy.py", line 3, in f\n    f()\nKeyError: {number}'
-    TrialRecords(open_experiment(config[EXPERIMENT])).crash(number, text)
+    TrialRecords(open_experiment(config[EXPERIMENT])).count_crash(number, text)
     raise KeyError(number)
 
 
@@ -205,7 +207,7 @@ def test_a_larger_budget_goes_on_where_the_search_ended(searched: tuple[Experime
     assert after.head(14)["score"].equals(before["score"])
 
 
-def test_what_was_left_running_is_run_first(tune_session: None, tmp_path: Path) -> None:
+def test_an_unfinished_trial_of_an_earlier_run_is_first(tune_session: None, tmp_path: Path) -> None:
     experiment = create(Settings(name="cut", dir=str(tmp_path), trials=2, steps=600, reports=EVALUATIONS, pruner="none"))
     left = StudyMemory.open(experiment, algorithm("ppo").space, {}, {"steps": 600.0}).ask()
     run(experiment)
@@ -214,7 +216,7 @@ def test_what_was_left_running_is_run_first(tune_session: None, tmp_path: Path) 
     assert trials["hp_clip_range"][0] == left.hyperparameters["clip_range"]
 
 
-def test_a_site_of_nothing_but_chargers_is_searched_only_where_these_learn(tmp_path: Path) -> None:
+def test_a_site_with_chargers_alone_is_searched_only_if_charging_is_learned(tmp_path: Path) -> None:
     chargers = replace(planner(Settings(), tmp_path), sizes=replace(SMALL, actions=SMALL.chargers))
     told = tmp_path / "told.toml"
     told.write_text("[learn_charging]\nvalue = true\n", encoding="utf-8")
@@ -224,3 +226,10 @@ def test_a_site_of_nothing_but_chargers_is_searched_only_where_these_learn(tmp_p
         refuse_nothing_to_learn(plan(replace(Settings(), **given), space), planner(Settings(), tmp_path))
     for given, space in (({"set": (("learn_charging=true",),)}, None), ({"start_from": ()}, told)):
         refuse_nothing_to_learn(plan(replace(Settings(), **given), space), chargers)
+
+
+def test_only_trials_that_ended_by_themselves_or_the_pruner_have_a_final_score() -> None:
+    states = ["complete", "pruned", "oom", "failed"]
+    found = final_scores(pd.DataFrame({"trial": range(4), "state": states, "score": [0.1, 0.2, 0.3, 0.4]}))
+    assert {number: score for number, score in found.items() if not math.isnan(score)} == {0: 0.1, 1: 0.2}
+    assert set(found) == {0, 1, 2, 3}

@@ -1,4 +1,4 @@
-"""The line on the terminal counts right."""
+"""The line of progress counts trials, steps and time right."""
 
 import io
 from types import SimpleNamespace
@@ -60,7 +60,7 @@ def test_rate_and_time_left_follow_the_steps(clock: Clock) -> None:
     assert "0:00:30 left" in line
 
 
-def test_what_an_earlier_run_did_counts_as_done_and_not_as_speed(clock: Clock) -> None:
+def test_trials_of_an_earlier_run_count_as_done_and_not_as_speed(clock: Clock) -> None:
     shown, _ = progress({"complete": 1, "pruned": 1}, best=(0.5, 1))
     start(shown, 2)
     report(shown, 2, 500)
@@ -82,16 +82,16 @@ def test_a_resumed_trial_counts_only_its_new_steps_as_speed(clock: Clock) -> Non
     assert "0:05:05 left" in line
 
 
-def test_a_pruned_trial_leaves_nothing_of_its_budget_to_do(clock: Clock) -> None:
+def test_the_rest_of_a_pruned_trials_budget_takes_no_time(clock: Clock) -> None:
     shown, output = progress()
     start(shown, 0)
     report(shown, 0, 300, score=-0.1)
-    shown.ended(0, "pruned")
+    shown.on_ended(0, "pruned")
     start(shown, 1)
     report(shown, 1, 1000, score=0.2)
-    shown.ended(1, "complete")
-    shown.ended(2, "oom")
-    shown.ended(3, "failed")
+    shown.on_ended(1, "complete")
+    shown.on_ended(2, "oom")
+    shown.on_ended(3, "failed")
     clock.now = 10.0
     line = shown.line()
     assert "400 steps/s | 0:00:00 left" in line
@@ -106,7 +106,7 @@ def test_a_trial_that_is_left_is_not_running_and_keeps_its_steps(clock: Clock) -
     shown, _ = progress()
     start(shown, 0)
     report(shown, 0, 400)
-    shown.left(0)
+    shown.on_left(0)
     clock.now = 10.0
     line = shown.line()
     assert "0/4 trials done" in line
@@ -114,7 +114,7 @@ def test_a_trial_that_is_left_is_not_running_and_keeps_its_steps(clock: Clock) -
     assert "40 steps/s | 0:01:30 left" in line
 
 
-def test_what_a_trial_has_to_say_is_shown() -> None:
+def test_a_message_of_a_trial_is_shown_as_it_is() -> None:
     shown, output = progress()
     start(shown, 0)
     shown.on_trial_result(0, [], trial(0), {STEPS: 10, MESSAGE: "trial 0: a line [of its own]"})

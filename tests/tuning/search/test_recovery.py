@@ -1,4 +1,4 @@
-"""What a kill left between study and rows is settled, and complete trials go on to a larger budget."""
+"""Study and rows agree again after a kill between two writes, and complete trials continue to a larger budget."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -45,7 +45,7 @@ def reported(experiment: Experiment, number: int, scores: dict[int, float]) -> N
     write_part(experiment.paths.part("reports", number, max(scores)), "reports", rows)
 
 
-def test_trials_whose_end_the_study_never_heard_are_told_with_their_evaluations(experiment: Experiment) -> None:
+def test_ends_that_only_rows_have_are_told_to_the_study_with_their_evaluations(experiment: Experiment) -> None:
     _, records = begun(experiment, 5)
     # An update passes the point at which an evaluation is due; the study knows it by that point.
     reported(experiment, 0, {256: 0.1, 512: 0.2, 768: 0.3, 1024: 0.4})
@@ -73,14 +73,14 @@ def test_trials_whose_end_the_study_never_heard_are_told_with_their_evaluations(
     assert told[3].user_attrs["reason"] == "ValueError: bad luck"
 
 
-def test_rows_follow_a_study_that_knows_better(experiment: Experiment) -> None:
+def test_an_end_that_only_the_study_has_is_written_into_the_row(experiment: Experiment) -> None:
     study, records = begun(experiment, 2)
     study.complete(0, 0.5)
     settle(study, records, experiment.paths, REPORTS)
     assert load(experiment.paths.folder).trials["state"].tolist() == ["complete", "running"]
 
 
-def test_a_trial_that_repeats_another_gets_the_row_that_a_kill_kept_from_it(experiment: Experiment) -> None:
+def test_a_trial_that_repeats_another_gets_its_missing_row(experiment: Experiment) -> None:
     study, records = begun(experiment, 1)
     records.update(0, score=0.5)
     records.end(0, "complete")
@@ -94,7 +94,7 @@ def test_a_trial_that_repeats_another_gets_the_row_that_a_kill_kept_from_it(expe
     assert trials["same_as"][1] == 0
 
 
-def test_what_was_half_written_is_removed(experiment: Experiment) -> None:
+def test_half_written_files_are_removed(experiment: Experiment) -> None:
     study, records = begun(experiment, 1)
     left = experiment.paths.part("reports", 0, 64).with_suffix(".new")
     left.parent.mkdir()

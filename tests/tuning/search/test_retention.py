@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tuning.experiment.folder import ExperimentPaths
-from tuning.search.retention import Retention
+from tuning.search.retention import Retention, not_kept
 
 
 def with_checkpoints(folder: Path, count: int) -> ExperimentPaths:
@@ -21,18 +21,18 @@ def left(paths: ExperimentPaths, count: int) -> list[int]:
     return [number for number in range(count) if paths.checkpoints(number).exists()]
 
 
-def test_the_best_stay_whatever_the_order_in_which_they_end(tmp_path: Path) -> None:
+def test_the_best_keep_theirs_in_any_order_of_their_ends(tmp_path: Path) -> None:
     paths = with_checkpoints(tmp_path, 6)
     retention = Retention(paths, 2, {0: 0.5})
     for number, score, kept in ((1, 0.3, [0, 1]), (2, 0.4, [0, 2]), (3, None, [0, 2]), (4, 0.4, [0, 2])):
-        retention.ended(number, score)
+        retention.on_ended(number, score)
         # Trial 5 is still running.
         assert left(paths, 6) == [*kept, *range(number + 1, 5), 5]
     assert left(paths, 6) == [0, 2, 5]
 
 
 @pytest.mark.parametrize(("kept", "expected"), [(0, []), (1, [1]), (math.inf, [0, 1])])
-def test_what_ended_before_is_looked_through_at_the_start(tmp_path: Path, kept: float, expected: list[int]) -> None:
+def test_to_construct_it_removes_nothing_and_to_enforce_it_does(tmp_path: Path, kept: float, expected: list[int]) -> None:
     paths = with_checkpoints(tmp_path, 4)
     retention = Retention(paths, kept, {0: 0.1, 1: 0.2, 2: math.nan, 3: None})
     assert left(paths, 4) == [0, 1, 2, 3]
@@ -43,7 +43,15 @@ def test_what_ended_before_is_looked_through_at_the_start(tmp_path: Path, kept: 
 def test_a_trial_that_ends_again_has_its_new_score(tmp_path: Path) -> None:
     paths = with_checkpoints(tmp_path, 2)
     retention = Retention(paths, 1, {})
-    retention.ended(0, 0.5)
-    retention.ended(0, 0.1)
-    retention.ended(1, 0.2)
+    retention.on_ended(0, 0.5)
+    retention.on_ended(0, 0.1)
+    retention.on_ended(1, 0.2)
     assert left(paths, 2) == [1]
+
+
+def test_of_equal_scores_the_earlier_trial_is_kept() -> None:
+    assert not_kept({3: 0.5, 1: 0.5, 2: 0.5}, 2) == {3}
+
+
+def test_trials_without_a_finite_score_are_never_kept() -> None:
+    assert not_kept({0: None, 1: math.nan, 2: math.inf, 3: 0.1}, math.inf) == {0, 1, 2}

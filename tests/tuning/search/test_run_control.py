@@ -17,10 +17,10 @@ class Listener:
     def say(self, line: str) -> None:
         self.lines.append(line)
 
-    def ended(self, number: int, state: str) -> None:
+    def on_ended(self, number: int, state: str) -> None:
         self.lines.append(f"{number} {state}")
 
-    def left(self, number: int) -> None:
+    def on_left(self, number: int) -> None:
         self.lines.append(f"{number} left")
 
 
@@ -60,14 +60,14 @@ def test_trials_see_that_a_run_goes_on_until_it_stops(tmp_path: Path, listener: 
     assert run.reason == "enough"
 
 
-def test_what_a_killed_run_left_behind_stops(tmp_path: Path, listener: Listener) -> None:
+def test_trials_of_a_killed_run_stop_when_another_starts(tmp_path: Path, listener: Listener) -> None:
     killed, now = control(tmp_path, listener), control(tmp_path, listener)
     assert not goes_on(tmp_path, killed)
     assert goes_on(tmp_path, now)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_the_first_signal_is_a_wish_and_the_second_an_order(tmp_path: Path, listener: Listener, number: int) -> None:
+def test_the_first_signal_stops_the_run_and_the_second_stops_at_once(tmp_path: Path, listener: Listener, number: int) -> None:
     run, before = control(tmp_path, listener), signal.getsignal(number)
     with run.signals():
         signal.raise_signal(number)
@@ -88,8 +88,8 @@ def test_a_bug_that_fails_the_first_trials_alike_stops_the_search(tmp_path: Path
     run = control(tmp_path, listener)
     for number in range(ALIKE):
         assert not run.is_stopping
-        run.ended(number, "failed", None)
-        run.failed(traceback_of("a.py", "KeyError", f"number {number}"))
+        run.on_ended(number, "failed", None)
+        run.on_failed(traceback_of("a.py", "KeyError", f"number {number}"))
     assert run.is_stopping
     assert run.reason
     assert f"KeyError: number {ALIKE - 1}" in run.reason
@@ -98,7 +98,7 @@ def test_a_bug_that_fails_the_first_trials_alike_stops_the_search(tmp_path: Path
 
 def fail(run: RunControl, *errors: str | None) -> bool:
     for error in errors:
-        run.failed(error)
+        run.on_failed(error)
     return run.is_stopping
 
 
@@ -108,7 +108,7 @@ A, B = traceback_of("a.py", "KeyError", "x"), traceback_of("b.py", "KeyError", "
 def test_failures_that_differ_stop_nothing(tmp_path: Path, listener: Listener) -> None:
     assert not fail(control(tmp_path, listener), A, A, B, A, A, A)
     assert not fail(control(tmp_path, listener), A, A, traceback_of("a.py", "ValueError", "x"))
-    # A process that is lost is the machine's fault.
+    # Losing a process is no fault of the code.
     assert not fail(control(tmp_path, listener), None, None, None, None)
 
 
@@ -117,5 +117,5 @@ def test_failures_after_a_trial_that_ended_well_stop_nothing(tmp_path: Path, lis
     assert not fail(control(tmp_path, listener, sound=True), A, A, A)
     run = control(tmp_path, listener)
     assert not fail(run, A, A)
-    run.ended(2, state, 0.1)
+    run.on_ended(2, state, 0.1)
     assert not fail(run, A, A)

@@ -16,7 +16,7 @@ def experiment(tmp_path: Path) -> Experiment:
     return create(Settings(name="one", dir=str(tmp_path), trials=2, reports=REPORTS))
 
 
-def test_only_an_evaluation_is_reported_and_asked_about(experiment: Experiment) -> None:
+def test_the_pruner_decides_at_evaluations_alone(experiment: Experiment) -> None:
     searcher, scheduler = adapters(experiment)
     searcher.suggest("a")
     assert decide(scheduler, **{STEPS: 10}) == "CONTINUE"

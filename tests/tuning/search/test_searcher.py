@@ -62,21 +62,21 @@ def lose(searcher: StudySearcher, name: str) -> Any:
     return searcher.suggest(name + "'")
 
 
-def test_a_lost_process_is_replaced_as_often_as_its_trial_gets_on(experiment: Experiment) -> None:
+def test_a_lost_process_is_replaced_as_long_as_there_are_new_checkpoints(experiment: Experiment) -> None:
     control = Control()
     searcher, _ = adapters(experiment, control)
     name = "a"
     assert searcher.suggest(name)[NUMBER] == 0  # type: ignore[index]
     for times in range(3 * MOST_LOSSES):
-        # Here and there it gets to another checkpoint.
+        # Now and then there is another checkpoint.
         (experiment.paths.checkpoints(0) / f"{times // MOST_LOSSES:012d}").mkdir(parents=True, exist_ok=True)
         assert lose(searcher, name)[NUMBER] == 0
         name += "'"
     assert states(experiment) == ["running"]
-    assert control.names() == ["left"] * 3 * MOST_LOSSES
+    assert control.names() == ["on_left"] * 3 * MOST_LOSSES
 
 
-def test_a_process_that_always_dies_at_the_same_place_is_a_failed_trial(experiment: Experiment) -> None:
+def test_a_trial_fails_if_its_process_is_lost_again_and_again_at_one_checkpoint(experiment: Experiment) -> None:
     control = Control()
     searcher, _ = adapters(experiment, control)
     name = "a"
@@ -89,11 +89,11 @@ def test_a_process_that_always_dies_at_the_same_place_is_a_failed_trial(experime
     assert trials["state"].tolist() == ["failed", "running"]
     assert trials["finished"].notna()[0]
     assert "died" in trials["error"][0]
-    assert control.names()[-2:] == ["ended", "failed"]
+    assert control.names()[-2:] == ["on_ended", "on_failed"]
 
 
 @pytest.mark.parametrize("retries", [0, 2])
-def test_a_crash_is_retried_as_often_as_asked_and_then_told_with_its_traceback(experiment: Experiment, retries: int) -> None:
+def test_a_crash_is_retried_some_times_then_the_trial_fails_with_its_traceback(experiment: Experiment, retries: int) -> None:
     experiment = replace(experiment, settings=replace(experiment.settings, retries=retries))
     control, records = Control(), TrialRecords(experiment)
     searcher, _ = adapters(experiment, control)
@@ -101,7 +101,7 @@ def test_a_crash_is_retried_as_often_as_asked_and_then_told_with_its_traceback(e
     searcher.suggest(name)
     for crash in range(retries + 1):
         assert load(experiment.paths.folder).trials["error"].isna().all()
-        records.crash(0, f"Traceback\nValueError: number {crash}")
+        records.count_crash(0, f"Traceback\nValueError: number {crash}")
         number = lose(searcher, name)[NUMBER]
         name += "'"
     assert number == 1
@@ -109,18 +109,18 @@ def test_a_crash_is_retried_as_often_as_asked_and_then_told_with_its_traceback(e
     assert trials["state"].tolist() == ["failed", "running"]
     assert trials["crashes"].tolist() == [retries + 1, 0]
     assert trials["error"][0] == f"Traceback\nValueError: number {retries}"
-    assert control.told[-1] == ("failed", trials["error"][0])
+    assert control.told[-1] == ("on_failed", trials["error"][0])
     assert searcher._memory._study.get_trials()[0].user_attrs["reason"] == f"ValueError: number {retries}"
 
 
 def test_retries_last_over_runs(experiment: Experiment) -> None:
     searcher, _ = adapters(experiment)
     searcher.suggest("a")
-    TrialRecords(experiment).crash(0, "Traceback\nValueError: once")
+    TrialRecords(experiment).count_crash(0, "Traceback\nValueError: once")
     lose(searcher, "a")
     again, _ = adapters(experiment)
     again.suggest("b")
-    TrialRecords(experiment).crash(0, "Traceback\nValueError: twice")
+    TrialRecords(experiment).count_crash(0, "Traceback\nValueError: twice")
     lose(again, "b")
     assert states(experiment) == ["failed", "running"]
 
@@ -133,7 +133,7 @@ def test_a_trial_that_was_stopped_goes_on_with_the_next_run(experiment: Experime
     control.is_stopping = True
     searcher.on_trial_complete("a", {STEPS: 10, OUTCOME: outcome, MESSAGE: "no room"})
     assert searcher.suggest("b") == "FINISHED"
-    assert control.told == [("left", 0), *([("stop", "no room")] if outcome == DISK_FULL else [])]
+    assert control.told == [("on_left", 0), *([("stop", "no room")] if outcome == DISK_FULL else [])]
     assert states(experiment) == ["running"]
     again, _ = adapters(experiment)
     assert again.suggest("c")[NUMBER] == 0  # type: ignore[index]
@@ -147,7 +147,7 @@ def test_an_assignment_that_was_tried_has_a_row_and_is_not_handed_out(experiment
     TrialRecords(experiment).update(0, score=0.4, steps=4096)
     searcher.on_trial_complete("a", {STEPS: 4096, EVALUATION: REPORTS, SCORE: 0.4})
     ask, memory = searcher._memory.ask, searcher._memory
-    memory.ask = lambda: replace(ask(), same_as=0) if memory.asked == 1 else ask()  # type: ignore[method-assign]
+    memory.ask = lambda: replace(ask(), same_as=0) if memory.count == 1 else ask()  # type: ignore[method-assign]
     assert searcher.suggest("b")[NUMBER] == 2  # type: ignore[index]
     trials = load(experiment.paths.folder).trials
     assert trials["state"].tolist() == ["complete", "complete", "running"]
@@ -155,7 +155,7 @@ def test_an_assignment_that_was_tried_has_a_row_and_is_not_handed_out(experiment
     assert trials["steps"].tolist() == [4096, 0, 0]
     assert trials["same_as"].tolist()[1] == 0
     assert trials["same_as"].isna().tolist() == [True, False, True]
-    assert ("ended", 1, "complete", 0.4) in control.told
+    assert ("on_ended", 1, "complete", 0.4) in control.told
 
 
 @pytest.mark.parametrize("score", [float("nan"), float("inf")])
@@ -190,11 +190,11 @@ def begin_two(of: Experiment, control: Any = None, adapt: bool = False) -> tuple
 
 
 def run_out(searcher: StudySearcher, records: TrialRecords, name: str, number: int) -> None:
-    records.run_out(number, "Traceback\nOutOfMemoryError: too big")
+    records.count_out_of_memory(number, "Traceback\nOutOfMemoryError: too big")
     searcher.on_trial_complete(name, {OUTCOME: OUT_OF_MEMORY})
 
 
-def test_what_ran_out_of_memory_is_tried_again_when_nothing_else_runs(experiment: Experiment) -> None:
+def test_a_trial_that_ran_out_of_memory_is_tried_again_alone(experiment: Experiment) -> None:
     control = Control()
     searcher, records = begin_two(experiment, control)
     run_out(searcher, records, "a", 0)
@@ -218,7 +218,7 @@ def test_what_ran_out_of_memory_is_tried_again_when_nothing_else_runs(experiment
     assert trials["out_of_memory"].tolist() == [1, 0, 0]
 
 
-def test_what_runs_out_alone_too_is_told_as_missing_bytes(experiment: Experiment) -> None:
+def test_a_trial_that_runs_out_of_memory_alone_violates_a_constraint_by_its_missing_bytes(experiment: Experiment) -> None:
     searcher, records = begin_two(experiment)
     searcher.on_trial_complete("b", {STEPS: 4096, EVALUATION: REPORTS, SCORE: 0.1})
     run_out(searcher, records, "a", 0)
@@ -231,7 +231,7 @@ def test_what_runs_out_alone_too_is_told_as_missing_bytes(experiment: Experiment
     assert searcher.suggest("d")[NUMBER] == 2  # type: ignore[index]
 
 
-def test_with_adapt_it_climbs_the_ladder(experiment: Experiment) -> None:
+def test_with_adapt_each_attempt_saves_more_memory(experiment: Experiment) -> None:
     searcher, records = begin_two(experiment, adapt=True)
     searcher.on_trial_complete("b", {STEPS: 4096, EVALUATION: REPORTS, SCORE: 0.1})
     rungs, name = [], "a"
@@ -289,7 +289,7 @@ def test_an_assignment_that_cannot_fit_is_never_begun(experiment: Experiment) ->
     assert all(config[HYPERPARAMETERS]["n_steps"] <= 512 for config in begun)
     assert (refused["hp_n_steps"] > 512).all()
     assert (refused["error"] == "does not fit").all()
-    assert [told for told in control.told if told[0] == "ended"] == [("ended", n, "oom", None) for n in refused["trial"]]
+    assert [told for told in control.told if told[0] == "on_ended"] == [("on_ended", n, "oom", None) for n in refused["trial"]]
     told = memory._study.get_trials()
     assert [max(trial.constraints.values()) for trial in told] == [
         5.0 if n in refused["trial"].tolist() else -5.0 for n in range(12)

@@ -1,4 +1,4 @@
-"""The study remembers everything, and proposes the same when it is opened again."""
+"""The study keeps everything, and proposes the same after it is opened again."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +11,8 @@ from search_spaces import SearchSpace
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
-from tuning.search.study import HYPERPARAMETERS, REASON, SAME_AS, StudyMemory
+from tuning.search.drawing import HYPERPARAMETERS
+from tuning.search.study import REASON, SAME_AS, StudyMemory
 
 LIMITS = {"steps": 1e6}
 
@@ -83,7 +84,7 @@ def test_a_kill_at_any_byte_leaves_whole_trials_and_the_same_proposals(experimen
     study.ask()
     journal = experiment.paths.study
     before = journal.read_bytes()
-    asked = study.ask()
+    second = study.ask()
     study.report(0, 100, 0.5)
     study.complete(0, 0.5)
     after = journal.read_bytes()
@@ -94,9 +95,9 @@ def test_a_kill_at_any_byte_leaves_whole_trials_and_the_same_proposals(experimen
         again = memory(experiment)
         running = again.adopt_unfinished()
         assert all(proposal.hyperparameters for proposal in running)
-        if again.asked == 1:
-            assert again.ask() == asked
-        assert again.proposals()[1] == asked
+        if again.count == 1:
+            assert again.ask() == second
+        assert again.proposals()[1] == second
         if again.state(0) is TrialState.RUNNING:
             again.report(0, 100, 0.5)
             again.complete(0, 0.5)
@@ -169,7 +170,7 @@ def test_trials_that_go_on_are_running_again_and_the_others_are_as_they_were(exp
     study.complete(1, 0.2)
     study.prune(2)
     study.reopen([1])
-    # Whoever opens the file next finds the same.
+    # The same from the file.
     for again in (study, memory(experiment)):
         assert again.proposals() == proposals
         assert [p.number for p in again.adopt_unfinished()] == [1, 3]
@@ -201,7 +202,7 @@ def test_a_kill_while_trials_are_taken_over_leaves_the_study_of_before(experimen
         memory(experiment).reopen([0, 2])
         again = memory(experiment)
         assert [p.number for p in again.unfinished()] == [0, 2]
-        assert again.asked == 3
+        assert again.count == 3
 
 
 def test_running_out_of_memory_is_a_violated_constraint(experiment: Experiment) -> None:

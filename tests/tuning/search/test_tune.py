@@ -28,7 +28,7 @@ from tuning.trial.records import TrialRecords
 
 
 class Search:
-    """Stands in for the search: writes down the experiments that it is given, and does as it is told."""
+    """Substitute for the search that records its experiments; `then` decides how it ends."""
 
     def __init__(self) -> None:
         self.searched: list[Experiment] = []

@@ -1,4 +1,4 @@
-"""A process that is killed between two of its dealings with the disk, or in the middle of one."""
+"""A process that is killed between two disk operations, or in the middle of one."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ class Killed(BaseException):
     """Nothing catches it, as nothing catches a kill."""
 
 
-_DEALINGS = ((os, "fsync"), (Path, "replace"), (Path, "rename"), (Path, "unlink"), (Path, "mkdir"), (shutil, "rmtree"))
+_OPERATIONS = ((os, "fsync"), (Path, "replace"), (Path, "rename"), (Path, "unlink"), (Path, "mkdir"), (shutil, "rmtree"))
 
 
 @contextmanager
-def killed_at(monkeypatch: pytest.MonkeyPatch, dealing: int, after: bool) -> Iterator[Callable[[], int]]:
-    """Kill what stands within before or after one of its dealings with the disk; before a sync, half of the file is lost.
+def killed_at(monkeypatch: pytest.MonkeyPatch, operation: int, after: bool) -> Iterator[Callable[[], int]]:
+    """Kill the code within before or after one of its disk operations; before a sync, half of the file is lost.
 
     Yields:
-        How many dealings there were so far.
+        The number of operations so far.
     """
     done = 0
 
     def killing(name: str, function: Any) -> Any:
-        def dealt(*arguments: Any, **named: Any) -> Any:
+        def counted(*arguments: Any, **named: Any) -> Any:
             nonlocal done
             done += 1
-            now = done == dealing
+            now = done == operation
             if now and not after:
                 if name == "fsync" and os.fstat(arguments[0]).st_mode & 0o100000:
                     os.ftruncate(arguments[0], os.fstat(arguments[0]).st_size // 2)
@@ -42,9 +42,9 @@ def killed_at(monkeypatch: pytest.MonkeyPatch, dealing: int, after: bool) -> Ite
                 raise Killed
             return result
 
-        return dealt
+        return counted
 
     with monkeypatch.context() as patched:
-        for owner, name in _DEALINGS:
+        for owner, name in _OPERATIONS:
             patched.setattr(owner, name, killing(name, getattr(owner, name)))
         yield lambda: done

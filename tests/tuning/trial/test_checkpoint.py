@@ -1,4 +1,4 @@
-"""Checkpoints are whole or not there, damage is found, and a replay buffer is written once."""
+"""Checkpoints are whole or absent, damage is detected, and rows of a replay buffer are written once."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ COPIES = 4
 
 @dataclass
 class Trainer:
-    """Stands in for a trainer: numbers, and a buffer that it fills."""
+    """Substitute for a trainer: numbers, and a buffer that it fills."""
 
     weights: np.ndarray = field(default_factory=lambda: np.zeros(8))
     replay: ReplayBuffer | None = None
@@ -172,7 +172,7 @@ def test_damage_is_found_and_the_checkpoint_before_is_used(tmp_path: Path, file:
     assert_restored(tmp_path, before, 400)
 
 
-def test_a_damaged_older_checkpoint_disturbs_nobody(tmp_path: Path) -> None:
+def test_a_damaged_older_checkpoint_changes_nothing(tmp_path: Path) -> None:
     trainer = Trainer()
     for steps in (1, 2):
         save(tmp_path, trainer, steps)
@@ -191,7 +191,7 @@ def test_if_all_are_damaged_there_is_none(tmp_path: Path) -> None:
     assert len(said) == 2
 
 
-def test_a_manifest_whose_numbers_were_changed_is_damaged(tmp_path: Path) -> None:
+def test_a_manifest_with_changed_numbers_is_damaged(tmp_path: Path) -> None:
     save(tmp_path, Trainer(), 1)
     path = tmp_path / "000000000001" / "manifest.json"
     manifest = json.loads(path.read_text())
@@ -203,7 +203,7 @@ def test_a_manifest_whose_numbers_were_changed_is_damaged(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("after", [False, True])
-def test_a_kill_at_any_dealing_with_the_disk_costs_the_newest_checkpoint_at_most(
+def test_a_kill_at_any_disk_operation_costs_the_newest_checkpoint_at_most(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: bool
 ) -> None:
     def begun(folder: Path) -> Trainer:
@@ -214,17 +214,17 @@ def test_a_kill_at_any_dealing_with_the_disk_costs_the_newest_checkpoint_at_most
         trainer.train(rows=9)
         return trainer
 
-    with killed_at(monkeypatch, 0, after) as dealings:
+    with killed_at(monkeypatch, 0, after) as operations:
         trainer = begun(tmp_path / "whole")
-        before = dealings()
+        before = operations()
         save(tmp_path / "whole", trainer, 4)
-        count = dealings() - before
+        count = operations() - before
     assert count > 10
     reached = set()
-    for dealing in range(1, count + 1):
-        folder = tmp_path / str(dealing)
+    for operation in range(1, count + 1):
+        folder = tmp_path / str(operation)
         trainer = begun(folder)
-        with pytest.raises(Killed), killed_at(monkeypatch, dealing, after):
+        with pytest.raises(Killed), killed_at(monkeypatch, operation, after):
             save(folder, trainer, 4)
         newest, damage = Checkpoints(folder).newest()
         assert newest
@@ -242,18 +242,18 @@ def test_a_kill_at_any_dealing_with_the_disk_costs_the_newest_checkpoint_at_most
 
 
 @pytest.mark.parametrize("after", [False, True])
-def test_a_kill_at_any_dealing_with_the_disk_leaves_whole_part_files(
+def test_a_kill_at_any_disk_operation_leaves_whole_part_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: bool
 ) -> None:
     path = part_path(tmp_path, "reports", 0, 100)
     old, new = ([{"trial": 0, "update": 1, "steps": steps}] for steps in (90, 100))
-    dealing, ended = 0, False
+    operation, ended = 0, False
     found = []
     while not ended:
-        dealing += 1
+        operation += 1
         write_part(path, "reports", old)
         try:
-            with killed_at(monkeypatch, dealing, after):
+            with killed_at(monkeypatch, operation, after):
                 write_part(path, "reports", new)
             ended = True
         except Killed:

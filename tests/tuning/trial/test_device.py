@@ -29,11 +29,11 @@ def test_a_card_is_used_only_if_all_agree(
     monkeypatch.setattr("torch.cuda.is_available", lambda: available)
     held: list[tuple[int, int]] = []
 
-    def on_card(card: int, vram_limit: int) -> Device:
+    def take_card(card: int, vram_limit: int) -> Device:
         held.append((card, vram_limit))
         return Device("cuda", card)
 
-    monkeypatch.setattr(Device, "on_card", on_card)
-    device = Device.granted(limit)
+    monkeypatch.setattr(Device, "take_card", take_card)
+    device = Device.take_granted(limit)
     assert device == (Device("cuda", 3) if expected else CPU)
     assert held == ([expected] if expected else [])

@@ -1,4 +1,4 @@
-"""A process is held to its memory, and what its machine does is told as it was."""
+"""A process stays within its memory, and the load of its machine is measured."""
 
 import time
 from pathlib import Path
@@ -13,7 +13,7 @@ MIB = 2**20
 
 
 class Process:
-    """Stands in for a process of which one says how much memory it has."""
+    """Substitute for a process with a given memory."""
 
     def __init__(self) -> None:
         self.rss, self.ended = 100 * MIB, list[int]()
@@ -41,7 +41,7 @@ def test_within_its_limit_a_process_goes_on(tmp_path: Path) -> None:
     assert not (tmp_path / "marker").exists()
 
 
-def test_above_it_the_next_look_of_the_trial_stops_it(tmp_path: Path) -> None:
+def test_above_its_limit_the_next_check_of_the_trial_stops_it(tmp_path: Path) -> None:
     process = Process()
     with monitor(process, tmp_path / "marker") as watching:
         process.rss = 201 * MIB
@@ -53,7 +53,7 @@ def test_above_it_the_next_look_of_the_trial_stops_it(tmp_path: Path) -> None:
     assert not process.ended
 
 
-def test_far_above_it_is_ended_at_once_and_leaves_word(tmp_path: Path) -> None:
+def test_far_above_its_limit_it_ends_at_once_and_leaves_its_memory_in_a_file(tmp_path: Path) -> None:
     process, marker = Process(), tmp_path / "marker"
     with monitor(process, marker):
         process.rss = 301 * MIB
@@ -62,7 +62,7 @@ def test_far_above_it_is_ended_at_once_and_leaves_word(tmp_path: Path) -> None:
     assert marker.read_text(encoding="utf-8") == str(301 * MIB)
 
 
-def test_a_machine_without_memory_ends_who_took_more_than_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_free_memory_a_process_above_its_grant_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     process = Process()
     monkeypatch.setattr("tuning.trial.monitor.LEAST_LEFT", 1.0)
     with monitor(process, tmp_path / "marker"):

@@ -1,4 +1,4 @@
-"""What lives in the driver stays there."""
+"""Objects of the driver are empty when they are pickled."""
 
 import pickle
 import threading
@@ -7,7 +7,7 @@ from tuning.trial.protocol import DriverOnly
 
 
 class WithALock(DriverOnly):
-    """Holds what cannot be pickled, as a journal or a terminal does."""
+    """Has an attribute that cannot be pickled, as journals and terminals have."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()

@@ -1,14 +1,15 @@
-"""A trial's row says where and with what code it ran."""
+"""The row of a trial follows it from its beginning to its end."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tuning.algorithms.registry import algorithm
-from tuning.experiment.folder import create
+from tuning.experiment.folder import ExperimentPaths, create
 from tuning.experiment.settings import Settings
 from tuning.trial.proposal import Proposal
-from tuning.trial.records import TrialRecords
+from tuning.trial.records import DIED, TrialRecords
 
 
 def test_a_process_that_does_not_know_the_commit_leaves_the_drivers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -18,6 +19,76 @@ def test_a_process_that_does_not_know_the_commit_leaves_the_drivers(tmp_path: Pa
     h = algorithm("ppo").space.complete({})
     records.begin(Proposal(0, h))
     monkeypatch.setattr("tuning.trial.records.provenance", lambda: {**known, "host": "worker", "git_commit": ""})
-    records.used(0, h, "cpu", 4)
+    records.write_used(0, h, "cpu", 4)
     row = records.measured(0)
     assert (row["host"], row["git_commit"]) == ("worker", "abc")
+
+
+@pytest.fixture
+def records(tmp_path: Path) -> TrialRecords:
+    return TrialRecords(create(Settings(backend="batch", name="e", dir=str(tmp_path), steps=100)))
+
+
+def proposal(number: int, **others: Any) -> Proposal:
+    return Proposal(number, algorithm("ppo").space.complete({}), **others)
+
+
+def test_a_trial_that_is_handed_out_again_keeps_its_measurements_and_loses_its_error(records: TrialRecords) -> None:
+    assert records.state(0) is None
+    records.begin(proposal(0))
+    records.update(0, steps=50, score=0.5)
+    records.count_crash(0, "Traceback\nValueError: once")
+    assert records.crashes(0) == (1, "Traceback\nValueError: once")
+    records.begin(proposal(0))
+    assert records.crashes(0) == (1, None)
+    row = records.measured(0)
+    assert (row["state"], row["steps"], row["score"], row["budget_steps"]) == ("running", 50, 0.5, 100)
+
+
+def test_an_end_has_the_last_line_of_the_error_and_a_killed_process_a_reason(records: TrialRecords) -> None:
+    for number in range(2):
+        records.begin(proposal(number))
+    records.count_crash(0, "Traceback\nValueError: bad luck")
+    assert records.end(0, "failed") == ("ValueError: bad luck", None)
+    assert records.end(1, "failed") == (DIED, None)
+    assert records.reason(1) == DIED
+    assert records.measured(1)["finished"] is not None
+
+
+def test_a_repeated_trial_has_outcome_and_number_of_the_other(records: TrialRecords) -> None:
+    records.begin(proposal(0))
+    records.update(0, score=0.5)
+    records.end(0, "pruned")
+    assert records.repeat(proposal(1, same_as=0)) == ("pruned", 0.5)
+    row = records.measured(1)
+    assert (row["state"], row["score"], row["same_as"], row["steps"]) == ("pruned", 0.5, 0, 0)
+
+
+def test_a_refused_trial_has_its_reason_and_prediction(records: TrialRecords) -> None:
+    records.refuse(proposal(0, refused="does not fit"), {"predicted_ram_bytes": 5})
+    row = records.measured(0)
+    assert (row["state"], row["error"], row["predicted_ram_bytes"]) == ("oom", "does not fit", 5)
+
+
+def test_running_out_of_memory_is_counted(records: TrialRecords) -> None:
+    records.begin(proposal(0))
+    assert records.times_out_of_memory(0) == 0
+    records.count_out_of_memory(0, "Traceback\nMemoryError: first")
+    records.count_out_of_memory(0, "Traceback\nMemoryError: second")
+    assert records.times_out_of_memory(0) == 2
+    assert records.reason(0) == "MemoryError: second"
+
+
+def test_a_memory_marker_is_read_once(records: TrialRecords, tmp_path: Path) -> None:
+    marker = ExperimentPaths(tmp_path / "e").memory_marker(0)
+    assert records.take_memory_marker(0) is None
+    marker.parent.mkdir()
+    marker.write_text("123", encoding="utf-8")
+    assert records.take_memory_marker(0) == 123
+    assert not marker.exists()
+    assert records.take_memory_marker(0) is None
+
+
+def test_an_assignment_is_read_back_as_it_was_given(records: TrialRecords) -> None:
+    records.begin(proposal(0))
+    assert records.assignment(0) == algorithm("ppo").space.complete({})

@@ -1,0 +1,98 @@
+"""The next trial follows from the trials before it, and from nothing else."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import optuna
+import pytest
+from optuna.trial import FrozenTrial, TrialState
+
+from tuning.algorithms.registry import algorithm
+from tuning.experiment.settings import Settings
+from tuning.search.drawing import HYPERPARAMETERS, PREDICTED, REFUSED, Drawing, already_tried
+
+LIMITS = {"steps": 1e6}
+
+
+def drawing(**others: Any) -> Drawing:
+    settings = Settings(**others.pop("settings", {}))
+    return Drawing(settings, algorithm("ppo").space, others.pop("fixed", {"gamma": 0.9}), LIMITS, **others)
+
+
+def draw_some(of: Drawing, count: int) -> list[FrozenTrial]:
+    known: list[FrozenTrial] = []
+    for number in range(count):
+        trial = of.draw(known, "one")
+        trial.state, trial.value, trial.datetime_complete = TrialState.COMPLETE, -float(number), datetime.now()
+        known.append(trial)
+    return known
+
+
+@pytest.mark.parametrize("sampler", ["tpe", "random"])
+def test_the_same_trials_before_it_give_the_same_trial(sampler: str) -> None:
+    of = drawing(settings={"sampler": sampler})
+    known = draw_some(of, 12)
+    again = draw_some(of, 12)
+    assert [trial.params for trial in known] == [trial.params for trial in again]
+    # A second draw in the same process changes nothing.
+    assert of.draw(known, "one").params == of.draw(known, "one").params
+    assert len({str(trial.params) for trial in known}) == 12
+
+
+def test_another_seed_draws_others() -> None:
+    assert draw_some(drawing(), 2)[0].params != draw_some(drawing(settings={"seed": 1}), 2)[0].params
+
+
+def test_it_is_running_and_has_its_number_and_full_assignment() -> None:
+    known = draw_some(drawing(), 3)
+    trial = drawing().draw(known, "one")
+    assert (trial.number, trial.state) == (3, TrialState.RUNNING)
+    assert set(trial.user_attrs[HYPERPARAMETERS]) == {parameter.name for parameter in algorithm("ppo").space.parameters}
+    assert trial.user_attrs[HYPERPARAMETERS]["gamma"] == 0.9
+    assert trial.constraints == {}
+
+
+def test_first_trials_are_the_given_starts_with_the_fixed_values() -> None:
+    start = algorithm("ppo").space.complete({"n_epochs": 7}, LIMITS)
+    first, second = draw_some(drawing(starts=[start]), 2)
+    assert first.user_attrs[HYPERPARAMETERS] == {**start, "gamma": 0.9}
+    assert second.user_attrs[HYPERPARAMETERS] != first.user_attrs[HYPERPARAMETERS]
+
+
+@pytest.mark.parametrize(("excess", "refused"), [(5, "too big"), (0, None), (-5, None)])
+def test_missing_memory_is_a_violated_constraint_and_refuses_the_trial(excess: int, refused: str | None) -> None:
+    trial = drawing(excess=lambda assignment: (excess, "too big")).draw([], "one")
+    assert trial.constraints == {PREDICTED: excess}
+    assert trial.user_attrs.get(REFUSED) == refused
+
+
+def trial_of(assignment: Any, state: TrialState, **attributes: Any) -> FrozenTrial:
+    return optuna.trial.create_trial(
+        state=state, value=0.0 if state is TrialState.COMPLETE else None, params={"x": 0.5},
+        distributions={"x": optuna.distributions.FloatDistribution(0.0, 1.0)},
+        user_attrs={HYPERPARAMETERS: assignment, **attributes},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("state", "attributes", "repeated"),
+    [
+        (TrialState.COMPLETE, {}, True),
+        (TrialState.PRUNED, {}, True),
+        (TrialState.FAIL, {}, False),  # it may have been bad luck
+        (TrialState.RUNNING, {}, False),  # its outcome is not known
+        (TrialState.PRUNED, {REFUSED: "too big"}, False),  # it may fit now
+    ],
+)
+def test_only_a_known_outcome_is_repeated(state: TrialState, attributes: dict[str, str], repeated: bool) -> None:
+    known = [trial_of({"gamma": 0.8}, TrialState.COMPLETE), trial_of({"gamma": 0.9}, state, **attributes)]
+    same = already_tried(trial_of({"gamma": 0.9}, TrialState.RUNNING), known)
+    assert same is (known[1] if repeated else None)
+
+
+def test_without_anything_to_search_trials_are_repeated_on_purpose() -> None:
+    known = [trial_of({"gamma": 0.9}, TrialState.COMPLETE)]
+    drawn = optuna.trial.create_trial(state=TrialState.RUNNING, user_attrs={HYPERPARAMETERS: {"gamma": 0.9}})
+    assert already_tried(drawn, known) is None

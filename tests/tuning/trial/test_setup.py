@@ -1,0 +1,50 @@
+"""The set-up of a trainer follows from settings, number and hyperparameters."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tuning.algorithms.registry import algorithm
+from tuning.experiment.settings import Settings
+from tuning.trial import setup
+from tuning.trial.records import trial_seed
+from tuning.trial.setup import trial_setup
+
+SETTINGS = Settings(scenario="iquitos-38", backend="batch", num_envs=8, steps=5000, seed=3)
+
+
+@pytest.fixture(autouse=True)
+def no_site(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The layout of the site is made from its data, which this is not about."""
+
+    class Layout:
+        chargers = "chargers"
+
+    monkeypatch.setattr(setup, "observation_layout", lambda scenario: Layout())
+
+
+def test_it_has_what_the_settings_say() -> None:
+    h = algorithm("ppo").space.complete({})
+    made = trial_setup(SETTINGS, 4, h, gpu=True, parts=2)
+    assert (made.hyperparameters, made.steps, made.gpu, made.parts) == (h, 5000, True, 2)
+    assert made.seed == trial_seed(3, 4)
+    assert made.chargers == "chargers"
+
+
+@pytest.mark.parametrize(("backend", "copies"), [("batch", 8), ("citylearn", 1)])
+def test_citylearn_steps_one_copy(backend: str, copies: int) -> None:
+    assert trial_setup(replace(SETTINGS, backend=backend), 0, {}).most_envs == copies  # type: ignore[arg-type]
+
+
+def test_environments_are_those_of_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(setup, "training_env", lambda *arguments: arguments)
+    made = trial_setup(SETTINGS, 0, {})
+    assert made.make_envs(5) == ("iquitos-38", "batch", 5, "improvement")  # type: ignore[comparison-overlap]
+
+
+def test_trials_have_seeds_of_their_own() -> None:
+    seeds = [trial_setup(SETTINGS, number, {}).seed for number in range(50)]
+    assert len(set(seeds)) == 50
+    assert all(0 <= seed < 2**31 for seed in seeds)
