@@ -1,7 +1,6 @@
 """The command line of the search: bad input is refused in one line, and nothing is created."""
 
 import json
-import math
 import os
 import shutil
 import subprocess
@@ -13,10 +12,9 @@ from typing import Any
 import pytest
 
 from envs.scenarios.scenario import scenario
-from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, create, open_experiment, save
 from tuning.experiment.lock import experiment_lock
-from tuning.experiment.settings import Settings, changed
+from tuning.experiment.settings import Settings
 from tuning.run import main
 from tuning.search.plan import plan
 from tuning.trial.provenance import provenance
@@ -225,32 +223,6 @@ def test_help_names_every_setting_and_needs_nothing_heavy() -> None:
     imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
     assert "tyro" in imported
     assert not imported & {"ray", "torch", "pandas", "optuna", "citylearn", "gymnasium"}
-
-
-def test_settings_survive_their_file() -> None:
-    settings = Settings(set=(("a=1", "b=2"), ("c=3",)), seed=4, name="x")
-    assert Settings.from_json(json.loads(json.dumps(settings.to_json()))) == settings
-    with pytest.raises(UsageError, match="another version"):
-        Settings.from_json({"colour": "red"})
-
-
-def test_set_takes_several_and_may_be_repeated() -> None:
-    assert Settings(set=(("a=1", "b=x=y"), ("c=3",))).fixed_texts() == {"a": "1", "b": "x=y", "c": "3"}
-
-
-def test_only_budget_and_machine_may_change_on_resume() -> None:
-    before = Settings()
-    assert changed(before, replace(before, trials=9, steps=9, concurrency=1, address="auto", retries=0)) == []
-    assert changed(before, replace(before, extend=True, resume="x", keep_checkpoints="all")) == []
-    assert changed(before, replace(before, algo="ppo", reward="schema", set=(("a=1",),))) == [
-        "--reward is improvement, not schema",
-        "--set is not given, not a=1",
-    ]
-
-
-@pytest.mark.parametrize(("text", "kept"), [("all", math.inf), ("best:0", 0), ("best:12", 12)])
-def test_the_number_of_kept_checkpoints(text: str, kept: float) -> None:
-    assert Settings(keep_checkpoints=text).kept_trials == kept
 
 
 def test_a_reward_that_does_not_fit_the_scenario_is_refused(

@@ -1,0 +1,67 @@
+"""Settings survive their file, name what may not change, and are checked with the option's name."""
+
+import json
+import math
+from dataclasses import fields, replace
+
+import pytest
+
+from tuning.experiment.errors import UsageError
+from tuning.experiment.settings import OF_A_RUN, RESUMABLE, Settings, changed
+
+
+def test_settings_survive_their_file() -> None:
+    settings = Settings(set=(("a=1", "b=2"), ("c=3",)), seed=4, name="x")
+    assert Settings.from_json(json.loads(json.dumps(settings.to_json()))) == settings
+    with pytest.raises(UsageError, match="another version"):
+        Settings.from_json({"colour": "red"})
+
+
+def test_set_takes_several_and_may_be_repeated() -> None:
+    assert Settings(set=(("a=1", "b=x=y"), ("c=3",))).fixed_texts() == {"a": "1", "b": "x=y", "c": "3"}
+
+
+def test_only_budget_and_machine_may_change_on_resume() -> None:
+    before = Settings()
+    assert changed(before, replace(before, trials=9, steps=9, concurrency=1, address="auto", retries=0)) == []
+    assert changed(before, replace(before, extend=True, resume="x", keep_checkpoints="all")) == []
+    assert changed(before, replace(before, algo="ppo", reward="schema", set=(("a=1",),))) == [
+        "--reward is improvement, not schema",
+        "--set is not given, not a=1",
+    ]
+
+
+@pytest.mark.parametrize(("text", "kept"), [("all", math.inf), ("best:0", 0), ("best:12", 12)])
+def test_the_number_of_kept_checkpoints(text: str, kept: float) -> None:
+    assert Settings(keep_checkpoints=text).kept_trials == kept
+
+
+@pytest.mark.parametrize("text", ["best", "best:", "best:-1", "worst:3", "best:many"])
+def test_what_else_is_kept_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match=f"--keep-checkpoints {text}: it takes best:K"):
+        Settings(keep_checkpoints=text).check()
+
+
+@pytest.mark.parametrize("pairs", [("a",), ("a=",), ("=1",), ("a=1", "a=2"), ()])
+def test_a_pair_that_is_no_pair_or_stands_twice_is_refused(pairs: tuple[str, ...]) -> None:
+    with pytest.raises(UsageError, match="--set"):
+        Settings(set=(pairs,)).fixed_texts()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"steps": 0}, "--steps 0: it is at least 1"),
+        ({"trials": -1}, "--trials -1: it is at least 0"),
+        ({"reports": 9, "steps": 8}, "--reports 9: a trial of 8 steps"),
+        ({"preset": "oom-safe", "space": "space.toml"}, "--preset runs one assignment"),
+    ],
+)
+def test_each_limit_is_named_with_the_value(change: dict[str, object], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        replace(Settings(), **change).check()  # type: ignore[arg-type]
+
+
+def test_every_setting_that_may_change_is_a_setting() -> None:
+    assert {*RESUMABLE, *OF_A_RUN} <= {entry.name for entry in fields(Settings)}
+    assert not set(RESUMABLE) & set(OF_A_RUN)
