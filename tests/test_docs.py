@@ -19,7 +19,12 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").glob("*.md")])
+PAGES = sorted(
+    [
+        *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "examples/README.md")),
+        *(ROOT / "docs").glob("*.md"),
+    ]
+)
 ROOMS = ("tuning", "envs", "common", "results", "search_spaces")
 FOLDERS = (*ROOMS, "tests", "docs", "benchmarks", "examples", ".ci", ".github")
 
