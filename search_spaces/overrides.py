@@ -65,7 +65,8 @@ def _changed(parameter: Parameter, table: Any) -> Parameter:
 
 def _choices(parameter: Parameter, choices: Any) -> BaseDistribution:
     if parameter.at_most or parameter.scale is not Scale.IDENTITY:
-        raise SpaceError(f"{parameter.name}: it takes low and high, as other values depend on its range")
+        why = "its range depends on other values" if parameter.at_most else f"it is searched as {parameter.inner_name}"
+        raise SpaceError(f"{parameter.name}: it takes low and high, not choices, because {why}")
     if not isinstance(choices, list) or not choices:
         raise SpaceError(f"{parameter.name}: choices are a list with at least one value")
     for choice in choices:

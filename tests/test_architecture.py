@@ -114,3 +114,21 @@ def test_loading_results_imports_neither_ray_nor_torch(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.split() == []
+
+
+def test_every_module_has_tests_of_its_name() -> None:
+    missing = [
+        name
+        for name, path in modules().items()
+        if path.name != "__init__.py" and not (ROOT / "tests" / path.relative_to(ROOT).with_name(f"test_{path.name}")).is_file()
+    ]
+    assert missing == []
+
+
+def test_every_test_of_a_folder_has_its_module() -> None:
+    """Tests of several modules together stand higher up, beside the folders."""
+    for part in sorted({part_of(name) for name in modules()} - set(ROOMS)):
+        folder = Path(*part.split("."))
+        tests = (ROOT / "tests" / folder).rglob("test_*.py")
+        own = {ROOT / path.relative_to(ROOT / "tests").with_name(path.name.removeprefix("test_")) for path in tests}
+        assert [path.relative_to(ROOT) for path in own if not path.is_file()] == []

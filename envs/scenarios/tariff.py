@@ -9,7 +9,7 @@ A scenario has one where a file `tariff.json` lies beside its `schema.json`:
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +17,7 @@ import numpy as np
 from envs.errors import ScenarioError
 
 FILE_NAME = "tariff.json"
+_FORM = "docs/formats.md shows its form"
 
 
 @dataclass(frozen=True)
@@ -57,11 +58,22 @@ class DemandCharge:
         if not path.exists():
             return None
         try:
-            charge = cls(**json.loads(path.read_text(encoding="utf-8"))["demand_charge"])
-        except (KeyError, TypeError, ValueError) as error:
-            raise ScenarioError(
-                f"{path}: no valid demand charge ({error}); see envs/scenarios/tariff.py for the form"
-            ) from error
+            content = json.loads(path.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise ScenarioError(f"{path}: it is not valid JSON ({error}); {_FORM}") from error
+        values = content.get("demand_charge") if isinstance(content, dict) else None
+        if not isinstance(values, dict):
+            raise ScenarioError(f"{path}: it has no object demand_charge; {_FORM}")
+        known = {entry.name for entry in fields(cls)}
+        for fault, names in (("lacks", known - values.keys()), ("has unknown", values.keys() - known)):
+            if names:
+                raise ScenarioError(f"{path}: demand_charge {fault} {', '.join(sorted(names))}; {_FORM}")
+        for name in ("peak_price", "off_peak_excess_price"):
+            if isinstance(values[name], bool) or not isinstance(values[name], int | float):
+                raise ScenarioError(f"{path}: {name} must be a number, not {values[name]!r}")
+        if not isinstance(values["peak_hours"], list):
+            raise ScenarioError(f"{path}: peak_hours must be a list of hours, not {values['peak_hours']!r}")
+        charge = cls(**values)
         hours = tuple(charge.peak_hours)
         if not hours or any(hour not in range(24) for hour in hours):
             raise ScenarioError(f"{path}: peak_hours must be hours of the day from 0 to 23, not {list(hours)}")

@@ -54,7 +54,7 @@ class Settings:
     start_from: tuple[str, ...] = ("default",)
     """Named assignments that the first trials try; by default the one that is known to work."""
     space: str = ""
-    """TOML file with bounds or choices of one's own; see the README."""
+    """TOML file with bounds or choices of one's own; docs/formats.md shows its form."""
     sampler: Literal["tpe", "random", "gp", "cmaes"] = "tpe"
     """How Optuna proposes hyperparameters."""
     pruner: Literal["median", "hyperband", "none"] = "median"
@@ -77,8 +77,8 @@ class Settings:
     address: str = ""
     """Ray cluster to join, such as auto; by default this machine alone."""
     resume: str = ""
-    """Folder of an experiment to continue; trials, steps, concurrency, retries and keep-checkpoints may be given anew. The
-    command that began it, with its --name, continues it too."""
+    """Folder of an experiment to continue. --trials, --steps, --concurrency, --address, --retries, --keep-checkpoints,
+    --gpu-memory and --on-oom may be given anew. The command that began it, with its --name, continues it too."""
     extend: bool = False
     """Let trials that are complete go on to a larger number of --steps, from their checkpoints."""
 

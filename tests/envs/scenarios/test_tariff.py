@@ -1,5 +1,6 @@
 """The demand charge, by hand."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -57,15 +58,25 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     assert DemandCharge.of(tmp_path / "schema.json") == TARIFF
 
 
+VALID = {"peak_hours": [18], "peak_price": 1, "off_peak_excess_price": 1, "currency": "PEN"}
+
+
 @pytest.mark.parametrize(
-    "text",
+    ("content", "fault"),
     [
-        "{}",
-        "not json",
-        '{"demand_charge": {"peak_hours": [24], "peak_price": 1, "off_peak_excess_price": 1, "currency": "PEN"}}',
+        ("not json", "not valid JSON"),
+        ("[]", "no object demand_charge"),
+        ("{}", "no object demand_charge"),
+        ({k: v for k, v in VALID.items() if k != "currency"}, "lacks currency"),
+        ({**VALID, "peak": 1}, "has unknown peak"),
+        ({**VALID, "peak_price": "high"}, "peak_price must be a number, not 'high'"),
+        ({**VALID, "peak_hours": 18}, "peak_hours must be a list of hours, not 18"),
+        ({**VALID, "peak_hours": [24]}, "hours of the day from 0 to 23"),
     ],
 )
-def test_a_damaged_file_is_named(tmp_path: Path, text: str) -> None:
+def test_a_fault_is_named_with_file_and_place(tmp_path: Path, content: str | dict[str, object], fault: str) -> None:
+    text = content if isinstance(content, str) else json.dumps({"demand_charge": content})
     (tmp_path / FILE_NAME).write_text(text, encoding="utf-8")
-    with pytest.raises(ScenarioError, match=FILE_NAME):
+    with pytest.raises(ScenarioError, match=fault) as refused:
         DemandCharge.of(tmp_path / "schema.json")
+    assert FILE_NAME in str(refused.value)

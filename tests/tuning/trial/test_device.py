@@ -1,4 +1,4 @@
-"""Where a trial learns; what needs a card is in `tests/tuning/memory/test_gpu.py`."""
+"""Where a trial learns; what needs a card is in `tests/tuning/test_gpu.py`."""
 
 from typing import Any
 

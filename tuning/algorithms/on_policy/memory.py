@@ -24,7 +24,7 @@ from tuning.algorithms.networks.sizes import (
 VALUE_ROWS: Final = 2048
 
 # Copies of a policy's weights between learner and env runner, on the host. RLlib makes some on their way, a checkpoint another,
-# and they leave gaps in the heap. Measured over random configurations: seeds 0 to 2 of tests/tuning/memory/test_ram.py, which
+# and they leave gaps in the heap. Measured over random configurations: seeds 0 to 2 of tests/tuning/test_host_memory.py, which
 # checks the prediction with other seeds.
 WEIGHT_COPIES: Final = 12
 

@@ -46,7 +46,7 @@ def test_growth_is_predicted_over_random_configurations(small_schema: Path, tmp_
         own = {"algo": algo, "scenario": site, "steps": STEPS, "num_envs": settings.num_envs, "dir": str(tmp_path / str(i))}
         given = {"settings": own, "hyperparameters": h, "small": str(small_schema)}
         done = subprocess.run(
-            [sys.executable, str(Path(__file__).parent / "ram_growth.py"), json.dumps(given)],
+            [sys.executable, str(Path(__file__).parent / "memory" / "ram_growth.py"), json.dumps(given)],
             capture_output=True, text=True, check=False, env={**os.environ, **ENVIRONMENT},
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
