@@ -59,9 +59,7 @@ class DemandCharge:
         try:
             charge = cls(**json.loads(path.read_text(encoding="utf-8"))["demand_charge"])
         except (KeyError, TypeError, ValueError) as error:
-            raise ScenarioError(
-                f"{path}: no valid demand charge ({error}); see envs/scenarios/tariff.py for the form"
-            ) from error
+            raise ScenarioError(f"{path}: no valid demand charge ({error}); docs/formats.md describes the form") from error
         hours = tuple(charge.peak_hours)
         if not hours or any(hour not in range(24) for hour in hours):
             raise ScenarioError(f"{path}: peak_hours must be hours of the day from 0 to 23, not {list(hours)}")
