@@ -84,7 +84,7 @@ class ObservationLayout:
         """The chargers that have an action, with the features that all of them have; None where there are fewer than two."""
         own = enumerate(self.actions)
         known = [(i, name.removeprefix(_CHARGER_ACTION)) for i, name in own if name.startswith(_CHARGER_ACTION)]
-        found: list[dict[str, int]] = []
+        features: list[dict[str, int]] = []
         taken: set[int] = set()
         for _, charger in known:
             kinds: dict[str, int] = {}
@@ -93,11 +93,11 @@ class ObservationLayout:
                 if i not in taken and (kind := _kind(name, charger)) and kind not in kinds:
                     kinds[kind] = i
             taken.update(kinds.values())
-            found.append(kinds)
-        common = [kind for kind in found[0] if all(kind in kinds for kinds in found)] if found else []
+            features.append(kinds)
+        common = [kind for kind in features[0] if all(kind in kinds for kinds in features)] if features else []
         if len(known) < 2 or not common:
             return None
-        observations = tuple(tuple(kinds[kind] for kind in common) for kinds in found)
+        observations = tuple(tuple(kinds[kind] for kind in common) for kinds in features)
         actions = tuple(i for i, _ in known)
         uncontrolled = None
         if _REQUIRED_SOC in common and _SOC in common:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
@@ -90,3 +93,8 @@ class Simulator(Protocol):
 
     def citylearn_ratios(self) -> dict[str, float]:
         """CityLearn's own ratios by the names of its `evaluate()`; empty for another simulator."""
+
+
+# Opens a simulator of a year for the length of a `with` block: path of the `schema.json`, and whether `step` returns the
+# schema's own reward.
+Lend = Callable[[Path, bool], AbstractContextManager[Simulator]]

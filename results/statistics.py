@@ -81,10 +81,10 @@ def bootstrap(
     """
     scores = _runs_by_tasks(scores)
     runs, tasks = scores.shape
-    found = np.empty(repetitions)
+    samples = np.empty(repetitions)
     for i in range(repetitions):
-        found[i] = statistic(np.take_along_axis(scores, random.integers(runs, size=(runs, tasks)), axis=0))
-    low, high = np.quantile(found, [(1.0 - confidence) / 2.0, (1.0 + confidence) / 2.0])
+        samples[i] = statistic(np.take_along_axis(scores, random.integers(runs, size=(runs, tasks)), axis=0))
+    low, high = np.quantile(samples, [(1.0 - confidence) / 2.0, (1.0 + confidence) / 2.0])
     return Interval(float(low), statistic(scores), float(high))
 
 

@@ -305,8 +305,8 @@ def _battery_curves(lane: Any, j: int, battery: Any, curve: np.ndarray, k: int) 
         lane.greatest[j] = max(power, 0.0)
     if battery.efficiency_points:
         nominal = max(battery.nominal_power, _TINY)
-        asked = min(abs(lane.request[j]), lane.greatest[j])
-        root = _root(curve, k, battery.efficiency_points, asked / nominal)
+        requested = min(abs(lane.request[j]), lane.greatest[j])
+        root = _root(curve, k, battery.efficiency_points, requested / nominal)
         limited = _limit(lane, j, before, narrow, root)
         lane.root[j] = _root(curve, k, battery.efficiency_points, limited / nominal)
 

@@ -62,13 +62,13 @@ def read_layout(simulator: CityLearnSimulator, tariff: DemandCharge | None) -> O
 def _hourly_soc(simulator: CityLearnSimulator) -> np.ndarray:
     """See `ObservationLayout`."""
     sessions = simulator.sessions
-    found = np.zeros(len(simulator.action_low))
+    rise = np.zeros(len(simulator.action_low))
     for action, charger in simulator.charger_actions:
         here = sessions.charger == simulator.chargers.index(charger)
         if here.any():
             power = float(charger.max_charging_power) * float(charger.efficiency)
-            found[action] = power / float(sessions.capacity_kwh[here].mean())
-    return found
+            rise[action] = power / float(sessions.capacity_kwh[here].mean())
+    return rise
 
 
 def _has_fixed_bounds(name: str) -> bool:

@@ -58,21 +58,21 @@ def _observed(simulator: CityLearnSimulator) -> list[tuple[Any, list[str]]]:
 
 def _sources(building: Any) -> dict[str, np.ndarray]:
     """Series that observations are taken from, by name; of equal names the later one counts, as in CityLearn."""
-    found: dict[str, np.ndarray] = {}
+    sources: dict[str, np.ndarray] = {}
     for group in ("energy_simulation", "weather", "pricing", "carbon"):
-        found.update(getattr(building, f"_{group}_observation_sources"))
+        sources.update(getattr(building, f"_{group}_observation_sources"))
     series = building.energy_simulation
-    found["solar_generation"] = np.abs(building._pv_generation_to_control_step(series.solar_generation) * -1)
-    found["power_outage"] = np.zeros(len(series.hour))
-    found["deferrable_appliance_electricity_consumption"] = found["washing_machine_electricity_consumption"] = np.zeros(
+    sources["solar_generation"] = np.abs(building._pv_generation_to_control_step(series.solar_generation) * -1)
+    sources["power_outage"] = np.zeros(len(series.hour))
+    sources["deferrable_appliance_electricity_consumption"] = sources["washing_machine_electricity_consumption"] = np.zeros(
         len(series.hour)
     )
     for use, efficiency in zip(USES, device_efficiencies(building).T, strict=True):
-        found[f"{use}_device_efficiency"] = efficiency
+        sources[f"{use}_device_efficiency"] = efficiency
     for side in ("cooling", "heating"):
         set_point = getattr(series, f"indoor_dry_bulb_temperature_{side}_set_point")
-        found[f"indoor_dry_bulb_temperature_{side}_delta"] = series.indoor_dry_bulb_temperature - set_point
-    return found
+        sources[f"indoor_dry_bulb_temperature_{side}_delta"] = series.indoor_dry_bulb_temperature - set_point
+    return sources
 
 
 def _kind(name: str, n: int) -> tuple[int, int, int] | None:

@@ -29,9 +29,9 @@ class SimulatorPool:
         self._idle.setdefault((simulator.schema_path, simulator.with_reward), []).append(simulator)
 
     @contextmanager
-    def lent(self, schema_path: Path) -> Iterator[CityLearnSimulator]:
+    def lend(self, schema_path: Path, with_reward: bool = False) -> Iterator[CityLearnSimulator]:
         """A simulator for the length of a `with` block. After an error it is dropped, as its state is not known."""
-        simulator = self.take(schema_path)
+        simulator = self.take(schema_path, with_reward)
         yield simulator
         self.give_back(simulator)
 

@@ -17,7 +17,7 @@ def read_rules(simulator: CityLearnSimulator) -> dict[str, list[list[float]]]:
     """
     from citylearn.agents import rbc
 
-    found: dict[str, list[list[float]]] = {}
+    rules: dict[str, list[list[float]]] = {}
     for name in CLASSES:
         try:
             agent = getattr(rbc, name)(simulator.env)
@@ -27,5 +27,5 @@ def read_rules(simulator: CityLearnSimulator) -> dict[str, list[list[float]]]:
             continue
         # CityLearn counts the hours of a day from 1 to 24.
         (by_device,), (devices,) = agent.action_map, agent.action_names
-        found[name] = [[float(by_device[device][hour + 1]) for device in devices] for hour in range(DAY)]
-    return found
+        rules[name] = [[float(by_device[device][hour + 1]) for device in devices] for hour in range(DAY)]
+    return rules

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import astuple
 from typing import Any, Literal
 
@@ -10,7 +11,6 @@ import gymnasium as gym
 import numpy as np
 
 from envs.citylearn_backend.pool import SIMULATORS
-from envs.citylearn_backend.simulator import CityLearnSimulator
 from envs.current_hour import Present, scaled
 from envs.environments.year_cache import observation_layout, year_reference
 from envs.objective.episodes import EVALUATION_SEED, Episode, Policy
@@ -19,7 +19,7 @@ from envs.objective.reward import WEIGHTS, RewardName, StepFigures, improvement_
 from envs.objective.series import import_kwh, solar_use_kwh
 from envs.scenarios.scenario import Scenario, Window
 from envs.scenarios.tariff import MonthPeaks
-from envs.simulator import Simulator
+from envs.simulator import Lend, Simulator
 
 
 class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
@@ -44,6 +44,7 @@ class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
         order: `random` draws a window and the batteries' charge at each reset, `sequence` takes the windows in turn
             and starts with empty batteries.
         reward: which reward.
+        lend: opens the simulators; CityLearn's by default.
     """
 
     metadata = {"render_modes": []}  # noqa: RUF012 - gymnasium declares it so
@@ -54,13 +55,13 @@ class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
         windows: Sequence[Window],
         order: Literal["random", "sequence"] = "random",
         reward: RewardName = "improvement",
+        lend: Lend = SIMULATORS.lend,
     ) -> None:
         self.scenario, self.windows, self.order, self.reward_name = scenario, tuple(windows), order, reward
         self.layout = observation_layout(scenario)
         self._next_window = 0
-        self._years: dict[int, tuple[CityLearnSimulator, Reference]] = {}
-        # Declared as the protocol, so that mypy refuses anything that only one simulator has.
-        self.simulator: Simulator
+        self._lend, self._loans = lend, ExitStack()
+        self._years: dict[int, tuple[Simulator, Reference]] = {}
         self._open(self.windows[0].year)
         self.observation_space = gym.spaces.Box(-1.0, 1.0, (self.layout.size,), np.float32)
         self.action_space = gym.spaces.Box(-1.0, 1.0, self.simulator.action_low.shape, np.float32)
@@ -153,16 +154,16 @@ class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
 
     def close(self) -> None:
         """Give the simulators to the next environment of this process."""
-        for simulator, _ in self._years.values():
-            SIMULATORS.give_back(simulator)
+        self._loans.close()
         self._years.clear()
 
     def _open(self, year: int) -> None:
         self.simulator, self.reference = self._year(year)
 
-    def _year(self, year: int) -> tuple[CityLearnSimulator, Reference]:
+    def _year(self, year: int) -> tuple[Simulator, Reference]:
         if year not in self._years:
-            simulator = SIMULATORS.take(self.scenario.schema_path(year), self.reward_name == "schema")
+            loan = self._lend(self.scenario.schema_path(year), self.reward_name == "schema")
+            simulator = self._loans.enter_context(loan)
             self._years[year] = simulator, year_reference(self.scenario, year)
         return self._years[year]
 

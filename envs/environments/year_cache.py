@@ -20,7 +20,7 @@ from envs.observation import ObservationLayout
 from envs.scenarios.scenario import Scenario
 from envs.scenarios.tariff import DemandCharge
 
-# Parts of the cache keys of layouts and tables: raise one when they would come out otherwise.
+# Parts of the cache keys: raise one when a change of the code changes layouts or tables.
 LAYOUT_VERSION = 3
 TABLES_VERSION = 4
 
@@ -35,7 +35,7 @@ def tables_file(scenario: Scenario, year: int) -> Path:
 
     def write(path: Path) -> None:
         schema_path = scenario.schema_path(year)
-        with SIMULATORS.lent(schema_path) as simulator:
+        with SIMULATORS.lend(schema_path) as simulator:
             read_tables(simulator, schema_reward(schema_path)).save(path)
 
     return cached_file(f"{scenario.key}/tables-{year}-v{TABLES_VERSION}.npz", write)
@@ -54,8 +54,8 @@ def scaled_template(scenario: Scenario, year: int) -> np.ndarray:
             np.save(file, observation_layout(scenario).scale_exogenous(raw))
 
     path = cached_file(f"{scenario.key}/observations-{year}-v{LAYOUT_VERSION}-{TABLES_VERSION}.npy", write)
-    found: np.ndarray = np.load(path)
-    return found
+    scaled: np.ndarray = np.load(path)
+    return scaled
 
 
 def schema_reward(schema_path: Path) -> tuple[str, str]:
@@ -70,7 +70,7 @@ def year_reference(scenario: Scenario, year: int, on_progress: Progress | None =
     The batch backend simulates it where it can, whichever backend a policy uses: one scenario has one reference.
     """
     if beyond_batch(scenario):
-        with SIMULATORS.lent(scenario.schema_path(year)) as simulator:
+        with SIMULATORS.lend(scenario.schema_path(year)) as simulator:
             return cached_reference(
                 scenario, year, simulator.exogenous, simulator.sessions, lambda: uncontrolled_run(simulator, on_progress)
             )
@@ -87,7 +87,7 @@ def observation_layout(scenario: Scenario) -> ObservationLayout:
 
     def write(path: Path) -> None:
         schema_path = scenario.schema_path(scenario.years("train")[0])
-        with SIMULATORS.lent(schema_path) as simulator:
+        with SIMULATORS.lend(schema_path) as simulator:
             path.write_text(read_layout(simulator, DemandCharge.of(schema_path)).to_json(), encoding="utf-8")
 
     path = cached_file(f"{scenario.key}/layout-v{LAYOUT_VERSION}.json", write)

@@ -79,10 +79,10 @@ def evaluate(env: EvaluationEnv, policy: Policy) -> list[Evaluation]:
     for episode in env.episodes(policy):
         check_episode(episode)
         years.setdefault(episode.window.year, _Tally(episode.reference)).add(episode)
-    found = [tally.evaluation(year) for year, tally in years.items()]
-    for evaluation, tally in zip(found, years.values(), strict=True):
+    evaluations = [tally.evaluation(year) for year, tally in years.items()]
+    for evaluation, tally in zip(evaluations, years.values(), strict=True):
         check_kpis(evaluation.year, evaluation.kpis, tally.vehicles_give)
-    return found
+    return evaluations
 
 
 def score(evaluations: list[Evaluation]) -> float:

@@ -143,16 +143,16 @@ def _by_name(entries: Iterable[Kpi]) -> dict[str, Kpi]:
     Raises:
         ValueError: if two have one name, or one is bounded by a KPI that does not exist.
     """
-    found: dict[str, Kpi] = {}
+    by_name: dict[str, Kpi] = {}
     for kpi in entries:
-        if kpi.name in found:
+        if kpi.name in by_name:
             raise ValueError(f"two KPIs have the name {kpi.name}")
-        found[kpi.name] = kpi
-    for kpi in found.values():
+        by_name[kpi.name] = kpi
+    for kpi in by_name.values():
         for bounds in (kpi.bounds_where(False), kpi.bounds_where(True)):
-            if bounds.at_most and bounds.at_most not in found:
+            if bounds.at_most and bounds.at_most not in by_name:
                 raise ValueError(f"KPI {kpi.name} is bounded by {bounds.at_most}, which is no KPI")
-    return found
+    return by_name
 
 
 # By name; the order is that of the columns.

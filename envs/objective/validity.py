@@ -31,8 +31,8 @@ def check_episode(episode: Episode) -> None:
     """
     window, run, reference = episode.window, episode.run, episode.reference
     series, part = reference.exogenous, slice(window.start, window.start + window.hours)
-    found = _unexplained(run, series, part)
-    error = np.maximum(-found, 0.0) if series.other_devices else np.abs(found)
+    unexplained = _unexplained(run, series, part)
+    error = np.maximum(-unexplained, 0.0) if series.other_devices else np.abs(unexplained)
     error = np.where(run.off_grid, np.abs(run.net_kwh), error)
     # Written so that NaN fails.
     if not (error <= RELATIVE).all():
@@ -52,8 +52,8 @@ def _unexplained(run: Run, series: Exogenous, part: slice) -> np.ndarray:
     """Net import without its known parts, over the size of these (and of 1 kWh), shape (buildings, hours)."""
     load, pv = series.load_kwh[:, part], series.pv_kwh[:, part]
     size = load + pv + np.abs(run.battery_kwh) + np.abs(run.charging_kwh) + 1.0
-    found: np.ndarray = (run.net_kwh - (load - pv + run.battery_kwh + run.charging_kwh)) / size
-    return found
+    rest: np.ndarray = (run.net_kwh - (load - pv + run.battery_kwh + run.charging_kwh)) / size
+    return rest
 
 
 def check_kpis(year: int, kpis: Kpis, vehicles_give: bool = False) -> None:
@@ -73,7 +73,9 @@ def check_kpis(year: int, kpis: Kpis, vehicles_give: bool = False) -> None:
             continue
         # Written so that NaN fails.
         if not (np.isfinite(value) and bounds.low - RELATIVE <= value <= bounds.high + RELATIVE):
-            raise ValidityError(f"year {year}: {name} is {value:,.4f}; it has to lie from {bounds.low:g} to {bounds.high:g}")
+            raise ValidityError(
+                f"year {year}: {name} is {value:,.4f}; it has to be finite and lie from {bounds.low:g} to {bounds.high:g}"
+            )
         if bounds.at_most and value > kpis[bounds.at_most] * (1.0 + RELATIVE) + RELATIVE:
             raise ValidityError(
                 f"year {year}: {name} is {value:,.3f}, more than {bounds.at_most}, which is {kpis[bounds.at_most]:,.3f}"

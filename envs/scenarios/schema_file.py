@@ -55,12 +55,12 @@ def check(path: Path) -> None:
 def digest(path: Path) -> str:
     """Hash of a scenario's files, so that a change of them changes the key in the cache."""
     schema = _read(path)
-    found = hashlib.sha256()
+    hashed = hashlib.sha256()
     for file in (path, path.parent / FILE_NAME, *(_root(path, schema) / name for name in sorted(set(_named(schema))))):
         if file.is_file():
-            found.update(file.name.encode())
-            found.update(file.read_bytes())
-    return found.hexdigest()[:12]
+            hashed.update(file.name.encode())
+            hashed.update(file.read_bytes())
+    return hashed.hexdigest()[:12]
 
 
 def _read(path: Path) -> dict[str, Any]:

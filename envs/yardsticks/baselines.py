@@ -39,17 +39,17 @@ def baselines(
     env = windows_env(scenario, backend, windows, reward)
     present, years = env.present, list(dict.fromkeys(window.year for window in windows))
     references = {year: env.reference_of(year) for year in years}
-    found = {UNCONTROLLED: evaluate(env, lambda observations: present.uncontrolled_actions())}
-    found[WITHOUT] = [without_devices(references[own.year], own, windows) for own in found[UNCONTROLLED]]
+    evaluations = {UNCONTROLLED: evaluate(env, lambda observations: present.uncontrolled_actions())}
+    evaluations[WITHOUT] = [without_devices(references[own.year], own, windows) for own in evaluations[UNCONTROLLED]]
     # Rules need a battery, and the rule for dear hours needs some that are dearer than others.
     has_dear = all(reference.dear.any() for reference in references.values())
     for name, dear_hours in RULES.items() if present.battery_power_kw > 0.0 else ():
         if has_dear or not dear_hours:
-            found[name] = evaluate(env, SolarPriority(present, dear_hours))
+            evaluations[name] = evaluate(env, SolarPriority(present, dear_hours))
     for name, actions in citylearn_rules(scenario).items():
-        found[f"{CITYLEARN}: {name}"] = evaluate(env, HourlyRule(present, actions))
+        evaluations[f"{CITYLEARN}: {name}"] = evaluate(env, HourlyRule(present, actions))
     env.close()
-    return found
+    return evaluations
 
 
 def without_devices(reference: Reference, uncontrolled: Evaluation, windows: Sequence[Window]) -> Evaluation:
@@ -72,5 +72,5 @@ def without_devices(reference: Reference, uncontrolled: Evaluation, windows: Seq
         net = np.where(run.off_grid, 0.0, run.net_kwh - run.battery_kwh + reference.exogenous.pv_kwh[:, part])
         parts.append(Part(window.start, replace(run, net_kwh=import_kwh(net), battery_kwh=np.zeros_like(net))))
     exogenous = replace(reference.exogenous, pv_kwh=np.zeros_like(reference.exogenous.pv_kwh))
-    found = kpis(JoinedRun(parts, exogenous, reference.sessions, reference.tariff))
-    return replace(uncontrolled, score=float("nan"), terms={}, kpis=found)
+    without = kpis(JoinedRun(parts, exogenous, reference.sessions, reference.tariff))
+    return replace(uncontrolled, score=float("nan"), terms={}, kpis=without)

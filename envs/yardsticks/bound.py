@@ -59,8 +59,8 @@ def bound(scenario: Scenario, window: Window, objective: Objective) -> Bound:
     from envs.environments.vector_env import open_years
 
     def write(path: Path) -> None:
-        found = window_bound(open_years(scenario, [window.year], 1), window, objective)
-        path.write_text(json.dumps(asdict(found)), encoding="utf-8")
+        optimum = window_bound(open_years(scenario, [window.year], 1), window, objective)
+        path.write_text(json.dumps(asdict(optimum)), encoding="utf-8")
 
     part = f"{window.year}-{window.start}-{window.hours}"
     path = cached_file(f"{scenario.key}/bound-{objective}-{part}-v{VERSION}.json", write)

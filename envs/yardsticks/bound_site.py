@@ -87,21 +87,21 @@ class BoundSite:
         best = _best_efficiency(simulator)[sessions.charger]
         efficiency = best * np.array([_best_root(simulator, self.buildings + k) for k in sessions.vehicle])
         keys = np.stack([charger["building"], first, last, charger["charge_max"], charger["discharge_max"], efficiency], axis=1)
-        found, index = np.unique(keys[there], axis=0, return_inverse=True)
-        self.building, self.first, self.last = found[:, 0].astype(int), found[:, 1].astype(int), found[:, 2].astype(int)
-        number = np.bincount(index, minlength=len(found))
-        self.charge, self.v2g, self.efficiency = found[:, 3] * number, found[:, 4] * number, found[:, 5]
+        groups, index = np.unique(keys[there], axis=0, return_inverse=True)
+        self.building, self.first, self.last = groups[:, 0].astype(int), groups[:, 1].astype(int), groups[:, 2].astype(int)
+        number = np.bincount(index, minlength=len(groups))
+        self.charge, self.v2g, self.efficiency = groups[:, 3] * number, groups[:, 4] * number, groups[:, 5]
         held = np.where(counted, sessions.arrival_soc, 0.0) * sessions.capacity_kwh
         # A departure that lacks no more than the tolerance counts as met.
         wish = (sessions.required_soc - MET_TOLERANCE - sessions.arrival_soc) * sessions.capacity_kwh
         required = np.where(counted, np.maximum(wish, 0.0), 0.0)
-        self.required = np.bincount(index, required[there], len(found))
+        self.required = np.bincount(index, required[there], len(groups))
         # Energy that full power from arrival to departure does not deliver.
         brought = (sessions.end - sessions.start + 1) * charger["charge_max"] * efficiency
-        self.unavoidable = np.bincount(index, np.maximum(required - brought, 0.0)[there], len(found))
-        self.room = np.bincount(index, (sessions.capacity_kwh - held)[there], len(found))
+        self.unavoidable = np.bincount(index, np.maximum(required - brought, 0.0)[there], len(groups))
+        self.room = np.bincount(index, (sessions.capacity_kwh - held)[there], len(groups))
         # Where the state of charge on arrival is not known, the battery may be full.
-        self.held = np.bincount(index, np.where(counted, held, sessions.capacity_kwh)[there], len(found))
+        self.held = np.bincount(index, np.where(counted, held, sessions.capacity_kwh)[there], len(groups))
 
 
 def _best_root(simulator: BatchSimulator, k: int) -> float:
@@ -116,9 +116,9 @@ def _best_root(simulator: BatchSimulator, k: int) -> float:
 def _best_efficiency(simulator: BatchSimulator) -> np.ndarray:
     """Best efficiency of each charger, in both directions and at any power, shape (chargers,)."""
     charger, curve = simulator.site.charger, simulator.site.charger_curve
-    found = np.zeros(len(charger))
+    best = np.zeros(len(charger))
     for side, points in ((records.CHARGING, "charge_points"), (records.DISCHARGING, "discharge_points")):
         for c in range(len(charger)):
             own = int(charger[points][c])
-            found[c] = max(found[c], curve[c, side, 1, :own].max() if own else charger["efficiency"][c])
-    return found
+            best[c] = max(best[c], curve[c, side, 1, :own].max() if own else charger["efficiency"][c])
+    return best

@@ -45,13 +45,13 @@ class BoundError(InconsistentError):
     """The programme has no optimum, though every site has one, or a wrong one: a fault of this package."""
 
 
-def read_solution(site: BoundSite, variables: Variables, found: np.ndarray, objective: Objective) -> Bound:
+def read_solution(site: BoundSite, variables: Variables, solution: np.ndarray, objective: Objective) -> Bound:
     """Score, emission, cost and energies of a solution.
 
     Args:
         site: numbers of the window.
         variables: of the programme.
-        found: their optimal values.
+        solution: their optimal values.
         objective: what was minimised.
 
     Raises:
@@ -59,10 +59,10 @@ def read_solution(site: BoundSite, variables: Variables, found: np.ndarray, obje
     """
 
     def total(terms: list[tuple[np.ndarray, Any]]) -> float:
-        return float(sum((found[variable] * factor).sum() for variable, factor in terms))
+        return float(sum((solution[variable] * factor).sum() for variable, factor in terms))
 
     own_emission, own_cost = emission_and_cost(site, variables)
-    net = found[variables.drawn] - found[variables.fed]
+    net = solution[variables.drawn] - solution[variables.fed]
     emission = float((import_kwh(net) * site.carbon).sum())
     site_import = import_kwh(net.sum(axis=0))
     cost = float(
@@ -74,12 +74,12 @@ def read_solution(site: BoundSite, variables: Variables, found: np.ndarray, obje
         if minimised and abs(by_programme - by_hours) > TOLERANCE * max(abs(by_hours), 1.0):
             raise BoundError(f"the bound's {name} is {by_programme:,.2f} by its programme and {by_hours:,.2f} by its hours")
     before = site.uncontrolled
-    solar = float((site.pv - found[variables.fed] * solar_loss(site)).sum())
+    solar = float((site.pv - solution[variables.fed] * solar_loss(site)).sum())
     lent = solar - float(solar_use_kwh(net, site.pv).sum())
     # Only the score has PV use in its objective; the others may import and export at once.
     if objective == "score" and not could_exceed_pv(site).any() and abs(lent) > TOLERANCE * max(solar, 1.0):
         raise BoundError(f"the bound uses {solar:,.2f} kWh of PV on site by its programme and {solar - lent:,.2f} by its hours")
-    missing = float(found[variables.missing].sum()) + site.lost_kwh
+    missing = float(solution[variables.missing].sum()) + site.lost_kwh
     previous = before.previous_net_kwh
     nets = net.sum(axis=0)
     ramp = float(np.abs(np.diff(nets, prepend=nets[0] if previous is None else previous)).sum())

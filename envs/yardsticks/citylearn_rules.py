@@ -37,8 +37,8 @@ class HourlyRule:
         Returns:
             Within [-1, 1], shape (copies, actions).
         """
-        found: np.ndarray = self._scaled[self._present.hour_of_day]
-        return found
+        actions: np.ndarray = self._scaled[self._present.hour_of_day]
+        return actions
 
 
 def citylearn_rules(scenario: Scenario) -> dict[str, np.ndarray]:
@@ -49,7 +49,7 @@ def citylearn_rules(scenario: Scenario) -> dict[str, np.ndarray]:
     """
 
     def write(path: Path) -> None:
-        with SIMULATORS.lent(scenario.schema_path(scenario.years("train")[0])) as simulator:
+        with SIMULATORS.lend(scenario.schema_path(scenario.years("train")[0])) as simulator:
             path.write_text(json.dumps(read_rules(simulator)), encoding="utf-8")
 
     path = cached_file(f"{scenario.key}/citylearn-rules-v{VERSION}.json", write)

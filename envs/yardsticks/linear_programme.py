@@ -26,12 +26,12 @@ class LinearProgramme:
     def variables(self, *shape: int, low: Any = 0.0, high: Any = np.inf) -> np.ndarray:
         """Add variables within bounds and return their indices, of the given shape."""
         count = int(np.prod(shape))
-        found = np.arange(self._size, self._size + count).reshape(shape)
+        indices = np.arange(self._size, self._size + count).reshape(shape)
         self._size += count
         self._low.append(np.broadcast_to(low, shape).ravel().astype(float))
         self._high.append(np.broadcast_to(high, shape).ravel().astype(float))
         self.cost = np.concatenate([self.cost, np.zeros(count)])
-        return found
+        return indices
 
     def rows(self, equal: bool, right: np.ndarray, *terms: tuple[np.ndarray, np.ndarray, Any]) -> None:
         """Add rows `sum of factor * variable = right`, or `<= right`.
@@ -51,11 +51,14 @@ class LinearProgramme:
         """Arguments of `scipy.optimize.linprog`, but for the method."""
         from scipy.sparse import csr_array
 
-        found: dict[str, Any] = {"c": self.cost, "bounds": np.stack([np.concatenate(self._low), np.concatenate(self._high)], 1)}
+        arguments: dict[str, Any] = {
+            "c": self.cost,
+            "bounds": np.stack([np.concatenate(self._low), np.concatenate(self._high)], 1),
+        }
         for equal, name in ((True, "eq"), (False, "ub")):
             if not self._rows[equal]:
                 continue
             row, column, value = (np.concatenate(parts) for parts in zip(*self._rows[equal], strict=True))
-            found[f"A_{name}"] = csr_array((value, (row, column)), shape=(self._count[equal], self._size))
-            found[f"b_{name}"] = np.concatenate(self._right[equal])
-        return found
+            arguments[f"A_{name}"] = csr_array((value, (row, column)), shape=(self._count[equal], self._size))
+            arguments[f"b_{name}"] = np.concatenate(self._right[equal])
+        return arguments

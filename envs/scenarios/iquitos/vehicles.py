@@ -33,7 +33,7 @@ def sessions(site: Site, kind: SocketType, number: int, year: int) -> list[Sessi
     another immediately.
     """
     rng = stream(year, site.name, kind.name, str(number))
-    found = []
+    visits = []
     for day in range(DAYS):
         free_from = 0
         for hour, factor in ARRIVAL_FACTOR.items():
@@ -42,9 +42,9 @@ def sessions(site: Site, kind: SocketType, number: int, year: int) -> list[Sessi
             longest = LONG_STAY if rng.random() < site.long_stay_share else SHORT_STAY
             leaves = min(hour + int(rng.integers(longest[0], longest[1] + 1)), CLOSING_HOUR)
             arrival_soc, target_soc = _states_of_charge(rng)
-            found.append(Session(day * 24 + hour, day * 24 + leaves, arrival_soc, target_soc))
+            visits.append(Session(day * 24 + hour, day * 24 + leaves, arrival_soc, target_soc))
             free_from = leaves + 1
-    return found
+    return visits
 
 
 def _states_of_charge(rng: np.random.Generator) -> tuple[float, float]:

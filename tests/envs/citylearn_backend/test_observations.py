@@ -13,7 +13,7 @@ def test_observations_that_no_action_changes_are_citylearns(small_schema: Path, 
     template = small_tables.rows["template"]
     left_out = small_tables.site["observed"]["at"]
     same = np.setdiff1d(np.arange(template.shape[1]), left_out)
-    with SIMULATORS.lent(small_schema) as simulator:
+    with SIMULATORS.lend(small_schema) as simulator:
         raw = [simulator.begin(0, 30, seed=0)]
         raw += [simulator.step(simulator.action_low)[0] for _ in range(30)]
     assert len(same) > 20

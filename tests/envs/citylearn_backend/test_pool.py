@@ -39,11 +39,11 @@ def test_simulators_of_other_scenarios_and_rewards_are_kept_apart() -> None:
 
 def test_a_loan_ends_with_its_block_and_an_error_drops_the_simulator() -> None:
     simulators, path = SimulatorPool(), Path("schema.json")
-    with simulators.lent(path) as first:
+    with simulators.lend(path) as first:
         assert simulators.take(path) is not first
 
     def fail() -> None:
-        with simulators.lent(path) as again:
+        with simulators.lend(path) as again:
             assert again is first
             raise KeyError
 

@@ -28,7 +28,7 @@ def test_every_hour_of_every_session_is_plugged_in_and_no_other(small_tables: Ta
 
 
 def test_parameters_are_those_of_citylearns_objects(small_schema: Path, small_tables: Tables) -> None:
-    with SIMULATORS.lent(small_schema) as simulator:
+    with SIMULATORS.lend(small_schema) as simulator:
         (building,) = simulator.env.buildings
         assert small_tables.names == tuple(simulator.observation_names)
         assert small_tables.site["battery"]["capacity"][0] == building.electrical_storage.capacity
@@ -37,7 +37,7 @@ def test_parameters_are_those_of_citylearns_objects(small_schema: Path, small_ta
 
 
 def test_a_year_of_other_steps_than_hours_is_refused(small_schema: Path, tmp_path: Path) -> None:
-    with SIMULATORS.lent(small_schema) as simulator:
+    with SIMULATORS.lend(small_schema) as simulator:
         device = simulator.env.buildings[0].electrical_storage
         before = device.time_step_ratio
         device.time_step_ratio = np.float64(0.5)
