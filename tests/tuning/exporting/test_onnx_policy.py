@@ -64,5 +64,5 @@ def test_a_network_normalises_and_clips_what_it_sees_as_in_training(
 
 
 def test_an_unknown_preprocessing_is_not_exported_without_it() -> None:
-    with pytest.raises(TypeError, match="cannot be made one network"):
+    with pytest.raises(TypeError, match="cannot be exported as one network"):
         ModeNetwork(np.tanh, nn.Identity(), as_is)
