@@ -205,11 +205,11 @@ def test_a_trial_that_saves_memory_goes_on_with_the_same_mathematics(
 def test_processes_that_train_at_once_have_environments_of_their_own() -> None:
     import ray
 
-    from tuning.algorithms.trainer import ENVIRONMENT
+    from tuning.algorithms.rllib_trainer import ENVIRONMENT
 
     @ray.remote(num_cpus=0)
     def name() -> str:
-        from tuning.algorithms.trainer import ENVIRONMENT
+        from tuning.algorithms.rllib_trainer import ENVIRONMENT
 
         return ENVIRONMENT
 

@@ -420,7 +420,8 @@ def test_the_stopwatch_times_the_environment_alone() -> None:
         return forward(*args, **kwargs)
 
     runner.module._forward_exploration = slow_forward
-    runner.stopwatch = stopwatch = Stopwatch()
+    stopwatch = Stopwatch()
+    runner.watch(stopwatch)
     start = time.perf_counter()
     runner.sample()
     seconds, taken = time.perf_counter() - start, stopwatch.take()
