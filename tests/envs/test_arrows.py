@@ -42,7 +42,7 @@ MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__
 
 def test_the_order_names_every_part_once() -> None:
     named = [part for level in order() for part in level]
-    parts = {path.stem if path.is_file() else path.name for path in PACKAGE.iterdir() if not path.name.startswith("__")}
+    parts = {path.parts[len(PACKAGE.parts)].removesuffix(".py") for path in MODULES}
     assert sorted(named) == sorted(parts)
 
 
