@@ -13,7 +13,7 @@ from tuning.runtime.ray_session import ray_session
 
 @pytest.fixture(scope="module", autouse=True)
 def no_ray_left() -> Iterator[None]:
-    """Building an algorithm starts Ray where nobody has; the modules after it could not start theirs."""
+    """Building an algorithm starts Ray unless it runs; later modules could not start theirs."""
     yield
     if "ray" in sys.modules:
         import ray

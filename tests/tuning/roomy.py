@@ -18,7 +18,7 @@ SMALL = Sizes(
 
 
 def roomy(experiment: Experiment) -> Planner:
-    """A planner of an experiment whose trials all fit."""
+    """A planner of an experiment; all of its trials fit."""
     return planner(experiment.settings, experiment.paths.folder)
 
 

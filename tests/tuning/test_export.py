@@ -198,7 +198,7 @@ def test_an_export_is_of_the_trial_and_the_judgement_that_were_asked_for(
     assert capsys.readouterr().out.splitlines() == [str(to / name) for name in FILES]
     assert list(to.parent.iterdir()) == [to]
     assert sorted(path.name for path in to.iterdir()) == FILES
-    # For whoever may read what lies beside it.
+    # As readable as the files beside it.
     assert to.stat().st_mode == to.parent.stat().st_mode
     texts = {path.name: path.read_text(encoding="utf-8") for path in to.iterdir()}
     assert texts["hyperparameters.toml"] == hyperparameters_toml(records.assignment(trial), of.settings)
@@ -229,7 +229,7 @@ def test_what_cannot_be_exported_is_one_line(small_schema: Path, tmp_path: Path,
 
 
 def with_a_trial(schema: Path, folder: Path) -> Experiment:
-    """An experiment whose one trial has no checkpoint."""
+    """An experiment with one trial, which has no checkpoint."""
     of = create(Settings(scenario=str(schema), backend="batch", name="one", dir=str(folder)))
     TrialRecords(of).begin(Proposal(0, algorithm("ppo").space.complete({}, {"steps": 1e6})))
     return of

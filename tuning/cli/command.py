@@ -1,4 +1,4 @@
-"""The front door of all commands: options from a dataclass, and one line for what cannot be carried out."""
+"""The front door of all commands: options from a dataclass, and one line for each error."""
 
 from __future__ import annotations
 

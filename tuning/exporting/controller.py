@@ -18,7 +18,7 @@ def main(schema: str, hours: int = 8759) -> None:
     month, peaks, imported, ended = None, [0.0, 0.0], 0.0, False
     while not ended and env.time_step < hours:
         named, now, row = dict(zip(env.observation_names[0], observed, strict=True)), env.time_step, [*observed]
-        if peak_hours:  # of a demand charge, whose peaks the policy sees; it starts anew with the month
+        if peak_hours:  # of a demand charge: the policy sees the month's peaks so far
             if named["month"] != month:
                 month, peaks = named["month"], [0.0, 0.0]
             row += peaks

@@ -91,7 +91,7 @@ def _check_folders(found: Sequence[Contender]) -> None:
 def _charging(experiment: Experiment) -> Assignment:
     """`learn_charging` where an experiment fixed it to true, else nothing.
 
-    It decides which actions are learned. On a site whose only actions are chargers' the default needs it.
+    It decides which actions are learned. Where chargers are the only actions of a site, the default needs it.
     """
     fixed = algorithm(experiment.settings.algo).space.parse(experiment.settings.fixed_texts())
     return {"learn_charging": True} if fixed.get("learn_charging") else {}
@@ -127,7 +127,7 @@ def _check_together(experiments: Sequence[Experiment]) -> None:
 
 
 def run_settings(contender: Contender, of: Settings, runs: Path, seed: int, gpu_memory: float, address: str) -> Settings:
-    """Settings of the experiment whose trials are a contender's runs: one assignment, trained with one seed after another.
+    """Settings of a contender's experiment: one assignment, trained with one seed after another; each trial is a run.
 
     Args:
         contender: that is trained.

@@ -60,4 +60,4 @@ class HeadroomSettings:
     scenario: str = "iquitos"
     """Site: iquitos, iquitos-38, or the path of a CityLearn schema.json."""
     split: Literal["train", "validation", "test"] = "validation"
-    """Split whose years or weeks are run."""
+    """Split of the years or weeks to run."""

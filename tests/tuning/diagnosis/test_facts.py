@@ -1,4 +1,4 @@
-"""Facts are read from this machine; what cannot be read is a fact too."""
+"""Facts are read from this machine; a failure to read is a fact too."""
 
 from pathlib import Path
 from typing import Any

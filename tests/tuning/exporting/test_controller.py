@@ -1,4 +1,4 @@
-"""The example reckons the month's peaks and the import as the environment does, on a CityLearn that is made up."""
+"""The example computes the month's peaks and the import as the environment does, on a CityLearn that is made up."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A judgement's folder is taken again as it was left; one whose file is damaged is refused and stays as it is."""
+"""A judgement's folder is opened as it was left; one with a damaged file is refused and stays as it is."""
 
 import json
 from pathlib import Path
@@ -41,7 +41,7 @@ DAMAGED = {
     "contenders that are a number": as_json(contenders=3),
     "contenders that are names": as_json(contenders=["e 0"]),
     "a contender without a name": as_json(contenders=[{"experiment": "experiments/e", "hyperparameters": {}}]),
-    "a contender whose name is a list": as_json(contenders=[{**CONTENDER, "name": ["e"]}]),
+    "a contender with a list as its name": as_json(contenders=[{**CONTENDER, "name": ["e"]}]),
     "a contender with something else": as_json(contenders=[{**CONTENDER, "colour": "red"}]),
 }
 
@@ -51,7 +51,7 @@ def files_below(folder: Path) -> dict[Path, bytes]:
 
 
 def left_in(folder: Path, content: bytes) -> JudgementPaths:
-    """A judgement with a run, whose file has this content."""
+    """A judgement with a run, and this content in its file."""
     paths = JudgementPaths(folder.resolve())
     paths.run(CONTENDERS[0]).mkdir(parents=True)
     (paths.run(CONTENDERS[0]) / "experiment.json").write_text("a day's work", encoding="utf-8")

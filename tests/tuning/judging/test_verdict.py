@@ -56,7 +56,7 @@ def test_only_who_has_all_runs_can_lead() -> None:
     text = said(*runs("a", 0.07, 0.0701, 0.0699, 0.02, 0.02), *runs("b", 0.06, 0.0601, 0.0599), seeds=5)
     assert "a wins: b comes second" in text
     assert "a reaches 55.0% of the bound" in text
-    # Whoever led may have failed at the end.
+    # The leader may have failed at the end.
     assert "there is no verdict" in said(*runs("a", 0.07, 0.0701, 0.0699), *runs("b", 0.06, 0.0601, 0.0599), seeds=5)
 
 
