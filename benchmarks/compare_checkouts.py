@@ -1,9 +1,9 @@
 """Two checkouts of this project under the same search: are the numbers the same, and which one is faster?
 
-Run: `uv run python benchmarks/compare_checkouts.py OLD NEW [--algo ppo] [--rounds 3] [--scenario iquitos-38] [--steps 24000]`.
-Each checkout has its own `.venv`. Both run the same command in turn, one trial at a time with the same seed, so that a machine
-that becomes slower in between does so for both. The table shows the ratio NEW / OLD of each round and its median. Below 1 the new
-one is faster. Then it names the columns of the Parquet files that differ, but for times, memory and versions.
+Run: `uv run python benchmarks/compare_checkouts.py OLD NEW [--algo ppo] [--rounds 3] [--steps 24000]`.
+Each checkout has its own `.venv`. Both run the same command in turn, one trial at a time with the same seed. A machine that
+becomes slower in between thus does so for both. The table shows the ratio NEW / OLD of each round and its median; below 1 the
+new one is faster. Then it names the columns of the Parquet files that differ, but for times, memory and versions.
 """
 
 import argparse
@@ -23,8 +23,8 @@ from results.schema import SCHEMA_VERSION
 PARTS = ("environment_seconds", "learner_seconds", "evaluation_seconds", "rest_seconds", "seconds")
 # What differs between two runs of the same code.
 MEASURED = {
-    *PARTS, "time", "started", "finished", "steps_per_second", "rss_bytes", "peak_rss_bytes", "vram_bytes", "process_vram_bytes",
-    "gpu_memory_bytes", "gpu_utilization", "gpu_temperature_c", "gpu_power_w", "machine_memory_bytes", "cpu_cores", "host",
+    *PARTS, "time", "started", "finished", "steps_per_second", "rss_bytes", "peak_rss_bytes", "vram_bytes",
+    "process_vram_bytes", "gpu_memory_bytes", "gpu_utilization", "gpu_temperature_c", "gpu_power_w", "machine_memory_bytes", "cpu_cores", "host",
     "platform", "python", "versions", "git_commit", "granted_ram_bytes", "granted_vram_bytes",
 }  # fmt: skip
 

@@ -18,8 +18,8 @@ OBSERVATIONS, ACTIONS = "observations", "actions"  # names of the network's inpu
 class SitePolicy(nn.Module):
     """The deterministic policy with everything between it and CityLearn.
 
-    That is: scaling of the observation (`ObservationLayout.scale`), the view of a site with vehicles that charge by
-    a rule (`SiteView`), normalisation, the network, and the range of the actions. It uses double precision where the environment does.
+    That is: scaling of the observation (`ObservationLayout.scale`), the view of a site with vehicles that charge by a rule
+    (`SiteView`), normalisation, the network, and the range of the actions. Precision is double where the environment's is.
     """
 
     centre: torch.Tensor
