@@ -24,8 +24,8 @@ PARTS = ("environment_seconds", "learner_seconds", "evaluation_seconds", "rest_s
 # What differs between two runs of the same code.
 MEASURED = {
     *PARTS, "time", "started", "finished", "steps_per_second", "rss_bytes", "peak_rss_bytes", "vram_bytes",
-    "process_vram_bytes", "gpu_memory_bytes", "gpu_utilization", "gpu_temperature_c", "gpu_power_w", "machine_memory_bytes", "cpu_cores", "host",
-    "platform", "python", "versions", "git_commit", "granted_ram_bytes", "granted_vram_bytes",
+    "process_vram_bytes", "gpu_memory_bytes", "gpu_utilization", "gpu_temperature_c", "gpu_power_w", "machine_memory_bytes",
+    "cpu_cores", "host", "platform", "python", "versions", "git_commit", "granted_ram_bytes", "granted_vram_bytes",
 }  # fmt: skip
 
 

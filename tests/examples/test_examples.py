@@ -1,30 +1,33 @@
 """Each example runs, in the order in which a reader would try them."""
 
+import runpy
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from tuning.runtime.ray_session import ray_session
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SMALL = ("hidden_sizes=8", "n_steps=64", "batch_size=32", "n_epochs=1")
 
 
-def run(folder: Path, name: str, *arguments: str) -> str:
-    """Output of an example."""
-    done = subprocess.run(
-        [sys.executable, str(EXAMPLES / f"{name}.py"), *arguments], cwd=folder, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+def main_of(name: str) -> Callable[..., None]:
+    """The function of an example that its command line calls."""
+    found: Callable[..., None] = runpy.run_path(str(EXAMPLES / f"{name}.py"))["main"]
+    return found
 
 
 @pytest.fixture(scope="module")
-def searched(small_schema: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """Folder with the experiment of the example, and what the example printed."""
+def searched(small_schema: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder in which the example has searched, on a Ray that runs before and afterwards."""
     folder = tmp_path_factory.mktemp("examples")
-    small = ("--steps", "512", "--trials", "2", "--fixed", *SMALL)
-    return folder, run(folder, "search", "--scenario", str(small_schema), *small)
+    with ray_session(num_cpus=1), pytest.MonkeyPatch.context() as patched:
+        patched.chdir(folder)
+        main_of("search")(str(small_schema), trials=2, steps=512, fixed=SMALL)
+    return folder
 
 
 def test_every_example_is_run_here_and_listed() -> None:
@@ -34,24 +37,32 @@ def test_every_example_is_run_here_and_listed() -> None:
     assert all(f"| `{name}.py` |" in listed for name in names)
 
 
-def test_headroom_prints_a_line_for_each_baseline_and_bound(small_schema: Path, tmp_path: Path) -> None:
-    said = run(tmp_path, "headroom", "--scenario", str(small_schema))
+def test_headroom_prints_a_line_for_each_baseline_and_bound(small_schema: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main_of("headroom")(str(small_schema))
+    said = capsys.readouterr().out
     assert "uncontrolled " in said
     assert "bound of cost " in said
 
 
-def test_a_search_goes_on_with_more_trials(searched: tuple[Path, str]) -> None:
-    assert "best of 1: trial 0" in searched[1]
-    assert "best of 2: trial" in searched[1]
+def test_a_search_goes_on_with_more_trials(searched: Path) -> None:
+    from results import load
+
+    assert load(searched / "experiments" / "example").trials["state"].tolist() == ["complete"] * 2
 
 
-def test_results_are_analysed_without_ray_and_torch(searched: tuple[Path, str]) -> None:
-    said = run(searched[0], "analyse", "experiments/example")
-    assert "hp_learning_rate" in said
-    assert "co2_kg: " in said
+def test_results_are_analysed_without_ray_and_torch(searched: Path) -> None:
+    """As a user starts it: from the command line."""
+    done = subprocess.run(
+        [sys.executable, str(EXAMPLES / "analyse.py"), "experiments/example"],
+        cwd=searched, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "hp_learning_rate" in done.stdout
+    assert "co2_kg: " in done.stdout
 
 
-def test_a_policy_is_put_to_work(searched: tuple[Path, str]) -> None:
-    said = run(searched[0], "put_to_work", "experiments/example", "--to", "controller")
-    assert "kWh imported in 960 hours" in said
-    assert (searched[0] / "controller" / "policy.onnx").is_file()
+def test_a_policy_is_put_to_work(searched: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(searched)
+    main_of("put_to_work")(Path("experiments/example"), Path("controller"))
+    assert "kWh imported in 960 hours" in capsys.readouterr().out
+    assert (searched / "controller" / "policy.onnx").is_file()

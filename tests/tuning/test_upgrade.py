@@ -4,15 +4,18 @@ import json
 import subprocess
 import sys
 import zipfile
+from io import StringIO
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from rich.console import Console
 
 from results import load
+from tuning import ExportSettings, JudgeSettings, RolloutSettings, compare, export_policy, resume, roll_out
 
-ASSETS = Path(__file__).parent / "assets"
+ASSETS = Path(__file__).parents[1] / "assets"
 WRITTEN_AT = "/home/engineer"  # where the files lay when they were written
 RELEASES = ("0.1.0",)
 # Training is repeated bit by bit on one processor only; another one's rounding grows over the updates.
@@ -20,7 +23,7 @@ SCORE_TOLERANCE = 5e-3
 
 
 @pytest.fixture(scope="module", params=RELEASES)
-def release(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def release(small_ray: None, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Folder with what a release wrote; JSON files name the site where it lies now, as after a move to another machine."""
     folder = tmp_path_factory.mktemp("release")
     with zipfile.ZipFile(ASSETS / f"release-{request.param}.zip") as file:
@@ -28,13 +31,6 @@ def release(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     for path in folder.rglob("*.json"):
         path.write_text(path.read_text(encoding="utf-8").replace(WRITTEN_AT, folder.as_posix()), encoding="utf-8")
     return folder
-
-
-def run(folder: Path, *arguments: str) -> str:
-    """Output of a command that has to succeed."""
-    done = subprocess.run([sys.executable, *arguments], cwd=folder, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
 
 
 def test_results_and_judgement_load(release: Path) -> None:
@@ -49,8 +45,9 @@ def test_results_and_judgement_load(release: Path) -> None:
 def test_a_stopped_search_goes_on_to_the_results_of_an_undisturbed_one(release: Path) -> None:
     folder = release / "experiments" / "ppo"
     assert load(folder).trials["state"].tolist() == ["complete", "running"]
-    said = run(release, "-m", "tuning.run", "--resume", str(folder))
-    assert "other code than before" in said
+    out = StringIO()
+    resume(folder, console=Console(file=out, width=200))
+    assert "the code has changed" in out.getvalue()
     trials = load(folder).trials
     expected = pd.concat(
         [pd.read_parquet(path) for path in sorted((release / "expected" / "ppo-results" / "trials").glob("*.parquet"))]
@@ -67,8 +64,7 @@ def test_a_stopped_search_goes_on_to_the_results_of_an_undisturbed_one(release: 
 def test_a_replay_buffer_goes_on_where_it_was(release: Path) -> None:
     folder = release / "experiments" / "sac"
     before = load(folder).reports
-    run(release, "-m", "tuning.run", "--resume", str(folder), "--steps", "768", "--extend")
-    after = load(folder)
+    after = resume(folder, steps=768, extend=True, console=Console(quiet=True))
     assert after.trials["state"].tolist() == ["complete"]
     assert after.trials["steps"][0] >= 768
     # What was trained before stands as it was, and the rest follows it.
@@ -77,25 +73,27 @@ def test_a_replay_buffer_goes_on_where_it_was(release: Path) -> None:
 
 
 def test_a_policy_rolls_out_and_is_exported(release: Path) -> None:
-    experiment = str(release / "experiments" / "ppo")
-    run(release, "-m", "tuning.rollout", experiment, "--trial", "0", "--to", str(release / "rolled"))
-    (hours,) = (release / "rolled").glob("*.parquet")
-    assert len(pd.read_parquet(hours)) == 960
-    run(release, "-m", "tuning.export", experiment, "--trial", "0", "--to", str(release / "again"))
-    assert {path.name for path in (release / "again").iterdir()} == {path.name for path in (release / "exported").iterdir()}
+    experiment = release / "experiments" / "ppo"
+    assert len(roll_out(RolloutSettings(experiment, "0", to=release / "rolled")).hours) == 960
+    files = export_policy(ExportSettings(experiment, release / "again", "0"))
+    assert {path.name for path in files} == {path.name for path in (release / "exported").iterdir()}
 
 
 def test_an_exported_policy_controls_the_site(release: Path) -> None:
-    said = run(release / "exported", "controller.py", str(release / "site" / "schema.json"), "48")
-    assert said.startswith("48 hours, ")
+    command = [sys.executable, "controller.py", str(release / "site" / "schema.json"), "48"]
+    done = subprocess.run(command, cwd=release / "exported", capture_output=True, text=True, check=False)
+    assert done.stdout.startswith("48 hours, "), done.stderr
 
 
 def test_a_judgement_is_told_again(release: Path) -> None:
     judgement = release / "judgements" / "judged"
     before = json.loads((judgement / "judgement.json").read_text(encoding="utf-8"))
     table = pd.read_parquet(judgement / "judgement.parquet")
-    command = ["-m", "tuning.judge", str(release / "experiments" / "ppo"), "--top", "1", "--seeds", "2", "--judged-by", "batch"]
-    said = run(release, *command, "--dir", str(judgement.parent), "--name", judgement.name)
-    assert "continued" in said
+    settings = JudgeSettings(
+        (release / "experiments" / "ppo",), top=1, seeds=2, judged_by="batch", dir=judgement.parent, name=judgement.name
+    )
+    out = StringIO()
+    compare(settings, Console(file=out, width=200))
+    assert "continued" in out.getvalue()
     assert json.loads((judgement / "judgement.json").read_text(encoding="utf-8")) == before
     pd.testing.assert_frame_equal(pd.read_parquet(judgement / "judgement.parquet"), table)
