@@ -118,8 +118,7 @@ def create(settings: Settings, compatibility: dict[str, Any] | None = None) -> E
     """
     parent = Path(settings.dir).expanduser().resolve()
     name = settings.name or _free_name(parent, settings)
-    if not NAME.fullmatch(name):
-        raise UsageError(f"--name {name}: letters, digits, dots, dashes and underscores make a name")
+    check_name(name)
     paths = ExperimentPaths(parent / name)
     try:
         paths.folder.mkdir(parents=True)
@@ -136,9 +135,19 @@ def create(settings: Settings, compatibility: dict[str, Any] | None = None) -> E
     return experiment
 
 
+def check_name(name: str) -> None:
+    """Check that a name can be that of a folder, here and on other systems, and names none outside.
+
+    Raises:
+        UsageError: if it cannot.
+    """
+    if not NAME.fullmatch(name):
+        raise UsageError(f"--name {name}: letters, digits, dots, dashes and underscores make a name")
+
+
 def existing(settings: Settings) -> Path | None:
     """Folder of an experiment that has these settings' name; None where there is none, or they have no name."""
-    if not settings.name:
+    if not NAME.fullmatch(settings.name):
         return None
     paths = ExperimentPaths(Path(settings.dir).expanduser().resolve() / settings.name)
     return paths.folder if paths.settings.is_file() else None

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from onnx_ir.passes.common import ClearMetadataAndDocStringPass
 from torch import nn
 
 from envs.observation import ObservationLayout
@@ -105,4 +106,6 @@ def write_onnx(policy: SitePolicy, path: Path) -> None:
         dynamic_shapes=({0: torch.export.Dim("rows")},),
     )  # fmt: skip
     assert program is not None
+    # The exporter notes each operation's place in the source code, with the paths of this machine.
+    ClearMetadataAndDocStringPass()(program.model)
     program.save(str(path))

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from tuning.cli.console import say
 from tuning.experiment.errors import UsageError
-from tuning.experiment.folder import open_experiment
+from tuning.experiment.folder import check_name, open_experiment
 from tuning.experiment.lock import experiment_lock
 from tuning.judging.settings import JudgeSettings
 from tuning.runtime.ray_session import set_environment
@@ -66,8 +66,9 @@ def compare(settings: JudgeSettings, console: Console | None = None) -> Comparis
     site = scenario(of.scenario)
     if settings.judged_by == "batch" and (missing := beyond_batch(site)):
         raise UsageError(f"--judged-by batch: it cannot step {site.title} ({', '.join(missing)}); leave it to citylearn")
-    folder = settings.dir / (settings.name or free_name(settings.dir, site.title))
-    judgement, existed = create_or_open(folder, RaceSettings(site.key, settings.seeds, settings.seed), own)
+    name = settings.name or free_name(settings.dir, site.title)
+    check_name(name)
+    judgement, existed = create_or_open(settings.dir / name, RaceSettings(site.key, settings.seeds, settings.seed), own)
     with experiment_lock(judgement.paths.locked):
         say(console, f"judgement {judgement.paths.folder}{', continued' if existed else ''}")
         say(console, f"contenders: {'; '.join(contender.name for contender in own)}")

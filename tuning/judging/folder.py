@@ -11,7 +11,7 @@ from typing import Any
 from common.files import write_whole
 from results.writer import judged_path
 from tuning.experiment.errors import UsageError
-from tuning.experiment.folder import NAME, ExperimentPaths
+from tuning.experiment.folder import ExperimentPaths, check_name
 from tuning.judging.contenders import Contender
 
 _SETTINGS = "question"  # key of the settings in the file
@@ -107,8 +107,7 @@ def create_or_open(folder: Path, settings: RaceSettings, contenders: list[Conten
         UsageError: if the folder holds something else or a damaged judgement, or its name is not valid.
     """
     paths = JudgementPaths(folder.expanduser().resolve())
-    if not NAME.fullmatch(paths.folder.name):
-        raise UsageError(f"--name {paths.folder.name}: letters, digits, dots, dashes and underscores make a name")
+    check_name(paths.folder.name)
     content = {_SETTINGS: asdict(settings), "contenders": [asdict(contender) for contender in contenders]}
     if paths.settings.is_file():
         before_settings, before_contenders = read_judgement(paths)

@@ -41,3 +41,10 @@ def test_a_folder_without_an_experiment_is_told_in_words_that_suit_every_command
     with pytest.raises(UsageError, match=r"no experiment in .*: an experiment's folder holds experiment\.json") as refused:
         open_experiment(tmp_path)
     assert "--" not in str(refused.value).replace(str(tmp_path), "")
+
+
+@pytest.mark.parametrize("name", ["../outside", "a/b", "..", ".hidden", "a b", "a\\b"])
+def test_a_name_names_no_folder_outside(tmp_path: Path, name: str) -> None:
+    with pytest.raises(UsageError, match="make a name"):
+        create(Settings(name=name, dir=str(tmp_path / "experiments")))
+    assert not list(tmp_path.iterdir())

@@ -1,6 +1,7 @@
 """What stands between CityLearn and the network of an exported policy, beyond the bounds that a short run stays within."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +12,8 @@ from envs.observation import ObservationLayout
 from tuning.algorithms.networks.deterministic_policy import ModeNetwork
 from tuning.algorithms.sampling.observation_statistics import FrozenNormalizer
 from tuning.algorithms.sampling.preprocessing import Clip
-from tuning.exporting.onnx_policy import SitePolicy
+from tuning.exporting import onnx_policy
+from tuning.exporting.onnx_policy import OBSERVATIONS, SitePolicy, write_onnx
 
 LAYOUT = ObservationLayout(
     names=("hour", "load", "constant"), low=(1.0, 10.0, 5.0), high=(24.0, 30.0, 5.0), actions=("a", "b"), idle=(0.0, 0.0),
@@ -66,3 +68,13 @@ def test_a_network_normalises_and_clips_what_it_sees_as_in_training(
 def test_an_unknown_preprocessing_is_not_exported_without_it() -> None:
     with pytest.raises(TypeError, match="cannot be exported as one network"):
         ModeNetwork(np.tanh, nn.Identity(), as_is)
+
+
+def test_the_file_holds_no_path_of_the_machine_that_wrote_it(tmp_path: Path) -> None:
+    write_onnx(
+        SitePolicy(LAYOUT, None, nn.Linear(FEATURES, 2), np.array([-1.0, 0.0]), np.array([1.0, 0.5])), tmp_path / "policy.onnx"
+    )
+    content = (tmp_path / "policy.onnx").read_bytes()
+    assert OBSERVATIONS.encode() in content
+    for folder in (Path(torch.__file__).parent, Path(onnx_policy.__file__).parent):
+        assert str(folder).encode() not in content

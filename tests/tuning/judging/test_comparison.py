@@ -1,5 +1,6 @@
 """A judgement in one call: what is printed is returned."""
 
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
@@ -61,3 +62,11 @@ def test_settings_that_are_not_valid_create_nothing(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="at least one experiment"):
         compare(JudgeSettings((), dir=tmp_path / "j"), Console(quiet=True))
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["../outside", "a/b", "..", "/tmp/absolute", ".hidden"])
+def test_a_name_names_no_folder_outside(given: JudgeSettings, tmp_path: Path, name: str) -> None:
+    before = sorted(path.name for path in tmp_path.iterdir())
+    with pytest.raises(UsageError, match="make a name"):
+        compare(replace(given, name=name), Console(quiet=True))
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
