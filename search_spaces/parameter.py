@@ -88,6 +88,45 @@ class OnlyIf:
 
 
 @dataclass(frozen=True)
+class Bounds:
+    """What a user's file allows for one hyperparameter, in outer values. No condition overrides it.
+
+    Attributes:
+        source: path of the file, for messages.
+        low: least value.
+        high: greatest value.
+        choices: the values, where they are listed; empty for a range.
+    """
+
+    source: str
+    low: float = -math.inf
+    high: float = math.inf
+    choices: tuple[Value, ...] = ()
+
+    def contain(self, value: Value) -> bool:
+        """Whether a value lies within them."""
+        if self.choices:
+            return value in self.choices
+        return isinstance(value, int | float) and self.low <= value <= self.high
+
+    def nearest(self, value: Value) -> Value:
+        """The value, or the nearest one within the bounds: of choices the first, for none the greatest."""
+        if self.contain(value):
+            return value
+        if self.choices:
+            return self.choices[0]
+        return self.low if isinstance(value, int | float) and value < self.low else self.high
+
+    def describe(self) -> str:
+        """The bounds in words."""
+        if len(self.choices) == 1 or self.low == self.high:
+            return f"value={self.choices[0] if self.choices else self.low} in {self.source}"
+        if self.choices:
+            return f"choices={list(self.choices)} in {self.source}"
+        return f"low={self.low:g} and high={self.high:g} in {self.source}"
+
+
+@dataclass(frozen=True)
 class Parameter:
     """One hyperparameter.
 
@@ -104,6 +143,7 @@ class Parameter:
         scale: from the inner to the outer scale.
         at_most: condition on another value.
         only_if: where it acts; elsewhere it is neither searched nor set.
+        own: bounds of the user's file; None where the file does not name it.
     """
 
     name: str
@@ -118,10 +158,16 @@ class Parameter:
     scale: Scale = Scale.IDENTITY
     at_most: AtMost | None = None
     only_if: OnlyIf | None = None
+    own: Bounds | None = None
 
     def __post_init__(self) -> None:
         if self.at_most and (self.kind is not Kind.INTEGER or self.scale is Scale.ONE_MINUS):
             raise ValueError(f"{self.name}: a condition needs whole numbers on a scale that rises")
+
+    @property
+    def least(self) -> float:
+        """Least value, of a number: the valid one, or the lower bound of the user's file."""
+        return max(self.low, self.own.low) if self.own else self.low
 
     @property
     def inner_name(self) -> str:

@@ -68,6 +68,14 @@ def test_bad_input_is_refused_in_one_line_and_nothing_is_created(
     assert not folder.exists() or list(folder.iterdir()) == []
 
 
+def test_bounds_that_cannot_hold_are_refused_and_nothing_is_created(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    space, folder = tmp_path / "space.toml", tmp_path / "experiments"
+    space.write_text("batch_size = {low = 8192, high = 16384}", encoding="utf-8")
+    said = refused(capsys, "--dir", str(folder), "--space", str(space), "--steps", "20000")
+    assert f"(batch_size: low=8192 and high=16384 in {space}) and at most 0.25 of steps=20000" in said
+    assert not folder.exists()
+
+
 def test_a_folder_that_holds_something_else_is_left_alone(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     assert "another --name" in refused(capsys, "--dir", str(tmp_path), "--name", "mine")
