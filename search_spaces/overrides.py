@@ -23,7 +23,8 @@ from typing import Any
 
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 
-from search_spaces.parameter import Bounds, Kind, Parameter, Scale, SpaceError
+from common.files import read_text
+from search_spaces.parameter import Bounds, Kind, Parameter, Scale, SpaceError, toml
 from search_spaces.space import SearchSpace
 
 _KEYS = ({"low", "high"}, {"low", "high", "log"}, {"choices"}, {"value"})
@@ -40,10 +41,11 @@ def override(space: SearchSpace, path: Path) -> SearchSpace:
         SpaceError: if the file cannot be read, or names or values in it are not valid; with the file, the name and the value.
     """
     try:
-        with path.open("rb") as file:
-            tables = tomllib.load(file)
+        tables = tomllib.loads(read_text(path))
     except OSError as error:
         raise SpaceError(f"{path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise SpaceError(f"{path} is no TOML: {error}; save it as UTF-8") from error
     except tomllib.TOMLDecodeError as error:
         raise SpaceError(f"{path} is no TOML: {error}") from error
     try:
@@ -86,7 +88,7 @@ def _range(parameter: Parameter, table: dict[str, Any]) -> BaseDistribution:
         raise SpaceError(f"{name}: it takes choices")
     for value in (low, high):
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise SpaceError(f"{name}={value}: a bound is a number")
+            raise SpaceError(f"{name}={toml(value)}: a bound is a number")
         if parameter.kind is Kind.INTEGER and not isinstance(value, int):
             raise SpaceError(f"{name}={value}: it takes whole numbers")
         parameter.check(value)

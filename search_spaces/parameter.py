@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import enum
+import json
 import math
 from dataclasses import dataclass
+from typing import Any
 
 from optuna.distributions import BaseDistribution
 
 from common.errors import UserError
+from common.numbers import number, whole_number
 
 Value = int | float | str | bool | None
 Assignment = dict[str, Value]
+_FLAGS = {"true": True, "false": False}
 
 
 class SpaceError(UserError, ValueError):
@@ -193,12 +197,12 @@ class Parameter:
         value: Value = text
         try:
             if self.kind is Kind.INTEGER:
-                value = int(text)
+                value = whole_number(text)
             elif self.kind is Kind.NUMBER:
-                value = float(text)
+                value = number(text)
             elif self.kind is Kind.FLAG:
-                value = {"true": True, "false": False}.get(text.lower(), text)
-        except ValueError:
+                value = _FLAGS[text.lower()]
+        except (ValueError, KeyError):
             raise SpaceError(f"{self.name}={text}: it takes {self.kind.value}") from None
         self.check(value)
         return value
@@ -214,12 +218,25 @@ class Parameter:
         if self.kind is Kind.TEXT:
             if value not in self.choices:
                 raise SpaceError(f"{self.name}={value}: it is one of {', '.join(self.choices)}")
-        elif self.kind is Kind.SIZES:
-            sizes = str(value).split(",")
-            if not all(size.isdigit() and 1 <= int(size) <= 8192 for size in sizes):
+        elif not _is_of(self.kind, value):
+            raise SpaceError(f"{self.name}={toml(value)}: it takes {self.kind.value}")
+        elif isinstance(value, str):
+            sizes = value.split(",")
+            if not all(size.isascii() and size.isdigit() and 1 <= int(size) <= 8192 for size in sizes):
                 raise SpaceError(f"{self.name}={value}: it takes {self.kind.value}, each from 1 to 8192")
-        elif self.kind is Kind.FLAG:
-            if not isinstance(value, bool):
-                raise SpaceError(f"{self.name}={value}: it takes {self.kind.value}")
-        elif not isinstance(value, int | float) or not self.low <= value <= self.high:
+        elif not isinstance(value, bool | None) and not self.low <= value <= self.high:
             raise SpaceError(f"{self.name}={value}: it lies between {self.low:g} and {self.high:g}")
+
+
+def toml(value: Any) -> str:
+    """A value as it stands in TOML: a text in quotes, a flag in small letters."""
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str | bool) else str(value)
+
+
+def _is_of(kind: Kind, value: Value) -> bool:
+    """Whether a value has the type of a kind other than `Kind.TEXT`."""
+    if kind is Kind.SIZES:
+        return isinstance(value, str)
+    if kind is Kind.FLAG:
+        return isinstance(value, bool)
+    return isinstance(value, int if kind is Kind.INTEGER else int | float) and not isinstance(value, bool)

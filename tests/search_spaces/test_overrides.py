@@ -67,6 +67,12 @@ def test_choices_and_values_are_those_of_the_file(tmp_path: Path) -> None:
         ("activation = {choices = []}", "at least one value"),
         ("activation = {low = 1, high = 2}", "it takes choices"),
         ("activation = ", "is no TOML"),
+        ("hidden_sizes = {value = 64}", "hidden_sizes=64: it takes sizes of layers"),
+        ("hidden_sizes = {choices = [64, 128]}", "hidden_sizes=64: it takes sizes of layers"),
+        ("learning_rate = {low = '1e-4', high = 1e-3}", 'learning_rate="1e-4": a bound is a number'),
+        ("learning_rate = {value = '1e-4'}", 'learning_rate="1e-4": it takes a number'),
+        ("n_epochs = {value = 1.5}", "n_epochs=1.5: it takes a whole number"),
+        ("normalize_rewards = {value = 'true'}", 'normalize_rewards="true": it takes true or false'),
     ],
 )
 def test_what_is_not_valid_is_refused_with_file_and_name(tmp_path: Path, text: str, said: str) -> None:
@@ -75,6 +81,21 @@ def test_what_is_not_valid_is_refused_with_file_and_name(tmp_path: Path, text: s
     with pytest.raises(SpaceError, match=said) as error:
         override(PPO, path)
     assert str(path) in str(error.value)
+
+
+def test_a_file_may_have_a_byte_order_mark(tmp_path: Path) -> None:
+    path = tmp_path / "space.toml"
+    path.write_text("n_epochs = {value = 5}", encoding="utf-8-sig")
+    assert override(PPO, path).own_values() == {"n_epochs": 5}
+
+
+def test_a_file_in_another_encoding_is_refused_in_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "space.toml"
+    path.write_text("# größer\nn_epochs = {value = 5}", encoding="latin-1")
+    with pytest.raises(SpaceError, match="save it as UTF-8") as refused:
+        override(PPO, path)
+    assert str(path) in str(refused.value)
+    assert "\n" not in str(refused.value)
 
 
 def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:

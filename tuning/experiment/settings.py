@@ -111,7 +111,7 @@ class Settings:
         if self.keep_checkpoints == "all":
             return math.inf
         name, _, count = self.keep_checkpoints.partition(":")
-        if name != "best" or not count.isdecimal():
+        if name != "best" or not (count.isascii() and count.isdecimal()):
             raise UsageError(f"--keep-checkpoints {self.keep_checkpoints}: it takes best:K, as in best:10, or all")
         return int(count)
 
