@@ -62,6 +62,9 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
         (["--name", "a/b"], "--name a/b"),
         (["--resume", "nowhere"], "no experiment in"),
         (["--keep-checkpoints", "10"], "--keep-checkpoints 10: it takes best:K"),
+        (["--gpu-memory", "nan"], "--gpu-memory nan: it is a number of GiB from 0 on"),
+        (["--gpu-memory", "inf"], "--gpu-memory inf: it is a number of GiB from 0 on"),
+        (["--gpu-memory", "-1"], "--gpu-memory -1: it is a number of GiB from 0 on"),
         (["--retries", "-1"], "--retries -1: it is at least 0"),
     ],
 )
