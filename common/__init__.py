@@ -1,1 +1,1 @@
-"""Used by all parts: errors, whole files, units. It imports no other part."""
+"""Used by all parts: errors, whole files, numbers, units. It imports no other part."""

@@ -1,4 +1,4 @@
-"""Writes files so that a crash leaves the old file or the new one, never a partial one."""
+"""Reads texts, and writes files so that a crash leaves the old file or the new one, never a partial one."""
 
 from __future__ import annotations
 
@@ -8,6 +8,16 @@ from pathlib import Path
 from typing import BinaryIO
 
 NEW = ".new"  # suffix of a file that is being written
+
+
+def read_text(path: Path) -> str:
+    """Text of a UTF-8 file, without the byte-order mark that some editors put before it.
+
+    Raises:
+        OSError: if the file cannot be read.
+        UnicodeDecodeError: a ValueError, if it is not UTF-8.
+    """
+    return path.read_text(encoding="utf-8-sig")
 
 
 def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:

@@ -23,7 +23,8 @@ from typing import Any
 
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 
-from search_spaces.parameter import Kind, Parameter, Scale, SpaceError
+from common.files import read_text
+from search_spaces.parameter import Bounds, Kind, Parameter, Scale, SpaceError, toml
 from search_spaces.space import SearchSpace
 
 _KEYS = ({"low", "high"}, {"low", "high", "log"}, {"choices"}, {"value"})
@@ -40,27 +41,34 @@ def override(space: SearchSpace, path: Path) -> SearchSpace:
         SpaceError: if the file cannot be read, or names or values in it are not valid; with the file, the name and the value.
     """
     try:
-        with path.open("rb") as file:
-            tables = tomllib.load(file)
+        tables = tomllib.loads(read_text(path))
     except OSError as error:
         raise SpaceError(f"{path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise SpaceError(f"{path} is no TOML: {error}; save it as UTF-8") from error
     except tomllib.TOMLDecodeError as error:
         raise SpaceError(f"{path} is no TOML: {error}") from error
     try:
-        changed = {name: _changed(space[name], table) for name, table in tables.items()}
+        changed = {name: _changed(space[name], table, str(path)) for name, table in tables.items()}
     except SpaceError as error:
         raise SpaceError(f"{path}: {error}") from error
     return SearchSpace(tuple(changed.get(parameter.name, parameter) for parameter in space.parameters))
 
 
-def _changed(parameter: Parameter, table: Any) -> Parameter:
+def _changed(parameter: Parameter, table: Any, source: str) -> Parameter:
     name = parameter.name
     if not isinstance(table, dict) or set(table) not in _KEYS:
         raise SpaceError(f"{name}: it takes low and high, choices, or value, as a table [{name}]")
     if "value" in table:
-        parameter.check(table["value"])
-        return replace(parameter, default=table["value"], search=None)
-    return replace(parameter, search=_choices(parameter, table["choices"]) if "choices" in table else _range(parameter, table))
+        value = table["value"]
+        parameter.check(value)
+        is_number = parameter.kind in (Kind.INTEGER, Kind.NUMBER)
+        own = Bounds(source, low=value, high=value) if is_number else Bounds(source, choices=(value,))
+        return replace(parameter, default=value, search=None, own=own)
+    if "choices" in table:
+        search = _choices(parameter, table["choices"])
+        return replace(parameter, search=search, own=Bounds(source, choices=tuple(table["choices"])))
+    return replace(parameter, search=_range(parameter, table), own=Bounds(source, low=table["low"], high=table["high"]))
 
 
 def _choices(parameter: Parameter, choices: Any) -> BaseDistribution:
@@ -80,7 +88,7 @@ def _range(parameter: Parameter, table: dict[str, Any]) -> BaseDistribution:
         raise SpaceError(f"{name}: it takes choices")
     for value in (low, high):
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise SpaceError(f"{name}={value}: a bound is a number")
+            raise SpaceError(f"{name}={toml(value)}: a bound is a number")
         if parameter.kind is Kind.INTEGER and not isinstance(value, int):
             raise SpaceError(f"{name}={value}: it takes whole numbers")
         parameter.check(value)

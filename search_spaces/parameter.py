@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import enum
+import json
 import math
 from dataclasses import dataclass
+from typing import Any
 
 from optuna.distributions import BaseDistribution
 
 from common.errors import UserError
+from common.numbers import number, whole_number
 
 Value = int | float | str | bool | None
 Assignment = dict[str, Value]
+_FLAGS = {"true": True, "false": False}
 
 
 class SpaceError(UserError, ValueError):
@@ -88,6 +92,45 @@ class OnlyIf:
 
 
 @dataclass(frozen=True)
+class Bounds:
+    """What a user's file allows for one hyperparameter, in outer values. No condition overrides it.
+
+    Attributes:
+        source: path of the file, for messages.
+        low: least value.
+        high: greatest value.
+        choices: the values, where they are listed; empty for a range.
+    """
+
+    source: str
+    low: float = -math.inf
+    high: float = math.inf
+    choices: tuple[Value, ...] = ()
+
+    def contain(self, value: Value) -> bool:
+        """Whether a value lies within them."""
+        if self.choices:
+            return value in self.choices
+        return isinstance(value, int | float) and self.low <= value <= self.high
+
+    def nearest(self, value: Value) -> Value:
+        """The value, or the nearest one within the bounds: of choices the first, for none the greatest."""
+        if self.contain(value):
+            return value
+        if self.choices:
+            return self.choices[0]
+        return self.low if isinstance(value, int | float) and value < self.low else self.high
+
+    def describe(self) -> str:
+        """The bounds in words."""
+        if len(self.choices) == 1 or self.low == self.high:
+            return f"value={self.choices[0] if self.choices else self.low} in {self.source}"
+        if self.choices:
+            return f"choices={list(self.choices)} in {self.source}"
+        return f"low={self.low:g} and high={self.high:g} in {self.source}"
+
+
+@dataclass(frozen=True)
 class Parameter:
     """One hyperparameter.
 
@@ -104,6 +147,7 @@ class Parameter:
         scale: from the inner to the outer scale.
         at_most: condition on another value.
         only_if: where it acts; elsewhere it is neither searched nor set.
+        own: bounds of the user's file; None where the file does not name it.
     """
 
     name: str
@@ -118,10 +162,16 @@ class Parameter:
     scale: Scale = Scale.IDENTITY
     at_most: AtMost | None = None
     only_if: OnlyIf | None = None
+    own: Bounds | None = None
 
     def __post_init__(self) -> None:
         if self.at_most and (self.kind is not Kind.INTEGER or self.scale is Scale.ONE_MINUS):
             raise ValueError(f"{self.name}: a condition needs whole numbers on a scale that rises")
+
+    @property
+    def least(self) -> float:
+        """Least value, of a number: the valid one, or the lower bound of the user's file."""
+        return max(self.low, self.own.low) if self.own else self.low
 
     @property
     def inner_name(self) -> str:
@@ -147,12 +197,12 @@ class Parameter:
         value: Value = text
         try:
             if self.kind is Kind.INTEGER:
-                value = int(text)
+                value = whole_number(text)
             elif self.kind is Kind.NUMBER:
-                value = float(text)
+                value = number(text)
             elif self.kind is Kind.FLAG:
-                value = {"true": True, "false": False}.get(text.lower(), text)
-        except ValueError:
+                value = _FLAGS[text.lower()]
+        except (ValueError, KeyError):
             raise SpaceError(f"{self.name}={text}: it takes {self.kind.value}") from None
         self.check(value)
         return value
@@ -168,12 +218,25 @@ class Parameter:
         if self.kind is Kind.TEXT:
             if value not in self.choices:
                 raise SpaceError(f"{self.name}={value}: it is one of {', '.join(self.choices)}")
-        elif self.kind is Kind.SIZES:
-            sizes = str(value).split(",")
-            if not all(size.isdigit() and 1 <= int(size) <= 8192 for size in sizes):
+        elif not _is_of(self.kind, value):
+            raise SpaceError(f"{self.name}={toml(value)}: it takes {self.kind.value}")
+        elif isinstance(value, str):
+            sizes = value.split(",")
+            if not all(size.isascii() and size.isdigit() and 1 <= int(size) <= 8192 for size in sizes):
                 raise SpaceError(f"{self.name}={value}: it takes {self.kind.value}, each from 1 to 8192")
-        elif self.kind is Kind.FLAG:
-            if not isinstance(value, bool):
-                raise SpaceError(f"{self.name}={value}: it takes {self.kind.value}")
-        elif not isinstance(value, int | float) or not self.low <= value <= self.high:
+        elif not isinstance(value, bool | None) and not self.low <= value <= self.high:
             raise SpaceError(f"{self.name}={value}: it lies between {self.low:g} and {self.high:g}")
+
+
+def toml(value: Any) -> str:
+    """A value as it stands in TOML: a text in quotes, a flag in small letters."""
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str | bool) else str(value)
+
+
+def _is_of(kind: Kind, value: Value) -> bool:
+    """Whether a value has the type of a kind other than `Kind.TEXT`."""
+    if kind is Kind.SIZES:
+        return isinstance(value, str)
+    if kind is Kind.FLAG:
+        return isinstance(value, bool)
+    return isinstance(value, int if kind is Kind.INTEGER else int | float) and not isinstance(value, bool)

@@ -70,7 +70,7 @@ class SearchSpace:
             parameter.check(value)
             bound = parameter.at_most
             if bound and bound.name in known and isinstance(value, int | float) and value > bound.part * known[bound.name]:
-                raise SpaceError(f"{name}={value}: it is at most {bound.describe(known[bound.name])}")
+                raise SpaceError(f"{_text(parameter, value)}: it is at most {bound.describe(known[bound.name])}")
         for name, value in assignment.items():
             condition = self[name].only_if
             # Its default does no harm, and stands in every full assignment.
@@ -81,14 +81,23 @@ class SearchSpace:
             ):
                 raise SpaceError(f"{name}={assignment[name]}: it acts only with {condition.describe()}")
         for parameter in self.parameters:
-            bound = parameter.at_most
-            if parameter.name in assignment or not bound or bound.name not in known:
-                continue
-            least, greatest = self._least(parameter, assignment), bound.part * known[bound.name]
-            if not parameter.scale.has_value(least, greatest):
-                raise SpaceError(
-                    f"{parameter.name}: it would have to be at least {least:g} and at most {bound.describe(known[bound.name])}"
-                )
+            if parameter.name not in assignment:
+                self._check_room(parameter, assignment, known)
+
+    def own_values(self) -> Assignment:
+        """Values that the user's file fixes, by name."""
+        return {parameter.name: parameter.default for parameter in self.parameters if parameter.own and not parameter.search}
+
+    def check_fixed(self, fixed: Assignment) -> None:
+        """Check that fixed values lie within the bounds of the user's file.
+
+        Raises:
+            SpaceError: at the first that does not; names the value and the bounds.
+        """
+        for name, value in fixed.items():
+            own = self[name].own
+            if own and not own.contain(value):
+                raise SpaceError(f"{name}={value}: it contradicts {own.describe()}; change one of them")
 
     def complete(self, given: Assignment, limits: Mapping[str, float] = MappingProxyType({})) -> Assignment:
         """Full assignment of given values and defaults, these cut to what the conditions leave them.
@@ -151,35 +160,73 @@ class SearchSpace:
                 outside[parameter.name] = value
         return within, outside
 
+    def _check_room(self, parameter: Parameter, fixed: Assignment, known: Mapping[str, float]) -> None:
+        """Check that conditions and the user's bounds leave a value of a hyperparameter that is not fixed."""
+        bound, own = parameter.at_most, parameter.own
+        tied = self._needs(parameter, fixed)
+        least = max([parameter.least, *tied.values()])
+        ceilings = {}  # by their words
+        if bound and bound.name in known:
+            ceilings[bound.describe(known[bound.name])] = bound.part * known[bound.name]
+        if own and tied:
+            ceilings[f"{own.high:g} ({parameter.name}: {own.describe()})"] = own.high
+        for words, greatest in ceilings.items():
+            if not parameter.scale.has_value(least, greatest):
+                cause = self._cause(parameter, fixed, least)
+                raise SpaceError(f"{parameter.name}: it would have to be at least {least:g}{cause} and at most {words}")
+
+    def _cause(self, parameter: Parameter, fixed: Assignment, least: float) -> str:
+        """What asks for the least value of a hyperparameter, in brackets; empty where it is the least valid one."""
+        if parameter.name in fixed:
+            return f" ({_text(parameter, fixed[parameter.name])})"
+        if parameter.own and parameter.own.low == least:
+            return f" ({parameter.name}: {parameter.own.describe()})"
+        for name, need in self._needs(parameter, fixed).items():
+            if need == least:
+                other = self[name]
+                assert other.at_most
+                return self._cause(other, fixed, need * other.at_most.part)
+        return ""
+
     def _known(self, name: str, assignment: Assignment) -> Value:
         """Value that a hyperparameter will have; None where it is searched."""
         parameter = self[name]
         return assignment.get(name, parameter.default if parameter.search is None else None)
 
     def _default(self, parameter: Parameter, given: Assignment, known: Mapping[str, Value]) -> Value:
-        """The default, cut to what the conditions leave: its own, and those of given values that name it."""
+        """The default, moved into the user's bounds and cut to what the conditions leave.
+
+        The conditions are its own, and those of given values that name it.
+        """
         value, bound = parameter.default, parameter.at_most
+        if parameter.own and _acts(parameter, known):
+            value = parameter.own.nearest(value)
         if isinstance(value, bool) or not isinstance(value, int | float):
             return value
         low, high = self._least(parameter, given), math.inf
         if bound and isinstance(limit := known.get(bound.name), int | float):
             high = bound.part * limit
+        if value > high:
+            value = parameter.scale.outer(math.floor(parameter.scale.inner_bound(high)))
+            assert isinstance(value, int | float)
         if value < low:
             return parameter.scale.outer(math.ceil(parameter.scale.inner_bound(low)))
-        if value > high:
-            return parameter.scale.outer(math.floor(parameter.scale.inner_bound(high)))
         return value
 
     def _least(self, parameter: Parameter, fixed: Assignment) -> float:
         """Least value of a hyperparameter with which those that are tied to it can have theirs."""
-        tied = [other for other in self.parameters if other.at_most and other.at_most.name == parameter.name]
-        needs = [parameter.low]
-        for other in tied:
-            assert other.at_most
-            value = fixed.get(other.name)
-            least = value if isinstance(value, int | float) else self._least(other, fixed)
-            needs.append(least / other.at_most.part)
-        return max(needs)
+        return max([parameter.least, *self._needs(parameter, fixed).values()])
+
+    def _needs(self, parameter: Parameter, fixed: Assignment) -> dict[str, float]:
+        """Values that a hyperparameter has at least, by the name of the one that is tied to it and needs that."""
+        needs = {}
+        for other in self.parameters:
+            if other.at_most and other.at_most.name == parameter.name:
+                value = fixed.get(other.name)
+                # None is a value too: it switches the other off, which then needs nothing.
+                least = other.low if other.name in fixed else self._least(other, fixed)
+                needs[other.name] = (value if isinstance(value, int | float) else least) / other.at_most.part
+        return needs
 
     def _within_conditions(self, parameter: Parameter, fixed: Assignment, known: Mapping[str, Value]) -> BaseDistribution:
         """The distribution, cut to what the conditions leave: its own, and those of fixed values that name it."""
@@ -189,7 +236,8 @@ class SearchSpace:
             return distribution
         low, high = distribution.low, distribution.high
         # Other values may force it above or below the range that is searched. Then the range gives way, not the condition.
-        least = self._least(parameter, fixed)
+        # A range of the user does not have to: `check` has refused what leaves no value in it.
+        least = max(self._needs(parameter, fixed).values(), default=-math.inf)
         if least > parameter.low:
             low = max(low, math.ceil(parameter.scale.inner_bound(least)))
             high = max(low, high)
@@ -202,7 +250,12 @@ class SearchSpace:
         return type(distribution)(low, high, log=distribution.log)  # type: ignore[arg-type]
 
 
-def _acts(parameter: Parameter, values: Assignment) -> bool:
+def _text(parameter: Parameter, value: Value) -> str:
+    """Name and value of a hyperparameter, with the user's file where that fixes it."""
+    return f"{parameter.name}={value}" + (f" in {parameter.own.source}" if parameter.own and not parameter.search else "")
+
+
+def _acts(parameter: Parameter, values: Mapping[str, Value]) -> bool:
     return parameter.only_if is None or values[parameter.only_if.name] in parameter.only_if.values
 
 

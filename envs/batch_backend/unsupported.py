@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from envs.objective.reward import STORAGE_ACTIONS
+from envs.scenarios.schema_file import read_schema
 
 # Any key that is not listed here is refused by name: an unknown one may change the physics.
 _SCHEMA = {
@@ -50,7 +50,7 @@ def unsupported(schema_path: Path) -> list[str]:
     Args:
         schema_path: of the scenario's `schema.json`.
     """
-    return list(dict.fromkeys(_found(json.loads(schema_path.read_text(encoding="utf-8")))))
+    return list(dict.fromkeys(_found(read_schema(schema_path))))
 
 
 def _found(schema: Mapping[str, Any]) -> Iterator[str]:

@@ -13,7 +13,7 @@ import numpy as np
 from envs.citylearn_backend.series import read_exogenous, read_sessions
 from envs.errors import ScenarioError
 from envs.objective.series import MET_TOLERANCE, Run
-from envs.scenarios.schema_file import count_steps
+from envs.scenarios.schema_file import count_steps, rooted
 
 
 class CityLearnSimulator:
@@ -50,7 +50,7 @@ class CityLearnSimulator:
 
         with _quick_time_bounds():
             self.env = CityLearnEnv(
-                str(schema_path),
+                rooted(schema_path),
                 central_agent=True,
                 reward_function=None if with_reward else NoReward,
                 # The first episode spans all rows, whatever the schema says, so that all can be read.

@@ -18,6 +18,7 @@ from envs.objective.reference import Reference, cached_reference, reference_key
 from envs.objective.series import Run
 from envs.observation import ObservationLayout
 from envs.scenarios.scenario import Scenario
+from envs.scenarios.schema_file import read_schema
 from envs.scenarios.tariff import DemandCharge
 
 # Parts of the cache keys: raise one when a change of the code changes layouts or tables.
@@ -60,7 +61,7 @@ def scaled_template(scenario: Scenario, year: int) -> np.ndarray:
 
 def schema_reward(schema_path: Path) -> tuple[str, str]:
     """Class of the reward function that a schema names, without its module, and its attributes as JSON."""
-    reward = json.loads(schema_path.read_text(encoding="utf-8"))["reward_function"]
+    reward = read_schema(schema_path)["reward_function"]
     return reward["type"].rpartition(".")[2], json.dumps(reward.get("attributes"))
 
 

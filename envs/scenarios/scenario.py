@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+from common.numbers import number
 from common.units import DAY, WEEK, YEAR
 from envs.cache import cached_folder
 from envs.errors import ScenarioError
@@ -100,7 +101,7 @@ def scenario(name: str) -> Scenario:
 def _pv_kwp(name: str, option: str) -> float:
     key, _, value = option.partition("=")
     try:
-        kwp = float(value)
+        kwp = number(value)
     except ValueError:
         kwp = math.nan
     if key != "pv_kwp" or not 0.0 < kwp < math.inf:

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from common.files import read_text
 from envs.errors import ScenarioError
 from envs.scenarios.series_files import check_series
 from envs.scenarios.tariff import FILE_NAME, DemandCharge
@@ -17,13 +18,21 @@ _FIRST, _LAST = "simulation_start_time_step", "simulation_end_time_step"
 
 def count_steps(path: Path) -> int:
     """Steps of a scenario year: one less than its rows, as in CityLearn."""
-    schema = _read(path)
+    schema = read_schema(path)
     return int(schema[_LAST]) - int(schema[_FIRST])
+
+
+def rooted(path: Path) -> dict[str, Any]:
+    """Content of a `schema.json` with the absolute folder of its series, which CityLearn reads wherever it runs."""
+    schema = read_schema(path)
+    folder = path.absolute().parent
+    configured = schema.get("root_directory")
+    return {**schema, "root_directory": str(folder if configured is None else (folder / configured).resolve())}
 
 
 def active_actions(path: Path) -> list[str]:
     """Kinds of actions that a schema activates, as it names them."""
-    return [name for name, action in _read(path).get("actions", {}).items() if action.get("active")]
+    return [name for name, action in read_schema(path).get("actions", {}).items() if action.get("active")]
 
 
 def check(path: Path) -> None:
@@ -33,7 +42,7 @@ def check(path: Path) -> None:
         ScenarioError: for a file that is no schema, steps other than hours, a missing series, or power outages at random.
             Also for a tariff file that cannot be read, and for the faults that `envs.scenarios.series_files` finds.
     """
-    schema = _read(path)
+    schema = read_schema(path)
     seconds = schema.get("seconds_per_time_step", 3600)
     if seconds != 3600:
         raise ScenarioError(f"{path}: steps of {seconds} s; only hourly scenarios are supported")
@@ -54,7 +63,7 @@ def check(path: Path) -> None:
 
 def digest(path: Path) -> str:
     """Hash of a scenario's files, so that a change of them changes the key in the cache."""
-    schema = _read(path)
+    schema = read_schema(path)
     hashed = hashlib.sha256()
     for file in (path, path.parent / FILE_NAME, *(_root(path, schema) / name for name in sorted(set(_named(schema))))):
         if file.is_file():
@@ -63,9 +72,14 @@ def digest(path: Path) -> str:
     return hashed.hexdigest()[:12]
 
 
-def _read(path: Path) -> dict[str, Any]:
+def read_schema(path: Path) -> dict[str, Any]:
+    """Content of a `schema.json`.
+
+    Raises:
+        ScenarioError: if the file is not JSON, or no schema.
+    """
     try:
-        schema = json.loads(path.read_text(encoding="utf-8"))
+        schema = json.loads(read_text(path))
     except ValueError as error:
         raise ScenarioError(f"{path} is not JSON: {error}") from error
     if not isinstance(schema, dict) or not isinstance(schema.get("buildings"), dict):

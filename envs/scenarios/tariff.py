@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from common.files import read_text
 from envs.errors import ScenarioError
 
 FILE_NAME = "tariff.json"
@@ -58,7 +59,7 @@ class DemandCharge:
         if not path.exists():
             return None
         try:
-            content = json.loads(path.read_text(encoding="utf-8"))
+            content = json.loads(read_text(path))
         except ValueError as error:
             raise ScenarioError(f"{path}: it is not valid JSON ({error}); {_FORM}") from error
         values = content.get("demand_charge") if isinstance(content, dict) else None

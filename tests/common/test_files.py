@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from common.files import NEW, sync_folder, write_whole
+from common.files import NEW, read_text, sync_folder, write_whole
 
 
 def test_a_file_is_replaced_and_nothing_is_left_beside_it(tmp_path: Path) -> None:
@@ -26,6 +26,16 @@ def test_a_writer_that_fails_leaves_the_file_before(tmp_path: Path) -> None:
         write_whole(path, fail)
     assert path.read_bytes() == b"before"
     assert [own.name for own in tmp_path.iterdir() if own != path] == [f"a{NEW}"]
+
+
+def test_a_text_is_read_without_its_byte_order_mark(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    for encoding in ("utf-8", "utf-8-sig"):
+        path.write_text('{"a": "é"}', encoding=encoding)
+        assert read_text(path) == '{"a": "é"}'
+    path.write_text("é", encoding="latin-1")
+    with pytest.raises(ValueError, match="utf-8"):
+        read_text(path)
 
 
 def test_it_is_on_the_disk_before_it_has_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

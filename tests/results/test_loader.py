@@ -1,7 +1,9 @@
 """Results load in order, also where parts are missing or damaged."""
 
+import math
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -39,6 +41,94 @@ def test_a_damaged_part_is_named_and_skipped(experiment: Path, damage: str) -> N
         results = load(experiment)
     assert results.skipped == (path,)
     assert results.trials["trial"].tolist() == [0, 2, 3]
+
+
+def change(path: Path, **columns: object) -> None:
+    """Write a part again with other columns; None drops one."""
+    table = pq.read_table(path, partitioning=None)
+    for name, values in columns.items():
+        if name in table.column_names:
+            table = table.drop_columns([name])
+        if values is not None:
+            table = table.append_column(name, pa.array([values]))
+    pq.write_table(table, path)
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        ({"trial": None}, "it lacks the column trial"),
+        ({"state": None, "score": None}, "it lacks the column state, score"),
+        ({"trial": "1"}, "column trial is string, not int64"),
+        ({"trial": 1.5}, "column trial is double, not int64"),
+        ({"score": "much"}, "column score is string, not double"),
+        ({"state": 1}, "column state is int64, not string"),
+        ({"state": "done"}, "column state holds 'done', which is no state"),
+        ({"hp_batch_size": "many"}, "column hp_batch_size is string, but int64 in other files"),
+    ],
+)
+def test_a_part_with_other_columns_is_named_and_skipped(experiment: Path, columns: dict[str, object], said: str) -> None:
+    path = part_path(experiment, "trials", 1)
+    change(path, **columns)
+    with pytest.warns(UserWarning, match=f"00001.parquet: {said}"):
+        results = load(experiment)
+    assert results.skipped == (path,)
+    assert results.trials["trial"].tolist() == [0, 2, 3]
+    assert results.trials["trial"].dtype == "int64"
+    assert results.best["trial"] == 0
+
+
+def test_a_part_with_a_row_without_its_number_is_named_and_skipped(experiment: Path) -> None:
+    path = part_path(experiment, "trials", 1)
+    write_part(path, "trials", [{**trial(1, 0.3), "trial": None}], KINDS)
+    with pytest.warns(UserWarning, match="00001.parquet: column trial is empty in a row"):
+        assert load(experiment).skipped == (path,)
+
+
+@pytest.mark.parametrize("content", [[], ["00007.parquet"]])
+def test_a_folder_in_the_place_of_a_part_is_named_and_skipped(experiment: Path, content: list[str]) -> None:
+    path = part_path(experiment, "trials", 1)
+    part = path.read_bytes()
+    path.unlink()
+    path.mkdir()
+    for name in content:
+        (path / name).write_bytes(part)
+    with pytest.warns(UserWarning, match="00001.parquet: it is a folder"):
+        results = load(experiment)
+    assert results.skipped == (path,)
+    assert results.trials["trial"].tolist() == [0, 2, 3]
+
+
+def test_a_measure_that_is_text_is_named_and_skipped(experiment: Path) -> None:
+    path = part_path(experiment, "evaluations", 0, 100)
+    rows = [{"trial": 0, "steps": 100, "year": 2, "bill": "4"}]
+    write_part(path, "evaluations", rows, measures={"bill": ("string", "", "cost")})
+    with pytest.warns(UserWarning, match="column bill is string, not double"):
+        assert load(experiment).evaluations.empty
+
+
+def test_a_part_of_an_older_version_may_lack_columns_and_have_others(experiment: Path) -> None:
+    change(part_path(experiment, "trials", 1), gpu_share=None, versions=None, crashes=None, hp_momentum=0.9)
+    results = load(experiment)
+    assert results.skipped == ()
+    assert results.best["trial"] == 1
+    assert results.best["hp_momentum"] == 0.9
+
+
+def test_evaluations_of_baselines_have_no_trial(experiment: Path) -> None:
+    rows = [{"contender": "bound", "year": 3, "score": 0.2}]
+    write_part(part_path(experiment, "evaluations", 0, 100), "evaluations", rows)
+    results = load(experiment)
+    assert results.skipped == ()
+    assert results.evaluations["contender"].tolist() == ["bound"]
+
+
+def test_a_score_that_is_not_finite_is_not_the_best(experiment: Path) -> None:
+    for number, score in ((4, math.inf), (5, math.nan), (6, -math.inf)):
+        write_part(part_path(experiment, "trials", number), "trials", [trial(number, score)], KINDS)
+    results = load(experiment)
+    assert results.best["trial"] == 1
+    assert results.scored["trial"].tolist() == [0, 1]
 
 
 def test_a_part_of_a_newer_version_is_named_and_skipped(experiment: Path) -> None:

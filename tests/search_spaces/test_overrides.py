@@ -10,6 +10,7 @@ from search_spaces.overrides import override
 from search_spaces.ppo import PPO
 
 LIMITS = {"steps": 1e6}
+LIMITS_OF_MANY_STEPS = {"steps": 4e6}
 
 
 def drawn(path: Path, text: str, trials: int = 40) -> list[Assignment]:
@@ -66,6 +67,12 @@ def test_choices_and_values_are_those_of_the_file(tmp_path: Path) -> None:
         ("activation = {choices = []}", "at least one value"),
         ("activation = {low = 1, high = 2}", "it takes choices"),
         ("activation = ", "is no TOML"),
+        ("hidden_sizes = {value = 64}", "hidden_sizes=64: it takes sizes of layers"),
+        ("hidden_sizes = {choices = [64, 128]}", "hidden_sizes=64: it takes sizes of layers"),
+        ("learning_rate = {low = '1e-4', high = 1e-3}", 'learning_rate="1e-4": a bound is a number'),
+        ("learning_rate = {value = '1e-4'}", 'learning_rate="1e-4": it takes a number'),
+        ("n_epochs = {value = 1.5}", "n_epochs=1.5: it takes a whole number"),
+        ("normalize_rewards = {value = 'true'}", 'normalize_rewards="true": it takes true or false'),
     ],
 )
 def test_what_is_not_valid_is_refused_with_file_and_name(tmp_path: Path, text: str, said: str) -> None:
@@ -76,6 +83,116 @@ def test_what_is_not_valid_is_refused_with_file_and_name(tmp_path: Path, text: s
     assert str(path) in str(error.value)
 
 
+def test_a_file_may_have_a_byte_order_mark(tmp_path: Path) -> None:
+    path = tmp_path / "space.toml"
+    path.write_text("n_epochs = {value = 5}", encoding="utf-8-sig")
+    assert override(PPO, path).own_values() == {"n_epochs": 5}
+
+
+def test_a_file_in_another_encoding_is_refused_in_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "space.toml"
+    path.write_text("# größer\nn_epochs = {value = 5}", encoding="latin-1")
+    with pytest.raises(SpaceError, match="save it as UTF-8") as refused:
+        override(PPO, path)
+    assert str(path) in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
 def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SpaceError, match="No such file"):
         override(PPO, tmp_path / "space.toml")
+
+
+BOUNDED = {
+    "a high lower bound": "batch_size = {low = 8192, high = 16384}",
+    "an overlap": "n_steps = {low = 1024, high = 16384}\nbatch_size = {low = 4096, high = 16384}",
+    "a high budget": "n_steps = {low = 262144, high = 1048576}",
+    "low upper bounds": "n_steps = {low = 16, high = 32}",
+    "a value": "batch_size = {value = 5000}",
+}
+
+
+@pytest.mark.parametrize("text", BOUNDED.values(), ids=BOUNDED)
+def test_every_drawn_assignment_lies_within_the_bounds_and_fulfils_the_conditions(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "space.toml"
+    path.write_text(text, encoding="utf-8")
+    space = override(PPO, path)
+    space.check(space.own_values(), LIMITS_OF_MANY_STEPS)
+    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
+    values = [space.suggest(study.ask(), space.own_values(), LIMITS_OF_MANY_STEPS) for _ in range(60)]
+    values.append(space.complete(space.own_values(), LIMITS_OF_MANY_STEPS))
+    for assignment in values:
+        space.check(assignment, LIMITS_OF_MANY_STEPS)
+        for parameter in space.parameters:
+            assert not parameter.own or parameter.own.contain(assignment[parameter.name]), parameter.name
+
+
+@pytest.mark.parametrize(
+    ("text", "fixed", "steps", "said"),
+    [
+        (
+            "n_steps = {low = 128, high = 4096}\nbatch_size = {low = 8192, high = 16384}", {}, 1e6,
+            "n_steps: it would have to be at least 8192 (batch_size: low=8192 and high=16384 in space.toml) "
+            "and at most 4096 (n_steps: low=128 and high=4096 in space.toml)",
+        ),
+        (
+            "batch_size = {low = 8192, high = 16384}", {}, 20_000,
+            "n_steps: it would have to be at least 8192 (batch_size: low=8192 and high=16384 in space.toml) "
+            "and at most 0.25 of steps=20000",
+        ),
+        (
+            "n_steps = {low = 8192, high = 16384}", {}, 20_000,
+            "n_steps: it would have to be at least 8192 (n_steps: low=8192 and high=16384 in space.toml) "
+            "and at most 0.25 of steps=20000",
+        ),
+        (
+            "batch_size = {low = 8192, high = 16384}", {"n_steps": 2048}, 1e6,
+            "batch_size: it would have to be at least 8192 (batch_size: low=8192 and high=16384 in space.toml) "
+            "and at most n_steps=2048",
+        ),
+        (
+            "n_steps = {low = 128, high = 256}", {"batch_size": 512}, 1e6,
+            "n_steps: it would have to be at least 512 (batch_size=512) "
+            "and at most 256 (n_steps: low=128 and high=256 in space.toml)",
+        ),
+        ("batch_size = {value = 8192}", {"n_steps": 2048}, 1e6, "batch_size=8192 in space.toml: it is at most n_steps=2048"),
+    ],
+)  # fmt: skip
+def test_bounds_that_cannot_hold_are_refused_with_both_sides(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, fixed: Assignment, steps: float, said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("space.toml").write_text(text, encoding="utf-8")
+    space = override(PPO, Path("space.toml"))
+    with pytest.raises(SpaceError) as refused:
+        space.check({**space.own_values(), **fixed}, {"steps": steps})
+    assert str(refused.value) == said
+
+
+@pytest.mark.parametrize(
+    ("text", "fixed", "said"),
+    [
+        ("gamma = {low = 0.9, high = 0.95}", {"gamma": 0.99}, "gamma=0.99: it contradicts low=0.9 and high=0.95 in "),
+        ("n_epochs = {value = 5}", {"n_epochs": 6}, "n_epochs=6: it contradicts value=5 in "),
+        ("activation = {choices = ['tanh']}", {"activation": "relu"}, "activation=relu: it contradicts value=tanh in "),
+    ],
+)
+def test_a_fixed_value_outside_the_bounds_of_the_file_is_refused(
+    tmp_path: Path, text: str, fixed: Assignment, said: str
+) -> None:
+    path = tmp_path / "space.toml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(SpaceError, match=said):
+        override(PPO, path).check_fixed(fixed)
+
+
+def test_a_fixed_value_within_the_bounds_of_the_file_holds(tmp_path: Path) -> None:
+    path = tmp_path / "space.toml"
+    path.write_text("gamma = {low = 0.9, high = 0.95}", encoding="utf-8")
+    override(PPO, path).check_fixed({"gamma": 0.93, "n_epochs": 3})
+
+
+def test_bounds_change_no_text_by_which_an_experiment_is_compared(tmp_path: Path) -> None:
+    path = tmp_path / "space.toml"
+    path.write_text("n_steps = {low = 128, high = 16384}", encoding="utf-8")
+    assert override(PPO, path).describe() == PPO.describe()

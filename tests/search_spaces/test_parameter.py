@@ -1,6 +1,7 @@
 """One hyperparameter: its values, its scale, its conditions."""
 
 import math
+from typing import Any
 
 import pytest
 from optuna.distributions import FloatDistribution
@@ -47,10 +48,33 @@ def test_none_switches_off_what_is_optional_and_nothing_else() -> None:
         BATCH.parse("none")
 
 
-@pytest.mark.parametrize("value", [0.05, 2.5, math.nan, "1"])
+@pytest.mark.parametrize("value", [0.05, 2.5, math.nan])
 def test_a_number_out_of_range_is_refused_with_both_bounds(value: float | str) -> None:
     with pytest.raises(SpaceError, match=rf"cut={value}: it lies between 0\.1 and 2"):
         CUT.check(value)
+
+
+@pytest.mark.parametrize(
+    ("value", "said"), [("0.5", 'cut="0.5": it takes a number'), (True, "cut=true: it takes a number"), ([1], r"cut=\[1\]: it")]
+)
+def test_what_is_no_number_is_refused_as_it_stands_in_a_file(value: Any, said: str) -> None:
+    with pytest.raises(SpaceError, match=said):
+        CUT.check(value)
+
+
+def test_a_whole_number_is_whole_and_typed_in_ascii() -> None:
+    assert BATCH.parse("1e2") == 100
+    with pytest.raises(SpaceError, match=r"batch=2\.0: it takes a whole number"):
+        BATCH.check(2.0)
+    for text in ("\uff12", "1.5"):
+        with pytest.raises(SpaceError, match="it takes a whole number"):
+            BATCH.parse(text)
+
+
+@pytest.mark.parametrize("value", [64, [64], "\uff16\uff14", "64,", ""])
+def test_sizes_are_a_text_of_whole_numbers(value: Any) -> None:
+    with pytest.raises(SpaceError, match="it takes sizes of layers"):
+        Parameter("sizes", Kind.SIZES, "8", "").check(value)
 
 
 def test_a_flag_takes_true_and_false_alone() -> None:

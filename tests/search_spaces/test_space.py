@@ -63,9 +63,13 @@ def test_a_condition_that_leaves_nothing_of_the_range_still_holds() -> None:
 @pytest.mark.parametrize(
     ("fixed", "budget", "message"),
     [
-        ({"batch": 2048}, 4096, r"steps_each: it would have to be at least 2048 and at most 0\.25 of budget=4096"),
+        (
+            {"batch": 2048},
+            4096,
+            r"steps_each: it would have to be at least 2048 \(batch=2048\) and at most 0\.25 of budget=4096",
+        ),
         # There is no power of two from 600 to 1000.
-        ({"batch": 600}, 4000, r"at least 600 and at most 0\.25 of budget=4000"),
+        ({"batch": 600}, 4000, r"at least 600 \(batch=600\) and at most 0\.25 of budget=4000"),
         ({}, 7, r"at least 2 and at most 0\.25 of budget=7"),
         ({}, 1, "at least 2"),
     ],

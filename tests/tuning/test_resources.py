@@ -35,3 +35,10 @@ def test_what_is_wrong_is_one_line(arguments: list[str], named: str, capsys: pyt
     assert main(arguments) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert named in line
+
+
+@pytest.mark.parametrize("text", ["nan", "inf", "-1"])
+def test_gpu_memory_that_is_no_amount_is_refused(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--gpu-memory", text]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("error: --gpu-memory ")

@@ -50,6 +50,11 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
         (["--steps", "1", "--reports", "1"], "n_steps: it would have to be at least 2"),
         (["--trialz", "5"], "Unrecognized options: --trialz"),
         (["--trials", "x"], "Error parsing --trials"),
+        (["--steps", "1.5"], "Error parsing --steps"),
+        (["--steps", "\uff11000"], "Error parsing --steps"),
+        (["--set", "n_epochs=\uff11"], "n_epochs=\uff11: it takes a whole number"),
+        (["--set", "gamma=0.\uff19"], "gamma=0.\uff19: it takes a number"),
+        (["--keep-checkpoints", "best:\uff11"], "it takes best:K"),
         (["--sampler", "foo"], "'random', 'gp', 'cmaes'"),
         (["--trials", "-1"], "--trials -1: it is at least 0"),
         (["--steps", "-5"], "--steps -5: it is at least 1"),
@@ -57,6 +62,9 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
         (["--name", "a/b"], "--name a/b"),
         (["--resume", "nowhere"], "no experiment in"),
         (["--keep-checkpoints", "10"], "--keep-checkpoints 10: it takes best:K"),
+        (["--gpu-memory", "nan"], "--gpu-memory nan: it is a number of GiB from 0 on"),
+        (["--gpu-memory", "inf"], "--gpu-memory inf: it is a number of GiB from 0 on"),
+        (["--gpu-memory", "-1"], "--gpu-memory -1: it is a number of GiB from 0 on"),
         (["--retries", "-1"], "--retries -1: it is at least 0"),
     ],
 )
@@ -66,6 +74,14 @@ def test_bad_input_is_refused_in_one_line_and_nothing_is_created(
     folder = tmp_path / "experiments"
     assert message in refused(capsys, "--dir", str(folder), *arguments)
     assert not folder.exists() or list(folder.iterdir()) == []
+
+
+def test_bounds_that_cannot_hold_are_refused_and_nothing_is_created(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    space, folder = tmp_path / "space.toml", tmp_path / "experiments"
+    space.write_text("batch_size = {low = 8192, high = 16384}", encoding="utf-8")
+    said = refused(capsys, "--dir", str(folder), "--space", str(space), "--steps", "20000")
+    assert f"(batch_size: low=8192 and high=16384 in {space}) and at most 0.25 of steps=20000" in said
+    assert not folder.exists()
 
 
 def test_a_folder_that_holds_something_else_is_left_alone(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -9,10 +9,27 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 import tyro
+from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, PrimitiveTypeInfo
 
+from common.numbers import number, whole_number
 from tuning.experiment.errors import UsageError
 
 T = TypeVar("T")
+_NUMBERS = ConstructorRegistry()
+
+
+@_NUMBERS.primitive_rule
+def _numbers(option: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[int] | PrimitiveConstructorSpec[float] | None:
+    """How the text of an option becomes a number; None for options of other types."""
+    if option.type is int:
+        return PrimitiveConstructorSpec(
+            1, "INT", lambda texts: whole_number(texts[0]), lambda value: type(value) is int, lambda value: [str(value)]
+        )
+    if option.type is float:
+        return PrimitiveConstructorSpec(
+            1, "FLOAT", lambda texts: number(texts[0]), lambda value: type(value) in (int, float), lambda value: [str(value)]
+        )
+    return None
 
 
 def parse(kind: type[T], arguments: Sequence[str], default: T | None, program: str) -> T:
@@ -32,8 +49,8 @@ def parse(kind: type[T], arguments: Sequence[str], default: T | None, program: s
     try:
         with contextlib.redirect_stderr(boxed):
             if default is None:
-                return tyro.cli(kind, args=arguments, prog=program)
-            return tyro.cli(kind, args=arguments, default=default, prog=program)
+                return tyro.cli(kind, args=arguments, prog=program, registry=_NUMBERS)
+            return tyro.cli(kind, args=arguments, default=default, prog=program, registry=_NUMBERS)
     except SystemExit as stop:
         if not stop.code:
             raise

@@ -27,7 +27,7 @@ def print_summary(results: Results, console: Console) -> None:
     for _, row in trials[trials["state"].isin(["failed", "oom"])].iterrows():
         reason = row["error"].strip().rpartition("\n")[2]
         console.print(f"trial {row['trial']} {row['state']}: {reason}", highlight=False, markup=False, soft_wrap=True)
-    complete = trials[(trials["state"] == "complete") & trials["score"].notna()]
+    complete = results.scored
     if complete.empty:
         console.print("no trial is complete, so there is nothing to compare", highlight=False)
     else:
@@ -57,7 +57,7 @@ def print_comparison(experiments: Sequence[Results], console: Console) -> None:
     for results in experiments:
         trials = results.trials
         name, folder = (str(trials["algorithm"].iloc[0]) if len(trials) else "none"), results.folder.name
-        if not ((trials["state"] == "complete") & trials["score"].notna()).any():
+        if results.scored.empty:
             table.add_row(name, "none", *[""] * 5, folder)
             continue
         best = results.best

@@ -17,7 +17,7 @@ from tuning.diagnosis.checks import Finding, Status, check
 from tuning.diagnosis.facts import gather
 from tuning.diagnosis.settings import DoctorSettings
 from tuning.diagnosis.trials import STEPS, Outcome, algorithms, compare_devices, try_algorithm, try_switches
-from tuning.experiment.settings import Settings
+from tuning.experiment.settings import Settings, check_gpu_memory
 from tuning.memory.calibration import Calibration
 from tuning.memory.machine import this_machine
 from tuning.memory.planner import CPU, Planner
@@ -39,6 +39,7 @@ def examine(settings: DoctorSettings, console: Console | None = None) -> list[Fi
     Raises:
         UserError: for settings that are not valid.
     """
+    check_gpu_memory(settings.gpu_memory)
     console = console or Console()
     findings: list[Finding] = []
     site = scenario(settings.scenario)

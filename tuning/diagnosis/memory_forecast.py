@@ -11,7 +11,7 @@ from envs.environments.backend import choose_backend
 from envs.scenarios.scenario import scenario
 from tuning.cli.console import say
 from tuning.diagnosis.settings import MemorySettings
-from tuning.experiment.settings import Settings
+from tuning.experiment.settings import Settings, check_gpu_memory
 from tuning.memory.allocation import Budget, Grant, concurrency, grant
 from tuning.memory.calibration import Calibration, Correction
 from tuning.memory.machine import this_machine
@@ -53,6 +53,7 @@ def predict_memory(settings: MemorySettings) -> MemoryForecast:
     Raises:
         UserError: for settings that are not valid.
     """
+    check_gpu_memory(settings.gpu_memory)
     site = scenario(settings.scenario)
     own = Settings(
         algo=settings.algo, scenario=settings.scenario, backend=choose_backend(site, settings.backend), steps=settings.steps,

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from common.files import write_whole
+from common.files import read_text, write_whole
 from results.schema import FOLDER
 from results.writer import part_path
 from tuning.experiment.errors import UsageError
@@ -173,7 +173,7 @@ def open_experiment(folder: str | Path) -> Experiment:
     if not paths.settings.is_file():
         raise UsageError(f"no experiment in {paths.folder}: an experiment's folder holds {paths.settings.name}")
     try:
-        content = json.loads(paths.settings.read_text(encoding="utf-8"))
+        content = json.loads(read_text(paths.settings))
         if not isinstance(content["settings"], dict):
             raise TypeError("its settings are no names with values")
         return Experiment(Settings.from_json(content["settings"]), paths, content.get(_COMPATIBILITY, {}))

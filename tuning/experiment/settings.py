@@ -17,6 +17,16 @@ RESUMABLE = ("trials", "steps", "concurrency", "address", "retries", "keep_check
 OF_A_RUN = ("resume", "extend")  # commands to this run, not properties of the experiment
 
 
+def check_gpu_memory(gib: float) -> None:
+    """Check the value of `--gpu-memory`, GiB.
+
+    Raises:
+        UsageError: if it is negative or not finite.
+    """
+    if not 0.0 <= gib < math.inf:
+        raise UsageError(f"--gpu-memory {gib:g}: it is a number of GiB from 0 on, where 0 stands for the default")
+
+
 @dataclass(frozen=True)
 class Settings:
     """Search for hyperparameters of a building controller, and write all measurements as Parquet."""
@@ -97,6 +107,7 @@ class Settings:
         if self.reports > self.steps:
             raise UsageError(f"--reports {self.reports}: a trial of {self.steps} steps can be evaluated at most that often")
 
+        check_gpu_memory(self.gpu_memory)
         _ = self.kept_trials
         if self.preset and (self.start_from not in ((), ("default",)) or self.space):
             raise UsageError("--preset runs one assignment, so there is nothing for --start-from or --space to act on")
@@ -111,7 +122,7 @@ class Settings:
         if self.keep_checkpoints == "all":
             return math.inf
         name, _, count = self.keep_checkpoints.partition(":")
-        if name != "best" or not count.isdecimal():
+        if name != "best" or not (count.isascii() and count.isdecimal()):
             raise UsageError(f"--keep-checkpoints {self.keep_checkpoints}: it takes best:K, as in best:10, or all")
         return int(count)
 

@@ -103,8 +103,8 @@ def best_trials(results: Results, top: int) -> list[int]:
     Raises:
         UsageError: if no trial is complete.
     """
-    trials = results.trials
-    ended = trials[(trials["state"] == "complete") & trials["score"].notna() & trials["same_as"].isna()]
+    scored = results.scored
+    ended = scored[scored["same_as"].isna()]
     if ended.empty:
         raise UsageError(f"{results.folder}: no trial is complete, so there is nothing to judge")
     return [int(number) for number in ended.sort_values("score", ascending=False, kind="stable")["trial"].head(top)]

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from common.files import write_whole
+from common.files import read_text, write_whole
 from results.writer import judged_path
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import ExperimentPaths, check_name
@@ -134,7 +134,7 @@ def read_judgement(paths: JudgementPaths) -> tuple[dict[str, Any], list[Contende
         UsageError: if the file is damaged.
     """
     try:
-        content = json.loads(paths.settings.read_text(encoding="utf-8"))
+        content = json.loads(read_text(paths.settings))
         settings, contenders = content[_SETTINGS], [Contender(**entry) for entry in content["contenders"]]
         if not all(isinstance(text, str) for text in (settings["scenario"], *(contender.name for contender in contenders))):
             raise TypeError("a name in it is no text")

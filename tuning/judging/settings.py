@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 import tyro
 
 from tuning.experiment.errors import UsageError
+from tuning.experiment.settings import check_gpu_memory
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,7 @@ class JudgeSettings:
         """
         if not self.experiments:
             raise UsageError("name the folder of at least one experiment, such as experiments/ppo-iquitos-1")
+        check_gpu_memory(self.gpu_memory)
         for name, least in (("top", 1), ("seeds", 2), ("seed", 0)):
             if getattr(self, name) < least:
                 raise UsageError(f"--{name} {getattr(self, name)}: it is at least {least}")

@@ -52,6 +52,8 @@ def plan(settings: Settings, space_file: Path | None) -> Plan:
         spec = replace(spec, space=override(spec.space, space_file))
     space, budget = spec.space, limits(settings.steps)
     fixed = space.parse(settings.fixed_texts())
+    space.check_fixed(fixed)
+    fixed = {**space.own_values(), **fixed}
     space.check(fixed, budget)
     if settings.preset:
         return Plan(space, spec.preset(settings.preset, fixed, budget), ())

@@ -61,7 +61,7 @@ def trial_number(results: Results, trial: str) -> int:
             return int(results.best["trial"])
         except ResultsError as error:
             raise UsageError(str(error)) from None
-    if not trial.isdecimal() or int(trial) not in set(results.trials["trial"]):
+    if not (trial.isascii() and trial.isdecimal()) or int(trial) not in set(results.trials["trial"]):
         last = int(results.trials["trial"].max()) if len(results.trials) else -1
         raise UsageError(f"--trial {trial}: it takes {BEST}, or a number from 0 to {last}")
     return int(trial)

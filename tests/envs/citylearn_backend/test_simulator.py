@@ -31,6 +31,15 @@ def test_a_seed_repeats_a_run(simulator: CityLearnSimulator) -> None:
     np.testing.assert_array_equal(first, second)
 
 
+def test_a_schema_with_a_byte_order_mark_gives_the_same_run(
+    small_schema: Path, simulator: CityLearnSimulator, tmp_path: Path
+) -> None:
+    path = shutil.copytree(small_schema.parent, tmp_path / "site") / "schema.json"
+    path.write_text(path.read_text(encoding="utf-8"), encoding="utf-8-sig")
+    marked = CityLearnSimulator(path, with_reward=True)
+    np.testing.assert_array_equal(drive(marked, 0, HOURS), drive(simulator, 0, HOURS))
+
+
 def test_the_last_observation_is_that_of_the_hour_after_and_no_repetition(simulator: CityLearnSimulator) -> None:
     last = simulator.rows - 1 - HOURS
     whole = drive(simulator, last, HOURS)

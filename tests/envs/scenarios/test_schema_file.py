@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from envs.environments.backend import beyond_batch
+from envs.environments.year_cache import schema_reward
 from envs.errors import ScenarioError
 from envs.scenarios import schema_file
 from envs.scenarios.scenario import scenario
@@ -47,6 +49,26 @@ def test_a_file_that_is_no_schema_is_refused(tmp_path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8")
     with pytest.raises(ScenarioError, match=r"schema\.json"):
         scenario(str(path))
+
+
+def test_a_schema_may_have_a_byte_order_mark(small_schema: Path, tmp_path: Path) -> None:
+    path = shutil.copytree(small_schema.parent, tmp_path / "site") / "schema.json"
+    path.write_text(path.read_text(encoding="utf-8"), encoding="utf-8-sig")
+    site = scenario(str(path))
+    assert beyond_batch(site) == beyond_batch(scenario(str(small_schema)))
+    assert schema_reward(path) == schema_reward(small_schema)
+    assert schema_file.read_schema(path) == schema_file.read_schema(small_schema)
+
+
+def test_series_lie_beside_the_schema_or_in_the_folder_that_it_names(
+    small_schema: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "schema.json"
+    monkeypatch.chdir(tmp_path)
+    for named, folder in ((None, tmp_path), ("series", tmp_path / "series"), (str(tmp_path / "far"), tmp_path / "far")):
+        content = {**schema_file.read_schema(small_schema), "root_directory": named}
+        path.write_text(json.dumps(content), encoding="utf-8")
+        assert schema_file.rooted(Path("schema.json")) == {**content, "root_directory": str(folder)}
 
 
 def test_outages_that_are_drawn_anew_in_each_episode_are_refused(small_schema: Path, tmp_path: Path) -> None:

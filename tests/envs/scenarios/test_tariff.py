@@ -58,6 +58,13 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     assert DemandCharge.of(tmp_path / "schema.json") == TARIFF
 
 
+def test_the_file_may_have_a_byte_order_mark(tmp_path: Path) -> None:
+    path = tmp_path / FILE_NAME
+    TARIFF.write(path)
+    path.write_text(path.read_text(encoding="utf-8"), encoding="utf-8-sig")
+    assert DemandCharge.of(tmp_path / "schema.json") == TARIFF
+
+
 VALID = {"peak_hours": [18], "peak_price": 1, "off_peak_excess_price": 1, "currency": "PEN"}
 
 

@@ -18,6 +18,8 @@ class Options:
     """A number."""
     colour: Literal["red", "blue"] = "red"
     """A colour."""
+    share: float = 0.5
+    """A share."""
     algo: Annotated[str, choice()] = "ppo"
     """An algorithm."""
 
@@ -31,6 +33,11 @@ def test_what_is_not_given_has_the_fields_default_or_the_one_that_is_handed_over
     ("arguments", "named"),
     [
         (["--number", "many"], "many"),
+        (["--number", "1.5"], "1.5"),
+        (["--number", "nan"], "nan"),
+        (["--number", "\uff11"], "\uff11"),
+        (["--share", "\uff11"], "\uff11"),
+        (["--share", "half"], "half"),
         (["--colour", "green"], "green"),
         (["--nmber", "3"], "--nmber"),
         (["--algo", "dqn"], "dqn"),
@@ -45,6 +52,11 @@ def test_what_is_wrong_is_one_line_that_names_it(arguments: list[str], named: st
     assert text.endswith("; see --help")
     assert "\n" not in text
     assert "\N{BOX DRAWINGS LIGHT HORIZONTAL}" not in text
+
+
+@pytest.mark.parametrize(("text", "value"), [("1e6", 1_000_000), ("1_000_000", 1_000_000), ("12", 12), ("-3", -3)])
+def test_whole_numbers_are_typed_in_several_ways(text: str, value: int) -> None:
+    assert parse(Options, ["--number", text], None, "test") == Options(number=value)
 
 
 def test_help_names_the_program_its_options_and_all_algorithms(capsys: pytest.CaptureFixture[str]) -> None:

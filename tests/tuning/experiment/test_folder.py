@@ -31,6 +31,12 @@ def test_settings_that_change_are_written_whole(tmp_path: Path) -> None:
     assert [p.name for p in made.paths.folder.glob("experiment*")] == ["experiment.json"]
 
 
+def test_a_file_with_a_byte_order_mark_is_read(tmp_path: Path) -> None:
+    made = create(Settings(name="one", dir=str(tmp_path)))
+    made.paths.settings.write_text(made.paths.settings.read_text(encoding="utf-8"), encoding="utf-8-sig")
+    assert open_experiment(made.paths.folder) == made
+
+
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(UsageError, match="choose another --dir"):

@@ -52,6 +52,9 @@ def test_a_pair_that_is_no_pair_or_stands_twice_is_refused(pairs: tuple[str, ...
     ("change", "message"),
     [
         ({"steps": 0}, "--steps 0: it is at least 1"),
+        ({"gpu_memory": math.nan}, "--gpu-memory nan: it is a number of GiB from 0 on"),
+        ({"gpu_memory": math.inf}, "--gpu-memory inf: it"),
+        ({"gpu_memory": -0.5}, r"--gpu-memory -0\.5: it"),
         ({"trials": -1}, "--trials -1: it is at least 0"),
         ({"reports": 9, "steps": 8}, "--reports 9: a trial of 8 steps"),
         ({"preset": "oom-safe", "space": "space.toml"}, "--preset runs one assignment"),

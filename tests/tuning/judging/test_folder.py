@@ -82,6 +82,12 @@ def test_another_judgement_is_refused(tmp_path: Path, question: RaceSettings, co
     assert files_below(tmp_path) == before
 
 
+def test_a_file_with_a_byte_order_mark_is_read(tmp_path: Path) -> None:
+    made, _ = create_or_open(tmp_path / "one", ASKED, CONTENDERS)
+    made.paths.settings.write_text(made.paths.settings.read_text(encoding="utf-8"), encoding="utf-8-sig")
+    assert read_judgement(made.paths) == (QUESTION, CONTENDERS)
+
+
 @pytest.mark.parametrize("damage", DAMAGED)
 def test_a_damaged_file_is_named_in_a_line_with_what_to_do(tmp_path: Path, damage: str) -> None:
     paths = left_in(tmp_path / "one", DAMAGED[damage])

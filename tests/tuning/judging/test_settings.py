@@ -1,5 +1,6 @@
 """Settings of a judgement are checked before anything is read or created."""
 
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,6 +23,9 @@ def test_the_defaults_are_valid() -> None:
         ({"experiments": ()}, "at least one experiment"),
         ({"top": 0}, "--top 0: it is at least 1"),
         ({"seeds": 1}, "--seeds 1: it is at least 2"),
+        ({"gpu_memory": math.nan}, "--gpu-memory nan: it is a number of GiB from 0 on"),
+        ({"gpu_memory": math.inf}, "--gpu-memory inf"),
+        ({"gpu_memory": -0.5}, r"--gpu-memory -0\.5"),
         ({"seed": -1}, "--seed -1: it is at least 0"),
     ],
 )

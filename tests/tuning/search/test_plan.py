@@ -50,3 +50,26 @@ def test_the_number_of_trials_where_none_is_given() -> None:
     assert with_trials(Settings()).trials == TRIALS
     assert with_trials(Settings(preset="oom-safe")).trials == 1
     assert with_trials(Settings(preset="oom-safe", trials=3)).trials == 3
+
+
+def test_the_first_trial_lies_within_the_bounds_of_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "space.toml"
+    path.write_text("batch_size = {low = 8192, high = 16384}\nhidden_sizes = {choices = ['32']}", encoding="utf-8")
+    (start,) = plan(Settings(), path).starts
+    assert (start["batch_size"], start["n_steps"], start["hidden_sizes"]) == (8192, 8192, "32")
+
+
+def test_a_named_start_keeps_the_values_that_it_names(tmp_path: Path) -> None:
+    path = tmp_path / "space.toml"
+    path.write_text("batch_size = {low = 8192, high = 16384}\nn_epochs = {value = 3}", encoding="utf-8")
+    (start,) = plan(Settings(start_from=("stable-baselines3",)), path).starts
+    named = algorithm("ppo").presets["stable-baselines3"]
+    assert (start["batch_size"], start["n_epochs"]) == (named["batch_size"], 3)
+
+
+def test_what_the_file_fixes_is_fixed_and_no_option_contradicts_it(tmp_path: Path) -> None:
+    path = tmp_path / "space.toml"
+    path.write_text("n_epochs = {value = 3}", encoding="utf-8")
+    assert plan(Settings(set=(("gamma=0.9",),)), path).fixed == {"n_epochs": 3, "gamma": 0.9}
+    with pytest.raises(SpaceError, match=r"n_epochs=4: it contradicts value=3 in .*change one of them"):
+        plan(Settings(set=(("n_epochs=4",),)), path)
