@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from tuning.algorithms.sac.replay_buffer import ReplayBuffer
-from tuning.trial.checkpoint import Checkpoints, TrialState
+from tuning.trial.checkpoint import Checkpoints
+from tuning.trial.checkpoint_files import TrialState
 
 SIZE, COPIES, OBSERVATIONS, ACTIONS = 1_000_000, 32, 28, 1
 

@@ -174,13 +174,26 @@ class BatchSimulator:
         """Go on from a state of `get_state`, number by number.
 
         Raises:
-            ValueError: if the state is of other copies or of another site.
+            ValueError: if the state is of other copies or of another site, or lies outside the rows.
         """
         for name, array in self._remembered():
             if state[name].shape != array.shape or state[name].dtype != array.dtype:
                 raise ValueError(f"a state of {name} {state[name].shape} does not fit {array.shape}: it is of another site")
+        self._check_places(state)
         for name, array in self._remembered():
             array[...] = state[name]
+
+    def _check_places(self, state: dict[str, np.ndarray]) -> None:
+        """Refuse places outside the arrays, and levels that are no numbers: the kernel does not look before it reads there."""
+        copy = state["copy"]
+        # By differences: a sum of great numbers would wrap around.
+        room = len(self._rows.hour) - 1 - copy["start"]
+        inside = (copy["start"] >= 0) & (copy["hours"] > 0) & (copy["hours"] < room)
+        inside &= (copy["step"] >= 0) & (copy["step"] <= copy["hours"])
+        inside &= (copy["position"] >= 0) & (copy["position"] <= state["key"].shape[1])
+        levels = (state[name] for name in ("soc", "previous_soc", "degraded"))
+        if not inside.all() or not all(np.isfinite(level).all() for level in levels):
+            raise ValueError("a state lies outside the rows of the site")
 
     def _remembered(self) -> Iterator[tuple[str, np.ndarray]]:
         for part in (self.state, self.out):

@@ -129,7 +129,7 @@ class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
             yield Episode(self.window, self.reference, rewards, terms, self.simulator.run(), self.simulator.citylearn_ratios())
 
     def get_state(self) -> dict[str, Any]:
-        """Its position and random generator, as plain values that can be pickled.
+        """Its position and random generator, as plain values and arrays.
 
         CityLearn's objects cannot be written to a file, but they repeat a run. So the state is the start of the episode and
         the actions since.
@@ -140,7 +140,7 @@ class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
             "window": astuple(self.window),
             "drift_seed": self._drift_seed,
             "charge": self._charge,
-            "actions": list(self._taken),
+            "actions": np.array(self._taken),
         }
 
     def set_state(self, state: dict[str, Any]) -> None:

@@ -86,7 +86,7 @@ class SiteVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         return self._observation(), rewards, np.zeros(self.num_envs, dtype=bool), truncated, {}
 
     def get_state(self) -> dict[str, Any]:
-        """Positions of all copies and their random generator, as plain values and arrays that can be pickled."""
+        """Positions of all copies and their random generator, as plain values and arrays."""
         return {
             "random": self.np_random.bit_generator.state,
             "left": self._left.copy(),

@@ -1,6 +1,7 @@
-"""What earlier versions wrote can be loaded, continued and used."""
+"""What earlier versions wrote can be loaded, and after an explicit upgrade continued and used."""
 
 import json
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -14,6 +15,8 @@ from rich.console import Console
 
 from results import load
 from tuning import ExportSettings, JudgeSettings, RolloutSettings, compare, export_policy, resume, roll_out
+from tuning.trial.checkpoint_files import FormatError
+from tuning.upgrade import main
 
 ASSETS = Path(__file__).parents[1] / "assets"
 WRITTEN_AT = "/home/engineer"  # where the files lay when they were written
@@ -23,7 +26,7 @@ SCORE_TOLERANCE = 5e-3
 
 
 @pytest.fixture(scope="module", params=RELEASES)
-def release(small_ray: None, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def written(small_ray: None, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Folder with what a release wrote; JSON files name the site where it lies now, as after a move to another machine."""
     folder = tmp_path_factory.mktemp("release")
     with zipfile.ZipFile(ASSETS / f"release-{request.param}.zip") as file:
@@ -31,6 +34,40 @@ def release(small_ray: None, request: pytest.FixtureRequest, tmp_path_factory: p
     for path in folder.rglob("*.json"):
         path.write_text(path.read_text(encoding="utf-8").replace(WRITTEN_AT, folder.as_posix()), encoding="utf-8")
     return folder
+
+
+@pytest.fixture(scope="module")
+def release(written: Path) -> Path:
+    """The same, with checkpoints that were turned into data."""
+    assert main([str(written)]) == 0
+    return written
+
+
+def test_pickled_checkpoints_are_opened_by_the_upgrade_alone(written: Path) -> None:
+    experiment = written / "experiments" / "ppo"
+    before = {path: path.read_bytes() for path in written.rglob("*") if path.is_file()}
+    said = f"python -m tuning.upgrade {experiment}"
+    for use in (
+        lambda: resume(experiment, console=Console(quiet=True)),
+        lambda: roll_out(RolloutSettings(experiment, "0", to=written / "not")),
+        lambda: export_policy(ExportSettings(experiment, written / "not", "0")),
+    ):
+        with pytest.raises(FormatError, match="holds pickled objects") as refused:
+            use()  # type: ignore[no-untyped-call]
+        assert said in str(refused.value)
+    assert {path: path.read_bytes() for path in written.rglob("*") if path.is_file()} == before
+
+
+def test_the_upgrade_says_what_it_did(written: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    copy = tmp_path / "ppo"
+    shutil.copytree(written / "experiments" / "ppo", copy)
+    checkpoints = sorted(path.parent for path in copy.rglob("state.pickle"))
+    assert main([str(copy)]) == 0
+    assert capsys.readouterr().out == "".join(f"{path} holds data alone now\n" for path in checkpoints)
+    assert main([str(copy)]) == 0
+    assert capsys.readouterr().out == f"{copy} has no checkpoint of version 0.1\n"
+    assert main([str(copy / "none")]) == 2
+    assert capsys.readouterr().err.startswith(f"error: no folder {copy / 'none'}")
 
 
 def test_results_and_judgement_load(release: Path) -> None:

@@ -12,16 +12,23 @@ import torch
 def random_state() -> dict[str, Any]:
     """States of Python's, NumPy's and torch's random numbers, those of GPUs included."""
     return {
-        "python": random.getstate(),
+        "python": python_state(random.getstate()),
         "numpy": np.random.get_state(),
         "torch": torch.get_rng_state().numpy(),
         "cuda": [state.numpy() for state in torch.cuda.get_rng_state_all()] if torch.cuda.is_available() else [],
     }
 
 
+def python_state(state: tuple[Any, ...]) -> dict[str, Any]:
+    """A state of `random.getstate`, with the words of its generator as an array."""
+    version, words, spare = state
+    return {"version": version, "words": np.array(words, np.uint32), "spare": spare}
+
+
 def set_random_state(state: dict[str, Any]) -> None:
     """Go on from a state of `random_state`; on a machine with other GPUs, theirs stay as they are."""
-    random.setstate(state["python"])
+    python = state["python"]
+    random.setstate((python["version"], tuple(python["words"].tolist()), python["spare"]))
     np.random.set_state(state["numpy"])
     torch.set_rng_state(torch.from_numpy(state["torch"].copy()))
     if torch.cuda.is_available() and len(state["cuda"]) == torch.cuda.device_count():

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 # The environment's name in Ray's registry, which all processes of a search share. Under one name, two trials that begin at once
 # would now and then get each other's environment.
 ENVIRONMENT = f"site-{uuid.uuid4().hex}"
+# Parts of RLlib's state that an update begins anew: the learner hands its metrics over at the end of each.
+_FORGOTTEN = ("learner_group/learner/metrics_logger",)
 MODULE = "default_policy"  # RLlib's name for the one module that there is
 
 
@@ -168,7 +170,7 @@ class RLlibTrainer(Trainer):
         """See `Trainer`."""
         from tuning.algorithms.random_state import random_state
 
-        state = {"algorithm": self.algorithm.get_state(), "random": random_state()}
+        state = {"algorithm": self.algorithm.get_state(not_components=_FORGOTTEN), "random": random_state()}
         return state if self.replay is None else {**state, "replay": self.replay.get_state()}
 
     def set_state(self, state: dict[str, Any], rows: Rows) -> None:

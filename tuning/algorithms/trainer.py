@@ -145,7 +145,7 @@ class Trainer(ABC):
 
     @abstractmethod
     def get_state(self) -> dict[str, Any]:
-        """All that the next update depends on but the rows of `replay`: plain values and arrays, which can be pickled."""
+        """All that the next update depends on but the rows of `replay`: what `tuning.trial.packed_state.pack` takes."""
 
     @abstractmethod
     def set_state(self, state: dict[str, Any], rows: Rows) -> None:

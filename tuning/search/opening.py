@@ -14,6 +14,7 @@ from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, create, existing, open_experiment
 from tuning.experiment.settings import Settings, changed
 from tuning.search.plan import Plan, plan, with_trials
+from tuning.trial.checkpoint import check_versions
 from tuning.trial.provenance import provenance, version_differences
 
 # Gives the settings that hold from now on, from those of the existing experiment and those that named it. A command line, for
@@ -113,6 +114,7 @@ def check_continued(before: Experiment, settings: Settings) -> Checked:
         raise UsageError(
             f"{before.paths.folder} is an experiment of {before.settings.algo}: it is continued without --algo all"
         )
+    check_versions(before.paths.folder / "trials")
     # A space file that is given again is compared by its content. Without one, the experiment's copy holds.
     copy = before.paths.space if before.settings.space else None
     space_file = Path(settings.space).expanduser() if settings.space else copy

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from tuning.runtime.stopwatch import Stopwatch, rss_bytes
-from tuning.trial.checkpoint import TrialState
+from tuning.trial.checkpoint_files import TrialState
 from tuning.trial.device import Device
 from tuning.trial.monitor import Monitor, Usage
 

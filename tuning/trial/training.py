@@ -18,7 +18,8 @@ from tuning.algorithms.registry import algorithm
 from tuning.algorithms.trainer import Trainer, Update
 from tuning.experiment.folder import Experiment
 from tuning.memory.fallbacks import FALLBACKS, Fallback
-from tuning.trial.checkpoint import Checkpoints, TrialState
+from tuning.trial.checkpoint import Checkpoints
+from tuning.trial.checkpoint_files import TrialState
 from tuning.trial.device import CPU, Device
 from tuning.trial.evaluation_schedule import evaluations_due
 from tuning.trial.measurements import Measurements

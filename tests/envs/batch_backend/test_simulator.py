@@ -139,3 +139,32 @@ def test_a_vehicle_that_two_chargers_hold_takes_from_both(tables: Tables) -> Non
     simulator.step(actions)
     stored = (simulator.state.soc[0, 1 + vehicle] - 0.1) * capacity[vehicle]
     np.testing.assert_allclose(stored, 0.4 * chargers["efficiency"][0], rtol=1e-4)
+
+
+def test_a_state_goes_on_and_one_outside_the_rows_is_refused(tables: Tables) -> None:
+    simulator = opened(tables, 3)
+    actions = np.zeros((3, simulator.actions))
+    for _ in range(HOURS):
+        simulator.step(actions)
+    before, rows = simulator.get_state(), len(tables.exogenous.hour)
+    simulator.set_state(before)
+    # The whole year is within the rows, and no hour more.
+    for field, value in (("start", -1), ("start", rows), ("hours", 0), ("hours", 2**62), ("step", HOURS + 1), ("step", -1),
+                         ("position", -1), ("position", 625)):  # fmt: skip
+        state = simulator.get_state()
+        state["copy"][field][1] = value
+        with pytest.raises(ValueError, match="outside the rows"):
+            simulator.set_state(state)
+    for name in ("soc", "previous_soc", "degraded"):
+        state = simulator.get_state()
+        state[name][0, 0] = np.nan
+        with pytest.raises(ValueError, match="outside the rows"):
+            simulator.set_state(state)
+    for name, array in simulator.get_state().items():
+        np.testing.assert_array_equal(array, before[name])
+
+
+def test_the_state_of_a_whole_year_is_taken(tables: Tables) -> None:
+    simulator = BatchSimulator({0: Year(tables, tables.rows["template"])}, 1)
+    simulator.begin(0, 0, 0, len(tables.exogenous.hour) - 1, seed=0)
+    simulator.set_state(simulator.get_state())

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import copy
 import json
-import pickle
 import shutil
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -16,7 +16,8 @@ import pytest
 from results.writer import part_path, read_part, write_part
 from tests.tuning.trial.crash import Killed, killed_at
 from tuning.algorithms.sac.replay_buffer import ReplayBuffer
-from tuning.trial.checkpoint import Checkpoints, TrialState
+from tuning.trial.checkpoint import Checkpoints
+from tuning.trial.checkpoint_files import FormatError, TrialState
 
 COPIES = 4
 
@@ -148,12 +149,12 @@ DAMAGES = (flip, cut, empty, Path.unlink)
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-@pytest.mark.parametrize("file", ["state.pickle", "manifest.json", "replay"])
+@pytest.mark.parametrize("file", ["arrays.npz", "state.json", "replay"])
 def test_damage_is_found_and_the_checkpoint_before_is_used(tmp_path: Path, file: str, damage: Callable[[Path], None]) -> None:
     trainer = Trainer.with_buffer(400)
     trainer.train(rows=9)
     save(tmp_path, trainer, 1)
-    before = pickle.loads(pickle.dumps(trainer))
+    before = copy.deepcopy(trainer)
     trainer.train(rows=9)
     save(tmp_path, trainer, 2)
     path = max((tmp_path / "replay").glob("*")) if file == "replay" else tmp_path / "000000000002" / file
@@ -176,7 +177,7 @@ def test_a_damaged_older_checkpoint_changes_nothing(tmp_path: Path) -> None:
     trainer = Trainer()
     for steps in (1, 2):
         save(tmp_path, trainer, steps)
-    empty(tmp_path / "000000000001" / "manifest.json")
+    empty(tmp_path / "000000000001" / "state.json")
     save(tmp_path, trainer, 3)
     assert_restored(tmp_path, trainer)
 
@@ -184,22 +185,46 @@ def test_a_damaged_older_checkpoint_changes_nothing(tmp_path: Path) -> None:
 def test_if_all_are_damaged_there_is_none(tmp_path: Path) -> None:
     for steps in (1, 2):
         save(tmp_path, Trainer(), steps)
-    for path in tmp_path.glob("*/state.pickle"):
+    for path in tmp_path.glob("*/arrays.npz"):
         flip(path)
     newest, said = Checkpoints(tmp_path).newest()
     assert newest is None
     assert len(said) == 2
 
 
-def test_a_manifest_with_changed_numbers_is_damaged(tmp_path: Path) -> None:
+def test_changed_numbers_are_damage(tmp_path: Path) -> None:
     save(tmp_path, Trainer(), 1)
-    path = tmp_path / "000000000001" / "manifest.json"
-    manifest = json.loads(path.read_text())
-    manifest["content"]["trial"]["steps"] = 7
-    path.write_text(json.dumps(manifest))
+    path = tmp_path / "000000000001" / "state.json"
+    state = json.loads(path.read_text())
+    state["content"]["trial"]["steps"] = 7
+    path.write_text(json.dumps(state))
     newest, said = Checkpoints(tmp_path).newest()
     assert newest is None
     assert "has changed since it was written" in said[0]
+
+
+def test_the_checkpoint_of_another_trainer_is_refused_by_the_place_that_differs(tmp_path: Path) -> None:
+    save(tmp_path, Trainer(weights=np.zeros(9)), 1)
+    newest, _ = Checkpoints(tmp_path).newest()
+    assert newest
+    other: Any = Trainer()
+    with pytest.raises(FormatError, match=r"state.weights is an array of float64, shape \(9,\) where .*\(8,\) is needed"):
+        newest.restore(other)
+
+
+def test_a_checkpoint_of_version_1_is_not_opened(tmp_path: Path) -> None:
+    old = tmp_path / "experiment" / "trials" / "00000" / "000000000001"
+    old.mkdir(parents=True)
+    (old / "state.pickle").write_bytes(b"")
+    checkpoints = Checkpoints(old.parent)
+    for look in (checkpoints.newest, checkpoints.check_version):
+        with pytest.raises(FormatError, match=f"python -m tuning.upgrade {tmp_path / 'experiment'}"):
+            look()
+    # Beside a state of this version the file is a leftover.
+    save(old.parent, Trainer(), 1)
+    (old / "state.pickle").write_bytes(b"")
+    assert checkpoints.newest()[0]
+    checkpoints.check_version()
 
 
 @pytest.mark.parametrize("after", [False, True])

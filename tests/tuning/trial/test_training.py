@@ -146,10 +146,10 @@ def test_a_damaged_checkpoint_is_named_and_the_one_before_is_used(small_schema: 
     train(damaged, assignment, running)
     newest = max(damaged.paths.checkpoints(0).glob("[0-9]*"))
     before = Checkpoints(damaged.paths.checkpoints(0)).steps
-    (newest / "state.pickle").write_bytes(b"")
+    (newest / "arrays.npz").write_bytes(b"")
     said = train(damaged, assignment, running)
     assert "trial 0: checkpoint" in said[0][MESSAGE]
-    assert "state.pickle has changed since it was written" in said[0][MESSAGE]
+    assert "arrays.npz has changed since it was written" in said[0][MESSAGE]
     assert said[0][STEPS] < before
     for table in ("reports", "evaluations"):
         pd.testing.assert_frame_equal(numbers(whole, table), numbers(damaged, table), check_exact=True)

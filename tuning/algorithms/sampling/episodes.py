@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Iterator
-from dataclasses import astuple, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -56,7 +56,7 @@ class Episodes:
 
     def get_state(self) -> list[tuple[Any, ...]]:
         """Episodes that are going on, as plain values."""
-        return [astuple(episode) for episode in self._ongoing]
+        return [(episode.id, episode.steps, episode.reward, episode.seconds) for episode in self._ongoing]
 
     def set_state(self, state: Iterable[tuple[Any, ...]]) -> None:
         """Go on with the episodes of a state of `get_state`."""

@@ -15,7 +15,8 @@ from tests.tuning.algorithms.sac.sac_small import SeenVectorEnv, assert_equal, b
 from tuning.algorithms.precision import NEED_GPU
 from tuning.algorithms.sac.learner import CRITIC
 from tuning.runtime.stopwatch import Stopwatch
-from tuning.trial.checkpoint import Checkpoints, TrialState
+from tuning.trial.checkpoint import Checkpoints
+from tuning.trial.checkpoint_files import TrialState
 
 pytestmark = pytest.mark.usefixtures("small_ray")
 OTHERS: dict[str, Any] = {"learning_rate_schedule": "linear", "activation": "silu", "hidden_sizes": "8,24", "gamma": 0.9}

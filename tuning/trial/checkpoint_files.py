@@ -1,0 +1,207 @@
+"""The files of a checkpoint but the rows of the replay buffer: how they are written, read and checked.
+
+A checkpoint's folder holds
+
+    arrays.npz    the trainer's arrays: networks, optimizers, statistics, unfinished episodes
+    state.json    how far the trial is, the trainer's plain values, size and SHA-256 of each other file
+
+All hold data alone: to read those of another person runs no code of theirs. In version 1 of the format `state.pickle` held
+pickled objects; `tuning.trial.old_checkpoint` turns these into this form.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from common.errors import UserError
+from common.files import write_whole
+from tuning.trial.packed_state import pack
+
+VERSION = 2  # of the format
+OLD_STATE, OLD_MANIFEST = "state.pickle", "manifest.json"  # the files of version 1
+ARRAYS = "arrays.npz"
+REPLAY = "replay"  # folder of the replay buffer's rows, beside those of the checkpoints
+
+_STATE = "state.json"
+_ROWS = re.compile(rf"{REPLAY}/([0-9]{{10,}})-([0-9]{{10,}})\.npz")
+
+
+@dataclass
+class TrialState:
+    """How far a trial is: the part of its checkpoint beside the trainer.
+
+    Attributes:
+        steps: environment steps.
+        updates: rounds of collecting and learning.
+        evaluated_steps: steps at the last evaluation; 0 before the first.
+        score: of the last evaluation.
+        seconds: wall time.
+        environment_seconds: part of it in environments.
+        learner_seconds: part of it in gradient steps.
+        evaluation_seconds: part of it in evaluations.
+        peak_rss_bytes: largest measured host memory of the process.
+        peak_vram_bytes: largest GPU memory that torch allocated.
+        peak_process_vram_bytes: largest GPU memory of the process.
+    """
+
+    steps: int = 0
+    updates: int = 0
+    evaluated_steps: int = 0
+    score: float | None = None
+    seconds: float = 0.0
+    environment_seconds: float = 0.0
+    learner_seconds: float = 0.0
+    evaluation_seconds: float = 0.0
+    peak_rss_bytes: int = 0
+    peak_vram_bytes: int = 0
+    peak_process_vram_bytes: int = 0
+
+
+class FormatError(UserError):
+    """A checkpoint is of another version, or does not belong to its trial; says what to do."""
+
+
+@dataclass(frozen=True)
+class State:
+    """What `state.json` says.
+
+    Attributes:
+        trial: how far it is.
+        files: fingerprint of each other file of the checkpoint by name.
+        trainer: state of the trainer, packed.
+    """
+
+    trial: TrialState
+    files: dict[str, dict[str, Any]]
+    trainer: Any
+
+    @property
+    def rows(self) -> dict[str, dict[str, Any]]:
+        """Fingerprints of the files of the replay buffer's rows, by name."""
+        return {name: value for name, value in self.files.items() if name != ARRAYS}
+
+
+class DamageError(Exception):
+    """A file of a checkpoint is missing or has changed; names it."""
+
+
+def write_state(folder: Path, trial: TrialState, trainer: Mapping[str, Any], rows: Mapping[str, dict[str, Any]]) -> None:
+    """Write the files of a checkpoint but those of the replay buffer's rows.
+
+    Args:
+        folder: of the checkpoint.
+        trial: how far it is.
+        trainer: state of the trainer.
+        rows: fingerprints of the replay buffer's files by name.
+    """
+    packed, arrays = pack(dict(trainer))
+    arrays.write(folder / ARRAYS)
+    files = {**rows, ARRAYS: fingerprint(folder / ARRAYS)}
+    content = json.dumps({"trial": asdict(trial), "files": files, "trainer": packed}, allow_nan=False)
+    text = f'{{"version": {VERSION}, "sha256": "{_checksum(content)}", "content": {content}}}'
+    write_whole(folder / _STATE, lambda file: file.write(text.encode()))
+
+
+def check_file(path: Path, expected: dict[str, Any]) -> None:
+    """Compare a file with its fingerprint.
+
+    Raises:
+        DamageError: if it is missing, or another.
+    """
+    if not path.is_file():
+        raise DamageError(f"{path} is missing")
+    if fingerprint(path) != expected:
+        raise DamageError(f"{path} has changed since it was written")
+
+
+def has_state(folder: Path) -> bool:
+    """Whether a checkpoint's folder has a state of this version."""
+    return (folder / _STATE).exists()
+
+
+def refuse_old(folder: Path) -> None:
+    """Refuse a checkpoint of version 1.
+
+    Raises:
+        FormatError: with the command that turns it into data.
+    """
+    if (folder / OLD_STATE).exists() and not has_state(folder):
+        experiment = folder.parents[2]
+        raise FormatError(
+            f"{folder / OLD_STATE} holds pickled objects, as version 0.1 wrote them, which this version does not open: "
+            f"turn the checkpoints of {experiment} into data by `python -m tuning.upgrade {experiment}`"
+        )
+
+
+def read_state(folder: Path) -> State:
+    """What `state.json` of a checkpoint says, after comparing it with its checksum.
+
+    Raises:
+        FormatError: if another version wrote it.
+        DamageError: if it is missing, has changed, or says something impossible.
+    """
+    refuse_old(folder)
+    path = folder / _STATE
+    try:
+        outer = json.loads(path.read_text(encoding="utf-8"))
+        version, content, checksum = outer["version"], outer["content"], outer["sha256"]
+        # A number has one text, and dictionaries keep their order: written again, the content is what it was.
+        expected = _checksum(json.dumps(content))
+    except FileNotFoundError:
+        raise DamageError(f"{path} is missing") from None
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        raise DamageError(f"{path} cannot be read") from None
+    if version != VERSION:
+        raise FormatError(f"{path} has version {version!r:.20}, and this program reads version {VERSION}: update the program")
+    if checksum != expected:
+        raise DamageError(f"{path} has changed since it was written")
+    try:
+        return State(_trial(content["trial"]), _files(content["files"]), content["trainer"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise DamageError(f"{path} holds no checkpoint: {error}") from None
+
+
+def _trial(values: dict[str, Any]) -> TrialState:
+    if not isinstance(values, dict):
+        raise TypeError("it does not say how far the trial is")
+    whole = {field.name for field in fields(TrialState) if field.type == "int"}
+    for name, value in values.items():
+        kinds = (int,) if name in whole else (int, float)
+        allowed = value is None and name == "score"
+        if not allowed and (type(value) not in kinds or not math.isfinite(value) or (value < 0 and name != "score")):
+            raise ValueError(f"{name} is no number that a trial has: {value!r:.50}")
+    return TrialState(**values)
+
+
+def _files(files: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    if not isinstance(files, dict):
+        raise TypeError("it does not name its files")
+    for name in files:
+        if name != ARRAYS and not _ROWS.fullmatch(name):
+            raise ValueError(f"it names the file {name!r:.50}")
+    if ARRAYS not in files:
+        raise ValueError(f"it does not name {ARRAYS}")
+    return files
+
+
+def _checksum(content: str) -> str:
+    return hashlib.sha256(content.encode()).hexdigest()
+
+
+def fingerprint(path: Path) -> dict[str, Any]:
+    """Size of a file in bytes, and its SHA-256."""
+    with path.open("rb") as file:
+        return {"bytes": path.stat().st_size, "sha256": hashlib.file_digest(file, "sha256").hexdigest()}
+
+
+def rows_of(name: str) -> tuple[int, int]:
+    """Number of the first row in a file of rows, and of the row after its last."""
+    first, _, last = Path(name).stem.partition("-")
+    return int(first), int(last)
