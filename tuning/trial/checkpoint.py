@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 KEPT = 2  # checkpoints of a trial
 
 # What RLlib, torch and NumPy raise where they are given the values of another trainer, or values that no trainer has.
-MISFITS = (StateError, ValueError, KeyError, IndexError, TypeError, AttributeError, RuntimeError, OverflowError)
+MISFITS = (StateError, ValueError, KeyError, IndexError, TypeError, AttributeError, RuntimeError, OverflowError, AssertionError)
 
 _NEW = "new"
 

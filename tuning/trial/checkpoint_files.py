@@ -105,7 +105,7 @@ def write_state(folder: Path, trial: TrialState, trainer: Mapping[str, Any], row
     arrays.write(folder / ARRAYS)
     files = {**rows, ARRAYS: fingerprint(folder / ARRAYS)}
     content = json.dumps({"trial": asdict(trial), "files": files, "trainer": packed}, allow_nan=False)
-    text = f'{{"version": {VERSION}, "sha256": "{_checksum(content)}", "content": {content}}}'
+    text = f'{{"version": {VERSION}, "sha256": "{_checksum(VERSION, content)}", "content": {content}}}'
     write_whole(folder / _STATE, lambda file: file.write(text.encode()))
 
 
@@ -153,15 +153,15 @@ def read_state(folder: Path) -> State:
         outer = json.loads(path.read_text(encoding="utf-8"))
         version, content, checksum = outer["version"], outer["content"], outer["sha256"]
         # A number has one text, and dictionaries keep their order: written again, the content is what it was.
-        expected = _checksum(json.dumps(content))
+        expected = _checksum(version, json.dumps(content))
     except FileNotFoundError:
         raise DamageError(f"{path} is missing") from None
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         raise DamageError(f"{path} cannot be read") from None
-    if version != VERSION:
-        raise FormatError(f"{path} has version {version!r:.20}, and this program reads version {VERSION}: update the program")
     if checksum != expected:
         raise DamageError(f"{path} has changed since it was written")
+    if version != VERSION:
+        raise FormatError(f"{path} has version {version!r:.20}, and this program reads version {VERSION}: update the program")
     try:
         return State(_trial(content["trial"]), _files(content["files"]), content["trainer"])
     except (KeyError, TypeError, ValueError) as error:
@@ -191,8 +191,8 @@ def _files(files: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
     return files
 
 
-def _checksum(content: str) -> str:
-    return hashlib.sha256(content.encode()).hexdigest()
+def _checksum(version: object, content: str) -> str:
+    return hashlib.sha256(f"{version} {content}".encode()).hexdigest()
 
 
 def fingerprint(path: Path) -> dict[str, Any]:

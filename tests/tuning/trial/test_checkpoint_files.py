@@ -39,7 +39,7 @@ def sign(folder: Path, change: Callable[[dict[str, Any]], object], version: Any 
     path = folder / "state.json"
     content = json.loads(path.read_text())["content"]
     change(content)
-    checksum = hashlib.sha256(json.dumps(content).encode()).hexdigest()
+    checksum = hashlib.sha256(f"{version} {json.dumps(content)}".encode()).hexdigest()
     path.write_text(json.dumps({"version": version, "sha256": checksum, "content": content}))
 
 
@@ -56,6 +56,13 @@ def test_what_is_written_is_read(written: Path) -> None:
 def test_a_signed_change_of_nothing_is_read(written: Path) -> None:
     sign(written, lambda content: None)
     assert read_state(written).trial == TRIAL
+
+
+def test_a_changed_version_is_damage(written: Path) -> None:
+    path = written / "state.json"
+    path.write_text(path.read_text().replace('"version": 2', '"version": 3'))
+    with pytest.raises(DamageError, match=r"state\.json has changed since it was written"):
+        read_state(written)
 
 
 def test_a_changed_number_is_damage(written: Path) -> None:

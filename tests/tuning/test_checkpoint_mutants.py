@@ -1,0 +1,169 @@
+"""Checkpoints that were changed by chance or on purpose: each is used as it was, gone around, or refused in words.
+
+Some mutants keep their old checksums: these must never be used. Others get checksums that fit, as from a person who means it.
+These may be used, since they are checkpoints, but never end in anything else than a refusal.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.tuning.trial.small_trials import experiment, hyperparameters
+from tuning.algorithms.registry import algorithm
+from tuning.algorithms.trainer import Trainer
+from tuning.trial.array_files import read_arrays
+from tuning.trial.checkpoint import Checkpoint, Checkpoints
+from tuning.trial.checkpoint_files import FormatError, TrialState, fingerprint
+from tuning.trial.packed_state import unpack
+from tuning.trial.setup import trial_setup
+
+DAILY, ALL = 60, 3000  # mutants of each trainer
+VALUES = (
+    None, True, False, 0, 1, -1, 2**31, 2**63, 10**30, 0.5, -1.0, 1e300, "", "text", "nan", [], [1], {}, {"dict": []},
+    {"tuple": []}, {"tuple": [1, 2]}, {"array": ["float32", 0, [1]]}, {"array": ["int64", 0, [10**12]]}, {"float": "nan"},
+    {"float": "inf"}, {"scalar": ["float64", 1.0]}, {"scalar": ["int64", -1]}, {"dict": [["a", 1]]}, {"dict": [[1, []]]},
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module", params=["a2c", "sac"])
+def trained(
+    small_ray: None, request: pytest.FixtureRequest, small_schema: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Trainer, Path]]:
+    """A trainer on a site, and the folder of its checkpoints."""
+    folder = tmp_path_factory.mktemp(request.param)
+    settings = experiment(folder / "experiment", small_schema, request.param).settings
+    trainer = algorithm(request.param).build(trial_setup(settings, 0, hyperparameters(request.param)))
+    checkpoints = Checkpoints(folder / "trial")
+    for steps in (1, 2):
+        for _ in range(3):
+            trainer.update()
+        checkpoints.save(trainer, TrialState(steps=steps))
+    yield trainer, folder / "trial"
+    trainer.stop()
+
+
+def places(value: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Every place in a JSON document but its root."""
+    if place:
+        yield place
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, each in items:
+        yield from places(each, (*place, key))
+
+
+def change_value(content: dict[str, Any], draw: random.Random) -> None:
+    """Put another value at a place of what a checkpoint says, or remove what is there."""
+    place = draw.choice(list(places(content)))
+    owner = content
+    for key in place[:-1]:
+        owner = owner[key]
+    if draw.random() < 0.2:
+        del owner[place[-1]]
+    else:
+        owner[place[-1]] = draw.choice(VALUES)
+
+
+def damage(path: Path, draw: random.Random) -> None:
+    """Flip bits of a file, cut it, lengthen it, empty it, remove it, or put a folder in its place."""
+    content = bytearray(path.read_bytes())
+    kind = draw.randrange(6)
+    if kind == 0:
+        for _ in range(draw.choice((1, 1, 8))):
+            content[draw.randrange(len(content))] ^= 1 << draw.randrange(8)
+    elif kind == 1:
+        content = content[: draw.randrange(len(content))]
+    elif kind == 2:
+        content += bytes(draw.randrange(256) for _ in range(9))
+    elif kind == 3:
+        content = bytearray()
+    path.unlink()
+    if kind < 4:
+        path.write_bytes(content)
+    elif kind == 4:
+        path.mkdir()
+
+
+def sign(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    """Give a checkpoint checksums that fit what it holds."""
+    path = folder / "state.json"
+    content = json.loads(path.read_text())["content"]
+    for name in content["files"]:
+        file = (folder if name == "arrays.npz" else folder.parent) / name
+        if file.is_file():
+            content["files"][name] = fingerprint(file)
+    change(content)
+    checksum = hashlib.sha256(f"2 {json.dumps(content)}".encode()).hexdigest()
+    path.write_text(json.dumps({"version": 2, "sha256": checksum, "content": content}))
+
+
+def used(folder: Path) -> Checkpoint | None:
+    """The checkpoint that a trial would go on from."""
+    newest, told = Checkpoints(folder).newest()
+    assert all("\n" not in line for line in told)
+    return newest
+
+
+def run(trained: tuple[Trainer, Path], tmp_path: Path, seed: int, count: int) -> Counter[str]:
+    """Mutants, and what became of them."""
+    trainer, original = trained
+    draw, found = random.Random(seed), Counter[str]()
+    whole, _ = Checkpoints(original).newest()
+    assert whole
+    clean = unpack(whole.trainer, read_arrays(whole.folder / "arrays.npz"))
+    rows = [(first, read_arrays(path)) for first, path in whole.rows]
+    before = {step: json.loads((original / f"{step:012d}" / "state.json").read_text()) for step in (1, 2)}
+    for number in range(count):
+        folder = tmp_path / str(number)
+        shutil.copytree(original, folder)
+        last = max(folder.glob("[0-9]*"))
+        if number % 2:
+            file = draw.choice([last / "state.json", last / "arrays.npz", *folder.glob("replay/*")])
+            damage(file, draw)
+            newest = used(folder)
+            # The one before is used as it was. Rows that only the first needs may be damaged, or those that both need.
+            became = str(newest.trial.steps) if newest else "none"
+            assert became == "1" or file.parent.name == "replay", (number, file, became)
+            if newest:
+                assert newest.trainer == before[newest.trial.steps]["content"]["trainer"]
+        else:
+            if number % 4:
+                sign(last, lambda content: change_value(content, draw))
+            else:
+                damage(last / "arrays.npz", draw)
+                sign(last, lambda content: None)
+            newest, became = used(folder), "around"
+            if newest and newest.folder == last:
+                became = "taken"
+                try:
+                    newest.restore(trainer)
+                except FormatError:
+                    became = "refused"
+                trainer.set_state(clean, rows)
+        found[became] += 1
+        shutil.rmtree(folder)
+    return found
+
+
+def test_mutants_of_a_day(trained: tuple[Trainer, Path], tmp_path: Path) -> None:
+    with np.errstate(all="ignore"):
+        found = run(trained, tmp_path, 0, DAILY)
+    assert sum(found.values()) == DAILY
+    assert {"1", "refused", "taken"} <= found.keys()
+
+
+@pytest.mark.slow
+def test_mutants_by_the_thousand(trained: tuple[Trainer, Path], tmp_path: Path) -> None:
+    with np.errstate(all="ignore"):
+        found = run(trained, tmp_path, 1, ALL)
+    assert sum(found.values()) == ALL
+    print(dict(found))
