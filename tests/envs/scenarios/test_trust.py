@@ -1,4 +1,4 @@
-"""A stranger's scenario runs no code: classes are CityLearn's, and files lie below the schema, unless the user says otherwise."""
+"""A stranger's scenario runs no code: classes are CityLearn's, and files lie below the schema, unless the user trusts it."""
 
 from __future__ import annotations
 
