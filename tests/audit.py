@@ -38,7 +38,8 @@ CODE_ENDINGS = (".py", ".pyc", ".so", ".pyd", ".dll", ".dylib")
 # Modules, each with those below it, that unpickle what this machine wrote itself, or start processes of their own.
 ALLOWED = (
     "numba", "llvmlite",  # compiled code of this project, which numba pickles into its cache
-    "ray._private", "ray.cloudpickle", "ray._raylet",  # functions and values between Ray's processes, and these processes
+    # Functions, values and errors between Ray's processes, and these processes.
+    "ray._private", "ray._raylet", "ray.cloudpickle", "ray.exceptions", "ray.tune.registry",
     "cuda.pathfinder",  # looks for the libraries of a card
     "tuning.trial.provenance",  # asks git for the commit
     "tuning.diagnosis",  # trains a little in processes of its own
@@ -147,11 +148,16 @@ def _forbidden(name: str, arguments: tuple[Any, ...], folder: str) -> tuple[str 
         path = arguments[1]
     elif name in ("open", "ctypes.dlopen"):
         path = arguments[0]
-        if not str(path).endswith(CODE_ENDINGS):
+        if not str(path).endswith(CODE_ENDINGS) or (name == "open" and _writes(*arguments[1:])):
             return None, False
     if isinstance(path, bytes):
         path = os.fsdecode(path)
     return (path, True) if isinstance(path, str) and path.startswith(folder + os.sep) else (None, False)
+
+
+def _writes(mode: str | None, flags: int) -> bool:
+    """Whether a file is opened to be written; `os.open` gives no mode."""
+    return "r" not in mode if mode else bool(flags & (os.O_WRONLY | os.O_CREAT))
 
 
 def _caller(frame: FrameType | None) -> str:

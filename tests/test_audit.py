@@ -35,6 +35,12 @@ def test_code_in_the_folder_is_seen_even_if_its_caller_is_allowed(tmp_path: Path
     assert {event.detail.startswith(str(tmp_path)) for event in done.events} == {True}
 
 
+def test_code_that_is_written_into_the_folder_is_no_event(tmp_path: Path) -> None:
+    path = tmp_path / "own.py"
+    assert audited(["-c", f"open({str(path)!r}, 'w').write('1')"], tmp_path).events == []
+    assert audited(["-c", f"open({str(path)!r}).read()"], tmp_path).events
+
+
 def test_a_process_is_seen_and_so_is_what_runs_in_it(tmp_path: Path) -> None:
     inner = "import os; os.system('')"
     program = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {inner!r}])"
