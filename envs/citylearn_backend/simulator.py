@@ -155,7 +155,7 @@ class CityLearnSimulator:
             self._missing[i] = self._missing_kwh(i, step)
         if terminated:
             observations = self._observe_after_last_step()
-        return np.asarray(observations[0], dtype=np.float64), float(sum(rewards))
+        return np.asarray(observations[0], dtype=np.float64), _total(rewards)
 
     def net_kwh(self, step: int) -> np.ndarray:
         """Net consumption of each building in a step that was taken, shape (buildings,)."""
@@ -274,6 +274,11 @@ def _skip_charger_feedback(env: Any) -> None:
     for building in env.buildings:
         building._ops_service._record_charger_action_feedback = _nothing
         building._ops_service._record_charger_post_apply_feedback = _nothing
+
+
+def _total(rewards: Sequence[Any]) -> float:
+    """Sum of rewards. With a reward function for each building, CityLearn gives a list for each."""
+    return float(sum(value for entry in rewards for value in (entry if isinstance(entry, list) else (entry,))))
 
 
 def _nothing(*_: Any) -> None:

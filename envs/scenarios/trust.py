@@ -101,8 +101,10 @@ def _refuse(path: Path, faults: list[str]) -> None:
     if not faults:
         return
     more = f"; and {len(faults) - MOST_NAMED} more" if len(faults) > MOST_NAMED else ""
+    # Names of buildings may hold line feeds, and what a terminal takes for commands.
+    named = "".join(letter if letter.isprintable() else "?" for letter in "; ".join(faults[:MOST_NAMED]))
     raise ScenarioError(
-        f"{path}: {'; '.join(faults[:MOST_NAMED])}{more}. If you trust this scenario as your own code, {OPTION} lets it run "
+        f"{path}: {named}{more}. If you trust this scenario as your own code, {OPTION} lets it run "
         "classes and pickles and read files elsewhere"
     )
 
@@ -130,7 +132,8 @@ def _outside(path: Path, schema: Mapping[str, Any]) -> Iterator[str]:
 
 def _is_within(name: str, path: Path, folder: Path) -> bool:
     """Whether a path lies in a folder, with all links followed."""
-    if "\0" in name or _is_share(name):
+    # The folder itself may lie on a share.
+    if "\0" in name or (_is_share(name) and not (os.name == "nt" and path.is_relative_to(folder))):
         return False
     try:
         return path.resolve().is_relative_to(folder)

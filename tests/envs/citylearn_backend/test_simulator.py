@@ -77,6 +77,22 @@ def test_skipped_work_changes_no_number(small_schema: Path, simulator: CityLearn
     np.testing.assert_array_equal(skipping.run().net_kwh[0], plain.buildings[0].net_electricity_consumption[:HOURS])
 
 
+def test_a_reward_function_for_each_building_is_summed(
+    small_schema: Path, simulator: CityLearnSimulator, tmp_path: Path
+) -> None:
+    path = Path(shutil.copytree(small_schema.parent, tmp_path / "site")) / "schema.json"
+    schema = json.loads(path.read_text(encoding="utf-8"))
+    schema["reward_function"] = {"type": {"default": schema["reward_function"]["type"]}, "attributes": {"default": {}}}
+    path.write_text(json.dumps(schema), encoding="utf-8")
+    each = CityLearnSimulator(path, with_reward=True)
+    rewards = []
+    for own in (simulator, each):
+        own.begin(240, 24, 0)
+        rewards.append([own.step(own.uncontrolled_actions())[1] for _ in range(24)])
+    assert rewards[0] == rewards[1]
+    assert any(rewards[0])
+
+
 def test_a_schema_makes_citylearn_write_no_files_and_fetch_none(small_schema: Path, tmp_path: Path) -> None:
     path = Path(shutil.copytree(small_schema.parent, tmp_path / "site")) / "schema.json"
     schema = json.loads(path.read_text(encoding="utf-8"))
