@@ -95,6 +95,6 @@ class Simulator(Protocol):
         """CityLearn's own ratios by the names of its `evaluate()`; empty for another simulator."""
 
 
-# Opens a simulator of a year for the length of a `with` block: path of the `schema.json`, and whether `step` returns the
-# schema's own reward.
-Lend = Callable[[Path, bool], AbstractContextManager[Simulator]]
+# Opens a simulator of a year for the length of a `with` block: path of the `schema.json`, whether `step` returns the schema's
+# own reward, and whether the scenario is trusted (`envs.scenarios.trust`).
+Lend = Callable[[Path, bool, bool], AbstractContextManager[Simulator]]

@@ -74,7 +74,8 @@ def _status(outcome: Results | SearchStoppedError, console: Console) -> int:
     from tuning.search.errors import SearchStoppedError, continue_command
 
     if isinstance(outcome, SearchStoppedError):
-        print(f"error: {outcome.reason}\nthen continue with: {continue_command(outcome.folder)}", file=sys.stderr)
+        continuing = continue_command(outcome.folder, outcome.trust_scenario)
+        print(f"error: {outcome.reason}\nthen continue with: {continuing}", file=sys.stderr)
         return STOPPED
     from tuning.cli.console import say
     from tuning.cli.summary import print_summary

@@ -10,10 +10,15 @@ from typing import Any
 
 import numpy as np
 
+from envs.citylearn_backend.dynamics_files import check_dynamics
 from envs.citylearn_backend.series import read_exogenous, read_sessions
 from envs.errors import ScenarioError
 from envs.objective.series import MET_TOLERANCE, Run
+from envs.scenarios import trust
 from envs.scenarios.schema_file import count_steps, rooted
+
+# CityLearn would write files beside its own code for a schema that says so.
+_WRITES_NOTHING = {"render": False, "render_mode": "none", "export_kpis_on_episode_end": False}
 
 
 class CityLearnSimulator:
@@ -24,10 +29,15 @@ class CityLearnSimulator:
 
     Args:
         schema_path: of the year's `schema.json`.
-        with_reward: whether `step` gives the reward of the schema's own reward function; zero otherwise.
+        with_reward: whether `step` gives the reward of the schema's own reward function; zero otherwise. Only then CityLearn
+            imports that function.
+        trusted: whether the schema may name classes and pickles of its own; see `envs.scenarios.trust`.
+
+    Raises:
+        ScenarioError: if the schema needs trust, has no active action, or names weights that cannot be read.
 
     Attributes:
-        schema_path, with_reward: as given.
+        schema_path, with_reward, trusted: as given.
         env: the `CityLearnEnv`.
         rows: rows of the year; there are `rows - 1` steps.
         chargers: CityLearn's chargers, building by building.
@@ -42,22 +52,34 @@ class CityLearnSimulator:
         action_high: greatest value of each action, shape (actions,).
     """
 
-    def __init__(self, schema_path: Path, with_reward: bool) -> None:
+    def __init__(self, schema_path: Path, with_reward: bool, trusted: bool = False) -> None:
+        # The schema that is checked is the one that CityLearn gets: the file may have changed since the scenario was opened.
+        schema = {**rooted(schema_path), **_WRITES_NOTHING}
+        if not trusted:
+            trust.check(schema_path, schema)
+        if with_reward:
+            trust.check_reward(schema_path, schema, trusted)
         # Imported here: it takes seconds and imports torch.
         from citylearn.citylearn import CityLearnEnv
 
         from envs.citylearn_backend.no_reward import NoReward
 
+        # Nothing here uses an agent. CityLearn imports a reward for each building, whatever reward it is given beside.
+        schema["agent"] = None
+        if not with_reward:
+            schema["reward_function"] = {"type": f"{NoReward.__module__}.{NoReward.__name__}"}
+        check_dynamics(schema_path, schema)
         with _quick_time_bounds():
             self.env = CityLearnEnv(
-                rooted(schema_path),
+                schema,
                 central_agent=True,
-                reward_function=None if with_reward else NoReward,
                 # The first episode spans all rows, whatever the schema says, so that all can be read.
                 episode_time_steps=count_steps(schema_path) + 1,
+                # Nothing is downloaded.
+                offline=True,
             )
         _skip_charger_feedback(self.env)
-        self.schema_path, self.with_reward = schema_path, with_reward
+        self.schema_path, self.with_reward, self.trusted = schema_path, with_reward, trusted
         self.rows: int = self.env.episode_tracker.simulation_time_steps
         self.observation_names: list[str] = list(self.env.observation_names[0])
         self.action_low, self.action_high = self.env.action_space[0].low, self.env.action_space[0].high
@@ -133,11 +155,15 @@ class CityLearnSimulator:
             self._missing[i] = self._missing_kwh(i, step)
         if terminated:
             observations = self._observe_after_last_step()
-        return np.asarray(observations[0], dtype=np.float64), float(sum(rewards))
+        return np.asarray(observations[0], dtype=np.float64), _total(rewards)
 
     def net_kwh(self, step: int) -> np.ndarray:
         """Net consumption of each building in a step that was taken, shape (buildings,)."""
         return np.array([building.net_electricity_consumption[step] for building in self.env.buildings], dtype=np.float64)
+
+    def indoor_temperatures(self, step: int) -> np.ndarray:
+        """Indoor temperature of each building in a step that was taken [C], shape (buildings,)."""
+        return np.array([building.energy_simulation.indoor_dry_bulb_temperature[step] for building in self.env.buildings])
 
     def missing_kwh(self, row: int) -> float:
         """Energy that the vehicles lacked that left after the step at a row."""
@@ -248,6 +274,11 @@ def _skip_charger_feedback(env: Any) -> None:
     for building in env.buildings:
         building._ops_service._record_charger_action_feedback = _nothing
         building._ops_service._record_charger_post_apply_feedback = _nothing
+
+
+def _total(rewards: Sequence[Any]) -> float:
+    """Sum of rewards. With a reward function for each building, CityLearn gives a list for each."""
+    return float(sum(value for entry in rewards for value in (entry if isinstance(entry, list) else (entry,))))
 
 
 def _nothing(*_: Any) -> None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def training_env(
-    scenario_name: str, backend: Backend, num_envs: int, reward: RewardName = "improvement"
+    scenario_name: str, backend: Backend, num_envs: int, reward: RewardName = "improvement", trusted: bool = False
 ) -> VectorEnv[Any, Any, Any]:
     """Vector environment that draws two-week windows from a scenario's training split.
 
@@ -27,8 +27,9 @@ def training_env(
         backend: that steps it.
         num_envs: number of copies.
         reward: which reward.
+        trusted: see `envs.scenarios.scenario.scenario`.
     """
-    site = scenario(scenario_name)
+    site = scenario(scenario_name, trusted)
     windows = training_starts(site.windows("train"), TRAINING_HOURS)
     if backend == "batch":
         from envs.environments.vector_env import SiteVectorEnv
@@ -40,10 +41,15 @@ def training_env(
 
 
 def evaluation_env(
-    scenario_name: str, backend: Backend, split: Split, weeks: int, reward: RewardName = "improvement"
+    scenario_name: str,
+    backend: Backend,
+    split: Split,
+    weeks: int,
+    reward: RewardName = "improvement",
+    trusted: bool = False,
 ) -> SiteEnv | WindowsEnv:
     """Environment that runs policies through a split: `weeks` weeks of it, spread evenly, or all of it for 0."""
-    site = scenario(scenario_name)
+    site = scenario(scenario_name, trusted)
     return windows_env(site, backend, sample_weeks(site.windows(split), weeks), reward)
 
 

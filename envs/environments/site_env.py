@@ -162,7 +162,7 @@ class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
 
     def _year(self, year: int) -> tuple[Simulator, Reference]:
         if year not in self._years:
-            loan = self._lend(self.scenario.schema_path(year), self.reward_name == "schema")
+            loan = self._lend(self.scenario.schema_path(year), self.reward_name == "schema", self.scenario.trusted)
             simulator = self._loans.enter_context(loan)
             self._years[year] = simulator, year_reference(self.scenario, year)
         return self._years[year]

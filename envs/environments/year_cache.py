@@ -11,6 +11,7 @@ from envs.batch_backend.tables import Tables
 from envs.cache import cache_folder, cached_file
 from envs.citylearn_backend.layout import read_layout
 from envs.citylearn_backend.pool import SIMULATORS
+from envs.citylearn_backend.repeatability import check_repeats
 from envs.citylearn_backend.tables import read_tables
 from envs.environments.backend import beyond_batch
 from envs.environments.uncontrolled_run import Progress, uncontrolled_run
@@ -36,7 +37,7 @@ def tables_file(scenario: Scenario, year: int) -> Path:
 
     def write(path: Path) -> None:
         schema_path = scenario.schema_path(year)
-        with SIMULATORS.lend(schema_path) as simulator:
+        with SIMULATORS.lend(schema_path, trusted=scenario.trusted) as simulator:
             read_tables(simulator, schema_reward(schema_path)).save(path)
 
     return cached_file(f"{scenario.key}/tables-{year}-v{TABLES_VERSION}.npz", write)
@@ -68,13 +69,20 @@ def schema_reward(schema_path: Path) -> tuple[str, str]:
 def year_reference(scenario: Scenario, year: int, on_progress: Progress | None = None) -> Reference:
     """Uncontrolled run of a year, simulated the first time and cached.
 
-    The batch backend simulates it where it can, whichever backend a policy uses: one scenario has one reference.
+    The batch backend simulates it where it can, whichever backend a policy uses: one scenario has one reference. That backend
+    draws nothing. Where CityLearn simulates it, its runs are checked to repeat.
+
+    Raises:
+        ScenarioError: if CityLearn's runs do not repeat.
     """
     if beyond_batch(scenario):
-        with SIMULATORS.lend(scenario.schema_path(year)) as simulator:
-            return cached_reference(
-                scenario, year, simulator.exogenous, simulator.sessions, lambda: uncontrolled_run(simulator, on_progress)
-            )
+        with SIMULATORS.lend(scenario.schema_path(year), trusted=scenario.trusted) as simulator:
+
+            def simulate() -> Run:
+                check_repeats(simulator)
+                return uncontrolled_run(simulator, on_progress)
+
+            return cached_reference(scenario, year, simulator.exogenous, simulator.sessions, simulate)
     return batch_reference(scenario, year, year_tables(scenario, year))
 
 
@@ -88,7 +96,7 @@ def observation_layout(scenario: Scenario) -> ObservationLayout:
 
     def write(path: Path) -> None:
         schema_path = scenario.schema_path(scenario.years("train")[0])
-        with SIMULATORS.lend(schema_path) as simulator:
+        with SIMULATORS.lend(schema_path, trusted=scenario.trusted) as simulator:
             path.write_text(read_layout(simulator, DemandCharge.of(schema_path)).to_json(), encoding="utf-8")
 
     path = cached_file(f"{scenario.key}/layout-v{LAYOUT_VERSION}.json", write)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from envs.errors import ScenarioError
-from envs.scenarios import schema_file
+from envs.scenarios import schema_file, trust
 from envs.scenarios.scenario import Scenario
 
 RewardName = Literal["improvement", "schema"]
@@ -99,9 +99,13 @@ def check_reward(scenario: Scenario, reward: RewardName) -> None:
 
     Raises:
         ScenarioError: for `improvement` where an action is of a device that serves people. This reward counts energy alone, so
-            the best policy would switch the device off.
+            the best policy would switch the device off. For `schema` where the schema names a class that is not CityLearn's and
+            the scenario is not trusted.
     """
-    if reward == "schema" or not scenario.schema:
+    if not scenario.schema:
+        return
+    if reward == "schema":
+        trust.check_reward(scenario.schema, schema_file.read_schema(scenario.schema), scenario.trusted)
         return
     serving = [name for name in schema_file.active_actions(scenario.schema) if name not in STORAGE_ACTIONS]
     if serving:

@@ -12,7 +12,7 @@ from common.numbers import number
 from common.units import DAY, WEEK, YEAR
 from envs.cache import cached_folder
 from envs.errors import ScenarioError
-from envs.scenarios import schema_file
+from envs.scenarios import schema_file, trust
 from envs.scenarios.iquitos import FORMAT_VERSION, SITES, Site, write_year
 
 Split = Literal["train", "validation", "test"]
@@ -43,12 +43,14 @@ class Scenario:
         key: name of the scenario's folder in the cache; any change of its numbers changes it.
         site: parameters of a generated scenario.
         schema: path of a given scenario's `schema.json`. One of `site` and `schema` is set.
+        trusted: whether the schema may name classes and pickles of its own; see `envs.scenarios.trust`.
     """
 
     name: str
     key: str
     site: Site | None = None
     schema: Path | None = None
+    trusted: bool = False
 
     @property
     def title(self) -> str:
@@ -78,15 +80,20 @@ class Scenario:
         return tuple(Window(year, 0, YEAR) for year in self.years(split))
 
 
-def scenario(name: str) -> Scenario:
+def scenario(name: str, trusted: bool = False) -> Scenario:
     """Scenario of a name (`iquitos`, `iquitos-38`, `iquitos:pv_kwp=4162`) or of a path to a CityLearn `schema.json`.
 
+    Args:
+        name: of it, or path.
+        trusted: whether its schema may name classes and pickles of its own, and files elsewhere. A generated one needs no
+            trust.
+
     Raises:
-        ScenarioError: if there is no such scenario, or its file is not a CityLearn schema.
+        ScenarioError: if there is no such scenario, its file is not a CityLearn schema, or it needs trust.
     """
     path = Path(name).expanduser()
     if path.suffix == ".json" or path.is_dir():
-        return _given(name, path / "schema.json" if path.is_dir() else path)
+        return _given(name, path / "schema.json" if path.is_dir() else path, trusted)
     base, _, option = name.partition(":")
     if base not in SITES:
         near = difflib.get_close_matches(base, SITES, n=1)
@@ -109,12 +116,19 @@ def _pv_kwp(name: str, option: str) -> float:
     return kwp
 
 
-def _given(name: str, path: Path) -> Scenario:
+def _given(name: str, path: Path, trusted: bool) -> Scenario:
     if not path.is_file():
         raise ScenarioError(f"no file {path}: --scenario takes {', '.join(SITES)} or the path of a CityLearn schema.json")
     path = path.resolve()
+    schema = schema_file.read_schema(path)
+    if not trusted:
+        # Before anything that the schema names is looked at.
+        trust.check(path, schema)
     schema_file.check(path)
-    return Scenario(name, f"{path.parent.name}-{schema_file.digest(path)}", schema=path)
+    digest = schema_file.digest(path, trust.own_code(path, schema) if trusted else ())
+    # Most systems allow 255 bytes in a name.
+    folder = path.parent.name.encode()[:240].decode(errors="ignore")
+    return Scenario(name, f"{folder}-{digest}", schema=path, trusted=trusted)
 
 
 def _interleaved(steps: int, split: Split, name: str) -> tuple[Window, ...]:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from common.files import read_text
 from envs.errors import ScenarioError
+from envs.scenarios.references import named_files, root_of
 from envs.scenarios.series_files import check_series
+from envs.scenarios.sizing_tables import check_sizing, sizing_tables
 from envs.scenarios.tariff import FILE_NAME, DemandCharge
 
-SERIES = ("energy_simulation", "weather", "carbon_intensity", "pricing")
 _FIRST, _LAST = "simulation_start_time_step", "simulation_end_time_step"
 
 
@@ -46,9 +48,10 @@ def check(path: Path) -> None:
     seconds = schema.get("seconds_per_time_step", 3600)
     if seconds != 3600:
         raise ScenarioError(f"{path}: steps of {seconds} s; only hourly scenarios are supported")
-    missing = sorted({name for name in _named(schema) if not (_root(path, schema) / name).is_file()})
+    missing = sorted({name for name in _named(schema) if not _is_file(_root(path, schema) / name)})
     if missing:
         raise ScenarioError(f"{path} names {missing[0]}, which is not in {_root(path, schema)}")
+    check_sizing(path, schema)
     for name, building in schema["buildings"].items():
         outage = building.get("power_outage") or {}
         if building.get("include", True) and outage.get("simulate_power_outage") and outage.get("stochastic_power_outage"):
@@ -61,11 +64,17 @@ def check(path: Path) -> None:
     check_series(path, schema, _root(path, schema))
 
 
-def digest(path: Path) -> str:
-    """Hash of a scenario's files, so that a change of them changes the key in the cache."""
+def digest(path: Path, code: Sequence[Path] = ()) -> str:
+    """Hash of a scenario's files, so that a change of them changes the key in the cache.
+
+    Args:
+        path: of the `schema.json`.
+        code: files with code of the scenario's own classes.
+    """
     schema = read_schema(path)
+    named = (_root(path, schema) / name for name in sorted(set(_named(schema))))
     hashed = hashlib.sha256()
-    for file in (path, path.parent / FILE_NAME, *(_root(path, schema) / name for name in sorted(set(_named(schema))))):
+    for file in (path, path.parent / FILE_NAME, *named, *sizing_tables(schema), *code):
         if file.is_file():
             hashed.update(file.name.encode())
             hashed.update(file.read_bytes())
@@ -92,14 +101,17 @@ def read_schema(path: Path) -> dict[str, Any]:
 
 def _root(path: Path, schema: dict[str, Any]) -> Path:
     """Folder of the series, relative to that of the schema, as in CityLearn."""
-    return path.parent / (schema.get("root_directory") or "")
+    return root_of(path, schema)
 
 
 def _named(schema: dict[str, Any]) -> list[str]:
-    """Series that the included buildings name."""
-    names = []
-    for building in schema["buildings"].values():
-        if building.get("include", True):
-            names += [building[key] for key in SERIES if building.get(key)]
-            names += [charger["charger_simulation"] for charger in (building.get("chargers") or {}).values()]
-    return names
+    """Files that CityLearn opens."""
+    return [file.relative for file in named_files(schema) if file.opened]
+
+
+def _is_file(path: Path) -> bool:
+    """Whether a file is there; a name that no file can have is that of none."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError, RuntimeError):
+        return False

@@ -49,7 +49,7 @@ def citylearn_rules(scenario: Scenario) -> dict[str, np.ndarray]:
     """
 
     def write(path: Path) -> None:
-        with SIMULATORS.lend(scenario.schema_path(scenario.years("train")[0])) as simulator:
+        with SIMULATORS.lend(scenario.schema_path(scenario.years("train")[0]), trusted=scenario.trusted) as simulator:
             path.write_text(json.dumps(read_rules(simulator)), encoding="utf-8")
 
     path = cached_file(f"{scenario.key}/citylearn-rules-v{VERSION}.json", write)

@@ -1,6 +1,7 @@
 """The command prints baselines, bounds and the remaining headroom, or one line that says what is wrong."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -28,7 +29,7 @@ def test_a_small_site(small_schema: Path, capsys: pytest.CaptureFixture[str], mo
 def other_site(small_schema: Path, folder: Path, **building: object) -> Path:
     """The small site with something else in its building."""
     schema = json.loads(small_schema.read_text(encoding="utf-8"))
-    schema["root_directory"] = str(small_schema.parent)
+    shutil.copytree(small_schema.parent, folder, dirs_exist_ok=True)
     (own,) = schema["buildings"].values()
     own.update(building)
     path = folder / "schema.json"

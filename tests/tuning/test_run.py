@@ -245,7 +245,7 @@ def test_a_reward_that_does_not_fit_the_scenario_is_refused(
     small_schema: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     schema = json.loads(small_schema.read_text(encoding="utf-8"))
-    schema["root_directory"] = str(small_schema.parent)
+    shutil.copytree(small_schema.parent, tmp_path, dirs_exist_ok=True)
     schema["actions"]["cooling_device"] = {"active": True}
     path = tmp_path / "schema.json"
     path.write_text(json.dumps(schema), encoding="utf-8")

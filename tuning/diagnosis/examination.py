@@ -42,13 +42,16 @@ def examine(settings: DoctorSettings, console: Console | None = None) -> list[Fi
     check_gpu_memory(settings.gpu_memory)
     console = console or Console()
     findings: list[Finding] = []
-    site = scenario(settings.scenario)
+    site = scenario(settings.scenario, settings.trust_scenario)
     backend = choose_backend(site, "auto")
     facts = gather(Path(settings.dir))
     usable = bool(facts.torch and facts.torch.sees_card)
     with console.status(f"preparing {site.title}"):
         sizes = sizes_of(site, backend)
-    of_trials = Settings(scenario=settings.scenario, backend=backend, steps=STEPS, gpu_memory=settings.gpu_memory)
+    of_trials = Settings(
+        scenario=settings.scenario, backend=backend, steps=STEPS, gpu_memory=settings.gpu_memory,
+        trust_scenario=settings.trust_scenario,
+    )  # fmt: skip
 
     def planner(algo: str, device: str) -> Planner:
         budget, name = this_machine(device, settings.gpu_memory)

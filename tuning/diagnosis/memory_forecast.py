@@ -54,7 +54,7 @@ def predict_memory(settings: MemorySettings) -> MemoryForecast:
         UserError: for settings that are not valid.
     """
     check_gpu_memory(settings.gpu_memory)
-    site = scenario(settings.scenario)
+    site = scenario(settings.scenario, settings.trust_scenario)
     own = Settings(
         algo=settings.algo, scenario=settings.scenario, backend=choose_backend(site, settings.backend), steps=settings.steps,
         num_envs=settings.num_envs, set=settings.set, preset=settings.preset, gpu_memory=settings.gpu_memory,

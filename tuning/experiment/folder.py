@@ -105,6 +105,10 @@ class Experiment:
     paths: ExperimentPaths
     compatibility: dict[str, Any] = field(default_factory=dict)
 
+    def trusting(self, trust_scenario: bool) -> Experiment:
+        """The experiment with its scenario trusted in this process, or not; nothing is stored."""
+        return replace(self, settings=replace(self.settings, trust_scenario=trust_scenario))
+
 
 def create(settings: Settings, compatibility: dict[str, Any] | None = None) -> Experiment:
     """Create the folder of a new experiment.

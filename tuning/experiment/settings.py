@@ -14,7 +14,7 @@ from tuning.experiment.errors import UsageError
 
 # Settings that may change when an experiment is continued.
 RESUMABLE = ("trials", "steps", "concurrency", "address", "retries", "keep_checkpoints", "gpu_memory", "on_oom")
-OF_A_RUN = ("resume", "extend")  # commands to this run, not properties of the experiment
+OF_A_RUN = ("resume", "extend", "trust_scenario")  # commands to this run, not properties of the experiment
 
 
 def check_gpu_memory(gib: float) -> None:
@@ -91,6 +91,9 @@ class Settings:
     --gpu-memory and --on-oom may be given anew. The command that began it, with its --name, continues it too."""
     extend: bool = False
     """Let trials that are complete go on to a larger number of --steps, from their checkpoints."""
+    trust_scenario: bool = False
+    """Trust the scenario as your own code: its schema may then name classes and pickles of its own, which run, and files
+    elsewhere. It is never stored, so a command that continues needs it again."""
 
     def check(self) -> None:
         """Check the ranges of the numbers.
@@ -164,7 +167,8 @@ class Settings:
         Raises:
             UsageError: if there are values of another version of this package.
         """
-        unknown = set(values) - {entry.name for entry in fields(cls)}
+        # Commands to a run come from the person who gives them: a file that another person wrote must not give trust.
+        unknown = set(values) - ({entry.name for entry in fields(cls)} - set(OF_A_RUN))
         if unknown:
             raise UsageError(f"the experiment was made by another version: it has the setting {', '.join(sorted(unknown))}")
         return cls(

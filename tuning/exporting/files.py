@@ -13,6 +13,7 @@ import numpy as np
 
 from envs.citylearn_backend.pool import SIMULATORS
 from envs.environments.year_cache import observation_layout
+from envs.objective.reward import check_reward
 from envs.observation import PEAK_NAMES, ObservationLayout
 from envs.scenarios.scenario import Scenario, scenario
 from envs.scenarios.tariff import DemandCharge
@@ -43,7 +44,7 @@ def export_policy(settings: ExportSettings) -> list[Path]:
     """
     if settings.to.exists():
         raise UsageError(f"--to {settings.to}: it is there already, and nothing is written over it")
-    experiment = open_experiment(settings.experiment)
+    experiment = open_experiment(settings.experiment).trusting(settings.trust_scenario)
     number = trial_number(load(experiment.paths.folder), settings.trial)
     return export(experiment, number, settings.to, settings.judgement)
 
@@ -65,7 +66,8 @@ def export(experiment: Experiment, number: int, to: Path, judgement: Path | None
             the example controller needs; or if the folder cannot be created.
     """
     judged, contender = given_judgement(experiment, number, judgement) if judgement else own_judgement(experiment)
-    site = scenario(experiment.settings.scenario)
+    site = scenario(experiment.settings.scenario, experiment.settings.trust_scenario)
+    check_reward(site, experiment.settings.reward)
     layout = observation_layout(site)
     _check_peaks(site, layout)
     # The folder comes last, so that a refused export creates nothing.
@@ -121,7 +123,7 @@ def _beside(to: Path) -> Iterator[Path]:
 
 def _action_range(site: Scenario) -> tuple[np.ndarray, np.ndarray]:
     """Least and greatest value of each action of CityLearn, each of shape (actions,)."""
-    simulator = SIMULATORS.take(site.schema_path(site.years("train")[0]))
+    simulator = SIMULATORS.take(site.schema_path(site.years("train")[0]), trusted=site.trusted)
     found = simulator.action_low, simulator.action_high
     SIMULATORS.give_back(simulator)
     return found

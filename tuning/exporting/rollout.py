@@ -13,6 +13,7 @@ from envs.environments import factory
 from envs.environments.backend import choose_backend
 from envs.environments.year_cache import year_reference
 from envs.objective.episodes import Episode
+from envs.objective.reward import check_reward
 from envs.objective.series import export_kwh, import_kwh
 from envs.objective.validity import check_episode
 from envs.scenarios.scenario import Scenario, Window, scenario
@@ -51,9 +52,10 @@ def roll_out(settings: RolloutSettings) -> Rollout:
         UserError: if trial, year or week does not exist, or the folder cannot be created; nothing is written then.
         ValidityError: if the run is physically impossible.
     """
-    experiment = open_experiment(settings.experiment)
+    experiment = open_experiment(settings.experiment).trusting(settings.trust_scenario)
     of = experiment.settings
-    site = scenario(of.scenario)
+    site = scenario(of.scenario, of.trust_scenario)
+    check_reward(site, of.reward)
     number = policy.trial_number(load(experiment.paths.folder), settings.trial)
     backend = choose_backend(site, settings.backend)
     year = _year(settings.year, site)

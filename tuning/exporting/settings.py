@@ -22,6 +22,8 @@ class ExportSettings:
     judgement: Path | None = None
     """Folder of a judgement in which the trial took part, for the model card; by default the one that
     contains the experiment."""
+    trust_scenario: bool = False
+    """See python -m tuning.run."""
 
 
 @dataclass(frozen=True)
@@ -41,3 +43,5 @@ class RolloutSettings:
     """Week of the picture, from 0; by default 34, or the last of a shorter year."""
     to: Path | None = None
     """Folder for the files; by default rollouts in the experiment's folder."""
+    trust_scenario: bool = False
+    """See python -m tuning.run."""

@@ -52,6 +52,7 @@ def compare(settings: JudgeSettings, console: Console | None = None) -> Comparis
     # Ray reads some of the environment when it is imported, so this comes first.
     set_environment()
     from envs.environments.backend import beyond_batch
+    from envs.objective.reward import check_reward
     from envs.scenarios.scenario import scenario
     from tuning.judging.contenders import contenders
     from tuning.judging.folder import RaceSettings, create_or_open, free_name
@@ -60,10 +61,11 @@ def compare(settings: JudgeSettings, console: Console | None = None) -> Comparis
 
     console = console or Console()
     settings.check()
-    experiments = [open_experiment(folder) for folder in settings.experiments]
+    experiments = [open_experiment(folder).trusting(settings.trust_scenario) for folder in settings.experiments]
     own = contenders(experiments, settings.top)
     of = experiments[0].settings
-    site = scenario(of.scenario)
+    site = scenario(of.scenario, of.trust_scenario)
+    check_reward(site, of.reward)
     if settings.judged_by == "batch" and (missing := beyond_batch(site)):
         raise UsageError(f"--judged-by batch: it cannot step {site.title} ({', '.join(missing)}); leave it to citylearn")
     name = settings.name or free_name(settings.dir, site.title)

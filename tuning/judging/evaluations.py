@@ -18,7 +18,7 @@ from envs.objective.columns import evaluation_columns, evaluation_row
 from envs.objective.evaluate import Evaluation, evaluate
 from envs.objective.reward import RewardName
 from envs.objective.validity import ValidityError
-from envs.scenarios.scenario import Scenario, Split, Window, scenario
+from envs.scenarios.scenario import Scenario, Split, Window
 from envs.yardsticks.baselines import baselines
 from envs.yardsticks.bound import OBJECTIVES, bound
 from results.judgement import served
@@ -58,7 +58,7 @@ def run_jobs(site: Scenario, folder: Path, number: int, about: Row, backend: Bac
     """
     windows = site.windows(SPLIT)
     return [
-        Job(part, lambda own=own: _judge.remote(str(folder), number, own, backend, about))  # type: ignore[misc]
+        Job(part, lambda own=own: _judge.remote(site, str(folder), number, own, backend, about))  # type: ignore[misc]
         for own in (by_year(windows).values() if backend == "citylearn" else (windows,))
     ]
 
@@ -115,13 +115,12 @@ def _result(task: Any) -> list[Row]:
 
 
 @ray.remote(num_cpus=1, max_retries=2)
-def _judge(folder: str, number: int, windows: tuple[Window, ...], backend: Backend, about: Row) -> list[Row]:
+def _judge(site: Scenario, folder: str, number: int, windows: tuple[Window, ...], backend: Backend, about: Row) -> list[Row]:
     end_with_parent()
     from tuning.experiment.folder import open_experiment
     from tuning.trial.policy import trained
 
-    experiment = open_experiment(folder)
-    site = scenario(experiment.settings.scenario)
+    experiment = open_experiment(folder).trusting(site.trusted)
     with trained(experiment, number) as found:
         env = windows_env(site, backend, windows, experiment.settings.reward)
         evaluations = evaluate(env, found.policy)

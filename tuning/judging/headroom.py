@@ -78,7 +78,7 @@ def find_headroom(settings: HeadroomSettings, console: Console | None = None) ->
         ValidityError: if a baseline is physically impossible or above the bound.
     """
     console = console or Console()
-    site = scenario(settings.scenario)
+    site = scenario(settings.scenario, settings.trust_scenario)
     check_reward(site, "improvement")
     windows, backend = site.windows(settings.split), choose_backend(site, "auto")
     slowly = " (by CityLearn, which takes a while)" if backend == "citylearn" else ""

@@ -55,7 +55,7 @@ class Race:
         Args:
             judgement: locked by this process.
             site: scenario of its experiments.
-            settings: reward of its experiments; GPU memory and cluster of this run.
+            settings: reward of its experiments; GPU memory, cluster and trust of this run.
             console: shows progress.
         """
         self._judgement, self._paths, self._site = judgement, judgement.paths, site
@@ -83,8 +83,9 @@ class Race:
         racing = list(self._judgement.contenders)
         for contender in racing:
             self._experiments[contender.name] = experiment_of(
-                contender, self._paths, self._judgement.settings.seed, self._settings.gpu_memory, self._settings.address
-            )
+                contender, self._paths, self._judgement.settings.seed, self._settings.gpu_memory, self._settings.address,
+                self._settings.trust_scenario,
+            )  # fmt: skip
         for count in self._looks:
             for contender in list(racing):
                 self._say(f"{contender.name}: {count} runs")

@@ -40,6 +40,8 @@ class JudgeSettings:
     """Name of the judgement; by default scenario and a number. The same command with its name continues it."""
     dir: Path = Path("judgements")
     """Folder that holds the judgements."""
+    trust_scenario: bool = False
+    """See python -m tuning.run."""
 
     def check(self) -> None:
         """Check the values.
@@ -63,3 +65,5 @@ class HeadroomSettings:
     """Site: iquitos, iquitos-38, or the path of a CityLearn schema.json."""
     split: Literal["train", "validation", "test"] = "validation"
     """Split of the years or weeks to run."""
+    trust_scenario: bool = False
+    """See python -m tuning.run."""

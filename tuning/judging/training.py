@@ -25,7 +25,12 @@ def fresh_seed(seed: int) -> int:
 
 
 def experiment_of(
-    contender: Contender, paths: JudgementPaths, seed: int, gpu_memory: float = 0.0, address: str = ""
+    contender: Contender,
+    paths: JudgementPaths,
+    seed: int,
+    gpu_memory: float = 0.0,
+    address: str = "",
+    trust_scenario: bool = False,
 ) -> Experiment:
     """Open a contender's experiment, or create it the first time.
 
@@ -35,13 +40,16 @@ def experiment_of(
         seed: of the judgement.
         gpu_memory: see `Settings`.
         address: see `Settings`.
+        trust_scenario: see `Settings`.
     """
     folder = paths.run(contender)
     if folder.is_dir():
         found = open_experiment(folder)
-        return replace(found, settings=replace(found.settings, gpu_memory=gpu_memory, address=address))
+        of_run = replace(found.settings, gpu_memory=gpu_memory, address=address)
+        return replace(found, settings=of_run).trusting(trust_scenario)
     of = open_experiment(contender.experiment).settings
-    return create(run_settings(contender, of, paths.runs, fresh_seed(seed), gpu_memory, address))
+    made = create(run_settings(contender, of, paths.runs, fresh_seed(seed), gpu_memory, address))
+    return made.trusting(trust_scenario)
 
 
 def train(experiment: Experiment, runs: int, site: Scenario, console: Console) -> list[int]:

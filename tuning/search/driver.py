@@ -129,7 +129,9 @@ def run_trials(
     control = RunControl(paths, retention, progress, sound=bool((ended["state"] != "failed").any()))
     control.start()
     adapt = settings.on_oom == "adapt"
-    searcher = StudySearcher(memory, records, paths.folder, settings.trials, control, planner, settings.retries, adapt)
+    searcher = StudySearcher(
+        memory, records, paths.folder, settings.trials, control, planner, settings.retries, adapt, settings.trust_scenario
+    )
     searcher.take_up(memory.adopt_unfinished())
     scheduler = StudyScheduler(memory, searcher, settings.reports, settings.steps)
     most_at_once = settings.concurrency or concurrency(usual, planner.budget)
@@ -208,7 +210,8 @@ def plan_resources(settings: Settings, console: Console) -> Planner:
     budget, device, line = machine(settings.gpu_memory)
     if line:
         say(console, line)
-    return Planner(settings, sizes_of(scenario(settings.scenario), settings.backend), budget, device, Calibration())
+    site = scenario(settings.scenario, settings.trust_scenario)
+    return Planner(settings, sizes_of(site, settings.backend), budget, device, Calibration())
 
 
 def refuse_nothing_to_learn(plan: Plan, planner: Planner) -> None:

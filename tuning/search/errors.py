@@ -13,13 +13,16 @@ class SearchStoppedError(UserError):
     Attributes:
         reason: in words.
         folder: of the experiment; it holds everything that is needed to continue.
+        trust_scenario: whether this run trusted the scenario, which is not in the folder.
     """
 
-    def __init__(self, reason: str, folder: Path) -> None:
-        super().__init__(f"{reason}\nthen continue with: {continue_command(folder)}, or in Python: resume({str(folder)!r})")
-        self.reason, self.folder = reason, folder
+    def __init__(self, reason: str, folder: Path, trust_scenario: bool = False) -> None:
+        trust = ", trust_scenario=True" if trust_scenario else ""
+        command = continue_command(folder, trust_scenario)
+        super().__init__(f"{reason}\nthen continue with: {command}, or in Python: resume({str(folder)!r}{trust})")
+        self.reason, self.folder, self.trust_scenario = reason, folder, trust_scenario
 
 
-def continue_command(folder: Path) -> str:
-    """The command that continues an experiment."""
-    return f"python -m tuning.run --resume {folder}"
+def continue_command(folder: Path, trust_scenario: bool = False) -> str:
+    """The command that continues an experiment, with the trust that this run had."""
+    return f"python -m tuning.run --resume {folder}{' --trust-scenario' if trust_scenario else ''}"

@@ -150,7 +150,7 @@ def open_checked(checked: Checked) -> Opened:
 def _checked(settings: Settings, space_file: Path | None) -> Checked:
     settings.check()
     settings = with_trials(settings)
-    site = scenario(settings.scenario)
+    site = scenario(settings.scenario, settings.trust_scenario)
     planned = plan(settings, space_file)
     check_reward(site, settings.reward)
     site.windows("train")

@@ -31,6 +31,7 @@ from tuning.trial.protocol import (
     RUN,
     SCORE,
     STOPPED,
+    TRUSTED,
     VRAM_LIMIT,
     DriverOnly,
 )
@@ -56,6 +57,7 @@ class StudySearcher(DriverOnly, Searcher):
         planner: grants memory and cores.
         retries: how often a trial that crashes is started again.
         adapt: whether a trial that runs out of memory alone saves some, see `tuning.memory.fallbacks`.
+        trusted: whether trials may run code of the scenario; it is not in the experiment's folder.
     """
 
     def __init__(
@@ -68,11 +70,13 @@ class StudySearcher(DriverOnly, Searcher):
         planner: Planner,
         retries: int,
         adapt: bool = False,
+        trusted: bool = False,
     ) -> None:
         # Without a metric: not every report has a score.
         super().__init__()
         self._memory, self._records, self._experiment, self._trials = memory, records, experiment, trials
         self._control, self._planner, self._retries, self._adapt = control, planner, retries, adapt
+        self._trusted = trusted
         self._waiting: deque[Proposal] = deque()
         # Numbers of trials that ran out of memory: nothing runs beside them.
         self._alone: set[int] = set()
@@ -116,6 +120,7 @@ class StudySearcher(DriverOnly, Searcher):
             HYPERPARAMETERS: proposal.hyperparameters,
             EXPERIMENT: str(self._experiment),
             RUN: self._control.run,
+            TRUSTED: self._trusted,
             **self._granted(proposal),
         }
 

@@ -71,12 +71,20 @@ def tune(settings: Settings, *, console: Console | None = None) -> Results:
     return search_opened(open_all([settings], console)[0], console)
 
 
-def resume(folder: str | Path, *, extend: bool = False, console: Console | None = None, **changes: Unpack[Changes]) -> Results:
+def resume(
+    folder: str | Path,
+    *,
+    extend: bool = False,
+    trust_scenario: bool = False,
+    console: Console | None = None,
+    **changes: Unpack[Changes],
+) -> Results:
     """Continue an experiment that was stopped, or give it a larger budget.
 
     Args:
         folder: of the experiment.
         extend: whether trials that are complete go on too, to a larger number of `steps`, from their checkpoints.
+        trust_scenario: whether the scenario may run code of its own; see `Settings`. No experiment stores it.
         console: see `tune`.
         changes: settings with new values.
 
@@ -88,7 +96,8 @@ def resume(folder: str | Path, *, extend: bool = False, console: Console | None 
 
     before = open_experiment(folder).settings
     # Without these two, the experiment's own space and fixed values stay.
-    return tune(replace(before, space="", set=(), resume=str(folder), extend=extend, **changes), console=console)
+    of_run = replace(before, space="", set=(), resume=str(folder), extend=extend, trust_scenario=trust_scenario)
+    return tune(replace(of_run, **changes), console=console)
 
 
 def tune_all(settings: Settings, *, console: Console | None = None) -> list[Results]:
@@ -166,7 +175,7 @@ def searched(opened: Sequence[Opened], console: Console) -> Iterator[Results | S
             outcome = error
         except KeyboardInterrupt:
             for rest in opened[index + 1 :]:
-                say(console, f"not begun: {continue_command(rest.experiment.paths.folder)}")
+                say(console, f"not begun: {continue_command(rest.experiment.paths.folder, rest.scenario.trusted)}")
             raise
         yield outcome
 
@@ -197,17 +206,18 @@ def search_opened(opened: Opened, console: Console) -> Results:
                 shutil.rmtree(folder)
             raise
         except KeyboardInterrupt:
-            say(console, f"stopped; continue with: {continue_command(folder)}")
+            say(console, f"stopped; continue with: {continue_command(folder, opened.scenario.trusted)}")
             raise
         except NodeLostError as error:
             reason = "Ray lost its last node again and again: see its logs, on this machine in the temporary files' folder ray"
-            raise SearchStoppedError(reason, folder) from error
+            raise SearchStoppedError(reason, folder, opened.scenario.trusted) from error
         except OSError as error:
             if error.errno != errno.ENOSPC:
                 raise
-            raise SearchStoppedError(f"the disk of {folder} is full: free some of it", folder) from error
+            reason = f"the disk of {folder} is full: free some of it"
+            raise SearchStoppedError(reason, folder, opened.scenario.trusted) from error
         if reason:
-            raise SearchStoppedError(reason, folder)
+            raise SearchStoppedError(reason, folder, opened.scenario.trusted)
         return load(folder)
 
 

@@ -5,6 +5,7 @@ NUMBER = "number"
 HYPERPARAMETERS = "hyperparameters"
 EXPERIMENT = "experiment"
 RUN = "run"
+TRUSTED = "trusted"  # whether it may run code of the scenario
 BUNDLE = "bundle"  # resources that Ray reserves for it
 VRAM_LIMIT = "vram_limit"  # GPU memory that it may take, bytes
 RAM_LIMIT = "ram_limit"  # host memory that it may take, bytes

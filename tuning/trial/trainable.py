@@ -24,6 +24,7 @@ from tuning.trial.protocol import (
     RAM_LIMIT,
     RUN,
     STOPPED,
+    TRUSTED,
     VRAM_LIMIT,
 )
 from tuning.trial.records import TrialRecords
@@ -34,13 +35,13 @@ def run_trial(config: dict[str, Any]) -> None:
     """Function trainable of Ray Tune.
 
     Args:
-        config: see `tuning.trial.protocol`: number, hyperparameters, folder of the experiment, name of the run, memory limits.
-            Everything else is in the folder.
+        config: see `tuning.trial.protocol`: number, hyperparameters, folder of the experiment, name of the run, trust, memory
+            limits. Everything else is in the folder.
     """
     from ray import tune
 
     end_with_parent()
-    experiment = open_experiment(config[EXPERIMENT])
+    experiment = open_experiment(config[EXPERIMENT]).trusting(config.get(TRUSTED, False))
     records = TrialRecords(experiment)
     number, running = config[NUMBER], experiment.paths.running(config[RUN])
     try:

@@ -192,8 +192,9 @@ class Training:
         with self._measurements.evaluation.running():
             if self._evaluation_env is None:
                 self._evaluation_env = evaluation_env(
-                    settings.scenario, settings.stepped_by, "validation", settings.validation_weeks, settings.reward
-                )
+                    settings.scenario, settings.stepped_by, "validation", settings.validation_weeks, settings.reward,
+                    settings.trust_scenario,
+                )  # fmt: skip
             return evaluate(self._evaluation_env, self.trainer.policy())
 
     def _add_report(self, update: Update, rate: float, new_score: float | None) -> None:

@@ -1,6 +1,7 @@
 """A feature that the batch backend lacks is named."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ def changed(schema: Path, tmp_path: Path, *path: str, value: Any) -> Path:
     for name in path[:-1]:
         entry = entry[name] if name != "*" else next(iter(entry.values()))
     entry[path[-1]] = value
-    content["root_directory"] = str(schema.parent)
+    shutil.copytree(schema.parent, tmp_path, dirs_exist_ok=True)
     target = tmp_path / "schema.json"
     target.write_text(json.dumps(content), encoding="utf-8")
     return target

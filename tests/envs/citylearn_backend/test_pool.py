@@ -11,8 +11,8 @@ from envs.citylearn_backend.pool import SimulatorPool
 class Opened:
     """In place of a simulator, which takes seconds to build."""
 
-    def __init__(self, schema_path: Path, with_reward: bool) -> None:
-        self.schema_path, self.with_reward = schema_path, with_reward
+    def __init__(self, schema_path: Path, with_reward: bool, trusted: bool) -> None:
+        self.schema_path, self.with_reward, self.trusted = schema_path, with_reward, trusted
 
 
 @pytest.fixture(autouse=True)
@@ -28,12 +28,13 @@ def test_a_simulator_that_is_given_back_is_taken_again() -> None:
     assert simulators.take(path) is first
 
 
-def test_simulators_of_other_scenarios_and_rewards_are_kept_apart() -> None:
+def test_simulators_of_other_scenarios_rewards_and_trust_are_kept_apart() -> None:
     simulators = SimulatorPool()
     own = simulators.take(Path("a"), with_reward=False)
     simulators.give_back(own)
     assert simulators.take(Path("b")) is not own
     assert simulators.take(Path("a"), with_reward=True) is not own
+    assert simulators.take(Path("a"), trusted=True) is not own
     assert simulators.take(Path("a")) is own
 
 

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from envs.citylearn_backend.simulator import CityLearnSimulator
+from envs.errors import ScenarioError
+from tests.envs.scenarios import strangers
 
 HOURS = 48
 
@@ -73,6 +75,40 @@ def test_skipped_work_changes_no_number(small_schema: Path, simulator: CityLearn
             np.testing.assert_array_equal(with_reward[0], np.asarray(expected[0], dtype=np.float64))
         np.testing.assert_array_equal(with_reward[0], without[0])
     np.testing.assert_array_equal(skipping.run().net_kwh[0], plain.buildings[0].net_electricity_consumption[:HOURS])
+
+
+def test_a_reward_function_for_each_building_is_summed(
+    small_schema: Path, simulator: CityLearnSimulator, tmp_path: Path
+) -> None:
+    path = Path(shutil.copytree(small_schema.parent, tmp_path / "site")) / "schema.json"
+    schema = json.loads(path.read_text(encoding="utf-8"))
+    schema["reward_function"] = {"type": {"default": schema["reward_function"]["type"]}, "attributes": {"default": {}}}
+    path.write_text(json.dumps(schema), encoding="utf-8")
+    each = CityLearnSimulator(path, with_reward=True)
+    rewards = []
+    for own in (simulator, each):
+        own.begin(240, 24, 0)
+        rewards.append([own.step(own.uncontrolled_actions())[1] for _ in range(24)])
+    assert rewards[0] == rewards[1]
+    assert any(rewards[0])
+
+
+def test_a_schema_makes_citylearn_write_no_files_and_fetch_none(small_schema: Path, tmp_path: Path) -> None:
+    path = Path(shutil.copytree(small_schema.parent, tmp_path / "site")) / "schema.json"
+    schema = json.loads(path.read_text(encoding="utf-8"))
+    schema |= {"render": True, "render_mode": "during", "render_session_name": "mine", "export_kpis_on_episode_end": True}
+    path.write_text(json.dumps(schema), encoding="utf-8")
+    env = CityLearnSimulator(path, with_reward=False).env
+    assert (env.render_enabled, env.render_mode, env.export_kpis_on_episode_end, env.offline) == (False, "none", False, True)
+
+
+def test_a_schema_that_was_changed_behind_the_scenarios_back_needs_trust(small_schema: Path, tmp_path: Path) -> None:
+    path = strangers.write(small_schema, tmp_path, strangers.CLASSES["a building"])
+    with pytest.raises(ScenarioError, match="--trust-scenario"):
+        CityLearnSimulator(path, with_reward=False)
+    path = strangers.write(small_schema, tmp_path / "other", strangers.NOT_NEEDED["a reward"])
+    with pytest.raises(ScenarioError, match=r"reward_function\.type.*--trust-scenario"):
+        CityLearnSimulator(path, with_reward=True)
 
 
 def test_energy_balances_at_every_hour(simulator: CityLearnSimulator) -> None:

@@ -216,7 +216,7 @@ def test_another_simulator_can_step_it(small_schema: Path) -> None:
     closed: list[bool] = []
 
     @contextmanager
-    def lend(schema_path: Path, with_reward: bool) -> Iterator[OneCopy]:
+    def lend(schema_path: Path, with_reward: bool, trusted: bool) -> Iterator[OneCopy]:
         assert (schema_path, with_reward) == (small_schema, False)
         tables = Tables.load(tables_file(site, 0))
         yield OneCopy(tables, tables.rows["template"])

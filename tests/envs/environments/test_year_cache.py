@@ -1,5 +1,7 @@
 """What a year needs is made once, and then opens without CityLearn."""
 
+import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -17,10 +19,13 @@ from envs.environments.year_cache import (
     scaled_template,
     schema_reward,
     tables_file,
+    year_reference,
     year_tables,
 )
+from envs.errors import ScenarioError
 from envs.objective.reference import reference_key
 from envs.scenarios.scenario import scenario
+from envs.scenarios.schema_file import read_schema
 
 ROOT = Path(__file__).parents[3]
 
@@ -61,6 +66,33 @@ def test_a_year_is_prepared_when_its_uncontrolled_run_is_kept(small_schema: Path
     assert not is_prepared(site, 0)
     path.write_bytes(kept)
     assert is_prepared(site, 0)
+
+
+def test_runs_are_repeated_once_where_citylearn_steps_the_site(
+    small_schema: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repeated: list[object] = []
+
+    def refuse(simulator: object) -> None:
+        repeated.append(simulator)
+        raise ScenarioError("two runs differ")
+
+    monkeypatch.setattr("envs.environments.year_cache.check_repeats", refuse)
+    folder = Path(shutil.copytree(small_schema.parent, tmp_path / "site"))
+    site = scenario(str(folder))
+    year_reference(site, 0)  # the batch backend draws nothing
+    assert repeated == []
+    path = folder / "schema.json"
+    path.write_text(json.dumps({**read_schema(path), "community_market": {"enabled": True}}), encoding="utf-8")
+    beyond = scenario(str(folder))
+    with pytest.raises(ScenarioError, match="two runs differ"):
+        year_reference(beyond, 0)
+    assert not is_prepared(beyond, 0)
+    monkeypatch.setattr("envs.environments.year_cache.check_repeats", repeated.append)
+    monkeypatch.setattr("envs.environments.year_cache.uncontrolled_run", lambda *_: year_reference(site, 0).run)
+    year_reference(beyond, 0)
+    year_reference(beyond, 0)
+    assert len(repeated) == 2
 
 
 def test_tables_of_a_year_come_without_raw_observations(small_schema: Path) -> None:

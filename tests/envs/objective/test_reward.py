@@ -1,6 +1,7 @@
 """Terms of the improvement reward, by hand."""
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -61,7 +62,7 @@ def test_a_reward_that_counts_energy_alone_is_refused_for_actions_that_serve_peo
     site = scenario(str(small_schema))
     check_reward(site, "improvement")
     schema = json.loads(small_schema.read_text(encoding="utf-8"))
-    schema["root_directory"] = str(small_schema.parent)
+    shutil.copytree(small_schema.parent, tmp_path, dirs_exist_ok=True)
     schema["actions"][action] = {"active": True}
     path = tmp_path / "schema.json"
     path.write_text(json.dumps(schema), encoding="utf-8")

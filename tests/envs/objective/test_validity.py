@@ -1,6 +1,7 @@
 """A result that physics or arithmetic forbid raises an error with its numbers."""
 
 import json
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -112,7 +113,7 @@ def test_vehicles_that_gave_back_may_lack_more_than_they_required(kpis: Kpis) ->
 def changed(small_schema: Path, folder: Path, change: Callable[[dict[str, Any]], None]) -> WindowsEnv:
     """The small site with a change of its building."""
     schema = json.loads(small_schema.read_text(encoding="utf-8"))
-    schema["root_directory"] = str(small_schema.parent)
+    shutil.copytree(small_schema.parent, folder, dirs_exist_ok=True)
     (building,) = schema["buildings"].values()
     change(building)
     path = folder / "schema.json"

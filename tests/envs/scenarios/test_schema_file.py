@@ -73,7 +73,7 @@ def test_series_lie_beside_the_schema_or_in_the_folder_that_it_names(
 
 def test_outages_that_are_drawn_anew_in_each_episode_are_refused(small_schema: Path, tmp_path: Path) -> None:
     schema = json.loads(small_schema.read_text(encoding="utf-8"))
-    schema["root_directory"] = str(small_schema.parent)
+    shutil.copytree(small_schema.parent, tmp_path, dirs_exist_ok=True)
     (building,) = schema["buildings"].values()
     path = tmp_path / "schema.json"
     for simulated, drawn, refused in ((True, True, True), (True, False, False), (False, True, False)):

@@ -17,6 +17,16 @@ def test_settings_survive_their_file() -> None:
         Settings.from_json({"colour": "red"})
 
 
+@pytest.mark.parametrize("name", OF_A_RUN)
+def test_commands_to_a_run_are_neither_written_nor_read(name: str) -> None:
+    """A stranger's experiment cannot say that its scenario is trusted."""
+    values = replace(Settings(), trust_scenario=True, extend=True, resume="x").to_json()
+    assert name not in values
+    for value in (True, False):
+        with pytest.raises(ValueError, match=f"another version.*{name}"):
+            Settings.from_json({**values, name: value})
+
+
 def test_set_takes_several_and_may_be_repeated() -> None:
     assert Settings(set=(("a=1", "b=x=y"), ("c=3",))).fixed_texts() == {"a": "1", "b": "x=y", "c": "3"}
 

@@ -58,6 +58,12 @@ def test_an_experiment_is_created_once_and_keeps_its_seed(contender: Contender, 
     assert seed_of(first, 2) == trial_seed(fresh_seed(3), 2)
 
 
+def test_trust_is_that_of_this_run(contender: Contender, paths: JudgementPaths) -> None:
+    assert experiment_of(contender, paths, 3, trust_scenario=True).settings.trust_scenario
+    assert not experiment_of(contender, paths, 3).settings.trust_scenario
+    assert experiment_of(contender, paths, 3, trust_scenario=True).settings.trust_scenario
+
+
 def test_only_missing_runs_are_trained(contender: Contender, paths: JudgementPaths, monkeypatch: pytest.MonkeyPatch) -> None:
     of = experiment_of(contender, paths, 0)
     wanted: list[int] = []

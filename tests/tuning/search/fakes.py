@@ -43,7 +43,7 @@ def adapters(experiment: Experiment, control: Any = None) -> tuple[StudySearcher
     settings = experiment.settings
     searcher = StudySearcher(
         memory, TrialRecords(experiment), experiment.paths.folder, settings.trials, control or Control(),
-        roomy(experiment), settings.retries,
+        roomy(experiment), settings.retries, trusted=settings.trust_scenario,
     )  # fmt: skip
     searcher.take_up(memory.adopt_unfinished())
     return searcher, StudyScheduler(memory, searcher, REPORTS, 4096)

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from common.errors import UserError
-from tuning.search.errors import SearchStoppedError
+from tuning.search.errors import SearchStoppedError, continue_command
 
 
 def test_it_names_reason_and_continuation() -> None:
@@ -14,3 +14,10 @@ def test_it_names_reason_and_continuation() -> None:
         "the disk is full",
         "then continue with: python -m tuning.run --resume /x/one, or in Python: resume('/x/one')",
     ]
+
+
+def test_trust_is_said_again_as_nothing_stores_it() -> None:
+    line = str(SearchStoppedError("the disk is full", Path("/x/one"), trust_scenario=True)).splitlines()[1]
+    assert "--resume /x/one --trust-scenario, or" in line
+    assert line.endswith("resume('/x/one', trust_scenario=True)")
+    assert "trust" not in continue_command(Path("/x/one"))

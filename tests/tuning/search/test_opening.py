@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from envs.errors import ScenarioError
+from tests.envs.scenarios import strangers
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, open_experiment, save
 from tuning.experiment.settings import Settings
@@ -31,6 +33,22 @@ def test_what_is_checked_has_its_open_choices_made_and_creates_nothing(tmp_path:
     opened = open_checked(checked)
     assert opened.is_new
     assert open_experiment(tmp_path / "one").settings == checked.settings
+
+
+def test_trust_is_given_to_each_run_and_stored_nowhere(small_schema: Path, tmp_path: Path) -> None:
+    path = strangers.write(small_schema, tmp_path, strangers.NOT_NEEDED["a reward"])
+    given = settings(tmp_path, scenario=str(path), backend="citylearn", reward="schema")
+    with pytest.raises(ScenarioError, match="--trust-scenario"):
+        check(given)
+    with pytest.raises(ScenarioError, match="no module"):
+        check(replace(given, trust_scenario=True))
+    trusted = replace(given, reward="improvement", trust_scenario=True)
+    opened = open_checked(check(trusted))
+    assert opened.scenario.trusted
+    assert opened.experiment.settings.trust_scenario
+    assert not open_experiment(opened.experiment.paths.folder).settings.trust_scenario
+    assert check(trusted).scenario.trusted
+    assert not check(replace(trusted, trust_scenario=False)).scenario.trusted
 
 
 def test_a_backend_that_was_not_chosen_freely_is_worth_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,6 +30,7 @@ from tuning.trial.protocol import (
     SCORE,
     STEPS,
     STOPPED,
+    TRUSTED,
 )
 from tuning.trial.records import TrialRecords
 
@@ -54,6 +55,13 @@ def test_a_trial_that_is_handed_out_runs(experiment: Experiment) -> None:
     handed = [searcher.suggest(name) for name in "ab"]
     assert [config[RUN] for config in handed] == ["this"] * 2  # type: ignore[index]
     assert load(experiment.paths.folder).trials["state"].tolist() == ["running", "running"]
+
+
+def test_trust_reaches_a_trial_by_its_configuration_alone(experiment: Experiment) -> None:
+    for trusted in (False, True):
+        searcher, _ = adapters(experiment.trusting(trusted))
+        assert searcher.suggest("a")[TRUSTED] is trusted  # type: ignore[index]
+    assert "trust_scenario" not in experiment.paths.settings.read_text(encoding="utf-8")
 
 
 def lose(searcher: StudySearcher, name: str) -> Any:

@@ -40,8 +40,9 @@ def test_citylearn_steps_one_copy(backend: str, copies: int) -> None:
 
 def test_environments_are_those_of_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(setup, "training_env", lambda *arguments: arguments)
-    made = trial_setup(SETTINGS, 0, {})
-    assert made.make_envs(5) == ("iquitos-38", "batch", 5, "improvement")  # type: ignore[comparison-overlap]
+    for trusted in (False, True):
+        made = trial_setup(replace(SETTINGS, trust_scenario=trusted), 0, {})
+        assert made.make_envs(5) == ("iquitos-38", "batch", 5, "improvement", trusted)  # type: ignore[comparison-overlap]
 
 
 def test_trials_have_seeds_of_their_own() -> None:

@@ -1,0 +1,175 @@
+"""What a scenario may name unless the user trusts it: CityLearn's own classes, and files below the folder of its schema.
+
+CityLearn imports and calls each class that a schema names, so a schema can run any code that Python finds. Some of CityLearn's
+own classes run code too: an occupant model is a pickle. LSTM weights are not: torch reads them by an unpickler that takes
+tensors alone (`weights_only`, its default since 2.6).
+
+Trust is given by `--trust-scenario` or `trust_scenario=True`, each time; nothing stores it.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path, PureWindowsPath
+from typing import Any
+
+from envs.errors import ScenarioError
+from envs.scenarios.references import NamedClass, named_classes, named_files, reward_classes, root_of
+
+OPTION = "--trust-scenario"
+MOST_NAMED = 20  # faults in one message
+# Classes that pass without trust, by what they are for. Not here: `citylearn.occupant.LogisticRegressionOccupant`, which
+# unpickles two files; classes that CityLearn leaves abstract.
+CLASSES: dict[str, tuple[str, ...]] = {
+    "building": (
+        "citylearn.citylearn.Building", "citylearn.building.Building", "citylearn.building.LSTMDynamicsBuilding",
+        "citylearn.building.LogisticRegressionOccupantInteractionBuilding",
+    ),
+    "dynamics": ("citylearn.dynamics.LSTMDynamics",),
+    "occupant": (),
+    "power_outage": ("citylearn.power_outage.PowerOutage", "citylearn.power_outage.ReliabilityMetricsPowerOutage"),
+    "charger": ("citylearn.electric_vehicle_charger.Charger",),
+    "appliance": ("citylearn.energy_model.DeferrableAppliance", "citylearn.citylearn.DeferrableAppliance"),
+    "escalator": ("citylearn.energy_model.Escalator",),
+    "vehicle": ("citylearn.citylearn.ElectricVehicle", "citylearn.electric_vehicle.ElectricVehicle"),
+    "cooling_device": ("citylearn.energy_model.HeatPump",),
+    "heating_device": ("citylearn.energy_model.HeatPump", "citylearn.energy_model.ElectricHeater"),
+    "dhw_device": ("citylearn.energy_model.HeatPump", "citylearn.energy_model.ElectricHeater"),
+    "dhw_storage": ("citylearn.energy_model.StorageTank",),
+    "cooling_storage": ("citylearn.energy_model.StorageTank",),
+    "heating_storage": ("citylearn.energy_model.StorageTank",),
+    "electrical_storage": ("citylearn.energy_model.Battery", "citylearn.citylearn.Battery"),
+    "pv": ("citylearn.energy_model.PV", "citylearn.citylearn.PV"),
+    "reward": tuple(
+        f"citylearn.reward_function.{name}"
+        for name in (
+            "RewardFunction", "MARL", "IndependentSACReward", "SolarPenaltyReward", "ComfortReward",
+            "SolarPenaltyAndComfortReward", "Electric_Vehicles_Reward_Function",
+        )
+    ),
+}  # fmt: skip
+_UNPICKLES = "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD"  # environment variable by which torch unpickles weights again
+
+
+def check(path: Path, schema: Mapping[str, Any]) -> None:
+    """Check a scenario that is not trusted: it names CityLearn's classes alone, and no file outside of its folder.
+
+    Nothing is opened or imported.
+
+    Args:
+        path: of the `schema.json`.
+        schema: its content.
+
+    Raises:
+        ScenarioError: with all places that name something else.
+    """
+    _refuse(path, [*_unknown(named_classes(schema)), *_outside(path, schema), *_unpickled(schema)])
+
+
+def check_reward(path: Path, schema: Mapping[str, Any], trusted: bool) -> None:
+    """Check the classes of the schema's own reward, which CityLearn imports for `--reward schema` alone.
+
+    Args:
+        path: of the `schema.json`.
+        schema: its content.
+        trusted: whether it may name a class that is not CityLearn's.
+
+    Raises:
+        ScenarioError: if one is not CityLearn's, or its module does not exist.
+    """
+    if not trusted:
+        _refuse(path, list(_unknown(reward_classes(schema))))
+    _module_files(path, reward_classes(schema))
+
+
+def own_code(path: Path, schema: Mapping[str, Any]) -> list[Path]:
+    """Files with the code of a trusted scenario's own classes, other than that of its reward.
+
+    Args:
+        path: of the `schema.json`.
+        schema: its content.
+
+    Raises:
+        ScenarioError: if a module does not exist.
+    """
+    return _module_files(path, named_classes(schema))
+
+
+def _refuse(path: Path, faults: list[str]) -> None:
+    if not faults:
+        return
+    more = f"; and {len(faults) - MOST_NAMED} more" if len(faults) > MOST_NAMED else ""
+    # Names of buildings may hold line feeds, and what a terminal takes for commands.
+    named = "".join(letter if letter.isprintable() else "?" for letter in "; ".join(faults[:MOST_NAMED]))
+    raise ScenarioError(
+        f"{path}: {named}{more}. If you trust this scenario as your own code, {OPTION} lets it run "
+        "classes and pickles and read files elsewhere"
+    )
+
+
+def _unknown(named: Iterator[NamedClass]) -> Iterator[str]:
+    for own in named:
+        known = CLASSES[own.role]
+        if not isinstance(own.name, str) or own.name not in known:
+            own_classes = ", ".join(name.removeprefix("citylearn.") for name in known)
+            reason = f"none of CityLearn's own ({own_classes})" if known else "which unpickles files, and so runs code in them"
+            yield f"{own.place} is {own.name!r}, {reason}"
+
+
+def _outside(path: Path, schema: Mapping[str, Any]) -> Iterator[str]:
+    """Names that lead out of the folder of the schema; drives and shares are refused before any of them is looked at."""
+    root, folder = root_of(path, schema), path.parent.resolve()
+    configured = schema.get("root_directory")
+    if isinstance(configured, str) and not _is_within(configured, root, folder):
+        yield f"root_directory is {configured!r}, which is outside of {folder}"
+        return
+    for file in named_files(schema):
+        if not _is_within(file.name, root / file.relative, folder):
+            yield f"{file.place} is {file.name!r}, which is outside of {folder}"
+
+
+def _is_within(name: str, path: Path, folder: Path) -> bool:
+    """Whether a path lies in a folder, with all links followed."""
+    # The folder itself may lie on a share.
+    if "\0" in name or (_is_share(name) and not (os.name == "nt" and path.is_relative_to(folder))):
+        return False
+    try:
+        return path.resolve().is_relative_to(folder)
+    except (OSError, RuntimeError):  # links in a circle
+        return False
+
+
+def _is_share(name: str) -> bool:
+    """Whether a name is that of a Windows share, which a look at it would connect to; elsewhere, of a drive as well."""
+    drive = PureWindowsPath(name).drive
+    return drive.startswith("\\\\") or bool(drive and os.name != "nt")
+
+
+def _unpickled(schema: Mapping[str, Any]) -> Iterator[str]:
+    if os.environ.get(_UNPICKLES, "0").lower() in ("1", "y", "yes", "true"):
+        for own in named_classes(schema):
+            if own.role == "dynamics":
+                yield f"{own.place}: torch would unpickle its weights, as the environment variable {_UNPICKLES} is set"
+
+
+def _module_files(path: Path, named: Iterator[NamedClass]) -> list[Path]:
+    """Files of the modules of classes that are not CityLearn's; finding them imports the packages that hold them."""
+    files = []
+    for own in named:
+        module = own.name.rpartition(".")[0] if isinstance(own.name, str) else ""
+        if module.partition(".")[0] == "citylearn":
+            continue
+        try:
+            found = importlib.util.find_spec(module)
+        except (ImportError, ValueError):
+            found = None
+        if found is None:
+            raise ScenarioError(
+                f"{path}: {own.place} is {own.name!r}, and Python finds no module {module!r}: run in the folder that holds it, "
+                "or name that folder in PYTHONPATH"
+            )
+        if found.origin and Path(found.origin).is_file():
+            files.append(Path(found.origin))
+    return files

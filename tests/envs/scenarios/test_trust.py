@@ -1,0 +1,241 @@
+"""A stranger's scenario runs no code: classes are CityLearn's, and files lie below the schema, unless the user trusts it."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import json
+import os
+import random
+import shutil
+from pathlib import Path
+
+import pytest
+
+from envs.errors import ScenarioError
+from envs.objective.reward import check_reward
+from envs.scenarios import trust
+from envs.scenarios.references import autosized, named_files
+from envs.scenarios.scenario import scenario
+from envs.scenarios.schema_file import read_schema
+from tests.audit import audited
+from tests.envs.scenarios import strangers
+from tests.envs.scenarios.test_references import SCHEMA
+
+END = "end of what is not trusted"  # name of code that marks it in a list of events
+
+
+@pytest.mark.parametrize("name", strangers.CLASSES)
+def test_a_class_that_is_not_citylearns_own_is_refused(small_schema: Path, tmp_path: Path, name: str) -> None:
+    path = strangers.write(small_schema, tmp_path, strangers.CLASSES[name])
+    with pytest.raises(ScenarioError, match=trust.OPTION) as error:
+        scenario(str(path))
+    assert "type is" in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("name", strangers.PATHS)
+def test_a_file_outside_of_the_schemas_folder_is_refused(small_schema: Path, tmp_path: Path, name: str) -> None:
+    path = strangers.write(small_schema, tmp_path, strangers.PATHS[name])
+    with pytest.raises(ScenarioError, match=f"outside of .*{trust.OPTION}") as error:
+        scenario(str(path))
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("a series with an absolute path", ""), ("a series above", "lacks the column month"), ("a root above", "which is not in")],
+)
+def test_trust_lets_a_scenario_read_elsewhere(small_schema: Path, tmp_path: Path, name: str, message: str) -> None:
+    path = strangers.write(small_schema, tmp_path, strangers.PATHS[name])
+    with pytest.raises(ScenarioError, match=message) if message else contextlib.nullcontext():
+        scenario(str(path), trusted=True)
+
+
+def test_a_link_and_an_absolute_path_may_lead_to_the_schemas_own_folder(small_schema: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(small_schema.parent, tmp_path / "site"))
+    schema = read_schema(folder / "schema.json")
+    (building,) = schema["buildings"].values()
+    (folder / "link.csv").symlink_to(folder / building["pricing"])
+    building["pricing"], building["weather"] = "link.csv", str(folder / building["weather"])
+    schema["root_directory"] = str(folder)
+    (folder / "schema.json").write_text(json.dumps(schema), encoding="utf-8")
+    (tmp_path / "linked").symlink_to(folder, target_is_directory=True)
+    for path in (folder, tmp_path / "linked"):
+        assert scenario(str(path)).schema == folder.resolve() / "schema.json"
+
+
+def test_all_places_are_named_at_once_up_to_twenty(small_schema: Path, tmp_path: Path) -> None:
+    path = strangers.write(small_schema, tmp_path, strangers.PATHS["a series above"])
+    schema = read_schema(path)
+    (name,) = schema["buildings"]
+    schema["buildings"][name]["pv"]["type"] = strangers.CLASS
+    for more, places in ((0, 2), (18, 20), (30, 20)):
+        others = {f"other{number}": {"type": strangers.CLASS} for number in range(more)}
+        with pytest.raises(ScenarioError) as error:
+            trust.check(path, {**schema, "buildings": {**schema["buildings"], **others}})
+        message = str(error.value)
+        assert message.count(" is '") == places
+        assert f"buildings.{name}.pv.type is 'stranger.evil.Evil'" in message
+        assert ("and 12 more" in message) == (more == 30)
+
+
+@pytest.mark.parametrize("name", strangers.NOT_NEEDED)
+def test_a_class_that_a_run_does_not_need_is_no_reason_to_refuse_it(small_schema: Path, tmp_path: Path, name: str) -> None:
+    site = scenario(str(strangers.write(small_schema, tmp_path, strangers.NOT_NEEDED[name])))
+    check_reward(site, "improvement")
+    if "reward" in name:
+        with pytest.raises(ScenarioError, match=rf"reward_function\.type.* is 'stranger.*{trust.OPTION}"):
+            check_reward(site, "schema")
+
+
+def test_every_class_that_passes_is_citylearns_own_and_there() -> None:
+    for known in trust.CLASSES.values():
+        for name in known:
+            module, _, kind = name.rpartition(".")
+            assert module.partition(".")[0] == "citylearn"
+            assert isinstance(getattr(importlib.import_module(module), kind), type)
+
+
+def test_no_form_of_a_schema_stops_the_check(tmp_path: Path) -> None:
+    """Five hundred mutants: each passes or is refused, whatever stands at one or two places."""
+    rng = random.Random(0)
+    values = [
+        None, True, 0, -1.5, "", "x", "..", "/", "~", "a\0b", [], ["a"], {}, {"type": "x"}, {"a": {"type": []}}, [{}],
+        "x" * 300, {"\n\x1b[2J": {"type": "x"}},
+    ]  # fmt: skip
+    messages = []
+    for _ in range(500):
+        schema = json.loads(json.dumps(SCHEMA))
+        for _ in range(rng.randint(1, 2)):
+            entry, depth = schema, rng.randint(0, 5)
+            while True:
+                key = rng.choice(list(entry))
+                if not isinstance(entry[key], dict) or not entry[key] or not depth:
+                    break
+                entry, depth = entry[key], depth - 1
+            entry[key] = rng.choice(values)
+        for check in (trust.check, lambda path, own: trust.check_reward(path, own, trusted=False)):
+            try:
+                check(tmp_path / "schema.json", schema)
+            except ScenarioError as error:
+                messages.append(str(error))
+        list(named_files(schema)), autosized(schema, "pv"), autosized(schema, "electrical_storage")
+    assert len(messages) > 500
+    assert all(message.isprintable() for message in messages)
+
+
+def test_weights_need_trust_where_torch_would_unpickle_them(
+    small_schema: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    schema = read_schema(small_schema)
+    (building,) = schema["buildings"].values()
+    building["dynamics"] = {"type": "citylearn.dynamics.LSTMDynamics", "attributes": {"filename": "weights.pth"}}
+    trust.check(small_schema, schema)
+    monkeypatch.setenv("TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD", "1")
+    with pytest.raises(ScenarioError, match="torch would unpickle"):
+        trust.check(small_schema, schema)
+
+
+def test_code_of_a_trusted_scenario_is_part_of_its_key(
+    small_schema: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = strangers.write(small_schema, tmp_path, strangers.CLASSES["a building"])
+    with pytest.raises(ScenarioError, match=r"no module 'stranger\.evil'.*PYTHONPATH"):
+        scenario(str(path), trusted=True)
+    monkeypatch.syspath_prepend(tmp_path)
+    site = scenario(str(path), trusted=True)
+    assert site.trusted
+    assert not (path.parent / "imported").exists()
+    with (path.parent / "evil.py").open("a", encoding="utf-8") as file:
+        file.write("# another version\n")
+    assert scenario(str(path), trusted=True).key != site.key
+
+
+def test_trust_changes_no_key_of_a_scenario_that_needs_none(small_schema: Path) -> None:
+    assert scenario(str(small_schema), trusted=True).key == scenario(str(small_schema)).key
+    assert scenario("iquitos", trusted=True) == scenario("iquitos")
+
+
+@pytest.fixture(scope="module")
+def hostile(small_schema: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Schemas of all strangers, by kind and name, below one folder."""
+    folder = tmp_path_factory.mktemp("strangers")
+    groups = {"class": strangers.CLASSES, "path": strangers.PATHS, "unneeded": strangers.NOT_NEEDED}
+    changes = {f"{kind}: {name}": change for kind, group in groups.items() for name, change in group.items()}
+    return {
+        name: strangers.write(small_schema, folder / str(number), change)
+        for number, (name, change) in enumerate(changes.items())
+    }
+
+
+def test_no_command_runs_a_strangers_code(hostile: dict[str, Path], tmp_path: Path) -> None:
+    """Each command that takes a scenario or an experiment of one, under the audit; one process for all."""
+    folder = hostile["class: a building"].parents[1]
+    experiment = tmp_path / "experiment"
+    experiment.mkdir()
+    settings = {"scenario": str(hostile["class: an occupant as PV"]), "backend": "citylearn", "algo": "ppo"}
+    (experiment / "experiment.json").write_text(json.dumps({"settings": settings}), encoding="utf-8")
+    program = f"""
+import contextlib, importlib, io, json, sys
+from envs.errors import ScenarioError
+from envs.scenarios.scenario import scenario
+hostile, experiment = {[str(path) for path in hostile.values()]!r}, {str(experiment)!r}
+for path in hostile:
+    with contextlib.suppress(ScenarioError):
+        scenario(path)
+lines = []
+for path in hostile[:1]:
+    lines += [(name, "--scenario", path) for name in ("run", "headroom", "resources", "doctor")]
+lines += [("run", "--resume", experiment), ("judge", experiment), ("rollout", experiment), ("export", experiment, "--to", "x")]
+for name, *arguments in lines:
+    message = io.StringIO()
+    with contextlib.redirect_stderr(message):
+        status = importlib.import_module("tuning." + name).main(arguments)
+    assert status == 2, (name, arguments, status)
+    assert "Traceback" not in message.getvalue()
+    print(name, message.getvalue().strip())
+"""
+    done = audited(["-c", program], folder.parent, cwd=folder.parent, environment={"BUILDING_TUNER_CACHE": str(tmp_path)})
+    assert done.status == 0, done.err
+    assert done.events == []
+    assert done.out.count(trust.OPTION) >= 4
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["experiment"]
+
+
+def test_citylearn_runs_no_strangers_code_unless_it_is_trusted(hostile: dict[str, Path]) -> None:
+    """Simulators that pass over what a run does not need; then the same files with trust, so that the audit has its proof."""
+    folder = hostile["class: a building"].parent.parent
+    wanted = [path for name, path in hostile.items() if name.startswith("unneeded")]
+    refused = [hostile["class: an occupant as PV"], hostile["class: a building"], hostile["path: weights"]]
+    occupied = hostile["class: an occupant as PV"]
+    program = f"""
+import contextlib, sys
+from pathlib import Path
+from envs.citylearn_backend.simulator import CityLearnSimulator
+from envs.errors import ScenarioError
+for path in {list(map(str, wanted))!r}:
+    sys.path.insert(0, str(Path(path).parents[1]))
+    simulator = CityLearnSimulator(Path(path), with_reward=False)
+    simulator.begin(0, 24, 0)
+    for _ in range(24):
+        assert simulator.step(simulator.uncontrolled_actions())[1] == 0.0
+    sys.path.pop(0)
+for path in {list(map(str, refused))!r}:
+    with contextlib.suppress(ScenarioError):
+        CityLearnSimulator(Path(path), with_reward=False)
+        raise AssertionError(path)
+compile("", {str(folder / END)!r}, "exec")
+sys.path.insert(0, {str(wanted[0].parents[1])!r})
+CityLearnSimulator(Path({str(wanted[0])!r}), with_reward=True, trusted=True)
+with contextlib.suppress(AttributeError):  # an occupant is no PV, but its models are read
+    CityLearnSimulator(Path({str(occupied)!r}), with_reward=False, trusted=True)
+"""
+    done = audited(["-c", program], folder.parent, cwd=folder.parent)
+    assert done.status == 0, done.err
+    details = [event.detail for event in done.events]
+    assert details[0] == str(folder / END)
+    assert str(wanted[0].with_name("evil.py")) in details
+    assert f"{os.system.__module__}.system" in details
+    assert "os.system" in [event.name for event in done.events]
+    assert [path.parent.name for path in folder.parent.rglob("imported")] == [strangers.PACKAGE]
