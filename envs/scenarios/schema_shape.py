@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
 from typing import Any
 
 from envs.scenarios import limits
@@ -16,6 +18,7 @@ from envs.scenarios.limits import Limit
 from envs.scenarios.shapes import (
     Anything,
     ByClass,
+    Checked,
     Curve,
     DottedClass,
     Fault,
@@ -155,7 +158,7 @@ _DEVICES: dict[str, Shape] = {
 # -- buildings -------------------------------------------------------------------------------
 
 _FILE = Text("the name of a file")
-_NOISE = Number(Limit(0, 1e6, "standard deviation of the noise"))
+_NOISE = Number(Limit(0, 1e6, "standard deviation of the noise"), null=False)
 _LIMIT_KW = Number(limits.POWER_OR_NONE)
 _BOTH_WAYS = Record({"import_kw": _LIMIT_KW, "export_kw": _LIMIT_KW})
 _SHOWN = Record({name: Flag() for name in ("headroom", "headroom_export", "violation", "phase_encoding")})
@@ -172,8 +175,8 @@ _CONSTRAINTS = Record(
 )
 _SERVICE = Record(
     {
-        "mode": Text(choices=("single_phase", "three_phase")),
-        "default_split": Text(choices=("balanced", "L1", "L2", "L3")),
+        "mode": Text(choices=("single_phase", "three_phase"), null=False),
+        "default_split": Text(choices=("balanced", "L1", "L2", "L3"), null=False),
         "limits": Record({"total": _BOTH_WAYS, "per_phase": Named(_BOTH_WAYS, "phases")}),
         "observations": _SHOWN,
         "expose_observations": Flag(),
@@ -435,6 +438,22 @@ class _Switches:
 
 # -- the whole -------------------------------------------------------------------------------
 
+
+def _is_date(value: Any) -> bool:
+    try:
+        return isinstance(value, str) and bool(date.fromisoformat(value))
+    except ValueError:
+        return False
+
+
+def _is_inner(value: Any) -> bool:
+    return isinstance(value, str) and not Path(value).is_absolute() and ".." not in Path(value).parts
+
+
+def _is_off(value: Any) -> bool:
+    return value in (False, 0)
+
+
 _ROW = Number(Limit(0, 10**8, "a row of the series, counted from 0", whole=True), null=False)
 SCHEMA = Record(
     {
@@ -447,7 +466,7 @@ SCHEMA = Record(
         "rolling_episode_split": Flag(),
         "random_episode_split": Flag(),
         "seconds_per_time_step": Number(Limit(3600, 3600, "only hourly scenarios are supported")),
-        "start_date": Text("a date such as 2024-08-01"),
+        "start_date": Checked("a date such as 2024-08-01", _is_date),
         "observations": _Switches(
             "observation",
             OBSERVATIONS | AT_CHARGERS,
@@ -474,15 +493,17 @@ SCHEMA = Record(
             },
             idle=("grid_export_price", "counterfactual"),
         ),
-        "demand_response": Record({"enabled": Flag()}, idle=(
+        "demand_response": Record({"enabled": Checked("false, as it needs the interface entity", _is_off)}, idle=(
             "requests_file", "baseline_method", "baseline_window_seconds", "allow_overlapping_requests",
         )),
-        "robustness": Record({"enabled": Flag()}, idle=("events_file", "random_seed", "missing_replacement_value", "modules")),
+        "robustness": Record({"enabled": Flag(), "events_file": _FILE}, idle=(
+            "random_seed", "missing_replacement_value", "modules",
+        )),
         "render": Flag(),
         "render_mode": Text(choices=("none", "during", "end")),
         "render_file_format": Text(choices=("csv", "parquet")),
         "render_chunk_size": Number(Limit(1, 1e9, "rows", whole=True)),
-        "render_session_name": Text("the name of a folder"),
+        "render_session_name": Checked("the name of a folder, without .. and not beginning with a slash", _is_inner),
         "export_kpis_on_episode_end": Flag(),
         "export_only_final_episode": Flag(),
         "debug_timing": Flag(),
@@ -492,7 +513,7 @@ SCHEMA = Record(
         "ev_departure_within_tolerance": Number(limits.SHARE),
         "ev_departure_service_tolerance": Number(limits.SHARE),
     },
-    needed=("random_seed", FIRST, LAST, "observations", "actions", "reward_function", "buildings"),
+    needed=(FIRST, LAST, "observations", "actions", "reward_function", "buildings"),
     idle=(
         "render_directory", "dataset_id", "dataset_family", "dataset_contract_version", "timezone", "observation_bundles",
         "derived_forecasts", "topology_events", "shared_observations", "name",
@@ -521,6 +542,9 @@ def _beside(schema: dict[str, Any]) -> Iterator[Fault]:
     chargers = any(building.get("chargers") for building in buildings.values())
     if buildings and not any(names if chargers else names - AT_CHARGERS for names in seen.values()):
         yield Fault(("observations",), "has none that is active; a policy needs one")
+    robustness = schema.get("robustness") or {}
+    if robustness.get("enabled") and not robustness.get("events_file"):
+        yield Fault(("robustness", "events_file"), "is missing, and robustness is enabled; name a file")
     for name, building in buildings.items():
         yield from _in_building(schema, building, ("buildings", name))
 
@@ -540,6 +564,7 @@ def _in_building(schema: dict[str, Any], building: dict[str, Any], place: Place)
             yield Fault((*place, part), f"is missing; a building of type {kind} needs one")
     if building.get("dynamics"):
         yield from _dynamics(building["dynamics"], (*place, "dynamics", "attributes"))
+    yield from _phases(building, place)
     for name, charger in (building.get("chargers") or {}).items():
         attributes = charger.get("attributes") or {}
         for way in ("charging_power", "discharging_power"):
@@ -547,6 +572,29 @@ def _in_building(schema: dict[str, Any], building: dict[str, Any], place: Place)
             if low is not None and high is not None and low > high:
                 where = (*place, "chargers", name, "attributes", f"min_{way}")
                 yield Fault(where, f"is {shown(low)}, above max_{way} {shown(high)}; lower it", form=False)
+
+
+def _phases(building: dict[str, Any], place: Place) -> Iterator[Fault]:
+    """Faults of the phases to which a building with an electrical service connects its devices."""
+    service = building.get("electrical_service")
+    if not service:
+        return
+    one = service.get("mode", "single_phase") == "single_phase"
+    phases = ("L1",) if one else ("L1", "L2", "L3")
+    named: dict[Place, Any] = {
+        ("electrical_storage", "attributes"): building.get("electrical_storage"),
+        **{("chargers", name, "attributes"): charger for name, charger in (building.get("chargers") or {}).items()},
+    }
+    for where, entry in named.items():
+        phase = ((entry or {}).get("attributes") or {}).get("phase_connection")
+        if phase is not None and phase not in (*phases, *(() if one else ("all_phases",))):
+            yield Fault((*place, *where, "phase_connection"), f"is {shown(phase)}; it has to be one of {', '.join(phases)}")
+    if one and service.get("default_split", "balanced") not in ("balanced", "L1"):
+        yield Fault((*place, "electrical_service", "default_split"), "has to be balanced or L1 with a single phase")
+    for phase in (service.get("limits") or {}).get("per_phase") or {}:
+        if phase not in phases:
+            where = (*place, "electrical_service", "limits", "per_phase", phase)
+            yield Fault(where, f"is no phase of this service; it has to be one of {', '.join(phases)}")
 
 
 def _dynamics(entry: dict[str, Any], place: Place) -> Iterator[Fault]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, Protocol
@@ -94,6 +94,24 @@ class Text:
             yield _wrong(value, place, self.words if not self.choices else _one_of(self.choices))
         elif self.choices and value not in self.choices:
             yield _wrong(value, place, _one_of(self.choices))
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A value that fulfils a condition, or null.
+
+    Attributes:
+        words: what it has to be.
+        holds: the condition.
+    """
+
+    words: str
+    holds: Callable[[Any], bool]
+
+    def faults(self, value: Any, place: Place) -> Iterator[Fault]:
+        """A value that does not."""
+        if value is not None and not self.holds(value):
+            yield _wrong(value, place, self.words)
 
 
 @dataclass(frozen=True)

@@ -131,7 +131,17 @@ BATTERY = (*MALL, "electrical_storage")
         ),
         (put("random_seed", value="seven"), "random_seed is 'seven'; it has to be a whole number from 0 to 4,294,967,295"),
         (put("random_seed", value=-2), "random_seed is -2;"),
-        (drop("random_seed"), "random_seed is missing;"),
+        (put("start_date", value="yesterday"), "start_date is 'yesterday'; it has to be a date such as"),
+        (put("render_session_name", value="../x"), "render_session_name is '../x'; it has to be the name of a folder"),
+        (put("demand_response", value={"enabled": True}), "demand_response.enabled is true; it has to be false"),
+        (put("robustness", value={"enabled": True}), "robustness.events_file is missing"),
+        (put("metrics_log_interval", value=None), "metrics_log_interval is missing;"),
+        (put(*MALL, "noise_std", value=None), "buildings.mall.noise_std is missing;"),
+        (put(*MALL, "electrical_service", value={"default_split": "L3"}), "default_split has to be balanced or L1"),
+        (
+            put(*MALL, "electrical_service", value={"limits": {"per_phase": {"L2": {}}}}),
+            "per_phase.L2 is no phase of this service; it has to be one of L1",
+        ),
         (put("reward_function", "type", value="citylearn.reward_function.Best"), "it has to be the dotted path of a class"),
         (put("reward_function", "type", value=5), "reward_function.type is 5;"),
         (put("reward_function", "type", value={}), "reward_function.type is empty;"),
@@ -176,6 +186,14 @@ def test_a_wrong_value_is_named_by_place_value_and_remedy(
     change(schema)
     faults = [str(found) for found in schema_faults(schema)]
     assert any(fault in found for found in faults), faults
+
+
+def test_a_device_is_connected_to_a_phase_of_its_service(schema: dict[str, Any]) -> None:
+    mall = schema["buildings"]["mall"]
+    mall["electrical_storage"]["attributes"]["phase_connection"] = "L9"
+    assert schema_faults(schema) == []
+    mall["electrical_service"] = {"mode": "three_phase"}
+    assert "electrical_storage.attributes.phase_connection is 'L9'" in str(*schema_faults(schema))
 
 
 def test_comments_are_allowed_everywhere(schema: dict[str, Any]) -> None:
