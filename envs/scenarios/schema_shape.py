@@ -31,6 +31,7 @@ from envs.scenarios.shapes import (
     Shape,
     Text,
     dotted,
+    hint,
     is_left_out,
 )  # fmt: skip
 
@@ -430,10 +431,7 @@ class _Switches:
         for name, entry in value.items():
             unknown = name not in self.known and not name.startswith(self.beginnings)
             if unknown and isinstance(entry, dict) and entry.get("active"):
-                known = Record(
-                    dict.fromkeys(self.known, Anything()), unknown=f"is active, and CityLearn has no such {self.what}"
-                )
-                yield from known.faults({name: None}, place)
+                yield Fault((*place, name), f"is active, and CityLearn has no such {self.what}; {hint(name, self.known)}")
 
 
 # -- the whole -------------------------------------------------------------------------------
@@ -565,6 +563,11 @@ def _in_building(schema: dict[str, Any], building: dict[str, Any], place: Place)
     if building.get("dynamics"):
         yield from _dynamics(building["dynamics"], (*place, "dynamics", "attributes"))
     yield from _phases(building, place)
+    for use in ("cooling", "heating", "dhw"):
+        sizing = (building.get(f"{use}_device") or {}).get("autosize_attributes") or {}
+        if sizing.get("safety_factor") is not None and sizing["safety_factor"] < 1.0:
+            where = (*place, f"{use}_device", "autosize_attributes", "safety_factor")
+            yield Fault(where, f"is {shown(sizing['safety_factor'])}; below 1 the device cannot meet its demand", form=False)
     for name, charger in (building.get("chargers") or {}).items():
         attributes = charger.get("attributes") or {}
         for way in ("charging_power", "discharging_power"):

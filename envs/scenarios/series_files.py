@@ -20,6 +20,7 @@ from envs.scenarios.faults import Faults
 from envs.scenarios.limits import Limit
 from envs.scenarios.schema_shape import ABSOLUTE_MODES, FIRST, LAST
 from envs.scenarios.shapes import is_left_out
+from envs.scenarios.thermal_demand import USES, is_beyond, most_output
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -75,14 +76,18 @@ def check_series(path: Path, schema: Mapping[str, Any], root: Path, faults: Faul
     plugged_in: list[tuple[_Series, np.ndarray]] = []
     first: _Series | None = None
     for building in included.values():
+        read: dict[str, _Series] = {}
         for kind in _REQUIRED:
             name = building.get(kind)
             series = files.read(name, kind) if name else None
             if series:
+                read[kind] = series
                 _check_numbers(series, kind, _observed(schema, building), _limits(building))
             if series and kind == "energy_simulation":
                 _check_calendar(series, first or series)
                 first = first or series
+        if "energy_simulation" in read and "weather" in read:
+            _check_demands(read["energy_simulation"], read["weather"], building)
         for charger in (building.get("chargers") or {}).values():
             series = files.read(charger["charger_simulation"], "charger_simulation")
             if series:
@@ -234,6 +239,21 @@ def _check_numbers(series: _Series, kind: str, observed: set[str], bounds: Mappi
     if kind == "energy_simulation":
         both = series.numbers("cooling_demand") * series.numbers("heating_demand") != 0.0
         series.refuse(both, "cooling_demand", "CityLearn allows none in an hour with heating_demand")
+
+
+def _check_demands(series: _Series, weather: _Series, building: Mapping[str, Any]) -> None:
+    """Check that the building's devices can meet its demands, or CityLearn stops in the middle of a run."""
+    temperature = weather.numbers("outdoor_dry_bulb_temperature")
+    outages = (building.get("power_outage") or {}).get("simulate_power_outage") and "power_outage" in series.frame
+    supplied = series.numbers("power_outage") == 0.0 if outages else np.ones(len(series.frame), dtype=bool)
+    for use in USES:
+        output = most_output(building, use, temperature)
+        if output is not None and len(output) == len(supplied):
+            wrong = supplied & is_beyond(series.numbers(f"{use}_demand"), output)
+            most = f"the most is {output[int(wrong.argmax())]:.6g}" if building.get(f"{use}_device") else "there is none"
+            series.refuse(
+                wrong, f"{use}_demand", f"the building's {use}_device cannot meet it, as {most}; size it for its demand"
+            )
 
 
 def _check_calendar(series: _Series, first: _Series) -> None:

@@ -73,7 +73,8 @@ class Number:
         """A value that is no number or lies beyond the limits."""
         if value is None and self.null:
             return
-        number = isinstance(value, int | float) and not isinstance(value, bool)
+        # A row that is written as 5.0 is none for CityLearn.
+        number = isinstance(value, int if self.limit.whole else int | float) and not isinstance(value, bool)
         if not number or not math.isfinite(_float(value)) or not self.limit.holds(_float(value)):
             yield Fault(place, f"is {_missing(value)}; it has to be {self.limit.words} ({self.limit.why})", form=not number)
 
@@ -199,7 +200,7 @@ class Record:
                 if entry is not None or name not in self.needed:
                     yield from self.names[name].faults(entry, (*place, name))
             elif name not in self.idle and not name.startswith(COMMENTS):
-                yield Fault((*place, name), f"{self.unknown}; {_hint(name, self.names)}")
+                yield Fault((*place, name), f"{self.unknown}; {hint(name, self.names)}")
 
 
 @dataclass(frozen=True)
@@ -326,7 +327,8 @@ def _one_of(choices: Collection[str]) -> str:
     return f"{', '.join(most)} or {last}" if most else last
 
 
-def _hint(name: str, known: Collection[str]) -> str:
+def hint(name: str, known: Collection[str]) -> str:
+    """What to do about an unknown name."""
     near = difflib.get_close_matches(name, known, n=1)
     return f"did you mean {near[0]}?" if near else "remove it"
 

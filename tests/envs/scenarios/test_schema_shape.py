@@ -156,6 +156,21 @@ BATTERY = (*MALL, "electrical_storage")
             "observations.ours is active, and CityLearn has no such observation",
         ),
         (put("observations", value={"hour": {"active": False}}), "observations has none that is active"),
+        (put("actions", "_note", value={"active": True}), "actions._note is active, and CityLearn has no such action"),
+        (put("actions", "electrical_storge", value={"active": True}), "did you mean electrical_storage?"),
+        (put("simulation_start_time_step", value=0.0), "simulation_start_time_step is 0.0; it has to be a whole number"),
+        (
+            put(
+                *MALL,
+                "dhw_device",
+                value={
+                    "type": "citylearn.energy_model.ElectricHeater",
+                    "autosize": True,
+                    "autosize_attributes": {"safety_factor": 0.5},
+                },
+            ),
+            "dhw_device.autosize_attributes.safety_factor is 0.5; below 1 the device cannot meet its demand",
+        ),
         (put("actions", "sell", value={"active": True}), "actions.sell is active, and CityLearn has no such action"),
         (
             put(*MALL, "electrical_storage", value=None),

@@ -108,9 +108,22 @@ def test_a_value_that_no_series_may_have_is_named(site: Path, file: str, column:
     assert refusal(site).startswith(f"{site / file}, line 700: {column} is {shown}; ")
 
 
+def test_a_demand_that_no_device_meets_is_named(site: Path) -> None:
+    put(site / "mall.csv", 31, dhw_demand="2.5")
+    assert f"{site / 'mall.csv'}, line 31: dhw_demand is 2.5; the building's dhw_device cannot meet it, as there is none;" in (
+        refusal(site)
+    )
+    heater = {"type": "citylearn.energy_model.ElectricHeater", "attributes": {"nominal_power": 2.0, "efficiency": 0.9}}
+    edit(site, lambda schema: schema["buildings"]["mall"].update(dhw_device=heater))
+    assert "cannot meet it, as the most is 1.8; size it for its demand" in refusal(site)
+    heater["attributes"]["nominal_power"] = 3.0  # type: ignore[index]
+    edit(site, lambda schema: schema["buildings"]["mall"].update(dhw_device=heater))
+    scenario(str(site))
+
+
 def test_no_hour_is_cooled_and_heated(site: Path) -> None:
     put(site / "mall.csv", 31, cooling_demand="2.5", heating_demand="1")
-    assert f"{site / 'mall.csv'}, line 31: cooling_demand is 2.5; " in refusal(site)
+    assert f"{site / 'mall.csv'}, line 31: cooling_demand is 2.5; CityLearn allows none in an hour with" in refusal(site)
 
 
 def test_what_lies_outside_the_rows_that_are_run_is_not_read(site: Path) -> None:
