@@ -540,6 +540,12 @@ def _beside(schema: dict[str, Any]) -> Iterator[Fault]:
     chargers = any(building.get("chargers") for building in buildings.values())
     if buildings and not any(names if chargers else names - AT_CHARGERS for names in seen.values()):
         yield Fault(("observations",), "has none that is active; a policy needs one")
+    if any(building.get("dynamics") for building in buildings.values()):
+        # A model of the indoor temperature makes CityLearn compute the inactive ones too.
+        for name in schema["observations"]:
+            if name not in OBSERVATIONS | AT_CHARGERS and not name.startswith(_OF_APPLIANCES):
+                text = f"is unknown to CityLearn, which stops at it in a building with dynamics; {hint(name, OBSERVATIONS)}"
+                yield Fault(("observations", name), text)
     robustness = schema.get("robustness") or {}
     if robustness.get("enabled") and not robustness.get("events_file"):
         yield Fault(("robustness", "events_file"), "is missing, and robustness is enabled; name a file")
@@ -608,6 +614,9 @@ def _dynamics(entry: dict[str, Any], place: Place) -> Iterator[Fault]:
     for name in ("filename", *lists, "hidden_size", "num_layers", "lookback"):
         if attributes.get(name) is None:
             yield Fault((*place, name), "is missing; the model cannot be read without it")
+    for i, name in enumerate(attributes.get(lists[0]) or ()):
+        if name.removesuffix("_sin").removesuffix("_cos") not in OBSERVATIONS:
+            yield Fault((*place, lists[0], str(i)), f"is {shown(name)}, and CityLearn has no such observation; correct it")
     lengths = {len(attributes.get(name) or ()) for name in lists}
     if len(lengths) > 1:
         yield Fault((*place, lists[0]), f"and {dotted(lists[1:])} have different lengths; give each input two bounds")

@@ -211,6 +211,18 @@ def test_a_device_is_connected_to_a_phase_of_its_service(schema: dict[str, Any])
     assert "electrical_storage.attributes.phase_connection is 'L9'" in str(*schema_faults(schema))
 
 
+def test_an_inactive_observation_may_be_unknown_unless_a_building_has_dynamics(schema: dict[str, Any]) -> None:
+    schema["observations"]["mont"] = {"active": False}
+    assert schema_faults(schema) == []
+    lists = ("input_observation_names", "input_normalization_minimum", "input_normalization_maximum")
+    model = {"filename": "a.pth", "hidden_size": 8, "num_layers": 1, "lookback": 12, **{name: [] for name in lists}}
+    schema["buildings"]["mall"]["dynamics"] = {"type": "citylearn.dynamics.LSTMDynamics", "attributes": model}
+    assert str(*schema_faults(schema)).startswith("observations.mont is unknown to CityLearn, which stops at it")
+    del schema["observations"]["mont"]
+    model |= {lists[0]: ["month_sin", "moon"], lists[1]: [0, 0], lists[2]: [1, 1]}
+    assert "input_observation_names.1 is 'moon', and CityLearn has no such observation" in str(*schema_faults(schema))
+
+
 def test_comments_are_allowed_everywhere(schema: dict[str, Any]) -> None:
     for place in (schema, schema["buildings"]["mall"], schema["buildings"]["mall"]["pv"]):
         place["_comment"] = place["description"] = "of the roof in the north"
