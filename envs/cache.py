@@ -7,11 +7,11 @@ It is named and made anew, so damage never changes a number.
 from __future__ import annotations
 
 import errno
-import hashlib
 import os
 import shutil
 import sys
 import tempfile
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
@@ -184,13 +184,15 @@ def _digest_of(target: Path) -> str:
 
 @lru_cache(maxsize=1024)
 def _digest(target: Path, files: tuple[tuple[Path, int, int], ...]) -> str:
-    whole = hashlib.sha256()
+    """CRC-32, which is for damage and not for attackers: a year of 128 sockets has 90 MB, and SHA-256 takes twice as long."""
+    whole = 0
     for path, size, _ in files:
-        with path.open("rb") as file:
-            content = hashlib.file_digest(file, "sha256").hexdigest()
         name = path.relative_to(target).as_posix() if path != target else ""
-        whole.update(f"{name}\n{size}\n{content}\n".encode())
-    return whole.hexdigest()
+        whole = zlib.crc32(f"{name}\n{size}\n".encode(), whole)
+        with path.open("rb") as file:
+            while piece := file.read(2**20):
+                whole = zlib.crc32(piece, whole)
+    return f"crc32 {whole:08x}"
 
 
 def _sync(target: Path) -> None:

@@ -10,6 +10,8 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from envs.scenarios.faults import shortened
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -47,7 +49,7 @@ def read_table(file: Path, known: Collection[str], text: Collection[str] = ()) -
                     table[column] = pd.read_csv(file, usecols=[column], dtype=str, skip_blank_lines=False)[column]
     # pandas' own errors and wrong encodings are ValueErrors; csv.Error is a line longer than CSV may have.
     except (ValueError, OSError, NotImplementedError, OverflowError, csv.Error, ArrowException) as error:
-        reason = " ".join(str(error).split())
+        reason = " ".join(str(error).split())[:300]
         return f"{file} cannot be read: {reason}; {_REMEDY}"
     if not table.index.equals(pd.RangeIndex(len(table))):
         return (
@@ -77,6 +79,6 @@ def _foreign(file: Path, known: Collection[str]) -> str:
     names = next(csv.reader([header]), [])
     spaced = [name for name in names if name not in known and name.strip() in known]
     if spaced:
-        return f"has spaces around the column '{spaced[0]}', so CityLearn does not know it; remove them"
+        return f"has spaces around the column '{shortened(spaced[0])}', so CityLearn does not know it; remove them"
     twice = [name for i, name in enumerate(names) if name in names[:i]]
-    return f"has the column '{twice[0]}' twice; remove one of them" if twice else ""
+    return f"has the column '{shortened(twice[0])}' twice; remove one of them" if twice else ""

@@ -50,4 +50,9 @@ def shown(value: Any) -> str:
     if isinstance(value, list):
         return "a list"
     text = f"'{value}'" if isinstance(value, str) else json.dumps(value)
+    return shortened(text)
+
+
+def shortened(text: str) -> str:
+    """A text of at most 60 characters, with dots at the end of a longer one."""
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."

@@ -16,7 +16,7 @@ import numpy as np
 
 from envs.scenarios import limits
 from envs.scenarios.csv_file import read_table
-from envs.scenarios.faults import Faults
+from envs.scenarios.faults import Faults, shortened
 from envs.scenarios.limits import Limit
 from envs.scenarios.schema_shape import ABSOLUTE_MODES, FIRST, LAST
 from envs.scenarios.shapes import is_left_out
@@ -43,6 +43,11 @@ _REQUIRED: dict[str, tuple[str, ...]] = {
 _MAY_BE_EMPTY = {
     "indoor_dry_bulb_temperature", "average_unmet_cooling_setpoint_difference", "indoor_relative_humidity",
     "occupant_count", "indoor_dry_bulb_temperature_cooling_set_point", "indoor_dry_bulb_temperature_heating_set_point",
+}  # fmt: skip
+# What CityLearn's rewards for thermal comfort look at; without it they are no numbers.
+_COMFORT = {
+    "indoor_dry_bulb_temperature", "indoor_dry_bulb_temperature_cooling_set_point",
+    "indoor_dry_bulb_temperature_heating_set_point",
 }  # fmt: skip
 _OPTIONAL = {
     "energy_simulation": _MAY_BE_EMPTY
@@ -156,8 +161,7 @@ class _Series:
             return "missing"
         if isinstance(value, np.number) or (isinstance(value, int | float) and not isinstance(value, bool)):
             return f"{value:.10g}"
-        text = str(value)
-        return f"'{text if len(text) <= 60 else text[:57] + '...'}'"
+        return f"'{shortened(str(value))}'"
 
     def line(self, row: int) -> int:
         """Line of a row in an editor, which counts from 1 and shows the header there."""
@@ -198,7 +202,7 @@ class _Files:
         # From a charger's file CityLearn picks the columns that it needs.
         unknown = [] if is_charger else [column for column in table if column not in known]
         for other in unknown:
-            self._faults.add(f"{file} has a column '{other}', which CityLearn does not take; remove it")
+            self._faults.add(f"{file} has a column '{shortened(str(other))}', which CityLearn does not take; remove it")
         if missing or unknown or not self._is_long_enough(file, len(table)):
             return None
         return _Series(file, table.iloc[self._first : self._last + 1], self._first, self._faults)
@@ -285,9 +289,11 @@ def _check_calendar(series: _Series, first: _Series) -> None:
 
 
 def _observed(schema: Mapping[str, Any], building: Mapping[str, Any]) -> set[str]:
-    """Observations that are active in a building."""
-    active = {name for name, value in (schema.get("observations") or {}).items() if value.get("active")}
-    return active - set(building.get("inactive_observations") or ())
+    """Observations that are active in a building, and those that the schema's reward looks at."""
+    active = {name for name, value in schema["observations"].items() if value.get("active")}
+    reward = schema["reward_function"]["type"]
+    comfort = "ComfortReward" in str(list(reward.values()) if isinstance(reward, dict) else reward)
+    return active - set(building.get("inactive_observations") or ()) | (_COMFORT if comfort else set())
 
 
 def _check_charger(series: _Series, vehicles: Mapping[str, int]) -> np.ndarray:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, Protocol
 
-from envs.scenarios.faults import shown
+from envs.scenarios.faults import shortened, shown
 from envs.scenarios.limits import Limit
 
 Place = tuple[str, ...]
@@ -302,7 +302,9 @@ def is_left_out(entry: Mapping[str, Any]) -> bool:
 
 def dotted(place: Place) -> str:
     """A place as a message shows it: `buildings.Home_1.pv`; names with other characters stand in quotes."""
-    return ".".join(name if name.replace("-", "_").isidentifier() or name.isdigit() else f"'{name}'" for name in place)
+    return ".".join(
+        shortened(name) if name.replace("-", "_").isidentifier() or name.isdigit() else f"'{shortened(name)}'" for name in place
+    )
 
 
 def _wrong(value: Any, place: Place, words: str) -> Fault:

@@ -141,7 +141,7 @@ def test_what_was_checked_is_not_read_again(monkeypatch: pytest.MonkeyPatch) -> 
     def read_again(*arguments: object) -> None:
         raise AssertionError("it was read again")
 
-    monkeypatch.setattr(cache.hashlib, "file_digest", read_again)
+    monkeypatch.setattr(cache.zlib, "crc32", read_again)
     cache.cached_file("a/b.bin", refuse)
 
 

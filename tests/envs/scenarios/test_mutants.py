@@ -37,7 +37,9 @@ def check(folder: Path, sound: str) -> str:
         for line in lines:
             assert line.isprintable(), repr(line)
             assert len(line) < 1000, line
-            assert str(folder) in line or (line.startswith("and ") and line.endswith(" more")), line
+            # A mutant may name a file of the system.
+            named = str(folder) in line or "/etc/passwd" in line
+            assert named or (line.startswith("and ") and line.endswith(" more")), line
         return "refused"
     finally:
         assert time.monotonic() - began < LONGEST

@@ -159,6 +159,19 @@ def test_an_optional_column_may_be_empty_unless_it_is_observed(site: Path) -> No
     scenario(str(site))
 
 
+def test_a_reward_for_comfort_needs_the_temperatures_that_it_looks_at(site: Path) -> None:
+    file = site / "mall.csv"
+    rows = [line.split(",") for line in lines_of(file)]
+    place = rows[0].index("indoor_dry_bulb_temperature")
+    for cells in rows[1:]:
+        cells[place] = ""
+    write(file, [",".join(cells) for cells in rows])
+    scenario(str(site))
+    reward = {"type": "citylearn.reward_function.ComfortReward", "attributes": {}}
+    edit(site, lambda schema: schema.update(reward_function=reward))
+    assert f"{file}, line 2: indoor_dry_bulb_temperature is missing; write a number (and 960 more lines)" in refusal(site)
+
+
 @pytest.mark.parametrize(("name", "value"), [("hvac_mode", "4"), ("minutes", ""), ("power_outage", "")])
 def test_an_optional_column_that_is_there_is_checked(site: Path, name: str, value: str) -> None:
     file = site / "mall.csv"
