@@ -146,16 +146,17 @@ def _is_whole(target: Path) -> bool:
 
 def _name_damage(target: Path) -> None:
     """Say that an entry differs from its checksum; one without a checksum is of an earlier version, or was never whole."""
-    if target.exists() and _sum_file(target).is_file():
+    if target.exists() and _sum_file(target).exists():
         print(f"note: {target} of the cache is damaged; it is made anew", file=sys.stderr)
 
 
 def _remove(target: Path) -> None:
-    _sum_file(target).unlink(missing_ok=True)
-    if target.is_dir() and not target.is_symlink():
-        shutil.rmtree(target)
-    else:
-        target.unlink(missing_ok=True)
+    """Remove an entry and its checksum, whatever stands in their places."""
+    for path in (_sum_file(target), target):
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
 
 
 def _sum_file(target: Path) -> Path:

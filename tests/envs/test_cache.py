@@ -126,6 +126,15 @@ def test_a_damaged_checksum_costs_its_entry(content: bytes, capsys: pytest.Captu
     assert cache.is_cached("a/b.bin")
 
 
+def test_a_folder_in_place_of_a_checksum_costs_its_entry(capsys: pytest.CaptureFixture[str]) -> None:
+    sums = cache.cached_file("a/b.bin", write).with_name("b.bin.sum")
+    sums.unlink()
+    sums.mkdir()
+    cache.cached_file("a/b.bin", write)
+    assert "is damaged" in capsys.readouterr().err
+    assert cache.is_cached("a/b.bin")
+
+
 def test_an_entry_without_a_checksum_is_made_anew_without_a_word(capsys: pytest.CaptureFixture[str]) -> None:
     path = cache.cached_file("a/b.bin", write)
     path.with_name("b.bin.sum").unlink()
