@@ -19,11 +19,15 @@ from pathlib import Path
 
 import platformdirs
 
+from common.errors import UserError
 from common.files import sync_folder
-from envs.errors import CacheError
 
 FOLDER_VARIABLE = "BUILDING_TUNER_CACHE"
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
+
+
+class CacheError(UserError):
+    """A file or folder of the cache cannot be read or written. The message names the variable that says where it is."""
 
 
 def cache_folder() -> Path:

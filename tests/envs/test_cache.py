@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from envs import cache
-from envs.errors import CacheError
+from envs.cache import CacheError
 
 
 @pytest.fixture(autouse=True)

@@ -176,7 +176,8 @@ def search_opened(opened: Opened, console: Console) -> Results:
 
     A new experiment is removed again where its scenario or settings turn out not to work on this machine.
     """
-    from envs.errors import CacheError, ScenarioError
+    from envs.cache import CacheError
+    from envs.errors import ScenarioError
     from results import load
     from tuning.experiment.folder import save
     from tuning.experiment.lock import experiment_lock

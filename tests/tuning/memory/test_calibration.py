@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from envs.errors import CacheError
+from envs.cache import CacheError
 from tuning.memory.calibration import HIGHEST, KEPT, LEAST, LOWEST, Calibration
 
 

@@ -9,7 +9,8 @@ import pytest
 import ray
 from rich.console import Console
 
-from envs.errors import CacheError, ScenarioError
+from envs.cache import CacheError
+from envs.errors import ScenarioError
 from envs.scenarios.scenario import scenario
 from tuning.search import preparation
 from tuning.search.preparation import prepare

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from envs.errors import CacheError, ScenarioError
+from envs.cache import CacheError
+from envs.errors import ScenarioError
 from results import Results, load
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.algorithm_names import names

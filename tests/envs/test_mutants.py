@@ -13,8 +13,8 @@ from envs.citylearn_backend.simulator import CityLearnSimulator
 from envs.environments.year_cache import observation_layout, year_reference, year_tables
 from envs.scenarios.faults import MOST
 from envs.scenarios.scenario import scenario
-from tests.envs.scenarios import mutants
-from tests.envs.scenarios.mutants import Files
+from tests.envs import mutants
+from tests.envs.mutants import Files
 
 LONGEST = 10.0  # seconds for a check; it takes some hundredths
 UNREAD = ("carbon_intensity.csv",)  # may be named by no building of a mutant
