@@ -1,16 +1,33 @@
-"""Files that are made once and kept: generated years, uncontrolled runs, observation layouts, tables, bounds."""
+"""Files that are made once and kept: generated years, uncontrolled runs, observation layouts, tables, bounds.
+
+Beside each entry lies its checksum, in a file with the ending `.sum`. An entry that differs from it was truncated or changed.
+It is named and made anew, so damage never changes a number.
+"""
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
+import sys
 import tempfile
-from collections.abc import Callable
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 
 import platformdirs
 
+from common.errors import UserError
+from common.files import sync_folder
+
 FOLDER_VARIABLE = "BUILDING_TUNER_CACHE"
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
+
+
+class CacheError(UserError):
+    """A file or folder of the cache cannot be read or written. The message names the variable that says where it is."""
 
 
 def cache_folder() -> Path:
@@ -18,8 +35,42 @@ def cache_folder() -> Path:
     return Path(os.environ.get(FOLDER_VARIABLE) or platformdirs.user_cache_dir("building-tuner", appauthor=False))
 
 
+@contextmanager
+def usable_cache() -> Iterator[None]:
+    """Turn errors of the file system into one line that names the cache, what is wrong, and the remedy.
+
+    Raises:
+        CacheError: if a file or folder of the cache cannot be read or written.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise CacheError(_unusable(error)) from error
+
+
+def _unusable(error: OSError) -> str:
+    at = f" at {error.filename}" if error.filename else ""
+    reason = f"{error.strerror or error}{at}"
+    if value := os.environ.get(FOLDER_VARIABLE):
+        return f"{FOLDER_VARIABLE} is {value!r}, which cannot be used ({reason}); set it to a folder that you may write to"
+    return (
+        f"the cache {cache_folder()} cannot be used ({reason}); make it a folder that you may write to, or set "
+        f"{FOLDER_VARIABLE} to one"
+    )
+
+
+def is_cached(key: str) -> bool:
+    """Whether the cache has a whole entry of a key.
+
+    Raises:
+        CacheError: if the cache cannot be read.
+    """
+    with usable_cache():
+        return _is_whole(cache_folder() / key)
+
+
 def cached_folder(key: str, fill: Callable[[Path], None]) -> Path:
-    """Folder of a cache key, filled the first time.
+    """Folder of a cache key, filled the first time, and anew where it was damaged.
 
     It is filled under another name and renamed when whole, so a kill leaves no partial folder. If two processes fill the same
     key at once, the second takes the result of the first.
@@ -27,43 +78,132 @@ def cached_folder(key: str, fill: Callable[[Path], None]) -> Path:
     Args:
         key: path below the cache folder, with forward slashes.
         fill: writes the content into the empty folder that it is given.
+
+    Raises:
+        CacheError: if the cache cannot be read or written.
     """
+    return _cached(key, fill, is_folder=True)
+
+
+def cached_file(key: str, write: Callable[[Path], None]) -> Path:
+    """File of a cache key, written the first time, and anew where it was damaged; whole or not at all, as `cached_folder`.
+
+    Args:
+        key: path below the cache folder, with forward slashes.
+        write: writes the content to the path that it is given.
+
+    Raises:
+        CacheError: if the cache cannot be read or written.
+    """
+    return _cached(key, write, is_folder=False)
+
+
+def _cached(key: str, make: Callable[[Path], None], is_folder: bool) -> Path:
     target = cache_folder() / key
-    if target.is_dir():
-        return target
-    target.parent.mkdir(parents=True, exist_ok=True)
-    # Paths stay short: Windows refuses more than 260 characters.
-    work = Path(tempfile.mkdtemp(prefix=".new-", dir=target.parent))
+    with usable_cache():
+        if _is_whole(target):
+            return target
+        _name_damage(target)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        # Paths stay short: Windows refuses more than 260 characters.
+        work = Path(tempfile.mkdtemp(prefix=".new-", dir=target.parent))
     try:
-        fill(work)
+        new = work / "folder" if is_folder else work / target.name
+        if is_folder:
+            new.mkdir()
         try:
-            work.rename(target)
-        except OSError:
-            if not target.is_dir():
+            make(new)
+        except OSError as error:
+            if error.errno not in _FULL:
                 raise
+            raise CacheError(_unusable(error)) from error
+        with usable_cache():
+            _sync(new)
+            digest = _digest_of(new)
+            # Another process may have been faster.
+            if not _is_whole(target):
+                _remove(target)
+                _keep(new, target)
+                _write_sum(target, digest)
     finally:
         shutil.rmtree(work, ignore_errors=True)
     return target
 
 
-def cached_file(key: str, write: Callable[[Path], None]) -> Path:
-    """File of a cache key, written the first time; whole or not at all, as `cached_folder`.
+def _keep(new: Path, target: Path) -> None:
+    try:
+        new.rename(target)
+    except OSError:
+        # Another process put its own there in the meantime; on Windows it may have it open too.
+        if not target.exists():
+            raise
+    sync_folder(target.parent)
 
-    Args:
-        key: path below the cache folder, with forward slashes.
-        write: writes the content to the path that it is given.
-    """
-    target = cache_folder() / key
-    if target.is_file():
-        return target
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".new-", dir=target.parent) as work:
-        new = Path(work) / target.name
-        write(new)
-        try:
-            new.replace(target)
-        except PermissionError:
-            # Windows does not replace a file that another, faster process has open.
-            if not target.is_file():
-                raise
-    return target
+
+def _is_whole(target: Path) -> bool:
+    """Whether an entry is there and has its checksum."""
+    sums = _sum_file(target)
+    if not sums.is_file() or not target.exists():
+        return False
+    return sums.read_bytes().strip() == _digest_of(target).encode()
+
+
+def _name_damage(target: Path) -> None:
+    """Say that an entry differs from its checksum; one without a checksum is of an earlier version, or was never whole."""
+    if target.exists() and _sum_file(target).exists():
+        print(f"note: {target} of the cache is damaged; it is made anew", file=sys.stderr)
+
+
+def _remove(target: Path) -> None:
+    """Remove an entry and its checksum, whatever stands in their places."""
+    for path in (_sum_file(target), target):
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+
+
+def _sum_file(target: Path) -> Path:
+    return target.with_name(f"{target.name}.sum")
+
+
+def _write_sum(target: Path, digest: str) -> None:
+    with tempfile.NamedTemporaryFile("w", dir=target.parent, prefix=".new-", delete=False, encoding="utf-8") as file:
+        file.write(f"{digest}\n")
+        file.flush()
+        os.fsync(file.fileno())
+    Path(file.name).replace(_sum_file(target))
+    sync_folder(target.parent)
+
+
+def _files(target: Path) -> list[Path]:
+    return sorted(path for path in target.rglob("*") if path.is_file()) if target.is_dir() else [target]
+
+
+def _digest_of(target: Path) -> str:
+    """Checksum of a file, or of all files of a folder with their names; read again only where one was written since."""
+    files = _files(target)
+    stats = [path.stat() for path in files]
+    return _digest(target, tuple((path, stat.st_size, stat.st_mtime_ns) for path, stat in zip(files, stats, strict=True)))
+
+
+@lru_cache(maxsize=1024)
+def _digest(target: Path, files: tuple[tuple[Path, int, int], ...]) -> str:
+    """CRC-32, which is for damage and not for attackers: a year of 128 sockets has 90 MB, and SHA-256 takes twice as long."""
+    whole = 0
+    for path, size, _ in files:
+        name = path.relative_to(target).as_posix() if path != target else ""
+        whole = zlib.crc32(f"{name}\n{size}\n".encode(), whole)
+        with path.open("rb") as file:
+            while piece := file.read(2**20):
+                whole = zlib.crc32(piece, whole)
+    return f"crc32 {whole:08x}"
+
+
+def _sync(target: Path) -> None:
+    """Flush a file, or all files of a folder, to the disk."""
+    for path in _files(target):
+        with path.open("r+b") as file:
+            os.fsync(file.fileno())
+    if target.is_dir():
+        sync_folder(target)

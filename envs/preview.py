@@ -2,41 +2,102 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any
 
 import numpy as np
 import tyro
+from tyro.constructors import PrimitiveConstructorSpec
 
+from common.errors import UserError
+from common.numbers import whole_number
 from common.units import DAY, WEEK
+from envs.errors import ScenarioError
+from envs.scenarios.iquitos import SITES
+from envs.scenarios.iquitos.site import Site
+from envs.scenarios.scenario import scenario
 
 WEEK_START = 34 * WEEK  # a week in late August, when the sky is clearest
+LAST_YEAR = 2**31 - 1  # any number is a year; the weekday of its first day is computed in 64 bits
+REFUSED, INTERRUPTED = 2, 130  # exit status, as of all commands
+
+_YEAR = PrimitiveConstructorSpec(
+    1, "INT", lambda texts: whole_number(texts[0]), lambda value: type(value) is int, lambda value: [str(value)]
+)
 
 
 @dataclass(frozen=True)
 class Options:
     """Draw one week and the whole of a generated year."""
 
-    scenario: Literal["iquitos", "iquitos-38"] = "iquitos"
-    """Generated scenario."""
-    year: int = 1
-    """Year number."""
+    scenario: str = "iquitos"
+    """Generated scenario: iquitos, iquitos-38, or one of them with an option, as in iquitos:pv_kwp=4162."""
+    year: Annotated[int, _YEAR] = 1
+    """Year number, 0 or more."""
     to: Path = Path("preview")
     """Folder for the pictures."""
 
 
-def main() -> None:
-    """Draw `week.png` and `year.png`."""
+def main() -> int:
+    """Draw `week.png` and `year.png`.
+
+    Returns:
+        Exit status: 0; with a line on stderr 2 for what cannot be drawn; 130 after Ctrl-C.
+    """
     options = tyro.cli(Options, prog="python -m envs.preview")
+    try:
+        _draw(options)
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return REFUSED
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    return 0
+
+
+def _site(options: Options) -> Site:
+    """The site of the options.
+
+    Raises:
+        ScenarioError: for a scenario that is given, or a year that there is not.
+    """
+    site = scenario(options.scenario).site
+    if site is None:
+        raise ScenarioError(f"--scenario {options.scenario} has its own data; a preview draws {' or '.join(SITES)}")
+    if not 0 <= options.year <= LAST_YEAR:
+        raise ScenarioError(f"--year is {options.year}; it has to be a number from 0 to {LAST_YEAR:,}")
+    return site
+
+
+def _folder(to: Path) -> Path:
+    """The folder for the pictures, made where it is missing.
+
+    Raises:
+        ScenarioError: if it cannot be written.
+    """
+    try:
+        folder = to.expanduser()
+        folder.mkdir(parents=True, exist_ok=True)
+    except (OSError, RuntimeError) as error:  # the latter for the home of an unknown user
+        raise ScenarioError(f"--to {to} cannot be made ({_reason(error)}); name a folder that you may write to") from error
+    return folder
+
+
+def _reason(error: Exception) -> str:
+    return str(getattr(error, "strerror", None) or error)
+
+
+def _draw(options: Options) -> None:
+    site = _site(options)
+    folder = _folder(options.to)
     from envs.scenarios.iquitos.calendar import calendar
     from envs.scenarios.iquitos.load import mall_load
-    from envs.scenarios.iquitos.site import SITES
     from envs.scenarios.iquitos.solar import ac_power
     from envs.scenarios.iquitos.vehicles import sessions
     from envs.scenarios.iquitos.weather import weather
 
-    site = SITES[options.scenario]
     cal = calendar(options.year)
     sky = weather(options.year, cal)
     load, pv = mall_load(options.year, cal), ac_power(site.pv, sky, cal)
@@ -45,13 +106,15 @@ def main() -> None:
         for number in range(kind.count):
             for visit in sessions(site, kind, number, options.year):
                 plugged[visit.start : visit.end] += 1
-    options.to.mkdir(parents=True, exist_ok=True)
     title = f"{options.scenario}, year {options.year}"
     for path, figure in (
-        (options.to / "week.png", _week(title, load, pv, plugged)),
-        (options.to / "year.png", _year(title, load, pv, sky.ghi, plugged, cal.month)),
+        (folder / "week.png", _week(title, load, pv, plugged)),
+        (folder / "year.png", _year(title, load, pv, sky.ghi, plugged, cal.month)),
     ):
-        figure.savefig(path, dpi=110)
+        try:
+            figure.savefig(path, dpi=110)
+        except OSError as error:
+            raise ScenarioError(f"{path} cannot be written ({_reason(error)}); name another folder with --to") from error
         print(path)
 
 
@@ -100,4 +163,4 @@ def _year(title: str, load: np.ndarray, pv: np.ndarray, ghi: np.ndarray, plugged
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

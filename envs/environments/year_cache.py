@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from envs.batch_backend.tables import Tables
-from envs.cache import cache_folder, cached_file
+from envs.cache import cached_file, is_cached
 from envs.citylearn_backend.layout import read_layout
 from envs.citylearn_backend.pool import SIMULATORS
 from envs.citylearn_backend.repeatability import check_repeats
@@ -120,7 +120,7 @@ def prepare_year(scenario: Scenario, year: int, on_progress: Progress | None = N
 
 def is_prepared(scenario: Scenario, year: int) -> bool:
     """Whether `prepare_year` has nothing to do."""
-    return (cache_folder() / reference_key(scenario, year)).is_file()
+    return is_cached(reference_key(scenario, year))
 
 
 def _run_batch(tables: Tables) -> Run:

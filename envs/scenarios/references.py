@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from envs.scenarios.shapes import is_left_out
+
 SERIES = ("energy_simulation", "weather", "carbon_intensity", "pricing")
 DEVICES = (
     "cooling_device", "heating_device", "dhw_device", "dhw_storage", "cooling_storage", "heating_storage",
@@ -94,7 +96,7 @@ def named_files(schema: Mapping[str, Any]) -> Iterator[NamedFile]:
     """Files that CityLearn may open when it builds an environment."""
     is_dynamic = schema.get("topology_mode") not in (None, "", "static")
     for place, building in _entries(schema, "buildings"):
-        opened = is_dynamic or bool(building.get("include", True))
+        opened = is_dynamic or not is_left_out(building)
         yield from (NamedFile(at, name, opened) for at, name in _in_building(place, building))
     for section, key in (("robustness", "events_file"), ("demand_response", "requests_file")):
         entry = schema.get(section)
@@ -132,7 +134,7 @@ def autosized(schema: Mapping[str, Any], device: str) -> list[str]:
     return [
         f"{place}.{device}"
         for place, building in _entries(schema, "buildings")
-        if building.get("include", True) and isinstance(building.get(device), Mapping)
+        if not is_left_out(building) and isinstance(building.get(device), Mapping)
         if is_on(building[device].get("autosize"))
     ]
 

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from common.files import read_text
 from envs.errors import ScenarioError
+from envs.scenarios.faults import Faults
+from envs.scenarios.json_file import read_object
 from envs.scenarios.references import named_files, root_of
+from envs.scenarios.schema_shape import FIRST, LAST, schema_faults
 from envs.scenarios.series_files import check_series
+from envs.scenarios.shapes import is_left_out
 from envs.scenarios.sizing_tables import check_sizing, sizing_tables
-from envs.scenarios.tariff import FILE_NAME, DemandCharge
-
-_FIRST, _LAST = "simulation_start_time_step", "simulation_end_time_step"
+from envs.scenarios.tariff import FILE_NAME, tariff_faults
 
 
 def count_steps(path: Path) -> int:
     """Steps of a scenario year: one less than its rows, as in CityLearn."""
     schema = read_schema(path)
-    return int(schema[_LAST]) - int(schema[_FIRST])
+    return int(schema[LAST]) - int(schema[FIRST])
 
 
 def rooted(path: Path) -> dict[str, Any]:
@@ -29,7 +29,13 @@ def rooted(path: Path) -> dict[str, Any]:
     schema = read_schema(path)
     folder = path.absolute().parent
     configured = schema.get("root_directory")
-    return {**schema, "root_directory": str(folder if configured is None else (folder / configured).resolve())}
+    # CityLearn needs the length of a step, which is the same in every scenario here.
+    seconds = schema.get("seconds_per_time_step") or 3600
+    return {
+        **schema,
+        "seconds_per_time_step": seconds,
+        "root_directory": str(folder if configured is None else (folder / configured).resolve()),
+    }
 
 
 def active_actions(path: Path) -> list[str]:
@@ -41,27 +47,42 @@ def check(path: Path) -> None:
     """Check a scenario without CityLearn.
 
     Raises:
-        ScenarioError: for a file that is no schema, steps other than hours, a missing series, or power outages at random.
-            Also for a tariff file that cannot be read, and for the faults that `envs.scenarios.series_files` finds.
+        ScenarioError: one line for each fault: of the schema's form and numbers, of a series that is missing, of power outages
+            at random, of the tariff, and what `envs.scenarios.series_files` finds.
     """
     schema = read_schema(path)
-    seconds = schema.get("seconds_per_time_step", 3600)
-    if seconds != 3600:
-        raise ScenarioError(f"{path}: steps of {seconds} s; only hourly scenarios are supported")
-    missing = sorted({name for name in _named(schema) if not _is_file(_root(path, schema) / name)})
-    if missing:
-        raise ScenarioError(f"{path} names {missing[0]}, which is not in {_root(path, schema)}")
-    check_sizing(path, schema)
+    faults = Faults()
+    found = schema_faults(schema)
+    for fault in found:
+        faults.add(f"{path}: {fault}")
+    for line in tariff_faults(path):
+        faults.add(line)
+    # The files can be told only from a schema of the right form.
+    if not any(fault.form for fault in found):
+        _check_files(path, schema, faults)
+    faults.refuse()
+
+
+def _check_files(path: Path, schema: dict[str, Any], faults: Faults) -> None:
+    """Check that the files are there, and what they hold."""
+    root = _root(path, schema)
+    missing = sorted({name for name in _named(schema) if not _is_file(root / name)})
+    for name in missing:
+        faults.add(f"{path} names {name}, which is not in {root}")
+    try:
+        check_sizing(path, schema)
+    except ScenarioError as error:
+        faults.add(str(error))
     for name, building in schema["buildings"].items():
         outage = building.get("power_outage") or {}
-        if building.get("include", True) and outage.get("simulate_power_outage") and outage.get("stochastic_power_outage"):
+        if not is_left_out(building) and outage.get("simulate_power_outage") and outage.get("stochastic_power_outage"):
             # CityLearn draws them anew for each episode, and only for whole days.
-            raise ScenarioError(
+            faults.add(
                 f"{path}: building {name} draws its power outages, so runs cannot be compared with one another: set "
                 "stochastic_power_outage to false and give the hours as the column power_outage of its energy_simulation"
             )
-    DemandCharge.of(path)
-    check_series(path, schema, _root(path, schema))
+    if not missing:
+        check_series(path, schema, root, faults)
 
 
 def digest(path: Path, code: Sequence[Path] = ()) -> str:
@@ -82,20 +103,14 @@ def digest(path: Path, code: Sequence[Path] = ()) -> str:
 
 
 def read_schema(path: Path) -> dict[str, Any]:
-    """Content of a `schema.json`.
+    """Content of a `schema.json`, of which only `check` looks at the form.
 
     Raises:
         ScenarioError: if the file is not JSON, or no schema.
     """
-    try:
-        schema = json.loads(read_text(path))
-    except ValueError as error:
-        raise ScenarioError(f"{path} is not JSON: {error}") from error
-    if not isinstance(schema, dict) or not isinstance(schema.get("buildings"), dict):
-        raise ScenarioError(f"{path} is not a CityLearn schema: it lacks buildings")
-    for name in (_FIRST, _LAST):
-        if not isinstance(schema.get(name), int):
-            raise ScenarioError(f"{path}: {name} has to be a whole number, the first or last row to be run")
+    schema = read_object(path)
+    if not isinstance(schema.get("buildings"), dict):
+        raise ScenarioError(f"{path} is not a CityLearn schema: it lacks an object buildings; name a schema.json")
     return schema
 
 

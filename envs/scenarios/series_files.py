@@ -1,20 +1,26 @@
-"""The series and attributes of a given scenario, checked before anything runs.
+"""The series of a given scenario, checked before anything runs.
 
 CityLearn accepts most of these faults silently, or fails in the middle of a run with an error that names neither file nor
-line.
+line. All of them are collected, so that a user sees them at once.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from envs.errors import ScenarioError
+from envs.scenarios import limits
+from envs.scenarios.csv_file import read_table
+from envs.scenarios.faults import Faults, shortened
+from envs.scenarios.limits import Limit
+from envs.scenarios.schema_shape import ABSOLUTE_MODES, FIRST, LAST
+from envs.scenarios.shapes import is_left_out
+from envs.scenarios.thermal_demand import USES, is_beyond, most_output
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,17 +44,16 @@ _MAY_BE_EMPTY = {
     "indoor_dry_bulb_temperature", "average_unmet_cooling_setpoint_difference", "indoor_relative_humidity",
     "occupant_count", "indoor_dry_bulb_temperature_cooling_set_point", "indoor_dry_bulb_temperature_heating_set_point",
 }  # fmt: skip
+# What CityLearn's rewards for thermal comfort look at; without it they are no numbers.
+_COMFORT = {
+    "indoor_dry_bulb_temperature", "indoor_dry_bulb_temperature_cooling_set_point",
+    "indoor_dry_bulb_temperature_heating_set_point",
+}  # fmt: skip
 _OPTIONAL = {
     "energy_simulation": _MAY_BE_EMPTY
     | {"daylight_savings_status", "hvac_mode", "power_outage", "comfort_band", "minutes", "seconds"}
 }
-_LIMITS = {
-    "month": (1, 12, "months are 1 to 12"),
-    "hour": (1, 24, "hours are 1, from midnight to one o'clock, to 24"),
-    "non_shiftable_load": (0, math.inf, "consumption is 0 or more, and PV belongs into solar_generation"),
-    "solar_generation": (0, math.inf, "generation is 0 or more, also at night"),
-    "hvac_mode": (0, 3, "modes are 0 to 3"),
-}
+_ODD_HOURS = (2, 2000)  # hours that may be repeated or left out, as by summer time: so many, and one more for so many rows
 
 _STATE, _ID = "electric_vehicle_charger_state", "electric_vehicle_id"
 _DEPARTURE, _REQUIRED_SOC = "electric_vehicle_departure_time", "electric_vehicle_required_soc_departure"
@@ -59,49 +64,41 @@ _PLUGGED, _COMING, _AWAY = 1, 2, 3
 _NO_SOC = (-0.1, -1.0)  # how CityLearn and its data sets write that there is none
 _NO_VEHICLE, _UNKNOWN = -1, -2  # in place of a vehicle's index
 
-_Range = tuple[str, Callable[[float], bool]]
-_ANY_SHARE: _Range = ("from 0 to 1", lambda value: 0.0 <= value <= 1.0)
-_SHARE: _Range = ("above 0 and at most 1", lambda value: 0.0 < value <= 1.0)
-_POSITIVE: _Range = ("above 0", lambda value: 0.0 < value < math.inf)
-_NOT_NEGATIVE: _Range = ("0 or more", lambda value: 0.0 <= value < math.inf)
-_SIZES: dict[str, _Range] = {"capacity": _POSITIVE, "nominal_power": _POSITIVE}
-_BATTERY_RANGES = {**_SIZES, "initial_soc": _ANY_SHARE, "depth_of_discharge": _SHARE, "efficiency": _SHARE}
-_CHARGER_RANGES = {
-    "max_charging_power": _POSITIVE,
-    **dict.fromkeys(("min_charging_power", "max_discharging_power", "min_discharging_power"), _NOT_NEGATIVE),
-    "efficiency": _SHARE,
-}
 
-
-def check_series(path: Path, schema: dict[str, Any], root: Path) -> None:
-    """Check the attributes and, in the rows that are run, the series of a scenario's included buildings.
+def check_series(path: Path, schema: Mapping[str, Any], root: Path, faults: Faults) -> None:
+    """Check, in the rows that are run, the series of a scenario's included buildings.
 
     Args:
         path: of the `schema.json`; for messages.
-        schema: its content.
+        schema: its content, in the form that `envs.scenarios.schema_shape` describes.
         root: folder of the series, all of which exist.
-
-    Raises:
-        ScenarioError: if CityLearn would stop at a value, or would misread it.
+        faults: takes what CityLearn would stop at or misread, and what is not plausible.
     """
-    _check_attributes(path, schema)
-    files = _Files(path, schema, root)
-    vehicles = {name: index for index, (name, _) in enumerate(_included(schema.get("electric_vehicles_def")))}
+    files = _Files(path, schema, root, faults)
+    included = {name: building for name, building in schema["buildings"].items() if not is_left_out(building)}
+    vehicles = [name for name, entry in (schema.get("electric_vehicles_def") or {}).items() if not is_left_out(entry)]
+    index = {name: i for i, name in enumerate(vehicles)}
     plugged_in: list[tuple[_Series, np.ndarray]] = []
-    checked = set()
-    for name, building in _included(schema["buildings"]):
+    first: _Series | None = None
+    for building in included.values():
+        read: dict[str, _Series] = {}
         for kind in _REQUIRED:
-            file = building.get(kind)
-            if not file and kind in ("energy_simulation", "weather"):
-                raise ScenarioError(f"{path}: building '{name}' names no {kind}; give it a file, as CityLearn needs one")
-            # Buildings share weather and prices. In their own file, the columns that may be empty depend on the building.
-            if file and ((kind, file) not in checked or kind == "energy_simulation"):
-                checked.add((kind, file))
-                _check_numbers(files.read(file, kind), kind, _observed(schema, building))
+            name = building.get(kind)
+            series = files.read(name, kind) if name else None
+            if series:
+                read[kind] = series
+                _check_numbers(series, kind, _observed(schema, building), _limits(building))
+            if series and kind == "energy_simulation":
+                _check_calendar(series, first or series)
+                first = first or series
+        if "energy_simulation" in read and "weather" in read:
+            _check_demands(read["energy_simulation"], read["weather"], building)
         for charger in (building.get("chargers") or {}).values():
             series = files.read(charger["charger_simulation"], "charger_simulation")
-            plugged_in.append((series, _check_charger(series, vehicles)))
-    _check_places(plugged_in, len(vehicles))
+            if series:
+                plugged_in.append((series, _check_charger(series, index)))
+    if len({len(vehicle) for _, vehicle in plugged_in}) == 1:
+        _check_places(plugged_in, len(index))
 
 
 @dataclass(frozen=True)
@@ -112,135 +109,194 @@ class _Series:
         file: its path.
         frame: the rows that are run.
         first: row of the file that the frame begins with.
+        faults: takes what is wrong.
     """
 
     file: Path
     frame: pd.DataFrame
     first: int
+    faults: Faults
+    _numbers: dict[str, np.ndarray] = field(default_factory=dict)
+    _told: dict[str, np.ndarray] = field(default_factory=dict)
 
     def numbers(self, column: str) -> np.ndarray:
-        """Values of a column, NaN where there is none, shape (rows,); refuses text and infinity."""
+        """Values of a column, NaN where there is none, shape (rows,); text, infinity and true are faults."""
+        if column not in self._numbers:
+            self._numbers[column] = self._read_numbers(column)
+        return self._numbers[column]
+
+    def _read_numbers(self, column: str) -> np.ndarray:
         import pandas as pd
 
         raw = self.frame[column]
-        values: np.ndarray = pd.to_numeric(raw, errors="coerce").to_numpy(dtype=np.float64)
+        if raw.dtype.kind in "bMmc" or isinstance(raw.dtype, pd.CategoricalDtype):
+            self.refuse(np.ones(len(raw), dtype=bool), column, "write numbers")
+            return np.full(len(raw), np.nan)
+        values: np.ndarray = pd.to_numeric(
+            raw.astype(object) if raw.dtype.kind not in "iuf" else raw, errors="coerce"
+        ).to_numpy(dtype=np.float64, na_value=np.nan)
         # CityLearn keeps float32, in which larger values are infinite.
-        finite = np.abs(values) <= np.finfo(np.float32).max
-        if not finite.all():
-            self.refuse(~finite & raw.notna().to_numpy(), column, "write a finite number")
-        return values
+        wrong = ~(np.abs(values) <= np.finfo(np.float32).max) & raw.notna().to_numpy()
+        comma = wrong.any() and "," in str(raw.iloc[int(wrong.argmax())])
+        remedy = "write a finite number" + (", with a point for decimals and nothing between thousands" if comma else "")
+        self.refuse(wrong, column, remedy)
+        return np.where(wrong, np.nan, values)
 
     def refuse(self, wrong: np.ndarray, column: str, remedy: str) -> None:
-        """Raise for the first row of a mask, shape (rows,); do nothing where there is none."""
-        if wrong.any():
-            row = int(wrong.argmax())
-            self.fail(row, f"{column} is {self.text(row, column)}; {remedy}")
+        """Add a fault for a mask of rows, shape (rows,); none where all of them have been named for the column."""
+        told = self._told.get(column, np.zeros(len(wrong), dtype=bool))
+        fresh = wrong & ~told
+        self._told[column] = told | wrong
+        if fresh.any():
+            row, more = int(fresh.argmax()), int(fresh.sum()) - 1
+            rest = f" (and {more:,} more line{'s' if more > 1 else ''})" if more else ""
+            self.fail(row, f"{column} is {self.text(row, column)}; {remedy}{rest}")
 
     def text(self, row: int, column: str) -> str:
         """A value as a message shows it."""
         import pandas as pd
 
         value = self.frame[column].iloc[row]
-        if pd.isna(value):
+        if not isinstance(value, list | dict | np.ndarray) and pd.isna(value):
             return "missing"
-        return f"{value:.10g}" if isinstance(value, np.number) else f"'{value}'"
+        if isinstance(value, np.number) or (isinstance(value, int | float) and not isinstance(value, bool)):
+            return f"{value:.10g}"
+        return f"'{shortened(str(value))}'"
 
     def line(self, row: int) -> int:
         """Line of a row in an editor, which counts from 1 and shows the header there."""
         return self.first + row + 2
 
-    def fail(self, row: int, message: str) -> NoReturn:
-        raise ScenarioError(f"{self.file}, line {self.line(row)}: {message}")
+    def fail(self, row: int, message: str) -> None:
+        """Add a fault of a row."""
+        self.faults.add(f"{self.file}, line {self.line(row)}: {message}")
 
 
 class _Files:
-    """Reads a scenario's files, and checks that all have the same number of rows."""
+    """Reads a scenario's files, each once, and checks that all have the same number of rows."""
 
-    def __init__(self, path: Path, schema: dict[str, Any], root: Path) -> None:
-        self._path, self._root = path, root
-        self._first, self._last = schema["simulation_start_time_step"], schema["simulation_end_time_step"]
-        if not 0 <= self._first < self._last:
-            raise ScenarioError(
-                f"{path}: simulation_start_time_step is {self._first} and simulation_end_time_step {self._last}; "
-                "the first row to be run has to be 0 or more and the last one after it"
-            )
+    def __init__(self, path: Path, schema: Mapping[str, Any], root: Path, faults: Faults) -> None:
+        self._path, self._root, self._faults = path, root, faults
+        self._first, self._last = int(schema[FIRST]), int(schema[LAST])
         self._length: tuple[Path, int] | None = None
+        self._read: dict[tuple[str, str], _Series | None] = {}
 
-    def read(self, name: str, kind: str) -> _Series:
-        """Read a file; refuses wrong columns and a wrong number of rows."""
-        file = self._root / name
+    def read(self, name: str, kind: str) -> _Series | None:
+        """Read a file; None for one with wrong columns or too few rows, which are faults."""
+        if (name, kind) not in self._read:
+            self._read[name, kind] = self._open(self._root / name, kind)
+        return self._read[name, kind]
+
+    def _open(self, file: Path, kind: str) -> _Series | None:
         is_charger = kind == "charger_simulation"
         required = _CHARGER if is_charger else _REQUIRED[kind]
-        frame = _read_table(file)
-        for column in required:
-            if column not in frame:
-                raise ScenarioError(f"{file} lacks the column {column}; add it, as CityLearn needs it")
-        for other in frame:
-            # From a charger's file CityLearn picks the columns that it needs.
-            if not is_charger and other not in required and other not in _OPTIONAL.get(kind, ()):
-                raise ScenarioError(f"{file} has a column '{other}', which CityLearn does not take; remove it")
-        self._check_length(file, len(frame))
-        return _Series(file, frame.iloc[self._first : self._last + 1], self._first)
+        known = {*required, *_OPTIONAL.get(kind, ())}
+        table = read_table(file, known, text=(_STATE,) if is_charger else ())
+        if isinstance(table, str):
+            self._faults.add(table)
+            return None
+        missing = [column for column in required if column not in table]
+        if missing:
+            names = f"column{'s' if len(missing) > 1 else ''} {', '.join(missing)}"
+            self._faults.add(f"{file} lacks the {names}; add {'them' if len(missing) > 1 else 'it'}, as CityLearn needs it")
+        # From a charger's file CityLearn picks the columns that it needs.
+        unknown = [] if is_charger else [column for column in table if column not in known]
+        for other in unknown:
+            self._faults.add(f"{file} has a column '{shortened(str(other))}', which CityLearn does not take; remove it")
+        if missing or unknown or not self._is_long_enough(file, len(table)):
+            return None
+        return _Series(file, table.iloc[self._first : self._last + 1], self._first, self._faults)
 
-    def _check_length(self, file: Path, rows: int) -> None:
+    def _is_long_enough(self, file: Path, rows: int) -> bool:
+        is_first = self._length is None
         if self._length is None:
             self._length = (file, rows)
         other, expected = self._length
         if rows != expected:
-            raise ScenarioError(
+            self._faults.add(
                 f"{file} has {rows} rows and {other} has {expected}; all files of a scenario need a row for the same hours"
             )
-        if rows <= self._last:
-            raise ScenarioError(
+        elif rows <= self._last and is_first:
+            self._faults.add(
                 f"{file} has {rows} rows, but simulation_end_time_step {self._last} in {self._path} needs {self._last + 1}; "
                 "add rows or lower it"
             )
+        return rows > self._last
 
 
-def _read_table(file: Path) -> pd.DataFrame:
-    """All rows of a file. Charger states that are no whole numbers come as text."""
-    import pandas as pd
-
-    try:
-        if file.suffix.lower() in (".parquet", ".pq", ".parq"):  # the endings by which CityLearn tells them
-            return pd.read_parquet(file)
-        # A skipped line would shift the line numbers of messages.
-        frame = pd.read_csv(file, skip_blank_lines=False, low_memory=False)
-        if _STATE in frame and frame[_STATE].dtype.kind == "f":
-            frame[_STATE] = pd.read_csv(file, usecols=[_STATE], dtype=str, skip_blank_lines=False)[_STATE]
-    except ValueError as error:  # pandas' own errors and wrong encodings are ValueErrors
-        reason = " ".join(str(error).split())
-        raise ScenarioError(f"{file} cannot be read: {reason}; save it as CSV in UTF-8 with one line of names") from error
-    if not frame.index.equals(pd.RangeIndex(len(frame))):
-        raise ScenarioError(f"{file}: its rows have more values than line 1 has names; remove the commas at their ends")
-    while len(frame) and frame.iloc[-1].isna().all():  # empty lines at the end
-        frame = frame.iloc[:-1]
-    return frame
+def _limits(building: Mapping[str, Any]) -> dict[str, Limit]:
+    """Limits of the series of a building."""
+    mode = ((building.get("pv") or {}).get("attributes") or {}).get("generation_mode")
+    return {**limits.SERIES, **({"solar_generation": limits.ABSOLUTE_SOLAR} if mode in ABSOLUTE_MODES else {})}
 
 
-def _check_numbers(series: _Series, kind: str, observed: set[str]) -> None:
+def _check_numbers(series: _Series, kind: str, observed: set[str], bounds: Mapping[str, Limit]) -> None:
     """Check a file of which every column is numeric."""
     for column in series.frame:
         name = str(column)
         values = series.numbers(name)
-        if np.isnan(values).all() and name in _MAY_BE_EMPTY and name not in observed:
+        if np.isnan(values).all() and series.frame[name].isna().all() and name in _MAY_BE_EMPTY and name not in observed:
             continue
         series.refuse(np.isnan(values), name, "write a number")
-        if name in _LIMITS:
-            low, high, remedy = _LIMITS[name]
-            series.refuse((values < low) | (values > high), name, remedy)
+        if name in bounds:
+            series.refuse(~bounds[name].holds(values), name, f"it has to be {bounds[name].words}: {bounds[name].why}")
     if kind == "energy_simulation":
         both = series.numbers("cooling_demand") * series.numbers("heating_demand") != 0.0
         series.refuse(both, "cooling_demand", "CityLearn allows none in an hour with heating_demand")
 
 
-def _observed(schema: dict[str, Any], building: dict[str, Any]) -> set[str]:
-    """Observations that are active in a building."""
-    active = {name for name, value in (schema.get("observations") or {}).items() if value.get("active")}
-    return active - set(building.get("inactive_observations") or ())
+def _check_demands(series: _Series, weather: _Series, building: Mapping[str, Any]) -> None:
+    """Check that the building's devices can meet its demands, or CityLearn stops in the middle of a run."""
+    temperature = weather.numbers("outdoor_dry_bulb_temperature")
+    outages = (building.get("power_outage") or {}).get("simulate_power_outage") and "power_outage" in series.frame
+    supplied = series.numbers("power_outage") == 0.0 if outages else np.ones(len(series.frame), dtype=bool)
+    for use in USES:
+        output = most_output(building, use, temperature)
+        if output is not None and len(output) == len(supplied):
+            wrong = supplied & is_beyond(series.numbers(f"{use}_demand"), output)
+            most = f"the most is {output[int(wrong.argmax())]:.6g}" if building.get(f"{use}_device") else "there is none"
+            series.refuse(
+                wrong, f"{use}_demand", f"the building's {use}_device cannot meet it, as {most}; size it for its demand"
+            )
 
 
-def _check_charger(series: _Series, vehicles: dict[str, int]) -> np.ndarray:
+def _check_calendar(series: _Series, first: _Series) -> None:
+    """Check that rows follow one another hour by hour, as in the scenario's first building."""
+    month, hour = series.numbers("month"), series.numbers("hour")
+    # A wrong hour has been named, and its neighbours are not at fault.
+    hour = np.where(limits.SERIES["hour"].holds(hour), hour, np.nan)
+    step = np.diff(hour, prepend=hour[:1] - 1.0) % 24
+    step = np.where(np.isnan(step), 1.0, step)
+    odd = np.isin(step, (0.0, 2.0))
+    few = odd.sum() <= _ODD_HOURS[0] + len(hour) // _ODD_HOURS[1]
+    wrong = (step != 1.0) & ~(odd & few)
+    # CityLearn takes the first two rows for the length of a step.
+    wrong[:2] |= step[:2] != 1.0
+    series.refuse(wrong, "hour", "it does not follow the row before; put the rows into the order of time")
+    for column in ("minutes", "seconds"):
+        if column in series.frame:
+            values = series.numbers(column)
+            series.refuse(values != values[0], column, "rows are an hour apart, so all have the same")
+    starts = [0, *(np.flatnonzero(np.diff(month) != 0.0) + 1), len(month)]
+    short = np.zeros(len(month), dtype=bool)
+    for start, end in pairwise(starts[1:-1]):
+        short[start:end] = end - start < 24
+    series.refuse(short, "month", "this month lasts less than a day; put the rows into the order of time")
+    if len(month) == len(first.frame):
+        for column in ("month", "hour"):
+            other = series.numbers(column) != first.numbers(column)
+            series.refuse(other, column, f"{first.file} has another in this line; all buildings share their hours")
+
+
+def _observed(schema: Mapping[str, Any], building: Mapping[str, Any]) -> set[str]:
+    """Observations that are active in a building, and those that the schema's reward looks at."""
+    active = {name for name, value in schema["observations"].items() if value.get("active")}
+    reward = schema["reward_function"]["type"]
+    comfort = "ComfortReward" in str(list(reward.values()) if isinstance(reward, dict) else reward)
+    return active - set(building.get("inactive_observations") or ()) | (_COMFORT if comfort else set())
+
+
+def _check_charger(series: _Series, vehicles: Mapping[str, int]) -> np.ndarray:
     """Check a charger's file.
 
     Returns:
@@ -254,15 +310,17 @@ def _check_charger(series: _Series, vehicles: dict[str, int]) -> np.ndarray:
         "write 1 (plugged in), 2 (on its way) or 3 (away) in every row: where one is empty or has a decimal point, CityLearn "
         "reads the whole column as decimals and connects no vehicle",
     )
+    before_checks = len(series.faults)
     vehicle = _decoded(series, _ID, lambda text: vehicles.get(text, _UNKNOWN), _NO_VEHICLE)
     plugged, coming = state == _PLUGGED, state == _COMING
     _check_vehicles(series, vehicle, plugged | coming)
+    known = len(series.faults) == before_checks  # else a wrong name makes its neighbours look wrong
 
     before = np.concatenate([[0], state[:-1]])
     vehicle_before = np.concatenate([[_NO_VEHICLE], vehicle[:-1]])
     changed = vehicle != vehicle_before
     other = plugged & np.isin(before, (_COMING, _AWAY)) & changed & (vehicle_before != _NO_VEHICLE)
-    series.refuse(other, _ID, "the row before, with state 2 or 3, names another vehicle, at which CityLearn stops")
+    series.refuse(other & known, _ID, "the row before, with state 2 or 3, names another vehicle, at which CityLearn stops")
     # The first row is no arrival, as the row before is unknown. An arrival after state 2 has its charge in the row before.
     arrives = plugged & ((before == _AWAY) | (before == _PLUGGED) & changed)
 
@@ -270,11 +328,12 @@ def _check_charger(series: _Series, vehicles: dict[str, int]) -> np.ndarray:
         (_DEPARTURE, plugged, "a row with state 1 needs the steps until departure"),
         (_ARRIVAL, coming, "a row with state 2 needs the steps until arrival"),
     ):
-        series.refuse(needed & ~(series.numbers(column) >= 0.0), column, f"{why}, 0 or more")
+        values, most = series.numbers(column), limits.SERIES[column].high
+        series.refuse(needed & ~((values >= 0.0) & (values <= most)), column, f"{why}, from 0 to {most:,.0f}")
     for column, needed, why in (
         (_REQUIRED_SOC, plugged, "a row with state 1 needs the state of charge at departure"),
         (_ARRIVAL_SOC, coming, "a row with state 2 needs the state of charge on arrival"),
-        (_ARRIVAL_SOC, arrives, "the first row of an unannounced vehicle needs its state of charge, else it is random"),
+        (_ARRIVAL_SOC, arrives & known, "the first row of an unannounced vehicle needs its state of charge, else it is random"),
     ):
         series.refuse(needed & np.isnan(_soc(series, column)), column, why)
     if _CURRENT_SOC in series.frame:
@@ -308,7 +367,9 @@ def _soc(series: _Series, column: str) -> np.ndarray:
     """
     values = series.numbers(column)
     values = np.where(np.isin(values, _NO_SOC), np.nan, values)
-    series.refuse((values < 0.0) | (values > 100.0), column, "write a fraction of 1, a percentage, or nothing")
+    beyond = (values < 0.0) | (values > 100.0)
+    series.refuse(beyond, column, "write a fraction of 1, a percentage, or nothing")
+    values = np.where(beyond, np.nan, values)
     fraction, percent = (values > 0.0) & (values <= 1.0), values > 1.0
     if fraction.any() and percent.any():
         row, other = int(fraction.argmax()), int(percent.argmax())
@@ -333,36 +394,3 @@ def _check_places(plugged_in: list[tuple[_Series, np.ndarray]], vehicles: int) -
             row, other = int(rows[clash]), plugged_in[taken[clash]][0].file
             series.fail(row, f"vehicle {series.text(row, _ID)} is plugged in here and in {other}; leave it at one charger")
         place[vehicle[rows], rows] = charger
-
-
-def _check_attributes(path: Path, schema: dict[str, Any]) -> None:
-    """Check the batteries' and chargers' attributes: CityLearn's own checks name none, or are missing."""
-    for name, vehicle in _included(schema.get("electric_vehicles_def")):
-        _check_ranges(f"{path}: vehicle '{name}'", vehicle.get("battery") or {}, _BATTERY_RANGES, _SIZES)
-    for name, building in _included(schema["buildings"]):
-        storage = building.get("electrical_storage")
-        if storage:
-            needed = () if storage.get("autosize") else _SIZES
-            _check_ranges(f"{path}: building '{name}', electrical_storage", storage, _BATTERY_RANGES, needed)
-        for charger_id, charger in (building.get("chargers") or {}).items():
-            where = f"{path}: building '{name}', charger '{charger_id}'"
-            _check_ranges(where, charger, _CHARGER_RANGES, ())
-            attributes = charger.get("attributes") or {}
-            for way in ("charging_power", "discharging_power"):
-                low, high = attributes.get(f"min_{way}"), attributes.get(f"max_{way}")
-                if low is not None and high is not None and low > high:
-                    raise ScenarioError(f"{where}: min_{way} is {low}, above max_{way} {high}; lower it")
-
-
-def _check_ranges(where: str, device: dict[str, Any], ranges: dict[str, _Range], needed: Collection[str]) -> None:
-    attributes = device.get("attributes") or {}
-    for attribute, (words, holds) in ranges.items():
-        value = attributes.get(attribute)
-        if value is None and attribute not in needed:
-            continue
-        if not isinstance(value, int | float) or not holds(value):
-            raise ScenarioError(f"{where}: {attribute} is {'missing' if value is None else value}; it has to be {words}")
-
-
-def _included(named: dict[str, Any] | None) -> Iterator[tuple[str, dict[str, Any]]]:
-    return ((name, value) for name, value in (named or {}).items() if value.get("include", True))

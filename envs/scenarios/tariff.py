@@ -9,13 +9,17 @@ A scenario has one where a file `tariff.json` lies beside its `schema.json`:
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
 
-from common.files import read_text
 from envs.errors import ScenarioError
+from envs.scenarios import limits
+from envs.scenarios.faults import Faults
+from envs.scenarios.json_file import read_object
+from envs.scenarios.limits import Limit
+from envs.scenarios.shapes import Listing, Number, Record, Text
 
 FILE_NAME = "tariff.json"
 _FORM = "docs/formats.md shows its form"
@@ -58,27 +62,48 @@ class DemandCharge:
         path = schema_path.parent / FILE_NAME
         if not path.exists():
             return None
-        try:
-            content = json.loads(read_text(path))
-        except ValueError as error:
-            raise ScenarioError(f"{path}: it is not valid JSON ({error}); {_FORM}") from error
-        values = content.get("demand_charge") if isinstance(content, dict) else None
-        if not isinstance(values, dict):
-            raise ScenarioError(f"{path}: it has no object demand_charge; {_FORM}")
-        known = {entry.name for entry in fields(cls)}
-        for fault, names in (("lacks", known - values.keys()), ("has unknown", values.keys() - known)):
-            if names:
-                raise ScenarioError(f"{path}: demand_charge {fault} {', '.join(sorted(names))}; {_FORM}")
-        for name in ("peak_price", "off_peak_excess_price"):
-            if isinstance(values[name], bool) or not isinstance(values[name], int | float):
-                raise ScenarioError(f"{path}: {name} must be a number, not {values[name]!r}")
-        if not isinstance(values["peak_hours"], list):
-            raise ScenarioError(f"{path}: peak_hours must be a list of hours, not {values['peak_hours']!r}")
-        charge = cls(**values)
-        hours = tuple(charge.peak_hours)
-        if not hours or any(hour not in range(24) for hour in hours):
-            raise ScenarioError(f"{path}: peak_hours must be hours of the day from 0 to 23, not {list(hours)}")
-        return cls(hours, float(charge.peak_price), float(charge.off_peak_excess_price), charge.currency)
+        faults = Faults()
+        for line in tariff_faults(schema_path):
+            faults.add(line)
+        faults.refuse()
+        values = read_object(path)["demand_charge"]
+        return cls(
+            tuple(int(hour) for hour in values["peak_hours"]),
+            float(values["peak_price"]),
+            float(values["off_peak_excess_price"]),
+            values["currency"],
+        )
+
+
+_PRICE = Number(limits.PEAK_PRICE, null=False)
+_SHAPE = Record(
+    {
+        "peak_hours": Listing(
+            Number(Limit(0, 23, "hours of the day", whole=True), null=False), "hours of the day from 0 to 23"
+        ),
+        "peak_price": _PRICE,
+        "off_peak_excess_price": _PRICE,
+        "currency": Text(null=False),
+    },
+    needed=("peak_hours", "peak_price", "off_peak_excess_price", "currency"),
+    null=False,
+    unknown="is unknown here",
+)
+
+
+def tariff_faults(schema_path: Path) -> list[str]:
+    """Faults of the tariff file beside a schema, each as one line; none where there is no such file."""
+    path = schema_path.parent / FILE_NAME
+    if not path.exists():
+        return []
+    try:
+        content = read_object(path)
+    except ScenarioError as error:
+        return [f"{error}; {_FORM}"]
+    faults = [str(fault) for fault in _SHAPE.faults(content.get("demand_charge"), ("demand_charge",))]
+    if not faults and not content["demand_charge"]["peak_hours"]:
+        faults = ["demand_charge.peak_hours is empty; name hours of the day from 0 to 23"]
+    return [f"{path}: {fault}; {_FORM}" for fault in faults]
 
 
 class MonthPeaks:

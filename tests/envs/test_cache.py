@@ -1,10 +1,15 @@
 """What is cached is made once, and whole or not at all."""
 
+import errno
+import os
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from envs import cache
+from envs.cache import CacheError
 
 
 @pytest.fixture(autouse=True)
@@ -51,3 +56,165 @@ def test_a_file_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError):
         cache.cached_file("a/b.txt", write)
     assert list((tmp_path / "a").iterdir()) == []
+
+
+# -- damage ----------------------------------------------------------------------------------
+
+
+def write(path: Path) -> None:
+    path.write_bytes(bytes(range(200)))
+
+
+def fill(folder: Path) -> None:
+    (folder / "inner").mkdir()
+    (folder / "a.csv").write_text("1,2", encoding="utf-8")
+    (folder / "inner" / "b.csv").write_text("3,4", encoding="utf-8")
+
+
+DAMAGE: dict[str, Callable[[Path], object]] = {
+    "truncated": lambda path: path.write_bytes(path.read_bytes()[:100]),
+    "empty": lambda path: path.write_bytes(b""),
+    "a bit": lambda path: path.write_bytes(bytes([path.read_bytes()[0] ^ 1]) + path.read_bytes()[1:]),
+    "longer": lambda path: path.write_bytes(path.read_bytes() + b"0"),
+    "a folder": lambda path: (path.unlink(), path.mkdir()),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_damaged_file_is_named_and_made_anew(damage: str, capsys: pytest.CaptureFixture[str]) -> None:
+    path = cache.cached_file("a/b.bin", write)
+    DAMAGE[damage](path)
+    assert not cache.is_cached("a/b.bin")
+    assert cache.cached_file("a/b.bin", write).read_bytes() == bytes(range(200))
+    assert capsys.readouterr().err == f"note: {path} of the cache is damaged; it is made anew\n"
+    cache.cached_file("a/b.bin", refuse)
+    assert capsys.readouterr().err == ""
+
+
+def refuse(path: Path) -> None:
+    raise AssertionError("it was there already")
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda folder: (folder / "a.csv").write_text("1,3", encoding="utf-8"),
+        lambda folder: (folder / "a.csv").unlink(),
+        lambda folder: (folder / "inner" / "b.csv").rename(folder / "b.csv"),
+        lambda folder: (folder / "c.csv").write_text("", encoding="utf-8"),
+        lambda folder: (shutil.rmtree(folder), folder.write_bytes(b"")),
+    ],
+)
+def test_a_damaged_folder_is_named_and_filled_anew(
+    damage: Callable[[Path], object], capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = cache.cached_folder("a/year", fill)
+    damage(folder)
+    assert cache.cached_folder("a/year", fill) == folder
+    assert str(folder) in capsys.readouterr().err
+    assert sorted(path.name for path in folder.rglob("*.csv")) == ["a.csv", "b.csv"]
+    assert (folder / "a.csv").read_text(encoding="utf-8") == "1,2"
+    cache.cached_folder("a/year", refuse)
+
+
+@pytest.mark.parametrize("content", [b"", b"\xff\xfe", b"0" * 64])
+def test_a_damaged_checksum_costs_its_entry(content: bytes, capsys: pytest.CaptureFixture[str]) -> None:
+    path = cache.cached_file("a/b.bin", write)
+    path.with_name("b.bin.sum").write_bytes(content)
+    cache.cached_file("a/b.bin", write)
+    assert "is damaged" in capsys.readouterr().err
+    assert cache.is_cached("a/b.bin")
+
+
+def test_a_folder_in_place_of_a_checksum_costs_its_entry(capsys: pytest.CaptureFixture[str]) -> None:
+    sums = cache.cached_file("a/b.bin", write).with_name("b.bin.sum")
+    sums.unlink()
+    sums.mkdir()
+    cache.cached_file("a/b.bin", write)
+    assert "is damaged" in capsys.readouterr().err
+    assert cache.is_cached("a/b.bin")
+
+
+def test_an_entry_without_a_checksum_is_made_anew_without_a_word(capsys: pytest.CaptureFixture[str]) -> None:
+    path = cache.cached_file("a/b.bin", write)
+    path.with_name("b.bin.sum").unlink()
+    path.write_bytes(b"of an earlier version")
+    assert cache.cached_file("a/b.bin", write).read_bytes() == bytes(range(200))
+    assert capsys.readouterr().err == ""
+
+
+def test_what_was_checked_is_not_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    cache.cached_file("a/b.bin", write)
+    cache.cached_file("a/b.bin", refuse)
+
+    def read_again(*arguments: object) -> None:
+        raise AssertionError("it was read again")
+
+    monkeypatch.setattr(cache.zlib, "crc32", read_again)
+    cache.cached_file("a/b.bin", refuse)
+
+
+# -- a cache that cannot be used -------------------------------------------------------------
+
+
+@pytest.mark.parametrize("call", [cache.cached_file, cache.cached_folder])
+def test_a_variable_that_points_to_a_file_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: Callable[..., Path]
+) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(b"")
+    for value in (file, file / "below"):
+        monkeypatch.setenv(cache.FOLDER_VARIABLE, str(value))
+        with pytest.raises(CacheError) as refused:
+            call("a/b", write)
+        message = str(refused.value)
+        assert message.startswith(f"BUILDING_TUNER_CACHE is '{value}', which cannot be used (")
+        assert message.endswith("; set it to a folder that you may write to")
+
+
+def test_a_file_in_place_of_the_systems_cache_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(b"")
+    monkeypatch.delenv(cache.FOLDER_VARIABLE)
+    monkeypatch.setattr(cache.platformdirs, "user_cache_dir", lambda *names, **options: str(file))
+    with pytest.raises(CacheError, match=rf"the cache {file} cannot be used \(.*\); make it a folder .* or set BUILDING_TUNER"):
+        cache.cached_file("a/b", write)
+
+
+@pytest.mark.parametrize("method", ["mkdir", "stat", "rename", "open"])
+def test_a_folder_without_permission_is_named(method: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    path = cache.cached_file("a/kept.bin", write)
+    path.write_bytes(b"damaged")
+
+    def denied(*arguments: object, **options: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", str(tmp_path))
+
+    monkeypatch.setattr(Path, method, denied)
+    with pytest.raises(CacheError, match="Permission denied at "):
+        cache.cached_file("a/kept.bin", lambda path: os.close(os.open(path, os.O_CREAT)))
+
+
+def test_a_full_disk_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(path: Path) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(CacheError, match="No space left on device"):
+        cache.cached_file("a/b", full)
+
+
+def test_other_errors_of_the_content_are_not_the_caches(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(path: Path) -> None:
+        raise FileNotFoundError(errno.ENOENT, "No such file", "weather.csv")
+
+    with pytest.raises(FileNotFoundError, match=r"weather\.csv"):
+        cache.cached_file("a/b", fail)
+
+
+def test_the_content_reaches_the_disk_before_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[str] = []
+    for module, name in ((cache.os, "fsync"), (cache, "_keep")):
+        real = getattr(module, name)
+        monkeypatch.setattr(module, name, lambda *values, real=real, name=name: (calls.append(name), real(*values))[1])
+    cache.cached_folder("a/year", fill)
+    assert calls[:2] == ["fsync", "fsync"]
+    assert "_keep" in calls[2:]

@@ -82,13 +82,13 @@ def test_a_bound_below_a_baseline_is_told_as_what_cannot_be(
 def test_a_site_that_only_citylearn_steps_has_baselines_and_no_bound(
     small_schema: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = other_site(small_schema, tmp_path, something_new=True)
+    path = other_site(small_schema, tmp_path, set_point_hold_time_steps=3)
     assert main(["--scenario", str(path)]) == 0
     said = capsys.readouterr().out
     for name in ("uncontrolled", "no PV, no battery", "rule: PV first", "CityLearn: BasicRBC"):
         assert name in said
     assert "no bound, so the remaining headroom is not known" in said
-    assert "something new" in said
+    assert "set point hold time steps" in said
 
 
 def test_a_site_whose_score_would_praise_doing_without_is_refused(

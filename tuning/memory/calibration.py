@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 from filelock import FileLock
 
 from common.files import write_whole
-from envs.cache import cache_folder
-from tuning.experiment.errors import UsageError
+from envs.cache import cache_folder, usable_cache
 from tuning.memory.prediction import Place
 
 FILE = "memory-calibration.json"
@@ -60,9 +60,10 @@ class Calibration:
         """
         if predicted <= 0 or measured <= 0:
             return
-        self._path.parent.mkdir(parents=True, exist_ok=True)
+        with usable_cache():
+            self._path.parent.mkdir(parents=True, exist_ok=True)
         # Another experiment may end a trial at the same moment.
-        with FileLock(f"{self._path}.lock"):
+        with usable_cache(), FileLock(f"{self._path}.lock"):
             known = self._read()
             ratios = known.setdefault(_key(device, algo, place), [])
             ratios.append(round(measured / predicted, 4))
@@ -79,13 +80,25 @@ class Calibration:
         return Correction(min(HIGHEST, max(LOWEST, found)), len(ratios), device)
 
     def _read(self) -> dict[str, list[float]]:
-        if not self._path.is_file():
-            return {}
+        """Ratios by key; none where there is no file. A damaged one is named and begun anew: it costs a correction only."""
+        with usable_cache():
+            if not self._path.exists():
+                return {}
+            content = self._path.read_bytes()
         try:
-            found: dict[str, list[float]] = json.loads(self._path.read_text(encoding="utf-8"))
-        except json.JSONDecodeError as error:
-            raise UsageError(f"{self._path} is damaged ({error}): remove it; the next trials fill a new one") from error
-        return found
+            known = json.loads(content)
+        except (ValueError, RecursionError):  # wrong encodings too
+            known = None
+        if not isinstance(known, dict) or not all(map(_are_ratios, known.values())):
+            print(f"note: {self._path} is damaged; the next trials begin a new one", file=sys.stderr)
+            return {}
+        return known
+
+
+def _are_ratios(values: object) -> bool:
+    return isinstance(values, list) and all(
+        isinstance(value, int | float) and not isinstance(value, bool) and 0.0 < value < math.inf for value in values
+    )
 
 
 def _key(device: str, algo: str, place: Place) -> str:

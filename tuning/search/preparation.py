@@ -9,8 +9,8 @@ from ray.util.queue import Empty, Queue
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
+from common.errors import UserError
 from envs.environments.year_cache import is_prepared, prepare_year
-from envs.errors import ScenarioError
 from envs.scenarios.scenario import Scenario, Split
 from tuning.cli.console import say
 from tuning.runtime.parent_watch import end_with_parent
@@ -28,6 +28,7 @@ def prepare(scenario: Scenario, console: Console, splits: Sequence[Split] = SPLI
 
     Raises:
         ScenarioError: if the scenario's data are not valid.
+        CacheError: if the cache cannot be read or written.
     """
     years = sorted({year for split in splits for year in scenario.years(split) if not is_prepared(scenario, year)})
     if not years:
@@ -57,11 +58,11 @@ def prepare(scenario: Scenario, console: Console, splits: Sequence[Split] = SPLI
 
 
 def _raise_own_errors(task: ray.ObjectRef[None]) -> None:
-    """Get the result of a task; a `ScenarioError` in it is raised without Ray's wrapping."""
+    """Get the result of a task; an error that the user can correct is raised without Ray's wrapping."""
     try:
         ray.get(task)
     except ray.exceptions.RayTaskError as error:
-        if isinstance(error.cause, ScenarioError):
+        if isinstance(error.cause, UserError):
             raise error.cause from None
         raise
 

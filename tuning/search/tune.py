@@ -185,6 +185,7 @@ def search_opened(opened: Opened, console: Console) -> Results:
 
     A new experiment is removed again where its scenario or settings turn out not to work on this machine.
     """
+    from envs.cache import CacheError
     from envs.errors import ScenarioError
     from results import load
     from tuning.experiment.folder import save
@@ -201,7 +202,7 @@ def search_opened(opened: Opened, console: Console) -> Results:
             if not opened.is_new:
                 save(experiment)
             reason = search(experiment, opened.scenario, opened.plan, console, experiment.settings.extend)
-        except (ScenarioError, UsageError):
+        except (CacheError, ScenarioError, UsageError):
             if opened.is_new:
                 shutil.rmtree(folder)
             raise

@@ -55,7 +55,7 @@ def test_a_coefficient_is_what_a_unit_of_gain_is_worth() -> None:
     assert coefficients(replace(SCALE, required_kwh=0.0))["ev"] == 0.0
 
 
-@pytest.mark.parametrize("action", ["cooling_device", "washing_machine"])
+@pytest.mark.parametrize("action", ["cooling_device", "deferrable_appliance"])
 def test_a_reward_that_counts_energy_alone_is_refused_for_actions_that_serve_people(
     small_schema: Path, tmp_path: Path, action: str
 ) -> None:

@@ -30,19 +30,24 @@ def test_one_year_is_split_into_disjoint_hours_that_leave_nothing_but_a_rest(sma
     assert len(set.union(*parts)) == 40 * DAY
 
 
-def test_a_long_year_is_split_by_weeks(tmp_path: Path) -> None:
-    schema = {"buildings": {}, "simulation_start_time_step": 0, "simulation_end_time_step": 8759}
+def run_until(small_schema: Path, tmp_path: Path, last: int) -> Path:
+    """A copy of the small schema that runs until another row."""
+    schema = json.loads(small_schema.read_text(encoding="utf-8"))
+    schema |= {"root_directory": str(small_schema.parent), "simulation_end_time_step": last}
     path = tmp_path / "schema.json"
     path.write_text(json.dumps(schema), encoding="utf-8")
+    return path
+
+
+def test_a_long_year_is_split_by_weeks(small_schema: Path, tmp_path: Path) -> None:
+    path = run_until(small_schema, tmp_path, 8759)
     windows = scenario(str(path)).windows("validation")
     assert {w.hours for w in windows} == {WEEK}
     assert len(windows) == 10
 
 
-def test_too_short_a_year_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "schema.json"
-    schema = {"buildings": {}, "simulation_start_time_step": 0, "simulation_end_time_step": 100}
-    path.write_text(json.dumps(schema), encoding="utf-8")
+def test_too_short_a_year_is_refused(small_schema: Path, tmp_path: Path) -> None:
+    path = run_until(small_schema, tmp_path, 100)
     with pytest.raises(ScenarioError, match="100 steps; at least 120"):
         scenario(str(path)).windows("train")
 

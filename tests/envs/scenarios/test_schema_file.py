@@ -14,33 +14,81 @@ from envs.scenarios.scenario import scenario
 from envs.scenarios.tariff import FILE_NAME
 
 
+@pytest.fixture
+def site(small_schema: Path, tmp_path: Path) -> Path:
+    """Schema of a copy of the small scenario, to be broken."""
+    return shutil.copytree(small_schema.parent, tmp_path / "site") / "schema.json"
+
+
 @pytest.mark.parametrize(
     ("values", "message"),
     [
         ({"seconds_per_time_step": 900}, "only hourly"),
-        ({"simulation_end_time_step": None}, "simulation_end_time_step has to be a whole number"),
-        ({"buildings": {"a": {"energy_simulation": "gone.csv"}}}, r"names gone\.csv, which is not in"),
-        ({"buildings": {"a": {"chargers": {"c": {"charger_simulation": "away.csv"}}}}}, r"names away\.csv"),
+        ({"simulation_end_time_step": None}, "simulation_end_time_step is missing; it has to be a whole number"),
+        (
+            {"buildings": {"a": {"weather": "weather.csv", "energy_simulation": "gone.csv"}}},
+            r"names gone\.csv, which is not in",
+        ),
     ],
 )
-def test_faults_of_a_schema_are_found_before_citylearn_opens_it(
-    tmp_path: Path, values: dict[str, object], message: str
-) -> None:
-    path = tmp_path / "schema.json"
-    sound = {"buildings": {}, "simulation_start_time_step": 0, "simulation_end_time_step": 8759}
-    path.write_text(json.dumps(sound), encoding="utf-8")
-    scenario(str(path))
-    path.write_text(json.dumps({**sound, **values}), encoding="utf-8")
+def test_faults_of_a_schema_are_found_before_citylearn_opens_it(site: Path, values: dict[str, object], message: str) -> None:
+    sound = json.loads(site.read_text(encoding="utf-8")) | {"actions": {}}
+    site.write_text(json.dumps(sound), encoding="utf-8")
+    scenario(str(site))
+    site.write_text(json.dumps({**sound, **values}), encoding="utf-8")
     with pytest.raises(ScenarioError, match=message):
-        scenario(str(path))
+        scenario(str(site))
 
 
-def test_a_building_that_is_left_out_may_name_what_is_not_there(tmp_path: Path) -> None:
-    path = tmp_path / "schema.json"
-    buildings = {"a": {"include": False, "energy_simulation": "gone.csv"}}
-    schema = {"buildings": buildings, "simulation_start_time_step": 0, "simulation_end_time_step": 8759}
-    path.write_text(json.dumps(schema), encoding="utf-8")
-    assert scenario(str(path)).schema == path
+def test_every_series_that_is_missing_is_named_at_once(site: Path) -> None:
+    for name in ("weather.csv", "motorcycle_001.csv"):
+        (site.parent / name).unlink()
+    (site.parent / "pricing.csv").unlink()
+    (site.parent / "pricing.csv").mkdir()
+    with pytest.raises(ScenarioError) as refused:
+        scenario(str(site))
+    names = ("motorcycle_001.csv", "pricing.csv", "weather.csv")
+    assert str(refused.value).splitlines() == [f"{site} names {name}, which is not in {site.parent}" for name in names]
+
+
+def test_a_name_that_is_too_long_for_a_file_is_missing(site: Path) -> None:
+    schema = json.loads(site.read_text(encoding="utf-8"))
+    schema["buildings"]["mall"]["weather"] = "w" * 300
+    site.write_text(json.dumps(schema), encoding="utf-8")
+    with pytest.raises(ScenarioError, match=r"names www.*, which is not in"):
+        scenario(str(site))
+
+
+def test_faults_of_numbers_tariff_and_series_are_told_in_one_message(site: Path) -> None:
+    schema = json.loads(site.read_text(encoding="utf-8"))
+    schema["buildings"]["mall"]["pv"]["attributes"]["nominal_power"] = -1
+    site.write_text(json.dumps(schema), encoding="utf-8")
+    (site.parent / FILE_NAME).write_text('{"demand_charge": {}}', encoding="utf-8")
+    load = site.parent / "mall.csv"
+    load.write_text(load.read_text(encoding="utf-8").replace(",743.83", ",1e30", 1), encoding="utf-8")
+    with pytest.raises(ScenarioError) as refused:
+        scenario(str(site))
+    lines = str(refused.value).splitlines()
+    assert f"{site}: buildings.mall.pv.attributes.nominal_power is -1; it has to be a number from 0 to" in lines[0]
+    assert [line.split(" ")[1] for line in lines[1:5]] == [
+        f"demand_charge.{name}" for name in ("peak_hours", "peak_price", "off_peak_excess_price", "currency")
+    ]
+    assert lines[5].startswith(f"{load}, line ")
+
+
+def test_a_building_that_is_left_out_may_name_what_is_not_there(site: Path) -> None:
+    schema = json.loads(site.read_text(encoding="utf-8"))
+    schema["buildings"]["a"] = {"include": False, "energy_simulation": "gone.csv"}
+    site.write_text(json.dumps(schema), encoding="utf-8")
+    assert scenario(str(site)).schema == site
+
+
+def test_citylearn_gets_the_length_of_a_step_where_the_schema_names_none(site: Path) -> None:
+    schema = json.loads(site.read_text(encoding="utf-8"))
+    del schema["seconds_per_time_step"]
+    site.write_text(json.dumps(schema), encoding="utf-8")
+    scenario(str(site))
+    assert schema_file.rooted(site)["seconds_per_time_step"] == 3600
 
 
 @pytest.mark.parametrize("text", ["{", "{}", "[]"])

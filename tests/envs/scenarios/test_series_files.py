@@ -59,7 +59,7 @@ def refusal(site: Path) -> str:
     with pytest.raises(ScenarioError) as caught:
         scenario(str(site / "schema.json"))
     message = str(caught.value)
-    assert "\n" not in message
+    assert all(line.startswith(str(site)) or line.startswith("and ") for line in message.splitlines())
     return message
 
 
@@ -90,6 +90,17 @@ def test_a_data_set_of_meters_passes_with_columns_that_were_not_measured(real_sc
         ("weather.csv", "outdoor_dry_bulb_temperature", "warm", "'warm'"),
         ("carbon_intensity.csv", "carbon_intensity", "", "missing"),
         ("pricing.csv", "electricity_pricing", "-inf", "-inf"),
+        ("pricing.csv", "electricity_pricing", "-1e7", "-10000000"),
+        ("pricing.csv", "electricity_pricing", "'0.28", "''0.28'"),
+        ("mall.csv", "non_shiftable_load", "1e30", "1e+30"),
+        ("mall.csv", "solar_generation", "2500", "2500"),
+        ("mall.csv", "cooling_demand", "-1", "-1"),
+        ("mall.csv", "day_type", "9", "9"),
+        ("mall.csv", "day_type", "1.5", "1.5"),
+        ("weather.csv", "outdoor_dry_bulb_temperature", "1e6", "1000000"),
+        ("weather.csv", "outdoor_relative_humidity_predicted_1", "300", "300"),
+        ("weather.csv", "diffuse_solar_irradiance", "-999", "-999"),
+        ("carbon_intensity.csv", "carbon_intensity", "452", "452"),
     ],
 )
 def test_a_value_that_no_series_may_have_is_named(site: Path, file: str, column: str, value: str, shown: str) -> None:
@@ -97,9 +108,22 @@ def test_a_value_that_no_series_may_have_is_named(site: Path, file: str, column:
     assert refusal(site).startswith(f"{site / file}, line 700: {column} is {shown}; ")
 
 
+def test_a_demand_that_no_device_meets_is_named(site: Path) -> None:
+    put(site / "mall.csv", 31, dhw_demand="2.5")
+    assert f"{site / 'mall.csv'}, line 31: dhw_demand is 2.5; the building's dhw_device cannot meet it, as there is none;" in (
+        refusal(site)
+    )
+    heater = {"type": "citylearn.energy_model.ElectricHeater", "attributes": {"nominal_power": 2.0, "efficiency": 0.9}}
+    edit(site, lambda schema: schema["buildings"]["mall"].update(dhw_device=heater))
+    assert "cannot meet it, as the most is 1.8; size it for its demand" in refusal(site)
+    heater["attributes"]["nominal_power"] = 3.0  # type: ignore[index]
+    edit(site, lambda schema: schema["buildings"]["mall"].update(dhw_device=heater))
+    scenario(str(site))
+
+
 def test_no_hour_is_cooled_and_heated(site: Path) -> None:
     put(site / "mall.csv", 31, cooling_demand="2.5", heating_demand="1")
-    assert f"{site / 'mall.csv'}, line 31: cooling_demand is 2.5; " in refusal(site)
+    assert f"{site / 'mall.csv'}, line 31: cooling_demand is 2.5; CityLearn allows none in an hour with" in refusal(site)
 
 
 def test_what_lies_outside_the_rows_that_are_run_is_not_read(site: Path) -> None:
@@ -133,6 +157,19 @@ def test_an_optional_column_may_be_empty_unless_it_is_observed(site: Path) -> No
     assert f"{file}, line 2: {name} is missing; " in refusal(site)
     edit(site, lambda schema: schema["buildings"]["mall"].update(inactive_observations=[name]))
     scenario(str(site))
+
+
+def test_a_reward_for_comfort_needs_the_temperatures_that_it_looks_at(site: Path) -> None:
+    file = site / "mall.csv"
+    rows = [line.split(",") for line in lines_of(file)]
+    place = rows[0].index("indoor_dry_bulb_temperature")
+    for cells in rows[1:]:
+        cells[place] = ""
+    write(file, [",".join(cells) for cells in rows])
+    scenario(str(site))
+    reward = {"type": "citylearn.reward_function.ComfortReward", "attributes": {}}
+    edit(site, lambda schema: schema.update(reward_function=reward))
+    assert f"{file}, line 2: indoor_dry_bulb_temperature is missing; write a number (and 960 more lines)" in refusal(site)
 
 
 @pytest.mark.parametrize(("name", "value"), [("hvac_mode", "4"), ("minutes", ""), ("power_outage", "")])
@@ -170,7 +207,7 @@ def test_a_column_that_citylearn_would_stop_at_is_named(site: Path) -> None:
 @pytest.mark.parametrize("kind", ["energy_simulation", "weather"])
 def test_a_building_needs_its_series(site: Path, kind: str) -> None:
     edit(site, lambda schema: schema["buildings"]["mall"].pop(kind))
-    assert f"building 'mall' names no {kind};" in refusal(site)
+    assert f"buildings.mall.{kind} is missing; it has to be the name of a file" in refusal(site)
 
 
 # -- rows ------------------------------------------------------------------------------------
@@ -203,9 +240,93 @@ def test_an_empty_line_between_others_is_named_and_shifts_no_number(site: Path) 
     file = site / "carbon_intensity.csv"
     lines = lines_of(file)
     write(file, [*lines[:100], "", *lines[101:200], "x", *lines[201:]])
-    assert f"{file}, line 201: carbon_intensity is 'x'; " in refusal(site)
+    text, missing = refusal(site).splitlines()
+    assert missing.startswith(f"{file}, line 101: carbon_intensity is missing; ")
+    assert text.startswith(f"{file}, line 201: carbon_intensity is 'x'; ")
     write(file, [*lines[:100], "", *lines[101:]])
     assert f"{file}, line 101: carbon_intensity is missing; " in refusal(site)
+
+
+# -- order and plausibility --------------------------------------------------------------------
+
+
+def test_all_faults_of_all_files_are_told_at_once(site: Path) -> None:
+    put(site / "mall.csv", 700, non_shiftable_load="-1", solar_generation="x")
+    put(site / "mall.csv", 701, non_shiftable_load="-2")
+    put(site / "weather.csv", 5, outdoor_dry_bulb_temperature="400")
+    put(site / CHARGER, 300, **{STATE: "7"})
+    edit(site, lambda schema: schema["buildings"]["mall"]["electrical_storage"]["attributes"].update(efficiency=1.5))
+    lines = refusal(site).splitlines()
+    assert len(lines) == 5
+    assert "efficiency is 1.5" in lines[0]
+    assert lines[1].startswith(f"{site / 'mall.csv'}, line 700: non_shiftable_load is -1; ")
+    assert lines[1].endswith(" (and 1 more line)")
+    assert lines[2].startswith(f"{site / 'mall.csv'}, line 700: solar_generation is 'x'; ")
+    assert lines[3].startswith(f"{site / 'weather.csv'}, line 5: ")
+    assert lines[4].startswith(f"{site / CHARGER}, line 300: ")
+
+
+def test_rows_out_of_order_are_named(site: Path) -> None:
+    lines = lines_of(site / "mall.csv")
+    lines[100], lines[200] = lines[200], lines[100]
+    write(site / "mall.csv", lines)
+    assert f"{site / 'mall.csv'}, line 101: hour is 8; it does not follow the row before;" in refusal(site)
+    write(site / "mall.csv", [lines[0], *lines[:0:-1]])
+    assert "it does not follow the row before; put the rows into the order of time (and 9" in refusal(site)
+
+
+def test_a_month_that_lasts_less_than_a_day_is_out_of_order(site: Path) -> None:
+    put(site / "mall.csv", 400, month="7")
+    assert f"{site / 'mall.csv'}, line 400: month is 7; this month lasts less than a day;" in refusal(site)
+
+
+def test_summer_time_may_repeat_and_leave_out_an_hour(site: Path) -> None:
+    put(site / "mall.csv", 100, hour=lines_of(site / "mall.csv")[98].split(",")[1])
+    scenario(str(site))
+    put(site / "mall.csv", 3, hour="1")  # the first two rows give the length of a step
+    assert f"{site / 'mall.csv'}, line 3: hour is 1; it does not follow" in refusal(site)
+
+
+def test_a_year_may_begin_at_any_hour(site: Path) -> None:
+    header, *rows = lines_of(site / "mall.csv")
+    write(site / "mall.csv", [header, *rows[23:], *rows[:23]])
+    scenario(str(site))
+
+
+def test_all_buildings_share_their_hours(site: Path) -> None:
+    def double(schema: dict[str, Any]) -> None:
+        first = schema["buildings"]["mall"]
+        schema["buildings"]["annex"] = {**first, "chargers": None, "energy_simulation": "annex.csv"}
+
+    edit(site, double)
+    header, *rows = lines_of(site / "mall.csv")
+    write(site / "annex.csv", [header, *rows])
+    scenario(str(site))
+    write(site / "annex.csv", [header, *rows[1:], rows[0]])
+    assert f"{site / 'annex.csv'}, line 2: hour is 2; {site / 'mall.csv'} has another in this line; all buildings share" in (
+        refusal(site)
+    )
+
+
+def test_a_pv_with_its_own_generation_is_held_to_energy(site: Path) -> None:
+    put(site / "mall.csv", 700, solar_generation="2500")
+    edit(site, lambda schema: schema["buildings"]["mall"]["pv"]["attributes"].update(generation_mode="absolute"))
+    scenario(str(site))
+
+
+def test_a_column_of_true_and_false_is_no_column_of_numbers(site: Path) -> None:
+    lines = [line.split(",") for line in lines_of(site / "carbon_intensity.csv")]
+    write(site / "carbon_intensity.csv", ["carbon_intensity", *("True" for _ in lines[1:])])
+    assert f"{site / 'carbon_intensity.csv'}, line 2: carbon_intensity is 'True'; write numbers (and 960" in refusal(site)
+
+
+def test_decimal_commas_in_quotes_are_told_with_the_remedy(site: Path) -> None:
+    lines = lines_of(site / "carbon_intensity.csv")
+    write(site / "carbon_intensity.csv", [*lines[:3], '"1,234"', *lines[4:]])
+    message = refusal(site)
+    assert (
+        "line 4: carbon_intensity is '1,234'; write a finite number, with a point for decimals and nothing between" in message
+    )
 
 
 # -- files -----------------------------------------------------------------------------------
@@ -405,11 +526,7 @@ def test_a_state_of_charge_that_replaces_the_arrivals_is_checked(site: Path) -> 
 MALL = ("buildings", "mall", "electrical_storage")
 SOCKET = ("buildings", "mall", "chargers", "motorcycle_001")
 VEHICLE = ("electric_vehicles_def", "motorcycle_001", "battery")
-WHERE = {
-    MALL: "building 'mall', electrical_storage",
-    SOCKET: "building 'mall', charger 'motorcycle_001'",
-    VEHICLE: "vehicle 'motorcycle_001'",
-}
+WHERE = {place: ".".join((*place, "attributes")) for place in (MALL, SOCKET, VEHICLE)}
 
 
 def set_attribute(site: Path, place: tuple[str, ...], attribute: str, value: object) -> None:
@@ -437,6 +554,8 @@ def set_attribute(site: Path, place: tuple[str, ...], attribute: str, value: obj
                 ("capacity", 0.0, 0.1),
                 ("capacity", None, 5),
                 ("capacity", "1700 kWh", 1700),
+                ("capacity", True, 1),
+                ("capacity", 1e8, 1e7),
                 ("nominal_power", 0, 1),
             )
         ),
@@ -453,8 +572,8 @@ def test_an_attribute_beyond_its_range_is_named(
     set_attribute(site, place, attribute, allowed)
     scenario(str(site))
     set_attribute(site, place, attribute, value)
-    shown = "missing" if value is None else value
-    assert refusal(site).startswith(f"{site / 'schema.json'}: {WHERE[place]}: {attribute} is {shown}; it has to be ")
+    shown = "missing" if value is None else f"'{value}'" if isinstance(value, str) else json.dumps(value)
+    assert refusal(site).startswith(f"{site / 'schema.json'}: {WHERE[place]}.{attribute} is {shown}; it has to be ")
 
 
 def test_a_battery_that_citylearn_sizes_needs_no_capacity(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -470,7 +589,7 @@ def test_a_chargers_least_power_is_not_above_its_most(site: Path, way: str) -> N
     set_attribute(site, SOCKET, f"min_{way}", 3.7)
     scenario(str(site))
     set_attribute(site, SOCKET, f"min_{way}", 5)
-    assert f"{WHERE[SOCKET]}: min_{way} is 5, above max_{way} 3.7;" in refusal(site)
+    assert f"{WHERE[SOCKET]}.min_{way} is 5, above max_{way} 3.7;" in refusal(site)
 
 
 def test_a_building_that_is_left_out_is_not_checked(site: Path) -> None:

@@ -71,14 +71,20 @@ VALID = {"peak_hours": [18], "peak_price": 1, "off_peak_excess_price": 1, "curre
 @pytest.mark.parametrize(
     ("content", "fault"),
     [
-        ("not json", "not valid JSON"),
-        ("[]", "no object demand_charge"),
-        ("{}", "no object demand_charge"),
-        ({k: v for k, v in VALID.items() if k != "currency"}, "lacks currency"),
-        ({**VALID, "peak": 1}, "has unknown peak"),
-        ({**VALID, "peak_price": "high"}, "peak_price must be a number, not 'high'"),
-        ({**VALID, "peak_hours": 18}, "peak_hours must be a list of hours, not 18"),
-        ({**VALID, "peak_hours": [24]}, "hours of the day from 0 to 23"),
+        ("not json", "is not JSON"),
+        ("[]", "holds a list; it has to hold an object"),
+        ("{}", "demand_charge is missing; it has to be an object"),
+        ({k: v for k, v in VALID.items() if k != "currency"}, "demand_charge.currency is missing"),
+        ({**VALID, "currency": 5}, "demand_charge.currency is 5; it has to be a text in quotes"),
+        ({**VALID, "peak": 1}, "demand_charge.peak is unknown here; remove it"),
+        ({**VALID, "peak_price": "high"}, "peak_price is 'high'; it has to be a number from 0"),
+        ({**VALID, "peak_price": True}, "peak_price is true"),
+        ({**VALID, "peak_price": -1}, "peak_price is -1; it has to be a number from 0"),
+        ('{"demand_charge": {"peak_price": NaN}}', "NaN is no finite number"),
+        ({**VALID, "peak_hours": 18}, "peak_hours is 18; it has to be a list of hours of the day"),
+        ({**VALID, "peak_hours": [24]}, "peak_hours.0 is 24; it has to be a whole number from 0 to 23"),
+        ({**VALID, "peak_hours": [True]}, "peak_hours.0 is true"),
+        ({**VALID, "peak_hours": []}, "peak_hours is empty"),
     ],
 )
 def test_a_fault_is_named_with_file_and_place(tmp_path: Path, content: str | dict[str, object], fault: str) -> None:
@@ -87,3 +93,11 @@ def test_a_fault_is_named_with_file_and_place(tmp_path: Path, content: str | dic
     with pytest.raises(ScenarioError, match=fault) as refused:
         DemandCharge.of(tmp_path / "schema.json")
     assert FILE_NAME in str(refused.value)
+
+
+def test_all_faults_of_a_tariff_are_told_at_once(tmp_path: Path) -> None:
+    values = {"peak_hours": [24], "peak_price": None, "currency": "PEN"}
+    (tmp_path / FILE_NAME).write_text(json.dumps({"demand_charge": values}), encoding="utf-8")
+    with pytest.raises(ScenarioError) as refused:
+        DemandCharge.of(tmp_path / "schema.json")
+    assert len(str(refused.value).splitlines()) == 3

@@ -212,7 +212,7 @@ def beyond_batch(experiment: Experiment, tmp_path: Path) -> Path:
     """The experiment, of a site with something that the batch backend does not know."""
     site = shutil.copytree(Path(experiment.settings.scenario).parent, tmp_path / "site")
     schema = json.loads((site / "schema.json").read_text(encoding="utf-8"))
-    (site / "schema.json").write_text(json.dumps({**schema, "something_new": True}), encoding="utf-8")
+    (site / "schema.json").write_text(json.dumps({**schema, "timezone": "America/Lima"}), encoding="utf-8")
     folder = shutil.copytree(experiment.paths.folder, tmp_path / "copy")
     copy = open_experiment(folder)
     save(replace(copy, settings=replace(copy.settings, scenario=str(site / "schema.json"))))
@@ -224,7 +224,7 @@ def test_citylearn_steps_what_the_batch_backend_cannot(
 ) -> None:
     to = tmp_path / "rolled"
     assert main([str(beyond_batch), "--to", str(to), "--backend", "batch"]) == 2
-    assert "--backend batch cannot step site: 'something_new' of the schema" in capsys.readouterr().err
+    assert "--backend batch cannot step site: 'timezone' of the schema" in capsys.readouterr().err
     assert not to.exists()
     monkeypatch.setattr("tuning.exporting.rollout.hours_of", lambda site, year: 192)
     assert main([str(beyond_batch), "--to", str(to)]) == 0

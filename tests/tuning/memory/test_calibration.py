@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tuning.experiment.errors import UsageError
+from envs.cache import CacheError
 from tuning.memory.calibration import HIGHEST, KEPT, LEAST, LOWEST, Calibration
 
 
@@ -58,8 +58,27 @@ def test_what_was_not_measured_teaches_nothing(calibration: Calibration) -> None
     assert calibration.correction("cpu", "ppo", "vram").trials == 0
 
 
-def test_a_damaged_file_is_named(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"{", b"[]", b"5", b"\xff", b'{"cpu/ppo/ram": 1}', b'{"cpu/ppo/ram": ["x"]}', b'{"a": [NaN]}', b'{"a": [true]}'],
+)
+def test_a_damaged_file_is_named_and_begun_anew(tmp_path: Path, content: bytes, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "calibration.json"
-    path.write_text("{", encoding="utf-8")
-    with pytest.raises(UsageError, match=r"calibration\.json is damaged"):
-        Calibration(path).correction("cpu", "ppo", "ram")
+    path.write_bytes(content)
+    calibration = Calibration(path)
+    assert calibration.correction("cpu", "ppo", "ram").trials == 0
+    assert "calibration.json is damaged" in capsys.readouterr().err
+    for _ in range(LEAST):
+        calibration.add("cpu", "ppo", "ram", 100, 150)
+    assert calibration.correction("cpu", "ppo", "ram").trials == LEAST
+
+
+@pytest.mark.parametrize("place", ["calibration.json", "calibration.json/below/calibration.json"])
+def test_a_cache_that_cannot_be_used_is_one_line(tmp_path: Path, place: str) -> None:
+    in_the_way = tmp_path / "calibration.json"
+    if place == in_the_way.name:
+        in_the_way.mkdir()
+    else:
+        in_the_way.write_bytes(b"")
+    with pytest.raises(CacheError, match="cannot be used"):
+        Calibration(tmp_path / place).add("cpu", "ppo", "ram", 100, 150)

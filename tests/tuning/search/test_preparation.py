@@ -9,6 +9,7 @@ import pytest
 import ray
 from rich.console import Console
 
+from envs.cache import CacheError
 from envs.errors import ScenarioError
 from envs.scenarios.scenario import scenario
 from tuning.search import preparation
@@ -27,7 +28,12 @@ def test_where_nothing_lacks_nothing_is_said_or_started(monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize(
-    ("cause", "raised"), [(ScenarioError("no file"), ScenarioError), (KeyError(1), ray.exceptions.RayTaskError)]
+    ("cause", "raised"),
+    [
+        (ScenarioError("no file"), ScenarioError),
+        (CacheError("no permission"), CacheError),
+        (KeyError(1), ray.exceptions.RayTaskError),
+    ],
 )
 def test_an_error_of_the_scenario_comes_without_rays_wrapping(
     monkeypatch: pytest.MonkeyPatch, cause: Exception, raised: type[Exception]

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from envs.cache import CacheError
 from envs.errors import ScenarioError
 from results import Results, load
 from tuning.algorithms.registry import algorithm
@@ -144,7 +145,7 @@ def test_an_interrupt_is_raised_after_the_way_to_continue_was_said(search: Searc
     assert f"stopped; continue with: python -m tuning.run --resume {tmp_path / 'one'}" in said(console)
 
 
-@pytest.mark.parametrize("error", [UsageError("does not fit"), ScenarioError("no such file")])
+@pytest.mark.parametrize("error", [UsageError("does not fit"), ScenarioError("no such file"), CacheError("no permission")])
 def test_what_cannot_be_searched_here_is_removed_only_if_it_is_new(search: Search, tmp_path: Path, error: Exception) -> None:
     search.then = raises(error)
     with pytest.raises(type(error)):

@@ -1,0 +1,81 @@
+"""CSV of other programs is read as it is meant, or refused with what to change; no number is read as another one."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from envs.scenarios import csv_file
+from envs.scenarios.csv_file import read_table
+
+KNOWN = ("load", "price")
+
+
+def read(tmp_path: Path, content: bytes | str, name: str = "series.csv") -> pd.DataFrame | str:
+    path = tmp_path / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return read_table(path, KNOWN)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "load,price\n1.5,2\n-3,4\n",
+        "\ufeffload,price\n1.5,2\n-3,4\n",
+        "load,price\r\n1.5,2\r\n-3,4\r\n",
+        '"load","price"\n"1.5","2"\n"-3","4"\n',
+        "load,price\n 1.5, 2\n -3, 4\n\n\n",
+    ],
+)
+def test_what_citylearn_reads_too_is_read(tmp_path: Path, content: str) -> None:
+    table = read(tmp_path, content)
+    assert isinstance(table, pd.DataFrame)
+    assert list(table) == list(KNOWN)
+    assert table.to_numpy().tolist() == [[1.5, 2.0], [-3.0, 4.0]]
+
+
+@pytest.mark.parametrize(
+    ("content", "fault"),
+    [
+        ("load;price\n1.5;2\n", "has semicolons between its values"),
+        ("load;price\n1,5;2,0\n", "has semicolons between its values"),
+        ("\ufeffload;price\n1,5;2,0\n", "has semicolons between its values"),
+        ("load\tprice\n1.5\t2\n", "has tabs between its values"),
+        ("load|price\n1.5|2\n", "has bars between its values"),
+        ("load, price\n1.5,2\n", "has spaces around the column ' price'"),
+        ("load,load\n1,2\n", "has the column 'load' twice"),
+        ("load,price\n1,5,2,0\n", "more values than line 1 has names"),
+        ("load\n1,5\n", "more values than line 1 has names"),
+        ("load,price\n1,2\n1,2,3\n", "Expected 2 fields in line 3, saw 3"),
+        ("load,price\n1,2\n".encode("utf-16"), "is UTF-16"),
+        (b"PK\x03\x04\x14\x00", "is a workbook"),
+        (b"load,price\n\xff,1\n", "cannot be read: 'utf-8' codec can't decode"),
+        (b"", "cannot be read"),
+    ],
+)
+def test_what_citylearn_would_misread_is_refused_with_the_remedy(tmp_path: Path, content: str | bytes, fault: str) -> None:
+    found = read(tmp_path, content)
+    assert isinstance(found, str)
+    assert found.startswith(str(tmp_path / "series.csv"))
+    assert fault in found
+    assert "\n" not in found
+
+
+@pytest.mark.parametrize("content", [b"", b"PAR1", b"not parquet at all"])
+def test_a_damaged_parquet_file_is_refused(tmp_path: Path, content: bytes) -> None:
+    found = read(tmp_path, content, "series.parquet")
+    assert isinstance(found, str)
+    assert "cannot be read" in found
+
+
+def test_a_folder_and_a_huge_file_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "cannot be read" in str(read_table(tmp_path, KNOWN))
+    monkeypatch.setattr(csv_file, "MOST_BYTES", 10)
+    assert "more than" in str(read(tmp_path, "load,price\n1,2\n"))
+
+
+def test_text_columns_keep_what_is_no_whole_number(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("load\n1\n\n2\n", encoding="utf-8")
+    table = read_table(tmp_path / "a.csv", KNOWN, text=("load",))
+    assert isinstance(table, pd.DataFrame)
+    assert table["load"].tolist()[::2] == ["1", "2"]

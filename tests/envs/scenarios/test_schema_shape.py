@@ -1,0 +1,260 @@
+"""The table of a schema is CityLearn's own, and each wrong value is named by its place."""
+
+import inspect
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from envs.scenarios.schema_shape import AT_CHARGERS, CLASSES, OBSERVATIONS, REWARDS, schema_faults
+
+# What CityLearn's loader sets itself, so that a schema may not.
+BY_LOADER = {
+    "episode_tracker", "seconds_per_time_step", "time_step_ratio", "charger_simulation", "charger_id", "env_metadata",
+    "connected_electric_vehicle", "incoming_electric_vehicle", "filepath",
+}  # fmt: skip
+DATA = Path(__file__).parents[4] / "shared" / "data"
+
+
+@pytest.fixture
+def schema(small_schema: Path) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads(small_schema.read_text(encoding="utf-8"))
+    return content
+
+
+def signature(kind: type) -> set[str]:
+    """Names of the parameters of a class and of those that it passes them on to."""
+    names: set[str] = set()
+    for base in kind.__mro__[:-1]:
+        if "__init__" in vars(base):
+            parameters = inspect.signature(vars(base)["__init__"]).parameters.values()
+            names |= {p.name for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)} - {"self"}
+            if not any(p.kind is p.VAR_KEYWORD for p in parameters):
+                break
+    return names
+
+
+def test_the_attributes_of_devices_are_those_that_citylearn_takes() -> None:
+    from citylearn import dynamics, electric_vehicle_charger, energy_model
+
+    for name, record in CLASSES.items():
+        module = next(m for m in (energy_model, electric_vehicle_charger, dynamics) if hasattr(m, name))
+        known = set(record.names) - {"phase_connection" if name == "Battery" else "", "filename"}
+        assert known == signature(getattr(module, name)) - BY_LOADER, name
+
+
+def test_the_attributes_of_rewards_are_those_that_citylearn_takes() -> None:
+    from citylearn import reward_function
+
+    for name, record in REWARDS.items():
+        assert set(record.names) == signature(getattr(reward_function, name)) - BY_LOADER, name
+
+
+def test_the_observations_are_those_that_citylearn_has(small_schema: Path) -> None:
+    from envs.citylearn_backend.simulator import CityLearnSimulator
+
+    building = CityLearnSimulator(small_schema, with_reward=False).env.buildings[0]
+    found = {name for name in building._get_observations_data(include_all=True) if not name.endswith("_dict")}
+    appliances = {"deferrable_appliance_electricity_consumption", "washing_machine_electricity_consumption"}
+    assert found - appliances == OBSERVATIONS - {"minutes", "seconds"}
+    assert all("electric_vehicle" in name for name in AT_CHARGERS)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "citylearn_challenge_2020_climate_zone_1", "citylearn_challenge_2021", "citylearn_challenge_2022_phase_1",
+        "citylearn_challenge_2022_phase_all", "citylearn_challenge_2023_phase_1",
+        "citylearn_challenge_2023_phase_2_local_evaluation", "baeda_3dem",
+    ],
+)  # fmt: skip
+def test_public_schemas_pass(name: str) -> None:
+    path = DATA / name / "schema.json"
+    if not path.is_file():
+        pytest.skip("the public data are not beside this checkout")
+    assert schema_faults(json.loads(path.read_text(encoding="utf-8"))) == []
+
+
+def test_a_generated_schema_passes(schema: dict[str, Any]) -> None:
+    assert schema_faults(schema) == []
+
+
+def put(*place: str, value: Any) -> Callable[[dict[str, Any]], None]:
+    def change(schema: dict[str, Any]) -> None:
+        for name in place[:-1]:
+            schema = schema[name]
+        schema[place[-1]] = value
+
+    return change
+
+
+def drop(*place: str) -> Callable[[dict[str, Any]], None]:
+    def change(schema: dict[str, Any]) -> None:
+        for name in place[:-1]:
+            schema = schema[name]
+        del schema[place[-1]]
+
+    return change
+
+
+MALL = ("buildings", "mall")
+SOCKET = (*MALL, "chargers", "motorcycle_001")
+BATTERY = (*MALL, "electrical_storage")
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        (put(*MALL, value="mall.csv"), "buildings.mall is 'mall.csv'; it has to be an object"),
+        (put(*MALL, value=None), "buildings.mall is missing; it has to be an object"),
+        (put(*MALL, "weather", value=5), "buildings.mall.weather is 5; it has to be the name of a file"),
+        (put(*MALL, "pricing", value=["pricing.csv"]), "buildings.mall.pricing is a list; it has to be the name of a file"),
+        (put(*MALL, "pv", value="PV"), "buildings.mall.pv is 'PV'; it has to be an object"),
+        (put(*MALL, "pv", "attributes", value=[7140]), "buildings.mall.pv.attributes is a list; it has to be an object"),
+        (put(*MALL, "pv", "attributes", "nominal_power", value=-3), "pv.attributes.nominal_power is -3; it has to be a number"),
+        (put(*MALL, "pv", "attributes", "tilt", value=3), "buildings.mall.pv.attributes.tilt is unknown to CityLearn"),
+        (
+            put(*MALL, "pvv", value={}),
+            "buildings.mall.pvv is unknown to CityLearn, which would ignore it or stop; did you mean pv?",
+        ),
+        (drop(*MALL, "pv", "type"), "buildings.mall.pv.type is missing; it has to be the dotted path of a class, ending in PV"),
+        (put(*MALL, "pv", "type", value="citylearn.occupant.LogisticRegressionOccupant"), "it has to be the dotted path"),
+        (drop(*SOCKET, "type"), "chargers.motorcycle_001.type is missing"),
+        (drop(*SOCKET, "charger_simulation"), "motorcycle_001.charger_simulation is missing; it has to be the name of a file"),
+        (put(*MALL, "chargers", value=["c"]), "buildings.mall.chargers is a list; it has to be an object"),
+        (put("electric_vehicles_def", value=None), "electric_vehicles_def is missing; it has to be an object"),
+        (
+            drop("electric_vehicles_def", "motorcycle_001", "battery"),
+            "motorcycle_001.battery is missing; it has to be an object",
+        ),
+        (put("random_seed", value="seven"), "random_seed is 'seven'; it has to be a whole number from 0 to 4,294,967,295"),
+        (put("random_seed", value=-2), "random_seed is -2;"),
+        (put("start_date", value="yesterday"), "start_date is 'yesterday'; it has to be a date such as"),
+        (put("render_session_name", value="../x"), "render_session_name is '../x'; it has to be the name of a folder"),
+        (put("demand_response", value={"enabled": True}), "demand_response.enabled is true; it has to be false"),
+        (put("robustness", value={"enabled": True}), "robustness.events_file is missing"),
+        (put("metrics_log_interval", value=None), "metrics_log_interval is missing;"),
+        (put(*MALL, "noise_std", value=None), "buildings.mall.noise_std is missing;"),
+        (put(*MALL, "electrical_service", value={"default_split": "L3"}), "default_split has to be balanced or L1"),
+        (
+            put(*MALL, "electrical_service", value={"limits": {"per_phase": {"L2": {}}}}),
+            "per_phase.L2 is no phase of this service; it has to be one of L1",
+        ),
+        (put("reward_function", "type", value="citylearn.reward_function.Best"), "it has to be the dotted path of a class"),
+        (put("reward_function", "type", value=5), "reward_function.type is 5;"),
+        (put("reward_function", "type", value={}), "reward_function.type is empty;"),
+        (put("reward_function", value="MARL"), "reward_function is 'MARL'; it has to be an object"),
+        (put("reward_function", "attributes", value={"exponnt": 2}), "did you mean exponent?"),
+        (drop("reward_function"), "reward_function is missing;"),
+        (put("observations", value=[]), "observations is a list;"),
+        (put("observations", "hour", value=True), "observations.hour is true; it has to be an object"),
+        (put("observations", "hour", "active", value="yes"), "observations.hour.active is 'yes'; it has to be true or false"),
+        (
+            put("observations", "ours", value={"active": True}),
+            "observations.ours is active, and CityLearn has no such observation",
+        ),
+        (put("observations", value={"hour": {"active": False}}), "observations has none that is active"),
+        (put("actions", "_note", value={"active": True}), "actions._note is active, and CityLearn has no such action"),
+        (put("actions", "electrical_storge", value={"active": True}), "did you mean electrical_storage?"),
+        (put("simulation_start_time_step", value=0.0), "simulation_start_time_step is 0.0; it has to be a whole number"),
+        (
+            put(
+                *MALL,
+                "dhw_device",
+                value={
+                    "type": "citylearn.energy_model.ElectricHeater",
+                    "autosize": True,
+                    "autosize_attributes": {"safety_factor": 0.5},
+                },
+            ),
+            "dhw_device.autosize_attributes.safety_factor is 0.5; below 1 the device cannot meet its demand",
+        ),
+        (put("actions", "sell", value={"active": True}), "actions.sell is active, and CityLearn has no such action"),
+        (
+            put(*MALL, "electrical_storage", value=None),
+            "buildings.mall.electrical_storage is missing, and its action is active",
+        ),
+        (put(*BATTERY, "attributes", "capacity", value=True), "attributes.capacity is true; it has to be a number above 0"),
+        (put(*BATTERY, "attributes", "power_efficiency_curve", value=[[0, 1.2], [1, 1.2]]), "more than 1 would make energy"),
+        (put(*BATTERY, "attributes", "capacity_power_curve", value=[[1, 1], [0, 1]]), "they have to rise from 0 to 1"),
+        (put("buildings", value={}), "buildings is empty;"),
+        (put("buildings", value=[]), "buildings is a list;"),
+        (put(*MALL, "include", value=False), "buildings has none with include true"),
+        (
+            put(*MALL, "type", value="citylearn.building.LSTMDynamicsBuilding"),
+            "buildings.mall.dynamics is missing; a building of",
+        ),
+        (put(*MALL, "dynamics", value={"type": "citylearn.dynamics.LSTMDynamics", "attributes": {}}), "filename is missing"),
+        (put("simulation_start_time_step", value=960), "simulation_end_time_step is 960 and simulation_start_time_step 960;"),
+        (put("simulation_end_time_step", value=True), "simulation_end_time_step is true;"),
+        (put("interface", value="entity"), "interface is 'entity'; it has to be flat"),
+        (put("root_directory", value=5), "root_directory is 5;"),
+        (put(*MALL, "inactive_actions", value="electrical_storage"), "it has to be a list of actions"),
+        (put(*MALL, "power_outage", value=True), "buildings.mall.power_outage is true; it has to be an object"),
+    ],
+)
+def test_a_wrong_value_is_named_by_place_value_and_remedy(
+    schema: dict[str, Any], change: Callable[[dict[str, Any]], None], fault: str
+) -> None:
+    change(schema)
+    faults = [str(found) for found in schema_faults(schema)]
+    assert any(fault in found for found in faults), faults
+
+
+def test_a_device_is_connected_to_a_phase_of_its_service(schema: dict[str, Any]) -> None:
+    mall = schema["buildings"]["mall"]
+    mall["electrical_storage"]["attributes"]["phase_connection"] = "L9"
+    assert schema_faults(schema) == []
+    mall["electrical_service"] = {"mode": "three_phase"}
+    assert "electrical_storage.attributes.phase_connection is 'L9'" in str(*schema_faults(schema))
+
+
+def test_an_inactive_observation_may_be_unknown_unless_a_building_has_dynamics(schema: dict[str, Any]) -> None:
+    schema["observations"]["mont"] = {"active": False}
+    assert schema_faults(schema) == []
+    lists = ("input_observation_names", "input_normalization_minimum", "input_normalization_maximum")
+    model = {"filename": "a.pth", "hidden_size": 8, "num_layers": 1, "lookback": 12, **{name: [] for name in lists}}
+    schema["buildings"]["mall"]["dynamics"] = {"type": "citylearn.dynamics.LSTMDynamics", "attributes": model}
+    assert str(*schema_faults(schema)).startswith("observations.mont is unknown to CityLearn, which stops at it")
+    del schema["observations"]["mont"]
+    model |= {lists[0]: ["month_sin", "moon"], lists[1]: [0, 0], lists[2]: [1, 1]}
+    assert "input_observation_names.1 is 'moon', and CityLearn has no such observation" in str(*schema_faults(schema))
+
+
+def test_comments_are_allowed_everywhere(schema: dict[str, Any]) -> None:
+    for place in (schema, schema["buildings"]["mall"], schema["buildings"]["mall"]["pv"]):
+        place["_comment"] = place["description"] = "of the roof in the north"
+    assert schema_faults(schema) == []
+
+
+def test_a_class_of_the_users_may_have_any_attributes(schema: dict[str, Any]) -> None:
+    schema["reward_function"] = {"type": "my_package.rewards.Comfort", "attributes": {"anything": [1]}}
+    assert schema_faults(schema) == []
+
+
+def test_what_is_left_out_is_not_looked_at(schema: dict[str, Any]) -> None:
+    schema["buildings"]["old"] = {"include": False, "pv": 5}
+    schema["electric_vehicles_def"]["old"] = {"include": False}
+    assert schema_faults(schema) == []
+
+
+def test_every_value_of_a_schema_may_be_of_any_type_without_an_exception(schema: dict[str, Any]) -> None:
+    values: tuple[Any, ...] = (None, True, -1, 1e30, "", "x", [], [[]], {}, {"x": {}})
+
+    def visit(entry: Any) -> None:
+        for name in list(entry) if isinstance(entry, dict) else range(len(entry)):
+            kept = entry[name]
+            for value in values:
+                entry[name] = value
+                list(map(str, schema_faults(schema)))
+            entry[name] = kept
+            if isinstance(kept, dict | list):
+                visit(kept)
+
+    schema["observations"] = {"hour": {"active": True}}
+    schema["electric_vehicles_def"] = dict(list(schema["electric_vehicles_def"].items())[:1])
+    schema["buildings"]["mall"]["chargers"] = dict(list(schema["buildings"]["mall"]["chargers"].items())[:1])
+    visit(schema)
+    assert schema_faults(schema) == []
