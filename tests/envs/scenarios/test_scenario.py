@@ -41,7 +41,7 @@ def run_until(small_schema: Path, tmp_path: Path, last: int) -> Path:
 
 def test_a_long_year_is_split_by_weeks(small_schema: Path, tmp_path: Path) -> None:
     path = run_until(small_schema, tmp_path, 8759)
-    windows = scenario(str(path)).windows("validation")
+    windows = scenario(str(path), trusted=True).windows("validation")
     assert {w.hours for w in windows} == {WEEK}
     assert len(windows) == 10
 
@@ -49,7 +49,7 @@ def test_a_long_year_is_split_by_weeks(small_schema: Path, tmp_path: Path) -> No
 def test_too_short_a_year_is_refused(small_schema: Path, tmp_path: Path) -> None:
     path = run_until(small_schema, tmp_path, 100)
     with pytest.raises(ScenarioError, match="100 steps; at least 120"):
-        scenario(str(path)).windows("train")
+        scenario(str(path), trusted=True).windows("train")
 
 
 @pytest.mark.parametrize(
