@@ -9,12 +9,16 @@ from typing import Annotated, Any, Literal
 
 import tyro
 
+from common.json_values import MOST, described
 from tuning.experiment.algorithm_names import ALL, choice
 from tuning.experiment.errors import UsageError
 
 # Settings that may change when an experiment is continued.
 RESUMABLE = ("trials", "steps", "concurrency", "address", "retries", "keep_checkpoints", "gpu_memory", "on_oom")
 OF_A_RUN = ("resume", "extend")  # commands to this run, not properties of the experiment
+# Settings that came after the first format of the file, and may be missing in it. Without one its default holds, so it must be
+# what the package did before.
+_LATER: frozenset[str] = frozenset()
 
 
 def check_gpu_memory(gib: float) -> None:
@@ -104,6 +108,8 @@ class Settings:
             value = getattr(self, name)
             if value < least:
                 raise UsageError(f"--{name.replace('_', '-')} {value}: it is at least {least}")
+            if value > MOST:
+                raise UsageError(f"--{name.replace('_', '-')} {value:.3g}: it is at most {MOST}, as numbers have 64 bits")
         if self.reports > self.steps:
             raise UsageError(f"--reports {self.reports}: a trial of {self.steps} steps can be evaluated at most that often")
 
@@ -151,29 +157,25 @@ class Settings:
         return texts
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values that `from_json` reads."""
-        values = asdict(self)
+        """Plain values of JSON that `from_json` reads."""
+        values: dict[str, Any] = json.loads(json.dumps(asdict(self)))
         for name in OF_A_RUN:
             del values[name]
         return values
 
     @classmethod
-    def from_json(cls, values: dict[str, Any]) -> Settings:
-        """Settings of values that `to_json` made.
+    def from_json(cls, values: Any) -> Settings:
+        """Settings of values that `to_json` made. The annotations of the fields are the description that they are checked with.
 
         Raises:
-            UsageError: if there are values of another version of this package.
+            ValueError: if a value is missing, has another type or is out of its range, or a setting is not known.
         """
-        unknown = set(values) - {entry.name for entry in fields(cls)}
-        if unknown:
-            raise UsageError(f"the experiment was made by another version: it has the setting {', '.join(sorted(unknown))}")
-        return cls(
-            **{
-                **values,
-                "set": tuple(tuple(group) for group in values.get("set", ())),
-                "start_from": tuple(values.get("start_from", ())),
-            }
-        )
+        own = {entry.name for entry in fields(cls)}
+        if isinstance(values, dict) and (unknown := sorted(values.keys() - own)):
+            raise ValueError(f"another version of this package made it: it has the setting {', '.join(unknown)}")
+        settings = described(cls, values, "settings", _LATER | set(OF_A_RUN))
+        settings.check()
+        return settings
 
 
 def changed(before: Settings, now: Settings) -> list[str]:

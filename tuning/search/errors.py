@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from common.commands import python_command
 from common.errors import UserError
 
 
@@ -22,4 +23,4 @@ class SearchStoppedError(UserError):
 
 def continue_command(folder: Path) -> str:
     """The command that continues an experiment."""
-    return f"python -m tuning.run --resume {folder}"
+    return python_command("tuning.run", "--resume", folder)

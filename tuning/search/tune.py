@@ -8,7 +8,6 @@ r = resume(r.folder, trials=16)
 from __future__ import annotations
 
 import errno
-import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +18,7 @@ from tuning.experiment.algorithm_names import ALL, names
 from tuning.experiment.errors import UsageError
 from tuning.experiment.settings import Settings
 from tuning.runtime.ray_session import NodeLostError, set_environment
+from tuning.runtime.signals import Interrupted
 from tuning.search.errors import SearchStoppedError, continue_command
 
 if TYPE_CHECKING:
@@ -136,6 +136,7 @@ def open_all(settings: Sequence[Settings], console: Console, as_continued: AsCon
         console: shows what the user should know of them.
         as_continued: see `tuning.search.opening.check`.
     """
+    from tuning.experiment.folder import discard
     from tuning.search.opening import check, open_checked
 
     parts = []
@@ -143,7 +144,16 @@ def open_all(settings: Sequence[Settings], console: Console, as_continued: AsCon
         parts.append(check(given, as_continued))
         for note in parts[-1].notes:
             say(console, note)
-    return [open_checked(part) for part in parts]
+    opened: list[Opened] = []
+    try:
+        for part in parts:
+            opened.append(open_checked(part))
+    except BaseException:
+        # None of them is searched.
+        for one in opened:
+            discard(one.experiment.paths.folder, one.made)
+        raise
+    return opened
 
 
 def searched(opened: Sequence[Opened], console: Console) -> Iterator[Results | SearchStoppedError]:
@@ -159,14 +169,18 @@ def searched(opened: Sequence[Opened], console: Console) -> Iterator[Results | S
     Raises:
         KeyboardInterrupt: after a clean stop by Ctrl-C; experiments that were not begun are named.
     """
+    from tuning.experiment.folder import discard
+
     for index, of in enumerate(opened):
         try:
             outcome: Results | SearchStoppedError = search_opened(of, console)
         except SearchStoppedError as error:
             outcome = error
         except KeyboardInterrupt:
+            was_begun = of.experiment.paths.folder.exists()
             for rest in opened[index + 1 :]:
-                say(console, f"not begun: {continue_command(rest.experiment.paths.folder)}")
+                if was_begun or not discard(rest.experiment.paths.folder, rest.made):
+                    say(console, f"not begun: {continue_command(rest.experiment.paths.folder)}")
             raise
         yield outcome
 
@@ -174,9 +188,30 @@ def searched(opened: Sequence[Opened], console: Console) -> Iterator[Results | S
 def search_opened(opened: Opened, console: Console) -> Results:
     """Search until an experiment has its trials; see `tune`.
 
-    A new experiment is removed again where its scenario or settings turn out not to work on this machine.
+    A new experiment is removed again where the search ends before it begins a trial.
     """
-    from envs.errors import ScenarioError
+    from tuning.experiment.folder import discard
+
+    folder = opened.experiment.paths.folder
+    try:
+        return _search(opened, console)
+    except KeyboardInterrupt:
+        if discard(folder, opened.made):
+            say(console, f"stopped before the first trial; {folder} is removed again")
+        else:
+            say(console, f"stopped; continue with: {continue_command(folder)}")
+        raise Interrupted from None
+    except SearchStoppedError as error:
+        if discard(folder, opened.made):
+            raise UsageError(f"{error.reason}; nothing was begun, and {folder} is removed again") from error
+        raise
+    except BaseException:
+        discard(folder, opened.made)
+        raise
+
+
+def _search(opened: Opened, console: Console) -> Results:
+    """Search on a locked experiment; errors of the disk and of Ray's nodes become a `SearchStoppedError`."""
     from results import load
     from tuning.experiment.folder import save
     from tuning.experiment.lock import experiment_lock
@@ -189,16 +224,9 @@ def search_opened(opened: Opened, console: Console) -> Results:
         if killed:
             say(console, f"the run before was killed ({killed}); continuing from its checkpoints")
         try:
-            if not opened.is_new:
+            if not opened.made:
                 save(experiment)
             reason = search(experiment, opened.scenario, opened.plan, console, experiment.settings.extend)
-        except (ScenarioError, UsageError):
-            if opened.is_new:
-                shutil.rmtree(folder)
-            raise
-        except KeyboardInterrupt:
-            say(console, f"stopped; continue with: {continue_command(folder)}")
-            raise
         except NodeLostError as error:
             reason = "Ray lost its last node again and again: see its logs, on this machine in the temporary files' folder ray"
             raise SearchStoppedError(reason, folder) from error
