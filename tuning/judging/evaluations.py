@@ -22,7 +22,8 @@ from envs.scenarios.scenario import Scenario, Split, Window, scenario
 from envs.yardsticks.baselines import baselines
 from envs.yardsticks.bound import OBJECTIVES, bound
 from results.judgement import served
-from results.writer import read_part, write_part
+from results.parts import read_part
+from results.writer import write_part
 from tuning.runtime.parent_watch import end_with_parent
 
 SPLIT: Split = "test"

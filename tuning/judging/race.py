@@ -14,7 +14,7 @@ from envs.scenarios.scenario import Scenario, Split
 from envs.yardsticks.bound import why_no_bound
 from results import load
 from results.judgement import LEAST_SERVED, serves
-from results.writer import read_part
+from results.parts import read_part
 from tuning.cli.console import say
 from tuning.experiment.folder import Experiment
 from tuning.experiment.settings import Settings

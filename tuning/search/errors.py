@@ -21,6 +21,16 @@ class SearchStoppedError(UserError):
         self.reason, self.folder = reason, folder
 
 
+class DamagedStudyError(UserError):
+    """The memory of a search is not as it was written, or contradicts the results. Nothing has been changed."""
+
+    def __init__(self, path: Path, why: str) -> None:
+        super().__init__(
+            f"{path} cannot be continued: {why}; restore it from a copy, or start a new experiment; the results can still be "
+            "loaded, judged and exported"
+        )
+
+
 def continue_command(folder: Path) -> str:
     """The command that continues an experiment."""
     return python_command("tuning.run", "--resume", folder)

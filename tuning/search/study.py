@@ -13,14 +13,15 @@ from optuna.trial import FrozenTrial, TrialState
 from search_spaces import Assignment, SearchSpace
 from tuning.experiment.folder import Experiment
 from tuning.experiment.settings import Settings
-from tuning.search.drawing import HYPERPARAMETERS, REFUSED, Drawing, Excess, already_tried
-from tuning.search.journal import open_mended_journal
+from tuning.search.agreement import begun
+from tuning.search.drawing import HYPERPARAMETERS, REFUSED, SAME_AS, Drawing, Excess, already_tried
+from tuning.search.errors import DamagedStudyError
+from tuning.search.journal import has_entries, open_mended_journal
 from tuning.search.pruners import PRUNERS
 from tuning.trial.proposal import Proposal
 
 # User attributes of a trial, beside those of `tuning.search.drawing`.
 REASON = "reason"  # why it failed
-SAME_AS = "same_as"  # number of an earlier trial with the same assignment; both have the same outcome
 
 # Name of a constraint beside `PREDICTED`, as Optuna lets none be set twice.
 MEASURED = "measured memory"
@@ -69,9 +70,20 @@ class StudyMemory:
             limits: see there.
             starts: see there.
             excess: see there.
+
+        Raises:
+            DamagedStudyError: if its journal is not as it was written, or not of this experiment.
         """
         optuna.logging.set_verbosity(optuna.logging.WARNING)
-        storage = open_mended_journal(experiment.paths.study)
+        path = experiment.paths.study
+        if (rows := begun(experiment.paths)) and not (path.exists() and has_entries(path)):
+            raise DamagedStudyError(path, f"it is missing or empty, and {len(rows)} trials have results")
+        storage = open_mended_journal(path)
+        names = optuna.get_all_study_names(storage)
+        if not names and path.stat().st_size:
+            raise DamagedStudyError(path, "it holds no study")
+        if names and experiment.settings.name not in names:
+            raise DamagedStudyError(path, f"it is of the experiment {names[0]}, not of {experiment.settings.name}")
         study = _current(storage, experiment.settings)
         return cls(storage, study, Drawing(experiment.settings, space, fixed, limits, starts, excess))
 
@@ -116,6 +128,10 @@ class StudyMemory:
     def proposals(self) -> list[Proposal]:
         """All trials by number, in any state."""
         return [_proposal(frozen) for frozen in self._study.get_trials(deepcopy=False)]
+
+    def trials(self) -> list[FrozenTrial]:
+        """All trials as Optuna has them, by number; not to be changed."""
+        return self._study.get_trials(deepcopy=False)
 
     def state(self, number: int) -> TrialState:
         """State of a trial."""

@@ -8,13 +8,14 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from common.paths import name_fault
 from envs.environments.backend import Backend
 from envs.objective.columns import evaluation_columns
 from envs.objective.validity import ValidityError
 from envs.scenarios.scenario import Scenario, scenario
 from results.writer import write_part
 from tuning.experiment.errors import UsageError
-from tuning.experiment.folder import NAME, create
+from tuning.experiment.folder import create
 from tuning.experiment.settings import Settings
 from tuning.judging import race
 from tuning.judging.contenders import Contender
@@ -211,4 +212,4 @@ def test_a_folder_is_continued_by_the_same_question_alone(made: Made, tmp_path: 
 def test_a_default_name_is_free_and_a_name(tmp_path: Path, title: str, name: str) -> None:
     (tmp_path / "iquitos-1").mkdir()
     assert free_name(tmp_path, title) == name
-    assert NAME.fullmatch(name)
+    assert not name_fault(name)
