@@ -23,7 +23,8 @@ _NEEDED = {
 # Columns that are filled in each row. In a judgement, evaluations of baselines and bounds have no trial.
 _FILLED = {"trials": ("trial",), "reports": ("trial", "update"), "evaluations": ("year",)}
 _OF_TRIAL = re.compile(r"(\d{5,})(?:-(\d{12,}))?")  # name of a part, see `results.writer.part_path`
-_JUDGED = re.compile(r".+-(batch|citylearn)")  # see `results.writer.judged_path`
+_JUDGED = re.compile(r".+?(?:-(\d{3,}))?-(batch|citylearn)")  # see `results.writer.judged_path`
+UPDATE = "update the package"  # remedy for a part of a later version, which is no damage
 
 
 class ResultsError(UserError, ValueError):
@@ -49,7 +50,7 @@ def read_table(path: Path, table: str) -> pa.Table | str:
     except (pa.ArrowException, OSError, ValueError) as error:
         return " ".join(str(error).split())
     if version > SCHEMA_VERSION:
-        return f"its schema version {version} is newer than this package's {SCHEMA_VERSION}: update the package"
+        return f"its schema version {version} is newer than this package's {SCHEMA_VERSION}: {UPDATE}"
     fault = _fault(part, table) or _name_fault(part, table, path.stem)
     return f"{fault}: restore the file from a copy" if fault else part
 
@@ -87,12 +88,17 @@ def _name_fault(part: pa.Table, table: str, stem: str) -> str:
             return f"it holds trial {min(others, key=str)}, not {trial}"
         if table == "trials" and len(part) != 1:
             return f"it holds {len(part)} rows, not 1"
+        if (steps is None) != (table == "trials"):
+            return "its name is none of this table"
         if steps and len(part) and (last := max(part["steps"].to_pylist(), key=lambda own: own or 0)) != int(steps):
             return f"it ends at {last} steps, not {int(steps)}"
     elif table == "evaluations" and (name := _JUDGED.fullmatch(stem)) is not None:
-        backends = set(part["backend"].to_pylist()) if "backend" in part.column_names else set()
-        if others := backends - {name[1], None}:
-            return f"it was evaluated by {min(others, key=str)}, not {name[1]}"
+        for column, own, words in (("backend", name[2], "was evaluated by"), ("trial", name[1] and int(name[1]), "is of run")):
+            values = set(part[column].to_pylist()) if column in part.column_names and own is not None else set()
+            if others := values - {own, None}:
+                return f"it {words} {min(others, key=str)}, not {own}"
+    else:
+        return "its name is none of this table"
     return ""
 
 

@@ -187,9 +187,12 @@ def check_agreement(part: Path, other: Path) -> None:
     """Check that two backends give the same figures for a run.
 
     Raises:
-        ValidityError: at the first figure that differs.
+        ValidityError: at the first figure that differs, or if they are of different years.
     """
-    for first, second in zip(read_part(part), read_part(other), strict=True):
+    rows = [sorted(read_part(path), key=lambda row: int(row["year"])) for path in (part, other)]
+    if [row["year"] for row in rows[0]] != [row["year"] for row in rows[1]]:
+        raise ValidityError(f"{part} and {other} are of different years")
+    for first, second in zip(*rows, strict=True):
         for name, value in first.items():
             if not isinstance(value, float) or name.startswith("citylearn_"):
                 continue
