@@ -61,7 +61,7 @@ def test_a_trial_with_the_default_assignment_is_judged_as_the_default(judged: tu
 
 
 def test_what_was_trained_otherwise_was_not_judged(judged: tuple[Experiment, Judgement], tmp_path: Path) -> None:
-    of, judgement = judged
+    _, judgement = judged
     shorter = experiment(tmp_path, "shorter", STEPS // 2)
     elsewhere = experiment(tmp_path, "elsewhere", scenario_name="iquitos:pv_kwp=4162")
     unknown = experiment(tmp_path, "unknown")
