@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from common.paths import user_path
+from results.completeness import lacking
 from results.parts import ResultsError, read_table, unlike
 from results.schema import FOLDER, READ_MEASURES, TABLES, schema
 from results.writer import table_folder
@@ -59,7 +60,8 @@ class Results:
 def load(folder: str | Path) -> Results:
     """Load an experiment.
 
-    A part file that cannot be read, or has columns of other types than its table, is skipped. A warning names it.
+    A part file that cannot be read, or has columns of other types than its table, is skipped. A warning names it. So does one
+    where rows are missing, as after a part file was deleted.
 
     Args:
         folder: of the experiment.
@@ -86,6 +88,9 @@ def load(folder: str | Path) -> Results:
             warnings.warn(f"skipped {path}: {reasons[path]}", stacklevel=2)
             skipped.append(path)
         tables[name] = _frame(name, [part for path, part in parts.items() if path not in reasons])
+    if not skipped:
+        for line in lacking(**tables):
+            warnings.warn(f"{folder / FOLDER}: {line}", stacklevel=2)
     return Results(folder, **tables, skipped=tuple(skipped))
 
 

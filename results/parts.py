@@ -45,7 +45,7 @@ def read_table(path: Path, table: str) -> pa.Table | str:
     if path.is_dir():
         return "it is a folder: restore the file from a copy"
     try:
-        part = pq.read_table(path, partitioning=None, page_checksum_verification=True)
+        part = pq.read_table(path, partitioning=None, use_threads=False, page_checksum_verification=True)
         version = int((part.schema.metadata or {}).get(b"schema_version", b"0"))
     except (pa.ArrowException, OSError, ValueError) as error:
         return " ".join(str(error).split())
@@ -107,6 +107,9 @@ def unlike(parts: Mapping[Path, pa.Table]) -> dict[Path, str]:
 
     It concerns columns beyond the table's own, such as hyperparameters and KPIs. Their types are known only from the files.
     """
+    schemas = [part.schema for part in parts.values()]
+    if all(schema.equals(schemas[0]) for schema in schemas):
+        return {}
     types: dict[str, Counter[pa.DataType]] = {}
     for part in parts.values():
         for field_ in part.schema:
