@@ -12,7 +12,7 @@ from typing import Any
 
 from common.files import write_whole
 from common.json_values import checked, read_json
-from common.paths import fit_name, missing_folders, name_fault, remove_empty, user_path
+from common.paths import fit_name, missing_folders, name_fault, remove_empty, shortened, user_path
 from results.schema import FOLDER
 from results.writer import part_path
 from tuning.experiment.errors import NewerFormatError, UsageError
@@ -175,7 +175,7 @@ def check_name(name: str) -> None:
         UsageError: if it cannot.
     """
     if fault := name_fault(name):
-        raise UsageError(f"--name {name}: {fault}")
+        raise UsageError(f"--name {shortened(name)}: {fault}")
 
 
 def existing(settings: Settings) -> Path | None:

@@ -134,8 +134,13 @@ class Settings:
 
     @property
     def stepped_by(self) -> Literal["batch", "citylearn"]:
-        """The backend, which is settled when an experiment is created."""
-        assert self.backend != "auto"
+        """The backend, which is settled when an experiment is created.
+
+        Raises:
+            UsageError: if it is not, as in a file that was edited.
+        """
+        if self.backend == "auto":
+            raise UsageError(f"the backend of {self.name or 'the experiment'} is auto, not what stepped it: restore its file")
         return self.backend
 
     def fixed_texts(self) -> dict[str, str]:

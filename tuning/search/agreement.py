@@ -32,6 +32,9 @@ def check_agreement(trials: list[FrozenTrial], records: TrialRecords, paths: Exp
     for trial in trials:
         if not isinstance(trial.user_attrs.get(HYPERPARAMETERS), dict):
             raise DamagedStudyError(paths.study, f"trial {trial.number} in it has no hyperparameters")
+        same = trial.user_attrs.get(SAME_AS, 0)
+        if type(same) is not int or not 0 <= same <= trial.number:
+            raise DamagedStudyError(paths.study, f"trial {trial.number} in it repeats trial {same!r}, which is none before it")
         part = paths.part("trials", trial.number)
         if part.exists():
             _check_row(trial, records, paths)
