@@ -47,6 +47,8 @@ def read_table(path: Path, table: str) -> pa.Table | str:
     try:
         part = pq.read_table(path, partitioning=None, use_threads=False, page_checksum_verification=True)
         version = int((part.schema.metadata or {}).get(b"schema_version", b"0"))
+        # A name that is no UTF-8 is noticed only where it is read.
+        _ = part.column_names
     except (pa.ArrowException, OSError, ValueError) as error:
         return " ".join(str(error).split())
     if version > SCHEMA_VERSION:
