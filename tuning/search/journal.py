@@ -86,6 +86,11 @@ def has_entries(path: Path) -> bool:
     return not path.is_file() or b"\n" in path.read_bytes()
 
 
+def is_sealed(path: Path) -> bool:
+    """Whether a journal was written before."""
+    return _seal_path(path).exists()
+
+
 def _check(path: Path) -> None:
     """Check a journal against its seal, and that each whole line is an entry; one of an older version has no seal.
 

@@ -216,6 +216,7 @@ def _search(opened: Opened, console: Console) -> Results:
     from tuning.experiment.folder import save
     from tuning.experiment.lock import experiment_lock
     from tuning.search.driver import search
+    from tuning.search.study import check_study
 
     experiment = opened.experiment
     folder = experiment.paths.folder
@@ -225,6 +226,8 @@ def _search(opened: Opened, console: Console) -> Results:
             say(console, f"the run before was killed ({killed}); continuing from its checkpoints")
         try:
             if not opened.made:
+                # Before Ray is started, and before the settings that hold now are written.
+                check_study(experiment)
                 save(experiment)
             reason = search(experiment, opened.scenario, opened.plan, console, experiment.settings.extend)
         except NodeLostError as error:

@@ -13,7 +13,7 @@ from tuning.experiment.settings import Settings
 from tuning.search.agreement import begun
 from tuning.search.errors import DamagedStudyError
 from tuning.search.recovery import settle
-from tuning.search.study import StudyMemory
+from tuning.search.study import StudyMemory, check_study
 from tuning.trial.records import TrialRecords
 
 
@@ -40,6 +40,8 @@ def experiment(tmp_path: Path) -> Experiment:
 
 
 def open_again(experiment: Experiment) -> None:
+    """As a run does: it checks before it writes its settings and starts Ray, and settles then."""
+    check_study(experiment)
     settle(memory(experiment), TrialRecords(experiment), experiment.paths, 4)
 
 
