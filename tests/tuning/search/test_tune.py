@@ -22,8 +22,8 @@ from tuning.experiment.lock import experiment_lock
 from tuning.experiment.settings import RESUMABLE, Settings
 from tuning.runtime.ray_session import NodeLostError, RayRunningError
 from tuning.search.errors import SearchStoppedError
+from tuning.search.study import StudyMemory
 from tuning.search.tune import Changes, each_algorithm, resume, searched, tune, tune_all
-from tuning.trial.proposal import Proposal
 from tuning.trial.records import TrialRecords
 
 
@@ -73,7 +73,7 @@ def raises(error: BaseException) -> Callable[[Experiment], str | None]:
 def one_row(experiment: Experiment) -> None:
     """A trial is begun."""
     space = algorithm(experiment.settings.algo).space
-    TrialRecords(experiment).begin(Proposal(0, space.complete({}, {"steps": 4096.0})))
+    TrialRecords(experiment).begin(StudyMemory.open(experiment, space, {}, {"steps": 4096.0}).ask())
 
 
 def after_one_row(then: Callable[[Experiment], str | None]) -> Callable[[Experiment], str | None]:
