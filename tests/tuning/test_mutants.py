@@ -50,6 +50,7 @@ from tuning.trial.records import TrialRecords
 
 EVERY_DAY, SLOW = 40, 4000  # mutants of all folders together
 STEPS = 1000
+RUNNING = 2  # number of the trial that has not ended
 ASSET = Path(__file__).parents[1] / "assets" / "release-0.1.0.zip"
 # Checkpoints have a format and a test of their own. Ray Tune's files and locks are read by nothing.
 NOT_OURS = ("trials", "tune", "experiment.lock", "site", "exported", "expected")
@@ -361,10 +362,10 @@ def checks_numbers(folders: Folders, path: Path, mutate: Callable[..., None]) ->
     """Whether a change of numbers must be noticed here.
 
     A whole, valid file of another experiment has no mark of its own. That a judgement lacks its last run is noticed when the
-    judge continues it, not when it is loaded.
+    judge continues it, not when it is loaded. A trial that runs may lack what a kill took.
     """
-    is_run = mutate is dropped and path.is_relative_to(folders.judgement)
-    return folders.sealed and mutate is not of_another and not is_run
+    may_lack = path.is_relative_to(folders.judgement) or path.name.startswith(f"{RUNNING:05d}-")
+    return folders.sealed and mutate is not of_another and not (mutate is dropped and may_lack)
 
 
 def of_the_same_kind(folders: Folders, path: Path, dice: random.Random) -> Path:
