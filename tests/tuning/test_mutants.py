@@ -352,7 +352,8 @@ def mutants(folders: Folders, count: int, seed: int, root: Path) -> Counter[str]
             assert kind in ("worked", "named", "refused"), f"{label}: {kind}: {found}"
             if kind == "worked" and checks_numbers(folders, path, mutate):
                 assert repr((kind, found)) == expected[read], f"{label}: other numbers without a word"
-            if kind == "refused" and read is resumed:
+            # A journal without a seal is mended, as after a kill, before it is known that trials are missing in it.
+            if kind == "refused" and read is resumed and folders.sealed:
                 now = {file: file.read_bytes() for file in content if file.is_file()}
                 assert now == content, f"{label}: the refusal changed a file"
     return counted

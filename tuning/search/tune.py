@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
 
+from common.paths import remove_empty
 from tuning.cli.console import say
 from tuning.experiment.algorithm_names import ALL, names
 from tuning.experiment.errors import UsageError
@@ -150,7 +151,7 @@ def open_all(settings: Sequence[Settings], console: Console, as_continued: AsCon
             opened.append(open_checked(part))
     except BaseException:
         # None of them is searched.
-        for one in opened:
+        for one in reversed(opened):
             discard(one.experiment.paths.folder, one.made)
         raise
     return opened
@@ -176,11 +177,14 @@ def searched(opened: Sequence[Opened], console: Console) -> Iterator[Results | S
             outcome: Results | SearchStoppedError = search_opened(of, console)
         except SearchStoppedError as error:
             outcome = error
-        except KeyboardInterrupt:
-            was_begun = of.experiment.paths.folder.exists()
+        except BaseException as error:
+            # After an interrupt of a search that goes on later, the others go on later too.
+            is_kept = isinstance(error, KeyboardInterrupt) and of.experiment.paths.folder.exists()
             for rest in opened[index + 1 :]:
-                if was_begun or not discard(rest.experiment.paths.folder, rest.made):
+                if is_kept or not discard(rest.experiment.paths.folder, rest.made):
                     say(console, f"not begun: {continue_command(rest.experiment.paths.folder)}")
+            for one in opened:
+                remove_empty(one.made[1:])
             raise
         yield outcome
 

@@ -17,7 +17,7 @@ from results import Results, load
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.algorithm_names import names
 from tuning.experiment.errors import UsageError
-from tuning.experiment.folder import Experiment, open_experiment
+from tuning.experiment.folder import Experiment, create, open_experiment
 from tuning.experiment.lock import experiment_lock
 from tuning.experiment.settings import RESUMABLE, Settings
 from tuning.runtime.ray_session import NodeLostError, RayRunningError
@@ -234,12 +234,12 @@ def test_an_interrupt_names_those_that_were_not_begun(search: Search, tmp_path: 
     assert said(console).count("not begun: python -m tuning.run --resume") == 2
 
 
-def test_an_interrupt_before_the_first_trial_leaves_none_of_them(search: Search, tmp_path: Path) -> None:
-    search.then = raises(KeyboardInterrupt())
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), UsageError("does not fit")])
+def test_what_ends_before_the_first_trial_leaves_none_of_them(search: Search, tmp_path: Path, error: BaseException) -> None:
+    search.then = raises(error)
     console = quiet()
-    with pytest.raises(KeyboardInterrupt):
-        tune_all(settings(tmp_path), console=console)
-    assert "stopped before the first trial" in said(console)
+    with pytest.raises(type(error)):
+        tune_all(settings(tmp_path / "new"), console=console)
     assert "not begun" not in said(console)
     assert list(tmp_path.iterdir()) == []
 
@@ -249,6 +249,20 @@ def test_one_folder_that_cannot_be_made_leaves_none_of_them(search: Search, tmp_
     with pytest.raises(UsageError, match="holds no experiment"):
         tune_all(settings(tmp_path), console=quiet())
     assert [path.name for path in tmp_path.iterdir()] == [f"one-{names()[-1]}"]
+
+
+def test_an_error_while_the_last_is_created_removes_the_folder_of_all(
+    search: Search, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def create_all_but_the_last(given: Settings, facts: Any) -> Experiment:
+        if given.algo == names()[-1]:
+            raise UsageError("the disk is full")
+        return create(given, facts)
+
+    monkeypatch.setattr("tuning.search.opening.create", create_all_but_the_last)
+    with pytest.raises(UsageError, match="the disk is full"):
+        tune_all(settings(tmp_path / "new"), console=quiet())
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_nothing_to_search_yields_nothing() -> None:
