@@ -24,6 +24,7 @@ _NEEDED = {
 _FILLED = {"trials": ("trial",), "reports": ("trial", "update"), "evaluations": ("year",)}
 _OF_TRIAL = re.compile(r"(\d{5,})(?:-(\d{12,}))?")  # name of a part, see `results.writer.part_path`
 _JUDGED = re.compile(r".+?(?:-(\d{3,}))?-(batch|citylearn)")  # see `results.writer.judged_path`
+_OF_RUN = ("backend", "trial", "contender")  # columns that the name of such a part tells
 UPDATE = "update the package"  # remedy for a part of a later version, which is no damage
 
 
@@ -95,10 +96,15 @@ def _name_fault(part: pa.Table, table: str, stem: str) -> str:
         if steps and len(part) and (last := max(part["steps"].to_pylist(), key=lambda own: own or 0)) != int(steps):
             return f"it ends at {last} steps, not {int(steps)}"
     elif table == "evaluations" and (name := _JUDGED.fullmatch(stem)) is not None:
-        for column, own, words in (("backend", name[2], "was evaluated by"), ("trial", name[1] and int(name[1]), "is of run")):
-            values = set(part[column].to_pylist()) if column in part.column_names and own is not None else set()
-            if others := values - {own, None}:
-                return f"it {words} {min(others, key=str)}, not {own}"
+        run, backend = name[1] and int(name[1]), name[2]
+        found = {column: set(part[column].to_pylist()) if column in part.column_names else set() for column in _OF_RUN}
+        if others := found["backend"] - {backend, None}:
+            return f"it was evaluated by {min(others, key=str)}, not {backend}"
+        if others := found["trial"] - {run}:
+            return f"it is of run {min(others, key=str)}, not {run}"
+        is_bounds = stem.startswith("bounds-")
+        if others := {who for who in found["contender"] if run is None and str(who).startswith("bound") != is_bounds}:
+            return f"it is of {min(others, key=str)}"
     else:
         return "its name is none of this table"
     return ""

@@ -47,6 +47,10 @@ def test_columns_that_were_changed_with_their_types_are_noticed(tmp_path: Path) 
         ("trials/00003", [], "it holds 0 rows, not 1"),
         ("reports/00003-000000000064", [{"trial": 3, "update": 1, "steps": 65}], "it ends at 65 steps, not 64"),
         ("evaluations/a-000-citylearn", [{"year": 1, "backend": "batch"}], "it was evaluated by batch, not citylearn"),
+        ("evaluations/a-000-batch", [{"year": 1, "contender": "bound of co2"}], "it is of run None, not 0"),
+        ("evaluations/baselines-batch", [{"year": 1, "contender": "a", "trial": 0}], "it is of run 0, not None"),
+        ("evaluations/baselines-batch", [{"year": 1, "contender": "bound of co2"}], "it is of bound of co2"),
+        ("evaluations/bounds-batch", [{"year": 1, "contender": "rules"}], "it is of rules"),
     ],
 )
 def test_a_part_that_was_copied_from_another_is_noticed(

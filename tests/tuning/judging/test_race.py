@@ -27,7 +27,7 @@ from tuning.judging.evaluations import Job
 from tuning.judging.folder import Judgement, RaceSettings, create_or_open, free_name
 from tuning.judging.race import Race
 
-YARDSTICK = {"contender": "uncontrolled", "year": 0}
+YARDSTICK, LIMIT = {"contender": "uncontrolled", "year": 0}, {"contender": "bound of score", "year": 0}
 SCORES = {"good": 0.070, "close": 0.0699, "bad": 0.01}
 
 
@@ -52,7 +52,7 @@ class Made:
         patch.setattr(race, "prepare", lambda *arguments: None)
         patch.setattr(race, "ray_session", lambda address: Console(quiet=True))
         patch.setattr(race, "baseline_job", lambda site, reward, backend, part: Job(part, lambda: [YARDSTICK]))
-        patch.setattr(race, "bound_jobs", lambda site, part: [Job(part, lambda: [YARDSTICK])])
+        patch.setattr(race, "bound_jobs", lambda site, part: [Job(part, lambda: [LIMIT])])
         patch.setattr(race, "run_jobs", self._run_jobs)
         self.settings = Settings(scenario=str(site.schema), backend="batch", name="of", dir=str(folder), steps=1000)
         create(self.settings)
