@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -28,11 +29,17 @@ def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
         write: writes the content into the open file that it is given.
     """
     new = path.with_suffix(NEW)
-    with new.open("wb") as file:
-        write(file)
-        file.flush()
-        os.fsync(file.fileno())
-    new.replace(path)
+    try:
+        with new.open("wb") as file:
+            write(file)
+            file.flush()
+            os.fsync(file.fileno())
+        new.replace(path)
+    except BaseException:
+        # A full disk needs the room.
+        with suppress(OSError):
+            new.unlink(missing_ok=True)
+        raise
 
 
 def sync_folder(folder: Path) -> None:

@@ -6,6 +6,7 @@ r.trials, r.reports, r.evaluations  # pandas DataFrames
 r.best                              # the trial with the highest score
 """
 
-from results.loader import Results, ResultsError, load
+from results.loader import Results, load
+from results.parts import ResultsError
 
 __all__ = ["Results", "ResultsError", "load"]

@@ -211,4 +211,4 @@ def write_table(path: Path, table: pd.DataFrame, about: Mapping[str, str]) -> No
         fields.append(field.with_metadata({"unit": unit, "meaning": meaning}))
     metadata = {"table": "judgement", "schema_version": str(JUDGEMENT_VERSION), **about}
     content = content.cast(pa.schema(fields, metadata=metadata))
-    write_whole(path, lambda file: pq.write_table(content, file))
+    write_whole(path, lambda file: pq.write_table(content, file, write_page_checksum=True))

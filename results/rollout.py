@@ -61,7 +61,7 @@ def write(path: Path, content: pa.Table) -> None:
     import pyarrow.parquet as pq
 
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, lambda file: pq.write_table(content, file))
+    write_whole(path, lambda file: pq.write_table(content, file, write_page_checksum=True))
 
 
 def draw_week(series: Mapping[str, np.ndarray], start: int, title: str) -> Any:

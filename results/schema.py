@@ -7,6 +7,7 @@ table's name and the schema's version in the file's. Every table is a folder of 
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 SCHEMA_VERSION = 1
+FINGERPRINT = "columns"  # key in a file's metadata, of `fingerprint`
 FOLDER = "results"  # below the experiment's folder
 TABLES = ("trials", "reports", "evaluations")
 STATES = ("running", "complete", "pruned", "oom", "failed")
@@ -162,3 +164,9 @@ def schema(table: str, hyperparameters: Mapping[str, type] | None = None, measur
             for name, kind in (hyperparameters or {}).items()
         ]
     return pa.schema(fields, metadata={"table": table, "schema_version": str(SCHEMA_VERSION)})
+
+
+def fingerprint(part: pa.Table) -> str:
+    """Checksum of the names and types of a table's columns, and of its number of rows."""
+    text = "\n".join([str(len(part)), *(f"{field.name} {field.type}" for field in part.schema)])
+    return f"{zlib.crc32(text.encode()):08x}"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from common.files import write_whole
-from results.schema import FOLDER, Columns, schema
+from results.schema import FINGERPRINT, FOLDER, Columns, fingerprint, schema
 
 
 def table_folder(experiment: Path, table: str) -> Path:
@@ -69,7 +69,8 @@ def write_part(
         raise KeyError(f"table {table} has no column {', '.join(sorted(unknown))}")
     path.parent.mkdir(parents=True, exist_ok=True)
     content = pa.Table.from_pylist(list(rows), schema=columns)
-    write_whole(path, lambda file: pq.write_table(content, file))
+    content = content.replace_schema_metadata({**content.schema.metadata, FINGERPRINT: fingerprint(content)})
+    write_whole(path, lambda file: pq.write_table(content, file, write_page_checksum=True))
 
 
 def drop_parts_after(experiment: Path, table: str, trial: int, steps: int) -> None:
@@ -78,11 +79,3 @@ def drop_parts_after(experiment: Path, table: str, trial: int, steps: int) -> No
     for path in last.parent.glob(f"{trial:05d}-*.parquet"):
         if path.name > last.name:
             path.unlink()
-
-
-def read_part(path: Path) -> list[dict[str, Any]]:
-    """Rows of a part file."""
-    import pyarrow.parquet as pq
-
-    rows: list[dict[str, Any]] = pq.read_table(path, partitioning=None).to_pylist()
-    return rows

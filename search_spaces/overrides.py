@@ -44,6 +44,8 @@ def override(space: SearchSpace, path: Path) -> SearchSpace:
         tables = tomllib.loads(read_text(path))
     except OSError as error:
         raise SpaceError(f"{path}: {error.strerror}") from error
+    except RecursionError as error:
+        raise SpaceError(f"{path} is no TOML that can be read: it is nested too deeply") from error
     except UnicodeDecodeError as error:
         raise SpaceError(f"{path} is no TOML: {error}; save it as UTF-8") from error
     except tomllib.TOMLDecodeError as error:

@@ -6,7 +6,7 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tuning.cli.command import INTERRUPTED, command
+from tuning.cli.command import command
 from tuning.cli.options import parse
 from tuning.experiment.algorithm_names import ALL
 from tuning.experiment.settings import Settings
@@ -49,11 +49,8 @@ def _run(settings: Settings, arguments: list[str]) -> int:
     parts = each_algorithm(settings) if several else [settings]
     opened = open_all(parts, console, lambda before, part: _as_continued(before, part, arguments))
     statuses = []
-    try:
-        for outcome in searched(opened, console):
-            statuses.append(_status(outcome, console))
-    except KeyboardInterrupt:
-        return INTERRUPTED
+    for outcome in searched(opened, console):
+        statuses.append(_status(outcome, console))
     if several:
         from results import load
         from tuning.cli.summary import print_comparison

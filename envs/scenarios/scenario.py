@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from common.numbers import number
+from common.paths import user_path
 from common.units import DAY, WEEK, YEAR
 from envs.cache import cached_folder
 from envs.errors import ScenarioError
@@ -91,7 +92,7 @@ def scenario(name: str, trusted: bool = False) -> Scenario:
     Raises:
         ScenarioError: if there is no such scenario, its file is not a CityLearn schema, or it needs trust.
     """
-    path = Path(name).expanduser()
+    path = user_path(name)
     if path.suffix == ".json" or path.is_dir():
         return _given(name, path / "schema.json" if path.is_dir() else path, trusted)
     base, _, option = name.partition(":")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from common.files import NEW, read_text, sync_folder, write_whole
+from common.files import read_text, sync_folder, write_whole
 
 
 def test_a_file_is_replaced_and_nothing_is_left_beside_it(tmp_path: Path) -> None:
@@ -25,7 +25,7 @@ def test_a_writer_that_fails_leaves_the_file_before(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="half way"):
         write_whole(path, fail)
     assert path.read_bytes() == b"before"
-    assert [own.name for own in tmp_path.iterdir() if own != path] == [f"a{NEW}"]
+    assert list(tmp_path.iterdir()) == [path]  # a full disk needs the room
 
 
 def test_a_text_is_read_without_its_byte_order_mark(tmp_path: Path) -> None:

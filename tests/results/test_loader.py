@@ -1,15 +1,17 @@
 """Results load in order, also where parts are missing or damaged."""
 
 import math
+import shutil
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from common.errors import UserError
 from results import ResultsError, load
 from results.schema import READ_MEASURES, SCHEMA_VERSION, schema
-from results.writer import part_path, write_part
+from results.writer import judged_path, part_path, table_folder, write_part
 from tests.results.trials import KINDS, trial
 
 
@@ -44,14 +46,14 @@ def test_a_damaged_part_is_named_and_skipped(experiment: Path, damage: str) -> N
 
 
 def change(path: Path, **columns: object) -> None:
-    """Write a part again with other columns; None drops one."""
+    """Write a part again with other columns, as an older version would; None drops one."""
     table = pq.read_table(path, partitioning=None)
     for name, values in columns.items():
         if name in table.column_names:
             table = table.drop_columns([name])
         if values is not None:
             table = table.append_column(name, pa.array([values]))
-    pq.write_table(table, path)
+    pq.write_table(table.replace_schema_metadata({"schema_version": "1"}), path)
 
 
 @pytest.mark.parametrize(
@@ -117,7 +119,7 @@ def test_a_part_of_an_older_version_may_lack_columns_and_have_others(experiment:
 
 def test_evaluations_of_baselines_have_no_trial(experiment: Path) -> None:
     rows = [{"contender": "bound", "year": 3, "score": 0.2}]
-    write_part(part_path(experiment, "evaluations", 0, 100), "evaluations", rows)
+    write_part(judged_path(experiment, "bounds", "batch"), "evaluations", rows)
     results = load(experiment)
     assert results.skipped == ()
     assert results.evaluations["contender"].tolist() == ["bound"]
@@ -159,3 +161,16 @@ def test_measures_come_from_the_files_in_their_order(experiment: Path) -> None:
     assert list(evaluations.columns[own : own + 2]) == ["bill", "unheard_of"]
     assert evaluations.loc[0, ["bill", "unheard_of"]].tolist() == [4.0, 7]
     assert evaluations["uncontrolled_bill"].isna().all()
+
+
+def test_a_table_that_is_no_folder_is_refused(experiment: Path) -> None:
+    folder = table_folder(experiment, "reports")
+    shutil.rmtree(folder)
+    folder.touch()
+    with pytest.raises(ResultsError, match=r"results/reports: Not a directory; restore this folder|results.reports: "):
+        load(experiment)
+
+
+def test_a_home_folder_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(UserError, match="no user has this home folder"):
+        load("~no-such-user/experiments/one")

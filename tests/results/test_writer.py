@@ -6,7 +6,8 @@ import pandas as pd
 import pytest
 
 from results import load
-from results.writer import drop_parts_after, judged_path, part_path, read_part, table_folder, write_part
+from results.parts import read_part
+from results.writer import drop_parts_after, judged_path, part_path, table_folder, write_part
 from tests.results.trials import KINDS, trial
 
 

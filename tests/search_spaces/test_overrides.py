@@ -98,6 +98,13 @@ def test_a_file_in_another_encoding_is_refused_in_one_line(tmp_path: Path) -> No
     assert "\n" not in str(refused.value)
 
 
+def test_a_file_that_is_nested_too_deeply_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "space.toml"
+    path.write_text(f"gamma = {'[' * 50_000}", encoding="utf-8")
+    with pytest.raises(SpaceError, match=r"space\.toml is no TOML that can be read: it is nested too deeply"):
+        override(PPO, path)
+
+
 def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SpaceError, match="No such file"):
         override(PPO, tmp_path / "space.toml")

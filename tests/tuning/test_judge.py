@@ -13,6 +13,7 @@ from envs.yardsticks.baselines import RULES, UNCONTROLLED, WITHOUT
 from envs.yardsticks.bound import BoundError
 from results import load
 from results.judgement import BOUNDS
+from results.writer import judged_path, write_part
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import ExperimentPaths, create
 from tuning.experiment.settings import Settings
@@ -108,10 +109,16 @@ def command_of(schema: Path, folder: Path) -> list[str]:
 def test_a_signal_stops_it_and_says_how_to_go_on(
     searched: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], number: int
 ) -> None:
-    monkeypatch.setattr("tuning.judging.race.Race.run", lambda self, judged_by: signal.raise_signal(number))
+    def judged(self: Race, judged_by: str) -> None:
+        write_part(judged_path(Path(searched[2]) / "one", "bounds", "batch"), "evaluations", [])
+        signal.raise_signal(number)
+
+    monkeypatch.delenv("UV_RUN_RECURSION_DEPTH", raising=False)
+    monkeypatch.setattr("tuning.judging.race.Race.run", judged)
     before = signal.getsignal(number)
     assert main([*searched, "--name", "one"]) == 130
-    assert "the same command with --name one continues it" in capsys.readouterr().out
+    command = f"python -m tuning.judge {searched[0]} --name one --dir {searched[2]}"
+    assert f"stopped; continue with: {command}\n" in capsys.readouterr().out
     assert signal.getsignal(number) is before
 
 

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from common.errors import InconsistentError, UserError
+from common.paths import shortened
 from tuning.cli.options import parse
 from tuning.runtime.ray_session import set_environment
+from tuning.runtime.signals import Interrupted, stop_signals_as_interrupts
 
 T = TypeVar("T")
 INCONSISTENT, REFUSED, INTERRUPTED = 1, 2, 130  # exit status
+# What a disk, its permissions or a path may refuse. Other errors of the system are faults of this project.
+_OF_FILES = {
+    errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENAMETOOLONG, errno.EISDIR, errno.ENOTDIR,
+}  # fmt: skip
 
 
 def command(kind: type[T], arguments: Sequence[str] | None, program: str, answer: Callable[[T], int]) -> int:
@@ -30,12 +37,22 @@ def command(kind: type[T], arguments: Sequence[str] | None, program: str, answer
     try:
         options = parse(kind, sys.argv[1:] if arguments is None else arguments, None, program)
         set_environment()
-        return answer(options)
+        with stop_signals_as_interrupts():
+            return answer(options)
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         return REFUSED
     except InconsistentError as error:
         print(f"error: internal consistency check failed; please report this: {error}", file=sys.stderr)
         return INCONSISTENT
+    except OSError as error:
+        if error.errno not in _OF_FILES:
+            raise
+        place = f"{shortened(error.filename)}: " if error.filename else ""
+        print(f"error: {place}{error.strerror}; free or repair this place, or choose another", file=sys.stderr)
+        return REFUSED
+    except Interrupted:
+        return INTERRUPTED
     except KeyboardInterrupt:
+        print("stopped; this command has written no results", file=sys.stderr)
         return INTERRUPTED

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import psutil
 
+from common.paths import user_path
 from envs.cache import cache_folder
 from tuning.memory.gpus import Card, DriverError, cards, driver, loads
 
@@ -125,7 +126,7 @@ def _torch() -> Torch:
 
 def _existing(folder: Path) -> Path:
     """The folder, or the nearest one above it that is there."""
-    folder = folder.expanduser().resolve()
+    folder = user_path(folder).resolve()
     return next(path for path in (folder, *folder.parents) if path.exists())
 
 

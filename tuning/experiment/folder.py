@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-import re
 import shutil
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from common.files import read_text, write_whole
+from common.files import write_whole
+from common.json_values import checked, read_json
+from common.paths import fit_name, missing_folders, name_fault, remove_empty, shortened, user_path
 from results.schema import FOLDER
 from results.writer import part_path
-from tuning.experiment.errors import UsageError
+from tuning.experiment.errors import NewerFormatError, UsageError
 from tuning.experiment.settings import Settings
 
+FORMAT = 1  # version of `experiment.json`; a file without one has the first
 _COMPATIBILITY = "marks"  # key in the file
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_MAY_BE_EDITED = ("name", "dir", "scenario")  # settings beyond the file's checksum: a folder may be moved or renamed by hand
+# Types of the facts to compare; an experiment may have none of them.
+_FACTS = {"scenario": str, "space": dict[str, str], "machine": dict[str, str]}
 
 
 @dataclass(frozen=True)
@@ -120,23 +125,51 @@ def create(settings: Settings, compatibility: dict[str, Any] | None = None) -> E
     Raises:
         UsageError: if the name is taken or no name for a folder; nothing is created then.
     """
-    parent = Path(settings.dir).expanduser().resolve()
+    parent = user_path(settings.dir).resolve()
     name = settings.name or _free_name(parent, settings)
     check_name(name)
     paths = ExperimentPaths(parent / name)
+    if paths.folder.exists():
+        raise UsageError(f"{paths.folder} is there already and holds no experiment: choose another --name")
+    experiment = Experiment(replace(settings, name=name, dir=str(parent)), paths, compatibility or {})
+    made = missing_folders(paths.folder)
     try:
         paths.folder.mkdir(parents=True)
     except FileExistsError:
-        raise UsageError(f"{paths.folder} is there already and holds no experiment: choose another --name") from None
+        raise UsageError(f"{paths.folder} was just created by another run: choose another --name") from None
     except OSError as error:
+        remove_empty(made)
         raise UsageError(f"cannot create {paths.folder}: {error.strerror}; choose another --dir") from error
-    paths.results.mkdir()
-    if settings.space:
-        # A copy: the file may change before the experiment is continued.
-        shutil.copyfile(Path(settings.space).expanduser(), paths.space)
-    experiment = Experiment(replace(settings, name=name, dir=str(parent)), paths, compatibility or {})
-    save(experiment)
+    try:
+        paths.results.mkdir()
+        if settings.space:
+            # A copy: the file may change before the experiment is continued.
+            shutil.copyfile(user_path(settings.space), paths.space)
+        save(experiment)
+    except BaseException as error:
+        discard(paths.folder, made)
+        if not isinstance(error, OSError):
+            raise
+        raise UsageError(f"cannot fill {paths.folder}: {error.strerror}; free some space, or choose another --dir") from error
     return experiment
+
+
+def discard(folder: Path, made: tuple[Path, ...]) -> bool:
+    """Remove a folder that this process created for nothing: no trial has been begun in it.
+
+    Args:
+        folder: of an experiment or a judgement.
+        made: folders that this process created for it, see `common.paths.missing_folders`; without `folder` nothing happens.
+
+    Returns:
+        Whether it was removed.
+    """
+    # The row of a trial is the first that it writes.
+    if folder not in made or any(folder.rglob("*.parquet")):
+        return False
+    shutil.rmtree(folder, ignore_errors=True)
+    remove_empty(tuple(parent for parent in made if parent != folder))
+    return not folder.exists()
 
 
 def check_name(name: str) -> None:
@@ -145,50 +178,99 @@ def check_name(name: str) -> None:
     Raises:
         UsageError: if it cannot.
     """
-    if not NAME.fullmatch(name):
-        raise UsageError(f"--name {name}: letters, digits, dots, dashes and underscores make a name")
+    if fault := name_fault(name):
+        raise UsageError(f"--name {shortened(name)}: {fault}")
 
 
 def existing(settings: Settings) -> Path | None:
     """Folder of an experiment that has these settings' name; None where there is none, or they have no name."""
-    if not NAME.fullmatch(settings.name):
+    if name_fault(settings.name):
         return None
-    paths = ExperimentPaths(Path(settings.dir).expanduser().resolve() / settings.name)
+    paths = ExperimentPaths(user_path(settings.dir).resolve() / settings.name)
     return paths.folder if paths.settings.is_file() else None
 
 
 def save(experiment: Experiment) -> None:
     """Write an experiment's settings."""
+    settings = experiment.settings.to_json()
     content = {
-        "settings": experiment.settings.to_json(),
+        "format": FORMAT,
+        "settings": settings,
         _COMPATIBILITY: experiment.compatibility,
         "written": datetime.now(UTC).isoformat(),
+        "sha256": _checksum(settings, experiment.compatibility),
     }
     write_whole(experiment.paths.settings, lambda file: file.write(json.dumps(content, indent=1).encode()))
+
+
+def _checksum(settings: dict[str, Any], compatibility: dict[str, Any]) -> str:
+    kept = {name: value for name, value in settings.items() if name not in _MAY_BE_EDITED}
+    return hashlib.sha256(json.dumps([kept, compatibility], sort_keys=True).encode()).hexdigest()
 
 
 def open_experiment(folder: str | Path) -> Experiment:
     """Open an experiment.
 
     Raises:
-        UsageError: if the folder holds none, a damaged one, or one of another version.
+        UsageError: if the folder holds none, or a damaged one.
+        NewerFormatError: if a later version of this package wrote it.
     """
-    paths = ExperimentPaths(Path(folder).expanduser().resolve())
-    if not paths.settings.is_file():
+    paths = ExperimentPaths(user_path(folder).resolve())
+    if not paths.settings.exists():
         raise UsageError(f"no experiment in {paths.folder}: an experiment's folder holds {paths.settings.name}")
     try:
-        content = json.loads(read_text(paths.settings))
-        if not isinstance(content["settings"], dict):
-            raise TypeError("its settings are no names with values")
-        return Experiment(Settings.from_json(content["settings"]), paths, content.get(_COMPATIBILITY, {}))
-    except (KeyError, TypeError, ValueError) as error:
+        return _read(paths)
+    except OSError as error:
+        raise UsageError(f"{paths.settings} cannot be read ({error.strerror}): make it readable, or restore it") from error
+    except ValueError as error:
         raise UsageError(f"{paths.settings} is damaged ({error}): restore it from a copy") from error
+
+
+def _read(paths: ExperimentPaths) -> Experiment:
+    """The experiment that a file of settings describes.
+
+    Raises:
+        OSError: if it cannot be read.
+        ValueError: if its content is not what `save` wrote.
+        NewerFormatError: if a later version of this package wrote it.
+    """
+    content = checked(read_json(paths.settings), dict[str, Any], "its content")
+    check_format(paths.settings, content, FORMAT)
+    settings, compatibility = content.get("settings"), content.get(_COMPATIBILITY, {})
+    checked(compatibility, dict[str, Any], _COMPATIBILITY)
+    for name, kind in _FACTS.items():
+        if name in compatibility:
+            checked(compatibility[name], kind, name)
+    checked(json.loads(compatibility.get("machine", {}).get("versions", "{}")), dict[str, str | None], "versions")
+    experiment = Experiment(Settings.from_json(settings), paths, compatibility)
+    if "sha256" in content and content["sha256"] != _checksum(settings, compatibility):
+        raise ValueError("a setting in it has changed since it was written")
+    return experiment
+
+
+def check_format(path: Path, content: dict[str, Any], newest: int) -> None:
+    """Check that this package knows the format of a file.
+
+    Args:
+        path: of the file.
+        content: of it; without a `format` it is of the first.
+        newest: that this package reads.
+
+    Raises:
+        ValueError: if its format is no number.
+        NewerFormatError: if a later version of this package wrote it.
+    """
+    version = checked(content.get("format", 1), int, "format")
+    if version < 1:
+        raise ValueError(f"format is {version}, not a number from 1 on")
+    if version > newest:
+        raise NewerFormatError(f"{path} has format {version}, and this version reads up to {newest}: update the package")
 
 
 def _free_name(parent: Path, settings: Settings) -> str:
     path = Path(settings.scenario)
     scenario = path.parent.name if path.suffix == ".json" else path.name
-    stem = re.sub(r"[^A-Za-z0-9._-]+", "-", f"{settings.algo}-{scenario}")
+    stem = fit_name(f"{settings.algo}-{scenario}")
     number = 1
     while (parent / f"{stem}-{number}").exists():
         number += 1

@@ -6,13 +6,14 @@ import json
 import os
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
 import filelock
 
 from common.files import write_whole
+from common.json_values import checked, read_json
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import ExperimentPaths
 
@@ -30,7 +31,7 @@ def experiment_lock(paths: ExperimentPaths) -> Iterator[str | None]:
         Who held it before, if that run was killed: it left its name behind.
 
     Raises:
-        UsageError: if another run holds it.
+        UsageError: if another run holds it, or its folder cannot be written to.
     """
     lock = filelock.FileLock(paths.lock)
     try:
@@ -38,13 +39,22 @@ def experiment_lock(paths: ExperimentPaths) -> Iterator[str | None]:
     except filelock.Timeout:
         holder = _owner(paths.owner) or "another run"
         raise UsageError(f"{paths.folder} is in use by {holder}: wait for it to end, or stop it with Ctrl-C") from None
+    except OSError as error:
+        raise UsageError(f"cannot lock {paths.folder}: {paths.lock.name}: {error.strerror}; make it writable") from error
     try:
         before = _owner(paths.owner)
         owner = {"process": os.getpid(), "host": socket.gethostname(), "since": datetime.now(UTC).isoformat(timespec="seconds")}
-        write_whole(paths.owner, lambda file: file.write(json.dumps(owner).encode()))
+        try:
+            write_whole(paths.owner, lambda file: file.write(json.dumps(owner).encode()))
+        except OSError as error:
+            raise UsageError(f"cannot write {paths.owner}: {error.strerror}; make room for it") from error
         yield before
-    finally:
         paths.owner.unlink(missing_ok=True)
+    except BaseException:
+        with suppress(OSError):
+            paths.owner.unlink(missing_ok=True)
+        raise
+    finally:
         lock.release()
 
 
@@ -69,7 +79,7 @@ def trial_lock(path: Path) -> Iterator[None]:
 def _owner(path: Path) -> str | None:
     """Who wrote an owner's file, in words; None without one that can be read."""
     try:
-        owner = json.loads(path.read_text(encoding="utf-8"))
+        owner = checked(read_json(path), dict[str, str | int], "its content")
         return f"process {owner['process']} on {owner['host']} since {owner['since']}"
-    except (FileNotFoundError, ValueError, KeyError):
+    except (OSError, ValueError, KeyError):
         return None

@@ -9,12 +9,16 @@ from typing import Annotated, Any, Literal
 
 import tyro
 
+from common.json_values import MOST, described
 from tuning.experiment.algorithm_names import ALL, choice
 from tuning.experiment.errors import UsageError
 
 # Settings that may change when an experiment is continued.
 RESUMABLE = ("trials", "steps", "concurrency", "address", "retries", "keep_checkpoints", "gpu_memory", "on_oom")
 OF_A_RUN = ("resume", "extend", "trust_scenario")  # commands to this run, not properties of the experiment
+# Settings that came after the first format of the file, and may be missing in it. Without one its default holds, so it must be
+# what the package did before.
+_LATER: frozenset[str] = frozenset()
 
 
 def check_gpu_memory(gib: float) -> None:
@@ -107,6 +111,8 @@ class Settings:
             value = getattr(self, name)
             if value < least:
                 raise UsageError(f"--{name.replace('_', '-')} {value}: it is at least {least}")
+            if value > MOST:
+                raise UsageError(f"--{name.replace('_', '-')} {value:.3g}: it is at most {MOST}, as numbers have 64 bits")
         if self.reports > self.steps:
             raise UsageError(f"--reports {self.reports}: a trial of {self.steps} steps can be evaluated at most that often")
 
@@ -131,8 +137,13 @@ class Settings:
 
     @property
     def stepped_by(self) -> Literal["batch", "citylearn"]:
-        """The backend, which is settled when an experiment is created."""
-        assert self.backend != "auto"
+        """The backend, which is settled when an experiment is created.
+
+        Raises:
+            UsageError: if it is not, as in a file that was edited.
+        """
+        if self.backend == "auto":
+            raise UsageError(f"the backend of {self.name or 'the experiment'} is auto, not what stepped it: restore its file")
         return self.backend
 
     def fixed_texts(self) -> dict[str, str]:
@@ -154,30 +165,26 @@ class Settings:
         return texts
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values that `from_json` reads."""
-        values = asdict(self)
+        """Plain values of JSON that `from_json` reads."""
+        values: dict[str, Any] = json.loads(json.dumps(asdict(self)))
         for name in OF_A_RUN:
             del values[name]
         return values
 
     @classmethod
-    def from_json(cls, values: dict[str, Any]) -> Settings:
-        """Settings of values that `to_json` made.
+    def from_json(cls, values: Any) -> Settings:
+        """Settings of values that `to_json` made. The annotations of the fields are the description that they are checked with.
 
         Raises:
-            UsageError: if there are values of another version of this package.
+            ValueError: if a value is missing, has another type or is out of its range, or a setting is not known.
         """
         # Commands to a run come from the person who gives them: a file that another person wrote must not give trust.
-        unknown = set(values) - ({entry.name for entry in fields(cls)} - set(OF_A_RUN))
-        if unknown:
-            raise UsageError(f"the experiment was made by another version: it has the setting {', '.join(sorted(unknown))}")
-        return cls(
-            **{
-                **values,
-                "set": tuple(tuple(group) for group in values.get("set", ())),
-                "start_from": tuple(values.get("start_from", ())),
-            }
-        )
+        own = {entry.name for entry in fields(cls)} - set(OF_A_RUN)
+        if isinstance(values, dict) and (unknown := sorted(values.keys() - own)):
+            raise ValueError(f"another version of this package made it: it has the setting {', '.join(unknown)}")
+        settings = described(cls, values, "settings", _LATER | set(OF_A_RUN))
+        settings.check()
+        return settings
 
 
 def changed(before: Settings, now: Settings) -> list[str]:

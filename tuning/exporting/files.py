@@ -11,13 +11,15 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
+from common.json_values import checked
+from common.paths import missing_folders, remove_empty, user_path
 from envs.citylearn_backend.pool import SIMULATORS
 from envs.environments.year_cache import observation_layout
 from envs.objective.reward import check_reward
 from envs.observation import PEAK_NAMES, ObservationLayout
 from envs.scenarios.scenario import Scenario, scenario
 from envs.scenarios.tariff import DemandCharge
-from results import load
+from results import ResultsError, load
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, open_experiment
 from tuning.exporting.judged import given_judgement, own_judgement
@@ -42,11 +44,12 @@ def export_policy(settings: ExportSettings) -> list[Path]:
     Raises:
         UserError: see `export`; or if the target exists, or the trial does not.
     """
-    if settings.to.exists():
-        raise UsageError(f"--to {settings.to}: it is there already, and nothing is written over it")
+    to = user_path(settings.to)
+    if to.exists():
+        raise UsageError(f"--to {to}: it is there already, and nothing is written over it")
     experiment = open_experiment(settings.experiment).trusting(settings.trust_scenario)
     number = trial_number(load(experiment.paths.folder), settings.trial)
-    return export(experiment, number, settings.to, settings.judgement)
+    return export(experiment, number, to, settings.judgement)
 
 
 def export(experiment: Experiment, number: int, to: Path, judgement: Path | None = None) -> list[Path]:
@@ -109,16 +112,23 @@ def _beside(to: Path) -> Iterator[Path]:
     Raises:
         UsageError: if it cannot be created.
     """
+    made = missing_folders(to.parent)
     try:
         to.parent.mkdir(parents=True, exist_ok=True)
-        scratch = TemporaryDirectory(prefix=f".{to.name}.", dir=to.parent)
+        # Not named after the target: a name has a limited number of letters.
+        scratch = TemporaryDirectory(prefix=".export-", dir=to.parent)
     except OSError as error:
+        remove_empty(made)
         raise UsageError(f"--to {to}: cannot create {error.filename}: {error.strerror}") from error
-    with scratch as name:
-        # A folder within: the outer one is readable by its owner alone.
-        new = Path(name) / to.name
-        new.mkdir()
-        yield new
+    try:
+        with scratch as name:
+            # A folder within: the outer one is readable by its owner alone.
+            new = Path(name) / to.name
+            new.mkdir()
+            yield new
+    finally:
+        # They are not empty where the target is in them.
+        remove_empty(made)
 
 
 def _action_range(site: Scenario) -> tuple[np.ndarray, np.ndarray]:
@@ -135,9 +145,22 @@ def _about(experiment: Experiment, number: int, site: Scenario, steps: int) -> d
     return {
         "policy": f"{settings.name}, trial {number}", "algorithm": settings.algo, "scenario": site.title,
         "reward": settings.reward, "trained for": f"{steps:,} steps with seed {row['seed']}",
-        "versions": ", ".join(f"{name} {value}" for name, value in json.loads(row["versions"]).items()),
-        "commit": row["git_commit"] or "not known",
+        "versions": ", ".join(f"{name} {value}" for name, value in _versions(row.get("versions"), number).items()),
+        "commit": row.get("git_commit") or "not known",
     }  # fmt: skip
+
+
+def _versions(text: str | None, number: int) -> dict[str, str | None]:
+    """Versions of packages in a trial's row; none in a row of an older version.
+
+    Raises:
+        ResultsError: if the text is none of versions.
+    """
+    try:
+        versions: dict[str, str | None] = checked(json.loads(text or "{}"), dict[str, str | None], "versions")
+    except (ValueError, RecursionError) as error:
+        raise ResultsError(f"the row of trial {number} is damaged ({error}): restore its file from a copy") from error
+    return versions
 
 
 def _interface(site: Scenario, layout: ObservationLayout) -> str:

@@ -5,10 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 
+from common.paths import user_path
 from envs.scenarios.scenario import scenario
+from results.judgement import JUDGEMENT_VERSION, METRICS
 from search_spaces import Assignment
-from tuning.experiment.errors import UsageError
+from tuning.experiment.errors import NewerFormatError, UsageError
 from tuning.experiment.folder import Experiment, open_experiment
 from tuning.experiment.settings import Settings
 from tuning.judging.contenders import Contender
@@ -41,7 +45,7 @@ def given_judgement(experiment: Experiment, number: int, folder: Path) -> tuple[
     Raises:
         UsageError: if the folder holds no judgement or a damaged one, or none in which the trial took part.
     """
-    paths = JudgementPaths(folder.expanduser().resolve())
+    paths = JudgementPaths(user_path(folder).resolve())
     for path in (paths.table, paths.settings):
         if not path.is_file():
             raise UsageError(f"--judgement {folder}: there is no {path.name} in it")
@@ -52,7 +56,7 @@ def given_judgement(experiment: Experiment, number: int, folder: Path) -> tuple[
         for contender in contenders
         if contender.name in set(table["contender"]) and _trains(contender, paths, hyperparameters, settings)
     ]
-    if not matching or judged_settings["scenario"] != scenario(settings.scenario, settings.trust_scenario).key:
+    if not matching or judged_settings.scenario != scenario(settings.scenario, settings.trust_scenario).key:
         raise UsageError(
             f"--judgement {folder}: no contender in it has scenario, reward, algorithm, steps and hyperparameters of trial "
             f"{number} of {settings.name}"
@@ -75,11 +79,36 @@ def _table(paths: JudgementPaths) -> pd.DataFrame:
 
     Raises:
         UsageError: if its file is damaged.
+        NewerFormatError: if a later version of this package wrote it.
     """
     try:
-        return pd.read_parquet(paths.table)
-    except (OSError, ValueError) as error:
+        content = pq.read_table(paths.table, partitioning=None, page_checksum_verification=True)
+        version = int((content.schema.metadata or {}).get(b"schema_version", b"0"))
+        if version > JUDGEMENT_VERSION:
+            raise NewerFormatError(
+                f"{paths.table} has format {version}, and this version reads up to {JUDGEMENT_VERSION}: update the package"
+            )
+        table = content.to_pandas()
+        _check_columns(table)
+        return table
+    except (pa.ArrowException, OSError, ValueError) as error:
         why = str(error).partition("\n")[0]
         raise UsageError(
             f"{paths.table} is damaged ({why}): the judge writes it anew with --name {paths.folder.name}"
         ) from error
+
+
+def _check_columns(table: pd.DataFrame) -> None:
+    """Check that a judgement's table has the columns that the model card shows.
+
+    Raises:
+        ValueError: at the first that is missing, or holds something else.
+    """
+    numbers = [f"{name}{end}" for name in METRICS for end in ("", "_low", "_high")]
+    for name in ("contender", "algorithm", "runs", "comparable", *numbers):
+        if name not in table:
+            raise ValueError(f"it lacks the column {name}")
+        if name in numbers and not pd.api.types.is_numeric_dtype(table[name]):
+            raise ValueError(f"column {name} holds {table[name].dtype}, not numbers")
+    if table["comparable"].dtype != bool:
+        raise ValueError("column comparable is not true or false in each row")

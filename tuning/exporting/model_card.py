@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import shlex
-import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
+from common.commands import quoted
 from common.units import YEAR
 from results.judgement import METRICS, cells, headings
 from search_spaces import Assignment
@@ -36,7 +34,7 @@ def hyperparameters_toml(hyperparameters: Assignment, settings: Settings) -> str
     command += ["--set", *none] if none else []
     lines = [
         # Quoted for the shell of this system.
-        f"# {subprocess.list2cmdline(command) if sys.platform == 'win32' else shlex.join(command)}",
+        f"# {quoted(command)}",
         "# Its seed is that of the search; the model card names the one that the search drew for this trial.",
     ]
     lines += [f"{name} = {{value = {json.dumps(value)}}}" for name, value in hyperparameters.items() if value is not None]

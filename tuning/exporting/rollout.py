@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from common.files import write_whole
+from common.paths import missing_folders, remove_empty, user_path
 from common.units import WEEK
 from envs.environments import factory
 from envs.environments.backend import choose_backend
@@ -61,25 +64,32 @@ def roll_out(settings: RolloutSettings) -> Rollout:
     year = _year(settings.year, site)
     hours = hours_of(site, year)
     start = _first_hour(settings.week, hours)
-    folder = settings.to or experiment.paths.folder / "rollouts"
-    with policy.trained(experiment, number) as trained:
-        # Before the year runs: CityLearn takes minutes for it.
-        _create(folder)
-        env = factory.windows_env(site, backend, (Window(year, 0, hours),), of.reward)
-        (episode,) = env.episodes(trained.policy)
-        env.close()
-    check_episode(episode)
-    series = series_of(episode)
-    name = f"trial-{number:05d}-{trained.steps:012d}-year-{year}"
-    about = {
-        "experiment": of.name, "trial": number, "steps": trained.steps, "scenario": site.title, "year": year,
-        "backend": backend,
-    }  # fmt: skip
-    figure = output.draw_week(series, start, f"{site.title}, year {year}, trial {number}: a week from day {start // 24 + 1}")
-    table, picture = folder / f"{name}.parquet", folder / f"{name}.png"
-    output.write(table, output.table(series, {key: str(value) for key, value in about.items()}))
-    figure.savefig(picture, dpi=110)
-    return Rollout(pd.DataFrame(series), table, picture)
+    folder = user_path(settings.to) if settings.to else experiment.paths.folder / "rollouts"
+    made = missing_folders(folder)
+    try:
+        with policy.trained(experiment, number) as trained:
+            # Before the year runs: CityLearn takes minutes for it.
+            _create(folder)
+            env = factory.windows_env(site, backend, (Window(year, 0, hours),), of.reward)
+            (episode,) = env.episodes(trained.policy)
+            env.close()
+        check_episode(episode)
+        series = series_of(episode)
+        name = f"trial-{number:05d}-{trained.steps:012d}-year-{year}"
+        about = {
+            "experiment": of.name, "trial": number, "steps": trained.steps, "scenario": site.title, "year": year,
+            "backend": backend,
+        }  # fmt: skip
+        title = f"{site.title}, year {year}, trial {number}: a week from day {start // 24 + 1}"
+        figure, drawn = output.draw_week(series, start, title), BytesIO()
+        figure.savefig(drawn, dpi=110)
+        table, picture = folder / f"{name}.parquet", folder / f"{name}.png"
+        output.write(table, output.table(series, {key: str(value) for key, value in about.items()}))
+        write_whole(picture, lambda file: file.write(drawn.getvalue()))
+        return Rollout(pd.DataFrame(series), table, picture)
+    except BaseException:
+        remove_empty(made)
+        raise
 
 
 def _year(given: int | None, site: Scenario) -> int:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 import pandas as pd
 from rich.console import Console
 
+from common.commands import python_command
+from common.paths import missing_folders, user_path
 from tuning.cli.console import say
 from tuning.experiment.errors import UsageError
-from tuning.experiment.folder import check_name, open_experiment
+from tuning.experiment.folder import check_name, discard, open_experiment
 from tuning.experiment.lock import experiment_lock
 from tuning.judging.settings import JudgeSettings
 from tuning.runtime.ray_session import set_environment
-from tuning.runtime.signals import stop_signals_as_interrupts
+from tuning.runtime.signals import Interrupted, stop_signals_as_interrupts
 
 
 @dataclass(frozen=True)
@@ -68,20 +70,48 @@ def compare(settings: JudgeSettings, console: Console | None = None) -> Comparis
     check_reward(site, of.reward)
     if settings.judged_by == "batch" and (missing := beyond_batch(site)):
         raise UsageError(f"--judged-by batch: it cannot step {site.title} ({', '.join(missing)}); leave it to citylearn")
-    name = settings.name or free_name(settings.dir, site.title)
+    parent = user_path(settings.dir).resolve()
+    name = settings.name or free_name(parent, site.title)
     check_name(name)
-    judgement, existed = create_or_open(settings.dir / name, RaceSettings(site.key, settings.seeds, settings.seed), own)
-    with experiment_lock(judgement.paths.locked):
-        say(console, f"judgement {judgement.paths.folder}{', continued' if existed else ''}")
-        say(console, f"contenders: {'; '.join(contender.name for contender in own)}")
-        race = Race(judgement, site, replace(of, gpu_memory=settings.gpu_memory, address=settings.address), console)
-        try:
-            with stop_signals_as_interrupts():
-                race.run(settings.judged_by)
+    folder = parent / name
+    made = missing_folders(folder)
+    try:
+        judgement, existed = create_or_open(folder, RaceSettings(site.key, settings.seeds, settings.seed), own)
+        with stop_signals_as_interrupts(), experiment_lock(judgement.paths.locked):
+            say(console, f"judgement {folder}{', continued' if existed else ''}")
+            say(console, f"contenders: {'; '.join(contender.name for contender in own)}")
+            race = Race(judgement, site, replace(of, gpu_memory=settings.gpu_memory, address=settings.address), console)
+            race.run(settings.judged_by)
             report = write_report(judgement.paths, site.title, settings.seeds, race.comparisons, race.failed)
             print_report(report, console)
-        except KeyboardInterrupt:
-            names = " ".join(str(path) for path in settings.experiments)
-            say(console, f"stopped; the same command with --name {judgement.paths.folder.name} continues it: {names}")
-            raise
-    return Comparison(judgement.paths.folder, report.table, report.verdict, tuple(race.finalists))
+    except KeyboardInterrupt:
+        if discard(folder, made):
+            say(console, f"stopped before the first run; {folder} is removed again")
+        else:
+            say(console, f"stopped; continue with: {_command(settings, name)}")
+        raise Interrupted from None
+    except BaseException:
+        discard(folder, made)
+        raise
+    return Comparison(folder, report.table, report.verdict, tuple(race.finalists))
+
+
+def _command(settings: JudgeSettings, name: str) -> str:
+    """The command that continues a judgement."""
+    named = replace(settings, name=name)
+    default = JudgeSettings(settings.experiments)
+    given = {entry.name: getattr(named, entry.name) for entry in fields(named) if entry.name != "experiments"}
+    options = [
+        text
+        for option, value in given.items()
+        if value != getattr(default, option)
+        for text in _option(option.replace("_", "-"), value)
+    ]
+    return python_command("tuning.judge", *settings.experiments, *options)
+
+
+def _option(name: str, value: object) -> list[str]:
+    """An option with its value as it is typed; a flag has none."""
+    if isinstance(value, bool):
+        return [f"--{name}" if value else f"--no-{name}"]
+    return [f"--{name}", str(value)]

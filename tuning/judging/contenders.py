@@ -139,8 +139,9 @@ def run_settings(contender: Contender, of: Settings, runs: Path, seed: int, gpu_
     """
     space = algorithm(of.algo).space
     pairs = tuple(f"{name}={_text(value)}" for name, value in contender.hyperparameters.items())
-    # The texts must parse back to the same values.
-    assert space.parse(dict(pair.split("=", 1) for pair in pairs)) == contender.hyperparameters
+    # The texts must parse back to the same values. Those of a damaged row may not.
+    if space.parse(dict(pair.split("=", 1) for pair in pairs)) != contender.hyperparameters:
+        raise UsageError(f"{contender.name} has hyperparameters that cannot be: restore the row of its trial from a copy")
     return Settings(
         algo=of.algo, scenario=of.scenario, backend=of.backend, num_envs=of.num_envs, reward=of.reward, trials=1,
         steps=of.steps, reports=1, validation_weeks=of.validation_weeks, seed=seed, set=(pairs,), start_from=(),

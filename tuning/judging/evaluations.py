@@ -22,7 +22,8 @@ from envs.scenarios.scenario import Scenario, Split, Window
 from envs.yardsticks.baselines import baselines
 from envs.yardsticks.bound import OBJECTIVES, bound
 from results.judgement import served
-from results.writer import read_part, write_part
+from results.parts import ResultsError, read_part
+from results.writer import write_part
 from tuning.runtime.parent_watch import end_with_parent
 
 SPLIT: Split = "test"
@@ -186,8 +187,12 @@ def check_agreement(part: Path, other: Path) -> None:
 
     Raises:
         ValidityError: at the first figure that differs.
+        ResultsError: if they are of different years.
     """
-    for first, second in zip(read_part(part), read_part(other), strict=True):
+    rows = [sorted(read_part(path), key=lambda row: int(row["year"])) for path in (part, other)]
+    if [row["year"] for row in rows[0]] != [row["year"] for row in rows[1]]:
+        raise ResultsError(f"{part} and {other} are of different years: remove both, and judge again")
+    for first, second in zip(*rows, strict=True):
         for name, value in first.items():
             if not isinstance(value, float) or name.startswith("citylearn_"):
                 continue

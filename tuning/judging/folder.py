@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from common.files import read_text, write_whole
+from common.files import write_whole
+from common.json_values import checked, described, read_json
+from common.paths import fit_name, missing_folders, user_path
 from results.writer import judged_path
 from tuning.experiment.errors import UsageError
-from tuning.experiment.folder import ExperimentPaths, check_name
+from tuning.experiment.folder import ExperimentPaths, check_format, check_name, discard
 from tuning.judging.contenders import Contender
 
+FORMAT = 1  # version of `judgement.json`; a file without one has the first
 _SETTINGS = "question"  # key of the settings in the file
 _NAMES = {_SETTINGS: "settings", "contenders": "contenders"}  # of the file's keys in messages
 
@@ -106,12 +108,12 @@ def create_or_open(folder: Path, settings: RaceSettings, contenders: list[Conten
     Raises:
         UsageError: if the folder holds something else or a damaged judgement, or its name is not valid.
     """
-    paths = JudgementPaths(folder.expanduser().resolve())
+    paths = JudgementPaths(user_path(folder).resolve())
     check_name(paths.folder.name)
     content = {_SETTINGS: asdict(settings), "contenders": [asdict(contender) for contender in contenders]}
-    if paths.settings.is_file():
+    if paths.settings.exists():
         before_settings, before_contenders = read_judgement(paths)
-        before = {_SETTINGS: before_settings, "contenders": [asdict(contender) for contender in before_contenders]}
+        before = {_SETTINGS: asdict(before_settings), "contenders": [asdict(contender) for contender in before_contenders]}
         # Compared as JSON values, because those that were read are.
         differ = [_NAMES[name] for name, value in json.loads(json.dumps(content)).items() if before[name] != value]
         if differ:
@@ -119,26 +121,30 @@ def create_or_open(folder: Path, settings: RaceSettings, contenders: list[Conten
         return Judgement(settings, contenders, paths), True
     if paths.folder.exists():
         raise UsageError(f"{paths.folder} is there already and holds no judgement: choose another --name")
+    made = missing_folders(paths.folder)
     try:
         paths.runs.mkdir(parents=True)
+        write_whole(paths.settings, lambda file: file.write(json.dumps({"format": FORMAT, **content}, indent=1).encode()))
     except OSError as error:
+        discard(paths.folder, made)
         raise UsageError(f"cannot create {paths.folder}: {error.strerror}; choose another --dir") from error
-    write_whole(paths.settings, lambda file: file.write(json.dumps(content, indent=1).encode()))
     return Judgement(settings, contenders, paths), False
 
 
-def read_judgement(paths: JudgementPaths) -> tuple[dict[str, Any], list[Contender]]:
+def read_judgement(paths: JudgementPaths) -> tuple[RaceSettings, list[Contender]]:
     """Settings and contenders that `create_or_open` wrote.
 
     Raises:
         UsageError: if the file is damaged.
+        NewerFormatError: if a later version of this package wrote it.
     """
     try:
-        content = json.loads(read_text(paths.settings))
-        settings, contenders = content[_SETTINGS], [Contender(**entry) for entry in content["contenders"]]
-        if not all(isinstance(text, str) for text in (settings["scenario"], *(contender.name for contender in contenders))):
-            raise TypeError("a name in it is no text")
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        content = checked(read_json(paths.settings), dict[str, Any], "its content")
+        check_format(paths.settings, content, FORMAT)
+        settings = described(RaceSettings, content.get(_SETTINGS), _SETTINGS)
+        entries = checked(content.get("contenders"), list[Any], "contenders")
+        contenders = [described(Contender, entry, f"contenders[{index}]") for index, entry in enumerate(entries)]
+    except (OSError, ValueError) as error:
         raise UsageError(
             f"{paths.settings} is damaged ({error}): restore it from a copy, or judge anew under another --name"
         ) from error
@@ -152,7 +158,7 @@ def free_name(parent: Path, scenario: str) -> str:
         parent: folder of the judgements.
         scenario: its title; characters that no folder name may have become dashes.
     """
-    base = re.sub(r"[^A-Za-z0-9._-]+", "-", scenario).lstrip("._-") or "site"
+    base = fit_name(scenario).lstrip("._-") or "site"
     number = 1
     while (parent / f"{base}-{number}").exists():
         number += 1

@@ -14,12 +14,13 @@ from envs.scenarios.scenario import Scenario, Split
 from envs.yardsticks.bound import why_no_bound
 from results import load
 from results.judgement import LEAST_SERVED, serves
-from results.writer import read_part
+from results.parts import UPDATE, ResultsError, read_part, read_table
 from tuning.cli.console import say
 from tuning.experiment.folder import Experiment
 from tuning.experiment.settings import Settings
 from tuning.judging.contenders import Contender
 from tuning.judging.evaluations import (
+    SPLIT,
     Job,
     baseline_job,
     bound_jobs,
@@ -124,7 +125,7 @@ class Race:
             about = {"contender": contender.name, "algorithm": experiment.settings.algo}
             for number in self._runs[contender.name]:
                 part = self._part(contender, number, backend)
-                if not part.is_file():
+                if self._lacks(part, contender.name):
                     own = {**about, "seed": seed_of(experiment, number), "trial": number}
                     jobs += run_jobs(self._site, experiment.paths.folder, number, own, backend, part)
         if jobs:
@@ -138,11 +139,41 @@ class Race:
         jobs: list[Job] = []
         baselines, bounds = self._paths.part("baselines", self._backend), self._paths.part("bounds", "batch")
         reward = self._settings.reward
-        if not baselines.is_file():
+        if self._lacks(baselines):
             jobs.append(baseline_job(self._site, reward, self._backend, baselines))
-        if not bounds.is_file() and reward == "improvement" and not why_no_bound(self._site):
+        if reward == "improvement" and not why_no_bound(self._site) and self._lacks(bounds):
             jobs += bound_jobs(self._site, bounds)
         return jobs
+
+    def _lacks(self, part: Path, contender: str | None = None) -> bool:
+        """Whether a part file has to be made: it is missing, or is damaged or of something else, which a line says.
+
+        Args:
+            part: of the evaluations.
+            contender: name in all of its rows; None for baselines and bounds.
+
+        Raises:
+            ResultsError: if it is of a later version of this package, or a folder: nothing is written over it.
+        """
+        if not part.exists():
+            return True
+        found = read_table(part, "evaluations")
+        if isinstance(found, str):
+            if part.is_dir() or found.endswith(UPDATE):
+                raise ResultsError(f"{part} cannot be used: {found}")
+            reason = found
+        else:
+            rows = found.to_pylist()
+            years = {window.year for window in self._site.windows(SPLIT)}
+            whose = {row.get("contender") for row in rows}
+            if contender is not None and whose != {contender}:
+                reason = f"it is of {', '.join(map(str, whose)) or 'nothing'}, not of {contender}"
+            elif {row["year"] for row in rows} != years:
+                reason = "it is of other years"
+            else:
+                return False
+        self._say(f"{part} is made again: {reason}")
+        return True
 
     def _part(self, contender: Contender, number: int, backend: Backend) -> Path:
         return self._paths.part(f"{contender.slug}-{number:03d}", backend)

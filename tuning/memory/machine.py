@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import psutil
 
+from common.commands import python_command
 from common.units import GIB
 from tuning.memory.allocation import DEFAULT_CARD_BYTES, Budget, card_budget
 from tuning.memory.gpus import cards
@@ -66,7 +67,9 @@ def machine(gpu_memory_gib: float) -> tuple[Budget, str, str]:
     without = {name: value for name, value in resources.items() if name != "GPU"}
     line = "no GPU: trials learn on the CPU"
     if found:
-        line = f"torch cannot use the {found.name}, so trials learn on the CPU: python -m tuning.doctor says what to do"
+        line = (
+            f"torch cannot use the {found.name}, so trials learn on the CPU: {python_command('tuning.doctor')} says what to do"
+        )
     return Budget.of(without, 0, ram), CPU, line
 
 

@@ -8,6 +8,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C, after a line has said what there is and how it continues."""
+
+
 @contextmanager
 def stop_signals_as_interrupts() -> Iterator[None]:
     """Raise KeyboardInterrupt for SIGTERM and SIGINT, also where a shell had Ctrl-C ignored.

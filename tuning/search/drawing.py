@@ -17,6 +17,7 @@ from tuning.search.samplers import SAMPLERS
 # User attributes of a trial.
 HYPERPARAMETERS = "hyperparameters"  # the full assignment
 REFUSED = "refused"  # why it does not fit into memory and was not started
+SAME_AS = "same_as"  # number of an earlier trial with the same assignment; both have the same outcome
 
 # Name of a constraint: missing bytes, below 0 if some are free.
 PREDICTED = "predicted memory"

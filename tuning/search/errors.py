@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from common.commands import python_command
 from common.errors import UserError
 
 
@@ -23,6 +24,16 @@ class SearchStoppedError(UserError):
         self.reason, self.folder, self.trust_scenario = reason, folder, trust_scenario
 
 
+class DamagedStudyError(UserError):
+    """The memory of a search is not as it was written, or contradicts the results. Nothing has been changed."""
+
+    def __init__(self, path: Path, why: str) -> None:
+        super().__init__(
+            f"{path} cannot be continued: {why}; restore it from a copy, or start a new experiment; the results can still be "
+            "loaded, judged and exported"
+        )
+
+
 def continue_command(folder: Path, trust_scenario: bool = False) -> str:
     """The command that continues an experiment, with the trust that this run had."""
-    return f"python -m tuning.run --resume {folder}{' --trust-scenario' if trust_scenario else ''}"
+    return python_command("tuning.run", "--resume", folder, *(["--trust-scenario"] if trust_scenario else []))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from common.paths import missing_folders, user_path
 from envs.environments.backend import beyond_batch, choose_backend
 from envs.objective.reward import check_reward
 from envs.scenarios.scenario import Scenario, scenario
@@ -51,13 +52,13 @@ class Opened:
         experiment: with the settings that hold from now on. For an existing one they are written when the search begins.
         scenario: of the experiment.
         plan: of the experiment.
-        is_new: whether it was created just now.
+        made: folders that were created just now, the experiment's first; none for an existing one.
     """
 
     experiment: Experiment
     scenario: Scenario
     plan: Plan
-    is_new: bool
+    made: tuple[Path, ...] = ()
 
 
 def experiment_to_continue(settings: Settings) -> Experiment | None:
@@ -97,7 +98,7 @@ def check_new(settings: Settings) -> Checked:
     """
     if settings.extend:
         raise UsageError("--extend continues an experiment: say which with --resume, or with its --name")
-    return _checked(settings, Path(settings.space).expanduser() if settings.space else None)
+    return _checked(settings, user_path(settings.space) if settings.space else None)
 
 
 def check_continued(before: Experiment, settings: Settings) -> Checked:
@@ -117,7 +118,7 @@ def check_continued(before: Experiment, settings: Settings) -> Checked:
     check_versions(before.paths.folder / "trials")
     # A space file that is given again is compared by its content. Without one, the experiment's copy holds.
     copy = before.paths.space if before.settings.space else None
-    space_file = Path(settings.space).expanduser() if settings.space else copy
+    space_file = user_path(settings.space) if settings.space else copy
     kept = {name: getattr(before.settings, name) for name in ("name", "dir", "space")}
     if not settings.set or settings.fixed_texts() == before.settings.fixed_texts():
         kept["set"] = before.settings.set
@@ -142,9 +143,10 @@ def open_checked(checked: Checked) -> Opened:
     """
     if checked.before:
         experiment = replace(checked.before, settings=checked.settings, compatibility=checked.compatibility)
-    else:
-        experiment = create(checked.settings, checked.compatibility)
-    return Opened(experiment, checked.scenario, checked.plan, is_new=checked.before is None)
+        return Opened(experiment, checked.scenario, checked.plan)
+    parents = missing_folders(user_path(checked.settings.dir).resolve())
+    experiment = create(checked.settings, checked.compatibility)
+    return Opened(experiment, checked.scenario, checked.plan, (experiment.paths.folder, *parents))
 
 
 def _checked(settings: Settings, space_file: Path | None) -> Checked:

@@ -7,6 +7,7 @@ from optuna.trial import TrialState
 from common.files import NEW
 from results import load
 from tuning.experiment.folder import ExperimentPaths
+from tuning.search.agreement import check_agreement
 from tuning.search.study import StudyMemory
 from tuning.trial.evaluation_schedule import due_steps, evaluations_due
 from tuning.trial.records import TrialRecords
@@ -25,7 +26,12 @@ def settle(memory: StudyMemory, records: TrialRecords, paths: ExperimentPaths, r
         records: rows of the trials.
         paths: of the experiment.
         reports: evaluations of a trial.
+
+    Raises:
+        DamagedStudyError: if study and rows are not of one search, as where one of them was lost; nothing is changed then.
+        ResultsError: if a row is damaged or missing; likewise.
     """
+    check_agreement(memory.trials(), records, paths)
     for half_written in paths.results.rglob(f"*{NEW}"):
         half_written.unlink()
     unfinished = {proposal.number for proposal in memory.adopt_unfinished()}

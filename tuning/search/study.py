@@ -13,14 +13,16 @@ from optuna.trial import FrozenTrial, TrialState
 from search_spaces import Assignment, SearchSpace
 from tuning.experiment.folder import Experiment
 from tuning.experiment.settings import Settings
-from tuning.search.drawing import HYPERPARAMETERS, REFUSED, Drawing, Excess, already_tried
-from tuning.search.journal import open_mended_journal
+from tuning.search.agreement import begun, check_agreement
+from tuning.search.drawing import HYPERPARAMETERS, REFUSED, SAME_AS, Drawing, Excess, already_tried
+from tuning.search.errors import DamagedStudyError
+from tuning.search.journal import has_entries, is_sealed, open_mended_journal
 from tuning.search.pruners import PRUNERS
 from tuning.trial.proposal import Proposal
+from tuning.trial.records import TrialRecords
 
 # User attributes of a trial, beside those of `tuning.search.drawing`.
 REASON = "reason"  # why it failed
-SAME_AS = "same_as"  # number of an earlier trial with the same assignment; both have the same outcome
 
 # Name of a constraint beside `PREDICTED`, as Optuna lets none be set twice.
 MEASURED = "measured memory"
@@ -69,9 +71,12 @@ class StudyMemory:
             limits: see there.
             starts: see there.
             excess: see there.
+
+        Raises:
+            DamagedStudyError: if its journal is not as it was written, or not of this experiment.
         """
         optuna.logging.set_verbosity(optuna.logging.WARNING)
-        storage = open_mended_journal(experiment.paths.study)
+        storage = _open_journal(experiment)
         study = _current(storage, experiment.settings)
         return cls(storage, study, Drawing(experiment.settings, space, fixed, limits, starts, excess))
 
@@ -116,6 +121,10 @@ class StudyMemory:
     def proposals(self) -> list[Proposal]:
         """All trials by number, in any state."""
         return [_proposal(frozen) for frozen in self._study.get_trials(deepcopy=False)]
+
+    def trials(self) -> list[FrozenTrial]:
+        """All trials as Optuna has them, by number; not to be changed."""
+        return self._study.get_trials(deepcopy=False)
 
     def state(self, number: int) -> TrialState:
         """State of a trial."""
@@ -197,6 +206,36 @@ class StudyMemory:
         trial = self._running.pop(number)
         trial.set_user_attr(REASON, reason)
         self._study.tell(trial, state=TrialState.FAIL)
+
+
+def check_study(experiment: Experiment) -> None:
+    """Check that the study of an existing experiment can be continued, before anything is started or written.
+
+    Raises:
+        DamagedStudyError: if its journal is not as it was written, or not of this experiment.
+        ResultsError: if the row of a trial is missing, damaged or of another experiment.
+    """
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    if not experiment.paths.study.exists() and not begun(experiment.paths) and not is_sealed(experiment.paths.study):
+        return  # a run was stopped before it had a study
+    storage = _open_journal(experiment)
+    if optuna.get_all_study_names(storage):
+        trials = _current(storage, experiment.settings).get_trials(deepcopy=False)
+        check_agreement(trials, TrialRecords(experiment), experiment.paths)
+
+
+def _open_journal(experiment: Experiment) -> JournalStorage:
+    """The opened journal of an experiment: its own, or an empty one where there are no trials yet."""
+    path = experiment.paths.study
+    if (rows := begun(experiment.paths)) and not (path.exists() and has_entries(path)):
+        raise DamagedStudyError(path, f"it is missing or empty, and {len(rows)} trials have results")
+    storage = open_mended_journal(path)
+    names = optuna.get_all_study_names(storage)
+    if not names and path.stat().st_size:
+        raise DamagedStudyError(path, "it holds no study")
+    if names and experiment.settings.name not in names:
+        raise DamagedStudyError(path, f"it is of the experiment {names[0]}, not of {experiment.settings.name}")
+    return storage
 
 
 def _current(storage: JournalStorage, settings: Settings) -> optuna.Study:

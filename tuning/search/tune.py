@@ -8,17 +8,18 @@ r = resume(r.folder, trials=16)
 from __future__ import annotations
 
 import errno
-import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
 
+from common.paths import remove_empty
 from tuning.cli.console import say
 from tuning.experiment.algorithm_names import ALL, names
 from tuning.experiment.errors import UsageError
 from tuning.experiment.settings import Settings
 from tuning.runtime.ray_session import NodeLostError, set_environment
+from tuning.runtime.signals import Interrupted
 from tuning.search.errors import SearchStoppedError, continue_command
 
 if TYPE_CHECKING:
@@ -145,6 +146,7 @@ def open_all(settings: Sequence[Settings], console: Console, as_continued: AsCon
         console: shows what the user should know of them.
         as_continued: see `tuning.search.opening.check`.
     """
+    from tuning.experiment.folder import discard
     from tuning.search.opening import check, open_checked
 
     parts = []
@@ -152,7 +154,16 @@ def open_all(settings: Sequence[Settings], console: Console, as_continued: AsCon
         parts.append(check(given, as_continued))
         for note in parts[-1].notes:
             say(console, note)
-    return [open_checked(part) for part in parts]
+    opened: list[Opened] = []
+    try:
+        for part in parts:
+            opened.append(open_checked(part))
+    except BaseException:
+        # None of them is searched.
+        for one in reversed(opened):
+            discard(one.experiment.paths.folder, one.made)
+        raise
+    return opened
 
 
 def searched(opened: Sequence[Opened], console: Console) -> Iterator[Results | SearchStoppedError]:
@@ -168,14 +179,21 @@ def searched(opened: Sequence[Opened], console: Console) -> Iterator[Results | S
     Raises:
         KeyboardInterrupt: after a clean stop by Ctrl-C; experiments that were not begun are named.
     """
+    from tuning.experiment.folder import discard
+
     for index, of in enumerate(opened):
         try:
             outcome: Results | SearchStoppedError = search_opened(of, console)
         except SearchStoppedError as error:
             outcome = error
-        except KeyboardInterrupt:
+        except BaseException as error:
+            # After an interrupt of a search that goes on later, the others go on later too.
+            is_kept = isinstance(error, KeyboardInterrupt) and of.experiment.paths.folder.exists()
             for rest in opened[index + 1 :]:
-                say(console, f"not begun: {continue_command(rest.experiment.paths.folder, rest.scenario.trusted)}")
+                if is_kept or not discard(rest.experiment.paths.folder, rest.made):
+                    say(console, f"not begun: {continue_command(rest.experiment.paths.folder, rest.scenario.trusted)}")
+            for one in opened:
+                remove_empty(one.made[1:])
             raise
         yield outcome
 
@@ -183,14 +201,35 @@ def searched(opened: Sequence[Opened], console: Console) -> Iterator[Results | S
 def search_opened(opened: Opened, console: Console) -> Results:
     """Search until an experiment has its trials; see `tune`.
 
-    A new experiment is removed again where its scenario or settings turn out not to work on this machine.
+    A new experiment is removed again where the search ends before it begins a trial.
     """
-    from envs.cache import CacheError
-    from envs.errors import ScenarioError
+    from tuning.experiment.folder import discard
+
+    folder = opened.experiment.paths.folder
+    try:
+        return _search(opened, console)
+    except KeyboardInterrupt:
+        if discard(folder, opened.made):
+            say(console, f"stopped before the first trial; {folder} is removed again")
+        else:
+            say(console, f"stopped; continue with: {continue_command(folder, opened.scenario.trusted)}")
+        raise Interrupted from None
+    except SearchStoppedError as error:
+        if discard(folder, opened.made):
+            raise UsageError(f"{error.reason}; nothing was begun, and {folder} is removed again") from error
+        raise
+    except BaseException:
+        discard(folder, opened.made)
+        raise
+
+
+def _search(opened: Opened, console: Console) -> Results:
+    """Search on a locked experiment; errors of the disk and of Ray's nodes become a `SearchStoppedError`."""
     from results import load
     from tuning.experiment.folder import save
     from tuning.experiment.lock import experiment_lock
     from tuning.search.driver import search
+    from tuning.search.study import check_study
 
     experiment = opened.experiment
     folder = experiment.paths.folder
@@ -199,16 +238,11 @@ def search_opened(opened: Opened, console: Console) -> Results:
         if killed:
             say(console, f"the run before was killed ({killed}); continuing from its checkpoints")
         try:
-            if not opened.is_new:
+            if not opened.made:
+                # Before Ray is started, and before the settings that hold now are written.
+                check_study(experiment)
                 save(experiment)
             reason = search(experiment, opened.scenario, opened.plan, console, experiment.settings.extend)
-        except (CacheError, ScenarioError, UsageError):
-            if opened.is_new:
-                shutil.rmtree(folder)
-            raise
-        except KeyboardInterrupt:
-            say(console, f"stopped; continue with: {continue_command(folder, opened.scenario.trusted)}")
-            raise
         except NodeLostError as error:
             reason = "Ray lost its last node again and again: see its logs, on this machine in the temporary files' folder ray"
             raise SearchStoppedError(reason, folder, opened.scenario.trusted) from error

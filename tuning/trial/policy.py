@@ -54,7 +54,7 @@ def trial_number(results: Results, trial: str) -> int:
     Raises:
         UsageError: if there is no such trial.
     """
-    from results.loader import ResultsError
+    from results.parts import ResultsError
 
     if trial == BEST:
         try:

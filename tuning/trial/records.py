@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from results.parts import ResultsError, read_part
 from results.schema import GIVEN, USED
-from results.writer import read_part, write_part
+from results.writer import write_part
 from search_spaces import Assignment, Kind
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import Experiment
@@ -166,7 +167,16 @@ class TrialRecords:
         return self._experiment.paths.part("trials", number)
 
     def _read(self, number: int) -> dict[str, Any]:
-        return read_part(self._path(number))[0]
+        path, settings = self._path(number), self._experiment.settings
+        (row,) = read_part(path)
+        own = {"algorithm": settings.algo, "backend": settings.backend, "reward": settings.reward}
+        for name, value in {**own, "seed": trial_seed(settings.seed, number)}.items():
+            if row.get(name, value) != value:
+                raise ResultsError(
+                    f"{path} and {self._experiment.paths.settings} are of different experiments: {name} is {row[name]} in the "
+                    f"first, {value} by the second; restore them from one copy"
+                )
+        return row
 
     def _write(self, row: dict[str, Any]) -> None:
         write_part(self._path(row["trial"]), "trials", [row], self._hyperparameters)

@@ -1,7 +1,11 @@
 """Command lines refuse alike, and Ray finds what it reads when it is imported."""
 
+import errno
+import os
+import signal
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +15,7 @@ from envs.errors import ScenarioError
 from tuning.cli.command import command
 from tuning.experiment.errors import UsageError
 from tuning.memory.gpus import DriverError
+from tuning.runtime.signals import Interrupted
 
 
 @dataclass(frozen=True)
@@ -46,6 +51,44 @@ def test_a_fault_of_ours_is_not_hidden() -> None:
 
     with pytest.raises(KeyError):
         command(Asked, [], "test", fail)
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS, errno.EACCES, errno.EISDIR])
+def test_what_the_disk_refuses_is_one_line_with_the_file(capsys: pytest.CaptureFixture[str], number: int) -> None:
+    def fail(asked: Asked) -> int:
+        raise OSError(number, os.strerror(number), "a/b")
+
+    assert command(Asked, [], "test", fail) == 2
+    assert capsys.readouterr().err == f"error: a/b: {os.strerror(number)}; free or repair this place, or choose another\n"
+
+
+def test_another_error_of_the_system_is_not_hidden() -> None:
+    def fail(asked: Asked) -> int:
+        raise ConnectionResetError("a bug")
+
+    with pytest.raises(ConnectionResetError):
+        command(Asked, [], "test", fail)
+
+
+@pytest.mark.parametrize(
+    ("stop", "said"), [(KeyboardInterrupt, "stopped; this command has written no results\n"), (Interrupted, "")]
+)
+def test_ctrl_c_is_one_line(capsys: pytest.CaptureFixture[str], stop: type[BaseException], said: str) -> None:
+    def fail(asked: Asked) -> int:
+        raise stop
+
+    assert command(Asked, [], "test", fail) == 130
+    assert capsys.readouterr().err == said
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signal")
+def test_sigterm_ends_a_command_as_ctrl_c_does() -> None:
+    def answer(asked: Asked) -> int:
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(5)
+        return 0
+
+    assert command(Asked, [], "test", answer) == 130
 
 
 def test_workers_run_this_code_and_no_copy_of_it() -> None:

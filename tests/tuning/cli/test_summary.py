@@ -9,6 +9,7 @@ from rich.console import Console
 
 from envs.objective.columns import evaluation_columns
 from results import load
+from results.parts import read_part
 from results.schema import FOLDER, schema
 from results.writer import part_path, write_part
 from tuning.cli.summary import print_comparison, print_summary
@@ -33,7 +34,8 @@ def write_trial(folder: Path, number: int, state: str, score: float | None = Non
 def write_evaluation(folder: Path, number: int, year: int, **columns: float) -> None:
     names = [field.name for field in schema("evaluations", measures=evaluation_columns()) if not pa.types.is_string(field.type)]
     row: dict[str, Any] = {**dict.fromkeys(names, 100), "trial": number, "steps": 1000, "year": year, **columns}
-    write_part(part_path(folder, "evaluations", number, 1000 + year), "evaluations", [row], measures=evaluation_columns())
+    path = part_path(folder, "evaluations", number, 1000)
+    write_part(path, "evaluations", [*(read_part(path) if path.exists() else []), row], measures=evaluation_columns())
 
 
 def test_failures_are_named_and_nothing_is_compared_where_nothing_is_complete(tmp_path: Path) -> None:

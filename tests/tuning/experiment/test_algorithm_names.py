@@ -83,4 +83,4 @@ def test_help_lists_the_names_and_the_default(installed: list[EntryPoint], capsy
 
 
 def test_settings_keep_a_name_that_is_not_installed_so_that_old_experiments_open() -> None:
-    assert Settings.from_json({"algo": "of another machine"}).algo == "of another machine"
+    assert Settings.from_json({**Settings().to_json(), "algo": "of another machine"}).algo == "of another machine"

@@ -1,12 +1,18 @@
 """Folders of experiments."""
 
+import errno
+import json
+import os
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tuning.experiment.errors import UsageError
-from tuning.experiment.folder import create, open_experiment, save
+from common.paths import missing_folders
+from tuning.experiment import folder as module
+from tuning.experiment.errors import NewerFormatError, UsageError
+from tuning.experiment.folder import create, discard, existing, open_experiment, save
 from tuning.experiment.settings import Settings
 
 
@@ -49,8 +55,108 @@ def test_a_folder_without_an_experiment_is_told_in_words_that_suit_every_command
     assert "--" not in str(refused.value).replace(str(tmp_path), "")
 
 
-@pytest.mark.parametrize("name", ["../outside", "a/b", "..", ".hidden", "a b", "a\\b"])
+@pytest.mark.parametrize("name", ["../outside", "a/b", "..", ".hidden", "a b", "a\\b", "CON", "a.", "a" * 300])
 def test_a_name_names_no_folder_outside(tmp_path: Path, name: str) -> None:
-    with pytest.raises(UsageError, match="make a name"):
+    with pytest.raises(UsageError, match=r"--name .*: (letters|it has 300|it is the name of a device|Windows)"):
         create(Settings(name=name, dir=str(tmp_path / "experiments")))
+    assert existing(Settings(name=name, dir=str(tmp_path))) is None
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS, errno.EACCES])
+def test_a_folder_that_cannot_be_filled_is_removed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    def refused(*given: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(module, "write_whole", refused)
+    with pytest.raises(UsageError, match=rf"cannot fill .*one: {os.strerror(number)}; free some space"):
+        create(Settings(name="one", dir=str(tmp_path / "a" / "b")))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_holds_a_part_or_was_there_before_is_not_discarded(tmp_path: Path) -> None:
+    folder = tmp_path / "a" / "one"
+    made = missing_folders(folder)
+    folder.mkdir(parents=True)
+    assert not discard(folder, ())
+    (folder / "part.parquet").touch()
+    assert not discard(folder, made)
+    (folder / "part.parquet").unlink()
+    (folder / "experiment.json").touch()
+    assert discard(folder, made)
+    assert list(tmp_path.iterdir()) == []
+
+
+def written(folder: Path) -> Path:
+    facts = {"scenario": "key", "space": {"gamma": "a number"}, "machine": {"versions": '{"ray": "1"}'}}
+    return create(Settings(name="one", dir=str(folder), seed=3), facts).paths.settings
+
+
+def change(path: Path, edit: Callable[[dict[str, dict[str, object]]], object]) -> None:
+    content = json.loads(path.read_text(encoding="utf-8"))
+    edit(content)
+    path.write_text(json.dumps(content), encoding="utf-8")
+
+
+def test_a_file_of_a_later_version_says_so(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    change(path, lambda content: content.update(format=module.FORMAT + 1))
+    with pytest.raises(NewerFormatError, match=r"has format 2, and this version reads up to 1: update the package"):
+        open_experiment(path.parent)
+
+
+def test_a_file_of_the_first_version_has_neither_format_nor_checksum(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    before = open_experiment(path.parent)
+    change(path, lambda content: (content.pop("format"), content.pop("sha256")))
+    assert open_experiment(path.parent) == before
+
+
+@pytest.mark.parametrize("name", ["name", "dir", "scenario"])
+def test_what_may_be_edited_by_hand_is_no_damage(tmp_path: Path, name: str) -> None:
+    path = written(tmp_path)
+    change(path, lambda content: content["settings"].update({name: "another"}))
+    assert getattr(open_experiment(path.parent).settings, name) == "another"
+
+
+@pytest.mark.parametrize(
+    ("edit", "why"),
+    [
+        (lambda content: content["settings"].update(seed=4), "a setting in it has changed since it was written"),
+        (lambda content: content["marks"].update(scenario="other"), "a setting in it has changed"),
+        (lambda content: content["settings"].update(seed="4"), 'seed is "4", not a whole number'),
+        (lambda content: content["settings"].update(seed=-1), "--seed -1: it is at least 0"),
+        (lambda content: content["settings"].update(backend="other"), 'backend is "other", not one of'),
+        (lambda content: content["settings"].pop("seed"), "settings lacks seed"),
+        (lambda content: content["settings"].update(colour="red"), "another version of this package made it"),
+        (lambda content: content.pop("settings"), "settings is null, not an object"),
+        (lambda content: content.update(settings=[1]), r"settings is \[1\], not an object"),
+        (lambda content: content.update(marks=[]), r"marks is \[\], not an object"),
+        (lambda content: content["marks"].update(space={"a": 1}), r"space\.a is 1, not a text"),
+        (lambda content: content["marks"].update(machine={"versions": "{"}), "Expecting property name"),
+        (lambda content: content["marks"].update(machine={"versions": "[]"}), r"versions is \[\], not an object"),
+        (lambda content: content.update(format="1"), 'format is "1", not a whole number'),
+        (lambda content: content.update(format=0), "format is 0, not a number from 1 on"),
+    ],
+)
+def test_a_value_that_is_not_as_it_was_written_is_named(
+    tmp_path: Path, edit: Callable[[dict[str, dict[str, object]]], object], why: str
+) -> None:
+    path = written(tmp_path)
+    change(path, edit)
+    with pytest.raises(UsageError, match=rf"experiment\.json is damaged \(.*{why}") as refused:
+        open_experiment(path.parent)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"\xff\xfe", b"null", b"7", b"[" * 100_000, None])
+def test_what_is_no_settings_is_one_line(tmp_path: Path, content: bytes | None) -> None:
+    path = written(tmp_path)
+    if content is None:
+        path.unlink()
+        path.mkdir()
+    else:
+        path.write_bytes(content)
+    with pytest.raises(UsageError, match=r"experiment\.json (is damaged|cannot be read) \(") as refused:
+        open_experiment(path.parent)
+    assert "\n" not in str(refused.value)

@@ -1,5 +1,6 @@
 """One run works on an experiment, one process on a trial; who dies lets go."""
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -68,3 +69,21 @@ def test_a_trial_waits_for_the_process_that_still_trains_it(
     holder.wait()
     with trial_lock(path):
         pass
+
+
+@pytest.mark.parametrize("name", ["experiment.lock", "owner.json"])
+def test_a_folder_that_cannot_be_locked_is_refused(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).mkdir()
+    (tmp_path / name / "within").touch()
+    with pytest.raises(UsageError, match=rf"cannot (lock|write) .*{name}: "), experiment_lock(ExperimentPaths(tmp_path)):
+        pass
+    shutil.rmtree(tmp_path / name)
+    with experiment_lock(ExperimentPaths(tmp_path)):
+        pass
+
+
+@pytest.mark.parametrize("content", [b"\xff", b"[]", b'{"process": []}', b"[" * 100_000])
+def test_an_owner_that_cannot_be_read_is_no_owner(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "owner.json").write_bytes(content)
+    with experiment_lock(ExperimentPaths(tmp_path)) as before:
+        assert before is None

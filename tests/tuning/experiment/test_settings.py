@@ -2,6 +2,7 @@
 
 import json
 import math
+from contextlib import suppress
 from dataclasses import fields, replace
 
 import pytest
@@ -13,8 +14,39 @@ from tuning.experiment.settings import OF_A_RUN, RESUMABLE, Settings, changed
 def test_settings_survive_their_file() -> None:
     settings = Settings(set=(("a=1", "b=2"), ("c=3",)), seed=4, name="x")
     assert Settings.from_json(json.loads(json.dumps(settings.to_json()))) == settings
-    with pytest.raises(UsageError, match="another version"):
-        Settings.from_json({"colour": "red"})
+
+
+def test_a_setting_that_is_not_known_is_of_another_version() -> None:
+    with pytest.raises(ValueError, match="another version of this package made it: it has the setting colour"):
+        Settings.from_json({**Settings().to_json(), "colour": "red"})
+
+
+def test_a_setting_that_is_missing_is_no_default() -> None:
+    for name in Settings().to_json():
+        values = Settings().to_json()
+        del values[name]
+        with pytest.raises(ValueError, match=f"settings lacks {name}"):
+            Settings.from_json(values)
+
+
+@pytest.mark.parametrize(
+    ("value", "taken_by"),
+    [
+        ("text", ["algo", "scenario", "preset", "space", "name", "dir", "address"]),
+        (1.5, ["gpu_memory"]),
+        ([], ["set", "start_from"]),
+        (["text"], ["start_from"]),
+        ([["text"]], ["set"]),
+        *((value, []) for value in (None, True, -1, 10**30, math.nan, [[1]], [None], {}, {"a": 1})),
+    ],
+)
+def test_each_setting_takes_values_of_its_type_alone(value: object, taken_by: list[str]) -> None:
+    taken = []
+    for name in Settings().to_json():
+        with suppress(ValueError):
+            Settings.from_json({**Settings().to_json(), name: value})
+            taken.append(name)
+    assert taken == taken_by
 
 
 @pytest.mark.parametrize("name", OF_A_RUN)

@@ -1,13 +1,13 @@
 """A trial is found in a judgement by what was trained, under whatever name."""
 
-from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-import pandas as pd
 import pytest
 
 from envs.scenarios.scenario import scenario
 from search_spaces import Assignment
+from tests.tuning.exporting.judged_table import judgement_of
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, create
@@ -25,9 +25,11 @@ STEPS = 100_000
 DEFAULT = algorithm("ppo").preset("default", {}, limits(STEPS))
 
 
-def experiment(folder: Path, name: str = "one", steps: int = STEPS, scenario_name: str = "iquitos") -> Experiment:
+def experiment(
+    folder: Path, name: str = "one", steps: int = STEPS, scenario_name: str = "iquitos", **others: Any
+) -> Experiment:
     """With the default assignment as trial 0 and another one as trial 1, both complete."""
-    of = create(Settings(scenario=scenario_name, backend="batch", name=name, dir=str(folder), steps=steps))
+    of = create(Settings(scenario=scenario_name, backend="batch", name=name, dir=str(folder), steps=steps, **others))
     other: Assignment = {**DEFAULT, "gamma": 0.5}
     for number, hyperparameters in enumerate((DEFAULT, other)):
         records = TrialRecords(of)
@@ -46,7 +48,7 @@ def judged(tmp_path: Path) -> tuple[Experiment, Judgement]:
     for contender in judgement.contenders:
         experiment_of(contender, judgement.paths, 1)
     names = [contender.name for contender in judgement.contenders]
-    pd.DataFrame({"contender": [*names, "uncontrolled"]}).to_parquet(judgement.paths.table)
+    judgement_of(*names).to_parquet(judgement.paths.table)
     return of, judgement
 
 
@@ -59,12 +61,12 @@ def test_a_trial_with_the_default_assignment_is_judged_as_the_default(judged: tu
 
 
 def test_what_was_trained_otherwise_was_not_judged(judged: tuple[Experiment, Judgement], tmp_path: Path) -> None:
-    of, judgement = judged
+    _, judgement = judged
     shorter = experiment(tmp_path, "shorter", STEPS // 2)
     elsewhere = experiment(tmp_path, "elsewhere", scenario_name="iquitos:pv_kwp=4162")
     unknown = experiment(tmp_path, "unknown")
     TrialRecords(unknown).begin(Proposal(2, {**DEFAULT, "gamma": 0.6}))
-    rewarded = replace(of, settings=replace(of.settings, reward="schema"))
+    rewarded = experiment(tmp_path, "rewarded", reward="schema")
     for own, number in ((shorter, 0), (elsewhere, 0), (unknown, 2), (rewarded, 0)):
         with pytest.raises(UsageError, match=f"trial {number} of {own.settings.name}") as refused:
             given_judgement(own, number, judgement.paths.folder)
@@ -77,7 +79,7 @@ def test_of_two_experiments_with_one_assignment_each_has_its_own_row(tmp_path: P
     judgement, _ = create_or_open(tmp_path / "judgement", asked, contenders(pair, 2))
     for contender in judgement.contenders:
         experiment_of(contender, judgement.paths, 1)
-    pd.DataFrame({"contender": [c.name for c in judgement.contenders]}).to_parquet(judgement.paths.table)
+    judgement_of(*(c.name for c in judgement.contenders)).to_parquet(judgement.paths.table)
     assert [given_judgement(of, 1, judgement.paths.folder)[1] for of in pair] == ["first 1", "second 1"]
 
 
@@ -99,7 +101,7 @@ def test_a_run_of_a_judgement_finds_its_contender(judged: tuple[Experiment, Judg
 
 def test_a_run_that_the_table_lacks_was_not_judged(judged: tuple[Experiment, Judgement]) -> None:
     _, judgement = judged
-    pd.DataFrame({"contender": ["uncontrolled"]}).to_parquet(judgement.paths.table)
+    judgement_of("another").to_parquet(judgement.paths.table)
     run = experiment_of(judgement.contenders[0], judgement.paths, 1)
     assert own_judgement(run) == (None, "")
 

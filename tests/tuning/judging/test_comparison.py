@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
+from results.writer import judged_path, write_part
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import create
@@ -15,6 +16,7 @@ from tuning.experiment.settings import Settings
 from tuning.judging.comparison import compare
 from tuning.judging.race import Race
 from tuning.judging.settings import JudgeSettings
+from tuning.runtime.signals import Interrupted
 from tuning.trial.proposal import Proposal
 from tuning.trial.records import TrialRecords
 
@@ -48,14 +50,32 @@ def test_what_is_returned_is_what_is_written_and_printed(given: JudgeSettings, m
 def test_an_interrupt_is_raised_after_the_line_that_says_how_to_continue(
     given: JudgeSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.delenv("UV_RUN_RECURSION_DEPTH", raising=False)
+
     def interrupt(self: Race, judged_by: str) -> None:
+        write_part(judged_path(given.dir / "one", "bounds", "batch"), "evaluations", [])
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Race, "run", interrupt)
     out = StringIO()
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(Interrupted):
         compare(given, Console(file=out, width=200))
-    assert "the same command with --name one continues it" in out.getvalue()
+    command = f"python -m tuning.judge {given.experiments[0]} --name one --dir {given.dir}"
+    assert f"stopped; continue with: {command}\n" in out.getvalue()
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), RuntimeError("Ray did not start")])
+def test_one_that_ends_before_its_first_run_leaves_nothing(
+    given: JudgeSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException
+) -> None:
+    def end(self: Race, judged_by: str) -> None:
+        raise error
+
+    monkeypatch.setattr(Race, "run", end)
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises(type(error)):
+        compare(replace(given, dir=tmp_path / "new" / "folder"), Console(quiet=True))
+    assert sorted(tmp_path.iterdir()) == before
 
 
 def test_settings_that_are_not_valid_create_nothing(tmp_path: Path) -> None:

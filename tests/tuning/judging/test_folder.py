@@ -63,7 +63,7 @@ def test_a_judgement_is_opened_as_it_was_created(tmp_path: Path) -> None:
     made, was_there = create_or_open(tmp_path / "one", ASKED, CONTENDERS)
     assert not was_there
     assert create_or_open(tmp_path / "one", ASKED, CONTENDERS) == (made, True)
-    assert read_judgement(made.paths) == (QUESTION, CONTENDERS)
+    assert read_judgement(made.paths) == (ASKED, CONTENDERS)
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_another_judgement_is_refused(tmp_path: Path, question: RaceSettings, co
 def test_a_file_with_a_byte_order_mark_is_read(tmp_path: Path) -> None:
     made, _ = create_or_open(tmp_path / "one", ASKED, CONTENDERS)
     made.paths.settings.write_text(made.paths.settings.read_text(encoding="utf-8"), encoding="utf-8-sig")
-    assert read_judgement(made.paths) == (QUESTION, CONTENDERS)
+    assert read_judgement(made.paths) == (ASKED, CONTENDERS)
 
 
 @pytest.mark.parametrize("damage", DAMAGED)

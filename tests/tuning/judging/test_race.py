@@ -1,20 +1,25 @@
 """The course of a race over runs that are made up: who is trained, judged, dropped, and what is done only once."""
 
+import shutil
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
 
+from common.paths import name_fault
 from envs.environments.backend import Backend
 from envs.objective.columns import evaluation_columns
 from envs.objective.validity import ValidityError
 from envs.scenarios.scenario import Scenario, scenario
+from results.parts import ResultsError, read_part
+from results.schema import SCHEMA_VERSION
 from results.writer import write_part
 from tuning.experiment.errors import UsageError
-from tuning.experiment.folder import NAME, create
+from tuning.experiment.folder import create
 from tuning.experiment.settings import Settings
 from tuning.judging import race
 from tuning.judging.contenders import Contender
@@ -22,6 +27,7 @@ from tuning.judging.evaluations import Job
 from tuning.judging.folder import Judgement, RaceSettings, create_or_open, free_name
 from tuning.judging.race import Race
 
+YARDSTICK, LIMIT = {"contender": "uncontrolled", "year": 0}, {"contender": "bound of score", "year": 0}
 SCORES = {"good": 0.070, "close": 0.0699, "bad": 0.01}
 
 
@@ -45,8 +51,8 @@ class Made:
         patch.setattr(race, "run_all", self._run_all)
         patch.setattr(race, "prepare", lambda *arguments: None)
         patch.setattr(race, "ray_session", lambda address: Console(quiet=True))
-        patch.setattr(race, "baseline_job", lambda site, reward, backend, part: Job(part, lambda: []))
-        patch.setattr(race, "bound_jobs", lambda site, part: [Job(part, lambda: [])])
+        patch.setattr(race, "baseline_job", lambda site, reward, backend, part: Job(part, lambda: [YARDSTICK]))
+        patch.setattr(race, "bound_jobs", lambda site, part: [Job(part, lambda: [LIMIT])])
         patch.setattr(race, "run_jobs", self._run_jobs)
         self.settings = Settings(scenario=str(site.schema), backend="batch", name="of", dir=str(folder), steps=1000)
         create(self.settings)
@@ -211,4 +217,35 @@ def test_a_folder_is_continued_by_the_same_question_alone(made: Made, tmp_path: 
 def test_a_default_name_is_free_and_a_name(tmp_path: Path, title: str, name: str) -> None:
     (tmp_path / "iquitos-1").mkdir()
     assert free_name(tmp_path, title) == name
-    assert NAME.fullmatch(name)
+    assert not name_fault(name)
+
+
+def test_a_part_that_is_damaged_or_of_something_else_is_named_and_made_again(made: Made, console: Console) -> None:
+    made.run(made.judgement(), "batch")
+    first = made.judgement().paths
+    parts = {name: first.part(name, "batch") for name in ("good-000", "good-001", "close-000", "baselines")}
+    rows = {name: read_part(path) for name, path in parts.items()}
+    parts["good-000"].write_bytes(b"PAR1")
+    shutil.copyfile(parts["close-000"], parts["good-001"])
+    parts["baselines"].write_bytes(parts["baselines"].read_bytes()[:100])
+    made.judged.clear()
+    made.run(made.judgement(), "batch")
+    assert sorted(made.judged) == ["baselines-batch", "good-000-batch", "good-001-batch"]
+    assert {name: read_part(path) for name, path in parts.items()} == rows
+    said = console.export_text()
+    assert f"{parts['good-000']} is made again: " in said
+    assert f"{parts['good-001']} is made again: it is of run 0, not 1" in said
+
+
+@pytest.mark.parametrize("newer", [True, False])
+def test_a_part_of_a_later_version_and_a_folder_are_not_written_over(made: Made, newer: bool) -> None:
+    made.run(made.judgement(), "batch")
+    part = made.judgement().paths.part("good-000", "batch")
+    if newer:
+        table = pq.read_table(part, partitioning=None)
+        pq.write_table(table.replace_schema_metadata({"schema_version": str(SCHEMA_VERSION + 1)}), part)
+    else:
+        part.unlink()
+        part.mkdir()
+    with pytest.raises(ResultsError, match="update the package" if newer else "it is a folder"):
+        made.run(made.judgement(), "batch")

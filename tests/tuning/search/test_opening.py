@@ -31,7 +31,7 @@ def test_what_is_checked_has_its_open_choices_made_and_creates_nothing(tmp_path:
     assert set(checked.compatibility) == {"scenario", "space", "machine"}
     assert list(tmp_path.iterdir()) == []
     opened = open_checked(checked)
-    assert opened.is_new
+    assert opened.made
     assert open_experiment(tmp_path / "one").settings == checked.settings
 
 
@@ -71,7 +71,7 @@ def test_an_experiment_is_found_by_its_name_or_its_folder(tmp_path: Path) -> Non
 def test_to_continue_creates_nothing_and_leaves_the_old_settings_until_the_search_begins(tmp_path: Path) -> None:
     experiment = begun(tmp_path)
     opened = open_checked(check(settings(tmp_path, trials=9)))
-    assert not opened.is_new
+    assert not opened.made
     assert opened.experiment.settings == replace(experiment.settings, trials=9)
     assert open_experiment(tmp_path / "one").settings == experiment.settings
 

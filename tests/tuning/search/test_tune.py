@@ -18,13 +18,13 @@ from results import Results, load
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.algorithm_names import names
 from tuning.experiment.errors import UsageError
-from tuning.experiment.folder import Experiment, open_experiment
+from tuning.experiment.folder import Experiment, create, open_experiment
 from tuning.experiment.lock import experiment_lock
 from tuning.experiment.settings import RESUMABLE, Settings
 from tuning.runtime.ray_session import NodeLostError, RayRunningError
 from tuning.search.errors import SearchStoppedError
+from tuning.search.study import StudyMemory
 from tuning.search.tune import Changes, each_algorithm, resume, searched, tune, tune_all
-from tuning.trial.proposal import Proposal
 from tuning.trial.records import TrialRecords
 
 
@@ -45,6 +45,7 @@ class Search:
 
 @pytest.fixture
 def search(monkeypatch: pytest.MonkeyPatch) -> Search:
+    monkeypatch.delenv("UV_RUN_RECURSION_DEPTH", raising=False)  # what is printed says how these tests were started
     search = Search()
     monkeypatch.setattr("tuning.search.driver.search", search)
     return search
@@ -70,10 +71,21 @@ def raises(error: BaseException) -> Callable[[Experiment], str | None]:
     return then
 
 
-def test_it_returns_what_was_measured(search: Search, tmp_path: Path) -> None:
-    def one_row(experiment: Experiment) -> None:
-        TrialRecords(experiment).begin(Proposal(0, algorithm("ppo").space.complete({}, {"steps": 4096.0})))
+def one_row(experiment: Experiment) -> None:
+    """A trial is begun."""
+    space = algorithm(experiment.settings.algo).space
+    TrialRecords(experiment).begin(StudyMemory.open(experiment, space, {}, {"steps": 4096.0}).ask())
 
+
+def after_one_row(then: Callable[[Experiment], str | None]) -> Callable[[Experiment], str | None]:
+    def both(experiment: Experiment) -> str | None:
+        one_row(experiment)
+        return then(experiment)
+
+    return both
+
+
+def test_it_returns_what_was_measured(search: Search, tmp_path: Path) -> None:
     search.then = one_row
     console = quiet()
     results = tune(settings(tmp_path), console=console)
@@ -122,7 +134,7 @@ def test_changes_are_the_settings_that_may_change() -> None:
 def test_a_search_that_had_to_stop_says_why_and_how_to_continue(
     search: Search, tmp_path: Path, then: Callable[[Experiment], str | None], reason: str
 ) -> None:
-    search.then = then
+    search.then = after_one_row(then)
     with pytest.raises(SearchStoppedError) as stopped:
         tune(settings(tmp_path), console=quiet())
     assert reason in stopped.value.reason
@@ -138,25 +150,47 @@ def test_another_error_of_the_system_is_not_hidden(search: Search, tmp_path: Pat
 
 
 def test_an_interrupt_is_raised_after_the_way_to_continue_was_said(search: Search, tmp_path: Path) -> None:
-    search.then = raises(KeyboardInterrupt())
+    search.then = after_one_row(raises(KeyboardInterrupt()))
     console = quiet()
     with pytest.raises(KeyboardInterrupt):
         tune(settings(tmp_path), console=console)
     assert f"stopped; continue with: python -m tuning.run --resume {tmp_path / 'one'}" in said(console)
 
 
-@pytest.mark.parametrize("error", [UsageError("does not fit"), ScenarioError("no such file"), CacheError("no permission")])
-def test_what_cannot_be_searched_here_is_removed_only_if_it_is_new(search: Search, tmp_path: Path, error: Exception) -> None:
+@pytest.mark.parametrize(
+    "error",
+    [
+        UsageError("does not fit"), ScenarioError("no such file"), CacheError("no permission"), KeyboardInterrupt(), OSError(errno.EROFS, "read-only"),
+        RuntimeError("Ray did not start"),
+    ],
+)  # fmt: skip
+def test_what_ends_before_a_trial_is_removed_only_if_it_is_new(search: Search, tmp_path: Path, error: BaseException) -> None:
+    new = tmp_path / "a" / "b"
     search.then = raises(error)
     with pytest.raises(type(error)):
-        tune(settings(tmp_path), console=quiet())
-    assert not (tmp_path / "one").exists()
+        tune(settings(new), console=quiet())
+    assert list(tmp_path.iterdir()) == []
+    new.mkdir(parents=True)
+    with pytest.raises(type(error)):
+        tune(settings(new), console=quiet())
+    assert list(new.iterdir()) == []  # a folder that was there before stays
     search.then = lambda experiment: None
-    tune(settings(tmp_path), console=quiet())
+    tune(settings(new), console=quiet())
     search.then = raises(error)
     with pytest.raises(type(error)):
+        tune(settings(new), console=quiet())
+    assert (new / "one").is_dir()
+    search.then = after_one_row(raises(error))
+    with pytest.raises(type(error)):
+        tune(settings(new, name="two"), console=quiet())
+    assert (new / "two" / "results" / "trials" / "00000.parquet").is_file()
+
+
+def test_a_disk_that_is_full_before_a_trial_keeps_nothing(search: Search, tmp_path: Path) -> None:
+    search.then = raises(OSError(errno.ENOSPC, "No space left on device"))
+    with pytest.raises(UsageError, match=r"is full.*nothing was begun, and .* is removed again"):
         tune(settings(tmp_path), console=quiet())
-    assert (tmp_path / "one").is_dir()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_an_experiment_that_another_run_works_on_is_refused(search: Search, tmp_path: Path) -> None:
@@ -185,7 +219,7 @@ def test_all_are_checked_before_one_is_created(search: Search, tmp_path: Path) -
 
 
 def test_one_that_has_to_stop_does_not_keep_the_others_from_their_search(search: Search, tmp_path: Path) -> None:
-    search.then = lambda experiment: "bad luck" if experiment.settings.algo == names()[0] else None
+    search.then = after_one_row(lambda experiment: "bad luck" if experiment.settings.algo == names()[0] else None)
     with pytest.raises(SearchStoppedError, match="bad luck") as stopped:
         tune_all(settings(tmp_path), console=quiet())
     assert stopped.value.folder.name == f"one-{names()[0]}"
@@ -193,12 +227,43 @@ def test_one_that_has_to_stop_does_not_keep_the_others_from_their_search(search:
 
 
 def test_an_interrupt_names_those_that_were_not_begun(search: Search, tmp_path: Path) -> None:
-    search.then = raises(KeyboardInterrupt())
+    search.then = after_one_row(raises(KeyboardInterrupt()))
     console = quiet()
     with pytest.raises(KeyboardInterrupt):
         tune_all(settings(tmp_path), console=console)
     assert [of.settings.algo for of in search.searched] == [names()[0]]
     assert said(console).count("not begun: python -m tuning.run --resume") == 2
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), UsageError("does not fit")])
+def test_what_ends_before_the_first_trial_leaves_none_of_them(search: Search, tmp_path: Path, error: BaseException) -> None:
+    search.then = raises(error)
+    console = quiet()
+    with pytest.raises(type(error)):
+        tune_all(settings(tmp_path / "new"), console=console)
+    assert "not begun" not in said(console)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_one_folder_that_cannot_be_made_leaves_none_of_them(search: Search, tmp_path: Path) -> None:
+    (tmp_path / f"one-{names()[-1]}").mkdir()
+    with pytest.raises(UsageError, match="holds no experiment"):
+        tune_all(settings(tmp_path), console=quiet())
+    assert [path.name for path in tmp_path.iterdir()] == [f"one-{names()[-1]}"]
+
+
+def test_an_error_while_the_last_is_created_removes_the_folder_of_all(
+    search: Search, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def create_all_but_the_last(given: Settings, facts: Any) -> Experiment:
+        if given.algo == names()[-1]:
+            raise UsageError("the disk is full")
+        return create(given, facts)
+
+    monkeypatch.setattr("tuning.search.opening.create", create_all_but_the_last)
+    with pytest.raises(UsageError, match="the disk is full"):
+        tune_all(settings(tmp_path / "new"), console=quiet())
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_nothing_to_search_yields_nothing() -> None:

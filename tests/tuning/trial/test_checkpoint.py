@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from results.writer import part_path, read_part, write_part
+from results.parts import read_part
+from results.writer import part_path, write_part
 from tests.tuning.trial.crash import Killed, killed_at
 from tuning.algorithms.sac.replay_buffer import ReplayBuffer
 from tuning.trial.checkpoint import Checkpoints

@@ -1,0 +1,110 @@
+"""JSON files whose content a dataclass describes: its annotations are the one description of keys and types."""
+
+from __future__ import annotations
+
+import json
+import types
+from collections.abc import Mapping
+from dataclasses import MISSING, fields
+from pathlib import Path
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from common.files import read_text
+
+T = TypeVar("T")
+MOST = 2**63 - 1  # whole numbers end up in columns of 64 bits
+_WORDS = {str: "a text", int: "a whole number", float: "a number", bool: "true or false", type(None): "null"}
+
+
+def read_json(path: Path) -> Any:
+    """Content of a JSON file.
+
+    Raises:
+        OSError: if the file cannot be read.
+        ValueError: if it is no JSON in UTF-8, or nested too deeply to be read.
+    """
+    try:
+        return json.loads(read_text(path))
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def checked(value: Any, kind: Any, place: str) -> Any:
+    """A JSON value as a value of a type; lists become tuples where the type says so.
+
+    Args:
+        value: that was read.
+        kind: str, int, float, bool, None, a Literal, a union, `tuple[X, ...]`, `list[X]`, or a mapping from str.
+        place: of the value, for the message.
+
+    Raises:
+        ValueError: if it is of another type.
+    """
+    origin, parts = get_origin(kind), get_args(kind)
+    if kind is Any:
+        return value
+    if origin is Literal:
+        if type(value) is str and value in parts:
+            return value
+    elif origin in (Union, types.UnionType):
+        # An int is a float too, so a type that fits exactly goes first.
+        for part in sorted(parts, key=lambda part: type(value) is not part):
+            try:
+                return checked(value, part, place)
+            except ValueError:
+                continue
+    elif origin in (tuple, list):
+        if isinstance(value, list):
+            return origin(checked(each, parts[0], f"{place}[{index}]") for index, each in enumerate(value))
+    elif origin is not None and issubclass(origin, Mapping):
+        if isinstance(value, dict):
+            return {key: checked(each, parts[1], f"{place}.{key}") for key, each in value.items()}
+    elif kind is float and type(value) is int and abs(value) <= MOST:
+        return float(value)
+    elif type(value) is kind and not (kind is int and abs(value) > MOST):
+        return value
+    raise ValueError(f"{place} is {_shown(value)}, not {_words(kind)}")
+
+
+def described(kind: type[T], values: Any, place: str, optional: frozenset[str] | None = None) -> T:
+    """An instance of a dataclass from a JSON object.
+
+    Args:
+        kind: the dataclass; its annotations say what is checked.
+        values: the object that was read.
+        place: of the object, for the message.
+        optional: fields that may be missing; by default those with a default.
+
+    Raises:
+        ValueError: if it is no object, lacks a field, has another one, or a value has another type.
+    """
+    if not isinstance(values, dict):
+        raise ValueError(f"{place} is {_shown(values)}, not an object")
+    hints, own = get_type_hints(kind), {entry.name: entry for entry in fields(kind)}  # type: ignore[arg-type]
+    if optional is None:
+        optional = frozenset(
+            name for name, entry in own.items() if entry.default is not MISSING or entry.default_factory is not MISSING
+        )
+    if unknown := sorted(values.keys() - own.keys()):
+        raise ValueError(f"{place} has the unknown key {_shown(unknown[0])}")
+    if missing := [name for name in own if name not in values and name not in optional]:
+        raise ValueError(f"{place} lacks {missing[0]}")
+    return kind(**{name: checked(value, hints[name], name) for name, value in values.items()})
+
+
+def _words(kind: Any) -> str:
+    """A type for a message."""
+    origin, parts = get_origin(kind), get_args(kind)
+    if origin is Literal:
+        return f"one of {', '.join(map(str, parts))}"
+    if origin in (Union, types.UnionType):
+        return " or ".join(map(_words, parts))
+    if origin in (tuple, list):
+        return f"a list, each {_words(parts[0])}"
+    return _WORDS.get(kind, "an object")
+
+
+def _shown(value: Any) -> str:
+    """A value for a message, as JSON in ASCII, cut."""
+    text = json.dumps(value)
+    return text if len(text) <= 40 else f"{text[:37]}..."

@@ -1,0 +1,89 @@
+"""Paths and names of folders that a user gives."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path, PureWindowsPath
+
+from common.errors import UserError
+
+MOST_LETTERS = 200  # of a name; file systems take 255 bytes, and files named after it append to it
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+# Names of devices on Windows, with any suffix.
+_DEVICE = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
+
+
+class PathError(UserError, ValueError):
+    """A path that cannot be one on this system, or cannot be looked at."""
+
+
+def user_path(given: str | Path) -> Path:
+    """The path that a user gave, with `~` replaced by the home folder. It need not exist.
+
+    Raises:
+        PathError: if the system takes no such path, or does not let this process look at it.
+    """
+    try:
+        path = Path(given).expanduser()
+    except RuntimeError:
+        raise PathError(f"{given}: no user has this home folder; write the path in full") from None
+    if os.name == "nt" and (device := next((part for part in PureWindowsPath(path).parts if _DEVICE.fullmatch(part)), None)):
+        raise PathError(f"{given}: {device} is the name of a device on Windows; choose another path")
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        pass
+    except OSError as error:
+        raise PathError(f"{shortened(given)}: {error.strerror}; choose another path") from error
+    except ValueError as error:
+        # A null character, or half of a pair of UTF-16.
+        raise PathError(f"{shortened(ascii(str(given)))} cannot be a path: {error}") from error
+    return path
+
+
+def name_fault(name: str) -> str:
+    """Why a name cannot be that of a folder, here or on another system; empty if it can.
+
+    A name that is fit names no folder outside the one that it is joined to.
+    """
+    if not _NAME.fullmatch(name):
+        return "letters, digits, dots, dashes and underscores make a name, a letter or digit first"
+    if len(name) > MOST_LETTERS:
+        return f"it has {len(name)} letters; a name has at most {MOST_LETTERS}"
+    if name.endswith("."):
+        return "Windows takes no name that ends in a dot"
+    return "it is the name of a device on Windows" if _DEVICE.fullmatch(name) else ""
+
+
+def fit_name(text: str) -> str:
+    """A text as the beginning of a folder's name: other characters become dashes, and a long one is cut."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", text)[: MOST_LETTERS // 2]
+
+
+def shortened(given: object) -> str:
+    """A path for a message: of a very long one its two ends."""
+    text = str(given)
+    return text if len(text) <= MOST_LETTERS else f"{text[:60]}...{text[-20:]} ({len(text)} letters)"
+
+
+def missing_folders(folder: Path) -> tuple[Path, ...]:
+    """A folder and its parents, as far as they do not exist yet, the innermost first."""
+    missing = []
+    while not folder.exists() and folder != folder.parent:
+        missing.append(folder)
+        folder = folder.parent
+    return tuple(missing)
+
+
+def remove_empty(folders: tuple[Path, ...]) -> None:
+    """Remove folders that are empty, the innermost first; stop at the first that is not.
+
+    Args:
+        folders: that this process created, of `missing_folders`.
+    """
+    for folder in folders:
+        try:
+            folder.rmdir()
+        except OSError:
+            return

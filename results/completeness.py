@@ -1,0 +1,87 @@
+"""What the tables of an experiment lack or contradict, as after part files were deleted or mixed with another experiment's."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_ENDED = ("complete", "pruned")  # states in which everything of a trial has been written
+_REMEDY = "restore the part files from a copy"
+
+
+def lacking(trials: pd.DataFrame, reports: pd.DataFrame, evaluations: pd.DataFrame) -> list[str]:
+    """Lines that name what is not there; none where all is.
+
+    Trials that run, crashed or repeat another one may lack anything. So may tables that are empty, as in older tests of a
+    judgement.
+
+    Args:
+        trials: see `Results`.
+        reports: likewise.
+        evaluations: likewise; those of a judgement have no row in `trials`.
+    """
+    search = evaluations[evaluations["contender"].isna()]
+    ended = trials[trials["state"].isin(_ENDED) & trials["same_as"].isna()]
+    lines = _trials(trials, reports, search)
+    for number, fault in _of_trials(ended, reports[reports["trial"].isin(ended["trial"])], search):
+        lines.append(f"trial {number}: {fault}; {_REMEDY}")
+    return lines + _runs(evaluations[evaluations["contender"].notna()])
+
+
+def _trials(trials: pd.DataFrame, reports: pd.DataFrame, evaluations: pd.DataFrame) -> list[str]:
+    known = set(trials["trial"])
+    seen = known | set(reports["trial"]) | set(evaluations["trial"].dropna().astype(int))
+    missing = sorted(set(range(max(seen, default=-1) + 1)) - known)
+    return [f"trials lacks the row of trial {_ranges(missing)}; {_REMEDY}"] if missing else []
+
+
+def _of_trials(ended: pd.DataFrame, reports: pd.DataFrame, evaluations: pd.DataFrame) -> list[tuple[int, str]]:
+    """Numbers of ended trials that lack something, and what.
+
+    Args:
+        ended: their rows in `trials`.
+        reports: their reports.
+        evaluations: of the search.
+    """
+    faults = []
+    updates = reports.groupby("trial")["update"].agg(["nunique", "max"]).reindex(ended["trial"]).fillna(0)
+    last = ended.set_index("trial")["updates"].fillna(updates["max"])
+    for number in updates.index[updates["nunique"] != last]:
+        own = set(reports.loc[reports["trial"] == number, "update"])
+        faults.append((number, f"its reports lack update {_ranges(sorted(set(range(1, int(last[number]) + 1)) - own))}"))
+    scored = reports.dropna(subset=["score"])
+    pairs = scored.set_index(["trial", "steps"]).index
+    unseen = pairs[~pairs.isin(evaluations.dropna(subset=["trial"]).set_index(["trial", "steps"]).index)]
+    faults += [(number, f"it lacks the evaluation at {steps} steps") for number, steps in unseen]
+    ends = scored.groupby("trial")["score"].last().reindex(ended["trial"])
+    scores = ended.set_index("trial")["score"]
+    whole = ends.notna() & scores.notna() & ~ends.index.isin([number for number, _ in faults])
+    other = ends.index[whole & (ends != scores)]
+    return faults + [(number, f"its row has the score {scores[number]}, its last report {ends[number]}") for number in other]
+
+
+def _runs(judged: pd.DataFrame) -> list[str]:
+    """What the runs of a judgement's contenders lack: they are numbered from 0, and each is of the same years."""
+    lines = []
+    years = set(judged["year"])
+    for (name, backend), own in judged.dropna(subset=["trial"]).groupby(["contender", "backend"]):
+        numbers = set(own["trial"].astype(int).tolist())
+        if missing := sorted(set(range(max(numbers) + 1)) - numbers):
+            lines.append(f"{name} lacks the evaluation of run {_ranges(missing)} by {backend}; {_REMEDY}")
+        short = sorted(number for number in numbers if set(own.loc[own["trial"] == number, "year"]) != years)
+        if short:
+            lines.append(f"{name} lacks years in the evaluation of run {_ranges(short)} by {backend}; {_REMEDY}")
+    return lines
+
+
+def _ranges(numbers: list[int]) -> str:
+    """Sorted numbers in words, as `1, 3 to 5`."""
+    parts: list[list[int]] = []
+    for number in numbers:
+        if parts and parts[-1][-1] == number - 1:
+            parts[-1].append(number)
+        else:
+            parts.append([number])
+    return ", ".join(str(part[0]) if len(part) == 1 else f"{part[0]} to {part[-1]}" for part in parts)

@@ -1,0 +1,157 @@
+"""Read part files: one that is damaged, or is of a later version, is named with the reason."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from common.errors import UserError
+from results.schema import FINGERPRINT, READ_MEASURES, SCHEMA_VERSION, STATES, fingerprint, schema
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+# Columns without which a row says nothing. A part of an older version may lack others.
+_NEEDED = {
+    "trials": ("trial", "state", "score"),
+    "reports": ("trial", "update", "steps"),
+    "evaluations": ("trial", "steps", "year", "score"),
+}
+# Columns that are filled in each row. In a judgement, evaluations of baselines and bounds have no trial.
+_FILLED = {"trials": ("trial",), "reports": ("trial", "update"), "evaluations": ("year",)}
+_OF_TRIAL = re.compile(r"(\d{5,})(?:-(\d{12,}))?")  # name of a part, see `results.writer.part_path`
+_JUDGED = re.compile(r".+?(?:-(\d{3,}))?-(batch|citylearn)")  # see `results.writer.judged_path`
+_OF_RUN = ("backend", "trial", "contender")  # columns that the name of such a part tells
+UPDATE = "update the package"  # remedy for a part of a later version, which is no damage
+
+
+class ResultsError(UserError, ValueError):
+    """A folder holds no results, or none that are complete. The message says what to do."""
+
+
+def read_table(path: Path, table: str) -> pa.Table | str:
+    """Table of a part file, or the reason why it cannot be used.
+
+    Args:
+        path: of the file.
+        table: name of the table.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    # Arrow would read a folder as one table of all files in it.
+    if path.is_dir():
+        return "it is a folder: restore the file from a copy"
+    try:
+        part = pq.read_table(path, partitioning=None, use_threads=False, page_checksum_verification=True)
+        version = int((part.schema.metadata or {}).get(b"schema_version", b"0"))
+        # A name that is no UTF-8 is noticed only where it is read.
+        _ = part.column_names
+    except (pa.ArrowException, OSError, ValueError) as error:
+        return " ".join(str(error).split())
+    if version > SCHEMA_VERSION:
+        return f"its schema version {version} is newer than this package's {SCHEMA_VERSION}: {UPDATE}"
+    fault = _fault(part, table) or _name_fault(part, table, path.stem)
+    return f"{fault}: restore the file from a copy" if fault else part
+
+
+def _fault(part: pa.Table, table: str) -> str:
+    """What is wrong with the columns of a part; empty where nothing is."""
+    import pyarrow as pa
+
+    names = part.column_names
+    if doubled := sorted({name for name in names if names.count(name) > 1}):
+        return f"column {doubled[0]} stands twice"
+    if lacking := [name for name in _NEEDED[table] if name not in names]:
+        return f"it lacks the column {', '.join(lacking)}"
+    wanted = {field.name: field.type for field in schema(table)}
+    wanted |= dict.fromkeys(READ_MEASURES, pa.float64()) if table == "evaluations" else {}
+    for name, kind in wanted.items():
+        if name in names and _joined(found := part.schema.field(name).type, kind) != kind:
+            return f"column {name} is {found}, not {kind}"
+    if table == "trials" and (unknown := sorted(set(part["state"].to_pylist()) - set(STATES), key=str)):
+        return f"column state holds {unknown[0]!r}, which is no state"
+    if empty := [name for name in _FILLED[table] if part[name].null_count]:
+        return f"column {empty[0]} is empty in a row"
+    # Arrow checks the values; names, types and the number of rows have this.
+    known = (part.schema.metadata or {}).get(FINGERPRINT.encode())
+    if known is not None and known.decode(errors="replace") != fingerprint(part):
+        return "its columns have changed since it was written"
+    return ""
+
+
+def _name_fault(part: pa.Table, table: str, stem: str) -> str:
+    """What in a part contradicts the name of its file, as in one that was copied from another; empty where nothing does."""
+    if (name := _OF_TRIAL.fullmatch(stem)) is not None:
+        trial, steps = int(name[1]), name[2]
+        if others := set(part["trial"].to_pylist()) - {trial}:
+            return f"it holds trial {min(others, key=str)}, not {trial}"
+        if table == "trials" and len(part) != 1:
+            return f"it holds {len(part)} rows, not 1"
+        if (steps is None) != (table == "trials"):
+            return "its name is none of this table"
+        if steps and len(part) and (last := max(part["steps"].to_pylist(), key=lambda own: own or 0)) != int(steps):
+            return f"it ends at {last} steps, not {int(steps)}"
+    elif table == "evaluations" and (name := _JUDGED.fullmatch(stem)) is not None:
+        run, backend = name[1] and int(name[1]), name[2]
+        found = {column: set(part[column].to_pylist()) if column in part.column_names else set() for column in _OF_RUN}
+        if others := found["backend"] - {backend, None}:
+            return f"it was evaluated by {min(others, key=str)}, not {backend}"
+        if others := found["trial"] - {run}:
+            return f"it is of run {min(others, key=str)}, not {run}"
+        is_bounds = stem.startswith("bounds-")
+        if others := {who for who in found["contender"] if run is None and str(who).startswith("bound") != is_bounds}:
+            return f"it is of {min(others, key=str)}"
+    else:
+        return "its name is none of this table"
+    return ""
+
+
+def unlike(parts: Mapping[Path, pa.Table]) -> dict[Path, str]:
+    """Parts with a column whose type does not go with the type that most parts give it, and the reason.
+
+    It concerns columns beyond the table's own, such as hyperparameters and KPIs. Their types are known only from the files.
+    """
+    schemas = [part.schema for part in parts.values()]
+    if all(schema.equals(schemas[0]) for schema in schemas):
+        return {}
+    types: dict[str, Counter[pa.DataType]] = {}
+    for part in parts.values():
+        for field_ in part.schema:
+            types.setdefault(field_.name, Counter())[field_.type] += 1
+    reasons = {}
+    for name, counted in types.items():
+        usual = counted.most_common(1)[0][0]
+        for path, part in parts.items():
+            if name in part.column_names and _joined(found := part.schema.field(name).type, usual) is None:
+                reasons[path] = f"column {name} is {found}, but {usual} in other files: restore the file from a copy"
+    return reasons
+
+
+def _joined(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
+    """Type that holds the values of both; None where there is none."""
+    import pyarrow as pa
+
+    if one == other:
+        return one
+    fields = [pa.schema([pa.field("column", kind)]) for kind in (one, other)]
+    try:
+        return pa.unify_schemas(fields, promote_options="permissive").field("column").type
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        return None
+
+
+def read_part(path: Path) -> list[dict[str, Any]]:
+    """Rows of a part file.
+
+    Raises:
+        ResultsError: if it is missing, damaged or of a later version.
+    """
+    part = read_table(path, path.parent.name)
+    if isinstance(part, str):
+        raise ResultsError(f"{path} cannot be used: {part}")
+    rows: list[dict[str, Any]] = part.to_pylist()
+    return rows

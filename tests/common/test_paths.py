@@ -1,0 +1,83 @@
+"""Paths and names that no system takes are one line."""
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+
+from common.paths import PathError, fit_name, missing_folders, name_fault, remove_empty, shortened, user_path
+
+
+def test_a_home_folder_is_put_in_and_another_path_stays(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(Path, "expanduser", lambda path: tmp_path / path.name if str(path).startswith("~") else path)
+    assert user_path("~/a") == tmp_path / "a"
+    assert user_path("not/there") == Path("not/there")
+    (tmp_path / "file").touch()
+    assert user_path(tmp_path / "file" / "below") == tmp_path / "file" / "below"
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("~no-such-user/a", "no user has this home folder"),
+        ("a" * 300, r"a{60}\.\.\.a{20} \(300 letters\): File name too long"),
+        ("a\0b", "cannot be a path"),
+        ("\ud800", r"'\\ud800' cannot be a path"),
+    ],
+)
+def test_what_the_system_takes_for_no_path_is_one_line(given: str, message: str) -> None:
+    with pytest.raises(PathError, match=message) as refused:
+        user_path(given)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_path_behind_a_closed_folder_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(path: Path) -> None:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    monkeypatch.setattr(Path, "stat", refused)
+    with pytest.raises(PathError, match=r"closed/one: Permission denied; choose another path"):
+        user_path("closed/one")
+
+
+@pytest.mark.parametrize("name", ["a", "A.b_c-1", "console", "com", "nul1", "9", "a" * 200])
+def test_a_name_that_every_system_takes(name: str) -> None:
+    assert name_fault(name) == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "fault"),
+    [
+        ("", "make a name"), ("a b", "make a name"), ("a:b", "make a name"), ("..", "make a name"), ("a/b", "make a name"),
+        ("a\n", "make a name"), ("ä", "make a name"), ("a ", "make a name"), ("a" * 300, "300 letters"),
+        ("CON", "device"), ("nul", "device"), ("com1.x", "device"), ("a.", "ends in a dot"),
+    ],
+)  # fmt: skip
+def test_a_name_that_some_system_refuses(name: str, fault: str) -> None:
+    assert fault in name_fault(name)
+
+
+def test_any_text_begins_a_name() -> None:
+    assert fit_name("iquitos:pv kwp=1") == "iquitos-pv-kwp-1"
+    assert name_fault(f"a{fit_name('x' * 300)}-1") == ""
+
+
+def test_long_paths_are_shortened() -> None:
+    assert shortened("a/b") == "a/b"
+    assert len(shortened("a" * 5000)) < 110
+
+
+def test_only_folders_that_were_missing_and_are_empty_are_removed(tmp_path: Path) -> None:
+    there = tmp_path / "there"
+    there.mkdir()
+    made = missing_folders(there / "a" / "b")
+    assert made == (there / "a" / "b", there / "a")
+    made[0].mkdir(parents=True)
+    assert missing_folders(made[0]) == ()
+    (there / "a" / "kept").touch()
+    remove_empty(made)
+    assert [path.name for path in (there / "a").iterdir()] == ["kept"]
+    (there / "a" / "kept").unlink()
+    remove_empty(made[1:])
+    assert list(tmp_path.rglob("*")) == [there]

@@ -1,0 +1,88 @@
+"""What was deleted, or mixed in from another experiment, is told; what a search writes lacks nothing."""
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from results import load
+from results.writer import judged_path, part_path, write_part
+
+
+def begin(folder: Path, number: int, state: str = "complete", **columns: Any) -> None:
+    """Write all parts of a trial with four updates, of which every second is evaluated."""
+    row = {"trial": number, "state": state, "score": 0.4, "updates": 4, **columns}
+    write_part(part_path(folder, "trials", number), "trials", [row])
+    for update in (2, 4):
+        steps = update * 10
+        rows = [{"trial": number, "update": own, "steps": own * 10} for own in (update - 1, update)]
+        rows[-1]["score"] = update / 10
+        write_part(part_path(folder, "reports", number, steps), "reports", rows)
+        write_part(
+            part_path(folder, "evaluations", number, steps), "evaluations", [{"trial": number, "steps": steps, "year": 1}]
+        )
+
+
+@pytest.fixture
+def experiment(tmp_path: Path) -> Path:
+    for number, state in enumerate(("complete", "pruned", "running")):
+        begin(tmp_path, number, state)
+    return tmp_path
+
+
+def told(folder: Path) -> list[str]:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        load(folder)
+    return [str(warning.message).removeprefix(f"{folder / 'results'}: ") for warning in caught]
+
+
+def test_what_is_whole_lacks_nothing(experiment: Path) -> None:
+    assert told(experiment) == []
+    repeated = {"trial": 3, "state": "complete", "score": 0.4, "updates": 0, "same_as": 0}
+    write_part(part_path(experiment, "trials", 3), "trials", [repeated])
+    assert told(experiment) == []
+
+
+@pytest.mark.parametrize(
+    ("part", "line"),
+    [
+        ("trials/00000", "trials lacks the row of trial 0"),
+        ("reports/00000-000000000020", "trial 0: its reports lack update 1 to 2"),
+        ("reports/00001-000000000040", "trial 1: its reports lack update 3 to 4"),
+        ("evaluations/00001-000000000040", "trial 1: it lacks the evaluation at 40 steps"),
+    ],
+)
+def test_a_part_that_was_deleted_is_told(experiment: Path, part: str, line: str) -> None:
+    (experiment / "results" / f"{part}.parquet").unlink()
+    assert told(experiment) == [f"{line}; restore the part files from a copy"]
+
+
+def test_a_trial_that_runs_may_lack_what_a_kill_took(experiment: Path) -> None:
+    part_path(experiment, "evaluations", 2, 40).unlink()
+    part_path(experiment, "reports", 2, 40).unlink()
+    assert told(experiment) == []
+
+
+def test_a_row_of_another_experiment_is_told_by_its_score(experiment: Path) -> None:
+    write_part(part_path(experiment, "trials", 0), "trials", [{"trial": 0, "state": "complete", "score": 0.9, "updates": 4}])
+    assert told(experiment) == ["trial 0: its row has the score 0.9, its last report 0.4; restore the part files from a copy"]
+
+
+def test_a_judgement_that_lacks_runs_or_years_is_told(tmp_path: Path) -> None:
+    def judge(number: int, years: tuple[int, ...]) -> None:
+        rows = [{"contender": "e 0", "trial": number, "year": year, "backend": "batch"} for year in years]
+        write_part(judged_path(tmp_path, f"e-0-{number:03d}", "batch"), "evaluations", rows)
+
+    write_part(
+        judged_path(tmp_path, "baselines", "batch"), "evaluations", [{"contender": "rule", "year": year} for year in (3, 6)]
+    )
+    for number in range(3):
+        judge(number, (3, 6))
+    assert told(tmp_path) == []
+    judge(2, (3,))
+    assert told(tmp_path) == ["e 0 lacks years in the evaluation of run 2 by batch; restore the part files from a copy"]
+    judge(2, (3, 6))
+    judged_path(tmp_path, "e-0-001", "batch").unlink()
+    assert told(tmp_path) == ["e 0 lacks the evaluation of run 1 by batch; restore the part files from a copy"]

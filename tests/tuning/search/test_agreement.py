@@ -1,0 +1,126 @@
+"""A study that lost trials, or is of another search, is refused beside the rows of its trials."""
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from results import ResultsError
+from tuning.algorithms.registry import algorithm
+from tuning.experiment.folder import Experiment, create
+from tuning.experiment.settings import Settings
+from tuning.search.agreement import begun
+from tuning.search.errors import DamagedStudyError
+from tuning.search.recovery import settle
+from tuning.search.study import StudyMemory, check_study
+from tuning.trial.records import TrialRecords
+
+
+def memory(experiment: Experiment) -> StudyMemory:
+    return StudyMemory.open(experiment, algorithm("ppo").space, {}, {"steps": 1000.0})
+
+
+def with_trials(folder: Path, name: str, seed: int = 0) -> Experiment:
+    """An experiment with a complete trial and one that runs; without the seal, as an older version left it."""
+    of = create(Settings(name=name, dir=str(folder), steps=1000, seed=seed))
+    study, records = memory(of), TrialRecords(of)
+    for _ in range(2):
+        records.begin(study.ask())
+    records.update(0, score=0.5)
+    records.end(0, "complete")
+    study.complete(0, 0.5)
+    of.paths.study.with_suffix(".seal").unlink()
+    return of
+
+
+@pytest.fixture
+def experiment(tmp_path: Path) -> Experiment:
+    return with_trials(tmp_path, "one")
+
+
+def open_again(experiment: Experiment) -> None:
+    """As a run does: it checks before it writes its settings and starts Ray, and settles then."""
+    check_study(experiment)
+    settle(memory(experiment), TrialRecords(experiment), experiment.paths, 4)
+
+
+def entries(experiment: Experiment) -> list[bytes]:
+    return experiment.paths.study.read_bytes().splitlines(keepends=True)
+
+
+def test_what_agrees_goes_on(experiment: Experiment) -> None:
+    assert begun(experiment.paths) == [0, 1]
+    open_again(experiment)
+
+
+@pytest.mark.parametrize("content", [None, b"", b"half a line"])
+def test_without_a_journal_no_trial_runs_again(experiment: Experiment, content: bytes | None) -> None:
+    experiment.paths.study.unlink()
+    if content is not None:
+        experiment.paths.study.write_bytes(content)
+    with pytest.raises(DamagedStudyError, match="it is missing or empty, and 2 trials have results"):
+        open_again(experiment)
+    assert experiment.paths.study.exists() == (content is not None)
+
+
+def test_half_a_journal_is_refused(experiment: Experiment) -> None:
+    experiment.paths.study.write_bytes(b"".join(entries(experiment)[:2]))
+    with pytest.raises(DamagedStudyError, match="it lacks trial 1 of the results"):
+        open_again(experiment)
+
+
+def test_a_journal_of_another_experiment_is_refused(experiment: Experiment, tmp_path: Path) -> None:
+    other = with_trials(tmp_path, "two", seed=1)
+    shutil.copyfile(other.paths.study, experiment.paths.study)
+    with pytest.raises(DamagedStudyError, match="it is of the experiment two, not of one"):
+        open_again(experiment)
+    # Under the same name it has other trials.
+    experiment.paths.study.write_bytes(experiment.paths.study.read_bytes().replace(b'"two"', b'"one"'))
+    with pytest.raises(DamagedStudyError, match=r"trial 0 has learning_rate=.* in it, and .* in the results"):
+        open_again(experiment)
+
+
+def test_entries_without_their_study_are_refused(experiment: Experiment) -> None:
+    experiment.paths.study.write_bytes(b"".join(entries(experiment)[1:]))
+    with pytest.raises(DamagedStudyError, match="it holds no study"):
+        open_again(experiment)
+
+
+def test_trials_in_another_order_are_refused(experiment: Experiment) -> None:
+    study, first, second, *rest = entries(experiment)
+    experiment.paths.study.write_bytes(b"".join([study, second, first, *rest]))
+    with pytest.raises(DamagedStudyError, match="trial 0 has"):
+        open_again(experiment)
+
+
+def test_another_score_is_refused(experiment: Experiment) -> None:
+    experiment.paths.study.write_bytes(experiment.paths.study.read_bytes().replace(b'"values":[0.5]', b'"values":[0.7]'))
+    with pytest.raises(DamagedStudyError, match=r"trial 0 has the score 0\.7 in it, and 0\.5 in the results"):
+        open_again(experiment)
+
+
+def test_a_trial_without_hyperparameters_is_refused(experiment: Experiment) -> None:
+    experiment.paths.study.write_bytes(experiment.paths.study.read_bytes().replace(b'"hyperparameters"', b'"hyperparametres"'))
+    with pytest.raises(DamagedStudyError, match="trial 0 in it has no hyperparameters"):
+        open_again(experiment)
+
+
+def test_an_ended_trial_without_its_row_is_named(experiment: Experiment) -> None:
+    experiment.paths.part("trials", 1).unlink()  # it runs, and begins with a new row
+    open_again(experiment)
+    experiment.paths.part("trials", 0).unlink()
+    with pytest.raises(ResultsError, match=r"00000\.parquet is missing, though the search has trial 0 as ended"):
+        open_again(experiment)
+
+
+def test_a_damaged_row_is_named(experiment: Experiment) -> None:
+    experiment.paths.part("trials", 1).write_bytes(b"PAR1")
+    with pytest.raises(ResultsError, match=r"00001\.parquet cannot be used"):
+        open_again(experiment)
+
+
+def test_settings_of_another_experiment_are_refused(experiment: Experiment) -> None:
+    other = replace(experiment, settings=replace(experiment.settings, seed=1))
+    with pytest.raises(ResultsError, match=r"are of different experiments: seed is .* in the first, .* by the second"):
+        open_again(other)

@@ -1,0 +1,63 @@
+"""Whether the study of an experiment and the rows of its trials are of one search. Nothing is changed here."""
+
+from __future__ import annotations
+
+from optuna.trial import FrozenTrial, TrialState
+
+from common.paths import shortened
+from results.parts import ResultsError
+from results.schema import GIVEN
+from tuning.experiment.folder import ExperimentPaths
+from tuning.search.drawing import HYPERPARAMETERS, REFUSED, SAME_AS
+from tuning.search.errors import DamagedStudyError
+from tuning.trial.records import TrialRecords
+
+
+def check_agreement(trials: list[FrozenTrial], records: TrialRecords, paths: ExperimentPaths) -> None:
+    """Check that the study has the trials that have a row, with their assignments and scores, and that none lacks its row.
+
+    The study is ahead of the rows: a trial is in it before it has a row. An ended trial has had a row before.
+
+    Args:
+        trials: of the study, by number.
+        records: rows of the trials.
+        paths: of the experiment.
+
+    Raises:
+        DamagedStudyError: if the study lacks a trial, or has another one.
+        ResultsError: if a row is missing, damaged or of another experiment.
+    """
+    if lacking := [number for number in begun(paths) if number >= len(trials)]:
+        raise DamagedStudyError(paths.study, f"it lacks trial {shortened(', '.join(map(str, lacking)))} of the results")
+    for trial in trials:
+        if not isinstance(trial.user_attrs.get(HYPERPARAMETERS), dict):
+            raise DamagedStudyError(paths.study, f"trial {trial.number} in it has no hyperparameters")
+        same = trial.user_attrs.get(SAME_AS, 0)
+        if type(same) is not int or not 0 <= same <= trial.number:
+            raise DamagedStudyError(paths.study, f"trial {trial.number} in it repeats trial {same!r}, which is none before it")
+        part = paths.part("trials", trial.number)
+        if part.exists():
+            _check_row(trial, records, paths)
+        elif trial.state.is_finished() and not {REFUSED, SAME_AS} & trial.user_attrs.keys():
+            raise ResultsError(
+                f"{part} is missing, though the search has trial {trial.number} as ended: restore it from a copy, or start a "
+                "new experiment"
+            )
+
+
+def _check_row(trial: FrozenTrial, records: TrialRecords, paths: ExperimentPaths) -> None:
+    row = records.measured(trial.number)
+    for name, value in trial.user_attrs[HYPERPARAMETERS].items():
+        if (own := row.get(GIVEN + name, value)) != value:
+            raise DamagedStudyError(paths.study, f"trial {trial.number} has {name}={value} in it, and {own} in the results")
+    # A trial that is being continued has its last score until it is evaluated again.
+    if trial.state is TrialState.COMPLETE and row["score"] is not None and row["score"] != trial.value:
+        raise DamagedStudyError(
+            paths.study, f"trial {trial.number} has the score {trial.value} in it, and {row['score']} in the results"
+        )
+
+
+def begun(paths: ExperimentPaths) -> list[int]:
+    """Numbers of the trials that have a row."""
+    names = (path.stem for path in paths.part("trials", 0).parent.glob("*.parquet"))
+    return sorted(int(name) for name in names if name.isascii() and name.isdecimal())
