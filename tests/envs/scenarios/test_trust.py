@@ -44,7 +44,11 @@ def test_a_file_outside_of_the_schemas_folder_is_refused(small_schema: Path, tmp
 
 @pytest.mark.parametrize(
     ("name", "message"),
-    [("a series with an absolute path", ""), ("a series above", "lacks the columns month"), ("a root above", "which is not in")],
+    [
+        ("a series with an absolute path", ""),
+        ("a series above", "lacks the columns month"),
+        ("a root above", "which is not in"),
+    ],
 )
 def test_trust_lets_a_scenario_read_elsewhere(small_schema: Path, tmp_path: Path, name: str, message: str) -> None:
     path = strangers.write(small_schema, tmp_path, strangers.PATHS[name])

@@ -160,7 +160,8 @@ def test_an_interrupt_is_raised_after_the_way_to_continue_was_said(search: Searc
 @pytest.mark.parametrize(
     "error",
     [
-        UsageError("does not fit"), ScenarioError("no such file"), CacheError("no permission"), KeyboardInterrupt(), OSError(errno.EROFS, "read-only"),
+        UsageError("does not fit"), ScenarioError("no such file"), CacheError("no permission"), KeyboardInterrupt(),
+        OSError(errno.EROFS, "read-only"),
         RuntimeError("Ray did not start"),
     ],
 )  # fmt: skip
