@@ -13,6 +13,7 @@ from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import check_name, open_experiment
 from tuning.experiment.lock import experiment_lock
 from tuning.judging.settings import JudgeSettings
+from tuning.runtime.cluster import check_cluster
 from tuning.runtime.ray_session import set_environment
 from tuning.runtime.signals import stop_signals_as_interrupts
 
@@ -66,6 +67,7 @@ def compare(settings: JudgeSettings, console: Console | None = None) -> Comparis
     site = scenario(of.scenario)
     if settings.judged_by == "batch" and (missing := beyond_batch(site)):
         raise UsageError(f"--judged-by batch: it cannot step {site.title} ({', '.join(missing)}); leave it to citylearn")
+    check_cluster(settings.address)
     name = settings.name or free_name(settings.dir, site.title)
     check_name(name)
     judgement, existed = create_or_open(settings.dir / name, RaceSettings(site.key, settings.seeds, settings.seed), own)

@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
 
+from common.errors import UserError
 from tuning.cli.console import say
 from tuning.experiment.algorithm_names import ALL, names
 from tuning.experiment.errors import UsageError
@@ -174,9 +175,8 @@ def searched(opened: Sequence[Opened], console: Console) -> Iterator[Results | S
 def search_opened(opened: Opened, console: Console) -> Results:
     """Search until an experiment has its trials; see `tune`.
 
-    A new experiment is removed again where its scenario or settings turn out not to work on this machine.
+    A new experiment is removed again where its scenario or settings turn out not to work.
     """
-    from envs.errors import ScenarioError
     from results import load
     from tuning.experiment.folder import save
     from tuning.experiment.lock import experiment_lock
@@ -192,7 +192,7 @@ def search_opened(opened: Opened, console: Console) -> Results:
             if not opened.is_new:
                 save(experiment)
             reason = search(experiment, opened.scenario, opened.plan, console, experiment.settings.extend)
-        except (ScenarioError, UsageError):
+        except UserError:
             if opened.is_new:
                 shutil.rmtree(folder)
             raise
@@ -200,7 +200,8 @@ def search_opened(opened: Opened, console: Console) -> Results:
             say(console, f"stopped; continue with: {continue_command(folder)}")
             raise
         except NodeLostError as error:
-            reason = "Ray lost its last node again and again: see its logs, on this machine in the temporary files' folder ray"
+            where = f": see its logs in {error.logs}" if error.logs else ""
+            reason = f"Ray lost its last node again and again{where}"
             raise SearchStoppedError(reason, folder) from error
         except OSError as error:
             if error.errno != errno.ENOSPC:
