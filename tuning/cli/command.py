@@ -7,11 +7,13 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from common.errors import InconsistentError, UserError
+from tuning.cli.console import steady_output
 from tuning.cli.options import parse
 from tuning.runtime.ray_session import set_environment
 
 T = TypeVar("T")
-INCONSISTENT, REFUSED, INTERRUPTED = 1, 2, 130  # exit status
+INCONSISTENT = UNWRITTEN = 1  # exit status
+REFUSED, INTERRUPTED = 2, 130
 
 
 def command(kind: type[T], arguments: Sequence[str] | None, program: str, answer: Callable[[T], int]) -> int:
@@ -24,9 +26,19 @@ def command(kind: type[T], arguments: Sequence[str] | None, program: str, answer
         answer: carries it out; imports what is heavy, so that `--help` answers at once.
 
     Returns:
-        Exit status: the answer's; with a line on stderr 1 for a failed internal check, and 2 for a command that cannot be
-        carried out as given; 130 after Ctrl-C.
+        Exit status: the answer's; with a line on stderr 1 for a failed internal check or output that cannot be written, and 2
+        for a command that cannot be carried out as given; 130 after Ctrl-C.
     """
+    with steady_output() as output:
+        status = _status(kind, arguments, program, answer)
+    if output and output.is_lost and not status:
+        print(f"error: what this command prints could not be written: {output.error}", file=sys.stderr)
+        return UNWRITTEN
+    return status
+
+
+def _status(kind: type[T], arguments: Sequence[str] | None, program: str, answer: Callable[[T], int]) -> int:
+    """Carry out a command; see `command`."""
     try:
         options = parse(kind, sys.argv[1:] if arguments is None else arguments, None, program)
         set_environment()

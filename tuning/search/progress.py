@@ -152,7 +152,8 @@ class Progress(DriverOnly, Callback):
         if trained > 0 and elapsed > 0.0:
             parts.append(f"{trained / elapsed:,.0f} steps/s")
         left = self._time_left.seconds()
-        parts.append(NOT_YET if left is None else f"{_duration(left)} left")
+        most = "at most " if self._time_left.is_bound else ""
+        parts.append(NOT_YET if left is None else f"{most}{_duration(left)} left")
         parts.append(f"{_duration(elapsed)} elapsed")
         if self._watch.text:
             parts.append(self._watch.text)

@@ -14,17 +14,29 @@ class _Trial:
     Attributes:
         steps: that it has taken.
         reported: when it had taken these; None before its first report.
+        measured_steps: between its first report and its last one.
+        measured_seconds: for these.
     """
 
     steps: int
     reported: float | None = None
+    measured_steps: int = 0
+    measured_seconds: float = 0.0
+
+    def pace(self, default: float) -> float:
+        """Seconds a step; the default, if it has not been measured."""
+        return self.measured_seconds / self.measured_steps if self.measured_steps else default
 
 
 class TimeLeft:
-    """Estimates the time from the pace of the running trials, which is measured between two reports of a trial.
+    """Estimates the time from the pace of trials, each its own, which is measured between two reports of a trial.
 
     What the first report of a trial took longer than by this pace is the time in which it was built. Trials that have not begun
     will take it too. Before there are two reports, the first ones give the pace: too slow a one, as it includes this time.
+
+    Attributes:
+        measured_steps: of all trials, between the first report of each and its last one.
+        measured_seconds: for these.
     """
 
     def __init__(
@@ -44,7 +56,7 @@ class TimeLeft:
         self._running: dict[int, _Trial] = {}
         self._at_once = 1  # trials; the most so far
         self._firsts: list[tuple[int, float]] = []  # steps and seconds of first reports
-        self._measured_steps, self._measured_seconds = 0, 0.0
+        self.measured_steps, self.measured_seconds = 0, 0.0
 
     def on_start(self, number: int) -> None:
         """A trial was started."""
@@ -60,8 +72,9 @@ class TimeLeft:
         if trial.reported is None:
             self._firsts.append((taken, seconds))
         elif taken > 0:
-            self._measured_steps += taken
-            self._measured_seconds += now - trial.reported
+            for whole in (self, trial):
+                whole.measured_steps += taken
+                whole.measured_seconds += now - trial.reported
         trial.steps, trial.reported = steps, now
 
     def on_left(self, number: int) -> None:
@@ -85,7 +98,10 @@ class TimeLeft:
         building = sum(max(0.0, seconds - taken * pace) for taken, seconds in self._firsts) / len(self._firsts)
         now = self._clock()
         ends = [
-            max(0.0, (self._steps - trial.steps) * pace + (building if trial.reported is None else trial.reported - now))
+            max(
+                0.0,
+                (self._steps - trial.steps) * trial.pace(pace) + (building if trial.reported is None else trial.reported - now),
+            )
             for trial in self._running.values()
         ]
         unseen = max(0, self._trials - len(self._ended_steps) - len(self._running) - len(self._waiting))
@@ -97,9 +113,14 @@ class TimeLeft:
             heapq.heapreplace(ends, ends[0] + building + steps * pace)
         return max(ends)
 
+    @property
+    def is_bound(self) -> bool:
+        """Whether the estimate is only known not to be too low."""
+        return not self.measured_steps
+
     def _pace(self) -> float | None:
         """Seconds a step of a trial; None before the first report with a step."""
-        if self._measured_steps:
-            return self._measured_seconds / self._measured_steps
+        if self.measured_steps:
+            return self.measured_seconds / self.measured_steps
         steps = sum(taken for taken, _ in self._firsts)
         return sum(seconds for _, seconds in self._firsts) / steps if steps else None

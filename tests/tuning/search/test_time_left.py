@@ -44,12 +44,14 @@ def test_the_first_report_gives_a_pace_without_the_time_before_the_trial_began(c
     clock.now = 30.0  # the process had to start
     left.on_report(0, 100, 10.0)
     assert left.seconds() == pytest.approx(90.0)
+    assert left.is_bound  # the pace is not faster than that
 
 
 def test_two_reports_tell_pace_and_building_apart(clock: Clock) -> None:
     left = estimate(clock, trials=2)
     run(left, clock, 0, (30.0, 100), (40.0, 200))
     assert left.seconds() == pytest.approx(80.0 + 20.0 + 100.0)
+    assert not left.is_bound
     clock.now = 50.0
     assert left.seconds() == pytest.approx(70.0 + 20.0 + 100.0)
     clock.now = 500.0
@@ -99,3 +101,14 @@ def test_trials_that_end_without_a_start_are_done(clock: Clock) -> None:
     assert left.seconds() == pytest.approx(10.0)
     left.on_report(7, 100, 1.0)
     assert left.seconds() == pytest.approx(10.0)
+
+
+def test_each_trial_has_its_own_pace(clock: Clock) -> None:
+    left = estimate(clock, trials=2)
+    for number in (0, 1):
+        left.on_start(number)
+        left.on_report(number, 0, 0.0)
+    clock.now = 10.0
+    left.on_report(0, 900, 10.0)
+    left.on_report(1, 100, 10.0)
+    assert left.seconds() == pytest.approx(90.0)
