@@ -32,7 +32,7 @@ def command(kind: type[T], arguments: Sequence[str] | None, program: str, answer
     with steady_output() as output:
         status = _status(kind, arguments, program, answer)
     if output and output.is_lost and not status:
-        print(f"error: what this command prints could not be written: {output.error}", file=sys.stderr)
+        _tell(f"what this command prints could not be written: {output.error}")
         return UNWRITTEN
     return status
 
@@ -44,10 +44,21 @@ def _status(kind: type[T], arguments: Sequence[str] | None, program: str, answer
         set_environment()
         return answer(options)
     except UserError as error:
-        print(f"error: {error}", file=sys.stderr)
+        _tell(str(error))
+        return REFUSED
+    except OSError as error:
+        # Folders and files that a user names reach the system in many places. Errors without a name are not about these.
+        if error.filename is None:
+            raise
+        _tell(f"{str(error.filename)!r}: {error.strerror}")
         return REFUSED
     except InconsistentError as error:
-        print(f"error: internal consistency check failed; please report this: {error}", file=sys.stderr)
+        _tell(f"internal consistency check failed; please report this: {error}")
         return INCONSISTENT
     except KeyboardInterrupt:
         return INTERRUPTED
+
+
+def _tell(error: str) -> None:
+    """Print an error in one line, whatever stands in names and values: line breaks and control characters as escapes."""
+    print("error: " + "".join(c if c.isprintable() else repr(c)[1:-1] for c in error), file=sys.stderr)

@@ -26,8 +26,8 @@ def say(console: Console, line: object) -> None:
 class SteadyOutput:
     """Standard output that no character and no reader stops.
 
-    Characters that its encoding lacks are written as escapes, as on standard error. After an error, such as when the reader of a
-    pipe has gone, nothing more is written, and the command goes on.
+    Characters that its encoding lacks are written as escapes, as on standard error. After an error, such as that the reader of
+    a pipe has gone, nothing more is written, and the command goes on.
 
     Attributes:
         error: of the first write that failed; None if all succeeded.

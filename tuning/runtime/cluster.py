@@ -41,7 +41,7 @@ def check_cluster(address: str) -> None:
 
 def _is_address(address: str) -> bool:
     host, _, port = address.rpartition(":")
-    is_port = port.isascii() and port.isdecimal() and 0 < int(port) <= HIGHEST_PORT
+    is_port = port.isascii() and port.isdecimal() and len(port) <= len(str(HIGHEST_PORT)) and 0 < int(port) <= HIGHEST_PORT
     return address == "auto" or (is_port and bool(host.strip()) and "/" not in host)
 
 
