@@ -13,6 +13,13 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
+def terminal() -> Console:
+    """The terminal or notebook; with the environment variable NO_COLOR, texts have no style either."""
+    from rich.console import Console
+
+    return Console(color_system=None if os.environ.get("NO_COLOR") else "auto")
+
+
 def say(console: Console, line: object) -> None:
     """Print one line as it is: paths are neither coloured nor broken, and brackets are no markup.
 

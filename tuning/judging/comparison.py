@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 from rich.console import Console
 
-from tuning.cli.console import say
+from tuning.cli.console import say, terminal
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import check_name, open_experiment
 from tuning.experiment.lock import experiment_lock
@@ -59,7 +59,7 @@ def compare(settings: JudgeSettings, console: Console | None = None) -> Comparis
     from tuning.judging.race import Race
     from tuning.judging.report import print_report, write_report
 
-    console = console or Console()
+    console = console or terminal()
     settings.check()
     experiments = [open_experiment(folder) for folder in settings.experiments]
     own = contenders(experiments, settings.top)

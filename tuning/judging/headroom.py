@@ -18,7 +18,7 @@ from envs.scenarios.scenario import Scenario, Window, scenario
 from envs.yardsticks import baselines as yardsticks
 from envs.yardsticks import bound as bounding
 from results.judgement import BOUNDS, LEAST_SERVED
-from tuning.cli.console import say
+from tuning.cli.console import say, terminal
 from tuning.cli.tables import Fitted, plain_table
 from tuning.judging.settings import HeadroomSettings
 
@@ -77,7 +77,7 @@ def find_headroom(settings: HeadroomSettings, console: Console | None = None) ->
         BoundError: if the solver finds no bound.
         ValidityError: if a baseline is physically impossible or above the bound.
     """
-    console = console or Console()
+    console = console or terminal()
     site = scenario(settings.scenario)
     check_reward(site, "improvement")
     windows, backend = site.windows(settings.split), choose_backend(site, "auto")

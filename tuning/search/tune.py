@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
 
 from common.errors import UserError
-from tuning.cli.console import say
+from tuning.cli.console import say, terminal
 from tuning.experiment.algorithm_names import ALL, names
 from tuning.experiment.errors import UsageError
 from tuning.experiment.settings import Settings
@@ -68,7 +68,7 @@ def tune(settings: Settings, *, console: Console | None = None) -> Results:
     set_environment()
     if settings.algo == ALL:
         raise UsageError("algo='all' makes several experiments: call tune_all, which returns the results of each")
-    console = console or _console()
+    console = console or terminal()
     return search_opened(open_all([settings], console)[0], console)
 
 
@@ -110,7 +110,7 @@ def tune_all(settings: Settings, *, console: Console | None = None) -> list[Resu
     set_environment()
     if settings.resume:
         raise UsageError("an experiment has one algorithm: continue each with resume")
-    console = console or _console()
+    console = console or terminal()
     results = []
     stopped: list[SearchStoppedError] = []
     for outcome in searched(open_all(each_algorithm(settings), console), console):
@@ -210,9 +210,3 @@ def search_opened(opened: Opened, console: Console) -> Results:
         if reason:
             raise SearchStoppedError(reason, folder)
         return load(folder)
-
-
-def _console() -> Console:
-    from rich.console import Console
-
-    return Console()

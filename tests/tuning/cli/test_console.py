@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from tuning.cli.console import SteadyOutput, say, steady_output
+from tuning.cli.console import SteadyOutput, say, steady_output, terminal
 
 
 def test_a_line_is_neither_broken_nor_read_as_markup() -> None:
@@ -63,3 +63,14 @@ def test_standard_output_is_replaced_for_a_while(capsys: pytest.CaptureFixture[s
         print("text")
     assert sys.stdout is before
     assert capsys.readouterr().out == "text\n"
+
+
+@pytest.mark.parametrize(("value", "is_plain"), [("1", True), ("", False)])
+def test_who_wants_no_colour_gets_no_style_either(monkeypatch: pytest.MonkeyPatch, value: str, is_plain: bool) -> None:
+    monkeypatch.setenv("NO_COLOR", value)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    console = terminal()
+    with console.capture() as captured:
+        console.print("text", style="bold")
+    assert ("\x1b" not in captured.get()) == is_plain
