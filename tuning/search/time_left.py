@@ -13,12 +13,14 @@ class _Trial:
 
     Attributes:
         steps: that it has taken.
+        takes_over: whether it has the process of one that ended.
         reported: when it had taken these; None before its first report.
         measured_steps: between its first report and its last one.
         measured_seconds: for these.
     """
 
     steps: int
+    takes_over: bool
     reported: float | None = None
     measured_steps: int = 0
     measured_seconds: float = 0.0
@@ -32,7 +34,8 @@ class TimeLeft:
     """Estimates the time from the pace of trials, each its own, which is measured between two reports of a trial.
 
     What the first report of a trial took longer than by this pace is the time in which it was built. Trials that have not begun
-    will take it too. Before there are two reports, the first ones give the pace: too slow a one, as it includes this time.
+    will take it too, but not as long as the first ones, for which processes imported torch and compiled code. Before there are
+    two reports, the first ones give the pace: too slow a one, as it includes building.
 
     Attributes:
         measured_steps: of all trials, between the first report of each and its last one.
@@ -56,11 +59,12 @@ class TimeLeft:
         self._running: dict[int, _Trial] = {}
         self._at_once = 1  # trials; the most so far
         self._firsts: list[tuple[int, float]] = []  # steps and seconds of first reports
+        self._later_firsts: list[tuple[int, float]] = []  # those of trials that took over a process
         self.measured_steps, self.measured_seconds = 0, 0.0
 
     def on_start(self, number: int) -> None:
         """A trial was started."""
-        self._running[number] = _Trial(self._waiting.pop(number, 0))
+        self._running[number] = _Trial(self._waiting.pop(number, 0), bool(self._firsts) and len(self._running) < self._at_once)
         self._at_once = max(self._at_once, len(self._running))
 
     def on_report(self, number: int, steps: int, seconds: float) -> None:
@@ -71,6 +75,8 @@ class TimeLeft:
         taken = steps - trial.steps
         if trial.reported is None:
             self._firsts.append((taken, seconds))
+            if trial.takes_over:
+                self._later_firsts.append((taken, seconds))
         elif taken > 0:
             for whole in (self, trial):
                 whole.measured_steps += taken
@@ -95,7 +101,8 @@ class TimeLeft:
         pace = self._pace()
         if pace is None:
             return None
-        building = sum(max(0.0, seconds - taken * pace) for taken, seconds in self._firsts) / len(self._firsts)
+        later = [max(0.0, seconds - taken * pace) for taken, seconds in self._later_firsts]
+        building = sum(later) / len(later) if later else 0.0
         now = self._clock()
         ends = [
             max(

@@ -48,14 +48,23 @@ def test_the_first_report_gives_a_pace_without_the_time_before_the_trial_began(c
 
 
 def test_two_reports_tell_pace_and_building_apart(clock: Clock) -> None:
-    left = estimate(clock, trials=2)
-    run(left, clock, 0, (30.0, 100), (40.0, 200))
-    assert left.seconds() == pytest.approx(80.0 + 20.0 + 100.0)
+    left = estimate(clock, trials=3)
+    run(left, clock, 0, (60.0, 100), (70.0, 200))
+    assert left.seconds() == pytest.approx(80.0 + 100.0 + 100.0)
     assert not left.is_bound
-    clock.now = 50.0
-    assert left.seconds() == pytest.approx(70.0 + 20.0 + 100.0)
+    clock.now = 80.0
+    assert left.seconds() == pytest.approx(70.0 + 100.0 + 100.0)
     clock.now = 500.0
-    assert left.seconds() == pytest.approx(20.0 + 100.0)
+    assert left.seconds() == pytest.approx(100.0 + 100.0)
+
+
+def test_building_is_measured_in_processes_that_are_taken_over(clock: Clock) -> None:
+    left = estimate(clock, trials=3)
+    run(left, clock, 0, (60.0, 0), (160.0, 1000))
+    left.on_ended(0)
+    run(left, clock, 1, (180.0, 100))
+    # Ten seconds of these twenty were building; the next trial takes as long.
+    assert left.seconds() == pytest.approx(90.0 + 10.0 + 100.0)
 
 
 def test_an_odd_trial_at_the_end_runs_alone(clock: Clock) -> None:
