@@ -162,6 +162,7 @@ def check(name: str, count: int, folder: Path, capsys: pytest.CaptureFixture[str
     ("name", "line"),
     [
         ("run", ["--keep-checkpoints", "best:" + "9" * 5000]), ("run", ["--address", "host:" + "9" * 5000]),
+        ("resources", ["--set", "hidden_sizes=" + "9" * 5000]),
         ("rollout", ["e", "--trial", "9" * 5000]), ("judge", ["e", "--name", "a\nb"]), ("headroom", ["--scenario", "\x1b[31m"]),
         ("export", ["e", "--to", "new", "--judgement", "a" * 300]), ("judge", ["a" * 300]), ("run", ["--resume", "a/" * 3000]),
     ],
