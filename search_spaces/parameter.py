@@ -222,7 +222,7 @@ class Parameter:
             raise SpaceError(f"{self.name}={toml(value)}: it takes {self.kind.value}")
         elif isinstance(value, str):
             sizes = value.split(",")
-            if not all(size.isascii() and size.isdigit() and 1 <= int(size) <= 8192 for size in sizes):
+            if not all(size.isascii() and size.isdigit() and len(size) < 9 and 1 <= int(size) <= 8192 for size in sizes):
                 raise SpaceError(f"{self.name}={value}: it takes {self.kind.value}, each from 1 to 8192")
         elif not isinstance(value, bool | None) and not self.low <= value <= self.high:
             raise SpaceError(f"{self.name}={value}: it lies between {self.low:g} and {self.high:g}")

@@ -23,12 +23,10 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _doctor(settings: DoctorSettings) -> int:
-    from rich.console import Console
-
-    from tuning.cli.console import say
+    from tuning.cli.console import say, terminal
     from tuning.diagnosis.examination import examine
 
-    console = Console()
+    console = terminal()
     wrong = [finding.name for finding in examine(settings, console) if finding.status == "wrong"]
     say(console, f"not ready, mend first: {', '.join(wrong)}" if wrong else "ready")
     return NOT_READY if wrong else 0

@@ -23,12 +23,11 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _resources(settings: MemorySettings) -> int:
-    from rich.console import Console
-
+    from tuning.cli.console import terminal
     from tuning.diagnosis.memory_forecast import predict_memory, print_forecast
 
     forecast = predict_memory(settings)
-    print_forecast(forecast, Console())
+    print_forecast(forecast, terminal())
     return 0 if forecast.grant else DOES_NOT_FIT
 
 

@@ -40,11 +40,10 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _run(settings: Settings, arguments: list[str]) -> int:
-    from rich.console import Console
-
+    from tuning.cli.console import terminal
     from tuning.search.tune import each_algorithm, open_all, searched
 
-    console = Console()
+    console = terminal()
     several = settings.algo == ALL and not settings.resume
     parts = each_algorithm(settings) if several else [settings]
     opened = open_all(parts, console, lambda before, part: _as_continued(before, part, arguments))

@@ -9,12 +9,14 @@ from typing import TypeVar
 
 from common.errors import InconsistentError, UserError
 from common.paths import shortened
+from tuning.cli.console import steady_output
 from tuning.cli.options import parse
 from tuning.runtime.ray_session import set_environment
 from tuning.runtime.signals import Interrupted, stop_signals_as_interrupts
 
 T = TypeVar("T")
-INCONSISTENT, REFUSED, INTERRUPTED = 1, 2, 130  # exit status
+INCONSISTENT = UNWRITTEN = 1  # exit status
+REFUSED, INTERRUPTED = 2, 130
 # What a disk, its permissions or a path may refuse. Other errors of the system are faults of this project.
 _OF_FILES = {
     errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENAMETOOLONG, errno.EISDIR, errno.ENOTDIR,
@@ -31,28 +33,43 @@ def command(kind: type[T], arguments: Sequence[str] | None, program: str, answer
         answer: carries it out; imports what is heavy, so that `--help` answers at once.
 
     Returns:
-        Exit status: the answer's; with a line on stderr 1 for a failed internal check, and 2 for a command that cannot be
-        carried out as given; 130 after Ctrl-C.
+        Exit status: the answer's; with a line on stderr 1 for a failed internal check or output that cannot be written, and 2
+        for a command that cannot be carried out as given; 130 after Ctrl-C.
     """
+    with steady_output() as output:
+        status = _status(kind, arguments, program, answer)
+    if output and output.is_lost and not status:
+        _tell(f"what this command prints could not be written: {output.error}")
+        return UNWRITTEN
+    return status
+
+
+def _status(kind: type[T], arguments: Sequence[str] | None, program: str, answer: Callable[[T], int]) -> int:
+    """Carry out a command; see `command`."""
     try:
         options = parse(kind, sys.argv[1:] if arguments is None else arguments, None, program)
         set_environment()
         with stop_signals_as_interrupts():
             return answer(options)
     except UserError as error:
-        print(f"error: {error}", file=sys.stderr)
+        _tell(str(error))
         return REFUSED
     except InconsistentError as error:
-        print(f"error: internal consistency check failed; please report this: {error}", file=sys.stderr)
+        _tell(f"internal consistency check failed; please report this: {error}")
         return INCONSISTENT
     except OSError as error:
         if error.errno not in _OF_FILES:
             raise
         place = f"{shortened(error.filename)}: " if error.filename else ""
-        print(f"error: {place}{error.strerror}; free or repair this place, or choose another", file=sys.stderr)
+        _tell(f"{place}{error.strerror}; free or repair this place, or choose another")
         return REFUSED
     except Interrupted:
         return INTERRUPTED
     except KeyboardInterrupt:
         print("stopped; this command has written no results", file=sys.stderr)
         return INTERRUPTED
+
+
+def _tell(error: str) -> None:
+    """Print an error, with control characters in names and values as escapes; lists of faults have a line for each."""
+    print("error: " + "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in error), file=sys.stderr)

@@ -12,6 +12,7 @@ from rich.table import Table
 
 from results import Results
 from results.schema import FOLDER, GIVEN
+from tuning.cli.tables import Fitted
 
 SHOWN = 5  # trials in the table
 
@@ -31,7 +32,7 @@ def print_summary(results: Results, console: Console) -> None:
     if complete.empty:
         console.print("no trial is complete, so there is nothing to compare", highlight=False)
     else:
-        console.print(_ranking(complete.sort_values("score", ascending=False).head(SHOWN), trials))
+        console.print(Fitted(_ranking(complete.sort_values("score", ascending=False).head(SHOWN), trials)))
         best = results.best
         given = {name.removeprefix(GIVEN): best[name] for name in trials.columns if name.startswith(GIVEN)}
         console.print(
@@ -39,7 +40,7 @@ def print_summary(results: Results, console: Console) -> None:
         )
         console.print(Padding("  ".join(f"{name}={_value(value)}" for name, value in given.items()), (0, 2)), highlight=False)
         last = results.evaluations[results.evaluations["trial"] == best["trial"]]
-        console.print(_against_uncontrolled(last[last["steps"] == last["steps"].max()]))
+        console.print(Fitted(_against_uncontrolled(last[last["steps"] == last["steps"].max()])))
     console.print(f"Parquet: {results.folder / FOLDER}", highlight=False, soft_wrap=True)
     console.print(f'Load:    from results import load; r = load(r"{results.folder}")', highlight=False, soft_wrap=True)
 
@@ -70,7 +71,7 @@ def print_comparison(experiments: Sequence[Results], console: Console) -> None:
             name, f"{best['score']:+.4f}", *(f"{change:+.1%}" for change in changes), served, str(best["trial"]),
             f"{best['seconds'] / 60:.1f}", folder,
         )  # fmt: skip
-    console.print(table)
+    console.print(Fitted(table))
 
 
 def _ranking(best: pd.DataFrame, trials: pd.DataFrame) -> Table:

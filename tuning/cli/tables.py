@@ -2,10 +2,54 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from rich.box import SIMPLE_HEAD
-from rich.table import Table
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.table import Column, Table
+from rich.text import Text
+
+NARROWEST_FOLD = 16  # characters to which a column of names may be folded
 
 
 def plain_table(title: str | None = None) -> Table:
     """A table without a frame, narrow enough for many columns; columns and rows are added by the caller."""
     return Table(title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A table where the terminal is wide enough for it; elsewhere a line for each row and value.
+
+    Attributes:
+        table: of texts. Its first column names the rows. Columns with `overflow="fold"` may be folded, others may not.
+    """
+
+    table: Table
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """What rich prints."""
+        if self._least_width(console) <= options.max_width:
+            yield self.table
+            return
+        if self.table.title:
+            yield Text(str(self.table.title), style="italic")
+        names, *columns = self.table.columns
+        for row, name in enumerate(names.cells):
+            yield Text(f"{names.header} {name}".strip(), style="bold")
+            for column in columns:
+                if value := " ".join(str(list(column.cells)[row]).split()):
+                    yield Text(f"  {column.header}: {value}")
+
+    def _least_width(self, console: Console) -> int:
+        widest = console.options.update(max_width=10_000)
+        natural = console.measure(self.table, options=widest).maximum
+        return natural - sum(
+            max(0, _width(column) - NARROWEST_FOLD) for column in self.table.columns if column.overflow == "fold"
+        )
+
+
+def _width(column: Column) -> int:
+    """Characters of its longest line."""
+    texts = [column.header, *column.cells]
+    return max(len(line) for text in texts for line in [*str(text).splitlines(), ""])

@@ -12,7 +12,7 @@ from rich.console import Console
 from envs.environments.backend import choose_backend
 from envs.scenarios.scenario import scenario
 from tuning.algorithms.registry import algorithm
-from tuning.cli.console import say
+from tuning.cli.console import say, terminal
 from tuning.diagnosis.checks import Finding, Status, check
 from tuning.diagnosis.facts import gather
 from tuning.diagnosis.settings import DoctorSettings
@@ -40,7 +40,7 @@ def examine(settings: DoctorSettings, console: Console | None = None) -> list[Fi
         UserError: for settings that are not valid.
     """
     check_gpu_memory(settings.gpu_memory)
-    console = console or Console()
+    console = console or terminal()
     findings: list[Finding] = []
     site = scenario(settings.scenario, settings.trust_scenario)
     backend = choose_backend(site, "auto")

@@ -10,6 +10,7 @@ from rich.table import Table
 from envs.environments.backend import choose_backend
 from envs.scenarios.scenario import scenario
 from tuning.cli.console import say
+from tuning.cli.tables import Fitted
 from tuning.diagnosis.settings import MemorySettings
 from tuning.experiment.settings import Settings, check_gpu_memory
 from tuning.memory.allocation import Budget, Grant, concurrency, grant
@@ -76,7 +77,7 @@ def print_forecast(forecast: MemoryForecast, console: Console) -> None:
     """Print a table for each kind of memory, and what Ray reserves."""
     for place in PLACES:
         if forecast.prediction.uncorrected(place):
-            console.print(_table(forecast, place))
+            console.print(Fitted(_table(forecast, place)))
     budget, granted = forecast.budget, forecast.grant
     if granted is None:
         say(console, f"It {budget.why_not(forecast.prediction)}")

@@ -15,6 +15,7 @@ from tuning.experiment.errors import UsageError
 
 # Settings that may change when an experiment is continued.
 RESUMABLE = ("trials", "steps", "concurrency", "address", "retries", "keep_checkpoints", "gpu_memory", "on_oom")
+MOST_DIGITS = 18  # of a number of trials
 OF_A_RUN = ("resume", "extend", "trust_scenario")  # commands to this run, not properties of the experiment
 # Settings that came after the first format of the file, and may be missing in it. Without one its default holds, so it must be
 # what the package did before.
@@ -131,7 +132,7 @@ class Settings:
         if self.keep_checkpoints == "all":
             return math.inf
         name, _, count = self.keep_checkpoints.partition(":")
-        if name != "best" or not (count.isascii() and count.isdecimal()):
+        if name != "best" or not (count.isascii() and count.isdecimal()) or len(count) > MOST_DIGITS:
             raise UsageError(f"--keep-checkpoints {self.keep_checkpoints}: it takes best:K, as in best:10, or all")
         return int(count)
 

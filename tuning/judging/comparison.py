@@ -10,11 +10,12 @@ from rich.console import Console
 
 from common.commands import python_command
 from common.paths import missing_folders, user_path
-from tuning.cli.console import say
+from tuning.cli.console import say, terminal
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import check_name, discard, open_experiment
 from tuning.experiment.lock import experiment_lock
 from tuning.judging.settings import JudgeSettings
+from tuning.runtime.cluster import check_cluster
 from tuning.runtime.ray_session import set_environment
 from tuning.runtime.signals import Interrupted, stop_signals_as_interrupts
 
@@ -61,7 +62,7 @@ def compare(settings: JudgeSettings, console: Console | None = None) -> Comparis
     from tuning.judging.race import Race
     from tuning.judging.report import print_report, write_report
 
-    console = console or Console()
+    console = console or terminal()
     settings.check()
     experiments = [open_experiment(folder).trusting(settings.trust_scenario) for folder in settings.experiments]
     own = contenders(experiments, settings.top)
@@ -70,6 +71,7 @@ def compare(settings: JudgeSettings, console: Console | None = None) -> Comparis
     check_reward(site, of.reward)
     if settings.judged_by == "batch" and (missing := beyond_batch(site)):
         raise UsageError(f"--judged-by batch: it cannot step {site.title} ({', '.join(missing)}); leave it to citylearn")
+    check_cluster(settings.address)
     parent = user_path(settings.dir).resolve()
     name = settings.name or free_name(parent, site.title)
     check_name(name)

@@ -18,8 +18,8 @@ from envs.scenarios.scenario import Scenario, Window, scenario
 from envs.yardsticks import baselines as yardsticks
 from envs.yardsticks import bound as bounding
 from results.judgement import BOUNDS, LEAST_SERVED
-from tuning.cli.console import say
-from tuning.cli.tables import plain_table
+from tuning.cli.console import say, terminal
+from tuning.cli.tables import Fitted, plain_table
 from tuning.judging.settings import HeadroomSettings
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def find_headroom(settings: HeadroomSettings, console: Console | None = None) ->
         BoundError: if the solver finds no bound.
         ValidityError: if a baseline is physically impossible or above the bound.
     """
-    console = console or Console()
+    console = console or terminal()
     site = scenario(settings.scenario, settings.trust_scenario)
     check_reward(site, "improvement")
     windows, backend = site.windows(settings.split), choose_backend(site, "auto")
@@ -95,7 +95,7 @@ def find_headroom(settings: HeadroomSettings, console: Console | None = None) ->
     hours = sum(window.hours for window in windows)
     headroom = Headroom(f"{site.title}, {settings.split}: {hours:,} hours", tuple(rows), tuple(lines))
     for table in tables(headroom.title, rows, uncontrolled):
-        console.print(table)
+        console.print(Fitted(table))
     for line in lines:
         say(console, line)
     return headroom

@@ -14,7 +14,7 @@ from common.units import YEAR
 from results import load
 from results.judgement import METRICS, cell, judgement, to_markdown, write_table
 from tuning.cli.console import say
-from tuning.cli.tables import plain_table
+from tuning.cli.tables import Fitted, plain_table
 from tuning.judging.checks import check_amounts, check_scores
 from tuning.judging.folder import JudgementPaths
 from tuning.judging.verdict import verdict
@@ -77,7 +77,7 @@ def write_report(paths: JudgementPaths, title: str, seeds: int, comparisons: int
 def print_report(report: JudgementReport, console: Console) -> None:
     """Print tables, verdict and the paths of the files."""
     for shown in tables(report.table, report.title):
-        console.print(shown)
+        console.print(Fitted(shown))
     for line in (*report.verdict, report.paths.report, report.paths.table):
         say(console, line)
 

@@ -8,11 +8,16 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from common.errors import UserError
+from tuning.runtime.cluster import ClusterError, check_cluster
+from tuning.runtime.private_ray import LOGS, private_ray
 
-OBJECT_STORE_BYTES = 150 * 2**20  # trials pass a few kilobytes; Ray's default is a third of the memory
+# Of a Ray on this machine. Trials pass a few kilobytes; by default Ray's store takes a third of the memory.
+OPTIONS: dict[str, Any] = {"address": "local", "include_dashboard": False, "object_store_memory": 150 * 2**20}
+QUIET: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.CRITICAL}
 ATTEMPTS = 3  # of starting Ray: on a busy machine its processes may not start in the half minute that it gives them
 
 ENVIRONMENT = {
@@ -42,7 +47,13 @@ def set_environment() -> None:
 
 
 class NodeLostError(RuntimeError):
-    """Ray has no node left. Tune would wait for another one for ever."""
+    """Ray has no node left. Tune would wait for another one for ever.
+
+    Attributes:
+        logs: folder of the lost Ray's logs; None if it was not started here.
+    """
+
+    logs: Path | None = None
 
 
 class RayRunningError(UserError):
@@ -88,12 +99,15 @@ def as_lost_node() -> Iterator[None]:
 def ray_session(address: str = "", **options: Any) -> Iterator[None]:
     """Start Ray on this machine or join a cluster; leave it at the end. A Ray that runs already is used and left running.
 
+    One that is started here is private to this process: see `tuning.runtime.private_ray`.
+
     Args:
         address: of the cluster; empty for this machine.
         options: of `ray.init`, for this machine.
 
     Raises:
         RayRunningError: if an address is given and Ray runs already.
+        ClusterError: if there is no cluster at the address, or it cannot be joined.
     """
     set_environment()
     if is_ray_running():
@@ -104,6 +118,7 @@ def ray_session(address: str = "", **options: Any) -> Iterator[None]:
             )
         yield
         return
+    check_cluster(address)
     # Before the import of ray, which prints.
     logging.getLogger("ray").setLevel(logging.CRITICAL)
     warnings.filterwarnings("ignore", category=DeprecationWarning)
@@ -111,20 +126,48 @@ def ray_session(address: str = "", **options: Any) -> Iterator[None]:
 
     # It has a level of its own, and prints at each start which of its interfaces is used.
     logging.getLogger("ray.rllib").setLevel(logging.ERROR)
-    if not address:
-        options = {"address": "local", "include_dashboard": False, "object_store_memory": OBJECT_STORE_BYTES, **options}
-    else:
-        options = {"address": address}
+    if address:
+        _join(address)
+        try:
+            yield
+        finally:
+            ray.shutdown()
+        return
+    with private_ray() as folder:
+        _start({**OPTIONS, "_temp_dir": str(folder), **options})
+        try:
+            yield
+        except NodeLostError as error:
+            error.logs = folder / LOGS
+            raise
+        finally:
+            ray.shutdown()
+
+
+def _join(address: str) -> None:
+    """Join the cluster at an address, where one answers.
+
+    Raises:
+        ClusterError: if it does not let this process join, such as for another version of Ray.
+    """
+    import ray
+
+    try:
+        ray.init(address=address, **QUIET)
+    except (ConnectionError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
+        raise ClusterError(f"--address {address!r}: {' '.join(str(error).split())}") from error
+
+
+def _start(options: dict[str, Any]) -> None:
+    """Start Ray on this machine, with these options of `ray.init`."""
+    import ray
+
     for attempt in range(1, ATTEMPTS + 1):
         try:
-            ray.init(**options, log_to_driver=False, logging_level=logging.CRITICAL)
+            ray.init(**options, **QUIET)
             break
         except Exception as error:
             # Ray has no class of its own for this error.
             if "timed out during startup" not in str(error) or attempt == ATTEMPTS:
                 raise
             ray.shutdown()
-    try:
-        yield
-    finally:
-        ray.shutdown()

@@ -14,6 +14,7 @@ from envs.scenarios.scenario import Scenario, scenario
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, create, existing, open_experiment
 from tuning.experiment.settings import Settings, changed
+from tuning.runtime.cluster import check_cluster
 from tuning.search.plan import Plan, plan, with_trials
 from tuning.trial.checkpoint import check_versions
 from tuning.trial.provenance import provenance, version_differences
@@ -164,6 +165,7 @@ def _checked(settings: Settings, space_file: Path | None) -> Checked:
     # Absolute: in another folder a relative path would name another scenario.
     name = str(site.schema) if site.schema else settings.scenario
     compatibility = {"scenario": site.key, "space": planned.space.describe(), "machine": provenance()}
+    check_cluster(settings.address)
     return Checked(replace(settings, backend=backend, scenario=name), site, planned, compatibility, notes=tuple(notes))
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from ray.tune import Callback
 from ray.tune.experiment import Trial
+from ray.tune.result import TIME_TOTAL_S
 from rich.console import Console
 from rich.live import Live
 from rich.text import Text
@@ -16,6 +18,7 @@ from rich.text import Text
 from tuning.cli.console import say
 from tuning.runtime.ray_session import check_nodes
 from tuning.search.machine_watch import MachineWatch
+from tuning.search.time_left import TimeLeft
 from tuning.trial.protocol import EVALUATION, MESSAGE, NUMBER, OUTCOME, SCORE, STEPS, DriverOnly
 
 if TYPE_CHECKING:
@@ -25,6 +28,8 @@ if TYPE_CHECKING:
 
 LINE_SECONDS = 30.0  # between two lines without a terminal
 REFRESH_SECONDS = 0.5
+BETWEEN = " | "
+NOT_YET = "time left: known after the first report of a trial"
 LOOK_SECONDS = 5.0  # between two checks of Ray's nodes
 
 
@@ -35,7 +40,7 @@ class Progress(DriverOnly, Callback):
         console: to write to.
         trials: number of trials of the search.
         steps: budget of each.
-        already: number of trials that an earlier run ended, by state.
+        already: states and steps of the trials that an earlier run ended.
         best: score and number of the best of these.
         resumed: steps that unfinished trials of an earlier run have taken, by number.
     """
@@ -45,19 +50,23 @@ class Progress(DriverOnly, Callback):
         console: Console,
         trials: int,
         steps: int,
-        already: dict[str, int],
+        already: Sequence[tuple[str, int]],
         best: tuple[float, int] | None,
         resumed: dict[int, int],
     ) -> None:
-        self._console, self._trials, self._steps = console, trials, steps
-        self._ended = {"complete": 0, "pruned": 0, "oom": 0, "failed": 0, **already}
+        self._console, self._trials = console, trials
+        self._ended = {"complete": 0, "pruned": 0, "oom": 0, "failed": 0}
+        for state, _ in already:
+            self._ended[state] += 1
         self._best = best
         self._start = time.monotonic()
-        self._unfinished_steps = dict(resumed)
+        self._trial_steps = dict(resumed)  # of all trials that have not ended before
+        self._begun_steps = sum(resumed.values())
         self._running: set[int] = set()
-        self._settled_steps = sum(self._ended.values()) * steps
-        self._begun_steps = self._steps_done()
-        self._live = Live(console=console, refresh_per_second=4, transient=True) if console.is_terminal else None
+        self._time_left = TimeLeft(trials, steps, [taken for _, taken in already], resumed, time.monotonic)
+        # Without a terminal, or on one that only appends, there is no line that could be replaced.
+        replaces = console.is_terminal and not console.is_dumb_terminal
+        self._live = Live(console=console, refresh_per_second=4, transient=True) if replaces else None
         self._watch = MachineWatch()
         self._shown = 0.0
         self._looked = time.monotonic()
@@ -76,8 +85,8 @@ class Progress(DriverOnly, Callback):
         best = max(zip(scored["score"].tolist(), scored["trial"].tolist(), strict=True), default=None)
         unfinished = before[before["state"] == "running"]
         resumed = dict(zip(unfinished["trial"].tolist(), unfinished["steps"].tolist(), strict=True))
-        states = {str(state): int(count) for state, count in ended["state"].value_counts().items()}
-        return cls(console, settings.trials, settings.steps, states, best, resumed)
+        already = list(zip(ended["state"].tolist(), ended["steps"].fillna(0).astype(int).tolist(), strict=True))
+        return cls(console, settings.trials, settings.steps, already, best, resumed)
 
     def __enter__(self) -> Self:
         if self._live:
@@ -91,6 +100,7 @@ class Progress(DriverOnly, Callback):
     def on_trial_start(self, iteration: int, trials: list[Trial], trial: Trial, **info: Any) -> None:
         """A trial was started."""
         self._running.add(trial.config[NUMBER])
+        self._time_left.on_start(trial.config[NUMBER])
 
     def on_trial_result(self, iteration: int, trials: list[Trial], trial: Trial, result: dict[str, Any], **info: Any) -> None:
         """A trial reported."""
@@ -99,14 +109,14 @@ class Progress(DriverOnly, Callback):
         if result.get(OUTCOME):
             return
         number, steps = trial.config[NUMBER], int(result[STEPS])
-        self._unfinished_steps[number] = steps
+        self._trial_steps[number] = steps
+        self._time_left.on_report(number, steps, float(result[TIME_TOTAL_S]))
         if result.get(EVALUATION) is None:
             return
         score = float(result[SCORE])
         if math.isfinite(score) and (self._best is None or score > self._best[0]):
             self._best = score, number
-        if not self._live:
-            self.say(f"trial {number}: score {score:+.4f} at {steps:,} steps")
+        self.say(f"trial {number}: score {score:+.4f} at {steps:,} steps")
 
     def on_step_end(self, iteration: int, trials: list[Trial], **info: Any) -> None:
         """One pass of Tune's loop has ended.
@@ -124,12 +134,12 @@ class Progress(DriverOnly, Callback):
             return
         self._shown = now
         if self._live:
-            self._live.update(Text(self.line()))
+            self._live.update(Text("\n".join(wrapped(self.parts(), self._console.width))))
         else:
-            self.say(self.line())
+            self.say(BETWEEN.join(self.parts()))
 
-    def line(self) -> str:
-        """The state of the search in one line."""
+    def parts(self) -> list[str]:
+        """The state of the search, in short texts."""
         ended = [f"{count} {state}" for state, count in self._ended.items() if count]
         parts = [f"{sum(self._ended.values())}/{self._trials} trials done"]
         if len(ended) > 1 or self._ended["complete"] != sum(self._ended.values()):
@@ -138,36 +148,45 @@ class Progress(DriverOnly, Callback):
         if self._best:
             parts.append(f"best {self._best[0]:+.4f} (trial {self._best[1]})")
         elapsed = time.monotonic() - self._start
-        done = self._steps_done()
-        trained = done - self._begun_steps
+        trained = sum(self._trial_steps.values()) - self._begun_steps
         if trained > 0 and elapsed > 0.0:
-            rate = trained / elapsed
-            parts += [f"{rate:,.0f} steps/s", f"{_duration((self._trials * self._steps - done) / rate)} left"]
+            parts.append(f"{trained / elapsed:,.0f} steps/s")
+        left = self._time_left.seconds()
+        most = "at most " if self._time_left.is_bound else ""
+        parts.append(NOT_YET if left is None else f"{most}{_duration(left)} left")
         parts.append(f"{_duration(elapsed)} elapsed")
         if self._watch.text:
             parts.append(self._watch.text)
-        return " | ".join(parts)
-
-    def _steps_done(self) -> int:
-        return self._settled_steps + sum(min(steps, self._steps) for steps in self._unfinished_steps.values())
+        return parts
 
     def on_left(self, number: int) -> None:
         """A trial has stopped running and will be continued."""
         self._running.discard(number)
+        self._time_left.on_left(number)
 
     def on_ended(self, number: int, state: str) -> None:
         """A trial ended."""
         self._running.discard(number)
-        self._unfinished_steps.pop(number, None)
+        self._time_left.on_ended(number)
         self._ended[state] += 1
-        # The rest of a pruned or failed trial's budget needs no time any more.
-        self._settled_steps += self._steps
-        if state != "complete" and not self._live:
+        if state != "complete":
             self.say(f"trial {number}: {state}")
 
     def say(self, line: str) -> None:
         """Print a line, on a terminal above the one that is updated in place."""
         say(self._console, line)
+
+
+def wrapped(parts: Sequence[str], width: int) -> list[str]:
+    """Texts side by side in lines that are at most so wide; a wider text has a line of its own."""
+    lines = [parts[0]]
+    for part in parts[1:]:
+        joined = BETWEEN.join((lines[-1], part))
+        if len(joined) <= width:
+            lines[-1] = joined
+        else:
+            lines.append(part)
+    return lines
 
 
 def _duration(seconds: float) -> str:

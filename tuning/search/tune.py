@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
 
 from common.paths import remove_empty
-from tuning.cli.console import say
+from tuning.cli.console import say, terminal
 from tuning.experiment.algorithm_names import ALL, names
 from tuning.experiment.errors import UsageError
 from tuning.experiment.settings import Settings
@@ -68,7 +68,7 @@ def tune(settings: Settings, *, console: Console | None = None) -> Results:
     set_environment()
     if settings.algo == ALL:
         raise UsageError("algo='all' makes several experiments: call tune_all, which returns the results of each")
-    console = console or _console()
+    console = console or terminal()
     return search_opened(open_all([settings], console)[0], console)
 
 
@@ -119,7 +119,7 @@ def tune_all(settings: Settings, *, console: Console | None = None) -> list[Resu
     set_environment()
     if settings.resume:
         raise UsageError("an experiment has one algorithm: continue each with resume")
-    console = console or _console()
+    console = console or terminal()
     results = []
     stopped: list[SearchStoppedError] = []
     for outcome in searched(open_all(each_algorithm(settings), console), console):
@@ -244,7 +244,8 @@ def _search(opened: Opened, console: Console) -> Results:
                 save(experiment)
             reason = search(experiment, opened.scenario, opened.plan, console, experiment.settings.extend)
         except NodeLostError as error:
-            reason = "Ray lost its last node again and again: see its logs, on this machine in the temporary files' folder ray"
+            where = f": see its logs in {error.logs}" if error.logs else ""
+            reason = f"Ray lost its last node again and again{where}"
             raise SearchStoppedError(reason, folder, opened.scenario.trusted) from error
         except OSError as error:
             if error.errno != errno.ENOSPC:
@@ -254,9 +255,3 @@ def _search(opened: Opened, console: Console) -> Results:
         if reason:
             raise SearchStoppedError(reason, folder, opened.scenario.trusted)
         return load(folder)
-
-
-def _console() -> Console:
-    from rich.console import Console
-
-    return Console()

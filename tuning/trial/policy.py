@@ -11,6 +11,7 @@ from envs.objective.episodes import Policy
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment
+from tuning.experiment.settings import MOST_DIGITS
 from tuning.runtime.ray_session import ray_session
 from tuning.trial.checkpoint import Checkpoints
 from tuning.trial.records import TrialRecords
@@ -61,7 +62,11 @@ def trial_number(results: Results, trial: str) -> int:
             return int(results.best["trial"])
         except ResultsError as error:
             raise UsageError(str(error)) from None
-    if not (trial.isascii() and trial.isdecimal()) or int(trial) not in set(results.trials["trial"]):
+    if (
+        not (trial.isascii() and trial.isdecimal())
+        or len(trial) > MOST_DIGITS
+        or int(trial) not in set(results.trials["trial"])
+    ):
         last = int(results.trials["trial"].max()) if len(results.trials) else -1
         raise UsageError(f"--trial {trial}: it takes {BEST}, or a number from 0 to {last}")
     return int(trial)

@@ -39,6 +39,62 @@ def test_what_cannot_be_carried_out_is_one_line(error: type[Exception], capsys: 
     assert capsys.readouterr().err == "error: no such thing\n"
 
 
+def test_an_error_of_a_file_names_it(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    def read(asked: Asked) -> int:
+        return len((tmp_path / "missing").read_text())
+
+    assert command(Asked, [], "test", read) == 2
+    assert capsys.readouterr().err == f"error: {str(tmp_path / 'missing')!r}: No such file or directory\n"
+
+
+def test_an_error_of_the_system_without_a_file_is_not_hidden() -> None:
+    def fail(asked: Asked) -> int:
+        raise OSError(24, "Too many open files")
+
+    with pytest.raises(OSError, match="Too many"):
+        command(Asked, [], "test", fail)
+
+
+def test_line_breaks_and_control_characters_of_values_are_shown_as_escapes(capsys: pytest.CaptureFixture[str]) -> None:
+    def fail(asked: Asked) -> int:
+        raise UsageError("no file a\nb\x1b[31m \u00f1")
+
+    assert command(Asked, [], "test", fail) == 2
+    assert capsys.readouterr().err == "error: no file a\\nb\\x1b[31m \u00f1\n"
+
+
+def printed_to(target: str, text: str, encoding: str) -> tuple[int, str]:
+    """Exit status and stderr of a command that prints a text to a target of the shell."""
+    code = (
+        "import dataclasses, sys; from rich.console import Console; from tuning.cli.command import command\n"
+        f"def answer(asked):\n    Console().print({text!r})\n    print({text!r} * 20000)\n    return 0\n"
+        "sys.exit(command(dataclasses.make_dataclass('Asked', []), [], 'test', answer))"
+    )
+    done = subprocess.run(
+        f'"{sys.executable}" -c "$CODE" {target}', shell=True, executable="/bin/bash", cwd=Path(__file__).parents[3],
+        env={**os.environ, "CODE": f"#\n{code}", "PYTHONIOENCODING": encoding}, capture_output=True, check=False,
+    )  # fmt: skip
+    return done.returncode, done.stderr.decode()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs bash")
+@pytest.mark.parametrize(
+    ("target", "encoding", "status", "told"),
+    [
+        ("| head -c 1; exit ${PIPESTATUS[0]}", "utf-8", 0, ""),
+        ("", "ascii", 0, ""),
+        (
+            "> /dev/full",
+            "utf-8",
+            1,
+            "error: what this command prints could not be written: [Errno 28] No space left on device\n",
+        ),
+    ],
+)
+def test_where_output_goes_is_no_traceback(target: str, encoding: str, status: int, told: str) -> None:
+    assert printed_to(target, "a \u2192 b\n", encoding) == (status, told)
+
+
 def test_an_unknown_option_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert command(Asked, ["--other", "1"], "test", lambda asked: 0) == 2
     (line,) = capsys.readouterr().err.splitlines()

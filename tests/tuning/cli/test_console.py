@@ -1,11 +1,14 @@
 """A line is printed as it is."""
 
+import errno
 import io
+import sys
 from pathlib import Path
 
+import pytest
 from rich.console import Console
 
-from tuning.cli.console import say
+from tuning.cli.console import SteadyOutput, say, steady_output, terminal
 
 
 def test_a_line_is_neither_broken_nor_read_as_markup() -> None:
@@ -14,3 +17,60 @@ def test_a_line_is_neither_broken_nor_read_as_markup() -> None:
     say(Console(file=output, width=40), line)
     say(Console(file=output, width=40), Path("/a") / ("b" * 60))
     assert output.getvalue() == f"{line}\n/a/{'b' * 60}\n"
+
+
+class Broken(io.StringIO):
+    """A file that lost its reader, or is full."""
+
+    number = errno.EPIPE
+
+    def write(self, text: str) -> int:
+        raise OSError(self.number, "broken")
+
+    def fileno(self) -> int:
+        return self.descriptor
+
+    def __init__(self, descriptor: int) -> None:
+        super().__init__()
+        self.descriptor = descriptor
+
+
+@pytest.mark.parametrize(("number", "is_lost"), [(errno.EPIPE, False), (errno.ENOSPC, True)])
+def test_output_without_a_reader_goes_to_nowhere(tmp_path: Path, number: int, is_lost: bool) -> None:
+    with (tmp_path / "file").open("wb") as file:
+        broken = Broken(file.fileno())
+        broken.number = number
+        output = SteadyOutput(broken)
+        assert output.write("text") == 4
+        assert output.write("more") == 4
+        output.flush()
+        assert output.is_lost == is_lost
+
+
+@pytest.mark.parametrize(("encoding", "written"), [("ascii", b"\\xf1 \\u2192"), ("cp1252", b"\xf1 \\u2192")])
+def test_characters_that_an_encoding_lacks_are_escapes(encoding: str, written: bytes) -> None:
+    raw = io.BytesIO()
+    output = SteadyOutput(io.TextIOWrapper(raw, encoding=encoding))
+    output.write("\u00f1 \u2192")
+    output.flush()
+    assert raw.getvalue() == written
+    assert not output.is_lost
+
+
+def test_standard_output_is_replaced_for_a_while(capsys: pytest.CaptureFixture[str]) -> None:
+    before = sys.stdout
+    with steady_output():
+        print("text")
+    assert sys.stdout is before
+    assert capsys.readouterr().out == "text\n"
+
+
+@pytest.mark.parametrize(("value", "is_plain"), [("1", True), ("", False)])
+def test_who_wants_no_colour_gets_no_style_either(monkeypatch: pytest.MonkeyPatch, value: str, is_plain: bool) -> None:
+    monkeypatch.setenv("NO_COLOR", value)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    console = terminal()
+    with console.capture() as captured:
+        console.print("text", style="bold")
+    assert ("\x1b" not in captured.get()) == is_plain

@@ -2,9 +2,10 @@
 
 from io import StringIO
 
+import pytest
 from rich.console import Console
 
-from tuning.cli.tables import plain_table
+from tuning.cli.tables import Fitted, plain_table
 
 
 def test_a_table_has_a_title_at_the_left_and_no_frame() -> None:
@@ -18,3 +19,34 @@ def test_a_table_has_a_title_at_the_left_and_no_frame() -> None:
     assert lines[0].strip() == "energy"
     assert lines[-1].split() == ["load", "12"]
     assert "\N{BOX DRAWINGS LIGHT VERTICAL}" not in out.getvalue()
+
+
+def wide(width: int) -> list[str]:
+    """Lines of a table that needs 60 columns, on a terminal of this width."""
+    table = plain_table("energy of a year")
+    table.add_column("", overflow="fold")
+    for name in ("controlled, MWh", "uncontrolled, MWh", "change"):
+        table.add_column(name, justify="right")
+    table.add_row("a-contender-with-a-long-name", "1,234.5\n(1,200 to 1,300)", "1,345.6", "-8.3%")
+    table.add_row("bound", "", "1,345.6", "")
+    out = StringIO()
+    Console(file=out, width=width).print(Fitted(table))
+    return [line.rstrip() for line in out.getvalue().splitlines() if line.strip()]
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_a_table_is_one_where_it_fits(width: int) -> None:
+    assert any(line.split() == ["controlled,", "MWh", "uncontrolled,", "MWh", "change"] for line in wide(width))
+
+
+def test_elsewhere_each_value_has_a_line_and_nothing_is_cut() -> None:
+    assert wide(40) == [
+        "energy of a year",
+        "a-contender-with-a-long-name",
+        "  controlled, MWh: 1,234.5 (1,200 to",
+        "1,300)",
+        "  uncontrolled, MWh: 1,345.6",
+        "  change: -8.3%",
+        "bound",
+        "  uncontrolled, MWh: 1,345.6",
+    ]

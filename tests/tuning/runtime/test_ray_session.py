@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from common.errors import UserError
+from tuning.runtime.cluster import ClusterError
+from tuning.runtime.private_ray import LOGS
 from tuning.runtime.ray_session import (
     ENVIRONMENT,
     NodeLostError,
@@ -19,6 +22,12 @@ from tuning.runtime.ray_session import (
     ray_session,
     set_environment,
 )
+
+
+@pytest.fixture(autouse=True)
+def _temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After errors, folders for logs stay."""
+    monkeypatch.setattr("tuning.runtime.private_ray._temporary", lambda: str(tmp_path))
 
 
 class Ray:
@@ -44,12 +53,29 @@ def test_it_is_started_on_this_machine_and_ended(monkeypatch: pytest.MonkeyPatch
     assert (options["address"], options["num_cpus"], end) == ("local", 3, "shutdown")
 
 
-def test_a_cluster_is_joined_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    ray = Ray(monkeypatch)
+def test_a_cluster_that_answers_is_joined_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    ray, tried = Ray(monkeypatch), list[str]()
+    monkeypatch.setattr("tuning.runtime.ray_session.check_cluster", tried.append)
     with ray_session("auto"):
         pass
+    assert tried == ["auto"]
     assert ray.calls[0]["address"] == "auto"
-    assert "object_store_memory" not in ray.calls[0]
+    assert not {"object_store_memory", "_temp_dir"} & ray.calls[0].keys()
+
+
+@pytest.mark.parametrize("error", [RuntimeError, ConnectionError, ValueError])
+def test_a_cluster_that_lets_nothing_join_is_one_line(monkeypatch: pytest.MonkeyPatch, error: type[Exception]) -> None:
+    def init(**options: Any) -> None:
+        raise error("Version mismatch:\n  3.11 here\n  3.12 there")
+
+    Ray(monkeypatch)
+    monkeypatch.setattr("tuning.runtime.ray_session.check_cluster", lambda address: None)
+    monkeypatch.setattr("ray.init", init)
+    with (
+        pytest.raises(ClusterError, match=r"^--address 'auto': Version mismatch: 3\.11 here 3\.12 there$"),
+        ray_session("auto"),
+    ):
+        pass
 
 
 def test_one_that_runs_is_used_and_left_running(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,12 +112,21 @@ def test_any_other_error_of_a_start_is_raised(monkeypatch: pytest.MonkeyPatch) -
     ray = Ray(monkeypatch)
 
     def init(**options: Any) -> None:
-        raise RuntimeError("no such address")
+        raise RuntimeError("no such option")
 
     monkeypatch.setattr("ray.init", init)
-    with pytest.raises(RuntimeError, match="no such address"), ray_session("nowhere:1"):
+    with pytest.raises(RuntimeError, match="no such option"), ray_session():
         pass
     assert ray.calls == []
+
+
+def test_an_error_that_tells_of_lost_processes_names_their_logs(monkeypatch: pytest.MonkeyPatch) -> None:
+    ray = Ray(monkeypatch)
+    with pytest.raises(NodeLostError) as lost, ray_session():
+        raise NodeLostError
+    folder = Path(ray.calls[0]["_temp_dir"])
+    assert lost.value.logs == folder / LOGS
+    assert folder.parent.is_dir()
 
 
 def test_to_look_whether_it_runs_does_not_import_it(monkeypatch: pytest.MonkeyPatch) -> None:

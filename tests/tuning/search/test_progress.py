@@ -1,13 +1,15 @@
 """The line of progress counts trials, steps and time right."""
 
 import io
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from ray.tune.result import TIME_TOTAL_S
 from rich.console import Console
 
-from tuning.search.progress import Progress
+from tuning.search.progress import NOT_YET, Progress, wrapped
 from tuning.trial.protocol import EVALUATION, MESSAGE, NUMBER, OUTCOME, SCORE, STEPS
 
 
@@ -34,55 +36,73 @@ def start(progress: Progress, number: int) -> None:
     progress.on_trial_start(0, [], trial(number))
 
 
-def report(progress: Progress, number: int, steps: int, score: float | None = None) -> None:
+def report(progress: Progress, number: int, steps: int, score: float | None = None, seconds: float = 0.0) -> None:
     scored = {} if score is None else {EVALUATION: 1, SCORE: score}
-    progress.on_trial_result(0, [], trial(number), {STEPS: steps, **scored})
+    progress.on_trial_result(0, [], trial(number), {STEPS: steps, TIME_TOTAL_S: seconds, **scored})
 
 
 def progress(
-    already: dict[str, int] | None = None, best: tuple[float, int] | None = None, resumed: dict[int, int] | None = None
+    already: Sequence[tuple[str, int]] = (),
+    best: tuple[float, int] | None = None,
+    resumed: dict[int, int] | None = None,
+    **options: Any,
 ) -> tuple[Progress, io.StringIO]:
     output = io.StringIO()
-    return Progress(Console(file=output, width=200), 4, 1000, already or {}, best, resumed or {}), output
+    return Progress(Console(file=output, width=200, **options), 4, 1000, already, best, resumed or {}), output
 
 
 def test_rate_and_time_left_follow_the_steps(clock: Clock) -> None:
     shown, _ = progress()
-    start(shown, 0)
-    start(shown, 1)
-    report(shown, 0, 600)
-    report(shown, 1, 400)
+    for number, steps in ((0, 600), (1, 400)):
+        start(shown, number)
+        report(shown, number, 0)
+        clock.now = 10.0
+        report(shown, number, steps)
+        clock.now = 0.0
     clock.now = 10.0
-    line = shown.line()
-    assert "0/4 trials done" in line
-    assert "2 running" in line
-    assert "100 steps/s" in line
-    assert "0:00:30 left" in line
+    parts = shown.parts()
+    assert parts[0] == "0/4 trials done"
+    assert "2 running" in parts
+    assert "100 steps/s" in parts
+    # The trials that run end after 7 and 15 s. Then two follow, at the mean pace of 20 s.
+    assert "0:00:35 left" in parts
+
+
+def test_before_the_first_report_words_say_that_the_time_left_is_not_known(clock: Clock) -> None:
+    shown, _ = progress()
+    start(shown, 0)
+    assert NOT_YET in shown.parts()
+    clock.now = 20.0
+    report(shown, 0, 100, seconds=5.0)
+    assert NOT_YET not in shown.parts()
+    assert "at most 0:03:15 left" in shown.parts()
 
 
 def test_trials_of_an_earlier_run_count_as_done_and_not_as_speed(clock: Clock) -> None:
-    shown, _ = progress({"complete": 1, "pruned": 1}, best=(0.5, 1))
+    shown, _ = progress([("complete", 1000), ("pruned", 1000)], best=(0.5, 1))
     start(shown, 2)
-    report(shown, 2, 500)
+    report(shown, 2, 0)
     clock.now = 10.0
-    line = shown.line()
-    assert "2/4 trials done (1 complete, 1 pruned)" in line
-    assert "best +0.5000 (trial 1)" in line
-    assert "50 steps/s" in line
-    assert "0:00:30 left" in line
+    report(shown, 2, 500)
+    parts = shown.parts()
+    assert "2/4 trials done (1 complete, 1 pruned)" in parts
+    assert "best +0.5000 (trial 1)" in parts
+    assert "50 steps/s" in parts
+    assert "0:00:30 left" in parts
 
 
 def test_a_resumed_trial_counts_only_its_new_steps_as_speed(clock: Clock) -> None:
     shown, _ = progress(resumed={0: 850})
     start(shown, 0)
+    report(shown, 0, 850)
     clock.now = 10.0
     report(shown, 0, 950)
-    line = shown.line()
-    assert "10 steps/s" in line
-    assert "0:05:05 left" in line
+    parts = shown.parts()
+    assert "10 steps/s" in parts
+    assert "0:05:05 left" in parts
 
 
-def test_the_rest_of_a_pruned_trials_budget_takes_no_time(clock: Clock) -> None:
+def test_ended_trials_are_counted_by_state_and_their_scores_are_lines(clock: Clock) -> None:
     shown, output = progress()
     start(shown, 0)
     report(shown, 0, 300, score=-0.1)
@@ -92,32 +112,60 @@ def test_the_rest_of_a_pruned_trials_budget_takes_no_time(clock: Clock) -> None:
     shown.on_ended(1, "complete")
     shown.on_ended(2, "oom")
     shown.on_ended(3, "failed")
-    clock.now = 10.0
-    line = shown.line()
-    assert "400 steps/s | 0:00:00 left" in line
-    assert "4/4 trials done (1 complete, 1 pruned, 1 oom, 1 failed)" in line
-    assert "0 running" in line
-    assert "best +0.2000 (trial 1)" in line
-    assert "trial 0: pruned" in output.getvalue()
-    assert "trial 1: score +0.2000 at 1,000 steps" in output.getvalue()
+    parts = shown.parts()
+    assert "4/4 trials done (1 complete, 1 pruned, 1 oom, 1 failed)" in parts
+    assert "0 running" in parts
+    assert "best +0.2000 (trial 1)" in parts
+    assert output.getvalue().splitlines() == [
+        "trial 0: score -0.1000 at 300 steps", "trial 0: pruned", "trial 1: score +0.2000 at 1,000 steps", "trial 2: oom",
+        "trial 3: failed",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("terminal", ["xterm", "dumb"])
+def test_scores_are_lasting_lines_on_a_terminal_too(clock: Clock, monkeypatch: pytest.MonkeyPatch, terminal: str) -> None:
+    monkeypatch.setenv("TERM", terminal)
+    shown, output = progress(force_terminal=True, legacy_windows=False)
+    with shown:
+        start(shown, 0)
+        report(shown, 0, 300, score=-0.1)
+        shown.on_ended(0, "pruned")
+        clock.now = 100.0
+        shown.on_step_end(0, [])
+    text = output.getvalue()
+    assert "trial 0: score -0.1000 at 300 steps\n" in text
+    assert "trial 0: pruned\n" in text
+    # A dumb terminal cannot replace lines, so it gets lines as a log does.
+    assert ("\x1b[" in text) == (terminal == "xterm")
+    assert "1/4 trials done" in text
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120])
+def test_lines_that_are_updated_break_between_texts(width: int) -> None:
+    parts = ["3/8 trials done (2 complete, 1 pruned)", "2 running", "best +0.1234 (trial 2)", "1,234 steps/s", "0:12:34 left"]
+    lines = wrapped(parts, width)
+    assert " | ".join(lines) == " | ".join(parts)
+    assert all(len(line) <= width for line in lines)
 
 
 def test_a_trial_that_is_left_is_not_running_and_keeps_its_steps(clock: Clock) -> None:
     shown, _ = progress()
     start(shown, 0)
+    report(shown, 0, 0)
+    clock.now = 10.0
     report(shown, 0, 400)
     shown.on_left(0)
-    clock.now = 10.0
-    line = shown.line()
-    assert "0/4 trials done" in line
-    assert "0 running" in line
-    assert "40 steps/s | 0:01:30 left" in line
+    parts = shown.parts()
+    assert "0/4 trials done" in parts
+    assert "0 running" in parts
+    assert "40 steps/s" in parts
+    assert "0:01:30 left" in parts
 
 
 def test_a_message_of_a_trial_is_shown_as_it_is() -> None:
     shown, output = progress()
     start(shown, 0)
-    shown.on_trial_result(0, [], trial(0), {STEPS: 10, MESSAGE: "trial 0: a line [of its own]"})
+    shown.on_trial_result(0, [], trial(0), {STEPS: 10, TIME_TOTAL_S: 1.0, MESSAGE: "trial 0: a line [of its own]"})
     # What comes with an outcome is for the driver.
     shown.on_trial_result(0, [], trial(0), {OUTCOME: "oom", MESSAGE: "not this"})
     assert output.getvalue() == "trial 0: a line [of its own]\n"

@@ -21,6 +21,7 @@ from ray.rllib.utils.metrics import (
 
 from tuning.algorithms.errors import check_finite
 from tuning.algorithms.networks.layers import gradient_norm
+from tuning.algorithms.no_log_folder import NoLogFolder
 from tuning.algorithms.on_policy.advantages import advantages
 from tuning.algorithms.on_policy.batch import Batch, explained_variance, transitions
 from tuning.algorithms.on_policy.config import OnPolicyConfig
@@ -285,5 +286,5 @@ class OnPolicyLearner(TorchLearner):
         self.metrics.log_value((MODULE, NUM_MODULE_STEPS_TRAINED), transitions, reduce="sum")
 
 
-class OnPolicy(PPO):
+class OnPolicy(NoLogFolder, PPO):
     """RLlib's PPO: sample a rollout, update, hand the weights to the env runner."""

@@ -16,6 +16,7 @@ from ray.rllib.utils.metrics import (
     TIMERS,
 )
 
+from tuning.algorithms.no_log_folder import NoLogFolder
 from tuning.algorithms.sac.batch import Replay
 from tuning.algorithms.sac.config import SACSettings
 from tuning.algorithms.sac.env_runner import ReplayEnvRunner
@@ -41,7 +42,7 @@ class SACConfig(SACSettings):
         return RLModuleSpec(module_class=SACModule, model_config={"shape": self.shape})
 
 
-class SAC(Algorithm):
+class SAC(NoLogFolder, Algorithm):
     """Rounds of collecting transitions into a buffer and of gradient steps on samples of it.
 
     What it replaces of RLlib:

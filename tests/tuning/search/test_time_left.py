@@ -1,0 +1,123 @@
+"""The time left is an estimate from measured speed; before there is one, there is none."""
+
+import pytest
+
+from tuning.search.time_left import TimeLeft
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+def estimate(
+    clock: Clock, trials: int = 4, ended: list[int] | None = None, unfinished: dict[int, int] | None = None
+) -> TimeLeft:
+    return TimeLeft(trials, 1000, ended or [], unfinished or {}, clock)
+
+
+def run(left: TimeLeft, clock: Clock, number: int, *reports: tuple[float, int]) -> None:
+    """Start a trial whose function begins now, and let it report at these times so many steps."""
+    begin = clock.now
+    left.on_start(number)
+    for clock.now, steps in reports:
+        left.on_report(number, steps, clock.now - begin)
+
+
+def test_before_the_first_report_with_a_step_there_is_no_estimate(clock: Clock) -> None:
+    left = estimate(clock)
+    assert left.seconds() is None
+    run(left, clock, 0, (30.0, 0))
+    assert left.seconds() is None
+
+
+def test_the_first_report_gives_a_pace_without_the_time_before_the_trial_began(clock: Clock) -> None:
+    left = estimate(clock, trials=1)
+    left.on_start(0)
+    clock.now = 30.0  # the process had to start
+    left.on_report(0, 100, 10.0)
+    assert left.seconds() == pytest.approx(90.0)
+    assert left.is_bound  # the pace is not faster than that
+
+
+def test_two_reports_tell_pace_and_building_apart(clock: Clock) -> None:
+    left = estimate(clock, trials=3)
+    run(left, clock, 0, (60.0, 100), (70.0, 200))
+    assert left.seconds() == pytest.approx(80.0 + 100.0 + 100.0)
+    assert not left.is_bound
+    clock.now = 80.0
+    assert left.seconds() == pytest.approx(70.0 + 100.0 + 100.0)
+    clock.now = 500.0
+    assert left.seconds() == pytest.approx(100.0 + 100.0)
+
+
+def test_building_is_measured_in_processes_that_are_taken_over(clock: Clock) -> None:
+    left = estimate(clock, trials=3)
+    run(left, clock, 0, (60.0, 0), (160.0, 1000))
+    left.on_ended(0)
+    run(left, clock, 1, (180.0, 100))
+    # Ten seconds of these twenty were building; the next trial takes as long.
+    assert left.seconds() == pytest.approx(90.0 + 10.0 + 100.0)
+
+
+def test_an_odd_trial_at_the_end_runs_alone(clock: Clock) -> None:
+    left = estimate(clock, trials=3)
+    for number in (0, 1):
+        left.on_start(number)
+        left.on_report(number, 0, 0.0)
+    clock.now = 10.0
+    for number in (0, 1):
+        left.on_report(number, 500, 10.0)
+    assert left.seconds() == pytest.approx(10.0 + 20.0)
+
+
+def test_trials_that_ended_early_let_others_be_expected_to(clock: Clock) -> None:
+    left = estimate(clock, trials=3)
+    run(left, clock, 0, (0.0, 0), (10.0, 1000))
+    left.on_ended(0)
+    assert left.seconds() == pytest.approx(20.0)
+    run(left, clock, 1, (10.0, 0), (12.0, 200))
+    left.on_ended(1)
+    assert left.seconds() == pytest.approx(6.0)
+
+
+def test_steps_of_an_earlier_run_are_neither_speed_nor_left(clock: Clock) -> None:
+    left = estimate(clock, trials=3, ended=[1000], unfinished={1: 900, 2: 400})
+    run(left, clock, 1, (0.0, 900), (10.0, 950))
+    assert left.seconds() == pytest.approx(10.0 + 120.0)
+
+
+def test_a_trial_that_stops_keeps_its_steps_and_goes_on_from_its_checkpoint(clock: Clock) -> None:
+    left = estimate(clock, trials=1)
+    run(left, clock, 0, (0.0, 0), (10.0, 400))
+    left.on_left(0)
+    assert left.seconds() == pytest.approx(15.0)
+    run(left, clock, 0, (10.0, 300))
+    assert left.seconds() == pytest.approx(17.5)
+
+
+def test_trials_that_end_without_a_start_are_done(clock: Clock) -> None:
+    left = estimate(clock, trials=2)
+    run(left, clock, 0, (0.0, 0), (10.0, 500))
+    left.on_ended(7)
+    assert left.seconds() == pytest.approx(10.0)
+    left.on_report(7, 100, 1.0)
+    assert left.seconds() == pytest.approx(10.0)
+
+
+def test_each_trial_has_its_own_pace(clock: Clock) -> None:
+    left = estimate(clock, trials=2)
+    for number in (0, 1):
+        left.on_start(number)
+        left.on_report(number, 0, 0.0)
+    clock.now = 10.0
+    left.on_report(0, 900, 10.0)
+    left.on_report(1, 100, 10.0)
+    assert left.seconds() == pytest.approx(90.0)

@@ -1,0 +1,75 @@
+"""A Ray cluster of the user: does it answer?"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from functools import cache
+
+from common.errors import UserError
+from tuning.runtime.cluster_probe import READY
+
+ANSWER_SECONDS = 10.0
+HIGHEST_PORT = 65535
+
+
+class ClusterError(UserError):
+    """The cluster of `--address` cannot be joined."""
+
+
+@cache
+def check_cluster(address: str) -> None:
+    """Check that a Ray cluster answers; one that did is not tried again.
+
+    Args:
+        address: of the cluster; empty for this machine alone.
+
+    Raises:
+        ClusterError: if none answers within `ANSWER_SECONDS`.
+    """
+    if not address:
+        return
+    if not _is_address(address):
+        raise ClusterError(
+            f"--address {address!r}: it takes auto, or host:port, as in 10.0.0.1:6379, on a machine of the cluster; without "
+            "--address a search runs on this machine alone"
+        )
+    if fault := _try(address):
+        raise ClusterError(f"--address {address!r}: {fault}")
+
+
+def _is_address(address: str) -> bool:
+    host, _, port = address.rpartition(":")
+    is_port = port.isascii() and port.isdecimal() and len(port) <= len(str(HIGHEST_PORT)) and 0 < int(port) <= HIGHEST_PORT
+    return address == "auto" or (is_port and bool(host.strip()) and "/" not in host)
+
+
+def _try(address: str) -> str:
+    """Why no cluster answers at an address; empty if one does."""
+    probe = subprocess.Popen(
+        [sys.executable, "-m", "tuning.runtime.cluster_probe", address],
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+    )  # fmt: skip
+    is_late = threading.Event()
+
+    def end() -> None:
+        is_late.set()
+        probe.kill()
+
+    limit = threading.Timer(ANSWER_SECONDS, end)
+    with probe:
+        assert probe.stdout
+        is_ready = probe.stdout.readline().strip() == READY
+        limit.start()
+        try:
+            answer = probe.stdout.read().strip()
+            probe.wait()
+        finally:
+            limit.cancel()
+            probe.kill()
+    if is_late.is_set():
+        return f"no Ray cluster answers there within {ANSWER_SECONDS:g} s"
+    if not is_ready or probe.returncode:
+        return "Ray ended at the attempt to reach it"
+    return answer
