@@ -2,7 +2,15 @@
 
 
 class UserError(Exception):
-    """An error that the user can correct. The message names the fault, its place and the remedy in one line."""
+    """An error that the user can correct: a line that names the fault, its place and the remedy.
+
+    Several faults that are told at once are an argument each, and a line each. A line break within an argument came with a
+    user's value, and commands show it as an escape.
+    """
+
+    def __str__(self) -> str:
+        """All lines."""
+        return "\n".join(map(str, self.args))
 
 
 class InconsistentError(RuntimeError):

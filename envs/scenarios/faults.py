@@ -33,7 +33,7 @@ class Faults:
         if self._lines:
             more = len(self._lines) - MOST
             rest = [f"and {more} more"] if more > 0 else []
-            raise ScenarioError("\n".join([*list(self._lines)[:MOST], *rest]))
+            raise ScenarioError(*list(self._lines)[:MOST], *rest)
 
 
 def printable(text: str) -> str:

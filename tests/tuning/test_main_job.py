@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,8 @@ import pytest
 
 from results import Results, load
 from tuning.algorithms.registry import algorithm
-from tuning.experiment.folder import open_experiment
+from tuning.experiment.folder import ExperimentPaths, open_experiment
+from tuning.search.plan import limits, plan
 from tuning.search.study import StudyMemory
 
 STEPS = 512
@@ -131,14 +133,17 @@ def test_the_terminal_shows_results_and_where_they_are(job: tuple[Path, str]) ->
     assert str(folder / "job" / "results") in output
 
 
-def test_trials_with_an_end_that_was_not_told_are_complete_and_more_are_run(job: tuple[Path, str], results: Results) -> None:
+def test_trials_with_an_end_that_was_not_told_are_complete_and_more_are_run(
+    job: tuple[Path, str], results: Results, tmp_path: Path
+) -> None:
     experiment = open_experiment(job[0] / "job")
     # As if the run had been killed between the last checkpoints and their reports.
-    experiment.paths.study.unlink()
-    fixed = algorithm("ppo").space.parse(experiment.settings.fixed_texts())
-    lost = StudyMemory.open(experiment, algorithm("ppo").space, fixed, {"steps": float(STEPS)})
+    elsewhere, planned = replace(experiment, paths=ExperimentPaths(tmp_path)), plan(experiment.settings, None)
+    lost = StudyMemory.open(elsewhere, planned.space, planned.fixed, limits(STEPS), planned.starts)
     for _ in range(2):
         lost.ask()
+    for name in ("study.journal", "study.seal"):
+        (tmp_path / name).replace(job[0] / "job" / name)
     done = resume(job[0], "--trials", "3")
     assert done.returncode == 0, done.stdout + done.stderr
     after = load(job[0] / "job")

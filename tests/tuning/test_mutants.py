@@ -45,6 +45,7 @@ from tuning.search.opening import check, open_checked
 from tuning.search.plan import limits
 from tuning.search.recovery import settle
 from tuning.search.study import StudyMemory
+from tuning.trial.old_checkpoint import upgrade_checkpoints
 from tuning.trial.policy import trial_number
 from tuning.trial.records import TrialRecords
 
@@ -160,6 +161,7 @@ def before(tmp_path_factory: pytest.TempPathFactory) -> Folders:
         file.extractall(whole)
     for path in whole.rglob("*.json"):
         path.write_text(path.read_text(encoding="utf-8").replace("/home/engineer", whole.as_posix()), encoding="utf-8")
+    upgrade_checkpoints([whole], lambda line: None)
     return Folders(whole, Path("experiments/ppo"), Path("judgements/judged"), Path("experiments/sac"), False)
 
 

@@ -52,7 +52,7 @@ def _status(kind: type[T], arguments: Sequence[str] | None, program: str, answer
         with stop_signals_as_interrupts():
             return answer(options)
     except UserError as error:
-        _tell(str(error))
+        _tell(*map(str, error.args))
         return REFUSED
     except InconsistentError as error:
         _tell(f"internal consistency check failed; please report this: {error}")
@@ -70,6 +70,7 @@ def _status(kind: type[T], arguments: Sequence[str] | None, program: str, answer
         return INTERRUPTED
 
 
-def _tell(error: str) -> None:
-    """Print an error, with control characters in names and values as escapes; lists of faults have a line for each."""
-    print("error: " + "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in error), file=sys.stderr)
+def _tell(*lines: str) -> None:
+    """Print the lines of an error, whatever stands in names and values: line breaks and control characters as escapes."""
+    shown = ("".join(c if c.isprintable() else repr(c)[1:-1] for c in line) for line in lines)
+    print("error: " + "\n".join(shown), file=sys.stderr)

@@ -20,7 +20,8 @@ class SearchStoppedError(UserError):
     def __init__(self, reason: str, folder: Path, trust_scenario: bool = False) -> None:
         trust = ", trust_scenario=True" if trust_scenario else ""
         command = continue_command(folder, trust_scenario)
-        super().__init__(f"{reason}\nthen continue with: {command}, or in Python: resume({str(folder)!r}{trust})")
+        then = f"then continue with: {command}, or in Python: resume({str(folder)!r}{trust})"
+        super().__init__(*reason.splitlines(), then)
         self.reason, self.folder, self.trust_scenario = reason, folder, trust_scenario
 
 

@@ -39,12 +39,12 @@ def test_what_cannot_be_carried_out_is_one_line(error: type[Exception], capsys: 
     assert capsys.readouterr().err == "error: no such thing\n"
 
 
-def test_an_error_of_a_file_names_it(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    def read(asked: Asked) -> int:
-        return len((tmp_path / "missing").read_text())
+def test_faults_that_are_told_at_once_have_a_line_each(capsys: pytest.CaptureFixture[str]) -> None:
+    def fail(asked: Asked) -> int:
+        raise ScenarioError("a.csv, line 3: one", "a.csv, line 4: 'two\nthree'", "and 5 more")
 
-    assert command(Asked, [], "test", read) == 2
-    assert capsys.readouterr().err == f"error: {str(tmp_path / 'missing')!r}: No such file or directory\n"
+    assert command(Asked, [], "test", fail) == 2
+    assert capsys.readouterr().err == "error: a.csv, line 3: one\na.csv, line 4: 'two\\nthree'\nand 5 more\n"
 
 
 def test_an_error_of_the_system_without_a_file_is_not_hidden() -> None:

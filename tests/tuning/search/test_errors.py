@@ -2,8 +2,16 @@
 
 from pathlib import Path
 
+import pytest
+
 from common.errors import UserError
 from tuning.search.errors import SearchStoppedError, continue_command
+
+
+@pytest.fixture(autouse=True)
+def _without_uv(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a user who calls Python itself."""
+    monkeypatch.delenv("UV_RUN_RECURSION_DEPTH", raising=False)
 
 
 def test_it_names_reason_and_continuation() -> None:

@@ -272,7 +272,7 @@ def test_a_kill_at_any_disk_operation_leaves_whole_part_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: bool
 ) -> None:
     path = part_path(tmp_path, "reports", 0, 100)
-    old, new = ([{"trial": 0, "update": 1, "steps": steps}] for steps in (90, 100))
+    old, new = ([{"trial": 0, "update": 1, "steps": 100, "score": score}] for score in (0.25, 0.5))
     operation, ended = 0, False
     found = []
     while not ended:
@@ -283,7 +283,7 @@ def test_a_kill_at_any_disk_operation_leaves_whole_part_files(
                 write_part(path, "reports", new)
             ended = True
         except Killed:
-            found.append(read_part(path)[0]["steps"])
-    assert found[0] == 90
-    assert set(found) == ({90, 100} if after else {90})
-    assert read_part(path)[0]["steps"] == 100
+            found.append(read_part(path)[0]["score"])
+    assert found[0] == 0.25
+    assert set(found) == ({0.25, 0.5} if after else {0.25})
+    assert read_part(path)[0]["score"] == 0.5
