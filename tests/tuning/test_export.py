@@ -114,7 +114,7 @@ def test_the_example_controls_citylearn_without_this_package(small_schema: Path,
     attributes = building["electrical_storage"]["attributes"]
     attributes["initial_soc"] = 1.0 - attributes["depth_of_discharge"]
     schema["root_directory"] = str(small_schema.parent)
-    (tmp_path / "schema.json").write_text(json.dumps(schema), encoding="utf-8")
+    (tmp_path / "schema.json").write_text(json.dumps(schema), encoding="utf-8-sig")
     code = (
         f"import sys, runpy; sys.argv = ['controller.py', {str(tmp_path / 'schema.json')!r}, '48']; "
         f"runpy.run_path({str(to / 'controller.py')!r}, run_name='__main__'); "

@@ -13,7 +13,10 @@ def main(schema: str, hours: int = 8759) -> None:
     """Run through the first hours of a schema."""
     here = Path(__file__).parent
     peak_hours = json.loads((here / "policy.json").read_text(encoding="utf-8"))["peak_hours"]
-    policy, env = onnxruntime.InferenceSession(here / "policy.onnx"), CityLearnEnv(schema, central_agent=True)
+    path = Path(schema)
+    site = json.loads(path.read_text(encoding="utf-8-sig"))  # some editors put a byte-order mark first
+    site["root_directory"] = str(path.parent / (site.get("root_directory") or ""))
+    policy, env = onnxruntime.InferenceSession(here / "policy.onnx"), CityLearnEnv(site, central_agent=True)
     (observed,), _ = env.reset()
     month, peaks, imported, ended = None, [0.0, 0.0], 0.0, False
     while not ended and env.time_step < hours:

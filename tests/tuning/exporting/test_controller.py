@@ -51,8 +51,16 @@ def rows_of(
     (folder / "policy.json").write_text(json.dumps({"peak_hours": peak_hours}), encoding="utf-8")
     monkeypatch.setattr(controller, "__file__", str(folder / "controller.py"))
     monkeypatch.setattr(controller.onnxruntime, "InferenceSession", lambda path: SimpleNamespace(run=run))
-    monkeypatch.setattr(controller, "CityLearnEnv", lambda schema, central_agent: MadeUp(observations))
-    controller.main("schema.json")
+    # A byte-order mark, and series in another folder than the schema's, as their place is relative to it.
+    (folder / "schema.json").write_text('{"root_directory": "series"}', encoding="utf-8-sig")
+
+    def opened(schema: dict[str, str], central_agent: bool) -> MadeUp:
+        assert schema == {"root_directory": str(folder / "series")}
+        assert central_agent
+        return MadeUp(observations)
+
+    monkeypatch.setattr(controller, "CityLearnEnv", opened)
+    controller.main(str(folder / "schema.json"))
     return np.array(seen)
 
 
