@@ -29,8 +29,10 @@ def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
         write: writes the content into the open file that it is given.
     """
     new = path.with_suffix(NEW)
+    # Whatever waits under that name is removed and not written through: it may be a link to another place.
+    new.unlink(missing_ok=True)
     try:
-        with new.open("wb") as file:
+        with new.open("xb") as file:
             write(file)
             file.flush()
             os.fsync(file.fileno())

@@ -70,7 +70,7 @@ def _status(outcome: Results | SearchStoppedError, console: Console) -> int:
     from tuning.search.errors import SearchStoppedError, continue_command
 
     if isinstance(outcome, SearchStoppedError):
-        continuing = continue_command(outcome.folder, outcome.trust_scenario)
+        continuing = continue_command(outcome.folder, outcome.trust_scenario, outcome.address)
         print(f"error: {outcome.reason}\nthen continue with: {continuing}", file=sys.stderr)
         return STOPPED
     from tuning.cli.console import say

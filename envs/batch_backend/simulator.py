@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
+from common.generators import check_twister
 from envs.batch_backend import kernel, records
 from envs.batch_backend.arrays import Year, allocate, row_arrays, site_arrays
 from envs.current_hour import scaled
@@ -186,11 +187,12 @@ class BatchSimulator:
     def _check_places(self, state: dict[str, np.ndarray]) -> None:
         """Refuse places outside the arrays, and levels that are no numbers: the kernel does not look before it reads there."""
         copy = state["copy"]
-        # By differences: a sum of great numbers would wrap around.
-        room = len(self._rows.hour) - 1 - copy["start"]
-        inside = (copy["start"] >= 0) & (copy["hours"] > 0) & (copy["hours"] < room)
+        ends = np.array([*self._offset.values(), len(self._rows.hour) - 1])
+        # Each within one year, compared by differences: a sum of great numbers would wrap around.
+        year = np.searchsorted(ends, copy["start"], side="right").clip(1, len(ends) - 1)
+        inside = (copy["start"] >= 0) & (copy["hours"] > 0) & (copy["hours"] < ends[year] - copy["start"])
         inside &= (copy["step"] >= 0) & (copy["step"] <= copy["hours"])
-        inside &= (copy["position"] >= 0) & (copy["position"] <= state["key"].shape[1])
+        check_twister(state["key"], copy["position"])
         levels = (state[name] for name in ("soc", "previous_soc", "degraded"))
         if not inside.all() or not all(np.isfinite(level).all() for level in levels):
             raise ValueError("a state lies outside the rows of the site")

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import gymnasium as gym
 import numpy as np
 
+from common.generators import set_generator
 from envs.citylearn_backend.pool import SIMULATORS
 from envs.current_hour import Present, scaled
 from envs.environments.year_cache import observation_layout, year_reference
@@ -144,13 +145,24 @@ class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
         }
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Go on from a state of `get_state`, number by number, instead of a `reset`: takes the episode's steps again."""
-        self.window = Window(*state["window"])
-        self._begin(state["drift_seed"], state["charge"])
+        """Go on from a state of `get_state`, number by number, instead of a `reset`: takes the episode's steps again.
+
+        Raises:
+            ValueError: if the state is of another environment, or an impossible one.
+        """
+        window, seed, charge, following = (state[name] for name in ("window", "drift_seed", "charge", "next_window"))
+        if not any(tuple(window) == astuple(own) for own in self.windows):
+            raise ValueError(f"{window!r:.80} is no window of this environment")
+        if type(seed) is not int or not 0 <= seed < 2**31 or type(following) is not int or not 0 <= charge <= 1:
+            raise ValueError("a state has numbers that no episode has")
+        if len(state["actions"]) > window[2]:
+            raise ValueError(f"{len(state['actions'])} steps do not fit into {window[2]} hours")
+        self.window = Window(*window)
+        self._begin(seed, charge)
         for action in state["actions"]:
             self.step(action)
-        self._next_window = state["next_window"]
-        self.np_random.bit_generator.state = state["random"]
+        self._next_window = following
+        set_generator(self.np_random, state["random"])
 
     def close(self) -> None:
         """Give the simulators to the next environment of this process."""

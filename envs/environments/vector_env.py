@@ -11,6 +11,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
+from common.generators import set_generator
 from envs.batch_backend.arrays import Year
 from envs.batch_backend.rewards import SchemaReward
 from envs.batch_backend.simulator import BatchSimulator, Recorder
@@ -97,11 +98,14 @@ class SiteVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         """Go on from a state of `get_state`, number by number, instead of a `reset`.
 
         Raises:
-            ValueError: if the state is of other copies or of another site.
+            ValueError: if the state is of other copies or of another site, or an impossible one.
         """
         self.simulator.set_state(state["simulator"])
-        self._left = state["left"].copy()
-        self.np_random.bit_generator.state = state["random"]
+        copy = self.simulator.state.copy
+        if not np.array_equal(state["left"], copy["hours"] - copy["step"]):
+            raise ValueError("the steps left of an episode are not those that it has")
+        self._left = np.array(state["left"], np.int64)
+        set_generator(self.np_random, state["random"])
 
     def _advance(self, actions: np.ndarray, going: np.ndarray) -> np.ndarray:
         if self._schema_reward is None:

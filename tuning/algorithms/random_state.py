@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from common.generators import check_twister
+
 
 def random_state() -> dict[str, Any]:
     """States of Python's, NumPy's and torch's random numbers, those of GPUs included."""
@@ -26,8 +28,14 @@ def python_state(state: tuple[Any, ...]) -> dict[str, Any]:
 
 
 def set_random_state(state: dict[str, Any]) -> None:
-    """Go on from a state of `random_state`; on a machine with other GPUs, theirs stay as they are."""
-    python = state["python"]
+    """Go on from a state of `random_state`; on a machine with other GPUs, theirs stay as they are.
+
+    Raises:
+        ValueError: if it holds numbers that no generator has.
+    """
+    python, (_, words, position, *_) = state["python"], state["numpy"]
+    check_twister(words, position)
+    check_twister(python["words"][:-1], python["words"][-1])
     random.setstate((python["version"], tuple(python["words"].tolist()), python["spare"]))
     np.random.set_state(state["numpy"])
     torch.set_rng_state(torch.from_numpy(state["torch"].copy()))

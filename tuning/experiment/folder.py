@@ -12,6 +12,7 @@ from typing import Any
 
 from common.files import write_whole
 from common.json_values import checked, read_json
+from common.links import refuse_links
 from common.paths import fit_name, missing_folders, name_fault, remove_empty, shortened, user_path
 from results.schema import FOLDER
 from results.writer import part_path
@@ -213,11 +214,13 @@ def open_experiment(folder: str | Path) -> Experiment:
 
     Raises:
         UsageError: if the folder holds none, or a damaged one.
+        LinkError: if there is a link in it.
         NewerFormatError: if a later version of this package wrote it.
     """
     paths = ExperimentPaths(user_path(folder).resolve())
     if not paths.settings.exists():
         raise UsageError(f"no experiment in {paths.folder}: an experiment's folder holds {paths.settings.name}")
+    refuse_links(paths.folder)
     try:
         return _read(paths)
     except OSError as error:

@@ -14,9 +14,11 @@ from tuning.experiment.algorithm_names import ALL, choice
 from tuning.experiment.errors import UsageError
 
 # Settings that may change when an experiment is continued.
-RESUMABLE = ("trials", "steps", "concurrency", "address", "retries", "keep_checkpoints", "gpu_memory", "on_oom")
+RESUMABLE = ("trials", "steps", "concurrency", "retries", "keep_checkpoints", "gpu_memory", "on_oom")
 MOST_DIGITS = 18  # of a number of trials
-OF_A_RUN = ("resume", "extend", "trust_scenario")  # commands to this run, not properties of the experiment
+# Commands to this run, not properties of the experiment. No file gives them: a stranger's would grant trust in a scenario, or
+# let Ray join a cluster, which runs what it is sent and sends what is run here.
+OF_A_RUN = ("resume", "extend", "trust_scenario", "address")
 # Settings that came after the first format of the file, and may be missing in it. Without one its default holds, so it must be
 # what the package did before.
 _LATER: frozenset[str] = frozenset()
@@ -179,7 +181,9 @@ class Settings:
         Raises:
             ValueError: if a value is missing, has another type or is out of its range, or a setting is not known.
         """
-        # Commands to a run come from the person who gives them: a file that another person wrote must not give trust.
+        # Version 0.1 stored the address; it is not taken from there.
+        if isinstance(values, dict):
+            values = {name: value for name, value in values.items() if name != "address"}
         own = {entry.name for entry in fields(cls)} - set(OF_A_RUN)
         if isinstance(values, dict) and (unknown := sorted(values.keys() - own)):
             raise ValueError(f"another version of this package made it: it has the setting {', '.join(unknown)}")

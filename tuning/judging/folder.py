@@ -9,6 +9,7 @@ from typing import Any
 
 from common.files import write_whole
 from common.json_values import checked, described, read_json
+from common.links import refuse_links
 from common.paths import fit_name, missing_folders, user_path
 from results.writer import judged_path
 from tuning.experiment.errors import UsageError
@@ -107,10 +108,12 @@ def create_or_open(folder: Path, settings: RaceSettings, contenders: list[Conten
 
     Raises:
         UsageError: if the folder holds something else or a damaged judgement, or its name is not valid.
+        LinkError: if there is a link in it.
     """
     paths = JudgementPaths(user_path(folder).resolve())
     check_name(paths.folder.name)
     content = {_SETTINGS: asdict(settings), "contenders": [asdict(contender) for contender in contenders]}
+    refuse_links(paths.folder)
     if paths.settings.exists():
         before_settings, before_contenders = read_judgement(paths)
         before = {_SETTINGS: asdict(before_settings), "contenders": [asdict(contender) for contender in before_contenders]}

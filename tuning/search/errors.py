@@ -15,14 +15,15 @@ class SearchStoppedError(UserError):
         reason: in words.
         folder: of the experiment; it holds everything that is needed to continue.
         trust_scenario: whether this run trusted the scenario, which is not in the folder.
+        address: of the cluster that this run joined, which is not in the folder either.
     """
 
-    def __init__(self, reason: str, folder: Path, trust_scenario: bool = False) -> None:
-        trust = ", trust_scenario=True" if trust_scenario else ""
-        command = continue_command(folder, trust_scenario)
+    def __init__(self, reason: str, folder: Path, trust_scenario: bool = False, address: str = "") -> None:
+        trust = (", trust_scenario=True" if trust_scenario else "") + (f", address={address!r}" if address else "")
+        command = continue_command(folder, trust_scenario, address)
         then = f"then continue with: {command}, or in Python: resume({str(folder)!r}{trust})"
         super().__init__(*reason.splitlines(), then)
-        self.reason, self.folder, self.trust_scenario = reason, folder, trust_scenario
+        self.reason, self.folder, self.trust_scenario, self.address = reason, folder, trust_scenario, address
 
 
 class DamagedStudyError(UserError):
@@ -35,6 +36,7 @@ class DamagedStudyError(UserError):
         )
 
 
-def continue_command(folder: Path, trust_scenario: bool = False) -> str:
-    """The command that continues an experiment, with the trust that this run had."""
-    return python_command("tuning.run", "--resume", folder, *(["--trust-scenario"] if trust_scenario else []))
+def continue_command(folder: Path, trust_scenario: bool = False, address: str = "") -> str:
+    """The command that continues an experiment, with the trust and the cluster of this run, as no file has them."""
+    more = [*(["--trust-scenario"] if trust_scenario else []), *(["--address", address] if address else [])]
+    return python_command("tuning.run", "--resume", folder, *more)

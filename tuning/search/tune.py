@@ -191,7 +191,7 @@ def searched(opened: Sequence[Opened], console: Console) -> Iterator[Results | S
             is_kept = isinstance(error, KeyboardInterrupt) and of.experiment.paths.folder.exists()
             for rest in opened[index + 1 :]:
                 if is_kept or not discard(rest.experiment.paths.folder, rest.made):
-                    say(console, f"not begun: {continue_command(rest.experiment.paths.folder, rest.scenario.trusted)}")
+                    say(console, f"not begun: {_continuing(rest)}")
             for one in opened:
                 remove_empty(one.made[1:])
             raise
@@ -212,7 +212,7 @@ def search_opened(opened: Opened, console: Console) -> Results:
         if discard(folder, opened.made):
             say(console, f"stopped before the first trial; {folder} is removed again")
         else:
-            say(console, f"stopped; continue with: {continue_command(folder, opened.scenario.trusted)}")
+            say(console, f"stopped; continue with: {_continuing(opened)}")
         raise Interrupted from None
     except SearchStoppedError as error:
         if discard(folder, opened.made):
@@ -221,6 +221,11 @@ def search_opened(opened: Opened, console: Console) -> Results:
     except BaseException:
         discard(folder, opened.made)
         raise
+
+
+def _continuing(opened: Opened) -> str:
+    experiment = opened.experiment
+    return continue_command(experiment.paths.folder, opened.scenario.trusted, experiment.settings.address)
 
 
 def _search(opened: Opened, console: Console) -> Results:
@@ -246,12 +251,12 @@ def _search(opened: Opened, console: Console) -> Results:
         except NodeLostError as error:
             where = f": see its logs in {error.logs}" if error.logs else ""
             reason = f"Ray lost its last node again and again{where}"
-            raise SearchStoppedError(reason, folder, opened.scenario.trusted) from error
+            raise SearchStoppedError(reason, folder, opened.scenario.trusted, experiment.settings.address) from error
         except OSError as error:
             if error.errno != errno.ENOSPC:
                 raise
             reason = f"the disk of {folder} is full: free some of it"
-            raise SearchStoppedError(reason, folder, opened.scenario.trusted) from error
+            raise SearchStoppedError(reason, folder, opened.scenario.trusted, experiment.settings.address) from error
         if reason:
-            raise SearchStoppedError(reason, folder, opened.scenario.trusted)
+            raise SearchStoppedError(reason, folder, opened.scenario.trusted, experiment.settings.address)
         return load(folder)

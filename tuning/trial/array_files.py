@@ -102,6 +102,11 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
     """
     try:
         with zipfile.ZipFile(path) as archive:
+            if compressed := [entry.filename for entry in archive.infolist() if entry.compress_type != zipfile.ZIP_STORED]:
+                raise ValueError(f"{compressed[0]} is compressed")
+            # Entries may overlap, and would then take more memory than the file has bytes.
+            if sum(entry.file_size for entry in archive.infolist()) > path.stat().st_size:
+                raise ValueError("its entries overlap")
             return {entry.filename.removesuffix(".npy"): _read_array(archive, entry) for entry in archive.infolist()}
     except (zipfile.BadZipFile, ValueError, EOFError, NotImplementedError) as error:
         raise StateError(f"{path} holds no arrays: {error}") from None
@@ -109,8 +114,6 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
 
 def _read_array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> np.ndarray:
     """One array, after comparing the size that its header claims with the bytes that are there."""
-    if entry.compress_type != zipfile.ZIP_STORED:
-        raise ValueError(f"{entry.filename} is compressed")
     with archive.open(entry) as file:
         version = np.lib.format.read_magic(file)
         if version != (1, 0):

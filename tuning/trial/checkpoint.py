@@ -12,6 +12,7 @@ Rows of a replay buffer never change, so each checkpoint writes only the new one
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -46,6 +47,7 @@ KEPT = 2  # checkpoints of a trial
 MISFITS = (StateError, ValueError, KeyError, IndexError, TypeError, AttributeError, RuntimeError, OverflowError, AssertionError)
 
 _NEW = "new"
+_NAME = re.compile("[0-9]{12,18}")
 
 
 @dataclass(frozen=True)
@@ -211,7 +213,7 @@ class Checkpoints:
 
     def _complete(self) -> list[Path]:
         """Checkpoints that were renamed into place, oldest first."""
-        return sorted(path for path in self._folder.glob("[0-9]*") if path.is_dir())
+        return sorted(path for path in self._folder.glob("[0-9]*") if _NAME.fullmatch(path.name) and path.is_dir())
 
 
 def _checked(folder: Path) -> Checkpoint:

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
@@ -29,6 +28,7 @@ OLD_STATE, OLD_MANIFEST = "state.pickle", "manifest.json"  # the files of versio
 ARRAYS = "arrays.npz"
 REPLAY = "replay"  # folder of the replay buffer's rows, beside those of the checkpoints
 
+_GREATEST = 2.0**63  # of all numbers of a trial; also refuses what is not finite
 _STATE = "state.json"
 _ROWS = re.compile(rf"{REPLAY}/([0-9]{{10,}})-([0-9]{{10,}})\.npz")
 
@@ -175,7 +175,7 @@ def _trial(values: dict[str, Any]) -> TrialState:
     for name, value in values.items():
         kinds = (int,) if name in whole else (int, float)
         allowed = value is None and name == "score"
-        if not allowed and (type(value) not in kinds or not math.isfinite(value) or (value < 0 and name != "score")):
+        if not allowed and (type(value) not in kinds or not abs(value) < _GREATEST or (value < 0 and name != "score")):
             raise ValueError(f"{name} is no number that a trial has: {value!r:.50}")
     return TrialState(**values)
 

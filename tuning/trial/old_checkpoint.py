@@ -1,22 +1,16 @@
-"""Checkpoints of version 1, which hold pickled objects: turns them into data.
-
-Unpickling calls what the file names. Here only what a trainer's state consists of may be named: NumPy's arrays and scalars and
-ordered dictionaries. Anything else is refused before it is called.
-"""
+"""Checkpoints of version 1, which hold pickled objects: turns them into data."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import pickle
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from common.errors import UserError
 from common.files import sync_folder
+from common.links import refuse_links
 from tuning.algorithms.random_state import python_state
-from tuning.trial.checkpoint import MISFITS
 from tuning.trial.checkpoint_files import (
     OLD_MANIFEST,
     OLD_STATE,
@@ -26,24 +20,9 @@ from tuning.trial.checkpoint_files import (
     has_state,
     write_state,
 )
-
-_ALLOWED = {
-    ("collections", "OrderedDict"),
-    ("numpy", "dtype"),
-    ("numpy", "ndarray"),
-    *(
-        (f"numpy.{core}.{module}", name)
-        for core in ("core", "_core")  # of NumPy 1 and 2
-        for module, name in (("multiarray", "_reconstruct"), ("multiarray", "scalar"), ("numeric", "_frombuffer"))
-    ),
-}
-
+from tuning.trial.old_pickle import OldCheckpointError, read_pickled
 
 _DAMAGED = ".damaged"  # suffix of a file that is not looked at any more
-
-
-class OldCheckpointError(UserError):
-    """A checkpoint of version 1 is refused; says which, why and what to do."""
 
 
 def upgrade_checkpoints(folders: Sequence[Path], say: Callable[[str], None]) -> None:
@@ -62,6 +41,7 @@ def upgrade_checkpoints(folders: Sequence[Path], say: Callable[[str], None]) -> 
     for folder in folders:
         if not folder.is_dir():
             raise OldCheckpointError(f"no folder {folder}: give that of an experiment or of a judgement")
+        refuse_links(folder)
     for folder in folders:
         old = sorted(path.parent for path in folder.rglob(f"trials/*/*/{OLD_STATE}"))
         if not old:
@@ -76,15 +56,15 @@ def _convert(folder: Path) -> str:
     if not has_state(folder):
         try:
             manifest = _manifest(folder)
-            files = dict(manifest["files"])
-            check_file(folder / OLD_STATE, files.pop(OLD_STATE))
+            check_file(folder / OLD_STATE, manifest["files"][OLD_STATE])
         except DamageError as error:
             # Without its name it is a damaged checkpoint, which a trial goes around.
             (folder / OLD_STATE).replace(folder / f"{OLD_STATE}{_DAMAGED}")
             return f"is damaged and stays unused: {error}"
-        state = _unpickled(folder / OLD_STATE)
+        state = read_pickled(folder / OLD_STATE)
         try:
-            write_state(folder, TrialState(**manifest["trial"]), _as_now(state), files)
+            rows = {name: value for name, value in manifest["files"].items() if name != OLD_STATE}
+            write_state(folder, TrialState(**manifest["trial"]), _as_now(state), rows)
         except (TypeError, ValueError) as error:
             raise OldCheckpointError(f"{folder / OLD_STATE} holds no state of a trainer: {error}; remove {folder}") from error
         sync_folder(folder)
@@ -102,32 +82,6 @@ def _as_now(state: dict[str, Any]) -> dict[str, Any]:
     return state
 
 
-class _StateUnpickler(pickle.Unpickler):
-    """Finds what a trainer's state consists of, and nothing else."""
-
-    def find_class(self, module: str, name: str) -> Any:
-        """See `pickle.Unpickler`."""
-        if (module, name) not in _ALLOWED:
-            raise OldCheckpointError(f"names {module}.{name}")
-        return super().find_class(module, name)
-
-
-def _unpickled(path: Path) -> dict[str, Any]:
-    with path.open("rb") as file:
-        try:
-            state = _StateUnpickler(file).load()
-        except OldCheckpointError as error:
-            raise OldCheckpointError(
-                f"{path} {error}, which is no part of a trainer's state: it was refused and not called; do not trust the "
-                "folder that it comes from"
-            ) from None
-        except (pickle.UnpicklingError, EOFError, *MISFITS) as error:
-            raise OldCheckpointError(f"{path} holds no state of a trainer: {error}; remove {path.parent}") from error
-    if not isinstance(state, dict):
-        raise OldCheckpointError(f"{path} holds no state of a trainer, but a {type(state).__name__}; remove {path.parent}")
-    return state
-
-
 def _manifest(folder: Path) -> dict[str, Any]:
     path = folder / OLD_MANIFEST
     try:
@@ -138,4 +92,6 @@ def _manifest(folder: Path) -> dict[str, Any]:
     if checksum != hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest():
         raise DamageError(f"{path} has changed since it was written")
     found: dict[str, Any] = content
+    if not all(isinstance(found.get(name), dict) for name in ("trial", "files")) or OLD_STATE not in found["files"]:
+        raise DamageError(f"{path} describes no checkpoint")
     return found

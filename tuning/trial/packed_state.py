@@ -12,7 +12,7 @@ What JSON lacks is an object with one tag:
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from tuning.trial.array_files import Arrays, StateError
 
 _AS_THEY_ARE = frozenset((bool, int, str))
 _KEYS = frozenset((bool, int, float, str, type(None)))
+_DIMENSIONS = 32  # of an array at most
 _DEEPEST = 100  # levels of nesting; a trainer's state has about ten
 
 
@@ -63,7 +64,7 @@ def _pack(value: Any, arrays: Arrays) -> Any:
 
 
 def unpack(packed: object, arrays: Mapping[str, np.ndarray]) -> Any:
-    """Nested values from what `pack` gave.
+    """Nested values from what `pack` gave. Together they take as much memory as the arrays.
 
     Args:
         packed: values, from JSON.
@@ -72,10 +73,38 @@ def unpack(packed: object, arrays: Mapping[str, np.ndarray]) -> Any:
     Raises:
         StateError: if `packed` is nothing that `pack` gives, or an array is missing.
     """
-    return _unpack(packed, arrays, "state", 0)
+    return _unpack(packed, _Once(arrays), "state", 0)
 
 
-def _unpack(packed: Any, arrays: Mapping[str, np.ndarray], place: str, depth: int) -> Any:
+class _Once(Mapping[str, np.ndarray]):
+    """Arrays, of which no more elements are taken than there are."""
+
+    def __init__(self, arrays: Mapping[str, np.ndarray]) -> None:
+        self._arrays, self._taken = arrays, dict.fromkeys(arrays, 0)
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return self._arrays[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._arrays)
+
+    def __len__(self) -> int:
+        return len(self._arrays)
+
+    def take(self, name: str, first: int, count: int, place: str) -> np.ndarray:
+        """Copies of consecutive elements.
+
+        Raises:
+            StateError: if there are not so many, or others were taken in their place.
+        """
+        size = self._arrays[name].size
+        self._taken[name] += count
+        if first + count > size or self._taken[name] > size:
+            raise StateError(f"{place} has elements {first} to {first + count} of {size} of {name}")
+        return self._arrays[name][first : first + count].copy()  # one that may be written to
+
+
+def _unpack(packed: Any, arrays: _Once, place: str, depth: int) -> Any:
     if packed is None or isinstance(packed, bool | int | float | str):
         return packed
     if depth > _DEEPEST:
@@ -89,7 +118,7 @@ def _unpack(packed: Any, arrays: Mapping[str, np.ndarray], place: str, depth: in
     raise StateError(f"{place} is no value of a state")
 
 
-def _dict(content: Any, arrays: Mapping[str, np.ndarray], place: str, depth: int) -> dict[Any, Any]:
+def _dict(content: Any, arrays: _Once, place: str, depth: int) -> dict[Any, Any]:
     if not isinstance(content, list) or not all(_is_pair(each) for each in content):
         raise StateError(f"{place} is no list of keys and values")
     return {key: _unpack(value, arrays, f"{place}.{key}", depth) for key, value in content}
@@ -99,27 +128,26 @@ def _is_pair(value: Any) -> bool:
     return isinstance(value, list) and len(value) == 2 and (value[0] is None or isinstance(value[0], bool | int | float | str))
 
 
-def _tuple(content: Any, arrays: Mapping[str, np.ndarray], place: str, depth: int) -> tuple[Any, ...]:
+def _tuple(content: Any, arrays: _Once, place: str, depth: int) -> tuple[Any, ...]:
     if not isinstance(content, list):
         raise StateError(f"{place} is no list of a tuple's values")
     return tuple(_unpack(content, arrays, place, depth))
 
 
-def _array(content: Any, arrays: Mapping[str, np.ndarray], place: str, depth: int) -> np.ndarray:
+def _array(content: Any, arrays: _Once, place: str, depth: int) -> np.ndarray:
     if not isinstance(content, list) or len(content) != 3:
         raise StateError(f"{place} is no place of an array")
     name, first, shape = content
     if not isinstance(name, str) or name not in arrays or not isinstance(shape, list):
         raise StateError(f"{place} is no place of an array")
-    if not all(type(number) is int and number >= 0 for number in (first, *shape)):
+    numbers = (first, *shape)
+    # Small ones, as the product of great ones takes minutes.
+    if len(numbers) > _DIMENSIONS or not all(type(number) is int and 0 <= number < 2**48 for number in numbers):
         raise StateError(f"{place} is no place of an array")
-    last = first + math.prod(shape)
-    if last > arrays[name].size:
-        raise StateError(f"{place} has elements {first} to {last} of {arrays[name].size} of {name}")
-    return arrays[name][first:last].reshape(shape).copy()  # one that may be written to
+    return arrays.take(name, first, math.prod(shape), place).reshape(shape)
 
 
-def _scalar(content: Any, arrays: Mapping[str, np.ndarray], place: str, depth: int) -> Any:
+def _scalar(content: Any, arrays: _Once, place: str, depth: int) -> Any:
     if isinstance(content, list) and len(content) == 2 and isinstance(content[0], str) and content[0] in _SCALARS:
         value = _unpack(content[1], arrays, place, depth)
         if isinstance(value, bool | int | float):
@@ -130,13 +158,13 @@ def _scalar(content: Any, arrays: Mapping[str, np.ndarray], place: str, depth: i
     raise StateError(f"{place} is no scalar with its type")
 
 
-def _float(content: Any, arrays: Mapping[str, np.ndarray], place: str, depth: int) -> float:
+def _float(content: Any, arrays: _Once, place: str, depth: int) -> float:
     if content not in ("nan", "inf", "-inf"):
         raise StateError(f"{place} is no float")
     return float(content)
 
 
-_TAGS: dict[str, Callable[[Any, Mapping[str, np.ndarray], str, int], Any]] = {
+_TAGS: dict[str, Callable[[Any, _Once, str, int], Any]] = {
     "dict": _dict, "tuple": _tuple, "array": _array, "scalar": _scalar, "float": _float,
 }  # fmt: skip
 _SCALARS: dict[str, Callable[[Any], Any]] = {

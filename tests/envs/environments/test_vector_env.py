@@ -131,3 +131,22 @@ def test_scores_and_kpis_do_not_depend_on_the_backend(evaluations: list[tuple[fl
     assert batch_score == pytest.approx(score_, rel=1e-9)
     assert batch_kpis == pytest.approx(kpis_, rel=1e-9)
     assert batch_kpis["departures"] > 0
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [("left", 10**9), ("left", -1), ("random", {"bit_generator": "PCG64", "state": {"state": 0, "inc": 0}}), ("random", None)],
+)
+def test_an_impossible_state_is_refused(small_schema: Path, place: str, value: object) -> None:
+    env = training_env(str(small_schema), "batch", 3)
+    env.reset(seed=0)
+    env.step(np.zeros((3, 5), np.float32))
+    unwrapped: SiteVectorEnv = env.unwrapped  # type: ignore[assignment]
+    state = unwrapped.get_state()
+    unwrapped.set_state(state)
+    if place == "left":
+        state["left"][1] = value
+    else:
+        state[place] = value
+    with pytest.raises(ValueError, match=r"steps left|random generator"):
+        unwrapped.set_state(state)

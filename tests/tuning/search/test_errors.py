@@ -29,3 +29,10 @@ def test_trust_is_said_again_as_nothing_stores_it() -> None:
     assert "--resume /x/one --trust-scenario, or" in line
     assert line.endswith("resume('/x/one', trust_scenario=True)")
     assert "trust" not in continue_command(Path("/x/one"))
+
+
+def test_the_cluster_is_said_again_as_nothing_stores_it() -> None:
+    line = str(SearchStoppedError("the disk is full", Path("/x/one"), address="10.0.0.1:6379")).splitlines()[1]
+    assert "--resume /x/one --address 10.0.0.1:6379, or" in line
+    assert line.endswith("resume('/x/one', address='10.0.0.1:6379')")
+    assert "address" not in continue_command(Path("/x/one"))

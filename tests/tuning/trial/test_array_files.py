@@ -88,6 +88,23 @@ def test_compressed_arrays_are_refused_as_they_may_grow(tmp_path: Path) -> None:
         read_arrays(zipped(tmp_path / "x.npz", npy(np.zeros(10**6)), zipfile.ZIP_DEFLATED))
 
 
+def test_entries_that_overlap_are_refused(tmp_path: Path) -> None:
+    path = zipped(tmp_path / "x.npz", npy(np.zeros(1000)))
+    content = path.read_bytes()
+    # A second entry of the directory for the same bytes.
+    directory = content.index(b"PK\x01\x02")
+    end = content.index(b"PK\x05\x06")
+    entry = content[directory:end]
+    tail = bytearray(content[end:])
+    tail[8:12] = (2).to_bytes(2, "little") * 2
+    tail[12:16] = (2 * len(entry)).to_bytes(4, "little")
+    path.write_bytes(content[:directory] + entry + entry.replace(b"a.npy", b"b.npy") + tail)
+    with zipfile.ZipFile(path) as archive:
+        assert len(archive.infolist()) == 2
+    with pytest.raises(StateError, match="overlap"):
+        read_arrays(path)
+
+
 def test_a_file_that_is_no_archive(tmp_path: Path) -> None:
     (tmp_path / "x.npz").write_bytes(b"PK nothing")
     with pytest.raises(StateError, match="holds no arrays"):

@@ -213,6 +213,19 @@ def test_the_checkpoint_of_another_trainer_is_refused_by_the_place_that_differs(
         newest.restore(other)
 
 
+def test_copies_beside_checkpoints_are_left_alone(tmp_path: Path) -> None:
+    save(tmp_path, Trainer(), 1)
+    copy_of = shutil.copytree(tmp_path / "000000000001", tmp_path / "000000000001 (copy)")
+    for name in ("2019", "9" * 30):
+        (tmp_path / name).mkdir()
+    checkpoints = Checkpoints(tmp_path)
+    assert checkpoints.steps == 1
+    for steps in (2, 3, 4):
+        save(tmp_path, Trainer(), steps)
+    checkpoints.drop_after(3)
+    assert {path.name for path in tmp_path.iterdir()} == {"000000000003", "2019", "9" * 30, copy_of.name}
+
+
 def test_a_checkpoint_of_version_1_is_not_opened(tmp_path: Path) -> None:
     old = tmp_path / "experiment" / "trials" / "00000" / "000000000001"
     old.mkdir(parents=True)

@@ -86,6 +86,7 @@ def test_another_version_is_refused_with_what_to_do(written: Path, version: Any)
         ("steps", -1, "steps is no number"),
         ("steps", 1.5, "steps is no number"),
         ("steps", True, "steps is no number"),
+        ("steps", 10**400, "steps is no number"),
         ("seconds", None, "seconds is no number"),
         ("seconds", float("nan"), "seconds is no number"),
         ("score", "1", "score is no number"),

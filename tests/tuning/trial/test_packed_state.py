@@ -92,6 +92,17 @@ def test_what_pack_never_gives_is_refused_by_its_place(packed: Any, said: str) -
         unpack(packed, {"float64": np.zeros(4)})
 
 
+def test_elements_are_taken_once() -> None:
+    twice = [{"array": ["float64", 0, [3]]}, {"array": ["float64", 1, [3]]}]
+    with pytest.raises(StateError, match=r"state\[1\] has elements"):
+        unpack(twice, {"float64": np.zeros(4)})
+
+
+def test_sizes_of_thousands_of_digits_are_refused_at_once() -> None:
+    with pytest.raises(StateError, match="no place of an array"):
+        unpack({"array": ["float64", 0, [10**4000] * 20]}, {"float64": np.zeros(4)})
+
+
 def test_deep_nesting_is_refused() -> None:
     packed: Any = 1
     for _ in range(500):

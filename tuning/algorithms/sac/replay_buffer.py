@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from common.generators import set_generator
 from common.units import MIB
 from tuning.algorithms.sac.prioritized_replay import Priorities, Prioritization
 
@@ -246,7 +247,7 @@ class ReplayBuffer:
             raise ValueError(f"rows {known} to {self.rows} are missing")
         self._observations[self._here()] = state["observations"]
         self.transitions = int(np.count_nonzero(self._kinds != NO_TRANSITION))
-        self._random.bit_generator.state = state["random"]
+        set_generator(self._random, state["random"])
         if self.priorities:
             self.priorities.set_state(state["priorities"])
 
