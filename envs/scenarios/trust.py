@@ -17,6 +17,7 @@ from typing import Any
 
 from envs.errors import ScenarioError
 from envs.scenarios.references import NamedClass, named_classes, named_files, reward_classes, root_of
+from envs.scenarios.tariff import FILE_NAME
 
 OPTION = "--trust-scenario"
 MOST_NAMED = 20  # faults in one message
@@ -125,6 +126,9 @@ def _outside(path: Path, schema: Mapping[str, Any]) -> Iterator[str]:
     if isinstance(configured, str) and not _is_within(configured, root, folder):
         yield f"root_directory is {configured!r}, which is outside of {folder}"
         return
+    # The schema does not name it, so it can lead out by a link alone.
+    if not _is_within(FILE_NAME, folder / FILE_NAME, folder):
+        yield f"{FILE_NAME} is a link to a file outside of {folder}"
     for file in named_files(schema):
         if not _is_within(file.name, root / file.relative, folder):
             yield f"{file.place} is {file.name!r}, which is outside of {folder}"

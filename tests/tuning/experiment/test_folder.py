@@ -37,6 +37,13 @@ def test_settings_that_change_are_written_whole(tmp_path: Path) -> None:
     assert [p.name for p in made.paths.folder.glob("experiment*")] == ["experiment.json"]
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no pipes in folders")
+def test_a_pipe_in_place_of_the_settings_is_refused_without_waiting(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "experiment.json")
+    with pytest.raises(UsageError, match=r"experiment\.json cannot be read \(it is a pipe or a device"):
+        open_experiment(tmp_path)
+
+
 def test_a_file_with_a_byte_order_mark_is_read(tmp_path: Path) -> None:
     made = create(Settings(name="one", dir=str(tmp_path)))
     made.paths.settings.write_text(made.paths.settings.read_text(encoding="utf-8"), encoding="utf-8-sig")
