@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path, PureWindowsPath
 from typing import Any
 
+from common.paths import is_share
 from envs.errors import ScenarioError
 from envs.scenarios.references import NamedClass, named_classes, named_files, reward_classes, root_of
 from envs.scenarios.tariff import FILE_NAME
@@ -147,8 +148,7 @@ def _is_within(name: str, path: Path, folder: Path) -> bool:
 
 def _is_share(name: str) -> bool:
     """Whether a name is that of a Windows share, which a look at it would connect to; elsewhere, of a drive as well."""
-    drive = PureWindowsPath(name).drive
-    return drive.startswith("\\\\") or bool(drive and os.name != "nt")
+    return is_share(name) or bool(os.name != "nt" and PureWindowsPath(name).drive)
 
 
 def _unpickled(schema: Mapping[str, Any]) -> Iterator[str]:
