@@ -149,7 +149,9 @@ def _refuse_share(name: str) -> None:
 def _in_full(path: Path) -> Path:
     """A path that is the same in every folder; on Windows with its drive's letter, not with the share behind it."""
     real = path.resolve()
-    return type(path)(os.path.abspath(path)) if os.name == "nt" and is_share(str(real)) else real
+    if os.name != "nt" or not is_share(str(real)):
+        return real
+    return type(path)(os.path.abspath(path))  # noqa: PTH100 - resolve is what replaces the letter
 
 
 def _interleaved(steps: int, split: Split, name: str) -> tuple[Window, ...]:
