@@ -41,6 +41,14 @@ def test_what_is_no_sound_object_is_one_line(tmp_path: Path, content: bytes, fau
     assert message.isprintable()
 
 
+def test_many_names_are_compared_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "schema.json"
+    pairs = ", ".join(f'"n{i}": 1' for i in [*range(100_000), 99_999])
+    path.write_text(f"{{{pairs}}}", encoding="utf-8")
+    with pytest.raises(ScenarioError, match="the name 'n99999' stands twice"):
+        read_object(path)
+
+
 def test_a_sound_object_is_read_with_a_byte_order_mark_or_without(tmp_path: Path) -> None:
     path = tmp_path / "schema.json"
     for mark in (b"", b"\xef\xbb\xbf"):
