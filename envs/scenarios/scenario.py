@@ -127,6 +127,10 @@ def _given(name: str, path: Path, trusted: bool) -> Scenario:
     path = _in_full(path)
     if not trusted:
         _refuse_share(str(path))  # it would be refused where an experiment is continued
+    try:
+        folder_name = path.parent.name.encode()
+    except UnicodeEncodeError as error:
+        raise ScenarioError(f"{path}: the name of its folder is no text in UTF-8; rename the folder") from error
     schema = schema_file.read_schema(path)
     if not trusted:
         # Before anything that the schema names is looked at.
@@ -134,7 +138,7 @@ def _given(name: str, path: Path, trusted: bool) -> Scenario:
     schema_file.check(path)
     digest = schema_file.digest(path, trust.own_code(path, schema) if trusted else ())
     # Most systems allow 255 bytes in a name.
-    folder = path.parent.name.encode()[:240].decode(errors="ignore")
+    folder = folder_name[:240].decode(errors="ignore")
     return Scenario(name, f"{folder}-{digest}", schema=path, trusted=trusted)
 
 

@@ -98,6 +98,16 @@ def test_a_share_keeps_its_drive_letter_on_windows(tmp_path: Path, monkeypatch: 
     assert kept == given
 
 
+def test_a_folder_with_a_name_that_is_no_unicode_is_one_line(small_schema: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "site\udcff"
+    try:
+        shutil.copytree(small_schema.parent, folder)
+    except (OSError, ValueError, shutil.Error):
+        pytest.skip("this system has no such names")
+    with pytest.raises(ScenarioError, match="the name of its folder is no text in UTF-8; rename the folder"):
+        scenario(str(folder))
+
+
 def test_what_changes_the_numbers_changes_the_cache_key(small_schema: Path, tmp_path: Path) -> None:
     assert scenario("iquitos").key != scenario("iquitos:pv_kwp=4162").key != scenario("iquitos-38").key
     path = Path(shutil.copytree(small_schema.parent, tmp_path / "site")) / "schema.json"
