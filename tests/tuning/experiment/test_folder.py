@@ -141,6 +141,7 @@ def test_what_may_be_edited_by_hand_is_no_damage(tmp_path: Path, name: str) -> N
         (lambda content: content.update(marks=[]), r"marks is \[\], not an object"),
         (lambda content: content["marks"].update(space={"a": 1}), r"space\.a is 1, not a text"),
         (lambda content: content["marks"].update(machine={"versions": "{"}), "Expecting property name"),
+        (lambda content: content["marks"].update(machine={"versions": "[" * 100_000}), "it is nested too deeply"),
         (lambda content: content["marks"].update(machine={"versions": "[]"}), r"versions is \[\], not an object"),
         (lambda content: content.update(format="1"), 'format is "1", not a whole number'),
         (lambda content: content.update(format=0), "format is 0, not a number from 1 on"),
