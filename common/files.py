@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
 NEW = ".new"  # suffix of a file that is being written
+MOST_TEXT = 64 * 2**20  # bytes and letters; the largest text that this package writes has some kilobytes
 
 
 def read_text(path: Path) -> str:
     """Text of a UTF-8 file, without the byte-order mark that some editors put before it.
 
     Raises:
-        OSError: if the file cannot be read.
+        OSError: if the file cannot be read, has more than `MOST_TEXT`, or is no regular file.
         UnicodeDecodeError: a ValueError, if it is not UTF-8.
     """
-    return path.read_text(encoding="utf-8-sig")
+    found = path.stat()
+    # A pipe without a writer keeps its reader waiting for ever, and a device such as /dev/zero has no end.
+    if not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):
+        raise OSError(errno.EINVAL, "it is a pipe or a device, not a regular file", str(path))
+    if found.st_size <= MOST_TEXT:
+        with path.open(encoding="utf-8-sig") as file:
+            text = file.read(MOST_TEXT + 1)  # some files have more than their size says
+        if len(text) <= MOST_TEXT:
+            return text
+    raise OSError(errno.EFBIG, f"it has more than {MOST_TEXT // 2**20} MiB", str(path))
 
 
 def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:

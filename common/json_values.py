@@ -23,8 +23,17 @@ def read_json(path: Path) -> Any:
         OSError: if the file cannot be read.
         ValueError: if it is no JSON in UTF-8, or nested too deeply to be read.
     """
+    return parsed(read_text(path))
+
+
+def parsed(text: str) -> Any:
+    """Content of a text in JSON.
+
+    Raises:
+        ValueError: if it is no JSON, or nested too deeply to be read.
+    """
     try:
-        return json.loads(read_text(path))
+        return json.loads(text)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
 
@@ -106,5 +115,8 @@ def _words(kind: Any) -> str:
 
 def _shown(value: Any) -> str:
     """A value for a message, as JSON in ASCII, cut."""
-    text = json.dumps(value)
+    try:
+        text = json.dumps(value)
+    except RecursionError:  # it was read with more room on the stack
+        return "nested too deeply"
     return text if len(text) <= 40 else f"{text[:37]}..."

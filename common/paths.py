@@ -42,6 +42,11 @@ def user_path(given: str | Path) -> Path:
     return path
 
 
+def is_share(given: str) -> bool:
+    """Whether Windows takes a path for one on another machine or for a device: to look at it would connect to it."""
+    return given.replace("/", "\\").startswith(("\\\\", "\\??\\"))
+
+
 def name_fault(name: str) -> str:
     """Why a name cannot be that of a folder, here or on another system; empty if it can.
 

@@ -21,8 +21,10 @@ import platformdirs
 
 from common.errors import UserError
 from common.files import sync_folder
+from common.paths import shortened
 
 FOLDER_VARIABLE = "BUILDING_TUNER_CACHE"
+_LEVELS = 2  # of a key: a scenario's folder, and an entry of it
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 
 
@@ -63,10 +65,27 @@ def is_cached(key: str) -> bool:
     """Whether the cache has a whole entry of a key.
 
     Raises:
-        CacheError: if the cache cannot be read.
+        CacheError: if the cache cannot be read, or the key leads out of it.
     """
+    target = _entry(key)
     with usable_cache():
-        return _is_whole(cache_folder() / key)
+        return _is_whole(target)
+
+
+def _entry(key: str) -> Path:
+    """Path of a key: a name, or the name of a scenario and one below it.
+
+    Raises:
+        CacheError: if it leads elsewhere. The year or the site in it may come from a file that was changed.
+    """
+    parts = key.split("/")
+    # `Path` drops empty parts and dots. On Windows it splits at backslashes and drives too.
+    if len(parts) > _LEVELS or ".." in parts or "\0" in key or Path(key).parts != tuple(parts):
+        raise CacheError(
+            f"{shortened(ascii(key))} is no entry of the cache: the year or the site in it is none that this package wrote; "
+            "restore the file that names it"
+        )
+    return cache_folder() / key
 
 
 def cached_folder(key: str, fill: Callable[[Path], None]) -> Path:
@@ -80,7 +99,7 @@ def cached_folder(key: str, fill: Callable[[Path], None]) -> Path:
         fill: writes the content into the empty folder that it is given.
 
     Raises:
-        CacheError: if the cache cannot be read or written.
+        CacheError: if the cache cannot be read or written, or the key leads out of it.
     """
     return _cached(key, fill, is_folder=True)
 
@@ -93,13 +112,13 @@ def cached_file(key: str, write: Callable[[Path], None]) -> Path:
         write: writes the content to the path that it is given.
 
     Raises:
-        CacheError: if the cache cannot be read or written.
+        CacheError: if the cache cannot be read or written, or the key leads out of it.
     """
     return _cached(key, write, is_folder=False)
 
 
 def _cached(key: str, make: Callable[[Path], None], is_folder: bool) -> Path:
-    target = cache_folder() / key
+    target = _entry(key)
     with usable_cache():
         if _is_whole(target):
             return target

@@ -12,6 +12,7 @@ from envs.errors import ScenarioError
 from envs.scenarios.references import is_on
 
 KIND = "citylearn.dynamics.LSTMDynamics"
+MOST_BYTES = 2**28  # of a file of weights; the largest network that a schema may describe has 40 MB
 # By which torch says that it cannot read a file, or that the weights in it are those of another network.
 _ERRORS = (
     pickle.UnpicklingError, RuntimeError, OSError, EOFError, LookupError, ValueError, TypeError, AttributeError,
@@ -38,6 +39,8 @@ def check_dynamics(path: Path, schema: Mapping[str, Any]) -> None:
         attributes = {**entry.get("attributes", {})}
         file = Path(schema["root_directory"]) / attributes.pop("filename", "")
         try:
+            if file.stat().st_size > MOST_BYTES:
+                raise ValueError(f"the file has more than {MOST_BYTES // 2**20} MiB")
             LSTMDynamics(filepath=file, **attributes).reset()
         except _ERRORS as error:
             # The first sentence: torch goes on with how to unpickle the file all the same.

@@ -6,6 +6,7 @@ A file is never converted: what is not CSV with commas and points is refused, so
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 PARQUET = (".parquet", ".pq", ".parq")  # the endings by which CityLearn tells them
 MOST_BYTES = 2**30  # a year of 40 columns in full precision has 7 MB
+MOST_VALUES = 2 * 10**7  # of a Parquet file, 160 MB; fifty years of 40 columns
 _SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 _ENCODINGS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16", b"PK\x03\x04": "a workbook", b"\xd0\xcf\x11\xe0": "a workbook"}
 _REMEDY = "save it as CSV in UTF-8 with one line of names"
@@ -37,7 +39,17 @@ def read_table(file: Path, known: Collection[str], text: Collection[str] = ()) -
         if file.stat().st_size > MOST_BYTES:
             return f"{file} has more than {MOST_BYTES // 2**30} GiB, more than any year of hours; name the right file"
         if file.suffix.lower() in PARQUET:
-            table = pd.read_parquet(file)
+            if reason := _too_much(file):
+                return f"{file} {reason}"
+            try:
+                table = pd.read_parquet(file)
+            except (LookupError, TypeError, AttributeError, RecursionError) as error:
+                # How pandas fails at a wrong description of its own; CityLearn would too, in the middle of a run.
+                why = f"{type(error).__name__}: {' '.join(str(error).split())[:100]}"
+                return (
+                    f"{file} cannot be read: its entry 'pandas' describes another table ({why}); write it anew with pandas, or "
+                    "save it as CSV"
+                )
             table.columns = table.columns.map(str)
         else:
             if reason := _foreign(file, known):
@@ -61,6 +73,25 @@ def read_table(file: Path, known: Collection[str], text: Collection[str] = ()) -
     return table
 
 
+def _too_much(file: Path) -> str:
+    """Why a Parquet file takes too much memory, from its footer alone; empty where it does not.
+
+    Equal values take next to no room in a file, so its size says little.
+    """
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(file) as opened:
+        groups = [opened.metadata.row_group(i) for i in range(opened.metadata.num_row_groups)]
+        rows, columns = opened.metadata.num_rows, opened.metadata.num_columns
+    # A list in a row counts all that it holds.
+    values = max(rows, sum(group.column(i).num_values for group in groups for i in range(columns)))
+    if values > MOST_VALUES:
+        return f"has {values:,} values, and a series has at most {MOST_VALUES:,}; name the right file"
+    if sum(group.total_byte_size for group in groups) > MOST_BYTES:
+        return f"unpacks to more than {MOST_BYTES // 2**30} GiB, more than any year of hours; name the right file"
+    return ""
+
+
 def _foreign(file: Path, known: Collection[str]) -> str:
     """How a CSV file differs from what CityLearn reads, with the remedy; empty where it does not."""
     with file.open("rb") as opened:
@@ -80,5 +111,5 @@ def _foreign(file: Path, known: Collection[str]) -> str:
     spaced = [name for name in names if name not in known and name.strip() in known]
     if spaced:
         return f"has spaces around the column '{shortened(spaced[0])}', so CityLearn does not know it; remove them"
-    twice = [name for i, name in enumerate(names) if name in names[:i]]
-    return f"has the column '{shortened(twice[0])}' twice; remove one of them" if twice else ""
+    twice = next((name for name, count in Counter(names).items() if count > 1), None)
+    return "" if twice is None else f"has the column '{shortened(twice)}' twice; remove one of them"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import difflib
 import math
+import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 from common.numbers import number
-from common.paths import user_path
+from common.paths import is_share, shortened, user_path
 from common.units import DAY, WEEK, YEAR
 from envs.cache import cached_folder
 from envs.errors import ScenarioError
@@ -92,6 +93,9 @@ def scenario(name: str, trusted: bool = False) -> Scenario:
     Raises:
         ScenarioError: if there is no such scenario, its file is not a CityLearn schema, or it needs trust.
     """
+    if not trusted:
+        # The name may come from the folder of another person's experiment, and Windows logs in where it looks.
+        _refuse_share(name)
     path = user_path(name)
     if path.suffix == ".json" or path.is_dir():
         return _given(name, path / "schema.json" if path.is_dir() else path, trusted)
@@ -120,7 +124,13 @@ def _pv_kwp(name: str, option: str) -> float:
 def _given(name: str, path: Path, trusted: bool) -> Scenario:
     if not path.is_file():
         raise ScenarioError(f"no file {path}: --scenario takes {', '.join(SITES)} or the path of a CityLearn schema.json")
-    path = path.resolve()
+    path = _in_full(path)
+    if not trusted:
+        _refuse_share(str(path))  # it would be refused where an experiment is continued
+    try:
+        folder_name = path.parent.name.encode()
+    except UnicodeEncodeError as error:
+        raise ScenarioError(f"{path}: the name of its folder is no text in UTF-8; rename the folder") from error
     schema = schema_file.read_schema(path)
     if not trusted:
         # Before anything that the schema names is looked at.
@@ -128,8 +138,24 @@ def _given(name: str, path: Path, trusted: bool) -> Scenario:
     schema_file.check(path)
     digest = schema_file.digest(path, trust.own_code(path, schema) if trusted else ())
     # Most systems allow 255 bytes in a name.
-    folder = path.parent.name.encode()[:240].decode(errors="ignore")
+    folder = folder_name[:240].decode(errors="ignore")
     return Scenario(name, f"{folder}-{digest}", schema=path, trusted=trusted)
+
+
+def _refuse_share(name: str) -> None:
+    if os.name == "nt" and is_share(name):
+        raise ScenarioError(
+            f"'{shortened(name)}' is on a share, and a look at it would connect to another machine; give the share a drive "
+            f"letter, or, if you trust this scenario as your own code, {trust.OPTION}"
+        )
+
+
+def _in_full(path: Path) -> Path:
+    """A path that is the same in every folder; on Windows with its drive's letter, not with the share behind it."""
+    real = path.resolve()
+    if os.name != "nt" or not is_share(str(real)):
+        return real
+    return type(path)(os.path.abspath(path))  # noqa: PTH100 - resolve is what replaces the letter
 
 
 def _interleaved(steps: int, split: Split, name: str) -> tuple[Window, ...]:

@@ -98,7 +98,9 @@ def digest(path: Path, code: Sequence[Path] = ()) -> str:
     for file in (path, path.parent / FILE_NAME, *named, *sizing_tables(schema), *code):
         if file.is_file():
             hashed.update(file.name.encode())
-            hashed.update(file.read_bytes())
+            with file.open("rb") as opened:
+                while piece := opened.read(2**20):
+                    hashed.update(piece)
     return hashed.hexdigest()[:12]
 
 

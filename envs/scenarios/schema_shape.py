@@ -100,6 +100,7 @@ _CHARGER = Record(
     },
     idle=("nominal_power", "charger_type"),
 )
+MOST_WEIGHTS = 10**7  # of an LSTM, 40 MB; those of the public scenarios have less than a hundred thousand
 _LSTM = Record(
     {
         "filename": Text("the name of a file"),
@@ -617,6 +618,17 @@ def _dynamics(entry: dict[str, Any], place: Place) -> Iterator[Fault]:
     for i, name in enumerate(attributes.get(lists[0]) or ()):
         if name.removesuffix("_sin").removesuffix("_cos") not in OBSERVATIONS:
             yield Fault((*place, lists[0], str(i)), f"is {shown(name)}, and CityLearn has no such observation; correct it")
+    inputs = attributes.get("input_size") or len(attributes.get(lists[0]) or ())
+    weights = _lstm_weights(inputs, attributes.get("hidden_size") or 0, attributes.get("num_layers") or 0)
+    if weights > MOST_WEIGHTS:
+        # CityLearn builds the network before it reads the file.
+        text = f"and num_layers make a network of {weights:,.0f} weights; it may have at most {MOST_WEIGHTS:,}, so lower them"
+        yield Fault((*place, "hidden_size"), text, form=False)
     lengths = {len(attributes.get(name) or ()) for name in lists}
     if len(lengths) > 1:
         yield Fault((*place, lists[0]), f"and {dotted(lists[1:])} have different lengths; give each input two bounds")
+
+
+def _lstm_weights(inputs: float, hidden: float, layers: float) -> float:
+    """Weights of an LSTM as torch builds it: in each layer four gates, each with two biases for a neuron."""
+    return 4 * hidden * (inputs + hidden + 2 + (layers - 1) * (2 * hidden + 2))

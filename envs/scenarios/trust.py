@@ -15,8 +15,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path, PureWindowsPath
 from typing import Any
 
+from common.paths import is_share
 from envs.errors import ScenarioError
 from envs.scenarios.references import NamedClass, named_classes, named_files, reward_classes, root_of
+from envs.scenarios.tariff import FILE_NAME
 
 OPTION = "--trust-scenario"
 MOST_NAMED = 20  # faults in one message
@@ -125,6 +127,9 @@ def _outside(path: Path, schema: Mapping[str, Any]) -> Iterator[str]:
     if isinstance(configured, str) and not _is_within(configured, root, folder):
         yield f"root_directory is {configured!r}, which is outside of {folder}"
         return
+    # The schema does not name it, so it can lead out by a link alone.
+    if not _is_within(FILE_NAME, folder / FILE_NAME, folder):
+        yield f"{FILE_NAME} is a link to a file outside of {folder}"
     for file in named_files(schema):
         if not _is_within(file.name, root / file.relative, folder):
             yield f"{file.place} is {file.name!r}, which is outside of {folder}"
@@ -143,8 +148,7 @@ def _is_within(name: str, path: Path, folder: Path) -> bool:
 
 def _is_share(name: str) -> bool:
     """Whether a name is that of a Windows share, which a look at it would connect to; elsewhere, of a drive as well."""
-    drive = PureWindowsPath(name).drive
-    return drive.startswith("\\\\") or bool(drive and os.name != "nt")
+    return is_share(name) or bool(os.name != "nt" and PureWindowsPath(name).drive)
 
 
 def _unpickled(schema: Mapping[str, Any]) -> Iterator[str]:

@@ -1,9 +1,11 @@
 """A crash leaves the old file or the new one."""
 
+import os
 from pathlib import Path
 
 import pytest
 
+from common import files
 from common.files import read_text, sync_folder, write_whole
 
 
@@ -36,6 +38,36 @@ def test_a_text_is_read_without_its_byte_order_mark(tmp_path: Path) -> None:
     path.write_text("é", encoding="latin-1")
     with pytest.raises(ValueError, match="utf-8"):
         read_text(path)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such files in folders")
+def test_a_pipe_and_a_device_are_refused_without_waiting(tmp_path: Path) -> None:
+    pipe, device = tmp_path / "pipe.json", tmp_path / "device.json"
+    os.mkfifo(pipe)
+    device.symlink_to("/dev/zero")
+    for path in (pipe, device):
+        with pytest.raises(OSError, match="not a regular file"):
+            read_text(path)
+    with pytest.raises(IsADirectoryError):
+        read_text(tmp_path)
+
+
+def test_a_text_of_the_largest_size_is_read_and_no_larger_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "MOST_TEXT", 2**20)
+    path = tmp_path / "a.json"
+    path.write_bytes(b"a" * 2**20)
+    assert len(read_text(path)) == 2**20
+    path.write_bytes(b"a" * (2**20 + 1))
+    with pytest.raises(OSError, match="more than 1 MiB"):
+        read_text(path)
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs a file that says that it has no bytes")
+def test_a_file_with_more_than_its_size_says_is_read_up_to_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert Path("/proc/self/status").stat().st_size == 0
+    monkeypatch.setattr(files, "MOST_TEXT", 10)
+    with pytest.raises(OSError, match="more than"):
+        read_text(Path("/proc/self/status"))
 
 
 def test_it_is_on_the_disk_before_it_has_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

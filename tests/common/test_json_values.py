@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import pytest
 
-from common.json_values import described, read_json
+from common.json_values import checked, described, parsed, read_json
 
 
 @dataclass(frozen=True)
@@ -81,3 +81,15 @@ def test_what_is_no_json_is_an_error_of_its_value(tmp_path: Path, content: bytes
     path.write_bytes(content)
     with pytest.raises(ValueError, match=r"\w"):
         read_json(path)
+
+
+def test_a_value_that_is_nested_as_deeply_as_can_be_read_is_one_line() -> None:
+    value: list[Any] = []
+    for _ in range(100_000):
+        value = [value]
+    with pytest.raises(ValueError, match="x is nested too deeply, not a whole number"):
+        checked(value, int, "x")
+    for _ in range(100_000):  # taken apart here, level by level
+        (value,) = value
+    with pytest.raises(ValueError, match="it is nested too deeply"):
+        parsed("[" * 100_000)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from common.paths import PathError, fit_name, missing_folders, name_fault, remove_empty, shortened, user_path
+from common.paths import PathError, fit_name, is_share, missing_folders, name_fault, remove_empty, shortened, user_path
 
 
 def test_a_home_folder_is_put_in_and_another_path_stays(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -39,6 +39,18 @@ def test_a_path_behind_a_closed_folder_is_named(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(Path, "stat", refused)
     with pytest.raises(PathError, match=r"closed/one: Permission denied; choose another path"):
         user_path("closed/one")
+
+
+@pytest.mark.parametrize(
+    "given", [r"\\evil\share\a.json", "//evil/share", r"/\evil\a", r"\\?\UNC\evil\a", r"\??\UNC\evil", r"\\.\a"]
+)
+def test_a_path_on_another_machine_is_told_by_its_name(given: str) -> None:
+    assert is_share(given)
+
+
+@pytest.mark.parametrize("given", ["", "a", "/a//b", r"\a\b", r"C:\a", "Z:/a", r"a\\b", "~/a", "iquitos:pv_kwp=1"])
+def test_a_path_on_this_machine_is_no_share(given: str) -> None:
+    assert not is_share(given)
 
 
 @pytest.mark.parametrize("name", ["a", "A.b_c-1", "console", "com", "nul1", "9", "a" * 200])

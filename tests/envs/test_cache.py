@@ -30,6 +30,32 @@ def test_a_folder_is_filled_once() -> None:
     assert len(calls) == 1
 
 
+@pytest.mark.parametrize(
+    "key",
+    [
+        "site/year-x/../../../escaped", "site/..", "../escaped", "..", ".", "", "/escaped", "/etc/escaped", "site/", "site//a",
+        "site/./a", "site/year-1/a", "site/year-\0",
+        *(["site/year-..\\..\\escaped", "C:escaped", "C:\\escaped", "\\\\evil\\share"] if os.name == "nt" else []),
+    ],
+)  # fmt: skip
+def test_a_key_that_leads_elsewhere_is_refused_and_nothing_is_made(key: str, tmp_path: Path) -> None:
+    for call in (
+        lambda: cache.cached_file(key, refuse),
+        lambda: cache.cached_folder(key, refuse),
+        lambda: cache.is_cached(key),
+    ):
+        with pytest.raises(CacheError, match=r"is no entry of the cache: .*; restore the file that names it") as refused:
+            call()
+        assert "\n" not in str(refused.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("key", ["iquitos-pv_kwp-41.5-v3/year-1", "a b ä..-0123456789ab/tables-0-v1.npz", ".hidden-0/a"])
+def test_a_key_of_a_scenario_is_its_path(key: str, tmp_path: Path) -> None:
+    assert cache.cached_file(key, lambda path: path.write_bytes(b"a") and None) == tmp_path / key
+    assert cache.is_cached(key)
+
+
 def test_a_filling_that_fails_leaves_nothing(tmp_path: Path) -> None:
     def fill(folder: Path) -> None:
         (folder / "half").write_text("x", encoding="utf-8")

@@ -32,6 +32,15 @@ def test_a_picture_has_the_hours_of_its_week() -> None:
     plt.close(figure)
 
 
+@pytest.mark.parametrize("title", [r"cost $\foo$", "$", "a$b$c", "a_b^c", "{", "\\"])
+def test_a_title_is_no_formula(title: str, tmp_path: Path) -> None:
+    import matplotlib.pyplot as plt
+
+    figure = draw_week({name: np.arange(200.0) for name in COLUMNS}, 0, title)
+    figure.savefig(tmp_path / "week.png", dpi=20)
+    plt.close(figure)
+
+
 def test_a_file_has_units_and_facts(tmp_path: Path) -> None:
     content = table({name: np.arange(5) for name in COLUMNS}, {"scenario": "iquitos"})
     path = tmp_path / "folder" / "rollout.parquet"

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from common.files import write_whole
+from common.json_values import checked, parsed, read_json
 from common.json_values import checked, read_json
 from common.links import refuse_links
 from common.paths import fit_name, missing_folders, name_fault, remove_empty, shortened, user_path
@@ -244,7 +245,7 @@ def _read(paths: ExperimentPaths) -> Experiment:
     for name, kind in _FACTS.items():
         if name in compatibility:
             checked(compatibility[name], kind, name)
-    checked(json.loads(compatibility.get("machine", {}).get("versions", "{}")), dict[str, str | None], "versions")
+    checked(parsed(compatibility.get("machine", {}).get("versions", "{}")), dict[str, str | None], "versions")
     experiment = Experiment(Settings.from_json(settings), paths, compatibility)
     if "sha256" in content and content["sha256"] != _checksum(settings, compatibility):
         raise ValueError("a setting in it has changed since it was written")

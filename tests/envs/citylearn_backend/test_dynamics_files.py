@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 
-from envs.citylearn_backend.dynamics_files import KIND, check_dynamics
+from envs.citylearn_backend.dynamics_files import KIND, MOST_BYTES, check_dynamics
 from envs.errors import ScenarioError
 
 ATTRIBUTES: dict[str, Any] = {
@@ -61,6 +61,13 @@ def test_a_file_that_holds_no_such_weights_is_one_line(weights: Path, content: b
     assert "\n" not in str(error.value)
     assert "weights_only" not in str(error.value)
     check(weights, include=False)
+
+
+def test_a_huge_file_is_not_read(weights: Path) -> None:
+    with weights.open("r+b") as file:
+        file.truncate(MOST_BYTES + 1)
+    with pytest.raises(ScenarioError, match="more than 256 MiB"):
+        check(weights)
 
 
 def test_a_file_of_torch_with_a_payload_runs_nothing(weights: Path) -> None:

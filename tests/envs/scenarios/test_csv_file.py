@@ -2,7 +2,10 @@
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from envs.scenarios import csv_file
@@ -66,6 +69,48 @@ def test_a_damaged_parquet_file_is_refused(tmp_path: Path, content: bytes) -> No
     found = read(tmp_path, content, "series.parquet")
     assert isinstance(found, str)
     assert "cannot be read" in found
+
+
+@pytest.mark.parametrize(
+    "described",
+    [
+        b"{}", b"[]", b"5", b"x", b'{"index_columns": ["away"], "columns": [], "column_indexes": []}', b"[" * 100_000,
+        b'{"index_columns": [], "columns": [], "column_indexes": [{"name": null, "field_name": null, "numpy_type": "x"}]}',
+    ],
+    ids=["object", "list", "number", "text", "index", "deep", "type"],
+)  # fmt: skip
+def test_a_wrong_description_of_pandas_in_parquet_is_one_line(tmp_path: Path, described: bytes) -> None:
+    path = tmp_path / "series.parquet"
+    pq.write_table(pa.table({"load": [1.0]}).replace_schema_metadata({b"pandas": described}), path)
+    found = read_table(path, KNOWN)
+    assert isinstance(found, str)
+    assert found.startswith(f"{path} cannot be read")
+    assert "\n" not in found
+
+
+def test_parquet_that_unpacks_to_more_than_memory_has_is_refused_by_its_footer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flat, nested = tmp_path / "flat.parquet", tmp_path / "nested.parquet"
+    pq.write_table(pa.table({"load": np.zeros(1000), "price": np.zeros(1000)}), flat)
+    pq.write_table(pa.table({"load": [[0.0] * 2000]}), nested)
+    for path in (flat, nested):
+        assert isinstance(read_table(path, KNOWN), pd.DataFrame)
+    monkeypatch.setattr(pd, "read_parquet", None)
+    monkeypatch.setattr(csv_file, "MOST_VALUES", 1999)
+    for path in (flat, nested):
+        assert "has 2,000 values, and a series has at most 1,999; name the right file" in str(read_table(path, KNOWN))
+    monkeypatch.setattr(csv_file, "MOST_VALUES", 2000)
+    pq.write_table(pa.table({"load": np.zeros(2000)}), flat, compression="zstd", use_dictionary=False)
+    monkeypatch.setattr(csv_file, "MOST_BYTES", 10_000)
+    assert flat.stat().st_size < csv_file.MOST_BYTES
+    assert "unpacks to more than" in str(read_table(flat, KNOWN))
+
+
+def test_many_columns_are_compared_at_once(tmp_path: Path) -> None:
+    names = [f"c{i}" for i in range(100_000)]
+    found = read(tmp_path, ",".join([*names, "c7"]) + "\n")
+    assert "has the column 'c7' twice" in str(found)
 
 
 def test_a_folder_and_a_huge_file_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

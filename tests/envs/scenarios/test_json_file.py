@@ -1,5 +1,6 @@
 """JSON that a user did not mean is refused, in one line that names the file."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,14 @@ def test_what_is_no_sound_object_is_one_line(tmp_path: Path, content: bytes, fau
     assert message.isprintable()
 
 
+def test_many_names_are_compared_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "schema.json"
+    pairs = ", ".join(f'"n{i}": 1' for i in [*range(100_000), 99_999])
+    path.write_text(f"{{{pairs}}}", encoding="utf-8")
+    with pytest.raises(ScenarioError, match="the name 'n99999' stands twice"):
+        read_object(path)
+
+
 def test_a_sound_object_is_read_with_a_byte_order_mark_or_without(tmp_path: Path) -> None:
     path = tmp_path / "schema.json"
     for mark in (b"", b"\xef\xbb\xbf"):
@@ -51,6 +60,13 @@ def test_a_file_that_cannot_be_opened_is_one_line(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "away.json"):
         with pytest.raises(ScenarioError, match="cannot be read"):
             read_object(path)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no pipes in folders")
+def test_a_pipe_is_refused_without_waiting(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "tariff.json")
+    with pytest.raises(ScenarioError, match=r"tariff\.json cannot be read: it is a pipe or a device, not a regular file; "):
+        read_object(tmp_path / "tariff.json")
 
 
 def test_a_huge_file_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

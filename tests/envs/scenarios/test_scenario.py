@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from common.paths import PathError
 from common.units import DAY, WEEK
 from envs.errors import ScenarioError
-from envs.scenarios.scenario import SPLITS, Window, sample_weeks, scenario, training_starts
+from envs.scenarios.scenario import SPLITS, Window, _in_full, sample_weeks, scenario, training_starts
 
 
 def hours(windows: tuple[Window, ...]) -> set[tuple[int, int]]:
@@ -66,6 +67,45 @@ def test_too_short_a_year_is_refused(small_schema: Path, tmp_path: Path) -> None
 def test_what_is_no_scenario_is_refused_with_a_remedy(name: str, message: str) -> None:
     with pytest.raises(ScenarioError, match=message):
         scenario(name)
+
+
+@pytest.mark.parametrize("name", ["\\\\evil\\share\\schema.json", "//evil/share/schema.json", "\\\\?\\UNC\\evil\\share"])
+def test_windows_connects_to_no_share_without_trust(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_at: list[str] = []
+
+    def look(given: str) -> Path:
+        looked_at.append(given)
+        raise PathError("looked at")
+
+    monkeypatch.setattr("envs.scenarios.scenario.user_path", look)
+    with monkeypatch.context() as windows:
+        windows.setattr("envs.scenarios.scenario.os.name", "nt")
+        with pytest.raises(ScenarioError, match=r"is on a share, .*; give the share a drive letter, or, .*--trust-scenario"):
+            scenario(name)
+        assert looked_at == []
+        with pytest.raises(PathError):
+            scenario(name, trusted=True)
+    assert looked_at == [name]
+
+
+def test_a_share_keeps_its_drive_letter_on_windows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given, behind = tmp_path / "schema.json", Path("\\\\server\\site\\schema.json")
+    monkeypatch.setattr(Path, "resolve", lambda path: behind)
+    assert _in_full(given) == behind
+    with monkeypatch.context() as windows:
+        windows.setattr("envs.scenarios.scenario.os.name", "nt")
+        kept = _in_full(given)
+    assert kept == given
+
+
+def test_a_folder_with_a_name_that_is_no_unicode_is_one_line(small_schema: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "site\udcff"
+    try:
+        shutil.copytree(small_schema.parent, folder)
+    except (OSError, ValueError, shutil.Error):
+        pytest.skip("this system has no such names")
+    with pytest.raises(ScenarioError, match="the name of its folder is no text in UTF-8; rename the folder"):
+        scenario(str(folder))
 
 
 def test_what_changes_the_numbers_changes_the_cache_key(small_schema: Path, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Faults of a schema are found before CityLearn opens it."""
 
+import hashlib
 import json
 import shutil
 from pathlib import Path
@@ -148,3 +149,19 @@ def test_the_digest_changes_with_every_file_that_is_read(small_schema: Path, tmp
     path = folder / name
     path.write_text(path.read_text(encoding="utf-8") + "\n", encoding="utf-8")
     assert schema_file.digest(folder / "schema.json") != before
+
+
+def test_the_digest_is_that_of_names_and_contents_and_reads_a_large_file_in_pieces(
+    small_schema: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = shutil.copytree(small_schema.parent, tmp_path / "site")
+    schema = folder / "schema.json"
+    named = sorted(set(schema_file._named(schema_file.read_schema(schema))))
+    code = folder / "model.py"
+    code.write_bytes(b"a line\n" * 2**19)
+    hashed = hashlib.sha256()
+    for file in (schema, folder / FILE_NAME, *(folder / name for name in named), code):
+        if file.exists():
+            hashed.update(file.name.encode() + file.read_bytes())
+    monkeypatch.delattr(Path, "read_bytes")
+    assert schema_file.digest(schema, [code]) == hashed.hexdigest()[:12]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from envs.scenarios.schema_shape import AT_CHARGERS, CLASSES, OBSERVATIONS, REWARDS, schema_faults
+from envs.scenarios.schema_shape import AT_CHARGERS, CLASSES, OBSERVATIONS, REWARDS, _lstm_weights, schema_faults
 
 # What CityLearn's loader sets itself, so that a schema may not.
 BY_LOADER = {
@@ -221,6 +221,29 @@ def test_an_inactive_observation_may_be_unknown_unless_a_building_has_dynamics(s
     del schema["observations"]["mont"]
     model |= {lists[0]: ["month_sin", "moon"], lists[1]: [0, 0], lists[2]: [1, 1]}
     assert "input_observation_names.1 is 'moon', and CityLearn has no such observation" in str(*schema_faults(schema))
+
+
+@pytest.mark.parametrize(
+    ("size", "layers", "inputs", "fits"),
+    [(8, 2, 10, True), (1000, 2, 10, False), (10_000, 100, 10, False), (1000, 1, None, True), (500, 4, 1000, True)],
+)
+def test_an_lstm_that_takes_all_memory_is_refused(
+    schema: dict[str, Any], size: int, layers: int, inputs: int | None, fits: bool
+) -> None:
+    lists = ("input_observation_names", "input_normalization_minimum", "input_normalization_maximum")
+    model = {"filename": "a.pth", "hidden_size": size, "num_layers": layers, "lookback": 12, "input_size": inputs}
+    model |= {lists[0]: ["month"], lists[1]: [0], lists[2]: [1]}
+    schema["buildings"]["mall"]["dynamics"] = {"type": "citylearn.dynamics.LSTMDynamics", "attributes": model}
+    told = "".join(map(str, schema_faults(schema)))
+    assert fits is not ("dynamics.attributes.hidden_size and num_layers make a network of" in told)
+    assert fits is (told == "")
+
+
+def test_the_weights_of_an_lstm_are_those_of_torch() -> None:
+    import torch
+
+    own = torch.nn.LSTM(input_size=3, hidden_size=5, num_layers=4)
+    assert _lstm_weights(3, 5, 4) == sum(weights.numel() for weights in own.parameters())
 
 
 def test_comments_are_allowed_everywhere(schema: dict[str, Any]) -> None:

@@ -18,6 +18,7 @@ from envs.scenarios import trust
 from envs.scenarios.references import autosized, named_files
 from envs.scenarios.scenario import scenario
 from envs.scenarios.schema_file import read_schema
+from envs.scenarios.tariff import FILE_NAME, DemandCharge
 from tests.audit import audited
 from tests.envs.scenarios import strangers
 from tests.envs.scenarios.test_references import SCHEMA
@@ -67,6 +68,25 @@ def test_a_link_and_an_absolute_path_may_lead_to_the_schemas_own_folder(small_sc
     (tmp_path / "linked").symlink_to(folder, target_is_directory=True)
     for path in (folder, tmp_path / "linked"):
         assert scenario(str(path)).schema == folder.resolve() / "schema.json"
+
+
+def test_a_tariff_may_be_a_link_within_the_schemas_folder_alone(small_schema: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(small_schema.parent, tmp_path / "site"))
+    tariff = folder / FILE_NAME
+    tariff.unlink(missing_ok=True)
+    charge = DemandCharge(peak_hours=(18,), peak_price=10.0, off_peak_excess_price=4.0, currency="PEN")
+    for path in (folder / "charge.json", tmp_path / "elsewhere.json"):
+        charge.write(path)
+    tariff.symlink_to(folder / "charge.json")
+    assert DemandCharge.of(scenario(str(folder)).schema_path(0)) == charge
+    for target in (tmp_path / "elsewhere.json", Path("/dev/zero")):
+        tariff.unlink()
+        tariff.symlink_to(target)
+        with pytest.raises(ScenarioError, match=f"tariff.json is a link to a file outside of .*{trust.OPTION}"):
+            scenario(str(folder))
+    if os.name != "nt":  # no such device there
+        with pytest.raises(ScenarioError, match=r"tariff\.json cannot be read: it is a pipe or a device"):
+            scenario(str(folder), trusted=True)
 
 
 def test_all_places_are_named_at_once_up_to_twenty(small_schema: Path, tmp_path: Path) -> None:

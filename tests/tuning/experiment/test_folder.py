@@ -37,6 +37,13 @@ def test_settings_that_change_are_written_whole(tmp_path: Path) -> None:
     assert [p.name for p in made.paths.folder.glob("experiment*")] == ["experiment.json"]
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no pipes in folders")
+def test_a_pipe_in_place_of_the_settings_is_refused_without_waiting(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "experiment.json")
+    with pytest.raises(UsageError, match=r"experiment\.json cannot be read \(it is a pipe or a device"):
+        open_experiment(tmp_path)
+
+
 def test_a_file_with_a_byte_order_mark_is_read(tmp_path: Path) -> None:
     made = create(Settings(name="one", dir=str(tmp_path)))
     made.paths.settings.write_text(made.paths.settings.read_text(encoding="utf-8"), encoding="utf-8-sig")
@@ -134,6 +141,7 @@ def test_what_may_be_edited_by_hand_is_no_damage(tmp_path: Path, name: str) -> N
         (lambda content: content.update(marks=[]), r"marks is \[\], not an object"),
         (lambda content: content["marks"].update(space={"a": 1}), r"space\.a is 1, not a text"),
         (lambda content: content["marks"].update(machine={"versions": "{"}), "Expecting property name"),
+        (lambda content: content["marks"].update(machine={"versions": "[" * 100_000}), "it is nested too deeply"),
         (lambda content: content["marks"].update(machine={"versions": "[]"}), r"versions is \[\], not an object"),
         (lambda content: content.update(format="1"), 'format is "1", not a whole number'),
         (lambda content: content.update(format=0), "format is 0, not a number from 1 on"),
