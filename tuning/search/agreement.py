@@ -7,6 +7,7 @@ from optuna.trial import FrozenTrial, TrialState
 from common.paths import shortened
 from results.parts import ResultsError
 from results.schema import GIVEN
+from search_spaces import SpaceError
 from tuning.experiment.folder import ExperimentPaths
 from tuning.search.drawing import HYPERPARAMETERS, REFUSED, SAME_AS
 from tuning.search.errors import DamagedStudyError
@@ -27,11 +28,18 @@ def check_agreement(trials: list[FrozenTrial], records: TrialRecords, paths: Exp
         DamagedStudyError: if the study lacks a trial, or has another one.
         ResultsError: if a row is missing, damaged or of another experiment.
     """
-    if lacking := [number for number in begun(paths) if number >= len(trials)]:
-        raise DamagedStudyError(paths.study, f"it lacks trial {shortened(', '.join(map(str, lacking)))} of the results")
+    if unknown := [number for number in begun(paths) if number >= len(trials)]:
+        raise DamagedStudyError(paths.study, f"it lacks trial {shortened(', '.join(map(str, unknown)))} of the results")
     for trial in trials:
-        if not isinstance(trial.user_attrs.get(HYPERPARAMETERS), dict):
+        if not isinstance(assignment := trial.user_attrs.get(HYPERPARAMETERS), dict):
             raise DamagedStudyError(paths.study, f"trial {trial.number} in it has no hyperparameters")
+        if lacking := [own.name for own in records.space.parameters if own.name not in assignment]:
+            raise DamagedStudyError(paths.study, f"trial {trial.number} in it has no {lacking[0]}")
+        try:
+            # A trainer is built from them.
+            records.space.check(assignment)
+        except SpaceError as error:
+            raise DamagedStudyError(paths.study, f"trial {trial.number} in it has {error}") from None
         same = trial.user_attrs.get(SAME_AS, 0)
         if type(same) is not int or not 0 <= same <= trial.number:
             raise DamagedStudyError(paths.study, f"trial {trial.number} in it repeats trial {same!r}, which is none before it")

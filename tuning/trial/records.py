@@ -12,7 +12,7 @@ import numpy as np
 from results.parts import ResultsError, read_part
 from results.schema import GIVEN, USED
 from results.writer import write_part
-from search_spaces import Assignment, Kind
+from search_spaces import Assignment, Kind, SearchSpace, SpaceError
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import Experiment
 from tuning.trial.checkpoint import Checkpoints
@@ -28,7 +28,8 @@ class TrialRecords:
 
     def __init__(self, experiment: Experiment) -> None:
         self._experiment = experiment
-        self._hyperparameters = {p.name: _TYPES[p.kind] for p in algorithm(experiment.settings.algo).space.parameters}
+        self.space: SearchSpace = algorithm(experiment.settings.algo).space
+        self._hyperparameters = {p.name: _TYPES[p.kind] for p in self.space.parameters}
 
     def begin(self, proposal: Proposal) -> None:
         """Write the row of a trial that is handed out; a trial that was interrupted keeps its measurements."""
@@ -127,10 +128,19 @@ class TrialRecords:
         return nbytes
 
     def assignment(self, number: int) -> Assignment:
-        """Hyperparameters that the search assigned to a trial; those that an older version did not have get their default."""
+        """Hyperparameters that the search assigned to a trial; those that an older version did not have get their default.
+
+        Raises:
+            ResultsError: if its row is damaged, or holds a value that no search assigns.
+        """
         row = self._read(number)
-        parameters = algorithm(self._experiment.settings.algo).space.parameters
-        return {parameter.name: row.get(GIVEN + parameter.name, parameter.default) for parameter in parameters}
+        assignment: Assignment = {p.name: row.get(GIVEN + p.name, p.default) for p in self.space.parameters}
+        try:
+            # A row of a stranger would decide how large a network is built.
+            self.space.check(assignment)
+        except SpaceError as error:
+            raise ResultsError(f"{self._path(number)}: {error}; restore it from a copy") from None
+        return assignment
 
     def measured(self, number: int) -> dict[str, Any]:
         """A trial's row."""

@@ -1,5 +1,6 @@
 """A study that lost trials, or is of another search, is refused beside the rows of its trials."""
 
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -104,6 +105,28 @@ def test_a_trial_without_hyperparameters_is_refused(experiment: Experiment) -> N
     experiment.paths.study.write_bytes(experiment.paths.study.read_bytes().replace(b'"hyperparameters"', b'"hyperparametres"'))
     with pytest.raises(DamagedStudyError, match="trial 0 in it has no hyperparameters"):
         open_again(experiment)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "why"),
+    [
+        (rb'"hidden_sizes":"[^"]*"', b'"hidden_sizes":"8192,8192,8193"', "each from 1 to 8192"),
+        (rb'"gamma":[^,]*,', b'"gamma":2.0,', r"gamma=2\.0: it lies between"),
+        (rb'"gamma":[^,]*,', b'"gamma":[],', r"gamma=\[\]: it takes a number"),
+        (rb'"gamma":', b'"gamme":', "no gamma"),
+        (rb'"gamma":', b'"more":1,"gamma":', "no hyperparameter more"),
+    ],
+)
+def test_hyperparameters_that_no_search_assigns_are_refused(
+    experiment: Experiment, before: bytes, after: bytes, why: str
+) -> None:
+    content = experiment.paths.study.read_bytes()
+    experiment.paths.study.write_bytes(re.sub(rb'("hyperparameters":\s*{[^}]*?)' + before, rb"\g<1>" + after, content))
+    for number in range(2):  # no row stands against them
+        experiment.paths.part("trials", number).unlink()
+    with pytest.raises(DamagedStudyError, match=f"trial 0 in it has .*{why}") as refused:
+        open_again(experiment)
+    assert "\n" not in str(refused.value)
 
 
 def test_an_ended_trial_without_its_row_is_named(experiment: Experiment) -> None:
