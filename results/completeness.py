@@ -74,9 +74,8 @@ def _runs(judged: pd.DataFrame) -> list[str]:
             lines.append(f"{name} lacks the evaluation of run {missing} by {backend}; {_REMEDY}")
         short = sorted(number for number in numbers if set(own.loc[own["trial"] == number, "year"]) != years)
         if short:
-            lines.append(
-                f"{name} lacks years in the evaluation of run {_words([(number, number) for number in short])} by {backend}; {_REMEDY}"
-            )
+            runs = _words([(number, number) for number in short])
+            lines.append(f"{name} lacks years in the evaluation of run {runs} by {backend}; {_REMEDY}")
     return lines
 
 

@@ -241,8 +241,14 @@ def _read(paths: ExperimentPaths) -> Experiment:
     for name, kind in _FACTS.items():
         if name in compatibility:
             checked(compatibility[name], kind, name)
-    checked(json.loads(compatibility.get("machine", {}).get("versions", "{}")), dict[str, str | None], "versions")
+    try:
+        versions = json.loads(compatibility.get("machine", {}).get("versions", "{}"))
+    except RecursionError:
+        raise ValueError("versions is nested too deeply") from None
+    checked(versions, dict[str, str | None], "versions")
     experiment = Experiment(Settings.from_json(settings), paths, compatibility)
+    if fault := name_fault(experiment.settings.name):
+        raise ValueError(f"name is {shortened(ascii(experiment.settings.name))}: {fault}")
     if "sha256" in content and content["sha256"] != _checksum(settings, compatibility):
         raise ValueError("a setting in it has changed since it was written")
     return experiment

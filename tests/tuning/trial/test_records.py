@@ -117,3 +117,22 @@ def test_values_that_no_search_assigns_are_refused_with_their_file(
 def test_an_assignment_is_read_back_as_it_was_given(records: TrialRecords) -> None:
     records.begin(proposal(0))
     assert records.assignment(0) == algorithm("ppo").space.complete({})
+
+
+@pytest.mark.parametrize("content", [b"", b"much", b"9" * 5000, b"\xff"])
+def test_a_damaged_memory_marker_is_named_and_removed(
+    records: TrialRecords, tmp_path: Path, content: bytes, capsys: pytest.CaptureFixture[str]
+) -> None:
+    marker = ExperimentPaths(tmp_path / "e").memory_marker(0)
+    marker.parent.mkdir()
+    marker.write_bytes(content)
+    assert records.take_memory_marker(0) is None
+    assert not marker.exists()
+    assert str(marker) in capsys.readouterr().err
+
+
+def test_a_row_without_its_budget_is_told(records: TrialRecords) -> None:
+    records.begin(proposal(0))
+    records.update(0, budget_steps=None)
+    with pytest.raises(ResultsError, match=r"00000\.parquet has no budget_steps: restore it from a copy"):
+        records.budget_steps(0)
