@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
+_MARKDOWN = re.compile(r"[\\`*|<>\[\]]")  # what ends a cell of a table, or begins code, emphasis, a link or HTML
+
 
 def printable(text: str) -> str:
     """A text of one line in which each character can be printed: line breaks and control characters become escapes.
@@ -11,3 +15,8 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
+def markdown(text: str) -> str:
+    """A text of one line for Markdown, in which it stands for itself: no link, no HTML, and no end of a table's cell."""
+    return _MARKDOWN.sub(r"\\\g<0>", printable(text))

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 from rich.console import Console
 
+from common.paths import shortened
 from envs.scenarios.scenario import Scenario
 from results import load
 from tuning.experiment.errors import UsageError
@@ -57,7 +58,8 @@ def experiment_of(
             differ.append(f"--steps is {found.settings.steps}, not {wanted.steps}")
         if differ:
             raise UsageError(
-                f"{folder} holds runs of something else than {contender.name} ({differ[0]}): judge under another --name"
+                f"{folder} holds runs of something else than {contender.name} ({shortened(differ[0])}): judge under "
+                "another --name"
             )
         of_run = replace(found.settings, gpu_memory=gpu_memory, address=address)
         return replace(found, settings=of_run).trusting(trust_scenario)
