@@ -13,6 +13,7 @@ from tyro.constructors import PrimitiveConstructorSpec
 
 from common.errors import UserError
 from common.numbers import whole_number
+from common.texts import printable
 from common.units import DAY, WEEK
 from envs.errors import ScenarioError
 from envs.scenarios.iquitos import SITES
@@ -50,7 +51,7 @@ def main() -> int:
     try:
         _draw(options)
     except UserError as error:
-        print(f"error: {error}", file=sys.stderr)
+        print("error: " + "\n".join(printable(str(line)) for line in error.args), file=sys.stderr)
         return REFUSED
     except KeyboardInterrupt:
         return INTERRUPTED

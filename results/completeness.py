@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import pandas as pd
 
 _ENDED = ("complete", "pruned")  # states in which everything of a trial has been written
+MOST_NAMED = 20  # ranges of numbers in a line
 _REMEDY = "restore the part files from a copy"
 
 
@@ -33,8 +35,8 @@ def lacking(trials: pd.DataFrame, reports: pd.DataFrame, evaluations: pd.DataFra
 def _trials(trials: pd.DataFrame, reports: pd.DataFrame, evaluations: pd.DataFrame) -> list[str]:
     known = set(trials["trial"])
     seen = known | set(reports["trial"]) | set(evaluations["trial"].dropna().astype(int))
-    missing = sorted(set(range(max(seen, default=-1) + 1)) - known)
-    return [f"trials lacks the row of trial {_ranges(missing)}; {_REMEDY}"] if missing else []
+    missing = _gaps(known, 0, max(seen, default=-1))
+    return [f"trials lacks the row of trial {missing}; {_REMEDY}"] if missing else []
 
 
 def _of_trials(ended: pd.DataFrame, reports: pd.DataFrame, evaluations: pd.DataFrame) -> list[tuple[int, str]]:
@@ -50,7 +52,7 @@ def _of_trials(ended: pd.DataFrame, reports: pd.DataFrame, evaluations: pd.DataF
     last = ended.set_index("trial")["updates"].fillna(updates["max"])
     for number in updates.index[updates["nunique"] != last]:
         own = set(reports.loc[reports["trial"] == number, "update"])
-        faults.append((number, f"its reports lack update {_ranges(sorted(set(range(1, int(last[number]) + 1)) - own))}"))
+        faults.append((number, f"its reports lack update {_gaps(own, 1, int(last[number]))}"))
     scored = reports.dropna(subset=["score"])
     pairs = scored.set_index(["trial", "steps"]).index
     unseen = pairs[~pairs.isin(evaluations.dropna(subset=["trial"]).set_index(["trial", "steps"]).index)]
@@ -68,20 +70,36 @@ def _runs(judged: pd.DataFrame) -> list[str]:
     years = set(judged["year"])
     for (name, backend), own in judged.dropna(subset=["trial"]).groupby(["contender", "backend"]):
         numbers = set(own["trial"].astype(int).tolist())
-        if missing := sorted(set(range(max(numbers) + 1)) - numbers):
-            lines.append(f"{name} lacks the evaluation of run {_ranges(missing)} by {backend}; {_REMEDY}")
+        if missing := _gaps(numbers, 0, max(numbers)):
+            lines.append(f"{name} lacks the evaluation of run {missing} by {backend}; {_REMEDY}")
         short = sorted(number for number in numbers if set(own.loc[own["trial"] == number, "year"]) != years)
         if short:
-            lines.append(f"{name} lacks years in the evaluation of run {_ranges(short)} by {backend}; {_REMEDY}")
+            runs = _words([(number, number) for number in short])
+            lines.append(f"{name} lacks years in the evaluation of run {runs} by {backend}; {_REMEDY}")
     return lines
 
 
-def _ranges(numbers: list[int]) -> str:
-    """Sorted numbers in words, as `1, 3 to 5`."""
-    parts: list[list[int]] = []
-    for number in numbers:
-        if parts and parts[-1][-1] == number - 1:
-            parts[-1].append(number)
+def _gaps(known: set[int], first: int, last: int) -> str:
+    """Numbers from `first` to `last` that are not known, in words; empty if there are none.
+
+    The numbers come from files, and may be as large as 64 bits hold: only those that are known are counted.
+    """
+    gaps = []
+    for number in [*sorted(number for number in known if first <= number <= last), last + 1]:
+        if number > first:
+            gaps.append((first, number - 1))
+        first = number + 1
+    return _words(gaps)
+
+
+def _words(ranges: Sequence[tuple[int, int]]) -> str:
+    """Sorted ranges of numbers in words, each with its first and its last, as `1, 3 to 5`; of many the first."""
+    joined: list[tuple[int, int]] = []
+    for first, last in ranges:
+        if joined and joined[-1][1] == first - 1:
+            joined[-1] = (joined[-1][0], last)
         else:
-            parts.append([number])
-    return ", ".join(str(part[0]) if len(part) == 1 else f"{part[0]} to {part[-1]}" for part in parts)
+            joined.append((first, last))
+    texts = [str(first) if first == last else f"{first} to {last}" for first, last in joined[:MOST_NAMED]]
+    more = len(joined) - MOST_NAMED
+    return ", ".join([*texts, *([f"and {more} more"] if more > 0 else [])])

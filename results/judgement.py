@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from common.files import write_whole
+from common.texts import markdown
 from common.units import YEAR
 
 if TYPE_CHECKING:
@@ -188,7 +189,11 @@ def headings() -> list[str]:
 
 def to_markdown(table: pd.DataFrame) -> str:
     """The table in Markdown."""
-    lines = [headings(), ["---", *["---:"] * (len(METRICS) + 1)], *(cells(row) for _, row in table.iterrows())]
+    lines = [
+        headings(),
+        ["---", *["---:"] * (len(METRICS) + 1)],
+        *([markdown(text) for text in cells(row)] for _, row in table.iterrows()),
+    ]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from common.paths import user_path
+from common.texts import printable
 from results.completeness import lacking
 from results.parts import ResultsError, read_table, unlike
 from results.schema import FOLDER, READ_MEASURES, TABLES, schema
@@ -85,12 +86,12 @@ def load(folder: str | Path) -> Results:
                 parts[path] = part
         reasons |= unlike(parts)
         for path in sorted(reasons):
-            warnings.warn(f"skipped {path}: {reasons[path]}", stacklevel=2)
+            warnings.warn(printable(f"skipped {path}: {reasons[path]}"), stacklevel=2)
             skipped.append(path)
         tables[name] = _frame(name, [part for path, part in parts.items() if path not in reasons])
     if not skipped:
         for line in lacking(**tables):
-            warnings.warn(f"{folder / FOLDER}: {line}", stacklevel=2)
+            warnings.warn(printable(f"{folder / FOLDER}: {line}"), stacklevel=2)
     return Results(folder, **tables, skipped=tuple(skipped))
 
 

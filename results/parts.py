@@ -25,6 +25,8 @@ _FILLED = {"trials": ("trial",), "reports": ("trial", "update"), "evaluations": 
 _OF_TRIAL = re.compile(r"(\d{5,})(?:-(\d{12,}))?")  # name of a part, see `results.writer.part_path`
 _JUDGED = re.compile(r".+?(?:-(\d{3,}))?-(batch|citylearn)")  # see `results.writer.judged_path`
 _OF_RUN = ("backend", "trial", "contender")  # columns that the name of such a part tells
+MOST_VALUES, MOST_BYTES = 10**8, 2**31  # of a file; the largest of ours have some million values
+_TEXTS = ("BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY")  # types of Parquet
 UPDATE = "update the package"  # remedy for a part of a later version, which is no damage
 
 
@@ -46,6 +48,8 @@ def read_table(path: Path, table: str) -> pa.Table | str:
     if path.is_dir():
         return "it is a folder: restore the file from a copy"
     try:
+        if fault := size_fault(path):
+            return f"{fault}: restore the file from a copy"
         part = pq.read_table(path, partitioning=None, use_threads=False, page_checksum_verification=True)
         version = int((part.schema.metadata or {}).get(b"schema_version", b"0"))
         # A name that is no UTF-8 is noticed only where it is read.
@@ -58,12 +62,41 @@ def read_table(path: Path, table: str) -> pa.Table | str:
     return f"{fault}: restore the file from a copy" if fault else part
 
 
+def size_fault(path: Path) -> str:
+    """Why a Parquet file would take more memory than any file of ours, by its metadata; empty where it would not.
+
+    Args:
+        path: of the file.
+
+    Raises:
+        ArrowException: if it is damaged.
+        OSError: if it cannot be read, or is damaged.
+    """
+    import pyarrow.parquet as pq
+
+    metadata = pq.read_metadata(path)
+    values = nbytes = 0
+    for number in range(metadata.num_row_groups):
+        group = metadata.row_group(number)
+        chunks = [group.column(column) for column in range(group.num_columns)]
+        # Rows of lists have more values than rows.
+        values += max(group.num_rows * group.num_columns, sum(chunk.num_values for chunk in chunks))
+        # A text that stands once in the file may be the value of each row.
+        nbytes += sum(
+            chunk.total_uncompressed_size * (max(1, chunk.num_values) if chunk.physical_type in _TEXTS else 1)
+            for chunk in chunks
+        )
+    if values > MOST_VALUES:
+        return f"it holds {values:,} values, more than the {MOST_VALUES:,} that are read"
+    return f"it unfolds to {nbytes:,} bytes, more than the {MOST_BYTES:,} that are read" if nbytes > MOST_BYTES else ""
+
+
 def _fault(part: pa.Table, table: str) -> str:
     """What is wrong with the columns of a part; empty where nothing is."""
     import pyarrow as pa
 
     names = part.column_names
-    if doubled := sorted({name for name in names if names.count(name) > 1}):
+    if doubled := sorted(name for name, count in Counter(names).items() if count > 1):
         return f"column {doubled[0]} stands twice"
     if lacking := [name for name in _NEEDED[table] if name not in names]:
         return f"it lacks the column {', '.join(lacking)}"

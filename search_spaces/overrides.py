@@ -24,6 +24,8 @@ from typing import Any
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 
 from common.files import read_text
+from common.json_values import MOST
+from common.paths import shortened
 from search_spaces.parameter import Bounds, Kind, Parameter, Scale, SpaceError, toml
 from search_spaces.space import SearchSpace
 
@@ -48,13 +50,30 @@ def override(space: SearchSpace, path: Path) -> SearchSpace:
         raise SpaceError(f"{path} is no TOML that can be read: it is nested too deeply") from error
     except UnicodeDecodeError as error:
         raise SpaceError(f"{path} is no TOML: {error}; save it as UTF-8") from error
-    except tomllib.TOMLDecodeError as error:
+    # A whole number of thousands of digits is a ValueError of another kind.
+    except ValueError as error:
         raise SpaceError(f"{path} is no TOML: {error}") from error
     try:
+        _check_numbers(tables)
         changed = {name: _changed(space[name], table, str(path)) for name, table in tables.items()}
     except SpaceError as error:
         raise SpaceError(f"{path}: {error}") from error
     return SearchSpace(tuple(changed.get(parameter.name, parameter) for parameter in space.parameters))
+
+
+def _check_numbers(tables: dict[str, Any]) -> None:
+    """Check that whole numbers have 64 bits, as TOML says. Python reads longer ones, and could not even show them.
+
+    Raises:
+        SpaceError: at the first that has more; names the table.
+    """
+    for name, table in tables.items():
+        rest = [table]
+        while rest:
+            value = rest.pop()
+            if isinstance(value, int) and abs(value) > MOST:
+                raise SpaceError(f"{shortened(name)}: a whole number in it has more than 64 bits; write a smaller one")
+            rest += value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
 
 
 def _changed(parameter: Parameter, table: Any, source: str) -> Parameter:

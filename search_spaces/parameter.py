@@ -12,9 +12,11 @@ from optuna.distributions import BaseDistribution
 
 from common.errors import UserError
 from common.numbers import number, whole_number
+from common.paths import shortened
 
 Value = int | float | str | bool | None
 Assignment = dict[str, Value]
+MOST_LAYERS, MOST_UNITS = 16, 8192  # of networks
 _FLAGS = {"true": True, "false": False}
 
 
@@ -217,20 +219,22 @@ class Parameter:
             return
         if self.kind is Kind.TEXT:
             if value not in self.choices:
-                raise SpaceError(f"{self.name}={value}: it is one of {', '.join(self.choices)}")
+                raise SpaceError(f"{self.name}={shortened(value)}: it is one of {', '.join(self.choices)}")
         elif not _is_of(self.kind, value):
             raise SpaceError(f"{self.name}={toml(value)}: it takes {self.kind.value}")
         elif isinstance(value, str):
             sizes = value.split(",")
-            if not all(size.isascii() and size.isdigit() and len(size) < 9 and 1 <= int(size) <= 8192 for size in sizes):
-                raise SpaceError(f"{self.name}={value}: it takes {self.kind.value}, each from 1 to 8192")
+            if not all(size.isascii() and size.isdigit() and len(size) < 9 and 1 <= int(size) <= MOST_UNITS for size in sizes):
+                raise SpaceError(f"{self.name}={shortened(value)}: it takes {self.kind.value}, each from 1 to {MOST_UNITS}")
+            if len(sizes) > MOST_LAYERS:
+                raise SpaceError(f"{self.name}={shortened(value)}: it takes at most {MOST_LAYERS} layers, not {len(sizes)}")
         elif not isinstance(value, bool | None) and not self.low <= value <= self.high:
             raise SpaceError(f"{self.name}={value}: it lies between {self.low:g} and {self.high:g}")
 
 
 def toml(value: Any) -> str:
-    """A value as it stands in TOML: a text in quotes, a flag in small letters."""
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, str | bool) else str(value)
+    """A value as it stands in TOML, for a message: a text in quotes, a flag in small letters; a long one is cut."""
+    return shortened(json.dumps(value, ensure_ascii=False) if isinstance(value, str | bool) else value)
 
 
 def _is_of(kind: Kind, value: Value) -> bool:

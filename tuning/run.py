@@ -6,7 +6,7 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tuning.cli.command import command
+from tuning.cli.command import command, tell
 from tuning.cli.options import parse
 from tuning.experiment.algorithm_names import ALL
 from tuning.experiment.settings import Settings
@@ -71,7 +71,7 @@ def _status(outcome: Results | SearchStoppedError, console: Console) -> int:
 
     if isinstance(outcome, SearchStoppedError):
         continuing = continue_command(outcome.folder, outcome.trust_scenario, outcome.address)
-        print(f"error: {outcome.reason}\nthen continue with: {continuing}", file=sys.stderr)
+        tell(*outcome.reason.splitlines(), f"then continue with: {continuing}")
         return STOPPED
     from tuning.cli.console import say
     from tuning.cli.summary import print_summary

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from common.texts import printable
 from envs.errors import ScenarioError
 
 MOST = 20  # lines of a message; with more, the first are lost on a terminal
@@ -34,13 +35,6 @@ class Faults:
             more = len(self._lines) - MOST
             rest = [f"and {more} more"] if more > 0 else []
             raise ScenarioError(*list(self._lines)[:MOST], *rest)
-
-
-def printable(text: str) -> str:
-    """A text of one line in which each character can be printed."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
 
 
 def shown(value: Any) -> str:

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from common.files import read_text
+from common.texts import printable
 from envs.errors import ScenarioError
-from envs.scenarios.faults import printable, shown
+from envs.scenarios.faults import shown
 
 MOST_BYTES = 64 * 2**20  # the largest public schema has 0.3 MB
 DEEPEST = 40  # levels; CityLearn copies a schema level by level, and the deepest that is of use has nine

@@ -86,3 +86,34 @@ def test_a_judgement_that_lacks_runs_or_years_is_told(tmp_path: Path) -> None:
     judge(2, (3, 6))
     judged_path(tmp_path, "e-0-001", "batch").unlink()
     assert told(tmp_path) == ["e 0 lacks the evaluation of run 1 by batch; restore the part files from a copy"]
+
+
+def test_what_a_part_says_of_itself_cannot_act_on_the_terminal(tmp_path: Path) -> None:
+    rows = [{"contender": "e 0", "trial": 0, "year": 3, "backend": "\x1b[2J"}]
+    write_part(judged_path(tmp_path, "e-0-000", "batch"), "evaluations", rows)
+    (line,) = told(tmp_path)
+    assert r"it was evaluated by \x1b[2J, not batch" in line
+
+
+def test_huge_numbers_take_neither_memory_nor_time(tmp_path: Path) -> None:
+    trial = {"trial": 10**15, "state": "complete", "score": 0.4, "updates": 10**12}
+    write_part(part_path(tmp_path, "trials", 10**15), "trials", [trial])
+    lines = told(tmp_path)
+    assert f"trials lacks the row of trial 0 to {10**15 - 1}; restore the part files from a copy" in lines
+    assert f"trial {10**15}: its reports lack update 1 to {10**12}; restore the part files from a copy" in lines
+
+
+def test_huge_runs_of_a_contender_take_neither_memory_nor_time(tmp_path: Path) -> None:
+    rows = [{"contender": "e 0", "trial": 10**12, "year": 3, "backend": "batch"}]
+    write_part(judged_path(tmp_path, f"e-0-{10**12}", "batch"), "evaluations", rows)
+    (line,) = told(tmp_path)
+    assert line == f"e 0 lacks the evaluation of run 0 to {10**12 - 1} by batch; restore the part files from a copy"
+
+
+def test_many_gaps_are_counted(tmp_path: Path) -> None:
+    for number in range(0, 50, 2):
+        write_part(part_path(tmp_path, "trials", number), "trials", [{"trial": number, "state": "running"}])
+    (line,) = told(tmp_path)
+    assert line == (
+        f"trials lacks the row of trial {', '.join(map(str, range(1, 40, 2)))}, and 4 more; restore the part files from a copy"
+    )

@@ -115,3 +115,8 @@ def test_the_table_is_written_in_both_forms(tmp_path: Path) -> None:
     assert found.schema.metadata[b"scenario"] == b"small"
     assert found.schema.field("co2_kg_low").metadata[b"unit"] == b"kg"
     pd.testing.assert_frame_equal(found.to_pandas(), table)
+
+
+def test_names_are_no_markdown() -> None:
+    lines = to_markdown(judgement(frame(*BOUNDS, row("a | <b>", 3, 0.1, 1), row("a | <b>", 6, 0.1, 1)))).splitlines()
+    assert lines[2].startswith(r"| a \| \<b\> | 1 |")

@@ -79,3 +79,18 @@ def test_a_part_without_a_checksum_is_of_an_older_version_and_read(tmp_path: Pat
     path.parent.mkdir(parents=True)
     pq.write_table(pa.table({name: [value] for name, value in ROW.items()}), path)
     assert read_part(path) == [ROW]
+
+
+def test_a_part_that_would_fill_the_memory_is_not_read(tmp_path: Path) -> None:
+    path = part_path(tmp_path, "evaluations", 3, 64)
+    path.parent.mkdir(parents=True)
+    numbers = pa.array([3], pa.int64()).take(pa.array([0] * 1_000_000, pa.int8()))
+    table = pa.table({f"column {index}": numbers for index in range(101)})
+    pq.write_table(table, path)
+    assert path.stat().st_size < 500_000
+    assert read_table(path, "evaluations") == (
+        "it holds 101,000,000 values, more than the 100,000,000 that are read: restore the file from a copy"
+    )
+    texts = pa.DictionaryArray.from_arrays(pa.array([0] * 30_000, pa.int32()), ["a" * 100_000])
+    pq.write_table(pa.table({"scenario": texts}), path)
+    assert "more than the 2,147,483,648 that are read" in str(read_table(path, "evaluations"))

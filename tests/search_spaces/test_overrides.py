@@ -74,6 +74,17 @@ def test_choices_and_values_are_those_of_the_file(tmp_path: Path) -> None:
         ("learning_rate = {low = '1e-4', high = 1e-3}", 'learning_rate="1e-4": a bound is a number'),
         ("learning_rate = {value = '1e-4'}", 'learning_rate="1e-4": it takes a number'),
         ("n_epochs = {value = 1.5}", "n_epochs=1.5: it takes a whole number"),
+        pytest.param(f"n_epochs = {{value = {'9' * 5000}}}", "is no TOML", id="5000 digits"),
+        pytest.param(
+            f"n_epochs = {{value = 0x{'f' * 5000}}}", "n_epochs: a whole number in it has more than 64", id="hexadecimal"
+        ),
+        pytest.param(
+            f"n_epochs = {{choices = [1, 0x{'f' * 5000}]}}", "n_epochs: a whole number in it has more", id="in a list"
+        ),
+        pytest.param(
+            f"gamma = {{low = 0.9, high = 0x{'f' * 5000}}}", "gamma: a whole number in it has more than", id="a bound"
+        ),
+        pytest.param(f"hidden_sizes = {{value = '{'64,' * 16}64'}}", "it takes at most 16 layers, not 17", id="17 layers"),
         ("normalize_rewards = {value = 'true'}", 'normalize_rewards="true": it takes true or false'),
     ],
 )

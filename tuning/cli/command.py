@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from common.errors import InconsistentError, UserError
 from common.paths import shortened
+from common.texts import printable
 from tuning.cli.console import steady_output
 from tuning.cli.options import parse
 from tuning.runtime.ray_session import set_environment
@@ -39,7 +40,7 @@ def command(kind: type[T], arguments: Sequence[str] | None, program: str, answer
     with steady_output() as output:
         status = _status(kind, arguments, program, answer)
     if output and output.is_lost and not status:
-        _tell(f"what this command prints could not be written: {output.error}")
+        tell(f"what this command prints could not be written: {output.error}")
         return UNWRITTEN
     return status
 
@@ -52,16 +53,16 @@ def _status(kind: type[T], arguments: Sequence[str] | None, program: str, answer
         with stop_signals_as_interrupts():
             return answer(options)
     except UserError as error:
-        _tell(*map(str, error.args))
+        tell(*map(str, error.args))
         return REFUSED
     except InconsistentError as error:
-        _tell(f"internal consistency check failed; please report this: {error}")
+        tell(f"internal consistency check failed; please report this: {error}")
         return INCONSISTENT
     except OSError as error:
         if error.errno not in _OF_FILES:
             raise
         place = f"{shortened(error.filename)}: " if error.filename else ""
-        _tell(f"{place}{error.strerror}; free or repair this place, or choose another")
+        tell(f"{place}{error.strerror}; free or repair this place, or choose another")
         return REFUSED
     except Interrupted:
         return INTERRUPTED
@@ -70,7 +71,6 @@ def _status(kind: type[T], arguments: Sequence[str] | None, program: str, answer
         return INTERRUPTED
 
 
-def _tell(*lines: str) -> None:
+def tell(*lines: str) -> None:
     """Print the lines of an error, whatever stands in names and values: line breaks and control characters as escapes."""
-    shown = ("".join(c if c.isprintable() else repr(c)[1:-1] for c in line) for line in lines)
-    print("error: " + "\n".join(shown), file=sys.stderr)
+    print("error: " + "\n".join(map(printable, lines)), file=sys.stderr)

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
+from common.texts import printable
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -23,11 +25,13 @@ def terminal() -> Console:
 def say(console: Console, line: object) -> None:
     """Print one line as it is: paths are neither coloured nor broken, and brackets are no markup.
 
+    Line breaks and control characters, which a file that another person wrote may hold, are escapes.
+
     Args:
         console: to print to.
         line: text, or what has one, such as a path.
     """
-    console.print(line, highlight=False, markup=False, soft_wrap=True)
+    console.print(printable(str(line)), highlight=False, markup=False, soft_wrap=True)
 
 
 class SteadyOutput:

@@ -10,8 +10,10 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 
+from common.texts import printable
 from results import Results
 from results.schema import FOLDER, GIVEN
+from tuning.cli.console import say
 from tuning.cli.tables import Fitted
 
 SHOWN = 5  # trials in the table
@@ -26,23 +28,22 @@ def print_summary(results: Results, console: Console) -> None:
     """
     trials = results.trials
     for _, row in trials[trials["state"].isin(["failed", "oom"])].iterrows():
-        reason = row["error"].strip().rpartition("\n")[2]
-        console.print(f"trial {row['trial']} {row['state']}: {reason}", highlight=False, markup=False, soft_wrap=True)
+        error = "" if pd.isna(row["error"]) else row["error"].strip().rpartition("\n")[2]
+        say(console, f"trial {row['trial']} {row['state']}: {error or 'its row has no error'}")
     complete = results.scored
     if complete.empty:
-        console.print("no trial is complete, so there is nothing to compare", highlight=False)
+        say(console, "no trial is complete, so there is nothing to compare")
     else:
         console.print(Fitted(_ranking(complete.sort_values("score", ascending=False).head(SHOWN), trials)))
         best = results.best
         given = {name.removeprefix(GIVEN): best[name] for name in trials.columns if name.startswith(GIVEN)}
-        console.print(
-            f"Best: trial {best['trial']}, score {best['score']:+.4f}; the uncontrolled site scores 0", highlight=False
-        )
-        console.print(Padding("  ".join(f"{name}={_value(value)}" for name, value in given.items()), (0, 2)), highlight=False)
+        say(console, f"Best: trial {best['trial']}, score {best['score']:+.4f}; the uncontrolled site scores 0")
+        values = printable("  ".join(f"{name}={_value(value)}" for name, value in given.items()))
+        console.print(Padding(values, (0, 2)), highlight=False, markup=False)
         last = results.evaluations[results.evaluations["trial"] == best["trial"]]
         console.print(Fitted(_against_uncontrolled(last[last["steps"] == last["steps"].max()])))
-    console.print(f"Parquet: {results.folder / FOLDER}", highlight=False, soft_wrap=True)
-    console.print(f'Load:    from results import load; r = load(r"{results.folder}")', highlight=False, soft_wrap=True)
+    say(console, f"Parquet: {results.folder / FOLDER}")
+    say(console, f'Load:    from results import load; r = load(r"{results.folder}")')
 
 
 def print_comparison(experiments: Sequence[Results], console: Console) -> None:

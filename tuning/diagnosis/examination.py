@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
+from rich.text import Text
 
+from common.texts import printable
 from envs.environments.backend import choose_backend
 from envs.scenarios.scenario import scenario
 from tuning.algorithms.registry import algorithm
@@ -46,7 +48,7 @@ def examine(settings: DoctorSettings, console: Console | None = None) -> list[Fi
     backend = choose_backend(site, "auto")
     facts = gather(Path(settings.dir))
     usable = bool(facts.torch and facts.torch.sees_card)
-    with console.status(f"preparing {site.title}"):
+    with console.status(Text(printable(f"preparing {site.title}"))):
         sizes = sizes_of(site, backend)
     of_trials = Settings(
         scenario=settings.scenario, backend=backend, steps=STEPS, gpu_memory=settings.gpu_memory,

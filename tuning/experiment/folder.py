@@ -12,7 +12,6 @@ from typing import Any
 
 from common.files import write_whole
 from common.json_values import checked, parsed, read_json
-from common.json_values import checked, read_json
 from common.links import refuse_links
 from common.paths import fit_name, missing_folders, name_fault, remove_empty, shortened, user_path
 from results.schema import FOLDER
@@ -247,6 +246,8 @@ def _read(paths: ExperimentPaths) -> Experiment:
             checked(compatibility[name], kind, name)
     checked(parsed(compatibility.get("machine", {}).get("versions", "{}")), dict[str, str | None], "versions")
     experiment = Experiment(Settings.from_json(settings), paths, compatibility)
+    if fault := name_fault(experiment.settings.name):
+        raise ValueError(f"name is {shortened(ascii(experiment.settings.name))}: {fault}")
     if "sha256" in content and content["sha256"] != _checksum(settings, compatibility):
         raise ValueError("a setting in it has changed since it was written")
     return experiment

@@ -27,7 +27,7 @@ from tuning.exporting.model_card import card, hyperparameters_toml
 from tuning.exporting.onnx_policy import SitePolicy, write_onnx
 from tuning.exporting.settings import ExportSettings
 from tuning.trial.policy import trained, trial_number
-from tuning.trial.records import TrialRecords
+from tuning.trial.records import TrialRecords, trial_seed
 
 EXAMPLE = Path(__file__).with_name("controller.py")  # written as it is
 
@@ -144,7 +144,7 @@ def _about(experiment: Experiment, number: int, site: Scenario, steps: int) -> d
     settings, row = experiment.settings, TrialRecords(experiment).measured(number)
     return {
         "policy": f"{settings.name}, trial {number}", "algorithm": settings.algo, "scenario": site.title,
-        "reward": settings.reward, "trained for": f"{steps:,} steps with seed {row['seed']}",
+        "reward": settings.reward, "trained for": f"{steps:,} steps with seed {trial_seed(settings.seed, number)}",
         "versions": ", ".join(f"{name} {value}" for name, value in _versions(row.get("versions"), number).items()),
         "commit": row.get("git_commit") or "not known",
     }  # fmt: skip

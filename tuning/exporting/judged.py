@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 from common.paths import user_path
 from envs.scenarios.scenario import scenario
 from results.judgement import JUDGEMENT_VERSION, METRICS
+from results.parts import size_fault
 from search_spaces import Assignment
 from tuning.experiment.errors import NewerFormatError, UsageError
 from tuning.experiment.folder import Experiment, open_experiment
@@ -82,13 +83,16 @@ def _table(paths: JudgementPaths) -> pd.DataFrame:
         NewerFormatError: if a later version of this package wrote it.
     """
     try:
+        if fault := size_fault(paths.table):
+            raise ValueError(fault)
         content = pq.read_table(paths.table, partitioning=None, page_checksum_verification=True)
         version = int((content.schema.metadata or {}).get(b"schema_version", b"0"))
         if version > JUDGEMENT_VERSION:
             raise NewerFormatError(
                 f"{paths.table} has format {version}, and this version reads up to {JUDGEMENT_VERSION}: update the package"
             )
-        table = content.to_pandas()
+        # What pandas wrote of the index beside the columns is not needed, and may be anything.
+        table = content.replace_schema_metadata().to_pandas()
         _check_columns(table)
         return table
     except (pa.ArrowException, OSError, ValueError) as error:
@@ -108,7 +112,9 @@ def _check_columns(table: pd.DataFrame) -> None:
     for name in ("contender", "algorithm", "runs", "comparable", *numbers):
         if name not in table:
             raise ValueError(f"it lacks the column {name}")
-        if name in numbers and not pd.api.types.is_numeric_dtype(table[name]):
+        if name in ("contender", "algorithm") and not all(isinstance(value, str) for value in table[name]):
+            raise ValueError(f"column {name} is not a text in each row")
+        if name in ("runs", *numbers) and not pd.api.types.is_numeric_dtype(table[name]):
             raise ValueError(f"column {name} holds {table[name].dtype}, not numbers")
     if table["comparable"].dtype != bool:
         raise ValueError("column comparable is not true or false in each row")

@@ -9,9 +9,10 @@ from typing import Any
 import pandas as pd
 
 from common.commands import quoted
+from common.texts import markdown, printable
 from common.units import YEAR
 from results.judgement import METRICS, cells, headings
-from search_spaces import Assignment
+from search_spaces import Assignment, Value
 from tuning.experiment.settings import Settings
 
 # Settings that change the training, beside the hyperparameters; the others are about the search, measurements and files.
@@ -33,12 +34,17 @@ def hyperparameters_toml(hyperparameters: Assignment, settings: Settings) -> str
     none = [f"{name}=none" for name, value in hyperparameters.items() if value is None]
     command += ["--set", *none] if none else []
     lines = [
-        # Quoted for the shell of this system.
-        f"# {quoted(command)}",
+        # Quoted for the shell of this system; a line break in a path would end the comment.
+        f"# {printable(quoted(command))}",
         "# Its seed is that of the search; the model card names the one that the search drew for this trial.",
     ]
-    lines += [f"{name} = {{value = {json.dumps(value)}}}" for name, value in hyperparameters.items() if value is not None]
+    lines += [f"{name} = {{value = {_toml(value)}}}" for name, value in hyperparameters.items() if value is not None]
     return "\n".join(lines) + "\n"
+
+
+def _toml(value: Value) -> str:
+    """A value in TOML. It has no pairs of UTF-16, and takes DEL as an escape alone."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def card(about: Mapping[str, Any], evaluations: pd.DataFrame, judged: pd.DataFrame | None, contender: str) -> str:
@@ -50,7 +56,8 @@ def card(about: Mapping[str, Any], evaluations: pd.DataFrame, judged: pd.DataFra
         judged: table of `results.judgement` with a row of it; None where it was not judged.
         contender: its name there.
     """
-    lines = [f"# {about['policy']}", "", "| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in about.items())]
+    lines = [f"# {markdown(str(about['policy']))}", "", "| | |", "|---|---|"]
+    lines += [f"| {name} | {markdown(str(value))} |" for name, value in about.items()]
     lines += ["", "## What it does", ""]
     if judged is not None:
         own = judged[(judged["contender"] == contender) | (judged["algorithm"] == "")]
@@ -59,7 +66,7 @@ def card(about: Mapping[str, Any], evaluations: pd.DataFrame, judged: pd.DataFra
             f"the runs with its 95 % bootstrap interval, energies, emission and bill of a year of {YEAR:,} hours. This policy",
             "is one of them, or of the same hyperparameters.",
             "",
-            *_table(headings(), [cells(row) for _, row in own.iterrows()]),
+            *_table(headings(), [[markdown(text) for text in cells(row)] for _, row in own.iterrows()]),
         ]
     else:
         lines += [

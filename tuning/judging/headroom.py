@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
+from common.texts import printable
 from envs.environments.backend import choose_backend
 from envs.objective.evaluate import Evaluation, score
 from envs.objective.reward import check_reward
@@ -82,7 +84,7 @@ def find_headroom(settings: HeadroomSettings, console: Console | None = None) ->
     check_reward(site, "improvement")
     windows, backend = site.windows(settings.split), choose_backend(site, "auto")
     slowly = " (by CityLearn, which takes a while)" if backend == "citylearn" else ""
-    with console.status(f"{site.title}: uncontrolled, rules{slowly}"):
+    with console.status(Text(printable(f"{site.title}: uncontrolled, rules{slowly}"))):
         evaluations = yardsticks.baselines(site, windows, backend=backend)
     rows = [row_of(name, own) for name, own in evaluations.items()]
     uncontrolled = next(row for row in rows if row.name == yardsticks.UNCONTROLLED)
@@ -105,7 +107,7 @@ def _bounds(site: Scenario, windows: Sequence[Window], console: Console) -> dict
     """Bounds of all objectives, one a window; they are cached."""
     bounds: dict[Objective, list[Bound]] = {}
     for objective in bounding.OBJECTIVES:
-        with console.status(f"{site.title}: bound of {objective}, computed once"):
+        with console.status(Text(printable(f"{site.title}: bound of {objective}, computed once"))):
             bounds[objective] = [bounding.bound(site, window, objective) for window in windows]
     return bounds
 

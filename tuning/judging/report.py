@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from common.files import write_whole
+from common.texts import markdown
 from common.units import YEAR
 from results import load
 from results.judgement import METRICS, cell, judgement, to_markdown, write_table
@@ -69,7 +70,7 @@ def write_report(paths: JudgementPaths, title: str, seeds: int, comparisons: int
     years = ", ".join(map(str, hours.index))
     heading = f"{title}, {_extent(hours)}"
     write_table(paths.table, table, {"scenario": title, "years": years, "hours": str(hours.sum())})
-    text = "\n".join([f"# {heading}", "", to_markdown(table), *(f"- {line}" for line in lines), ""])
+    text = "\n".join([f"# {markdown(heading)}", "", to_markdown(table), *(f"- {markdown(line)}" for line in lines), ""])
     write_whole(paths.report, lambda file: file.write(text.encode()))
     return JudgementReport(paths, heading, table, tuple(lines))
 

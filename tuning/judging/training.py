@@ -7,11 +7,13 @@ from dataclasses import replace
 import numpy as np
 from rich.console import Console
 
+from common.paths import shortened
 from envs.scenarios.scenario import Scenario
 from results import load
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, create, open_experiment, save
 from tuning.experiment.lock import experiment_lock
+from tuning.experiment.settings import changed
 from tuning.judging.contenders import Contender, run_settings
 from tuning.judging.folder import JudgementPaths
 from tuning.search.driver import search
@@ -41,15 +43,27 @@ def experiment_of(
         gpu_memory: see `Settings`.
         address: see `Settings`.
         trust_scenario: see `Settings`.
+
+    Raises:
+        UsageError: if its folder holds runs of something else, as one that came from elsewhere.
     """
     folder = paths.run(contender)
+    of = open_experiment(contender.experiment).settings
+    wanted = run_settings(contender, of, paths.runs, fresh_seed(seed), gpu_memory, address)
     if folder.is_dir():
         found = open_experiment(folder)
+        # Its steps may change in a search, but not in a judgement.
+        differ = changed(found.settings, replace(wanted, name=found.settings.name, dir=found.settings.dir))
+        if found.settings.steps != wanted.steps:
+            differ.append(f"--steps is {found.settings.steps}, not {wanted.steps}")
+        if differ:
+            raise UsageError(
+                f"{folder} holds runs of something else than {contender.name} ({shortened(differ[0])}): judge under "
+                "another --name"
+            )
         of_run = replace(found.settings, gpu_memory=gpu_memory, address=address)
         return replace(found, settings=of_run).trusting(trust_scenario)
-    of = open_experiment(contender.experiment).settings
-    made = create(run_settings(contender, of, paths.runs, fresh_seed(seed), gpu_memory, address))
-    return made.trusting(trust_scenario)
+    return create(wanted).trusting(trust_scenario)
 
 
 def train(experiment: Experiment, runs: int, site: Scenario, console: Console) -> list[int]:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import optuna
 from optuna.trial import FrozenTrial, TrialState
 
 from common.paths import shortened
 from results.parts import ResultsError
 from results.schema import GIVEN
+from search_spaces import SpaceError
 from tuning.experiment.folder import ExperimentPaths
 from tuning.search.drawing import HYPERPARAMETERS, REFUSED, SAME_AS
 from tuning.search.errors import DamagedStudyError
+from tuning.search.journal import UNREADABLE
 from tuning.trial.records import TrialRecords
 
 
@@ -27,14 +32,24 @@ def check_agreement(trials: list[FrozenTrial], records: TrialRecords, paths: Exp
         DamagedStudyError: if the study lacks a trial, or has another one.
         ResultsError: if a row is missing, damaged or of another experiment.
     """
-    if lacking := [number for number in begun(paths) if number >= len(trials)]:
-        raise DamagedStudyError(paths.study, f"it lacks trial {shortened(', '.join(map(str, lacking)))} of the results")
+    if unknown := [number for number in begun(paths) if number >= len(trials)]:
+        raise DamagedStudyError(paths.study, f"it lacks trial {shortened(', '.join(map(str, unknown)))} of the results")
+    _check_whole(trials, paths.study)
     for trial in trials:
-        if not isinstance(trial.user_attrs.get(HYPERPARAMETERS), dict):
+        if not isinstance(assignment := trial.user_attrs.get(HYPERPARAMETERS), dict):
             raise DamagedStudyError(paths.study, f"trial {trial.number} in it has no hyperparameters")
+        if lacking := [own.name for own in records.space.parameters if own.name not in assignment]:
+            raise DamagedStudyError(paths.study, f"trial {trial.number} in it has no {lacking[0]}")
+        try:
+            # A trainer is built from them.
+            records.space.check(assignment)
+        except SpaceError as error:
+            raise DamagedStudyError(paths.study, f"trial {trial.number} in it has {error}") from None
         same = trial.user_attrs.get(SAME_AS, 0)
         if type(same) is not int or not 0 <= same <= trial.number:
             raise DamagedStudyError(paths.study, f"trial {trial.number} in it repeats trial {same!r}, which is none before it")
+        if any(type(score) not in (int, float) for score in trial.intermediate_values.values()):
+            raise DamagedStudyError(paths.study, f"trial {trial.number} in it has a score that is no number")
         part = paths.part("trials", trial.number)
         if part.exists():
             _check_row(trial, records, paths)
@@ -43,6 +58,20 @@ def check_agreement(trials: list[FrozenTrial], records: TrialRecords, paths: Exp
                 f"{part} is missing, though the search has trial {trial.number} as ended: restore it from a copy, or start a "
                 "new experiment"
             )
+
+
+def _check_whole(trials: list[FrozenTrial], path: Path) -> None:
+    """Check that each trial is as Optuna needs it to draw the next one, such as an end with its value.
+
+    Raises:
+        DamagedStudyError: at the first that is not.
+    """
+    copy = optuna.create_study(direction="maximize")
+    for trial in trials:
+        try:
+            copy.add_trial(trial)
+        except UNREADABLE as error:
+            raise DamagedStudyError(path, f"trial {trial.number} in it cannot be: {' '.join(str(error).split())}") from error
 
 
 def _check_row(trial: FrozenTrial, records: TrialRecords, paths: ExperimentPaths) -> None:

@@ -20,8 +20,8 @@ from common.files import write_whole
 from common.json_values import described, read_json
 from tuning.search.errors import DamagedStudyError
 
-# What Optuna raises where the lines of a journal make no study.
-_UNREADABLE = (ValueError, KeyError, IndexError, TypeError, AttributeError, AssertionError, RecursionError)
+# What Optuna raises where the lines of a journal make no study, or one that cannot be continued.
+UNREADABLE = (ValueError, KeyError, IndexError, TypeError, AttributeError, AssertionError, RecursionError)
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def open_mended_journal(path: Path) -> JournalStorage:
             file.truncate(content.rfind(b"\n") + 1)
     try:
         return JournalStorage(_SealedJournal(path))
-    except (*_UNREADABLE, optuna.exceptions.OptunaError) as error:
+    except (*UNREADABLE, optuna.exceptions.OptunaError) as error:
         raise DamagedStudyError(path, f"{type(error).__name__} where it is read") from error
 
 

@@ -8,8 +8,10 @@ from typing import Self
 
 import optuna
 from optuna.storages import JournalStorage
+from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
+from common.paths import shortened
 from search_spaces import Assignment, SearchSpace
 from tuning.experiment.folder import Experiment
 from tuning.experiment.settings import Settings
@@ -235,6 +237,9 @@ def _open_journal(experiment: Experiment) -> JournalStorage:
         raise DamagedStudyError(path, "it holds no study")
     if names and experiment.settings.name not in names:
         raise DamagedStudyError(path, f"it is of the experiment {names[0]}, not of {experiment.settings.name}")
+    for name in names:
+        if storage.get_study_directions(storage.get_study_id_from_name(name)) != [StudyDirection.MAXIMIZE]:
+            raise DamagedStudyError(path, f"its study {shortened(name)} does not maximize one score")
     return storage
 
 
@@ -244,7 +249,7 @@ def _current(storage: JournalStorage, settings: Settings) -> optuna.Study:
     study = optuna.create_study(
         storage=storage, study_name=settings.name, direction="maximize", pruner=pruner, load_if_exists=True
     )
-    for summary in optuna.get_all_study_summaries(storage):
+    for summary in optuna.get_all_study_summaries(storage, include_best_trial=False):
         if summary.user_attrs.get(_WHOLE):
             study = optuna.load_study(storage=storage, study_name=summary.study_name, pruner=pruner)
     return study

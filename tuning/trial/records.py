@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,9 +13,10 @@ import numpy as np
 from results.parts import ResultsError, read_part
 from results.schema import GIVEN, USED
 from results.writer import write_part
-from search_spaces import Assignment, Kind
+from search_spaces import Assignment, Kind, SearchSpace, SpaceError
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import Experiment
+from tuning.experiment.settings import MOST_DIGITS
 from tuning.trial.checkpoint import Checkpoints
 from tuning.trial.proposal import Proposal
 from tuning.trial.provenance import provenance
@@ -28,7 +30,8 @@ class TrialRecords:
 
     def __init__(self, experiment: Experiment) -> None:
         self._experiment = experiment
-        self._hyperparameters = {p.name: _TYPES[p.kind] for p in algorithm(experiment.settings.algo).space.parameters}
+        self.space: SearchSpace = algorithm(experiment.settings.algo).space
+        self._hyperparameters = {p.name: _TYPES[p.kind] for p in self.space.parameters}
 
     def begin(self, proposal: Proposal) -> None:
         """Write the row of a trial that is handed out; a trial that was interrupted keeps its measurements."""
@@ -94,7 +97,10 @@ class TrialRecords:
 
     def budget_steps(self, number: int) -> int:
         """Budget of steps when a trial was last handed out."""
-        return int(self._read(number)["budget_steps"])
+        row = self._read(number)
+        if row.get("budget_steps") is None:
+            raise ResultsError(f"{self._path(number)} has no budget_steps: restore it from a copy")
+        return int(row["budget_steps"])
 
     def count_crash(self, number: int, error: str) -> None:
         """Count a crash of a trial, with its traceback."""
@@ -117,20 +123,32 @@ class TrialRecords:
         """Read and remove the marker of a process that ended itself because of its memory; see `tuning.trial.monitor`.
 
         Returns:
-            Memory of the process, bytes; None without a marker.
+            Memory of the process, bytes; None without a marker, or with one that is damaged.
         """
         marker = self._experiment.paths.memory_marker(number)
         if not marker.exists():
             return None
-        nbytes = int(marker.read_text(encoding="utf-8"))
+        text = marker.read_bytes()[: MOST_DIGITS + 1]
         marker.unlink()
-        return nbytes
+        if not text.isdigit() or len(text) > MOST_DIGITS:
+            print(f"note: {marker} holds no number of bytes; it is removed", file=sys.stderr)
+            return None
+        return int(text)
 
     def assignment(self, number: int) -> Assignment:
-        """Hyperparameters that the search assigned to a trial; those that an older version did not have get their default."""
+        """Hyperparameters that the search assigned to a trial; those that an older version did not have get their default.
+
+        Raises:
+            ResultsError: if its row is damaged, or holds a value that no search assigns.
+        """
         row = self._read(number)
-        parameters = algorithm(self._experiment.settings.algo).space.parameters
-        return {parameter.name: row.get(GIVEN + parameter.name, parameter.default) for parameter in parameters}
+        assignment: Assignment = {p.name: row.get(GIVEN + p.name, p.default) for p in self.space.parameters}
+        try:
+            # A row of a stranger would decide how large a network is built.
+            self.space.check(assignment)
+        except SpaceError as error:
+            raise ResultsError(f"{self._path(number)}: {error}; restore it from a copy") from None
+        return assignment
 
     def measured(self, number: int) -> dict[str, Any]:
         """A trial's row."""

@@ -2,8 +2,9 @@
 
 import pytest
 
+from common.texts import printable
 from envs.errors import ScenarioError
-from envs.scenarios.faults import MOST, Faults, printable, shown
+from envs.scenarios.faults import MOST, Faults, shown
 
 
 def told(count: int) -> list[str]:

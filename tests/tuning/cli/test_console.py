@@ -19,6 +19,12 @@ def test_a_line_is_neither_broken_nor_read_as_markup() -> None:
     assert output.getvalue() == f"{line}\n/a/{'b' * 60}\n"
 
 
+def test_characters_that_act_on_a_terminal_are_escapes() -> None:
+    output = io.StringIO()
+    say(Console(file=output, width=40), "killed (\x1b]0;title\x07 on host\nerror: forged)")
+    assert output.getvalue() == "killed (\\x1b]0;title\\x07 on host\\nerror: forged)\n"
+
+
 class Broken(io.StringIO):
     """A file that lost its reader, or is full."""
 

@@ -46,6 +46,20 @@ def test_failures_are_named_and_nothing_is_compared_where_nothing_is_complete(tm
     assert str(tmp_path / FOLDER) in output
 
 
+def test_what_rows_and_paths_hold_is_shown_as_it_is_and_cannot_act_on_the_terminal(tmp_path: Path) -> None:
+    folder = tmp_path / "runs[old]"
+    write_trial(folder, 0, "failed", error="Traceback\n\x1b[2J[red]forged")
+    write_trial(folder, 1, "failed")
+    write_trial(folder, 2, "complete", 0.1, hp_target_kl=0.5)
+    write_evaluation(folder, 2, 2)
+    output = shown(folder)
+    assert r"trial 0 failed: \x1b[2J[red]forged" in output
+    assert "trial 1 failed: its row has no error" in output
+    assert f"Parquet: {folder / FOLDER}" in output
+    assert f'load(r"{folder}")' in output
+    assert "\x1b" not in output
+
+
 def test_the_best_is_compared_with_the_uncontrolled_site_over_all_its_years(tmp_path: Path) -> None:
     write_trial(tmp_path, 0, "complete", -0.2)
     write_trial(tmp_path, 1, "complete", 0.1)

@@ -50,3 +50,17 @@ def test_elsewhere_each_value_has_a_line_and_nothing_is_cut() -> None:
         "bound",
         "  uncontrolled, MWh: 1,345.6",
     ]
+
+
+@pytest.mark.parametrize("width", [20, 120])
+def test_names_of_other_people_are_neither_markup_nor_act_on_the_terminal(width: int) -> None:
+    table = plain_table("site [red]\x1b[2J")
+    for name in ("", "of", "year"):
+        table.add_column(name)
+    table.add_row("[b]one\x1b[2J", "12 of 13 [/]", "a long value")
+    out = StringIO()
+    Console(file=out, width=width).print(Fitted(table))
+    shown = "".join(out.getvalue().split())
+    for text in (r"site[red]\x1b[2J", r"[b]one\x1b[2J", "12of13[/]"):
+        assert text in shown
+    assert "\x1b" not in shown

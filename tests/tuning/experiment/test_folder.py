@@ -50,6 +50,20 @@ def test_a_file_with_a_byte_order_mark_is_read(tmp_path: Path) -> None:
     assert open_experiment(made.paths.folder) == made
 
 
+def test_versions_that_are_nested_too_deeply_are_told(tmp_path: Path) -> None:
+    made = create(Settings(name="one", dir=str(tmp_path)), {"machine": {"versions": "[" * 100_000}})
+    with pytest.raises(UsageError, match=r"experiment\.json is damaged \(versions is nested too deeply\)"):
+        open_experiment(made.paths.folder)
+
+
+@pytest.mark.parametrize("name", ["", "../outside", "| a | b |", "a\nb"])
+def test_a_name_in_a_file_is_checked_too(tmp_path: Path, name: str) -> None:
+    made = create(Settings(name="one", dir=str(tmp_path)))
+    save(replace(made, settings=replace(made.settings, name=name)))
+    with pytest.raises(UsageError, match=r"experiment\.json is damaged \(name is .*make a name"):
+        open_experiment(made.paths.folder)
+
+
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(UsageError, match="choose another --dir"):

@@ -1,8 +1,11 @@
 """A trial is found in a judgement by what was trained, under whatever name."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from envs.scenarios.scenario import scenario
@@ -13,9 +16,9 @@ from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
 from tuning.export import main
-from tuning.exporting.judged import given_judgement, own_judgement
+from tuning.exporting.judged import _table, given_judgement, own_judgement
 from tuning.judging.contenders import contenders
-from tuning.judging.folder import Judgement, RaceSettings, create_or_open
+from tuning.judging.folder import Judgement, JudgementPaths, RaceSettings, create_or_open
 from tuning.judging.training import experiment_of
 from tuning.search.plan import limits
 from tuning.trial.proposal import Proposal
@@ -149,3 +152,42 @@ def test_a_damaged_table_is_told_in_a_line_with_what_writes_it_anew(
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith(f"error: {paths.table} is damaged (")
     assert line.endswith(f"--name {paths.folder.name}")
+
+
+def with_column(name: str, values: list[Any]) -> Callable[[pa.Table], pa.Table]:
+    return lambda table: table.set_column(table.column_names.index(name), name, pa.array(values))
+
+
+def unfolding() -> pa.Table:
+    """Some kB on the disk that are 3 GB in memory."""
+    texts = pa.DictionaryArray.from_arrays(pa.array([0] * 30_000, pa.int32()), ["a" * 100_000])
+    return pa.table({"contender": texts})
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (with_column("contender", [["a"], ["b"]]), "column contender is not a text in each row"),
+        (with_column("contender", ["a", None]), "column contender is not a text in each row"),
+        (with_column("score", ["a", "b"]), "column score holds"),
+        (with_column("runs", ["a", "b"]), "column runs holds"),
+        (lambda table: table.append_column("score", table["score"]), "Multiple matches"),
+        (lambda table: unfolding(), "it unfolds to 3,0"),
+    ],
+)
+def test_a_table_that_no_judge_writes_is_told_in_a_line(
+    tmp_path: Path, change: Callable[[pa.Table], pa.Table], why: str
+) -> None:
+    paths = JudgementPaths(tmp_path)
+    pq.write_table(change(pa.Table.from_pandas(judgement_of("a"))), paths.table)
+    with pytest.raises(UsageError, match=f"{paths.table.name} is damaged .{why}") as refused:
+        _table(paths)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("pandas", [b"{}", b"[]", b"nothing"])
+def test_what_pandas_wrote_beside_the_columns_is_not_read(tmp_path: Path, pandas: bytes) -> None:
+    paths = JudgementPaths(tmp_path)
+    table = pa.Table.from_pandas(judgement_of("a")).replace_schema_metadata({b"pandas": pandas})
+    pq.write_table(table, paths.table)
+    assert _table(paths)["contender"].tolist() == ["a", "uncontrolled"]

@@ -1,11 +1,13 @@
 """The model card says where a policy comes from and whether it was judged; the assignment says how it is trained."""
 
+import tomllib
+
 import pandas as pd
 import pytest
 
 from tests.tuning.exporting.judged_table import judgement_of
 from tuning.experiment.settings import Settings
-from tuning.exporting.model_card import card, hyperparameters_toml
+from tuning.exporting.model_card import KPIS, card, hyperparameters_toml
 
 
 def test_the_command_is_quoted_as_the_systems_own_shell_takes_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -32,3 +34,19 @@ def test_a_card_says_whether_it_was_judged() -> None:
         assert own.startswith("# ppo-1, trial 3\n")
         assert "| reward | schema |" in own
         assert all(f"- `{name}`" in own for name in ("controller.py", "hyperparameters.toml", "policy.onnx"))
+
+
+def test_a_path_does_not_leave_its_comment_and_values_are_toml() -> None:
+    own = Settings(scenario="a\n[gamma]\nvalue = 0.5\x1b/schema.json", backend="batch")
+    values = tomllib.loads(hyperparameters_toml({"activation": "größer \U0001f600 \x7f"}, own))
+    assert values == {"activation": {"value": "größer \U0001f600 \x7f"}}
+
+
+def test_what_a_row_says_is_no_markdown() -> None:
+    rows = pd.DataFrame([{"year": 2, "hours": 168, "ev_served": 0.98, **dict.fromkeys(KPIS, 1.0)}])
+    about = {"policy": "p", "commit": "abc | x |\n\n# forged <img src=a>", "versions": "[torch](http://a)"}
+    name = "ppo-1 3 | <b>"
+    for text in (card(about, rows, None, ""), card(about, rows, judgement_of(name), name)):
+        assert r"| commit | abc \| x \|\\n\\n# forged \<img src=a\> |" in text
+        assert r"| versions | \[torch\](http://a) |" in text
+    assert r"| ppo-1 3 \| \<b\> |" in text

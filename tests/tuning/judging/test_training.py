@@ -11,7 +11,7 @@ from envs.scenarios.scenario import scenario
 from results import load
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.errors import UsageError
-from tuning.experiment.folder import Experiment, create
+from tuning.experiment.folder import Experiment, create, save
 from tuning.experiment.settings import Settings
 from tuning.judging import training
 from tuning.judging.contenders import Contender
@@ -56,6 +56,26 @@ def test_an_experiment_is_created_once_and_keeps_its_seed(contender: Contender, 
     assert (again.settings.gpu_memory, again.settings.address) == (2.0, "auto")
     assert replace(again.settings, gpu_memory=0.0, address="") == first.settings
     assert seed_of(first, 2) == trial_seed(fresh_seed(3), 2)
+
+
+@pytest.mark.parametrize(
+    ("others", "why"),
+    [
+        ({"seed": 4}, "--seed is 4, not "),
+        ({"steps": 50_000}, "--steps is 50000, not 100000"),
+        ({"set": (("gamma=0.5",),)}, "--set is "),
+        ({"scenario": "iquitos-38"}, "--scenario is iquitos-38, not iquitos"),
+        ({"validation_weeks": 1}, "--validation-weeks is 1, not 12"),
+    ],
+)
+def test_runs_of_something_else_are_refused(
+    contender: Contender, paths: JudgementPaths, others: dict[str, Any], why: str
+) -> None:
+    run = experiment_of(contender, paths, 3)
+    save(replace(run, settings=replace(run.settings, trials=4, **others)))
+    with pytest.raises(UsageError, match=f"holds runs of something else than of 0 .{why}") as refused:
+        experiment_of(contender, paths, 3)
+    assert "\n" not in str(refused.value)
 
 
 def test_trust_is_that_of_this_run(contender: Contender, paths: JudgementPaths) -> None:

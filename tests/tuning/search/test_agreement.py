@@ -1,5 +1,6 @@
 """A study that lost trials, or is of another search, is refused beside the rows of its trials."""
 
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -29,6 +30,7 @@ def with_trials(folder: Path, name: str, seed: int = 0) -> Experiment:
         records.begin(study.ask())
     records.update(0, score=0.5)
     records.end(0, "complete")
+    study.report(0, 250, 0.25)
     study.complete(0, 0.5)
     of.paths.study.with_suffix(".seal").unlink()
     return of
@@ -104,6 +106,49 @@ def test_a_trial_without_hyperparameters_is_refused(experiment: Experiment) -> N
     experiment.paths.study.write_bytes(experiment.paths.study.read_bytes().replace(b'"hyperparameters"', b'"hyperparametres"'))
     with pytest.raises(DamagedStudyError, match="trial 0 in it has no hyperparameters"):
         open_again(experiment)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "why"),
+    [
+        (rb'"hidden_sizes":"[^"]*"', b'"hidden_sizes":"8192,8192,8193"', "each from 1 to 8192"),
+        (rb'"gamma":[^,]*,', b'"gamma":2.0,', r"gamma=2\.0: it lies between"),
+        (rb'"gamma":[^,]*,', b'"gamma":[],', r"gamma=\[\]: it takes a number"),
+        (rb'"gamma":', b'"gamme":', "no gamma"),
+        (rb'"gamma":', b'"more":1,"gamma":', "no hyperparameter more"),
+    ],
+)
+def test_hyperparameters_that_no_search_assigns_are_refused(
+    experiment: Experiment, before: bytes, after: bytes, why: str
+) -> None:
+    content = experiment.paths.study.read_bytes()
+    experiment.paths.study.write_bytes(re.sub(rb'("hyperparameters":\s*{[^}]*?)' + before, rb"\g<1>" + after, content))
+    for number in range(2):  # no row stands against them
+        experiment.paths.part("trials", number).unlink()
+    with pytest.raises(DamagedStudyError, match=f"trial 0 in it has .*{why}") as refused:
+        open_again(experiment)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "why"),
+    [
+        (b'"directions":[2]', b'"directions":[2,2]', "does not maximize one score"),
+        (b'"directions":[2]', b'"directions":[1]', "does not maximize one score"),
+        (b'"values":[0.5]', b'"values":null', "values should be set for a complete trial"),
+        (b'"values":[0.5]', b'"values":[0.5,0.5]', "trial 0 in it cannot be"),
+        (b'"values":[0.5]', b'"values":["0.5"]', "trial 0 in it cannot be"),
+        (b'"values":[0.5]', b'"values":[NaN]', "values should not contain NaN"),
+        (b'"intermediate_value":0.25', b'"intermediate_value":"a"', "trial 0 in it has a score that is no number"),
+    ],
+)
+def test_a_study_that_no_search_writes_is_refused(experiment: Experiment, before: bytes, after: bytes, why: str) -> None:
+    content = experiment.paths.study.read_bytes()
+    assert before in content
+    experiment.paths.study.write_bytes(content.replace(before, after))
+    with pytest.raises(DamagedStudyError, match=why) as refused:
+        open_again(experiment)
+    assert "\n" not in str(refused.value)
 
 
 def test_an_ended_trial_without_its_row_is_named(experiment: Experiment) -> None:

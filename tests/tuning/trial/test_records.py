@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from results import ResultsError
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import ExperimentPaths, create
 from tuning.experiment.settings import Settings
@@ -89,6 +90,49 @@ def test_a_memory_marker_is_read_once(records: TrialRecords, tmp_path: Path) -> 
     assert records.take_memory_marker(0) is None
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "why"),
+    [
+        ("hidden_sizes", "1000000,1000000", "each from 1 to 8192"),
+        ("hidden_sizes", "8," * 100_000 + "8", "at most 16 layers, not 100001"),
+        ("hidden_sizes", "abc", "sizes of layers"),
+        ("learning_rate", None, "learning_rate=None: it takes a number"),
+        ("gamma", float("nan"), "gamma=nan: it lies between"),
+        ("activation", "none such", "activation=none such: it is one of"),
+    ],
+    ids=lambda value: str(value)[:20],
+)
+def test_values_that_no_search_assigns_are_refused_with_their_file(
+    records: TrialRecords, tmp_path: Path, name: str, value: Any, why: str
+) -> None:
+    records.begin(proposal(0))
+    records.update(0, **{f"hp_{name}": value})
+    with pytest.raises(ResultsError, match=why) as refused:
+        records.assignment(0)
+    assert str(refused.value).startswith(str(ExperimentPaths(tmp_path / "e").part("trials", 0)))
+    assert str(refused.value).endswith("restore it from a copy")
+    assert len(str(refused.value)) < 1000
+
+
 def test_an_assignment_is_read_back_as_it_was_given(records: TrialRecords) -> None:
     records.begin(proposal(0))
     assert records.assignment(0) == algorithm("ppo").space.complete({})
+
+
+@pytest.mark.parametrize("content", [b"", b"much", b"9" * 5000, b"\xff"])
+def test_a_damaged_memory_marker_is_named_and_removed(
+    records: TrialRecords, tmp_path: Path, content: bytes, capsys: pytest.CaptureFixture[str]
+) -> None:
+    marker = ExperimentPaths(tmp_path / "e").memory_marker(0)
+    marker.parent.mkdir()
+    marker.write_bytes(content)
+    assert records.take_memory_marker(0) is None
+    assert not marker.exists()
+    assert str(marker) in capsys.readouterr().err
+
+
+def test_a_row_without_its_budget_is_told(records: TrialRecords) -> None:
+    records.begin(proposal(0))
+    records.update(0, budget_steps=None)
+    with pytest.raises(ResultsError, match=r"00000\.parquet has no budget_steps: restore it from a copy"):
+        records.budget_steps(0)

@@ -1,0 +1,22 @@
+"""Texts that files and users give, as messages and tables show them."""
+
+from __future__ import annotations
+
+import re
+
+_MARKDOWN = re.compile(r"[\\`*|<>\[\]]")  # what ends a cell of a table, or begins code, emphasis, a link or HTML
+
+
+def printable(text: str) -> str:
+    """A text of one line in which each character can be printed: line breaks and control characters become escapes.
+
+    So a text from a file can neither colour nor clear a terminal, nor look like a line of this program.
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
+def markdown(text: str) -> str:
+    """A text of one line for Markdown, in which it stands for itself: no link, no HTML, and no end of a table's cell."""
+    return _MARKDOWN.sub(r"\\\g<0>", printable(text))
