@@ -254,6 +254,8 @@ def _check_demands(series: _Series, weather: _Series, building: Mapping[str, Any
         output = most_output(building, use, temperature)
         if output is not None and len(output) == len(supplied):
             wrong = supplied & is_beyond(series.numbers(f"{use}_demand"), output)
+            if not wrong.any():  # also where there are no rows, which is told elsewhere
+                continue
             most = f"the most is {output[int(wrong.argmax())]:.6g}" if building.get(f"{use}_device") else "there is none"
             series.refuse(
                 wrong, f"{use}_demand", f"the building's {use}_device cannot meet it, as {most}; size it for its demand"

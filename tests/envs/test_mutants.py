@@ -105,7 +105,8 @@ def test_thousands_of_mutants_are_refused_or_pass(tmp_path: Path, files: Files) 
 def test_hundreds_of_mutants_that_pass_run_in_citylearn(tmp_path: Path, files: Files) -> None:
     found = outcomes(tmp_path / "site", files, 10_000, 2500, simulated=300)
     print(found)
-    assert found["run"] + found["refused by its simulator"] == 300
+    assert found["run"] + found["refused by its simulator"] == min(300, found["other"])
+    assert found["run"] > 200
 
 
 # -- the cache -------------------------------------------------------------------------------
