@@ -26,7 +26,6 @@ _OF_TRIAL = re.compile(r"(\d{5,})(?:-(\d{12,}))?")  # name of a part, see `resul
 _JUDGED = re.compile(r".+?(?:-(\d{3,}))?-(batch|citylearn)")  # see `results.writer.judged_path`
 _OF_RUN = ("backend", "trial", "contender")  # columns that the name of such a part tells
 MOST_VALUES, MOST_BYTES = 10**8, 2**31  # of a file; the largest of ours have some million values
-_TEXTS = ("BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY")  # types of Parquet
 UPDATE = "update the package"  # remedy for a part of a later version, which is no damage
 
 
@@ -77,15 +76,10 @@ def size_fault(path: Path) -> str:
     metadata = pq.read_metadata(path)
     values = nbytes = 0
     for number in range(metadata.num_row_groups):
+        # Of the group as a whole: where a footer is damaged, Arrow ends the process when it is asked for a column of it.
         group = metadata.row_group(number)
-        chunks = [group.column(column) for column in range(group.num_columns)]
-        # Rows of lists have more values than rows.
-        values += max(group.num_rows * group.num_columns, sum(chunk.num_values for chunk in chunks))
-        # A text that stands once in the file may be the value of each row.
-        nbytes += sum(
-            chunk.total_uncompressed_size * (max(1, chunk.num_values) if chunk.physical_type in _TEXTS else 1)
-            for chunk in chunks
-        )
+        values += group.num_rows * group.num_columns
+        nbytes += group.total_byte_size
     if values > MOST_VALUES:
         return f"it holds {values:,} values, more than the {MOST_VALUES:,} that are read"
     return f"it unfolds to {nbytes:,} bytes, more than the {MOST_BYTES:,} that are read" if nbytes > MOST_BYTES else ""

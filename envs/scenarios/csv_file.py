@@ -83,8 +83,8 @@ def _too_much(file: Path) -> str:
     with pq.ParquetFile(file) as opened:
         groups = [opened.metadata.row_group(i) for i in range(opened.metadata.num_row_groups)]
         rows, columns = opened.metadata.num_rows, opened.metadata.num_columns
-    # A list in a row counts all that it holds.
-    values = max(rows, sum(group.column(i).num_values for group in groups for i in range(columns)))
+    # Not by column: where a footer is damaged, Arrow ends the process when it is asked for one.
+    values = rows * columns
     if values > MOST_VALUES:
         return f"has {values:,} values, and a series has at most {MOST_VALUES:,}; name the right file"
     if sum(group.total_byte_size for group in groups) > MOST_BYTES:

@@ -81,7 +81,7 @@ def test_a_part_without_a_checksum_is_of_an_older_version_and_read(tmp_path: Pat
     assert read_part(path) == [ROW]
 
 
-def test_a_part_that_would_fill_the_memory_is_not_read(tmp_path: Path) -> None:
+def test_a_part_that_would_fill_the_memory_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = part_path(tmp_path, "evaluations", 3, 64)
     path.parent.mkdir(parents=True)
     numbers = pa.array([3], pa.int64()).take(pa.array([0] * 1_000_000, pa.int8()))
@@ -91,6 +91,7 @@ def test_a_part_that_would_fill_the_memory_is_not_read(tmp_path: Path) -> None:
     assert read_table(path, "evaluations") == (
         "it holds 101,000,000 values, more than the 100,000,000 that are read: restore the file from a copy"
     )
-    texts = pa.DictionaryArray.from_arrays(pa.array([0] * 30_000, pa.int32()), ["a" * 100_000])
-    pq.write_table(pa.table({"scenario": texts}), path)
-    assert "more than the 2,147,483,648 that are read" in str(read_table(path, "evaluations"))
+    pq.write_table(pa.table({"score": [0.0] * 10_000}), path, compression="zstd", use_dictionary=False)
+    monkeypatch.setattr("results.parts.MOST_BYTES", 50_000)
+    assert path.stat().st_size < 50_000
+    assert "more than the 50,000 that are read" in str(read_table(path, "evaluations"))

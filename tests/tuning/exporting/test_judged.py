@@ -158,12 +158,6 @@ def with_column(name: str, values: list[Any]) -> Callable[[pa.Table], pa.Table]:
     return lambda table: table.set_column(table.column_names.index(name), name, pa.array(values))
 
 
-def unfolding() -> pa.Table:
-    """Some kB on the disk that are 3 GB in memory."""
-    texts = pa.DictionaryArray.from_arrays(pa.array([0] * 30_000, pa.int32()), ["a" * 100_000])
-    return pa.table({"contender": texts})
-
-
 @pytest.mark.parametrize(
     ("change", "why"),
     [
@@ -172,7 +166,6 @@ def unfolding() -> pa.Table:
         (with_column("score", ["a", "b"]), "column score holds"),
         (with_column("runs", ["a", "b"]), "column runs holds"),
         (lambda table: table.append_column("score", table["score"]), "Multiple matches"),
-        (lambda table: unfolding(), "it unfolds to 3,0"),
     ],
 )
 def test_a_table_that_no_judge_writes_is_told_in_a_line(
