@@ -11,7 +11,8 @@ from envs.errors import ScenarioError
 from envs.scenarios.faults import Faults
 from envs.scenarios.json_file import read_object
 from envs.scenarios.references import named_files, root_of
-from envs.scenarios.schema_shape import FIRST, LAST, schema_faults
+from envs.scenarios.schema_relations import schema_faults
+from envs.scenarios.schema_shape import FIRST, LAST
 from envs.scenarios.series_files import check_series
 from envs.scenarios.shapes import is_left_out
 from envs.scenarios.sizing_tables import check_sizing, sizing_tables
@@ -65,7 +66,7 @@ def check(path: Path) -> None:
 
 def _check_files(path: Path, schema: dict[str, Any], faults: Faults) -> None:
     """Check that the files are there, and what they hold."""
-    root = _root(path, schema)
+    root = root_of(path, schema)
     missing = sorted({name for name in _named(schema) if not _is_file(root / name)})
     for name in missing:
         faults.add(f"{path} names {name}, which is not in {root}")
@@ -93,7 +94,7 @@ def digest(path: Path, code: Sequence[Path] = ()) -> str:
         code: files with code of the scenario's own classes.
     """
     schema = read_schema(path)
-    named = (_root(path, schema) / name for name in sorted(set(_named(schema))))
+    named = (root_of(path, schema) / name for name in sorted(set(_named(schema))))
     hashed = hashlib.sha256()
     for file in (path, path.parent / FILE_NAME, *named, *sizing_tables(schema), *code):
         if file.is_file():
@@ -114,11 +115,6 @@ def read_schema(path: Path) -> dict[str, Any]:
     if not isinstance(schema.get("buildings"), dict):
         raise ScenarioError(f"{path} is not a CityLearn schema: it lacks an object buildings; name a schema.json")
     return schema
-
-
-def _root(path: Path, schema: dict[str, Any]) -> Path:
-    """Folder of the series, relative to that of the schema, as in CityLearn."""
-    return root_of(path, schema)
 
 
 def _named(schema: dict[str, Any]) -> list[str]:

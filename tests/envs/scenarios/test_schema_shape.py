@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
-from envs.scenarios.schema_shape import AT_CHARGERS, CLASSES, OBSERVATIONS, REWARDS, _lstm_weights, schema_faults
+from envs.scenarios.schema_relations import schema_faults
+from envs.scenarios.schema_shape import AT_CHARGERS, CLASSES, OBSERVATIONS, REWARDS
+from tests.envs.scenarios.schema_changes import BATTERY, MALL, SOCKET, drop, put
 
 # What CityLearn's loader sets itself, so that a schema may not.
 BY_LOADER = {
@@ -81,29 +83,6 @@ def test_a_generated_schema_passes(schema: dict[str, Any]) -> None:
     assert schema_faults(schema) == []
 
 
-def put(*place: str, value: Any) -> Callable[[dict[str, Any]], None]:
-    def change(schema: dict[str, Any]) -> None:
-        for name in place[:-1]:
-            schema = schema[name]
-        schema[place[-1]] = value
-
-    return change
-
-
-def drop(*place: str) -> Callable[[dict[str, Any]], None]:
-    def change(schema: dict[str, Any]) -> None:
-        for name in place[:-1]:
-            schema = schema[name]
-        del schema[place[-1]]
-
-    return change
-
-
-MALL = ("buildings", "mall")
-SOCKET = (*MALL, "chargers", "motorcycle_001")
-BATTERY = (*MALL, "electrical_storage")
-
-
 @pytest.mark.parametrize(
     ("change", "fault"),
     [
@@ -134,14 +113,8 @@ BATTERY = (*MALL, "electrical_storage")
         (put("start_date", value="yesterday"), "start_date is 'yesterday'; it has to be a date such as"),
         (put("render_session_name", value="../x"), "render_session_name is '../x'; it has to be the name of a folder"),
         (put("demand_response", value={"enabled": True}), "demand_response.enabled is true; it has to be false"),
-        (put("robustness", value={"enabled": True}), "robustness.events_file is missing"),
         (put("metrics_log_interval", value=None), "metrics_log_interval is missing;"),
         (put(*MALL, "noise_std", value=None), "buildings.mall.noise_std is missing;"),
-        (put(*MALL, "electrical_service", value={"default_split": "L3"}), "default_split has to be balanced or L1"),
-        (
-            put(*MALL, "electrical_service", value={"limits": {"per_phase": {"L2": {}}}}),
-            "per_phase.L2 is no phase of this service; it has to be one of L1",
-        ),
         (put("reward_function", "type", value="citylearn.reward_function.Best"), "it has to be the dotted path of a class"),
         (put("reward_function", "type", value=5), "reward_function.type is 5;"),
         (put("reward_function", "type", value={}), "reward_function.type is empty;"),
@@ -155,39 +128,15 @@ BATTERY = (*MALL, "electrical_storage")
             put("observations", "ours", value={"active": True}),
             "observations.ours is active, and CityLearn has no such observation",
         ),
-        (put("observations", value={"hour": {"active": False}}), "observations has none that is active"),
         (put("actions", "_note", value={"active": True}), "actions._note is active, and CityLearn has no such action"),
         (put("actions", "electrical_storge", value={"active": True}), "did you mean electrical_storage?"),
         (put("simulation_start_time_step", value=0.0), "simulation_start_time_step is 0.0; it has to be a whole number"),
-        (
-            put(
-                *MALL,
-                "dhw_device",
-                value={
-                    "type": "citylearn.energy_model.ElectricHeater",
-                    "autosize": True,
-                    "autosize_attributes": {"safety_factor": 0.5},
-                },
-            ),
-            "dhw_device.autosize_attributes.safety_factor is 0.5; below 1 the device cannot meet its demand",
-        ),
         (put("actions", "sell", value={"active": True}), "actions.sell is active, and CityLearn has no such action"),
-        (
-            put(*MALL, "electrical_storage", value=None),
-            "buildings.mall.electrical_storage is missing, and its action is active",
-        ),
         (put(*BATTERY, "attributes", "capacity", value=True), "attributes.capacity is true; it has to be a number above 0"),
         (put(*BATTERY, "attributes", "power_efficiency_curve", value=[[0, 1.2], [1, 1.2]]), "more than 1 would make energy"),
         (put(*BATTERY, "attributes", "capacity_power_curve", value=[[1, 1], [0, 1]]), "they have to rise from 0 to 1"),
         (put("buildings", value={}), "buildings is empty;"),
         (put("buildings", value=[]), "buildings is a list;"),
-        (put(*MALL, "include", value=False), "buildings has none with include true"),
-        (
-            put(*MALL, "type", value="citylearn.building.LSTMDynamicsBuilding"),
-            "buildings.mall.dynamics is missing; a building of",
-        ),
-        (put(*MALL, "dynamics", value={"type": "citylearn.dynamics.LSTMDynamics", "attributes": {}}), "filename is missing"),
-        (put("simulation_start_time_step", value=960), "simulation_end_time_step is 960 and simulation_start_time_step 960;"),
         (put("simulation_end_time_step", value=True), "simulation_end_time_step is true;"),
         (put("interface", value="entity"), "interface is 'entity'; it has to be flat"),
         (put("root_directory", value=5), "root_directory is 5;"),
@@ -201,49 +150,6 @@ def test_a_wrong_value_is_named_by_place_value_and_remedy(
     change(schema)
     faults = [str(found) for found in schema_faults(schema)]
     assert any(fault in found for found in faults), faults
-
-
-def test_a_device_is_connected_to_a_phase_of_its_service(schema: dict[str, Any]) -> None:
-    mall = schema["buildings"]["mall"]
-    mall["electrical_storage"]["attributes"]["phase_connection"] = "L9"
-    assert schema_faults(schema) == []
-    mall["electrical_service"] = {"mode": "three_phase"}
-    assert "electrical_storage.attributes.phase_connection is 'L9'" in str(*schema_faults(schema))
-
-
-def test_an_inactive_observation_may_be_unknown_unless_a_building_has_dynamics(schema: dict[str, Any]) -> None:
-    schema["observations"]["mont"] = {"active": False}
-    assert schema_faults(schema) == []
-    lists = ("input_observation_names", "input_normalization_minimum", "input_normalization_maximum")
-    model = {"filename": "a.pth", "hidden_size": 8, "num_layers": 1, "lookback": 12, **{name: [] for name in lists}}
-    schema["buildings"]["mall"]["dynamics"] = {"type": "citylearn.dynamics.LSTMDynamics", "attributes": model}
-    assert str(*schema_faults(schema)).startswith("observations.mont is unknown to CityLearn, which stops at it")
-    del schema["observations"]["mont"]
-    model |= {lists[0]: ["month_sin", "moon"], lists[1]: [0, 0], lists[2]: [1, 1]}
-    assert "input_observation_names.1 is 'moon', and CityLearn has no such observation" in str(*schema_faults(schema))
-
-
-@pytest.mark.parametrize(
-    ("size", "layers", "inputs", "fits"),
-    [(8, 2, 10, True), (1000, 2, 10, False), (10_000, 100, 10, False), (1000, 1, None, True), (500, 4, 1000, True)],
-)
-def test_an_lstm_that_takes_all_memory_is_refused(
-    schema: dict[str, Any], size: int, layers: int, inputs: int | None, fits: bool
-) -> None:
-    lists = ("input_observation_names", "input_normalization_minimum", "input_normalization_maximum")
-    model = {"filename": "a.pth", "hidden_size": size, "num_layers": layers, "lookback": 12, "input_size": inputs}
-    model |= {lists[0]: ["month"], lists[1]: [0], lists[2]: [1]}
-    schema["buildings"]["mall"]["dynamics"] = {"type": "citylearn.dynamics.LSTMDynamics", "attributes": model}
-    told = "".join(map(str, schema_faults(schema)))
-    assert fits is not ("dynamics.attributes.hidden_size and num_layers make a network of" in told)
-    assert fits is (told == "")
-
-
-def test_the_weights_of_an_lstm_are_those_of_torch() -> None:
-    import torch
-
-    own = torch.nn.LSTM(input_size=3, hidden_size=5, num_layers=4)
-    assert _lstm_weights(3, 5, 4) == sum(weights.numel() for weights in own.parameters())
 
 
 def test_comments_are_allowed_everywhere(schema: dict[str, Any]) -> None:
@@ -260,24 +166,4 @@ def test_a_class_of_the_users_may_have_any_attributes(schema: dict[str, Any]) ->
 def test_what_is_left_out_is_not_looked_at(schema: dict[str, Any]) -> None:
     schema["buildings"]["old"] = {"include": False, "pv": 5}
     schema["electric_vehicles_def"]["old"] = {"include": False}
-    assert schema_faults(schema) == []
-
-
-def test_every_value_of_a_schema_may_be_of_any_type_without_an_exception(schema: dict[str, Any]) -> None:
-    values: tuple[Any, ...] = (None, True, -1, 1e30, "", "x", [], [[]], {}, {"x": {}})
-
-    def visit(entry: Any) -> None:
-        for name in list(entry) if isinstance(entry, dict) else range(len(entry)):
-            kept = entry[name]
-            for value in values:
-                entry[name] = value
-                list(map(str, schema_faults(schema)))
-            entry[name] = kept
-            if isinstance(kept, dict | list):
-                visit(kept)
-
-    schema["observations"] = {"hour": {"active": True}}
-    schema["electric_vehicles_def"] = dict(list(schema["electric_vehicles_def"].items())[:1])
-    schema["buildings"]["mall"]["chargers"] = dict(list(schema["buildings"]["mall"]["chargers"].items())[:1])
-    visit(schema)
     assert schema_faults(schema) == []
