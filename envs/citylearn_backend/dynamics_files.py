@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from envs.errors import ScenarioError
-from envs.scenarios.references import is_on
+from envs.scenarios.shapes import is_left_out
 
 KIND = "citylearn.dynamics.LSTMDynamics"
 MOST_BYTES = 2**28  # of a file of weights; the largest network that a schema may describe has 40 MB
@@ -32,7 +32,7 @@ def check_dynamics(path: Path, schema: Mapping[str, Any]) -> None:
     """
     for name, building in schema["buildings"].items():
         entry = building.get("dynamics")
-        if entry is None or entry.get("type") != KIND or not is_on(building.get("include", True)):
+        if entry is None or entry.get("type") != KIND or is_left_out(building):
             continue
         from citylearn.dynamics import LSTMDynamics
 

@@ -13,7 +13,6 @@ from common.texts import printable
 from envs.errors import ScenarioError
 from envs.scenarios.faults import shown
 
-MOST_BYTES = 64 * 2**20  # the largest public schema has 0.3 MB
 DEEPEST = 40  # levels; CityLearn copies a schema level by level, and the deepest that is of use has nine
 
 
@@ -22,16 +21,14 @@ def read_object(path: Path) -> dict[str, Any]:
 
     Raises:
         ScenarioError: if the file cannot be read, or is no JSON object. Also for a name that stands twice in an object, numbers
-            that are not finite, texts that are no Unicode, too many levels, and more than `MOST_BYTES`.
+            that are not finite, texts that are no Unicode, too many levels, and more than `common.files.MOST_TEXT` bytes.
     """
     try:
-        if path.stat().st_size > MOST_BYTES:
-            raise ScenarioError(f"{path} has more than {MOST_BYTES // 2**20} MiB, which no schema needs; name the right file")
         content = json.loads(
             read_text(path), object_pairs_hook=_unique, parse_constant=_finite, parse_float=_finite, parse_int=_whole
         )
     except OSError as error:
-        raise ScenarioError(f"{path} cannot be read: {error.strerror}; make it a file that you may read") from error
+        raise ScenarioError(f"{path} cannot be read: {error.strerror}; name a JSON file that you may read") from error
     except RecursionError as error:
         raise ScenarioError(_too_deep(path)) from error
     except ValueError as error:  # wrong encodings too

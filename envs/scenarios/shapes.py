@@ -296,8 +296,8 @@ class DottedClass:
 
 
 def is_left_out(entry: Mapping[str, Any]) -> bool:
-    """Whether a building or vehicle has `include` false."""
-    return entry.get("include", True) in (False, 0) and entry.get("include") is not None
+    """Whether a building or vehicle has `include` false. CityLearn includes it where `include` is null."""
+    return entry.get("include", True) in (False, 0)
 
 
 def dotted(place: Place) -> str:

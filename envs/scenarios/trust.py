@@ -16,6 +16,7 @@ from pathlib import Path, PureWindowsPath
 from typing import Any
 
 from common.paths import is_share
+from common.texts import printable
 from envs.errors import ScenarioError
 from envs.scenarios.references import NamedClass, named_classes, named_files, reward_classes, root_of
 from envs.scenarios.tariff import FILE_NAME
@@ -103,8 +104,7 @@ def _refuse(path: Path, faults: list[str]) -> None:
     if not faults:
         return
     more = f"; and {len(faults) - MOST_NAMED} more" if len(faults) > MOST_NAMED else ""
-    # Names of buildings may hold line feeds, and what a terminal takes for commands.
-    named = "".join(letter if letter.isprintable() else "?" for letter in "; ".join(faults[:MOST_NAMED]))
+    named = printable("; ".join(faults[:MOST_NAMED]))
     raise ScenarioError(
         f"{path}: {named}{more}. If you trust this scenario as your own code, {OPTION} lets it run "
         "classes and pickles and read files elsewhere"

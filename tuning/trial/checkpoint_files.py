@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from common.errors import UserError
-from common.files import write_whole
+from common.files import read_text, write_whole
 from tuning.trial.packed_state import pack
 
 VERSION = 2  # of the format
@@ -150,7 +150,7 @@ def read_state(folder: Path) -> State:
     refuse_old(folder)
     path = folder / _STATE
     try:
-        outer = json.loads(path.read_text(encoding="utf-8"))
+        outer = json.loads(read_text(path))
         version, content, checksum = outer["version"], outer["content"], outer["sha256"]
         # A number has one text, and dictionaries keep their order: written again, the content is what it was.
         expected = _checksum(version, json.dumps(content))

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from common import files
 from envs.errors import ScenarioError
-from envs.scenarios import json_file
 from envs.scenarios.json_file import read_object
 
 
@@ -70,7 +70,7 @@ def test_a_pipe_is_refused_without_waiting(tmp_path: Path) -> None:
 
 
 def test_a_huge_file_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(json_file, "MOST_BYTES", 2**20)
+    monkeypatch.setattr(files, "MOST_TEXT", 2**20)
     path = tmp_path / "schema.json"
     with path.open("wb") as file:
         file.truncate(2**20 + 1)

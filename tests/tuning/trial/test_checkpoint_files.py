@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -69,6 +70,15 @@ def test_a_changed_number_is_damage(written: Path) -> None:
     path = written / "state.json"
     path.write_text(path.read_text().replace("-0.25", "-0.5"))
     with pytest.raises(DamageError, match=r"state\.json has changed since it was written"):
+        read_state(written)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no pipes in folders")
+def test_a_pipe_is_damage_and_does_not_wait(written: Path) -> None:
+    path = written / "state.json"
+    path.unlink()
+    os.mkfifo(path)
+    with pytest.raises(DamageError, match=r"state\.json cannot be read"):
         read_state(written)
 
 
