@@ -13,6 +13,7 @@ from tyro.constructors import PrimitiveConstructorSpec
 
 from common.errors import UserError
 from common.numbers import whole_number
+from common.paths import user_path
 from common.texts import printable
 from common.units import DAY, WEEK
 from envs.errors import ScenarioError
@@ -45,7 +46,7 @@ def main() -> int:
     """Draw `week.png` and `year.png`.
 
     Returns:
-        Exit status: 0; with a line on stderr 2 for what cannot be drawn; 130 after Ctrl-C.
+        Exit status: 0 for pictures that are drawn, 130 after Ctrl-C, 2 for what cannot be drawn; stderr says why.
     """
     options = tyro.cli(Options, prog="python -m envs.preview")
     try:
@@ -77,11 +78,12 @@ def _folder(to: Path) -> Path:
 
     Raises:
         ScenarioError: if it cannot be written.
+        PathError: if it cannot be a folder on this system.
     """
     try:
-        folder = to.expanduser()
+        folder = user_path(to)
         folder.mkdir(parents=True, exist_ok=True)
-    except (OSError, RuntimeError) as error:  # the latter for the home of an unknown user
+    except OSError as error:
         raise ScenarioError(f"--to {to} cannot be made ({_reason(error)}); name a folder that you may write to") from error
     return folder
 

@@ -52,7 +52,9 @@ def _of_trials(ended: pd.DataFrame, reports: pd.DataFrame, evaluations: pd.DataF
     last = ended.set_index("trial")["updates"].fillna(updates["max"])
     for number in updates.index[updates["nunique"] != last]:
         own = set(reports.loc[reports["trial"] == number, "update"])
-        faults.append((number, f"its reports lack update {_gaps(own, 1, int(last[number]))}"))
+        missing = _gaps(own, 1, int(last[number]))
+        beyond = f"its reports go to update {max(own, default=0)}, its row to {int(last[number])}"
+        faults.append((number, f"its reports lack update {missing}" if missing else beyond))
     scored = reports.dropna(subset=["score"])
     pairs = scored.set_index(["trial", "steps"]).index
     unseen = pairs[~pairs.isin(evaluations.dropna(subset=["trial"]).set_index(["trial", "steps"]).index)]

@@ -95,6 +95,12 @@ def test_what_a_part_says_of_itself_cannot_act_on_the_terminal(tmp_path: Path) -
     assert r"it was evaluated by \x1b[2J, not batch" in line
 
 
+def test_reports_beyond_the_last_update_of_a_trial_are_named(experiment: Path) -> None:
+    trial = {"trial": 1, "state": "complete", "score": 0.4, "updates": 3}
+    write_part(part_path(experiment, "trials", 1), "trials", [trial])
+    assert "trial 1: its reports go to update 4, its row to 3; restore the part files from a copy" in told(experiment)
+
+
 def test_huge_numbers_take_neither_memory_nor_time(tmp_path: Path) -> None:
     trial = {"trial": 10**15, "state": "complete", "score": 0.4, "updates": 10**12}
     write_part(part_path(tmp_path, "trials", 10**15), "trials", [trial])
