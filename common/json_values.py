@@ -1,4 +1,4 @@
-"""JSON files whose content a dataclass describes: its annotations are the one description of keys and types."""
+"""JSON files that a dataclass describes: its annotations are the one description of keys and types."""
 
 from __future__ import annotations
 

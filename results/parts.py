@@ -138,7 +138,7 @@ def _name_fault(part: pa.Table, table: str, stem: str) -> str:
 
 
 def unlike(parts: Mapping[Path, pa.Table]) -> dict[Path, str]:
-    """Parts with a column whose type does not go with the type that most parts give it, and the reason.
+    """Parts in which a column has another type than in most parts, each with the reason.
 
     It concerns columns beyond the table's own, such as hyperparameters and KPIs. Their types are known only from the files.
     """

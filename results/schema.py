@@ -60,7 +60,7 @@ _TRIALS: Columns = {
     "device": ("string", "", "device of the learner"),
     "crashes": ("int64", "1", "how often it crashed; it goes on from its checkpoint"),
     "error": ("string", "", "traceback of its last crash since it was last started"),
-    "same_as": ("int64", "1", "trial with the same assignment, whose outcome this one has without a run; else empty"),
+    "same_as": ("int64", "1", "trial with the same assignment; this one has its outcome without a run; else empty"),
     "host": ("string", "", "computer"),
     "platform": ("string", "", "operating system"),
     "python": ("string", "", "version"),

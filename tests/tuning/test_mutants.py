@@ -16,7 +16,6 @@ import json
 import random
 import shutil
 import warnings
-import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -32,6 +31,7 @@ from results import load
 from results.judgement import per_run
 from results.writer import write_part
 from search_spaces import Assignment
+from tests.tuning.release import unpack
 from tuning.experiment.folder import Experiment, open_experiment
 from tuning.experiment.lock import experiment_lock
 from tuning.experiment.settings import Settings
@@ -52,7 +52,6 @@ from tuning.trial.records import TrialRecords
 EVERY_DAY, SLOW = 40, 4000  # mutants of all folders together
 STEPS = 1000
 RUNNING = 2  # number of the trial that has not ended
-ASSET = Path(__file__).parents[1] / "assets" / "release-0.1.0.zip"
 # Checkpoints have a format and a test of their own. Ray Tune's files and locks are read by nothing.
 NOT_OURS = ("trials", "tune", "experiment.lock", "site", "exported", "expected")
 
@@ -157,10 +156,7 @@ def today(tmp_path_factory: pytest.TempPathFactory) -> Folders:
 def before(tmp_path_factory: pytest.TempPathFactory) -> Folders:
     """What release 0.1.0 wrote, which has no checksums."""
     whole = tmp_path_factory.mktemp("before")
-    with zipfile.ZipFile(ASSET) as file:
-        file.extractall(whole)
-    for path in whole.rglob("*.json"):
-        path.write_text(path.read_text(encoding="utf-8").replace("/home/engineer", whole.as_posix()), encoding="utf-8")
+    unpack("0.1.0", whole)
     upgrade_checkpoints([whole], lambda line: None)
     return Folders(whole, Path("experiments/ppo"), Path("judgements/judged"), Path("experiments/sac"), False)
 

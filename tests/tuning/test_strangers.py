@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import pickle
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,10 +15,8 @@ from typing import Any
 import pytest
 
 from tests.audit import Audited, audited
+from tests.tuning.release import unpack
 from tuning.upgrade import main as upgrade
-
-ASSET = Path(__file__).parents[1] / "assets" / "release-0.1.0.zip"
-WRITTEN_AT = "/home/engineer"  # where the files lay when they were written
 
 
 class Planted:
@@ -36,10 +33,7 @@ class Planted:
 def stranger(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Folder with a site, an experiment and a judgement, and what was planted among them."""
     folder = tmp_path_factory.mktemp("stranger")
-    with zipfile.ZipFile(ASSET) as file:
-        file.extractall(folder)
-    for path in folder.rglob("*.json"):
-        path.write_text(path.read_text(encoding="utf-8").replace(WRITTEN_AT, folder.as_posix()), encoding="utf-8")
+    unpack("0.1.0", folder)
     assert upgrade([str(folder)]) == 0
     bomb = pickle.dumps(Planted(folder / "ran"))
     experiment = folder / "experiments" / "ppo"
@@ -69,8 +63,7 @@ def test_loading_runs_no_code_of_the_folder(stranger: Path) -> None:
 
 
 def test_a_checkpoint_of_version_1_runs_no_code_even_where_it_is_upgraded(stranger: Path, tmp_path: Path) -> None:
-    with zipfile.ZipFile(ASSET) as file:
-        file.extractall(tmp_path)
+    unpack("0.1.0", tmp_path)
     for path in tmp_path.rglob("state.pickle"):
         path.write_bytes(pickle.dumps(Planted(tmp_path / "ran")))
     done = checked(tmp_path, "-m", "tuning.upgrade", tmp_path)

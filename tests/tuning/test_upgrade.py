@@ -4,7 +4,6 @@ import json
 import shutil
 import subprocess
 import sys
-import zipfile
 from io import StringIO
 from pathlib import Path
 
@@ -14,12 +13,11 @@ import pytest
 from rich.console import Console
 
 from results import load
+from tests.tuning.release import unpack
 from tuning import ExportSettings, JudgeSettings, RolloutSettings, compare, export_policy, resume, roll_out
 from tuning.trial.checkpoint_files import FormatError
 from tuning.upgrade import main
 
-ASSETS = Path(__file__).parents[1] / "assets"
-WRITTEN_AT = "/home/engineer"  # where the files lay when they were written
 RELEASES = ("0.1.0",)
 # Training is repeated bit by bit on one processor only; another one's rounding grows over the updates.
 SCORE_TOLERANCE = 5e-3
@@ -28,12 +26,7 @@ SCORE_TOLERANCE = 5e-3
 @pytest.fixture(scope="module", params=RELEASES)
 def written(small_ray: None, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Folder with what a release wrote; JSON files name the site where it lies now, as after a move to another machine."""
-    folder = tmp_path_factory.mktemp("release")
-    with zipfile.ZipFile(ASSETS / f"release-{request.param}.zip") as file:
-        file.extractall(folder)
-    for path in folder.rglob("*.json"):
-        path.write_text(path.read_text(encoding="utf-8").replace(WRITTEN_AT, folder.as_posix()), encoding="utf-8")
-    return folder
+    return unpack(request.param, tmp_path_factory.mktemp("release"))
 
 
 @pytest.fixture(scope="module")

@@ -165,9 +165,9 @@ class Race:
         else:
             rows = found.to_pylist()
             years = {window.year for window in self._site.windows(SPLIT)}
-            whose = {row.get("contender") for row in rows}
-            if contender is not None and whose != {contender}:
-                reason = f"it is of {', '.join(map(str, whose)) or 'nothing'}, not of {contender}"
+            owners = {row.get("contender") for row in rows}
+            if contender is not None and owners != {contender}:
+                reason = f"it is of {', '.join(map(str, owners)) or 'nothing'}, not of {contender}"
             elif {row["year"] for row in rows} != years:
                 reason = "it is of other years"
             else:
