@@ -3,6 +3,8 @@
 import inspect
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,11 +13,50 @@ import pytest
 from tuning.runtime.ray_session import ray_session
 
 
+class SmallRay:
+    """A Ray that modules share one after another: to start it takes longer than most of them."""
+
+    def __init__(self) -> None:
+        self._open: ExitStack | None = None
+
+    def start(self) -> None:
+        if self._open is not None:
+            return
+        with ExitStack() as stack:
+            stack.enter_context(ray_session(num_cpus=1))
+            from ray.rllib.connectors import connector_v2
+
+            patched = stack.enter_context(pytest.MonkeyPatch.context())
+            patched.setattr(connector_v2, "inspect", SimpleNamespace(stack=_callers, getargvalues=inspect.getargvalues))
+            self._open = stack.pop_all()
+
+    def stop(self) -> None:
+        if self._open is not None:
+            self._open.close()
+        self._open = None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the modules that share a Ray next to one another; the order is that of the outer hook otherwise."""
+    sharing = _sharing(items)
+    items.sort(key=lambda item: item.path in sharing)
+
+
+@pytest.fixture(scope="session")
+def shared_ray() -> Iterator[SmallRay]:
+    ray = SmallRay()
+    yield ray
+    ray.stop()
+
+
 @pytest.fixture(scope="module", autouse=True)
-def no_ray_left() -> Iterator[None]:
-    """Building an algorithm starts Ray unless it runs; later modules could not start theirs."""
+def no_ray_left(request: pytest.FixtureRequest, shared_ray: SmallRay) -> Iterator[None]:
+    """A module begins without Ray, or with the shared one. Building an algorithm starts Ray unless it runs."""
+    shares = request.path in _sharing(request.session.items)
+    if not shares:
+        shared_ray.stop()
     yield
-    if "ray" in sys.modules:
+    if "ray" in sys.modules and not shares:
         import ray
 
         left = ray.is_initialized()
@@ -24,12 +65,14 @@ def no_ray_left() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def small_ray() -> Iterator[None]:
-    with ray_session(num_cpus=1), pytest.MonkeyPatch.context() as patched:
-        from ray.rllib.connectors import connector_v2
+def small_ray(shared_ray: SmallRay) -> None:
+    """Ray runs, with one core."""
+    shared_ray.start()
 
-        patched.setattr(connector_v2, "inspect", SimpleNamespace(stack=_callers, getargvalues=inspect.getargvalues))
-        yield
+
+def _sharing(items: list[pytest.Item]) -> set[Path]:
+    """Modules with a test that uses `small_ray`, itself or by a fixture."""
+    return {item.path for item in items if "small_ray" in getattr(item, "fixturenames", ())}
 
 
 def _callers() -> list[Any]:
