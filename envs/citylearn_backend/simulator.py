@@ -16,6 +16,7 @@ from envs.errors import ScenarioError
 from envs.objective.series import MET_TOLERANCE, Run
 from envs.scenarios import trust
 from envs.scenarios.schema_file import count_steps, rooted
+from envs.scenarios.segment_schema import origin
 
 # CityLearn would write files beside its own code for a schema that says so.
 _WRITES_NOTHING = {"render": False, "render_mode": "none", "export_kpis_on_episode_end": False}
@@ -56,7 +57,7 @@ class CityLearnSimulator:
         # The schema that is checked is the one that CityLearn gets: the file may have changed since the scenario was opened.
         schema = {**rooted(schema_path), **_WRITES_NOTHING}
         if not trusted:
-            trust.check(schema_path, schema)
+            trust.check(origin(schema_path), schema)
         if with_reward:
             trust.check_reward(schema_path, schema, trusted)
         # Imported here: it takes seconds and imports torch.

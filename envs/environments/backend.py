@@ -15,6 +15,9 @@ BackendChoice = Literal["auto", "batch", "citylearn"]
 def beyond_batch(scenario: Scenario) -> list[str]:
     """Features of a scenario that the batch backend lacks, each in a few words; empty where it has them all."""
     # It has all that generated scenarios use; a look at their files here would generate them.
+    if scenario.segments:
+        paths = [scenario.schema_path(year) for year in range(len(scenario.segments))]
+        return list(dict.fromkeys(missing for path in paths for missing in unsupported(path)))
     return unsupported(scenario.schema) if scenario.schema else []
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from envs.environments.backend import Backend
 from envs.objective.episodes import TRAINING_HOURS
 from envs.objective.reward import RewardName
-from envs.scenarios.scenario import Scenario, Split, Window, sample_weeks, scenario, training_starts
+from envs.scenarios.scenario import DEFAULT, Scenario, Split, Splits, Window, sample_weeks, scenario, training_starts
 
 if TYPE_CHECKING:
     from gymnasium.vector import VectorEnv
@@ -18,7 +18,12 @@ if TYPE_CHECKING:
 
 
 def training_env(
-    scenario_name: str, backend: Backend, num_envs: int, reward: RewardName = "improvement", trusted: bool = False
+    scenario_name: str,
+    backend: Backend,
+    num_envs: int,
+    reward: RewardName = "improvement",
+    trusted: bool = False,
+    splits: Splits = DEFAULT,
 ) -> VectorEnv[Any, Any, Any]:
     """Vector environment that draws two-week windows from a scenario's training split.
 
@@ -28,8 +33,9 @@ def training_env(
         num_envs: number of copies.
         reward: which reward.
         trusted: see `envs.scenarios.scenario.scenario`.
+        splits: likewise.
     """
-    site = scenario(scenario_name, trusted)
+    site = scenario(scenario_name, trusted, splits)
     windows = training_starts(site.windows("train"), TRAINING_HOURS)
     if backend == "batch":
         from envs.environments.vector_env import SiteVectorEnv
@@ -47,9 +53,10 @@ def evaluation_env(
     weeks: int,
     reward: RewardName = "improvement",
     trusted: bool = False,
+    splits: Splits = DEFAULT,
 ) -> SiteEnv | WindowsEnv:
     """Environment that runs policies through a split: `weeks` weeks of it, spread evenly, or all of it for 0."""
-    site = scenario(scenario_name, trusted)
+    site = scenario(scenario_name, trusted, splits)
     return windows_env(site, backend, sample_weeks(site.windows(split), weeks), reward)
 
 

@@ -59,7 +59,7 @@ class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
         lend: Lend = SIMULATORS.lend,
     ) -> None:
         self.scenario, self.windows, self.order, self.reward_name = scenario, tuple(windows), order, reward
-        self.layout = observation_layout(scenario)
+        self.layout = observation_layout(scenario, self.windows[0].year)
         self._next_window = 0
         self._lend, self._loans = lend, ExitStack()
         self._years: dict[int, tuple[Simulator, Reference]] = {}

@@ -194,7 +194,8 @@ def open_years(scenario: Scenario, years: Sequence[int], copies: int, record: bo
         copies: how many.
         record: see `BatchSimulator`.
     """
-    return BatchSimulator({year: _open_year(scenario, year) for year in years}, copies, observation_layout(scenario), record)
+    layout = observation_layout(scenario, years[0])
+    return BatchSimulator({year: _open_year(scenario, year) for year in years}, copies, layout, record)
 
 
 # Trials that follow one another in a process have the same years; simulators only read them.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -14,17 +15,20 @@ from envs.citylearn_backend.pool import SIMULATORS
 from envs.citylearn_backend.repeatability import check_repeats
 from envs.citylearn_backend.tables import read_tables
 from envs.environments.backend import beyond_batch
+from envs.environments.split_layout import join_layouts, layout_gap, same_buildings
 from envs.environments.uncontrolled_run import Progress, uncontrolled_run
-from envs.objective.reference import Reference, cached_reference, reference_key
+from envs.objective.reference import Reference, cached_reference, reference_key, scale_of
+from envs.objective.reward import Scale
 from envs.objective.series import Run
 from envs.observation import ObservationLayout
-from envs.scenarios.scenario import Scenario
+from envs.scenarios.scenario import Scenario, Split
 from envs.scenarios.schema_file import read_schema
 from envs.scenarios.tariff import DemandCharge
 
 # Parts of the cache keys: raise one when a change of the code changes layouts or tables.
 LAYOUT_VERSION = 3
 TABLES_VERSION = 4
+SCALE_VERSION = 1  # of stated splits
 
 
 def year_tables(scenario: Scenario, year: int) -> Tables:
@@ -53,7 +57,7 @@ def scaled_template(scenario: Scenario, year: int) -> np.ndarray:
     def write(path: Path) -> None:
         raw = Tables.load(tables_file(scenario, year)).rows["template"]
         with path.open("wb") as file:
-            np.save(file, observation_layout(scenario).scale_exogenous(raw))
+            np.save(file, observation_layout(scenario, year).scale_exogenous(raw))
 
     path = cached_file(f"{scenario.key}/observations-{year}-v{LAYOUT_VERSION}-{TABLES_VERSION}.npy", write)
     scaled: np.ndarray = np.load(path)
@@ -75,6 +79,11 @@ def year_reference(scenario: Scenario, year: int, on_progress: Progress | None =
     Raises:
         ScenarioError: if CityLearn's runs do not repeat.
     """
+    return _scaled(scenario, year, _own_reference(scenario, year, on_progress))
+
+
+def _own_reference(scenario: Scenario, year: int, on_progress: Progress | None = None) -> Reference:
+    """The same with the means of the year itself."""
     if beyond_batch(scenario):
         with SIMULATORS.lend(scenario.schema_path(year), trusted=scenario.trusted) as simulator:
 
@@ -83,23 +92,64 @@ def year_reference(scenario: Scenario, year: int, on_progress: Progress | None =
                 return uncontrolled_run(simulator, on_progress)
 
             return cached_reference(scenario, year, simulator.exogenous, simulator.sessions, simulate)
-    return batch_reference(scenario, year, year_tables(scenario, year))
+    return _own_batch_reference(scenario, year, year_tables(scenario, year))
 
 
 def batch_reference(scenario: Scenario, year: int, tables: Tables) -> Reference:
     """Uncontrolled run of a year from its tables, for scenarios that the batch backend can step."""
+    return _scaled(scenario, year, _own_batch_reference(scenario, year, tables))
+
+
+def _own_batch_reference(scenario: Scenario, year: int, tables: Tables) -> Reference:
     return cached_reference(scenario, year, tables.exogenous, tables.sessions, lambda: _run_batch(tables))
 
 
-def observation_layout(scenario: Scenario) -> ObservationLayout:
-    """Layout of a scenario, from its first training year; made the first time and cached."""
+def _scaled(scenario: Scenario, year: int, reference: Reference) -> Reference:
+    """A reference with the means of its split: all segments of it together, and their own hours alone."""
+    if not scenario.segments:
+        return reference
+    split = scenario.split_of(year)
 
     def write(path: Path) -> None:
-        schema_path = scenario.schema_path(scenario.years("train")[0])
-        with SIMULATORS.lend(schema_path, trusted=scenario.trusted) as simulator:
-            path.write_text(read_layout(simulator, DemandCharge.of(schema_path)).to_json(), encoding="utf-8")
+        windows = scenario.windows(split)
+        parts = [(reference if own.year == year else _own_reference(scenario, own.year), own) for own in windows]
+        path.write_text(json.dumps(asdict(scale_of(parts))), encoding="utf-8")
 
-    path = cached_file(f"{scenario.key}/layout-v{LAYOUT_VERSION}.json", write)
+    path = cached_file(f"{scenario.key}/scale-{split}-v{SCALE_VERSION}.json", write)
+    return reference.scaled_by(Scale(**json.loads(path.read_text(encoding="utf-8"))))
+
+
+def observation_layout(scenario: Scenario, year: int | None = None) -> ObservationLayout:
+    """Layout of a scenario, made the first time and cached.
+
+    Its bounds come from the first training year, or from all segments that train where splits are stated.
+
+    Args:
+        scenario: the scenario.
+        year: that runs under it. Where its buildings do not fit the layout of training, the split of that year has a layout of
+            its own, for baselines and bounds; `envs.environments.split_layout.check_one_layout` keeps policies from there.
+    """
+    trained = _split_layout(scenario, "train")
+    split = "train" if year is None else scenario.split_of(year)
+    if same_buildings(scenario, split):
+        return trained
+    own = _split_layout(scenario, split)
+    return own if layout_gap(trained, own) else trained
+
+
+def _split_layout(scenario: Scenario, split: Split) -> ObservationLayout:
+    """Layout with the bounds of a split's first year, or of all its segments."""
+    years = scenario.years(split)[: None if scenario.segments else 1]
+
+    def write(path: Path) -> None:
+        layouts = []
+        for schema_path in map(scenario.schema_path, years):
+            with SIMULATORS.lend(schema_path, trusted=scenario.trusted) as simulator:
+                layouts.append(read_layout(simulator, DemandCharge.of(schema_path)))
+        path.write_text(join_layouts(layouts).to_json(), encoding="utf-8")
+
+    name = "layout" if split == "train" else f"layout-{split}"
+    path = cached_file(f"{scenario.key}/{name}-v{LAYOUT_VERSION}.json", write)
     return ObservationLayout.from_json(path.read_text(encoding="utf-8"))
 
 

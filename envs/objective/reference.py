@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import copy
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from pathlib import Path
@@ -12,7 +13,7 @@ import numpy as np
 from envs.cache import cached_file
 from envs.objective.reward import Scale, StepFigures
 from envs.objective.series import Exogenous, Run, Sessions, import_kwh, solar_use_kwh
-from envs.scenarios.scenario import Scenario
+from envs.scenarios.scenario import Scenario, Window
 from envs.scenarios.tariff import DemandCharge, demand_costs, month_shares
 
 # Part of the cache key: raise it when a change of the code changes uncontrolled runs.
@@ -89,6 +90,12 @@ class Reference:
             required_kwh=float(sessions.required_kwh.sum() / steps),
         )
 
+    def scaled_by(self, scale: Scale) -> Reference:
+        """The same run, with other means for the reward."""
+        other = copy.copy(self)
+        other.scale = scale
+        return other
+
     @property
     def hourly(self) -> np.ndarray:
         """Emission [kg], cost of energy [currency], PV use and net import of the site [kWh] by step, shape (steps, 4)."""
@@ -132,6 +139,26 @@ class Reference:
     def _demand_cost(self, start: int, hours: int) -> np.ndarray:
         site_import = import_kwh(self._net[start : start + hours])
         return demand_costs(self.tariff, self._month, self._hour, site_import, start)
+
+
+def scale_of(parts: Sequence[tuple[Reference, Window]]) -> Scale:
+    """Hourly means of uncontrolled runs over some windows, and over no other hour.
+
+    Args:
+        parts: windows, each with the reference of its year.
+    """
+    hours = sum(window.hours for _, window in parts)
+    sums = dict.fromkeys(("emission_kg", "cost", "pv_kwh", "ramp_kwh", "required_kwh"), 0.0)
+    for reference, window in parts:
+        own, part = reference.window(window.start, window.hours), slice(window.start, window.start + window.hours)
+        sums["emission_kg"] += float(own.emission_kg.sum())
+        sums["cost"] += float(own.cost.sum())
+        sums["pv_kwh"] += float(reference.exogenous.pv_kwh[:, part].sum())
+        sums["ramp_kwh"] += float(own.ramp_kwh.sum())
+        sums["required_kwh"] += float(
+            reference.sessions.required_kwh[reference.sessions.within(window.start, window.hours)].sum()
+        )
+    return Scale(**{name: value / hours for name, value in sums.items()})
 
 
 def cached_reference(

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import difflib
+import hashlib
+import json
 import math
 import os
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Literal
 
 from common.numbers import number
 from common.paths import is_share, shortened, user_path
@@ -16,9 +17,11 @@ from envs.cache import cached_folder
 from envs.errors import ScenarioError
 from envs.scenarios import schema_file, trust
 from envs.scenarios.iquitos import FORMAT_VERSION, SITES, Site, write_year
+from envs.scenarios.segment_schema import write_segment
+from envs.scenarios.segments import Segment, segments_of
+from envs.scenarios.splits import DEFAULT, SPLITS, Split, Splits, years_of
 
-Split = Literal["train", "validation", "test"]
-SPLITS: tuple[Split, ...] = ("train", "validation", "test")
+__all__ = ["DEFAULT", "SPLITS", "Scenario", "Split", "Splits", "Window", "sample_weeks", "scenario", "training_starts"]
 
 # Blocks of each five that belong to a split, where one year serves all three.
 BLOCKS: dict[Split, tuple[int, ...]] = {"train": (0, 1, 3), "validation": (2,), "test": (4,)}
@@ -46,6 +49,8 @@ class Scenario:
         site: parameters of a generated scenario.
         schema: path of a given scenario's `schema.json`. One of `site` and `schema` is set.
         trusted: whether the schema may name classes and pickles of its own; see `envs.scenarios.trust`.
+        splits: as the user stated them.
+        segments: of a given scenario with stated splits. Each counts as a year of its own, and its number is its index.
     """
 
     name: str
@@ -53,6 +58,8 @@ class Scenario:
     site: Site | None = None
     schema: Path | None = None
     trusted: bool = False
+    splits: Splits = DEFAULT
+    segments: tuple[Segment, ...] = ()
 
     @property
     def title(self) -> str:
@@ -60,45 +67,75 @@ class Scenario:
         return self.schema.parent.name if self.schema else self.name
 
     def years(self, split: Split) -> tuple[int, ...]:
-        """Year numbers of a split; a given scenario has the one year 0."""
-        return GENERATED_YEARS[split] if self.site else (0,)
+        """Year numbers of a split; a given scenario has the one year 0, or a year for each segment."""
+        if self.segments:
+            return tuple(index for index, segment in enumerate(self.segments) if segment.split == split)
+        return years_of(self.splits, GENERATED_YEARS, self.name)[split] if self.site else (0,)
+
+    def split_of(self, year: int) -> Split:
+        """Split that a segment belongs to; `train` where a year is no segment, as all of them have the same buildings."""
+        return self.segments[year].split if self.segments else "train"
+
+    def described(self, split: Split) -> str:
+        """A split for titles: its name, and what it consists of where the user stated it."""
+        words = self.splits.words(split, "years" if self.site else "days")
+        return f"{split} ({words})" if words else split
+
+    def title_of(self, split: Split) -> str:
+        """Short name of the scenario, with a split where the user stated it."""
+        described = self.described(split)
+        return self.title if described == split else f"{self.title}, {described}"
 
     def schema_path(self, year: int) -> Path:
         """Path of a year's `schema.json`, generated where the cache lacks it."""
         if self.site is None:
             assert self.schema is not None
-            return self.schema
+            if not self.segments:
+                return self.schema
+            schema, segment = self.schema, self.segments[year]
+            return (
+                cached_folder(f"{self.key}/segment-{year}", lambda folder: write_segment(schema, segment, folder))
+                / "schema.json"
+            )
         site = self.site
-        return cached_folder(f"{self.key}/year-{year}", lambda folder: write_year(site, year, folder)) / "schema.json"
+        # Its files depend on no split.
+        key = _generated_key(self.name, DEFAULT)
+        return cached_folder(f"{key}/year-{year}", lambda folder: write_year(site, year, folder)) / "schema.json"
 
     def windows(self, split: Split) -> tuple[Window, ...]:
         """All hours of a split, as few windows as possible.
 
         A generated scenario has separate years for each split. A given scenario has one year for all three. It is cut into
         weeks, or into days where it has less than twenty weeks. Of every five, three train, one validates and one tests.
+        Stated splits of it are segments, each with rows of its own.
         """
+        if self.segments:
+            own = ((year, self.segments[year]) for year in self.years(split))
+            return tuple(Window(year, segment.history, segment.rows - 1) for year, segment in own)
         if self.schema:
             return _interleaved(schema_file.count_steps(self.schema), split, self.name)
         return tuple(Window(year, 0, YEAR) for year in self.years(split))
 
 
-def scenario(name: str, trusted: bool = False) -> Scenario:
+def scenario(name: str, trusted: bool = False, splits: Splits = DEFAULT) -> Scenario:
     """Scenario of a name (`iquitos`, `iquitos-38`, `iquitos:pv_kwp=4162`) or of a path to a CityLearn `schema.json`.
 
     Args:
         name: of it, or path.
         trusted: whether its schema may name classes and pickles of its own, and files elsewhere. A generated one needs no
             trust.
+        splits: as the user states them; the default ones where nothing is stated.
 
     Raises:
-        ScenarioError: if there is no such scenario, its file is not a CityLearn schema, or it needs trust.
+        ScenarioError: if there is no such scenario, its file is not a CityLearn schema, it needs trust, or it has no such
+            splits.
     """
     if not trusted:
         # The name may come from the folder of another person's experiment, and Windows logs in where it looks.
         _refuse_share(name)
     path = user_path(name)
     if path.suffix == ".json" or path.is_dir():
-        return _given(name, path / "schema.json" if path.is_dir() else path, trusted)
+        return _given(name, path / "schema.json" if path.is_dir() else path, trusted, splits)
     base, _, option = name.partition(":")
     if base not in SITES:
         near = difflib.get_close_matches(base, SITES, n=1)
@@ -107,7 +144,19 @@ def scenario(name: str, trusted: bool = False) -> Scenario:
     site = SITES[base]
     if option:
         site = replace(site, pv=replace(site.pv, kwp=_pv_kwp(name, option)))
-    return Scenario(name, f"{name.replace(':', '-').replace('=', '-')}-v{FORMAT_VERSION}", site=site)
+    years_of(splits, GENERATED_YEARS, name)
+    return Scenario(name, _generated_key(name, splits), site=site, splits=splits)
+
+
+def _generated_key(name: str, splits: Splits) -> str:
+    """Key of a generated scenario; with other training years than the default it has a place of its own in the cache."""
+    key = f"{name.replace(':', '-').replace('=', '-')}-v{FORMAT_VERSION}"
+    years = years_of(splits, GENERATED_YEARS, name)
+    return key if years == GENERATED_YEARS else f"{key}-{_digest(years)}"
+
+
+def _digest(content: object) -> str:
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:8]
 
 
 def _pv_kwp(name: str, option: str) -> float:
@@ -121,7 +170,7 @@ def _pv_kwp(name: str, option: str) -> float:
     return kwp
 
 
-def _given(name: str, path: Path, trusted: bool) -> Scenario:
+def _given(name: str, path: Path, trusted: bool, splits: Splits) -> Scenario:
     if not path.is_file():
         raise ScenarioError(f"no file {path}: --scenario takes {', '.join(SITES)} or the path of a CityLearn schema.json")
     path = _in_full(path)
@@ -138,8 +187,12 @@ def _given(name: str, path: Path, trusted: bool) -> Scenario:
     schema_file.check(path)
     digest = schema_file.digest(path, trust.own_code(path, schema) if trusted else ())
     # Most systems allow 255 bytes in a name.
-    folder = folder_name[:240].decode(errors="ignore")
-    return Scenario(name, f"{folder}-{digest}", schema=path, trusted=trusted)
+    folder = folder_name[: 230 if splits.stated else 240].decode(errors="ignore")
+    if not splits.stated:
+        return Scenario(name, f"{folder}-{digest}", schema=path, trusted=trusted)
+    segments = segments_of(path, schema, splits)
+    key = f"{folder}-{digest}-{_digest([asdict(segment) for segment in segments])}"
+    return Scenario(name, key, schema=path, trusted=trusted, splits=splits, segments=segments)
 
 
 def _refuse_share(name: str) -> None:

@@ -46,7 +46,7 @@ def baselines(
     for name, dear_hours in RULES.items() if present.battery_power_kw > 0.0 else ():
         if has_dear or not dear_hours:
             evaluations[name] = evaluate(env, SolarPriority(present, dear_hours))
-    for name, actions in citylearn_rules(scenario).items():
+    for name, actions in citylearn_rules(scenario, scenario.split_of(windows[0].year)).items():
         evaluations[f"{CITYLEARN}: {name}"] = evaluate(env, HourlyRule(present, actions))
     env.close()
     return evaluations

@@ -71,9 +71,12 @@ def why_no_bound(scenario: Scenario) -> str:
     """Reason why a scenario has no bound; empty where it has one."""
     if missing := beyond_batch(scenario):
         return f"the bound needs the batch backend, which does not support: {', '.join(missing)}"
-    year = scenario.years("train")[0]  # all of them have the same devices, and tariffs of one kind
-    tables = year_tables(scenario, year)
-    return _beyond(tables.site["thermal"], tables.exogenous, DemandCharge.of(scenario.schema_path(year)))
+    # Generated years all have the same devices, and tariffs of one kind. Segments may have other buildings and prices.
+    for year in range(len(scenario.segments)) if scenario.segments else scenario.years("train")[:1]:
+        tables = year_tables(scenario, year)
+        if reason := _beyond(tables.site["thermal"], tables.exogenous, DemandCharge.of(scenario.schema_path(year))):
+            return reason
+    return ""
 
 
 def _beyond(thermal: np.ndarray, exogenous: Exogenous, tariff: DemandCharge | None) -> str:

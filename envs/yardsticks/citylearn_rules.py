@@ -11,7 +11,8 @@ from envs.cache import cached_file
 from envs.citylearn_backend.pool import SIMULATORS
 from envs.citylearn_backend.rule_controllers import read_rules
 from envs.current_hour import Present, scaled
-from envs.scenarios.scenario import Scenario
+from envs.environments.split_layout import same_buildings
+from envs.scenarios.scenario import Scenario, Split
 
 VERSION = 1  # part of the cache's key
 
@@ -41,16 +42,22 @@ class HourlyRule:
         return actions
 
 
-def citylearn_rules(scenario: Scenario) -> dict[str, np.ndarray]:
+def citylearn_rules(scenario: Scenario, split: Split = "train") -> dict[str, np.ndarray]:
     """The controllers that have a rule for every device of a scenario, by class; read from CityLearn once and cached.
+
+    Args:
+        scenario: the scenario.
+        split: that they run in; splits with the buildings of training share one reading.
 
     Returns:
         Actions of each hour of the day, 0 to 23, in CityLearn's ranges, each of shape (24, actions).
     """
+    read: Split = "train" if same_buildings(scenario, split) else split
 
     def write(path: Path) -> None:
-        with SIMULATORS.lend(scenario.schema_path(scenario.years("train")[0]), trusted=scenario.trusted) as simulator:
+        with SIMULATORS.lend(scenario.schema_path(scenario.years(read)[0]), trusted=scenario.trusted) as simulator:
             path.write_text(json.dumps(read_rules(simulator)), encoding="utf-8")
 
-    path = cached_file(f"{scenario.key}/citylearn-rules-v{VERSION}.json", write)
+    name = "citylearn-rules" if read == "train" else f"citylearn-rules-{read}"
+    path = cached_file(f"{scenario.key}/{name}-v{VERSION}.json", write)
     return {name: np.array(table) for name, table in json.loads(path.read_text(encoding="utf-8")).items()}

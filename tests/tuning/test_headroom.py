@@ -26,6 +26,16 @@ def test_a_small_site(small_schema: Path, capsys: pytest.CaptureFixture[str], mo
     assert "\N{HORIZONTAL ELLIPSIS}" not in said
 
 
+def test_stated_splits_are_in_the_title(small_schema: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    stated = ["--train", "0-9", "--validation", "10-12", "--test", "20-22", "--split", "test"]
+    assert main(["--scenario", str(small_schema), *stated]) == 0
+    assert f"{small_schema.parent.name}, test (days 20-22): 71 hours" in " ".join(capsys.readouterr().out.split())
+    assert main(["--scenario", str(small_schema), *stated, "--test", "9"]) == 2
+    error = capsys.readouterr().err
+    assert "--train and --test share day 9 of building mall" in error
+    assert error.count("\n") == 1
+
+
 def other_site(small_schema: Path, folder: Path, **building: object) -> Path:
     """The small site with something else in its building."""
     schema = json.loads(small_schema.read_text(encoding="utf-8"))

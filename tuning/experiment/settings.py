@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 import tyro
 
 from common.json_values import MOST, described
+from envs.scenarios.splits import Splits
 from tuning.experiment.algorithm_names import ALL, choice
 from tuning.experiment.errors import UsageError
 
@@ -21,7 +22,12 @@ MOST_DIGITS = 18  # of a number of trials
 OF_A_RUN = ("resume", "extend", "trust_scenario", "address")
 # Settings that came after the first format of the file, and may be missing in it. Without one its default holds, so it must be
 # what the package did before.
-_LATER: frozenset[str] = frozenset()
+_LATER: frozenset[str] = frozenset(entry.name for entry in fields(Splits))
+
+
+def splits_in(settings: Any) -> Splits:
+    """The splits that settings state, in fields of the names that `Splits` has."""
+    return Splits(**{entry.name: getattr(settings, entry.name) for entry in fields(Splits)})
 
 
 def check_gpu_memory(gib: float) -> None:
@@ -42,6 +48,19 @@ class Settings:
     """Learning algorithm; all: one experiment of each, one after the other, and a comparison."""
     scenario: str = "iquitos"
     """Site to control: iquitos, iquitos-38, or the path of a CityLearn schema.json."""
+    train: tuple[str, ...] = ()
+    """What trains: ranges of days, such as 0-99 120-239, or dates, such as 01-01..08-28, of a schema.json; years, such as
+    1 4 5, of a generated site. By default three weeks of every five, or years 1, 4 and 5."""
+    validation: tuple[str, ...] = ()
+    """What validates, likewise. A schema.json needs all three or none."""
+    test: tuple[str, ...] = ()
+    """What only the judge sees, likewise."""
+    train_buildings: tuple[str, ...] = ()
+    """Buildings of the schema that train, by name; by default all. Others are not simulated."""
+    validation_buildings: tuple[str, ...] = ()
+    """Buildings that validate; by default those that train."""
+    test_buildings: tuple[str, ...] = ()
+    """Buildings of the test; by default those that train."""
     backend: Literal["auto", "batch", "citylearn"] = "auto"
     """What steps the scenario: many copies at once with CityLearn's numbers, or CityLearn itself. By default the first
     where it does all that the scenario uses."""
@@ -139,6 +158,11 @@ class Settings:
         return int(count)
 
     @property
+    def splits(self) -> Splits:
+        """The splits as stated."""
+        return splits_in(self)
+
+    @property
     def stepped_by(self) -> Literal["batch", "citylearn"]:
         """The backend, which is settled when an experiment is created.
 
@@ -196,11 +220,11 @@ def changed(before: Settings, now: Settings) -> list[str]:
     """What differs and may not, when `before` is continued with `now`: each option with both values."""
     old, new = before.to_json(), now.to_json()
     differ = [name for name in old if name not in RESUMABLE and json.dumps(old[name]) != json.dumps(new[name])]
-    return [f"--{name.replace('_', '-')} is {_shown(old[name])}, not {_shown(new[name])}" for name in differ]
+    return [f"--{name.replace('_', '-')} is {shown(old[name])}, not {shown(new[name])}" for name in differ]
 
 
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
     """A setting as it would be typed."""
     if isinstance(value, list | tuple):
-        return " ".join(map(_shown, value)) or "not given"
+        return " ".join(map(shown, value)) or "not given"
     return str(value) if value != "" else "not given"

@@ -17,7 +17,7 @@ from envs.citylearn_backend.pool import SIMULATORS
 from envs.environments.year_cache import observation_layout
 from envs.objective.reward import check_reward
 from envs.observation import PEAK_NAMES, ObservationLayout
-from envs.scenarios.scenario import Scenario, scenario
+from envs.scenarios.scenario import SPLITS, Scenario, scenario
 from envs.scenarios.tariff import DemandCharge
 from results import ResultsError, load
 from tuning.experiment.errors import UsageError
@@ -69,7 +69,8 @@ def export(experiment: Experiment, number: int, to: Path, judgement: Path | None
             the example controller needs; or if the folder cannot be created.
     """
     judged, contender = given_judgement(experiment, number, judgement) if judgement else own_judgement(experiment)
-    site = scenario(experiment.settings.scenario, experiment.settings.trust_scenario)
+    of = experiment.settings
+    site = scenario(of.scenario, of.trust_scenario, of.splits)
     check_reward(site, experiment.settings.reward)
     layout = observation_layout(site)
     _check_peaks(site, layout)
@@ -143,11 +144,16 @@ def _about(experiment: Experiment, number: int, site: Scenario, steps: int) -> d
     """Facts of a policy that was trained for so many steps, by name."""
     settings, row = experiment.settings, TrialRecords(experiment).measured(number)
     return {
-        "policy": f"{settings.name}, trial {number}", "algorithm": settings.algo, "scenario": site.title,
+        "policy": f"{settings.name}, trial {number}", "algorithm": settings.algo, "scenario": site.title, **_splits(site),
         "reward": settings.reward, "trained for": f"{steps:,} steps with seed {trial_seed(settings.seed, number)}",
         "versions": ", ".join(f"{name} {value}" for name, value in _versions(row.get("versions"), number).items()),
         "commit": row.get("git_commit") or "not known",
     }  # fmt: skip
+
+
+def _splits(site: Scenario) -> dict[str, str]:
+    """What each split consists of, where the user stated any."""
+    return {f"split {split}": site.described(split) for split in SPLITS} if site.splits.stated else {}
 
 
 def _versions(text: str | None, number: int) -> dict[str, str | None]:

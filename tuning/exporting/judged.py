@@ -57,7 +57,7 @@ def given_judgement(experiment: Experiment, number: int, folder: Path) -> tuple[
         for contender in contenders
         if contender.name in set(table["contender"]) and _trains(contender, paths, hyperparameters, settings)
     ]
-    if not matching or judged_settings.scenario != scenario(settings.scenario, settings.trust_scenario).key:
+    if not matching or judged_settings.scenario != scenario(settings.scenario, settings.trust_scenario, settings.splits).key:
         raise UsageError(
             f"--judgement {folder}: no contender in it has scenario, reward, algorithm, steps and hyperparameters of trial "
             f"{number} of {settings.name}"

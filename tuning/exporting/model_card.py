@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import pandas as pd
@@ -30,6 +31,8 @@ def hyperparameters_toml(hyperparameters: Assignment, settings: Settings) -> str
     command = ["python", "-m", "tuning.run", "--trials", "1", "--space", "hyperparameters.toml"]
     for name in _OF_TRAINING:
         command += [f"--{name.replace('_', '-')}", str(getattr(settings, name))]
+    for name, texts in asdict(settings.splits).items():
+        command += [f"--{name.replace('_', '-')}", *texts] if texts else []
     # TOML has no null, so hyperparameters that are none are set on the command line.
     none = [f"{name}=none" for name, value in hyperparameters.items() if value is None]
     command += ["--set", *none] if none else []

@@ -57,20 +57,20 @@ def roll_out(settings: RolloutSettings) -> Rollout:
     """
     experiment = open_experiment(settings.experiment).trusting(settings.trust_scenario)
     of = experiment.settings
-    site = scenario(of.scenario, of.trust_scenario)
+    site = scenario(of.scenario, of.trust_scenario, of.splits)
     check_reward(site, of.reward)
     number = policy.trial_number(load(experiment.paths.folder), settings.trial)
     backend = choose_backend(site, settings.backend)
     year = _year(settings.year, site)
-    hours = hours_of(site, year)
-    start = _first_hour(settings.week, hours)
+    window = window_of(site, year)
+    start = _first_hour(settings.week, window.hours)
     folder = user_path(settings.to) if settings.to else experiment.paths.folder / "rollouts"
     made = missing_folders(folder)
     try:
         with policy.trained(experiment, number) as trained:
             # Before the year runs: CityLearn takes minutes for it.
             _create(folder)
-            env = factory.windows_env(site, backend, (Window(year, 0, hours),), of.reward)
+            env = factory.windows_env(site, backend, (window,), of.reward)
             (episode,) = env.episodes(trained.policy)
             env.close()
         check_episode(episode)
@@ -80,7 +80,8 @@ def roll_out(settings: RolloutSettings) -> Rollout:
             "experiment": of.name, "trial": number, "steps": trained.steps, "scenario": site.title, "year": year,
             "backend": backend,
         }  # fmt: skip
-        title = f"{site.title}, year {year}, trial {number}: a week from day {start // 24 + 1}"
+        which = site.described(site.split_of(year)) if site.segments else f"year {year}"
+        title = f"{site.title}, {which}, trial {number}: a week from day {start // 24 + 1}"
         figure, drawn = output.draw_week(series, start, title), BytesIO()
         figure.savefig(drawn, dpi=110)
         table, picture = folder / f"{name}.parquet", folder / f"{name}.png"
@@ -96,7 +97,10 @@ def _year(given: int | None, site: Scenario) -> int:
     """Number of the year, checked."""
     if given is None:
         return site.years("test")[0]
-    if site.schema and given:
+    if site.segments and given not in range(len(site.segments)):
+        last = len(site.segments) - 1
+        raise UsageError(f"--year {given}: the ranges of the splits of {site.title} have numbers from 0 to {last}")
+    if site.schema and given and not site.segments:
         raise UsageError(f"--year {given}: {site.title} has the one year 0")
     if given < 0:
         raise UsageError(f"--year {given}: it is at least 0")
@@ -124,6 +128,13 @@ def _create(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(f"--to {folder}: cannot create {error.filename}: {error.strerror}") from error
+
+
+def window_of(site: Scenario, year: int) -> Window:
+    """All hours of a scenario year that can be stepped; of a segment those of its split."""
+    if site.segments:
+        return next(window for window in site.windows(site.split_of(year)) if window.year == year)
+    return Window(year, 0, hours_of(site, year))
 
 
 def hours_of(site: Scenario, year: int) -> int:

@@ -67,7 +67,7 @@ def compare(settings: JudgeSettings, console: Console | None = None) -> Comparis
     experiments = [open_experiment(folder).trusting(settings.trust_scenario) for folder in settings.experiments]
     own = contenders(experiments, settings.top)
     of = experiments[0].settings
-    site = scenario(of.scenario, of.trust_scenario)
+    site = scenario(of.scenario, of.trust_scenario, of.splits)
     check_reward(site, of.reward)
     if settings.judged_by == "batch" and (missing := beyond_batch(site)):
         raise UsageError(f"--judged-by batch: it cannot step {site.title} ({', '.join(missing)}); leave it to citylearn")
@@ -84,7 +84,7 @@ def compare(settings: JudgeSettings, console: Console | None = None) -> Comparis
             say(console, f"contenders: {'; '.join(contender.name for contender in own)}")
             race = Race(judgement, site, replace(of, gpu_memory=settings.gpu_memory, address=settings.address), console)
             race.run(settings.judged_by)
-            report = write_report(judgement.paths, site.title, settings.seeds, race.comparisons, race.failed)
+            report = write_report(judgement.paths, site.title_of("test"), settings.seeds, race.comparisons, race.failed)
             print_report(report, console)
     except KeyboardInterrupt:
         if discard(folder, made):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from results import Results, load
@@ -12,7 +12,7 @@ from search_spaces import Assignment
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment
-from tuning.experiment.settings import Settings
+from tuning.experiment.settings import Settings, shown
 from tuning.search.plan import limits
 from tuning.trial.records import TrialRecords
 
@@ -114,10 +114,11 @@ def _check_together(experiments: Sequence[Experiment]) -> None:
     first = experiments[0].settings
     for experiment in experiments[1:]:
         own = experiment.settings
-        for name in ("scenario", "reward"):
+        for name in ("scenario", *asdict(first.splits), "reward"):
             if getattr(own, name) != getattr(first, name):
+                texts = [shown(getattr(settings, name)) for settings in (own, first)]
                 raise UsageError(
-                    f"{own.name} is of --{name} {getattr(own, name)}, {first.name} of {getattr(first, name)}: "
+                    f"{own.name} is of --{name.replace('_', '-')} {texts[0]}, {first.name} of {texts[1]}: "
                     "experiments that are judged together must have the same"
                 )
     names = [experiment.settings.name for experiment in experiments]
@@ -146,7 +147,7 @@ def run_settings(contender: Contender, of: Settings, runs: Path, seed: int, gpu_
         algo=of.algo, scenario=of.scenario, backend=of.backend, num_envs=of.num_envs, reward=of.reward, trials=1,
         steps=of.steps, reports=1, validation_weeks=of.validation_weeks, seed=seed, set=(pairs,), start_from=(),
         sampler="random", pruner="none", retries=of.retries, keep_checkpoints="all", gpu_memory=gpu_memory, on_oom=of.on_oom,
-        name=contender.slug, dir=str(runs), address=address,
+        name=contender.slug, dir=str(runs), address=address, **asdict(of.splits),
     )  # fmt: skip
 
 

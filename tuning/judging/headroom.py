@@ -22,6 +22,7 @@ from envs.yardsticks import bound as bounding
 from results.judgement import BOUNDS, LEAST_SERVED
 from tuning.cli.console import say, terminal
 from tuning.cli.tables import Fitted, plain_table
+from tuning.experiment.settings import splits_in
 from tuning.judging.settings import HeadroomSettings
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def find_headroom(settings: HeadroomSettings, console: Console | None = None) ->
         ValidityError: if a baseline is physically impossible or above the bound.
     """
     console = console or terminal()
-    site = scenario(settings.scenario, settings.trust_scenario)
+    site = scenario(settings.scenario, settings.trust_scenario, splits_in(settings))
     check_reward(site, "improvement")
     windows, backend = site.windows(settings.split), choose_backend(site, "auto")
     slowly = " (by CityLearn, which takes a while)" if backend == "citylearn" else ""
@@ -95,7 +96,7 @@ def find_headroom(settings: HeadroomSettings, console: Console | None = None) ->
     rows += [bound_row(f"bound of {name}", own, windows) for name, own in bounds.items()]
     lines = remaining(rows, uncontrolled) if bounds else [f"no bound, so the remaining headroom is not known: {reason}"]
     hours = sum(window.hours for window in windows)
-    headroom = Headroom(f"{site.title}, {settings.split}: {hours:,} hours", tuple(rows), tuple(lines))
+    headroom = Headroom(f"{site.title}, {site.described(settings.split)}: {hours:,} hours", tuple(rows), tuple(lines))
     for table in tables(headroom.title, rows, uncontrolled):
         console.print(Fitted(table))
     for line in lines:

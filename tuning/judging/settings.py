@@ -65,5 +65,17 @@ class HeadroomSettings:
     """Site: iquitos, iquitos-38, or the path of a CityLearn schema.json."""
     split: Literal["train", "validation", "test"] = "validation"
     """Split of the years or weeks to run."""
+    train: tuple[str, ...] = ()
+    """What trains; see python -m tuning.run, as for the next five."""
+    validation: tuple[str, ...] = ()
+    """What validates."""
+    test: tuple[str, ...] = ()
+    """What only the judge sees."""
+    train_buildings: tuple[str, ...] = ()
+    """Buildings that train."""
+    validation_buildings: tuple[str, ...] = ()
+    """Buildings that validate."""
+    test_buildings: tuple[str, ...] = ()
+    """Buildings of the test."""
     trust_scenario: bool = False
     """See python -m tuning.run."""

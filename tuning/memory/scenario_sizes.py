@@ -29,7 +29,7 @@ class Sizes:
         actions: of the site.
         chargers: that have an action and features of one kind; 0 for fewer than two.
         charger_features: of each.
-        training_years: how many.
+        training_years: how many; with stated splits, segments beyond the first that validates count too.
         sessions: charging sessions of a year.
         year_bytes: of a year as it is read.
         joined_bytes: of a year where it is joined to others.
@@ -52,6 +52,8 @@ class Sizes:
 def sizes_of(scenario: Scenario, backend: str) -> Sizes:
     """Sizes of a scenario; its first training year is prepared if it is not yet, and stands for the others.
 
+    Where splits are stated, the longest segment that trains or validates stands for them.
+
     Args:
         scenario: the scenario.
         backend: what steps it, `batch` or `citylearn`.
@@ -59,11 +61,18 @@ def sizes_of(scenario: Scenario, backend: str) -> Sizes:
     layout = observation_layout(scenario)
     groups = layout.chargers
     chargers, features = (len(groups.actions), len(groups.observations[0])) if groups else (0, 0)
-    shape = layout.size, len(layout.actions), chargers, features, len(scenario.years("train"))
+    years = len(scenario.years("train"))
+    if scenario.segments:
+        # Beside one year that validates, which always counts.
+        years += len(scenario.years("validation")) - 1
+    shape = layout.size, len(layout.actions), chargers, features, years
     if backend == "citylearn":
         rows = sum(window.hours for window in scenario.windows("train")) // len(scenario.years("train"))
+        if scenario.segments:
+            rows = _length(scenario, _longest(scenario))
         return Sizes(*shape, 0, CITYLEARN_BYTES_EACH * rows * layout.size, 0, 0, 0)
-    arrays = _arrays(tables_file(scenario, scenario.years("train")[0]))
+    year = _longest(scenario) if scenario.segments else scenario.years("train")[0]
+    arrays = _arrays(tables_file(scenario, year))
     rows, sessions = arrays["rows_meter"][0], arrays["sessions_end"][0]
     template = FLOAT * rows * layout.size
     read = sum(nbytes for name, (_, nbytes) in arrays.items() if name != TEMPLATE)
@@ -75,6 +84,17 @@ def sizes_of(scenario: Scenario, backend: str) -> Sizes:
     # Random numbers' state, charge of each battery now and before and its wear, the observation.
     copy = 624 * 4 + batteries * 16 + FLOAT * layout.size
     return Sizes(*shape, sessions, read + template + reference, joined, of_year, copy)
+
+
+def _longest(scenario: Scenario) -> int:
+    """The segment with most rows and buildings among those that train or validate."""
+    seen = [*scenario.years("train"), *scenario.years("validation")]
+    return max(seen, key=lambda year: _length(scenario, year) * len(scenario.segments[year].buildings))
+
+
+def _length(scenario: Scenario, year: int) -> int:
+    segment = scenario.segments[year]
+    return segment.history + segment.rows
 
 
 def _arrays(path: Path) -> dict[str, tuple[int, int]]:

@@ -210,7 +210,7 @@ def plan_resources(settings: Settings, console: Console) -> Planner:
     budget, device, line = machine(settings.gpu_memory)
     if line:
         say(console, line)
-    site = scenario(settings.scenario, settings.trust_scenario)
+    site = scenario(settings.scenario, settings.trust_scenario, settings.splits)
     return Planner(settings, sizes_of(site, settings.backend), budget, device, Calibration())
 
 

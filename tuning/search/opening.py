@@ -9,6 +9,7 @@ from typing import Any
 
 from common.paths import missing_folders, user_path
 from envs.environments.backend import beyond_batch, choose_backend
+from envs.environments.policy_fit import check_one_layout
 from envs.objective.reward import check_reward
 from envs.scenarios.scenario import Scenario, scenario
 from tuning.experiment.errors import UsageError
@@ -153,10 +154,11 @@ def open_checked(checked: Checked) -> Opened:
 def _checked(settings: Settings, space_file: Path | None) -> Checked:
     settings.check()
     settings = with_trials(settings)
-    site = scenario(settings.scenario, settings.trust_scenario)
+    site = scenario(settings.scenario, settings.trust_scenario, settings.splits)
     planned = plan(settings, space_file)
     check_reward(site, settings.reward)
     site.windows("train")
+    check_one_layout(site)
     backend = choose_backend(site, settings.backend)
     notes = []
     if settings.backend == "auto" and backend == "citylearn":

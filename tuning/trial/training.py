@@ -193,7 +193,7 @@ class Training:
             if self._evaluation_env is None:
                 self._evaluation_env = evaluation_env(
                     settings.scenario, settings.stepped_by, "validation", settings.validation_weeks, settings.reward,
-                    settings.trust_scenario,
+                    settings.trust_scenario, settings.splits,
                 )  # fmt: skip
             return evaluate(self._evaluation_env, self.trainer.policy())
 

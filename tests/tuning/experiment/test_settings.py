@@ -7,8 +7,12 @@ from dataclasses import fields, replace
 
 import pytest
 
+from envs.scenarios.splits import Splits
 from tuning.experiment.errors import UsageError
 from tuning.experiment.settings import OF_A_RUN, RESUMABLE, Settings, changed
+
+SPLITS = [entry.name for entry in fields(Splits)]
+LATER = set(SPLITS)  # settings that the first version did not write
 
 
 def test_settings_survive_their_file() -> None:
@@ -22,11 +26,25 @@ def test_a_setting_that_is_not_known_is_of_another_version() -> None:
 
 
 def test_a_setting_that_is_missing_is_no_default() -> None:
-    for name in Settings().to_json():
+    for name in Settings().to_json().keys() - LATER:
         values = Settings().to_json()
         del values[name]
         with pytest.raises(ValueError, match=f"settings lacks {name}"):
             Settings.from_json(values)
+
+
+def test_an_experiment_from_before_a_setting_has_its_default() -> None:
+    values = {name: value for name, value in Settings(seed=4).to_json().items() if name not in LATER}
+    assert Settings.from_json(values) == Settings(seed=4)
+
+
+def test_splits_are_part_of_what_an_experiment_is() -> None:
+    before = Settings(
+        scenario="homes/schema.json", train=("0-9",), validation=("10",), test=("20-29",), test_buildings=("a", "b")
+    )
+    assert Settings.from_json(json.loads(json.dumps(before.to_json()))) == before
+    now = replace(before, train=("0-8",), test_buildings=())
+    assert changed(before, now) == ["--train is 0-9, not 0-8", "--test-buildings is a b, not not given"]
 
 
 @pytest.mark.parametrize(
@@ -34,8 +52,8 @@ def test_a_setting_that_is_missing_is_no_default() -> None:
     [
         ("text", ["algo", "scenario", "preset", "space", "name", "dir"]),
         (1.5, ["gpu_memory"]),
-        ([], ["set", "start_from"]),
-        (["text"], ["start_from"]),
+        ([], [*SPLITS, "set", "start_from"]),
+        (["text"], [*SPLITS, "start_from"]),
         ([["text"]], ["set"]),
         *((value, []) for value in (None, True, -1, 10**30, math.nan, [[1]], [None], {}, {"a": 1})),
     ],

@@ -17,6 +17,11 @@ def test_the_command_is_quoted_as_the_systems_own_shell_takes_it(monkeypatch: py
     assert ' --scenario "my site/schema.json" ' in hyperparameters_toml({}, own).splitlines()[0]
 
 
+def test_the_command_states_the_splits() -> None:
+    own = Settings(scenario="a.json", backend="batch", train=("0-9", "20-29"), test_buildings=("one", "b two"))
+    assert hyperparameters_toml({}, own).splitlines()[0].endswith(" --train 0-9 20-29 --test-buildings one 'b two'")
+
+
 def test_a_card_says_whether_it_was_judged() -> None:
     metrics = {"score": 0.07, "import_kwh": 1.0, "co2_kg": 2.0, "bill": 3.0, "peak_kw": 4.0, "self_consumption": 0.9}
     rows = pd.DataFrame([{"year": 2, "hours": 168, "ev_served": 0.98, **metrics}])

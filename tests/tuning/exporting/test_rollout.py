@@ -20,7 +20,7 @@ from envs.environments.year_cache import observation_layout
 from envs.objective.episodes import Episode, Policy
 from envs.objective.reference import Reference
 from envs.objective.series import Exogenous, Run, Sessions
-from envs.scenarios.scenario import Scenario, Window, scenario
+from envs.scenarios.scenario import Scenario, Splits, Window, scenario
 from results import load
 from results.rollout import ROLLOUT_VERSION
 from search_spaces import Assignment
@@ -30,7 +30,7 @@ from tuning.algorithms.trainer import Setup, Trainer
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, create, open_experiment, save
 from tuning.experiment.settings import Settings
-from tuning.exporting.rollout import series_of
+from tuning.exporting.rollout import _year, series_of, window_of
 from tuning.rollout import main
 from tuning.trial.checkpoint import Checkpoint
 from tuning.trial.policy import trained, trial_number
@@ -265,6 +265,14 @@ def test_a_year_before_the_first_is_one_line(tmp_path: Path, capsys: pytest.Capt
     assert main([str(of.paths.folder), "--trial", "0", "--year", "-3", "--to", str(tmp_path / "rolled")]) == 2
     assert capsys.readouterr().err == "error: --year -3: it is at least 0\n"
     assert not (tmp_path / "rolled").exists()
+
+
+def test_a_rollout_of_a_stated_split_has_its_hours_alone(small_schema: Path) -> None:
+    site = scenario(str(small_schema), splits=Splits(("0-9",), ("10-12",), ("20-22",)))
+    assert window_of(site, site.years("test")[0]) == Window(2, 7 * 24, 3 * 24 - 1)
+    assert _year(None, site) == 2
+    with pytest.raises(UsageError, match=r"--year 3: the ranges of the splits of .* have numbers from 0 to 2"):
+        _year(3, site)
 
 
 @pytest.mark.parametrize("to", ["file", "file/rolled"])

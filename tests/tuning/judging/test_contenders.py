@@ -59,10 +59,19 @@ def test_what_does_not_go_together_is_refused(tmp_path: Path) -> None:
     first, second = (experiment(tmp_path, name, {0.05: {}}, scenario=name) for name in ("iquitos", "iquitos-38"))
     with pytest.raises(UsageError, match="--scenario"):
         contenders([first, second], top=1)
+    stated = experiment(tmp_path, "stated", {0.05: {}}, train=("8", "9"))
+    with pytest.raises(UsageError, match="stated is of --train 8 9, iquitos of not given: experiments that are judged"):
+        contenders([first, stated], top=1)
     with pytest.raises(UsageError, match="two experiments are called iquitos"):
         contenders([first, first], top=1)
     with pytest.raises(UsageError, match="nothing to judge"):
         contenders([experiment(tmp_path, "none", {})], top=1)
+
+
+def test_a_run_has_the_splits_of_its_experiment(tmp_path: Path) -> None:
+    stated = experiment(tmp_path, "stated", {0.05: {}}, train=("8", "9"), test=("20-22",))
+    own = run_settings(contenders([stated], top=1)[0], stated.settings, tmp_path / "runs", 1, 0.0, "")
+    assert own.splits == stated.settings.splits
 
 
 @pytest.mark.parametrize("names", [("a_b", "a-b"), ("mall", "Mall")])

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from envs.environments.factory import training_env
-from envs.scenarios.scenario import scenario
+from envs.scenarios.scenario import Splits, scenario
 from tuning.memory.scenario_sizes import CITYLEARN_BYTES_EACH, TEMPLATE, _arrays, sizes_of
 
 
@@ -24,6 +24,16 @@ def test_a_site_is_as_large_as_its_environment_says(small_schema: Path) -> None:
     assert (found.chargers, found.training_years) == (4, 1)
     assert found.sessions > 0
     assert found.copy_bytes > found.observations * 4
+
+
+def test_the_longest_range_stands_for_all_that_a_trial_opens(small_schema: Path) -> None:
+    whole = sizes_of(scenario(str(small_schema)), "batch")
+    site = scenario(str(small_schema), splits=Splits(("0-7", "10-19"), ("20-22", "25-29"), ("30-39",)))
+    found = sizes_of(site, "batch")
+    # Two ranges train and two validate, and one that validates always counts. The longest: seven days before five.
+    assert found.training_years == 3
+    assert found.year_bytes < whole.year_bytes * 13 / 40
+    assert sizes_of(site, "citylearn").year_bytes == CITYLEARN_BYTES_EACH * 12 * 24 * found.observations
 
 
 def test_citylearn_steps_a_year_without_tables(small_schema: Path) -> None:

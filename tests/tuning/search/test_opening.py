@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from envs.errors import ScenarioError
+from tests.envs.changed_rows import two_buildings
 from tests.envs.scenarios import strangers
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, open_experiment, save
@@ -33,6 +34,21 @@ def test_what_is_checked_has_its_open_choices_made_and_creates_nothing(tmp_path:
     opened = open_checked(checked)
     assert opened.made
     assert open_experiment(tmp_path / "one").settings == checked.settings
+
+
+def test_splits_that_a_policy_cannot_run_on_create_nothing(small_schema: Path, tmp_path: Path) -> None:
+    path = two_buildings(small_schema, tmp_path / "site")
+    stated = settings(
+        tmp_path / "runs", scenario=str(path), train=("0-9",), validation=("20-24",), test=("30-39",), train_buildings=("mall",)
+    )
+    checked = check(stated)
+    assert checked.compatibility["scenario"] == checked.scenario.key
+    assert checked.scenario.described("test") == "test (days 30-39 of mall)"
+    with pytest.raises(ScenarioError, match="--test-buildings: "):
+        check(replace(stated, test_buildings=("office",)))
+    with pytest.raises(ScenarioError, match="--test is missing"):
+        check(replace(stated, test=()))
+    assert not (tmp_path / "runs").exists()
 
 
 def test_trust_is_given_to_each_run_and_stored_nowhere(small_schema: Path, tmp_path: Path) -> None:
@@ -96,6 +112,7 @@ def test_settings_of_before_reach_the_one_who_says_what_holds_now(tmp_path: Path
     ("others", "message"),
     [
         ({"seed": 3}, "--seed is 0, not 3"),
+        ({"train": ("8", "9")}, "--train is not given, not 8 9"),
         ({"scenario": "iquitos"}, "--scenario is iquitos-38, not iquitos"),
         ({"set": (("gamma=0.9",),)}, "--set is not given, not gamma=0.9"),
         ({"algo": "all"}, "is continued without --algo all"),

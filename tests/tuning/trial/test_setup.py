@@ -42,7 +42,7 @@ def test_environments_are_those_of_the_settings(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(setup, "training_env", lambda *arguments: arguments)
     for trusted in (False, True):
         made = trial_setup(replace(SETTINGS, trust_scenario=trusted), 0, {})
-        assert made.make_envs(5) == ("iquitos-38", "batch", 5, "improvement", trusted)  # type: ignore[comparison-overlap]
+        assert made.make_envs(5) == ("iquitos-38", "batch", 5, "improvement", trusted, SETTINGS.splits)  # type: ignore[comparison-overlap]
 
 
 def test_trials_have_seeds_of_their_own() -> None:

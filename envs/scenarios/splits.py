@@ -1,0 +1,141 @@
+"""Splits as a user states them: ranges of days, dates or years' numbers, and buildings."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from common.paths import shortened
+from envs.errors import ScenarioError
+
+Split = Literal["train", "validation", "test"]
+SPLITS: tuple[Split, ...] = ("train", "validation", "test")
+MOST_YEARS = 100  # of a generated site in one split
+_MOST_SHOWN = 4  # buildings that a title names
+_NUMBERS = re.compile(r"([0-9]{1,6})(?:-([0-9]{1,6}))?")
+
+
+@dataclass(frozen=True)
+class Splits:
+    """What each split consists of, in the user's words; nothing stated stands for the default.
+
+    Attributes:
+        train: ranges, such as `0-239`, `01-01..08-28`, or `1 4 5` for years of a generated site.
+        validation: likewise.
+        test: likewise.
+        train_buildings: names of buildings; none for all that the schema includes.
+        validation_buildings: likewise; none for those of `train_buildings`.
+        test_buildings: likewise.
+    """
+
+    train: tuple[str, ...] = ()
+    validation: tuple[str, ...] = ()
+    test: tuple[str, ...] = ()
+    train_buildings: tuple[str, ...] = ()
+    validation_buildings: tuple[str, ...] = ()
+    test_buildings: tuple[str, ...] = ()
+
+    @property
+    def stated(self) -> bool:
+        """Whether there is anything."""
+        return any(self.ranges(split) or self.own_buildings(split) for split in SPLITS)
+
+    def ranges(self, split: Split) -> tuple[str, ...]:
+        """Ranges of a split."""
+        found: tuple[str, ...] = getattr(self, split)
+        return found
+
+    def own_buildings(self, split: Split) -> tuple[str, ...]:
+        """Buildings that are stated for a split itself."""
+        found: tuple[str, ...] = getattr(self, f"{split}_buildings")
+        return found
+
+    def buildings(self, split: Split) -> tuple[str, ...]:
+        """Buildings of a split; none for all that the schema includes."""
+        return self.own_buildings(split) or self.train_buildings
+
+    def words(self, split: Split, unit: str) -> str:
+        """A split for titles, such as `days 0-99, 120-239 of Home_1`; empty where nothing is stated for it.
+
+        Args:
+            split: which.
+            unit: what numbers count, `days` or `years`.
+        """
+        ranges, buildings = self.ranges(split), self.buildings(split)
+        if not ranges:
+            return ""
+        shown = ", ".join(buildings) if len(buildings) <= _MOST_SHOWN else f"{len(buildings)} buildings"
+        start = "" if ".." in ranges[0] else f"{unit} "
+        return f"{start}{', '.join(ranges)}{f' of {shown}' if shown else ''}"
+
+
+DEFAULT = Splits()  # nothing is stated
+
+
+def option(split: Split) -> str:
+    """Option of the command line that states a split's ranges."""
+    return f"--{split}"
+
+
+def numbers(split: Split, text: str, what: str) -> tuple[int, int]:
+    """First and last number of a range such as `0-239` or `7`.
+
+    Args:
+        split: whose range it is, for messages.
+        text: of the range.
+        what: the numbers count, for messages, with an example.
+
+    Raises:
+        ScenarioError: if it is none.
+    """
+    place = f"{option(split)} {shortened(text)}"
+    match = _NUMBERS.fullmatch(text)
+    if match is None:
+        raise ScenarioError(f"{place}: it takes {what}")
+    parts = [part for part in match.groups() if part is not None]
+    if any(len(part) > 1 and part.startswith("0") for part in parts):
+        plain = "-".join(str(int(part)) for part in parts)
+        raise ScenarioError(f"{place}: it may be numbers or a date; write {plain} for numbers, or {text}..{text} for dates")
+    first, last = int(parts[0]), int(parts[-1])
+    if last < first:
+        raise ScenarioError(f"{place}: it ends before it begins; write {last}-{first}")
+    return first, last
+
+
+def years_of(splits: Splits, default: dict[Split, tuple[int, ...]], name: str) -> dict[Split, tuple[int, ...]]:
+    """Years of each split of a generated site.
+
+    Args:
+        splits: as stated.
+        default: years of a split for which nothing is stated.
+        name: of the scenario, for messages.
+
+    Raises:
+        ScenarioError: if buildings or dates are stated, or two splits share a year.
+    """
+    found: dict[Split, tuple[int, ...]] = {}
+    owner: dict[int, Split] = {}
+    for split in SPLITS:
+        if splits.own_buildings(split):
+            raise ScenarioError(f"--{split}-buildings: {name} has one building; leave the option out")
+        years = list(default[split]) if not splits.ranges(split) else []
+        for text in splits.ranges(split):
+            first, last = numbers(split, text, f"numbers of years of {name}, such as 1, 4 or 8-10")
+            if last - first >= MOST_YEARS or len(years) + last - first >= MOST_YEARS:
+                raise ScenarioError(f"{option(split)} {text}: a split has at most {MOST_YEARS} years; name fewer")
+            years += range(first, last + 1)
+        for year in years:
+            if year in owner:
+                raise ScenarioError(_shared(splits, split, owner[year], year))
+            owner[year] = split
+        found[split] = tuple(years)
+    return found
+
+
+def _shared(splits: Splits, split: Split, other: Split, year: int) -> str:
+    if split == other:
+        return f"{option(split)}: year {year} stands there twice; name it once"
+    default = [one for one in (split, other) if not splits.ranges(one)]
+    where = f" (the default of {option(default[0])})" if default else ""
+    return f"{option(split)} and {option(other)} share year {year}{where}; name other years for one of them"

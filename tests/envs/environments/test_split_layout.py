@@ -1,0 +1,139 @@
+"""Stated splits share nothing: what training and validation compute does not change with rows and buildings of other splits."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from envs.citylearn_backend.pool import SIMULATORS
+from envs.environments.factory import evaluation_env, training_env, windows_env
+from envs.environments.split_layout import join_layouts, layout_gap, same_buildings
+from envs.environments.year_cache import observation_layout, year_reference, year_tables
+from envs.objective.evaluate import evaluate
+from envs.observation import ObservationLayout
+from envs.scenarios.scenario import Scenario, Split, Splits, scenario
+from tests.envs.changed_rows import OF_MALL, OF_OFFICE, SHARED, two_buildings, with_other_rows
+
+# The test lies between two ranges that train, and before the days that validate.
+SPLITS = Splits(
+    ("0-8", "19-29"),
+    ("30-34",),
+    ("9-18",),
+    train_buildings=("mall",),
+    validation_buildings=("mall",),
+    test_buildings=("office",),
+)
+TRAINING = {*range(9), *range(19, 30)}
+
+
+@pytest.fixture(scope="module")
+def site(small_schema: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return two_buildings(small_schema, tmp_path_factory.mktemp("two") / "site")
+
+
+def numbers(of: Scenario, split: Split) -> list[Any]:
+    """Everything that is computed of a split's data before a run, to be compared bit by bit."""
+    found: list[Any] = [observation_layout(of).to_json(), of.windows(split)]
+    for year in of.years(split):
+        reference, tables = year_reference(of, year), year_tables(of, year)
+        found += [reference.scale, reference.hourly.tobytes(), reference.dear.tobytes(), reference.run.missing_kwh.tobytes()]
+        # CityLearn draws the efficiency of devices that the site has not, each time anew.
+        meter = tables.rows["meter"][["load", "solar", "price", "carbon", "demand"]]
+        # As values: records have unused bytes between them.
+        found += [repr(values.tolist()) for values in ({**tables.rows, "meter": meter} | tables.site).values()]
+        found += [vars(tables.sessions)[name].tobytes() for name in ("start", "end", "required_soc", "arrival_soc")]
+    return found
+
+
+def steps(path: Path, backend: str, count: int) -> bytes:
+    """Observations and rewards of some steps of training, the last of them at the ends of windows."""
+    env = training_env(str(path), backend, 2, splits=SPLITS)  # type: ignore[arg-type]
+    random, taken = np.random.default_rng(1), [env.reset(seed=3)[0].copy()]
+    for _ in range(count):
+        observation, reward, *_ = env.step(random.uniform(-1.0, 1.0, env.action_space.shape or ()))
+        taken += [observation.copy(), reward]
+    env.close()
+    return b"".join(values.tobytes() for values in taken)
+
+
+def test_training_does_not_change_with_rows_and_buildings_that_do_not_train(site: Path, tmp_path: Path) -> None:
+    others = set(range(366)) - TRAINING
+    changed = with_other_rows(site, tmp_path / "changed", others, (*SHARED, *OF_MALL))
+    changed = with_other_rows(changed, tmp_path / "both", set(range(366)), OF_OFFICE)
+    first, second = (scenario(str(path), splits=SPLITS) for path in (site, changed))
+    assert first.key != second.key
+    assert numbers(first, "train") == numbers(second, "train")
+    assert steps(site, "batch", 700) == steps(changed, "batch", 700)
+    assert steps(site, "citylearn", 4) == steps(changed, "citylearn", 4)
+    # The rows that were changed decide the other splits.
+    assert numbers(first, "test") != numbers(second, "test")
+
+
+def test_validation_does_not_change_with_rows_of_the_test(site: Path, tmp_path: Path) -> None:
+    # Now the test is right before validation, which has no history then.
+    splits = Splits(("0-8",), ("19-29",), ("9-18", "35-39"))
+    tested = {*range(9, 19), *range(35, 41)}
+    changed = with_other_rows(site, tmp_path / "changed", tested, (*SHARED, *OF_MALL, *OF_OFFICE))
+    first, second = (scenario(str(path), splits=splits) for path in (site, changed))
+    assert numbers(first, "validation") == numbers(second, "validation")
+    scores = []
+    for path in (site, changed):
+        env = evaluation_env(str(path), "batch", "validation", 0, splits=splits)
+        scores.append(evaluate(env, lambda seen: np.full((len(seen), 6), 0.3)))
+    assert repr(scores[0]) == repr(scores[1])
+
+
+def test_scores_of_a_split_are_relative_to_its_own_uncontrolled_hours(site: Path) -> None:
+    of = scenario(str(site), splits=SPLITS)
+    scales = {split: [year_reference(of, year).scale for year in of.years(split)] for split in ("train", "validation")}  # type: ignore[arg-type]
+    assert scales["train"][0] == scales["train"][1] != scales["validation"][0]
+    emission = [year_reference(of, year).hourly[:, 0] for year in of.years("train")]
+    assert scales["train"][0].emission_kg == pytest.approx(np.concatenate(emission).mean())
+    # Hours before the days that validate do not count.
+    history = of.windows("validation")[0].start
+    assert history
+    emission = [year_reference(of, of.years("validation")[0]).hourly[history:, 0]]
+    assert scales["validation"][0].emission_kg == pytest.approx(emission[0].mean())
+
+
+def test_a_segment_is_what_citylearn_runs_between_its_rows(site: Path) -> None:
+    of = scenario(str(site), splits=SPLITS)
+    (window,) = of.windows("validation")
+    assert (window.start, window.hours) == (7 * 24, 5 * 24 - 1)
+    with SIMULATORS.lend(of.schema_path(window.year)) as simulator:
+        assert simulator.rows == (7 + 5) * 24
+        assert [building.name for building in simulator.env.buildings] == ["mall"]
+        whole = scenario(str(site))
+        with SIMULATORS.lend(whole.schema_path(0)) as all_rows:
+            part = slice(23 * 24, 35 * 24)
+            np.testing.assert_array_equal(simulator.exogenous.load_kwh[0], all_rows.exogenous.load_kwh[0, part])
+
+
+def test_bounds_of_several_segments_are_the_widest() -> None:
+    one = ObservationLayout(("a", "b"), (0.0, -5.0), (3.0, 4.0), ("x",), (0.0,), (0.0,))
+    other = ObservationLayout(("a", "b"), (-1.0, 0.0), (1.0, 9.0), ("x",), (0.0,), (0.5,))
+    joined = join_layouts([one, other])
+    assert (joined.low, joined.high, joined.hourly_soc) == ((-1.0, -5.0), (3.0, 9.0), (0.5,))
+    assert join_layouts([one]) == one
+
+
+def test_a_fixed_layout_fits_equal_names_alone() -> None:
+    one = ObservationLayout(("a", "b"), (0.0, 0.0), (3.0, 4.0), ("x",), (0.0,), (0.0,))
+    assert layout_gap(one, one) == ""
+    assert layout_gap(one, ObservationLayout(("a",), (0.0,), (3.0,), ("x",), (0.0,), (0.0,))) == "1 observations, not 2"
+    assert "other actions, such as y" in layout_gap(
+        one, ObservationLayout(one.names, one.low, one.high, ("y",), (0.0,), (0.0,))
+    )
+
+
+def test_baselines_run_in_a_split_with_other_buildings(site: Path) -> None:
+    of = scenario(str(site), splits=SPLITS)
+    assert same_buildings(of, "validation")
+    assert not same_buildings(of, "test")
+    own = observation_layout(of, of.years("test")[0])
+    assert own.actions == ("electrical_storage",)
+    env = windows_env(of, "batch", of.windows("test"))
+    (evaluation,) = evaluate(env, lambda seen: env.present.uncontrolled_actions())
+    assert evaluation.score == 0.0
+    assert evaluation.hours == 10 * 24 - 1
