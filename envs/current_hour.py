@@ -1,10 +1,34 @@
-"""The present hour of a site as rules see it, on any backend."""
+"""The present hour of a site as rules and model predictive control see it, on any backend."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+
+from envs.scenarios.scenario import Window
+
+
+@dataclass(frozen=True)
+class SiteState:
+    """All that actions have changed up to the hour that begins, of one copy of a site.
+
+    Attributes:
+        window: in which the copy runs.
+        row: of the year that the next step covers.
+        battery_soc: state of charge of each building's battery, shape (buildings,).
+        vehicle_soc: of each vehicle, plugged in or not, shape (vehicles,).
+        previous_net_kwh: net import of the site in the hour before; None at the year's start.
+        peaks_kw: the month's highest imports so far, in peak hours and outside; zeros without a demand charge.
+    """
+
+    window: Window
+    row: int
+    battery_soc: np.ndarray
+    vehicle_soc: np.ndarray
+    previous_net_kwh: float | None
+    peaks_kw: tuple[float, float]
 
 
 class Present(Protocol):
@@ -39,6 +63,9 @@ class Present(Protocol):
 
     def uncontrolled_actions(self) -> np.ndarray:
         """Actions of the uncontrolled site, within [-1, 1], shape (copies, actions)."""
+
+    def site_state(self, copy: int) -> SiteState | None:
+        """State of a copy; None at the end of its window."""
 
 
 def scaled(actions: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:

@@ -51,6 +51,14 @@ class Simulator(Protocol):
     def row(self) -> int:
         """Row of the year that the next step covers."""
 
+    @property
+    def battery_soc(self) -> np.ndarray:
+        """State of charge of each building's battery before the next step, shape (buildings,)."""
+
+    @property
+    def vehicle_soc(self) -> np.ndarray:
+        """State of charge of each vehicle before the next step, plugged in or not, shape (vehicles,)."""
+
     def begin(self, start: int, hours: int, seed: int, charge: float = 0.0) -> np.ndarray:
         """Start a run.
 

@@ -49,6 +49,16 @@ class OneCopy:
         """Row of the year that the next step covers."""
         return int(self._batch.row[_COPY])
 
+    @property
+    def battery_soc(self) -> np.ndarray:
+        """State of charge of each building's battery, shape (buildings,)."""
+        return self._batch.state.soc[_COPY, : self._batch.net_buildings].astype(np.float64)
+
+    @property
+    def vehicle_soc(self) -> np.ndarray:
+        """State of charge of each vehicle, shape (vehicles,)."""
+        return self._batch.state.soc[_COPY, self._batch.net_buildings :].astype(np.float64)
+
     def begin(self, start: int, hours: int, seed: int, charge: float = 0.0) -> np.ndarray:
         """Start a run; see `envs.simulator.Simulator.begin`."""
         self._batch.begin(_COPY, _YEAR, start, hours, seed, charge)

@@ -10,10 +10,11 @@ import numpy as np
 from common.generators import check_twister
 from envs.batch_backend import kernel, records
 from envs.batch_backend.arrays import Year, allocate, row_arrays, site_arrays
-from envs.current_hour import scaled
+from envs.current_hour import SiteState, scaled
 from envs.objective.reference import Reference
 from envs.objective.series import Run
 from envs.observation import ObservationLayout
+from envs.scenarios.scenario import Window
 
 
 class BatchSimulator:
@@ -247,6 +248,21 @@ class BatchSimulator:
             can = charger["action"] >= 0
             actions[b, charger["action"][can]] = wish[can]
         return actions
+
+    def site_state(self, copy: int) -> SiteState | None:
+        """State of a copy before its next step; None at the end of its window."""
+        own, soc = self.state.copy[copy], self.state.soc[copy].astype(np.float64)
+        if own["step"] == own["hours"]:
+            return None
+        year, first = max(((year, first) for year, first in self._offset.items() if first <= own["start"]), key=lambda p: p[1])
+        return SiteState(
+            Window(year, int(own["start"]) - first, int(own["hours"])),
+            int(own["start"] + own["step"]) - first,
+            soc[: self.net_buildings],
+            soc[self.net_buildings :],
+            None if np.isnan(own["net"]) else float(own["net"]),
+            (float(own["peak"][0]), float(own["peak"][1])),
+        )
 
     def missing_kwh(self, copy: int, year: int) -> np.ndarray:
         """Energy that the vehicle of each session of a year lacked in this run [kWh], shape (sessions,); see `record`."""

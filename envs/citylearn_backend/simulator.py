@@ -141,6 +141,18 @@ class CityLearnSimulator:
         """Row of the year that the next step covers."""
         return self._start + self.step_index
 
+    @property
+    def battery_soc(self) -> np.ndarray:
+        """State of charge of each building's battery before the next step, shape (buildings,)."""
+        step = self.step_index
+        return np.array([building.electrical_storage.soc[step] for building in self.env.buildings], dtype=np.float64)
+
+    @property
+    def vehicle_soc(self) -> np.ndarray:
+        """State of charge of each vehicle before the next step, plugged in or not, shape (vehicles,)."""
+        step = self.step_index
+        return np.array([vehicle.battery.soc[step] for vehicle in self.env.electric_vehicles], dtype=np.float64)
+
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, float]:
         """Take one step.
 

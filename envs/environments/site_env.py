@@ -12,7 +12,7 @@ import numpy as np
 
 from common.generators import set_generator
 from envs.citylearn_backend.pool import SIMULATORS
-from envs.current_hour import Present, scaled
+from envs.current_hour import Present, SiteState, scaled
 from envs.environments.year_cache import observation_layout, year_reference
 from envs.objective.episodes import EVALUATION_SEED, Episode, Policy
 from envs.objective.reference import Reference
@@ -108,6 +108,15 @@ class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
     def present(self) -> Present:
         """The hour that the next step covers, for rules; as one copy."""
         return _Present(self)
+
+    @property
+    def state(self) -> SiteState | None:
+        """All that actions have changed up to the hour that begins; None at the end of the window."""
+        if self._step == self.window.hours:
+            return None
+        peaks = (self._peaks.peak_kw, self._peaks.off_peak_kw) if self._peaks else (0.0, 0.0)
+        simulator = self.simulator
+        return SiteState(self.window, simulator.row, simulator.battery_soc, simulator.vehicle_soc, self._previous_net, peaks)
 
     def reference_of(self, year: int) -> Reference:
         """Uncontrolled run of one of its years."""
@@ -241,6 +250,10 @@ class _Present:
     def uncontrolled_actions(self) -> np.ndarray:
         """Actions of the uncontrolled site, within [-1, 1], shape (1, actions)."""
         return scaled(self._env.simulator.uncontrolled_actions()[np.newaxis], *self.action_range)
+
+    def site_state(self, copy: int) -> SiteState | None:
+        """State of the one copy; None at the end of its window."""
+        return self._env.state
 
     def _now(self, series: np.ndarray) -> np.ndarray:
         return series[self._env.simulator.row][np.newaxis]

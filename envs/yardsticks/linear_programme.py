@@ -33,19 +33,23 @@ class LinearProgramme:
         self.cost = np.concatenate([self.cost, np.zeros(count)])
         return indices
 
-    def rows(self, equal: bool, right: np.ndarray, *terms: tuple[np.ndarray, np.ndarray, Any]) -> None:
+    def rows(self, equal: bool, right: np.ndarray, *terms: tuple[np.ndarray, np.ndarray, Any]) -> np.ndarray:
         """Add rows `sum of factor * variable = right`, or `<= right`.
 
         Args:
             equal: whether the rows are equations.
             right: shape (rows,).
             terms: each of row (within these), variable and factor, which are broadcast against one another.
+
+        Returns:
+            Numbers of the rows, among the equations or among the others, shape (rows,).
         """
         for row, variable, factor in terms:
             row, variable, factor = np.broadcast_arrays(row, variable, np.asarray(factor, dtype=float))
             self._rows[equal].append((row.ravel() + self._count[equal], variable.ravel(), factor.ravel()))
         self._right[equal].append(np.asarray(right, dtype=float))
         self._count[equal] += len(right)
+        return np.arange(self._count[equal] - len(right), self._count[equal])
 
     def arguments(self) -> dict[str, Any]:
         """Arguments of `scipy.optimize.linprog`, but for the method."""

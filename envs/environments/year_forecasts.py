@@ -1,0 +1,179 @@
+"""Forecasts of a scenario year: its series, what the train split says of the site, and the learned models."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from common.units import DAY
+from envs.batch_backend.tables import Tables
+from envs.cache import cached_file
+from envs.environments.year_cache import tables_file, year_reference
+from envs.forecasts.daily import mean_profile
+from envs.forecasts.forest import Forest
+from envs.forecasts.learned import LearnedModel, TableForecast, forecast_table, train_model
+from envs.forecasts.series import KINDS, Kind, SiteSeries
+from envs.forecasts.site_forecast import Method, SeriesForecast, SiteForecast, TrainStatistics
+from envs.objective.reference import Reference
+from envs.scenarios.scenario import Scenario
+
+VERSION = 2  # part of the cache's keys: raise it when a change of the code changes learned forecasts
+
+# Observations of a row that a learned forecast may use, by the beginnings of their names.
+_WEATHER = ("outdoor_", "diffuse_", "direct_")
+_CALENDAR = ("day_type", "month")
+
+
+def site_forecast(scenario: Scenario, year: int, method: Method, hours: int) -> SiteForecast:
+    """Forecasts of a year.
+
+    Args:
+        scenario: that the batch backend can step.
+        year: year number.
+        method: of the forecasts.
+        hours: greatest number that is looked ahead, the present one among them.
+    """
+    series = year_series(scenario, year)
+    learned: dict[Kind, SeriesForecast] = {}
+    if method == "learned":
+        for kind in KINDS:
+            table = learned_table(scenario, year, kind, hours)
+            if table is not None:
+                learned[kind] = TableForecast(series.values[kind], table)
+    return SiteForecast(series, method, train_statistics(scenario, hours), learned)
+
+
+def learned_table(scenario: Scenario, year: int, kind: Kind, hours: int) -> np.ndarray | None:
+    """Learned forecasts of a year, see `envs.forecasts.learned.forecast_table`; made the first time and cached.
+
+    Returns:
+        None where the series never changes in the train split.
+    """
+    model = learned_model(scenario, kind, hours)
+    if model is None:
+        return None
+
+    def write(path: Path) -> None:
+        with path.open("wb") as file:
+            np.save(file, forecast_table(year_series(scenario, year), kind, model, hours))
+
+    path = cached_file(f"{scenario.key}/forecast-{kind}-{hours}-{year}-v{VERSION}.npy", write)
+    # Only the rows that are read come into memory.
+    table: np.ndarray = np.load(path, mmap_mode="r")
+    return table
+
+
+def learned_model(scenario: Scenario, kind: Kind, hours: int) -> LearnedModel | None:
+    """Model of a kind of series, trained on the train split the first time and cached.
+
+    Returns:
+        None where the series never changes in the train split.
+    """
+
+    def write(path: Path) -> None:
+        years = []
+        for year in scenario.years("train"):
+            series = year_series(scenario, year)
+            years.append((series, train_rows(scenario, year, series.rows)))
+        model = train_model(years, kind, hours)
+        arrays: dict[str, Any] = {"scale": np.zeros(0)} if model is None else {"scale": model.scale, **model.forest.arrays()}
+        with path.open("wb") as file:
+            np.savez_compressed(file, **arrays)
+
+    path = cached_file(f"{scenario.key}/forecaster-{kind}-{hours}-v{VERSION}.npz", write)
+    with np.load(path) as saved:
+        arrays = {name: saved[name] for name in saved.files}
+    scale = arrays.pop("scale")
+    return LearnedModel(Forest(**arrays), scale) if len(scale) else None
+
+
+@lru_cache(maxsize=8)
+def year_series(scenario: Scenario, year: int) -> SiteSeries:
+    """Series of a year: those of its reference, and what its observations say of weather and calendar."""
+    reference, tables = year_reference(scenario, year), Tables.load(tables_file(scenario, year))
+    run, exogenous = reference.run, reference.exogenous
+    steps = run.net_kwh.shape[1]
+    pv = exogenous.pv_kwh[:, :steps]
+    chosen, taken = [], set()
+    for i, name in enumerate(tables.names):
+        # All buildings of a site have one weather and one calendar.
+        if name.startswith((*_WEATHER, *_CALENDAR)) and name not in taken:
+            chosen.append(i)
+            taken.add(name)
+    return SiteSeries(
+        hour=exogenous.hour[:steps],
+        values={
+            "load": run.net_kwh - run.charging_kwh - run.battery_kwh + pv,
+            "pv": pv,
+            "carbon": exogenous.carbon[:, :steps],
+            "charging": run.charging_kwh,
+        },
+        observed=np.ascontiguousarray(tables.rows["template"][:steps, chosen]),
+        names=tuple(tables.names[i] for i in chosen),
+    )
+
+
+def train_rows(scenario: Scenario, year: int, rows: int) -> np.ndarray:
+    """Which rows of a year belong to the train split, shape (rows,)."""
+    within = np.zeros(rows, dtype=bool)
+    for window in scenario.windows("train"):
+        if window.year == year:
+            within[window.start : window.start + window.hours] = True
+    return within
+
+
+@lru_cache(maxsize=8)
+def train_statistics(scenario: Scenario, hours: int) -> TrainStatistics:
+    """What the hours of the train split say of a site.
+
+    Args:
+        scenario: that the batch backend can step.
+        hours: greatest number that is looked ahead.
+    """
+    years = []
+    for year in scenario.years("train"):
+        series = year_series(scenario, year)
+        years.append((year, series, train_rows(scenario, year, series.rows)))
+    profile = {
+        kind: mean_profile([(series.hour[own], series.values[kind][:, own]) for _, series, own in years]) for kind in KINDS
+    }
+    by_year = [
+        _charging_by_age(scenario, year, year_reference(scenario, year), len(series.values["charging"]), own, hours)
+        for year, series, own in years
+    ]
+    young, total = (np.sum(parts, axis=0) for parts in zip(*by_year, strict=True))
+    share = np.divide(young, total[..., np.newaxis], out=np.zeros_like(young), where=total[..., np.newaxis] > 0.0)
+    return TrainStatistics(profile, share)
+
+
+def _charging_by_age(
+    scenario: Scenario, year: int, reference: Reference, buildings: int, own: np.ndarray, hours: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Energy that vehicles take on the uncontrolled site, by hour of the day and by the hours since their arrival.
+
+    Returns:
+        Of vehicles that arrived less than 0, 1, 2, ... hours before, shape (buildings, 24, hours); and of all, shape
+        (buildings, 24).
+    """
+    tables = Tables.load(tables_file(scenario, year), template=False)
+    sessions, charger = reference.sessions, tables.site["charger"]
+    counted = own[np.minimum(sessions.start, len(own) - 1)] & (sessions.start < len(own))
+    at = charger[sessions.charger]
+    power, energy = at["charge_max"], sessions.required_kwh / np.maximum(at["efficiency"], 1e-9)
+    by_age, total = np.zeros((buildings, DAY, hours)), np.zeros((buildings, DAY))
+    stay = sessions.end - sessions.start + 1
+    for age in range(int(stay.max(initial=0))):
+        taken = np.where(counted & (age < stay), np.clip(energy - power * age, 0.0, power), 0.0)
+        some = taken > 0.0
+        if not some.any():
+            break
+        hour = (reference.exogenous.hour[sessions.start] + age) % DAY
+        np.add.at(total, (at["building"][some], hour[some]), taken[some])
+        if age + 1 < hours:
+            # Young enough for all horizons that are longer than this age.
+            for ahead in range(age + 1, hours):
+                np.add.at(by_age[:, :, ahead], (at["building"][some], hour[some]), taken[some])
+    return by_age, total

@@ -1,0 +1,78 @@
+"""Forecasts that repeat the days before: yesterday, or the mean of up to seven days."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from common.units import DAY
+from envs.forecasts.series import same_hour_before
+
+WEEK_DAYS = 7
+
+
+def mean_of_days(values: np.ndarray, days: int) -> np.ndarray:
+    """Mean of each hour and the same hour of up to `days - 1` days before it, as many as there are.
+
+    Args:
+        values: shape (..., rows); NaN where a value is not known.
+        days: most days.
+
+    Returns:
+        Shape (..., rows); NaN where no value is known.
+    """
+    known = np.isfinite(values)
+    total, count = np.zeros(values.shape), np.zeros(values.shape)
+    for day in range(days):
+        back = day * DAY
+        total[..., back:] += np.where(known, values, 0.0)[..., : values.shape[-1] - back]
+        count[..., back:] += known[..., : values.shape[-1] - back]
+    return np.divide(total, count, out=np.full(values.shape, np.nan), where=count > 0.0)
+
+
+def mean_profile(years: Sequence[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
+    """Mean of each hour of the day.
+
+    Args:
+        years: hour of the day, shape (rows,), and values, shape (buildings, rows), of each year.
+
+    Returns:
+        Shape (buildings, 24); of an hour without values the mean of the others.
+    """
+    hours, values = np.concatenate([hour for hour, _ in years]), np.concatenate([own for _, own in years], axis=1)
+    profile = np.stack([values[:, hours == hour].mean(axis=1) if (hours == hour).any() else np.full(len(values), np.nan)
+                        for hour in range(DAY)], axis=1)  # fmt: skip
+    return np.where(np.isnan(profile), np.nanmean(profile, axis=1, keepdims=True), profile)
+
+
+class DailyForecast:
+    """Each hour ahead is as the latest known hour with the same hour of the day.
+
+    Args:
+        values: the series, shape (buildings, rows).
+        hour: of the day of each row, shape (rows,).
+        profile: stands in for days before the year's first, shape (buildings, 24).
+        days: of which the mean is taken; 1 for yesterday alone.
+    """
+
+    def __init__(self, values: np.ndarray, hour: np.ndarray, profile: np.ndarray, days: int) -> None:
+        self._values, self._hour, self._profile = values, hour, profile
+        self._past = mean_of_days(values, days)
+
+    def ahead(self, row: int, hours: int) -> np.ndarray:
+        """The present hour as it is observed, and forecasts of those that follow.
+
+        Args:
+            row: of the present hour.
+            hours: number of hours, the present one among them.
+
+        Returns:
+            Shape (buildings, hours).
+        """
+        ahead = np.arange(hours)
+        source = same_hour_before(row, ahead)
+        found = self._past[:, np.maximum(source, 0)]
+        found = np.where(source >= 0, found, self._profile[:, (self._hour[row] + ahead) % DAY])
+        found[:, 0] = self._values[:, row]
+        return found

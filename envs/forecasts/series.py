@@ -1,0 +1,53 @@
+"""A site's series that forecasts are made of and made for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from common.units import DAY
+
+Kind = Literal["load", "pv", "carbon", "charging"]
+KINDS: tuple[Kind, ...] = ("load", "pv", "carbon", "charging")
+
+
+@dataclass(frozen=True)
+class SiteSeries:
+    """Series of one year that no action can change.
+
+    Price and calendar are not among them: a tariff is published, so the next hours are known.
+
+    Attributes:
+        hour: of the day, 0-23, shape (rows,).
+        values: of each of `KINDS`, shape (buildings, rows). `load` is what buildings take without batteries and vehicles,
+            `pv` the generation, `charging` the vehicles' energy on the uncontrolled site [kWh], `carbon` the carbon intensity
+            [kg/kWh].
+        observed: what else is observed in each hour, such as weather and its forecasts, shape (rows, features), float32.
+        names: of these features, shape (features,).
+    """
+
+    hour: np.ndarray
+    values: Mapping[Kind, np.ndarray]
+    observed: np.ndarray
+    names: tuple[str, ...]
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return len(self.hour)
+
+
+def same_hour_before(row: np.ndarray | int, ahead: np.ndarray) -> np.ndarray:
+    """The latest known row with the hour of the day of a row that lies ahead.
+
+    Args:
+        row: the present row, whose values are known.
+        ahead: hours from there, at least 0; broadcast against `row`.
+
+    Returns:
+        Rows at or before the present one; negative before the year's first.
+    """
+    return np.asarray(row + ahead - DAY * -(-ahead // DAY))

@@ -1,0 +1,158 @@
+"""Model predictive control: what an engineer would run instead of a learned policy.
+
+Each hour it observes the site, forecasts the next hours, plans them by a linear programme (`envs.yardsticks.mpc_programme`),
+and carries out the first hour. It runs in the same simulators as policies and maximises the same reward, `improvement`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from envs.current_hour import Present, SiteState, scaled
+from envs.forecasts.site_forecast import SiteForecast
+from envs.scenarios.scenario import Window
+from envs.scenarios.tariff import month_shares
+from envs.yardsticks.mpc_programme import HourPlan, RecedingProgramme
+from envs.yardsticks.mpc_site import MpcSite
+from envs.yardsticks.mpc_vehicles import Need, Vehicles
+
+HORIZON = 24  # hours
+DISCOUNT = 1.0
+STEP = 1.0
+STORED = 0.9  # part of the mean worth of import that a stored kilowatt-hour is worth at the end of the horizon
+
+
+@dataclass(frozen=True)
+class Plant:
+    """One year of a site, as model predictive control knows it.
+
+    Attributes:
+        site: batteries, tariff and worth of each term.
+        vehicles: charging sessions.
+        forecast: of the series.
+    """
+
+    site: MpcSite
+    vehicles: Vehicles
+    forecast: SiteForecast
+
+
+class ModelPredictiveControl:
+    """A policy for the environment that `present` belongs to.
+
+    Args:
+        present: present hour of the environment that it controls.
+        plants: of each year that the environment runs in.
+        hours: that it looks ahead, the present one among them.
+        keeps: see `RecedingProgramme`.
+        on_hour: called after each hour that was planned.
+    """
+
+    def __init__(
+        self,
+        present: Present,
+        plants: Mapping[int, Plant],
+        hours: int = HORIZON,
+        keeps: bool = True,
+        on_hour: Callable[[], None] | None = None,
+    ) -> None:
+        self._present, self._plants, self._hours, self._keeps, self._on_hour = present, plants, hours, keeps, on_hour
+        self._programmes: dict[tuple[int, Window], RecedingProgramme] = {}
+        self._shares: dict[Window, np.ndarray] = {}
+
+    def __call__(self, observations: np.ndarray) -> np.ndarray:
+        """Actions of the hour.
+
+        Args:
+            observations: not used; shape (copies, observations).
+
+        Returns:
+            Within [-1, 1], shape (copies, actions).
+        """
+        low, high = self._present.action_range
+        native = np.tile(np.clip(0.0, low, high), (len(observations), 1))
+        for copy in range(len(observations)):
+            state = self._present.site_state(copy)
+            if state is not None:
+                self._act(copy, state, native[copy])
+        return scaled(native, low, high)
+
+    def _act(self, copy: int, state: SiteState, actions: np.ndarray) -> None:
+        plant = self._plants[state.window.year]
+        key = copy, state.window
+        if key not in self._programmes:
+            self._programmes[key] = RecedingProgramme(plant.site, self._hours, self._keeps)
+        hour, need = hour_plan(plant, state, self._hours, self._share(plant.site, state.window))
+        plan = self._programmes[key].solve(hour)
+        site = plant.site
+        usable = site.battery_action >= 0
+        actions[site.battery_action[usable]] = (plan.battery_kwh[:, 0] / np.where(usable, site.nominal_power, 1.0))[usable]
+        index, values = need.share(plan.charging_kwh[:, 0])
+        actions[index] = values
+        if self._on_hour:
+            self._on_hour()
+
+    def _share(self, site: MpcSite, window: Window) -> np.ndarray:
+        if window not in self._shares:
+            self._shares[window] = month_shares(site.month, window.start, window.hours)
+        return self._shares[window]
+
+
+def hour_plan(plant: Plant, state: SiteState, hours: int, month_share: np.ndarray) -> tuple[HourPlan, Need]:
+    """What the programme of an hour is made of, from what is known in that hour.
+
+    Args:
+        plant: the year.
+        state: of the site.
+        hours: that the programme looks ahead, the present one among them.
+        month_share: part of its month that the window covers, for each of its hours; see `tariff.month_shares`.
+
+    Returns:
+        The numbers of the programme, and what each vehicle needs.
+    """
+    site, forecast, row = plant.site, plant.forecast, state.row
+    worth, charged = site.worth, site.with_chargers
+    # After the year's last hour the tariff and the calendar go on as a day before.
+    known = forecast.calendar_rows(row, hours)
+    import_worth = worth["co2"] * forecast.ahead("carbon", row, hours) + worth["cost"] * site.price[:, known]
+    k = np.arange(hours)
+    certainty = np.where(k > 0, STEP, 1.0) * DISCOUNT**k
+    import_worth = import_worth * certainty
+    base = forecast.ahead("load", row, hours) - forecast.ahead("pv", row, hours)
+    need = plant.vehicles.need(row, state.vehicle_soc, hours, forecast.foresees)
+    if not forecast.foresees and len(charged):
+        base[charged] += forecast.arriving(row, hours)[charged]
+    charge, must, can = need.limits(len(charged), hours)
+    month = np.minimum(np.cumsum(np.diff(site.month[known], prepend=site.month[row]) != 0), 1)
+    share = month_share[np.minimum(row - state.window.start + np.arange(hours), len(month_share) - 1)]
+    months_share = np.array([share[0], share[-1]])
+    peak_worth = np.zeros((2, 2))
+    outside = np.zeros(hours, dtype=bool)
+    if site.tariff:
+        prices = np.array([site.tariff.peak_price, site.tariff.off_peak_excess_price])
+        peak_worth = worth["cost"] * months_share[:, np.newaxis] * prices
+        outside = ~np.isin(site.hour[known], site.tariff.peak_hours)
+    mean_worth = import_worth.mean(axis=1)
+    return (
+        HourPlan(
+            row=row,
+            base_kwh=base,
+            import_worth=import_worth,
+            certainty=certainty,
+            stored_worth=STORED * site.root_out * mean_worth,
+            stored_kwh=state.battery_soc * site.capacity,
+            previous_net_kwh=state.previous_net_kwh,
+            charge_kw=charge,
+            must_kwh=must,
+            can_kwh=can,
+            served_worth=mean_worth[charged],
+            month=month,
+            outside=outside,
+            peaks_kw=np.array([state.peaks_kw, (0.0, 0.0)]),
+            peak_worth=peak_worth,
+        ),
+        need,
+    )

@@ -1,0 +1,278 @@
+"""The linear programme of model predictive control: one structure for all hours, of which only the numbers change.
+
+Its hours lie on a ring of `hours + 1` slots. The hour of a row has the slot `row % (hours + 1)`, from the time that it comes
+into sight until it is past. The one slot that is free is that of the hour before the present one: its charge and its net import
+are fixed at what they were. So from hour to hour almost all of the programme stays as it was, and the solver goes on from the
+last solution.
+
+    minimise   what the reward loses over the next hours, less the worth of the energy that is stored at their end
+    subject to net = base load + charging + battery - PV = import - export         for each building and hour
+               charge after = before + root_in * in - out / root_out               within its limits, in + out within the power
+               served after = before + charging + missing                          between what must and what can be served
+               change of the site's net = up - down,  month's peaks >= net
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from common.errors import InconsistentError
+from envs.yardsticks.linear_programme import LinearProgramme
+from envs.yardsticks.mpc_site import MpcSite
+
+MONTHS = 2  # a horizon reaches into the next month at most
+
+
+class MpcError(InconsistentError):
+    """The programme of an hour has no optimum, though every hour has one: a fault of this package."""
+
+
+@dataclass(frozen=True)
+class HourPlan:
+    """What the programme of an hour is made of. H hours, the present one first; N buildings, M with chargers.
+
+    Attributes:
+        row: of the present hour.
+        base_kwh: net import without batteries and vehicles that are plugged in, shape (N, H).
+        import_worth: what a kilowatt-hour of import loses of the reward, shape (N, H).
+        certainty: weight of each hour's energies, shape (H,).
+        stored_worth: what a stored kilowatt-hour is worth at the end, shape (N,).
+        stored_kwh: charge of the batteries now, shape (N,).
+        previous_net_kwh: of the site; None where there is no hour before.
+        charge_kw: greatest power of the vehicles that are plugged in, shape (M, H).
+        must_kwh, can_kwh: least and most energy that they can have been given after each hour, shape (M, H).
+        served_worth: what a kilowatt-hour is worth that vehicles which stay longer have at the end, shape (M,).
+        month: 0 for hours of the present month, 1 for those of the next, shape (H,).
+        outside: whether an hour is outside the tariff's peak hours, shape (H,).
+        peaks_kw: highest imports of both months so far, in peak hours and outside, shape (2, 2).
+        peak_worth: what a kilowatt of them loses: of the peak hours' and of the excess outside, shape (2, 2).
+    """
+
+    row: int
+    base_kwh: np.ndarray
+    import_worth: np.ndarray
+    certainty: np.ndarray
+    stored_worth: np.ndarray
+    stored_kwh: np.ndarray
+    previous_net_kwh: float | None
+    charge_kw: np.ndarray
+    must_kwh: np.ndarray
+    can_kwh: np.ndarray
+    served_worth: np.ndarray
+    month: np.ndarray
+    outside: np.ndarray
+    peaks_kw: np.ndarray
+    peak_worth: np.ndarray
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Solution of an hour's programme.
+
+    Attributes:
+        battery_kwh: what each battery takes, negative where it gives, shape (N, H).
+        charging_kwh: what the vehicles take, shape (M, H).
+        loss: least value of what is minimised.
+    """
+
+    battery_kwh: np.ndarray
+    charging_kwh: np.ndarray
+    loss: float
+
+
+class RecedingProgramme:
+    """The programme of a site, solved again and again.
+
+    Args:
+        site: whose batteries and chargers are planned.
+        hours: that it looks ahead, the present one among them.
+        keeps: whether HiGHS goes on from the solution of the call before. Without it every call solves a fresh programme, which
+            is slower and has the same optimum.
+    """
+
+    def __init__(self, site: MpcSite, hours: int, keeps: bool = True) -> None:
+        self._site, self._hours, self._keeps = site, hours, keeps
+        self._programme = LinearProgramme()
+        self._build()
+        self._solver: Any = None
+
+    def _build(self) -> None:
+        site, programme, slots = self._site, self._programme, self._hours + 1
+        buildings, charged = site.buildings, len(site.with_chargers)
+        power = site.power[:, np.newaxis]
+        self._drawn, self._fed = programme.variables(buildings, slots), programme.variables(buildings, slots)
+        self._taken, self._given = (programme.variables(buildings, slots, high=power) for _ in range(2))
+        self._stored = programme.variables(buildings, slots, low=site.least[:, np.newaxis], high=site.most[:, np.newaxis])
+        self._charging, self._missing, self._served = (programme.variables(charged, slots) for _ in range(3))
+        self._net = programme.variables(slots, low=-np.inf)
+        self._up, self._down = programme.variables(slots), programme.variables(slots)
+        months = MONTHS if site.tariff else 0
+        self._peak, self._above = programme.variables(months, 2), programme.variables(months)
+        before = np.roll(np.arange(slots), 1)
+        cell = np.arange(buildings * slots).reshape(buildings, slots)
+        own = np.arange(charged * slots).reshape(charged, slots)
+        self._balance = programme.rows(
+            True, np.zeros(cell.size),
+            (cell, self._drawn, 1.0), (cell, self._fed, -1.0), (cell, self._taken, -1.0), (cell, self._given, 1.0),
+            (cell[site.with_chargers], self._charging, -1.0),
+        ).reshape(cell.shape)  # fmt: skip
+        kept = site.kept[:, np.newaxis]
+        # Standby takes nothing from an empty battery.
+        idle = np.repeat((1.0 - site.kept) * site.least, slots)
+        self._storage = programme.rows(
+            True, idle,
+            (cell, self._stored, 1.0), (cell, self._stored[:, before], -kept),
+            (cell, self._taken, -site.root_in[:, np.newaxis]), (cell, self._given, 1.0 / site.root_out[:, np.newaxis]),
+        ).reshape(cell.shape)  # fmt: skip
+        self._service = programme.rows(
+            True, np.zeros(own.size),
+            (own, self._served, 1.0), (own, self._served[:, before], -1.0), (own, self._charging, -1.0),
+            (own, self._missing, -1.0),
+        ).reshape(own.shape)  # fmt: skip
+        slot = np.arange(slots)
+        self._sum = programme.rows(
+            True, np.zeros(slots), (slot, self._net, 1.0), (slot, self._drawn, -1.0), (slot, self._fed, 1.0)
+        )
+        self._ramp = programme.rows(
+            True, np.zeros(slots),
+            (slot, self._net, 1.0), (slot, self._net[before], -1.0), (slot, self._up, -1.0), (slot, self._down, 1.0),
+        )  # fmt: skip
+        # Rows other than equations come after these in the solver.
+        self._limits: list[np.ndarray] = [
+            programme.rows(False, np.repeat(site.power, slots), (cell, self._taken, 1.0), (cell, self._given, 1.0))
+        ]
+        for n, part, slope in site.taper:
+            n, nominal = int(n), site.nominal_power[int(n)]
+            if slope == 0.0:
+                continue
+            self._limits.append(
+                programme.rows(
+                    False,
+                    np.full(slots, nominal * part),
+                    (slot, self._taken[n], 1.0),
+                    (slot, self._given[n], 1.0),
+                    (slot, self._stored[n, before], -nominal * slope / site.capacity[n]),
+                )
+            )
+        self._peaks = np.zeros((months, 2, slots), dtype=int)
+        for month in range(months):
+            for kind in range(2):
+                self._peaks[month, kind] = programme.rows(
+                    False, np.zeros(slots), (slot, self._net, 1.0), (slot, self._peak[month, kind], -1.0)
+                )
+        each = np.arange(months)
+        if months:
+            programme.rows(
+                False,
+                np.zeros(months),
+                (each, self._peak[:, 1], 1.0),
+                (each, self._peak[:, 0], -1.0),
+                (each, self._above, -1.0),
+            )
+        self._arguments = programme.arguments()
+        self._low, self._high = (self._arguments["bounds"][:, side].copy() for side in (0, 1))
+        self._equations = len(self._arguments["b_eq"])
+        self._row_high = np.concatenate([self._arguments["b_eq"], self._arguments["b_ub"]])
+        self._row_low = np.where(np.arange(len(self._row_high)) < self._equations, self._row_high, -np.inf)
+
+    def solve(self, hour: HourPlan) -> Plan:
+        """Plan the next hours.
+
+        Raises:
+            MpcError: if HiGHS finds no optimum.
+        """
+        cost, low, high, row_low, row_high = self.numbers(hour)
+        solution, loss = self._optimum(cost, low, high, row_low, row_high)
+        slots = (hour.row + np.arange(self._hours)) % (self._hours + 1)
+        battery = solution[self._taken[:, slots]] - solution[self._given[:, slots]]
+        return Plan(battery, solution[self._charging[:, slots]], loss)
+
+    def numbers(self, hour: HourPlan) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Costs and bounds of the variables and bounds of the rows in an hour.
+
+        Returns:
+            Cost, least and greatest value of each variable, each of shape (variables,); least and greatest value of each row,
+            the equations first, each of shape (rows,).
+        """
+        site, slots = self._site, self._hours + 1
+        now = (hour.row + np.arange(self._hours)) % slots
+        past, last = (hour.row - 1) % slots, now[-1]
+        cost, low, high = np.zeros(len(self._low)), self._low.copy(), self._high.copy()
+        row_low, row_high = self._row_low.copy(), self._row_high.copy()
+        worth = site.worth
+        cost[self._drawn[:, now]] = hour.import_worth
+        cost[self._fed[:, now]] = worth["solar"] * hour.certainty
+        cost[self._up[now]] = cost[self._down[now]] = worth["grid"]
+        cost[self._missing[:, now]] = worth["ev"]
+        cost[self._stored[:, last]] = -hour.stored_worth
+        cost[self._served[:, last]] = -hour.served_worth
+        row_low[self._balance[:, now]] = row_high[self._balance[:, now]] = hour.base_kwh
+        high[self._charging[:, now]] = hour.charge_kw
+        low[self._served[:, now]], high[self._served[:, now]] = hour.must_kwh, hour.can_kwh
+        # The hour before: nothing of it can be changed.
+        for variable in (self._drawn, self._fed, self._taken, self._given, self._charging, self._missing, self._served):
+            high[variable[:, past]] = 0.0
+        high[self._up[past]] = high[self._down[past]] = 0.0
+        stored = site.least + (hour.stored_kwh - site.least) / site.kept
+        low[self._stored[:, past]] = high[self._stored[:, past]] = stored
+        if hour.previous_net_kwh is not None:
+            low[self._net[past]] = high[self._net[past]] = hour.previous_net_kwh
+        free = [self._storage[:, past], self._service[:, past], self._sum[[past]], self._ramp[[past]]]
+        for rows in free:
+            row_low[rows], row_high[rows] = -np.inf, np.inf
+        for rows in self._limits:
+            row_high[self._equations + rows.reshape(-1, slots)[:, past]] = np.inf
+        if len(self._peak):
+            self._set_peaks(hour, now, cost, low, row_high)
+        return cost, low, high, row_low, row_high
+
+    def _set_peaks(self, hour: HourPlan, now: np.ndarray, cost: np.ndarray, low: np.ndarray, row_high: np.ndarray) -> None:
+        low[self._peak] = hour.peaks_kw
+        cost[self._peak[:, 0]], cost[self._above] = hour.peak_worth[:, 0], hour.peak_worth[:, 1]
+        row_high[self._equations + self._peaks] = np.inf
+        row_high[self._equations + self._peaks[hour.month, hour.outside.astype(int), now]] = 0.0
+
+    def _optimum(
+        self, cost: np.ndarray, low: np.ndarray, high: np.ndarray, row_low: np.ndarray, row_high: np.ndarray
+    ) -> tuple[np.ndarray, float]:
+        import highspy
+
+        if self._solver is None or not self._keeps:
+            self._solver = self._open()
+        solver, columns, rows = self._solver, len(cost), len(row_low)
+        solver.changeColsCost(columns, np.arange(columns, dtype=np.int32), cost)
+        solver.changeColsBounds(columns, np.arange(columns, dtype=np.int32), low, high)
+        solver.changeRowsBounds(rows, np.arange(rows, dtype=np.int32), row_low, row_high)
+        solver.run()
+        if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+            # A basis that became singular is no reason to stop: the same programme is solved from the beginning.
+            solver.clearSolver()
+            solver.run()
+        if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+            raise MpcError(f"the plan of an hour was not found: {solver.modelStatusToString(solver.getModelStatus())}")
+        return np.array(solver.getSolution().col_value), float(solver.getInfo().objective_function_value)
+
+    def _open(self) -> Any:
+        """HiGHS with the structure of the programme."""
+        import highspy
+        from scipy.sparse import csr_array, vstack
+
+        matrix = csr_array(vstack([self._arguments["A_eq"], self._arguments["A_ub"]]))
+        model = highspy.HighsLp()
+        model.num_col_, model.num_row_ = matrix.shape[1], matrix.shape[0]
+        model.col_cost_, model.col_lower_, model.col_upper_ = np.zeros(matrix.shape[1]), self._low, self._high
+        model.row_lower_, model.row_upper_ = self._row_low, self._row_high
+        model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+        model.a_matrix_.start_, model.a_matrix_.index_ = matrix.indptr, matrix.indices
+        model.a_matrix_.value_ = matrix.data
+        solver = highspy.Highs()
+        solver.setOptionValue("output_flag", False)
+        # Presolve would begin anew in each hour.
+        solver.setOptionValue("presolve", "off")
+        solver.setOptionValue("solver", "simplex")
+        solver.setOptionValue("threads", 1)
+        solver.passModel(model)
+        return solver

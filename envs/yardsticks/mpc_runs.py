@@ -1,0 +1,143 @@
+"""Runs of model predictive control over windows of a scenario, each simulated once and cached."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from envs.cache import cached_file
+from envs.environments.backend import Backend
+from envs.environments.factory import windows_env
+from envs.environments.year_cache import year_reference, year_tables
+from envs.environments.year_forecasts import VERSION as FORECASTS_VERSION
+from envs.environments.year_forecasts import site_forecast
+from envs.forecasts.site_forecast import Method
+from envs.objective.episodes import Episode, Policy
+from envs.objective.evaluate import Evaluation, evaluate
+from envs.objective.series import Run
+from envs.scenarios.scenario import Scenario, Window
+from envs.yardsticks.mpc import HORIZON, ModelPredictiveControl, Plant
+from envs.yardsticks.mpc_site import MpcSite
+from envs.yardsticks.mpc_vehicles import Vehicles
+
+VERSION = 1  # part of the cache's key: raise it when a change of the code changes plans
+
+# Names of the controllers in tables, by the method of their forecasts.
+NAMES: Mapping[Method, str] = {
+    "yesterday": "MPC: yesterday",
+    "seven-days": "MPC: seven days",
+    "learned": "MPC: learned forecast",
+    "exact": "MPC: exact future",
+}
+
+
+def mpc(
+    scenario: Scenario,
+    windows: Sequence[Window],
+    method: Method,
+    hours: int = HORIZON,
+    on_progress: Callable[[float], None] | None = None,
+) -> list[Evaluation]:
+    """Evaluations of model predictive control, one a year. Each window is run the first time and cached.
+
+    Args:
+        scenario: that has a bound, see `envs.yardsticks.bound.why_no_bound`.
+        windows: hours of the runs.
+        method: of the forecasts.
+        hours: that it looks ahead, the present one among them.
+        on_progress: called after each hour with the part that is done, 0 to 1.
+
+    Raises:
+        MpcError: if an hour's programme has no optimum.
+        ValidityError: if an energy balance or a KPI is inconsistent: a fault of this package.
+    """
+    total, done = sum(window.hours for window in windows), 0
+
+    def hour_done() -> None:
+        nonlocal done
+        done += 1
+        if on_progress:
+            on_progress(done / total)
+
+    def episodes() -> Iterator[Episode]:
+        nonlocal done
+        before = 0
+        for window in windows:
+            yield _cached_episode(scenario, window, method, hours, hour_done)
+            # A window from the cache has no hours to count.
+            before += window.hours
+            done = before
+
+    return evaluate(_Replay(episodes()), _no_policy)
+
+
+def run_mpc(
+    scenario: Scenario,
+    window: Window,
+    method: Method,
+    hours: int = HORIZON,
+    backend: Backend = "batch",
+    on_hour: Callable[[], None] | None = None,
+) -> Episode:
+    """Run model predictive control through a window.
+
+    Args:
+        scenario: that has a bound.
+        window: hours of the run.
+        method: of the forecasts.
+        hours: that it looks ahead, the present one among them.
+        backend: that steps the scenario.
+        on_hour: called after each hour.
+    """
+    env = windows_env(scenario, backend, [window])
+    plants = {window.year: mpc_plant(scenario, window.year, method, hours)}
+    (episode,) = env.episodes(ModelPredictiveControl(env.present, plants, hours, on_hour=on_hour))
+    env.close()
+    return episode
+
+
+def mpc_plant(scenario: Scenario, year: int, method: Method, hours: int = HORIZON) -> Plant:
+    """A year of a scenario that has a bound, as model predictive control knows it."""
+    tables, reference = year_tables(scenario, year), year_reference(scenario, year)
+    return Plant(MpcSite.of(tables, reference), Vehicles(tables, reference), site_forecast(scenario, year, method, hours))
+
+
+def _cached_episode(scenario: Scenario, window: Window, method: Method, hours: int, on_hour: Callable[[], None]) -> Episode:
+    def write(path: Path) -> None:
+        episode = run_mpc(scenario, window, method, hours, on_hour=on_hour)
+        arrays: dict[str, Any] = {
+            "reward": episode.reward, "names": list(episode.terms), "terms": list(episode.terms.values()),
+            **asdict(episode.run),
+        }  # fmt: skip
+        with path.open("wb") as file:
+            np.savez_compressed(file, **arrays)
+
+    version = f"v{VERSION}" if method == "exact" else f"v{VERSION}-{FORECASTS_VERSION}"
+    part = f"{window.year}-{window.start}-{window.hours}"
+    with np.load(cached_file(f"{scenario.key}/mpc-{method}-{hours}-{part}-{version}.npz", write)) as saved:
+        terms = dict(zip(saved["names"].tolist(), saved["terms"].tolist(), strict=True))
+        run = Run(**{field.name: saved[field.name] for field in fields(Run)})
+        reward = float(saved["reward"])
+    return Episode(window, year_reference(scenario, window.year), reward, terms, run, {})
+
+
+class _Replay:
+    """Runs that were simulated, as an environment that a policy runs through."""
+
+    def __init__(self, episodes: Iterable[Episode]) -> None:
+        self._episodes = episodes
+
+    def episodes(self, policy: Policy) -> Iterable[Episode]:
+        """The runs, whatever the policy."""
+        return self._episodes
+
+    def close(self) -> None:
+        """Do nothing: nothing is open."""
+
+
+def _no_policy(observations: np.ndarray) -> np.ndarray:
+    raise AssertionError("runs that were simulated need no policy")

@@ -1,0 +1,136 @@
+"""Numbers of a site that model predictive control plans with: its batteries as a linear programme can know them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from envs.batch_backend import records
+from envs.batch_backend.tables import Tables
+from envs.objective.reference import Reference
+from envs.objective.reward import coefficients
+from envs.scenarios.tariff import DemandCharge
+
+_GRID = np.linspace(0.0, 1.0, 101)  # powers at which a curve is fitted, as parts of the nominal power
+
+
+@dataclass(frozen=True)
+class MpcSite:
+    """Numbers of a site year. N buildings, M of them with chargers that can be controlled.
+
+    Attributes:
+        power: greatest power of each battery that has an action, else 0 [kW], shape (N,).
+        least, most: limits of each battery's charge [kWh], shape (N,).
+        root_in: energy stored of a kilowatt-hour taken, shape (N,); `root_out` energy given of a kilowatt-hour drawn.
+        root_out: see `root_in`.
+        kept: part of the charge above the least that an hour of standby leaves, shape (N,).
+        nominal_power, capacity: of each battery [kW], [kWh], shape (N,).
+        battery_action: index of each battery's action, -1 for none, shape (N,).
+        taper: lines above the curve of the greatest power, as (building, part of the nominal power at no charge, slope over the
+            state of charge), shape (lines, 3).
+        price: of energy, shape (N, steps). A tariff is published, so it is known for the next hours.
+        month, hour: of each step, shape (steps,).
+        tariff: demand charge; None for none.
+        worth: what a unit of each term is worth, see `envs.objective.reward.coefficients`.
+        with_chargers: buildings with chargers that can be controlled, shape (M,).
+    """
+
+    power: np.ndarray
+    least: np.ndarray
+    most: np.ndarray
+    root_in: np.ndarray
+    root_out: np.ndarray
+    kept: np.ndarray
+    nominal_power: np.ndarray
+    capacity: np.ndarray
+    battery_action: np.ndarray
+    taper: np.ndarray
+    price: np.ndarray
+    month: np.ndarray
+    hour: np.ndarray
+    tariff: DemandCharge | None
+    worth: dict[str, float]
+    with_chargers: np.ndarray
+
+    @property
+    def buildings(self) -> int:
+        """Number of buildings."""
+        return len(self.power)
+
+    @classmethod
+    def of(cls, tables: Tables, reference: Reference) -> MpcSite:
+        """Numbers of a year from its tables and its uncontrolled run."""
+        buildings, site = len(tables.site["building"]), tables.site
+        battery, curves = site["battery"][:buildings], site["battery_curve"][:buildings]
+        steps = reference.run.net_kwh.shape[1]
+        usable = site["building"]["battery_action"] >= 0
+        roots = np.array([_roots(own, curve) for own, curve in zip(battery, curves, strict=True)])
+        charger = site["charger"]
+        return cls(
+            power=np.where(usable, np.where(battery["power_points"] > 0, battery["nominal_power"], battery["flat_power"]), 0.0),
+            least=battery["minimum_energy"],
+            most=np.maximum(battery["capacity"], battery["minimum_energy"]),
+            root_in=roots[:, 0],
+            root_out=roots[:, 1],
+            kept=battery["kept"],
+            nominal_power=battery["nominal_power"],
+            capacity=battery["capacity"],
+            battery_action=site["building"]["battery_action"],
+            taper=_taper(battery, curves, usable),
+            price=reference.exogenous.price[:, :steps],
+            month=reference.exogenous.month[:steps],
+            hour=reference.exogenous.hour[:steps],
+            tariff=reference.tariff,
+            worth=coefficients(reference.scale),
+            with_chargers=np.unique(charger["building"][charger["action"] >= 0]),
+        )
+
+
+def curve_roots(battery: np.void, curve: np.ndarray, part: np.ndarray) -> np.ndarray:
+    """Root of a battery's efficiency: its loss one way.
+
+    Args:
+        battery: `records.BATTERY`.
+        curve: of it, shape (2, 2, points).
+        part: power, as a part of the nominal power, shape (P,).
+
+    Returns:
+        Shape (P,).
+    """
+    points = int(battery["efficiency_points"])
+    if not points:
+        return np.full(len(part), float(battery["flat_root"]))
+    return np.sqrt(_on_curve(curve[records.EFFICIENCY_CURVE, :, :points], np.clip(part, 0.0, 1.0)))
+
+
+def _on_curve(curve: np.ndarray, value: np.ndarray) -> np.ndarray:
+    """Piecewise linear and extrapolating, as CityLearn reads a curve of shape (2, points)."""
+    x, y = curve
+    i = np.clip(np.searchsorted(x, value, side="left") - 1, 0, len(x) - 2)
+    return np.asarray(y[i] + (y[i + 1] - y[i]) * (value - x[i]) / (x[i + 1] - x[i]))
+
+
+def _roots(battery: np.void, curve: np.ndarray) -> tuple[float, float]:
+    """Slopes of the lines through zero that fit what is stored over what is taken, and what is given over what is drawn."""
+    part = _GRID[1:]
+    root = curve_roots(battery, curve, part)
+    weight = part**2
+    return float((weight * root).sum() / weight.sum()), float(weight.sum() / (weight / root).sum())
+
+
+def _taper(battery: np.ndarray, curves: np.ndarray, usable: np.ndarray) -> np.ndarray:
+    """Lines of the concave hull of each battery's greatest power, see `MpcSite.taper`; a level line is left to the bounds."""
+    lines = []
+    for n in np.flatnonzero(usable & (battery["power_points"] > 0)):
+        level = _GRID
+        power = np.maximum(_on_curve(curves[n, records.POWER_CURVE, :, : int(battery["power_points"][n])], level), 0.0)
+        at = 0
+        while at < len(level) - 1:
+            slopes = (power[at + 1 :] - power[at]) / (level[at + 1 :] - level[at])
+            # The last of the steepest: rounding must not split a straight line.
+            best = at + 1 + int(np.flatnonzero(slopes >= slopes.max() - 1e-9)[-1])
+            slope = float(slopes.max())
+            lines.append((float(n), float(power[at] - slope * level[at]), slope))
+            at = best
+    return np.array(lines).reshape(-1, 3)
