@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from envs.environments.backend import Backend
 from envs.objective.episodes import TRAINING_HOURS
 from envs.objective.reward import RewardName
+from envs.objective.weights import DEFAULT, Weights
 from envs.scenarios.scenario import Scenario, Split, Window, sample_weeks, scenario, training_starts
 
 if TYPE_CHECKING:
@@ -18,7 +19,12 @@ if TYPE_CHECKING:
 
 
 def training_env(
-    scenario_name: str, backend: Backend, num_envs: int, reward: RewardName = "improvement", trusted: bool = False
+    scenario_name: str,
+    backend: Backend,
+    num_envs: int,
+    reward: RewardName = "improvement",
+    trusted: bool = False,
+    weights: Weights = DEFAULT,
 ) -> VectorEnv[Any, Any, Any]:
     """Vector environment that draws two-week windows from a scenario's training split.
 
@@ -28,16 +34,17 @@ def training_env(
         num_envs: number of copies.
         reward: which reward.
         trusted: see `envs.scenarios.scenario.scenario`.
+        weights: of the terms of the reward `improvement`.
     """
     site = scenario(scenario_name, trusted)
     windows = training_starts(site.windows("train"), TRAINING_HOURS)
     if backend == "batch":
         from envs.environments.vector_env import SiteVectorEnv
 
-        return SiteVectorEnv(site, windows, num_envs, reward, copy=False)
+        return SiteVectorEnv(site, windows, num_envs, reward, copy=False, weights=weights)
     from envs.environments.site_envs import SiteEnvs
 
-    return SiteEnvs(site, windows, num_envs, reward)
+    return SiteEnvs(site, windows, num_envs, reward, weights)
 
 
 def evaluation_env(
@@ -47,20 +54,25 @@ def evaluation_env(
     weeks: int,
     reward: RewardName = "improvement",
     trusted: bool = False,
+    weights: Weights = DEFAULT,
 ) -> SiteEnv | WindowsEnv:
     """Environment that runs policies through a split: `weeks` weeks of it, spread evenly, or all of it for 0."""
     site = scenario(scenario_name, trusted)
-    return windows_env(site, backend, sample_weeks(site.windows(split), weeks), reward)
+    return windows_env(site, backend, sample_weeks(site.windows(split), weeks), reward, weights)
 
 
 def windows_env(
-    site: Scenario, backend: Backend, windows: Sequence[Window], reward: RewardName = "improvement"
+    site: Scenario,
+    backend: Backend,
+    windows: Sequence[Window],
+    reward: RewardName = "improvement",
+    weights: Weights = DEFAULT,
 ) -> SiteEnv | WindowsEnv:
     """Environment that runs policies through windows, in their order."""
     if backend == "batch":
         from envs.environments.vector_env import WindowsEnv
 
-        return WindowsEnv(site, windows, reward)
+        return WindowsEnv(site, windows, reward, weights)
     from envs.environments.site_env import SiteEnv
 
-    return SiteEnv(site, windows, "sequence", reward)
+    return SiteEnv(site, windows, "sequence", reward, weights=weights)

@@ -43,8 +43,13 @@ def tables_file(scenario: Scenario, year: int) -> Path:
     return cached_file(f"{scenario.key}/tables-{year}-v{TABLES_VERSION}.npz", write)
 
 
-def scaled_template(scenario: Scenario, year: int) -> np.ndarray:
+def scaled_template(scenario: Scenario, year: int, day_peak: bool = False) -> np.ndarray:
     """Observations of a year in the scenario's layout, with what depends on actions left out; made the first time and cached.
+
+    Args:
+        scenario: the scenario.
+        year: year number.
+        day_peak: see `observation_layout`.
 
     Returns:
         Shape (rows, observations), float32.
@@ -53,9 +58,9 @@ def scaled_template(scenario: Scenario, year: int) -> np.ndarray:
     def write(path: Path) -> None:
         raw = Tables.load(tables_file(scenario, year)).rows["template"]
         with path.open("wb") as file:
-            np.save(file, observation_layout(scenario).scale_exogenous(raw))
+            np.save(file, observation_layout(scenario, day_peak).scale_exogenous(raw))
 
-    path = cached_file(f"{scenario.key}/observations-{year}-v{LAYOUT_VERSION}-{TABLES_VERSION}.npy", write)
+    path = cached_file(_template_key(scenario, year, day_peak), write)
     scaled: np.ndarray = np.load(path)
     return scaled
 
@@ -91,36 +96,53 @@ def batch_reference(scenario: Scenario, year: int, tables: Tables) -> Reference:
     return cached_reference(scenario, year, tables.exogenous, tables.sessions, lambda: _run_batch(tables))
 
 
-def observation_layout(scenario: Scenario) -> ObservationLayout:
-    """Layout of a scenario, from its first training year; made the first time and cached."""
+def observation_layout(scenario: Scenario, day_peak: bool = False) -> ObservationLayout:
+    """Layout of a scenario, from its first training year; made the first time and cached.
+
+    Args:
+        scenario: the scenario.
+        day_peak: whether the day's highest import so far is observed, see `envs.objective.weights.Weights`.
+    """
 
     def write(path: Path) -> None:
         schema_path = scenario.schema_path(scenario.years("train")[0])
         with SIMULATORS.lend(schema_path, trusted=scenario.trusted) as simulator:
-            path.write_text(read_layout(simulator, DemandCharge.of(schema_path)).to_json(), encoding="utf-8")
+            path.write_text(read_layout(simulator, DemandCharge.of(schema_path), day_peak).to_json(), encoding="utf-8")
 
-    path = cached_file(f"{scenario.key}/layout-v{LAYOUT_VERSION}.json", write)
+    path = cached_file(f"{scenario.key}/layout{_seen(day_peak)}-v{LAYOUT_VERSION}.json", write)
     return ObservationLayout.from_json(path.read_text(encoding="utf-8"))
 
 
-def prepare_year(scenario: Scenario, year: int, on_progress: Progress | None = None) -> None:
+def _template_key(scenario: Scenario, year: int, day_peak: bool) -> str:
+    return f"{scenario.key}/observations{_seen(day_peak)}-{year}-v{LAYOUT_VERSION}-{TABLES_VERSION}.npy"
+
+
+def _seen(day_peak: bool) -> str:
+    """Part of the keys of what depends on the layout."""
+    return "-day-peak" if day_peak else ""
+
+
+def prepare_year(scenario: Scenario, year: int, on_progress: Progress | None = None, day_peak: bool = False) -> None:
     """Make everything that a year needs for training, where the cache lacks it.
 
     Args:
         scenario: the scenario.
         year: year number.
         on_progress: called now and then with the part that is done, 0 to 1.
+        day_peak: see `observation_layout`.
     """
     if year == scenario.years("train")[0]:
-        observation_layout(scenario)
+        observation_layout(scenario, day_peak)
     year_reference(scenario, year, on_progress)
     if not beyond_batch(scenario):
-        scaled_template(scenario, year)
+        scaled_template(scenario, year, day_peak)
 
 
-def is_prepared(scenario: Scenario, year: int) -> bool:
+def is_prepared(scenario: Scenario, year: int, day_peak: bool = False) -> bool:
     """Whether `prepare_year` has nothing to do."""
-    return is_cached(reference_key(scenario, year))
+    # Where the day's peak is observed, there are observations of their own. CityLearn needs none.
+    sees_more = day_peak and not beyond_batch(scenario)
+    return is_cached(reference_key(scenario, year)) and (not sees_more or is_cached(_template_key(scenario, year, day_peak)))
 
 
 def _run_batch(tables: Tables) -> Run:

@@ -49,14 +49,15 @@ class Sizes:
     copy_bytes: int
 
 
-def sizes_of(scenario: Scenario, backend: str) -> Sizes:
+def sizes_of(scenario: Scenario, backend: str, day_peak: bool = False) -> Sizes:
     """Sizes of a scenario; its first training year is prepared if it is not yet, and stands for the others.
 
     Args:
         scenario: the scenario.
         backend: what steps it, `batch` or `citylearn`.
+        day_peak: see `envs.environments.year_cache.observation_layout`.
     """
-    layout = observation_layout(scenario)
+    layout = observation_layout(scenario, day_peak)
     groups = layout.chargers
     chargers, features = (len(groups.actions), len(groups.observations[0])) if groups else (0, 0)
     shape = layout.size, len(layout.actions), chargers, features, len(scenario.years("train"))
