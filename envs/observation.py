@@ -13,6 +13,7 @@ PERIODS = {"month": 12, "day_type": 7, "hour": 24}
 # Bounds from one year's data are widened by this part, as other years go further.
 MARGIN = 0.1
 PEAK_NAMES = ("month_peak_hours_import", "month_off_peak_import")
+DAY_PEAK_NAME = "day_import"  # the day's highest import so far
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,8 @@ class ObservationLayout:
     With a layout for each year, a policy would see one load under two numbers.
 
     Attributes:
-        names: raw observations in CityLearn's order, then the month's peaks so far where the tariff has a demand charge.
+        names: raw observations in CityLearn's order, then the month's peaks so far where the tariff has a demand charge, then
+            the day's highest import so far where the reward has weight on it.
         low: lower bound of each.
         high: upper bound of each.
         actions: names of the actions, in order.
@@ -145,7 +147,7 @@ class ObservationLayout:
         return np.concatenate([scaled, np.cos(angle)], axis=-1).astype(np.float32)
 
     def scale_exogenous(self, raw: np.ndarray) -> np.ndarray:
-        """Scale raw observations that lack the month's peaks, which read zero; else as `scale`."""
+        """Scale raw observations that lack the month's and the day's peaks, which read zero; else as `scale`."""
         missing = np.zeros((*raw.shape[:-1], len(self.names) - raw.shape[-1]))
         return self.scale(np.concatenate([raw.astype(np.float64), missing], axis=-1))
 

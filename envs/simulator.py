@@ -100,7 +100,7 @@ class Simulator(Protocol):
         """
 
     def citylearn_ratios(self) -> dict[str, float]:
-        """CityLearn's own ratios by the names of its `evaluate()`; empty for another simulator."""
+        """CityLearn's own ratios by the names of its `evaluate()`; empty where the simulator cannot tell its baseline."""
 
 
 # Opens a simulator of a year for the length of a `with` block: path of the `schema.json`, whether `step` returns the schema's

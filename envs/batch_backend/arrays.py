@@ -10,9 +10,10 @@ from envs.batch_backend import records
 from envs.batch_backend.tables import Tables
 from envs.errors import ScenarioError
 from envs.objective.reference import Reference
-from envs.objective.reward import WEIGHTS
+from envs.objective.reward import TERMS
 from envs.objective.series import MET_TOLERANCE
-from envs.observation import ObservationLayout
+from envs.objective.weights import DEFAULT, Weights
+from envs.observation import DAY_PEAK_NAME, ObservationLayout
 from envs.scenarios.tariff import DemandCharge
 
 
@@ -34,7 +35,7 @@ class Year:
     reference: Reference | None = None
 
 
-def site_arrays(years: list[Year], layout: ObservationLayout | None) -> records.Site:
+def site_arrays(years: list[Year], layout: ObservationLayout | None, weights: Weights = DEFAULT) -> records.Site:
     """Arrays that hold for all rows.
 
     Raises:
@@ -47,7 +48,7 @@ def site_arrays(years: list[Year], layout: ObservationLayout | None) -> records.
             raise ScenarioError("the years of this scenario differ in their devices or tariff, so they cannot share a batch")
     # Copies: tables are shared by all simulators of a process.
     site = {name: value.copy() for name, value in first.tables.site.items()}
-    return records.Site(**{**site, "observed": _observed(first, layout)}, reward=_reward(years))
+    return records.Site(**{**site, "observed": _observed(first, layout)}, reward=_reward(years, weights))
 
 
 def _observed(year: Year, layout: ObservationLayout | None) -> np.ndarray:
@@ -57,7 +58,8 @@ def _observed(year: Year, layout: ObservationLayout | None) -> np.ndarray:
         return observed
     added = layout.names[len(year.tables.names) :]
     peaks = np.zeros(len(added), dtype=records.OBSERVED)
-    peaks["kind"], peaks["use"] = records.MONTH_PEAK, np.arange(len(added))
+    peaks["use"] = np.arange(len(added))
+    peaks["kind"] = [records.DAY_PEAK if name == DAY_PEAK_NAME else records.MONTH_PEAK for name in added]
     peaks["at"] = [layout.names.index(name) for name in added]
     buildings = len(observed) - len(year.tables.site["charger"])
     observed = np.concatenate([observed[:buildings], peaks, observed[buildings:]])
@@ -66,7 +68,7 @@ def _observed(year: Year, layout: ObservationLayout | None) -> np.ndarray:
     return observed
 
 
-def _reward(years: list[Year]) -> np.ndarray:
+def _reward(years: list[Year], weights: Weights) -> np.ndarray:
     """`records.REWARD` of each year."""
     record = np.zeros(len(years), dtype=records.REWARD)
     for own, year in zip(record, years, strict=True):
@@ -74,7 +76,7 @@ def _reward(years: list[Year]) -> np.ndarray:
             own["mean"] = list(year.reference.scale.by_term().values())
         if year.tariff:
             own["demand_price"] = year.tariff.peak_price, year.tariff.off_peak_excess_price
-    record["weight"], record["met_tolerance"] = list(WEIGHTS.values()), MET_TOLERANCE
+    record["weight"], record["met_tolerance"] = list(weights.by_term().values()), MET_TOLERANCE
     return record
 
 
@@ -130,7 +132,7 @@ def _hours(year: Year, index: int, first_row: int) -> np.ndarray:
     borders = np.concatenate([[0], np.flatnonzero(np.diff(month[:-1])) + 1, [len(month) - 1]])
     run = np.clip(np.searchsorted(borders, np.arange(len(month)), side="right") - 1, 0, len(borders) - 2)
     record = np.zeros(len(month), dtype=records.HOUR)
-    record["year"], record["month"] = index, month
+    record["year"], record["month"], record["day"] = index, month, year.tables.exogenous.day
     record["month_from"], record["month_to"] = first_row + borders[run], first_row + borders[run + 1]
     record["peak_hour"] = np.isin(hour, year.tariff.peak_hours if year.tariff else ())
     record["first_plugged"] = year.tables.rows["first_plugged"][:-1]
@@ -164,10 +166,11 @@ def allocate(site: records.Site, rows: records.Rows, copies: int, record: bool) 
         degraded=zeros(batteries, kind=np.float64),
         tank=np.zeros((copies, buildings, 3), dtype=records.TANK),
         lane=np.zeros(1, dtype=records.LANE),
+        day=np.zeros(copies, dtype=records.DAY),
     )
     out = records.Out(
         observation=zeros(rows.template.shape[1]),
-        terms=zeros(len(WEIGHTS), kind=np.float64),
+        terms=zeros(len(TERMS), kind=np.float64),
         energy=zeros(buildings, 3),
         money=zeros(buildings, 2),
         session_missing=np.zeros((copies if record else 0, len(rows.session))),

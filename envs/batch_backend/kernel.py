@@ -26,6 +26,7 @@ from envs.batch_backend.records import (
     CHARGING_KWH,
     COOLING,
     COST,
+    DAY_PEAK,
     DHW,
     DISCHARGING,
     DRIFT,
@@ -624,6 +625,10 @@ def _reward(site: Site, rows: Rows, state: State, out: Out, copies: np.ndarray) 
             emission += drawn * np.float64(meter.carbon)
             cost += drawn * np.float64(meter.price)
             solar += max(-np.float64(meter.solar) - max(-kwh, 0.0), 0.0)
+        day = state.day[b]
+        peak, reference_peak = max(day.peak, net), max(day.reference_peak, hour.net)
+        rise, reference_rise = peak - day.peak, reference_peak - day.reference_peak
+        day.peak, day.reference_peak = peak, reference_peak
         reference_cost = hour.energy_cost
         if prices[0] != 0.0 or prices[1] != 0.0:
             first, last = hour.month_from, hour.month_to
@@ -646,9 +651,9 @@ def _reward(site: Site, rows: Rows, state: State, out: Out, copies: np.ndarray) 
         copy.net, copy.reference_net = net, hour.net
         gains = (
             hour.emission - emission, reference_cost - cost, solar - hour.solar_use, reference_ramp - ramp,
-            reference_missing - missing,
+            reference_missing - missing, reference_rise - rise,
         )  # fmt: skip
-        for i in range(5):
+        for i in range(6):
             mean = reward.mean[i]
             out.terms[b, i] = reward.weight[i] * gains[i] / mean if mean > 0.0 else 0.0
 
@@ -759,6 +764,9 @@ def _observe(site: Site, rows: Rows, state: State, out: Out, copies: np.ndarray)
             copy.month = rows.hour[row].month
             copy.peak[:] = 0.0
             copy.reference_peak[:] = 0.0
+        day = state.day[b]
+        if rows.hour[row].day != day.day:
+            day.day, day.peak, day.reference_peak = rows.hour[row].day, 0.0, 0.0
         _copy_row(observation, template[row])
         for i in range(others):
             observed = site.observed[i]
@@ -777,6 +785,8 @@ def _observe(site: Site, rows: Rows, state: State, out: Out, copies: np.ndarray)
                 raw = _f32(np.float64(tank.given) + abs(min(np.float64(tank.balance), 0.0)))
             elif observed.kind == THERMAL_CONSUMPTION:
                 raw = np.float64(tank.consumption)
+            elif observed.kind == DAY_PEAK:
+                raw = day.peak
             else:
                 raw = copy.peak[observed.use]
             _show(observation, observed, raw)
@@ -835,6 +845,7 @@ def begin(
         before = rows.hour[row - 1].net if row > first_row[i] else np.nan
         copy.net, copy.reference_net = before, before
         copy.month = -1
+        state.day[b].day = -1
     _balance(site, rows, state, out, copies)
     _observe(site, rows, state, out, copies)
 

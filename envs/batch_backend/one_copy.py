@@ -93,8 +93,8 @@ class OneCopy:
         return self._batch.native_uncontrolled_actions()[_COPY]
 
     def citylearn_ratios(self) -> dict[str, float]:
-        """None: CityLearn does not step this year."""
-        return {}
+        """CityLearn's own ratios; see `BatchSimulator.citylearn_ratios`."""
+        return self._batch.citylearn_ratios(self.run(), _YEAR, int(self._batch.state.copy["start"][_COPY]))
 
     def _observation(self) -> np.ndarray:
         return self._batch.observation[_COPY].astype(np.float64)

@@ -19,6 +19,7 @@ import numpy as np
 
 # Kinds of observations that depend on actions.
 NET, BATTERY_SOC, BATTERY_CONSUMPTION, TANK_SOC, THERMAL_DEMAND, THERMAL_CONSUMPTION, MONTH_PEAK, VEHICLE_SOC = range(8)
+DAY_PEAK = 8
 # What happens to the state of charge of a vehicle that is not plugged in.
 DRIFT, KEEP, SET = range(3)
 COOLING, HEATING, DHW = range(3)  # end uses of heat and cold
@@ -92,11 +93,11 @@ OBSERVED = np.dtype(
     ],
     align=True,
 )
-# Of one year, for the reward `improvement`; the terms in the order of `envs.objective.reward.WEIGHTS`.
+# Of one year, for the reward `improvement`; the terms in the order of `envs.objective.reward.TERMS`.
 REWARD = np.dtype(
     [
-        ("mean", np.float64, (5,)),  # means that normalise the terms
-        ("weight", np.float64, (5,)),
+        ("mean", np.float64, (6,)),  # means that normalise the terms
+        ("weight", np.float64, (6,)),
         ("demand_price", np.float64, (2,)),  # peak price and off-peak excess price of the demand charge, zeros for none
         ("met_tolerance", np.float64),  # state of charge by which a departure may miss what it requires
     ],
@@ -107,6 +108,7 @@ HOUR = np.dtype(
     [
         ("year", np.int64),  # index of the year
         ("month", np.int64),
+        ("day", np.int64),  # number of the day within the year
         ("month_from", np.int64),  # first row of the month, and the one after its last
         ("month_to", np.int64),
         ("peak_hour", np.int64),  # whether the hour is a peak hour of the tariff
@@ -174,6 +176,15 @@ COPY = np.dtype(
         ("position", np.int64),  # of its Mersenne Twister
         ("has_spare", np.int64),
         ("spare", np.float64),
+    ],
+    align=True,
+)
+# A copy's memory of its day.
+DAY = np.dtype(
+    [
+        ("day", np.int64),  # number of the day within the year, -1 before an episode
+        ("peak", np.float64),  # the day's highest import so far [kW]
+        ("reference_peak", np.float64),  # that of the uncontrolled run
     ],
     align=True,
 )
@@ -283,6 +294,7 @@ class State(NamedTuple):
         degraded: capacity that is left [kWh], shape (B, N + V).
         tank: `TANK`, shape (B, N, 3).
         lane: `LANE`, shape (1,): room for intermediate results.
+        day: `DAY`, shape (B,).
     """
 
     copy: Any
@@ -292,6 +304,7 @@ class State(NamedTuple):
     degraded: Any
     tank: Any
     lane: Any
+    day: Any
 
 
 class Out(NamedTuple):
@@ -299,7 +312,7 @@ class Out(NamedTuple):
 
     Attributes:
         observation: shape (B, O), float32.
-        terms: weighted terms of the reward `improvement`, shape (B, 5).
+        terms: weighted terms of the reward `improvement`, shape (B, 6).
         energy: net consumption, what the battery took, what the chargers took [kWh], shape (B, N, 3), float32.
         money: cost of energy [currency] and emission [kg] as CityLearn has them, shape (B, N, 2), float32.
         session_missing: energy missing at the end of each session [kWh], shape (B, S), or (0, S) where it is not recorded.

@@ -11,8 +11,10 @@ from common.generators import check_twister
 from envs.batch_backend import kernel, records
 from envs.batch_backend.arrays import Year, allocate, row_arrays, site_arrays
 from envs.current_hour import SiteState, scaled
+from envs.objective.citylearn_ratios import district_ratios
 from envs.objective.reference import Reference
 from envs.objective.series import Run
+from envs.objective.weights import DEFAULT, Weights
 from envs.observation import ObservationLayout
 from envs.scenarios.scenario import Window
 
@@ -28,11 +30,12 @@ class BatchSimulator:
         parked: whether to step vehicles that are away too, their drift drawn as CityLearn draws it. This takes as long as all
             the rest. It has no other effect where the data give the state of charge of every arrival, and is done anyway
             where they do not.
+        weights: of the reward's terms.
 
     Attributes:
         copies: how many.
         observation: of each copy after its last step or `begin`, shape (copies, observations); written anew by each.
-        terms: terms of the reward of the last step, in the order of `envs.objective.reward.WEIGHTS`, shape (copies, 5).
+        terms: terms of the reward of the last step, in the order of `envs.objective.reward.TERMS`, shape (copies, 6).
         out, state, site: arrays of the last step, of the copies and of the site, see `envs.batch_backend.kernel`.
         comfort: inputs of rewards for thermal comfort, `envs.batch_backend.tables.COMFORT`, shape (rows, buildings).
     """
@@ -44,6 +47,7 @@ class BatchSimulator:
         layout: ObservationLayout | None = None,
         record: bool = False,
         parked: bool = False,
+        weights: Weights = DEFAULT,
     ) -> None:
         tables = [year.tables for year in years.values()]
         self._years, self.copies = years, copies
@@ -56,7 +60,7 @@ class BatchSimulator:
         )
         self._hour_of_day = np.concatenate([t.exogenous.hour for t in tables])
         self.comfort = np.concatenate([t.rows["comfort"] for t in tables])
-        self.site = site_arrays(list(years.values()), layout)
+        self.site = site_arrays(list(years.values()), layout, weights)
         self._rows = row_arrays(list(years.values()), parked)
         self.state, self.out = allocate(self.site, self._rows, copies, record)
         self.observation, self.terms = self.out.observation, self.out.terms
@@ -131,6 +135,23 @@ class BatchSimulator:
         """State of charge of all batteries that the schema gives them at the start, shape (batteries,)."""
         return self._first.initial_soc
 
+    def citylearn_ratios(self, run: Run, year: int, start: int) -> dict[str, float]:
+        """CityLearn's own ratios of a run, see `envs.objective.citylearn_ratios`.
+
+        Args:
+            run: through consecutive hours of a year.
+            year: number of the year.
+            start: first row.
+
+        Returns:
+            By the names of CityLearn's `evaluate()`. None where a thermal storage has an action: what it took is not recorded.
+        """
+        if (self.site.thermal["action"] >= 0).any():
+            return {}
+        series, hours = self._years[year].tables.exogenous, slice(start, start + run.net_kwh.shape[1])
+        without = run.net_kwh - run.battery_kwh - run.charging_kwh
+        return district_ratios(run.net_kwh, without, series.price[:, hours], series.carbon[:, hours])
+
     def reference(self, year: int) -> Reference | None:
         """Uncontrolled run of a year."""
         return self._years[year].reference
@@ -178,6 +199,7 @@ class BatchSimulator:
         Raises:
             ValueError: if the state is of other copies or of another site, or lies outside the rows.
         """
+        state = _with_days(state, self.state.day, self.terms)
         for name, array in self._remembered():
             if state[name].shape != array.shape or state[name].dtype != array.dtype:
                 raise ValueError(f"a state of {name} {state[name].shape} does not fit {array.shape}: it is of another site")
@@ -268,6 +290,19 @@ class BatchSimulator:
         """Energy that the vehicle of each session of a year lacked in this run [kWh], shape (sessions,); see `record`."""
         first = self._first_session[year]
         return self.out.session_missing[copy, first : first + len(self._years[year].tables.sessions.end)].copy()
+
+
+def _with_days(state: dict[str, np.ndarray], day: np.ndarray, terms: np.ndarray) -> dict[str, np.ndarray]:
+    """A state of an older version, which had neither the day's peaks nor their term, as one of this version.
+
+    They had no weight then, so it does not matter what they were.
+    """
+    if "day" in state:
+        return state
+    before, none_yet = np.zeros_like(terms), np.zeros_like(day)
+    before[:, : state["terms"].shape[1]] = state["terms"]
+    none_yet["day"] = -1
+    return {**state, "day": none_yet, "terms": before}
 
 
 class Recorder:

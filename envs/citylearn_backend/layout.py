@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from envs.citylearn_backend.simulator import CityLearnSimulator
-from envs.observation import MARGIN, PEAK_NAMES, PERIODS, ObservationLayout
+from envs.observation import DAY_PEAK_NAME, MARGIN, PEAK_NAMES, PERIODS, ObservationLayout
 from envs.scenarios.tariff import DemandCharge
 
 
-def read_layout(simulator: CityLearnSimulator, tariff: DemandCharge | None) -> ObservationLayout:
+def read_layout(simulator: CityLearnSimulator, tariff: DemandCharge | None, day_peak: bool = False) -> ObservationLayout:
     """Layout of a scenario from one of its years.
 
     The bounds are CityLearn's, but for:
@@ -21,6 +21,7 @@ def read_layout(simulator: CityLearnSimulator, tariff: DemandCharge | None) -> O
     Args:
         simulator: of the year.
         tariff: its demand charge; None where there is none.
+        day_peak: whether the day's highest import so far is observed.
     """
     space = simulator.env.observation_space[0]
     sessions = simulator.sessions
@@ -47,6 +48,10 @@ def read_layout(simulator: CityLearnSimulator, tariff: DemandCharge | None) -> O
         names += PEAK_NAMES
         lows += [0.0, 0.0]
         highs += [float(net_high.sum())] * 2
+    if day_peak:
+        names.append(DAY_PEAK_NAME)
+        lows.append(0.0)
+        highs.append(float(net_high.sum()))
     action_low, action_high = simulator.action_low.astype(np.float64), simulator.action_high.astype(np.float64)
     idle = (np.clip(0.0, action_low, action_high) - action_low) / (action_high - action_low) * 2.0 - 1.0
     return ObservationLayout(

@@ -13,6 +13,7 @@ import numpy as np
 from envs.citylearn_backend.dynamics_files import check_dynamics
 from envs.citylearn_backend.series import read_exogenous, read_sessions
 from envs.errors import ScenarioError
+from envs.objective.citylearn_ratios import district_ratios
 from envs.objective.series import MET_TOLERANCE, Run
 from envs.scenarios import trust
 from envs.scenarios.schema_file import count_steps, rooted
@@ -222,10 +223,31 @@ class CityLearnSimulator:
         return actions
 
     def citylearn_ratios(self) -> dict[str, float]:
-        """CityLearn's own district-level ratios of control to its baseline, by the names of `evaluate()`."""
-        table = self.env.evaluate()
-        district = table[table["level"] == "district"]
-        return {str(name): float(value) for name, value in zip(district["cost_function"], district["value"], strict=True)}
+        """CityLearn's own district-level ratios of control to its baseline, by the names of `evaluate()`.
+
+        They are computed from CityLearn's series of the hours taken. Its own `evaluate()` would count one hour more for the
+        baseline than for the control, as the buildings have advanced after the last step here.
+        """
+        from citylearn.building import DynamicsBuilding
+
+        taken, buildings, series = self.step_index, self.env.buildings, self.exogenous
+        hours = slice(self._start, self._start + taken)
+        return district_ratios(
+            np.array([b.net_electricity_consumption[:taken] for b in buildings], dtype=np.float64),
+            np.array(
+                [
+                    (
+                        b.net_electricity_consumption_without_storage_and_partial_load
+                        if isinstance(b, DynamicsBuilding)
+                        else b.net_electricity_consumption_without_storage
+                    )[:taken]
+                    for b in buildings
+                ],
+                dtype=np.float64,
+            ),
+            series.price[:, hours],
+            series.carbon[:, hours],
+        )
 
     # -- the year ----------------------------------------------------------------------------
 

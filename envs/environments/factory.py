@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 from envs.environments.backend import Backend
 from envs.objective.episodes import TRAINING_HOURS
 from envs.objective.reward import RewardName
-from envs.scenarios.scenario import DEFAULT, Scenario, Split, Splits, Window, sample_weeks, scenario, training_starts
+from envs.objective.weights import DEFAULT, Weights
+from envs.scenarios.scenario import Scenario, Split, Splits, Window, sample_weeks, scenario, training_starts
+from envs.scenarios.splits import DEFAULT as NOT_STATED
 
 if TYPE_CHECKING:
     from gymnasium.vector import VectorEnv
@@ -23,7 +25,8 @@ def training_env(
     num_envs: int,
     reward: RewardName = "improvement",
     trusted: bool = False,
-    splits: Splits = DEFAULT,
+    splits: Splits = NOT_STATED,
+    weights: Weights = DEFAULT,
 ) -> VectorEnv[Any, Any, Any]:
     """Vector environment that draws two-week windows from a scenario's training split.
 
@@ -34,16 +37,17 @@ def training_env(
         reward: which reward.
         trusted: see `envs.scenarios.scenario.scenario`.
         splits: likewise.
+        weights: of the terms of the reward `improvement`.
     """
     site = scenario(scenario_name, trusted, splits)
     windows = training_starts(site.windows("train"), TRAINING_HOURS)
     if backend == "batch":
         from envs.environments.vector_env import SiteVectorEnv
 
-        return SiteVectorEnv(site, windows, num_envs, reward, copy=False)
+        return SiteVectorEnv(site, windows, num_envs, reward, copy=False, weights=weights)
     from envs.environments.site_envs import SiteEnvs
 
-    return SiteEnvs(site, windows, num_envs, reward)
+    return SiteEnvs(site, windows, num_envs, reward, weights)
 
 
 def evaluation_env(
@@ -53,21 +57,26 @@ def evaluation_env(
     weeks: int,
     reward: RewardName = "improvement",
     trusted: bool = False,
-    splits: Splits = DEFAULT,
+    splits: Splits = NOT_STATED,
+    weights: Weights = DEFAULT,
 ) -> SiteEnv | WindowsEnv:
     """Environment that runs policies through a split: `weeks` weeks of it, spread evenly, or all of it for 0."""
     site = scenario(scenario_name, trusted, splits)
-    return windows_env(site, backend, sample_weeks(site.windows(split), weeks), reward)
+    return windows_env(site, backend, sample_weeks(site.windows(split), weeks), reward, weights)
 
 
 def windows_env(
-    site: Scenario, backend: Backend, windows: Sequence[Window], reward: RewardName = "improvement"
+    site: Scenario,
+    backend: Backend,
+    windows: Sequence[Window],
+    reward: RewardName = "improvement",
+    weights: Weights = DEFAULT,
 ) -> SiteEnv | WindowsEnv:
     """Environment that runs policies through windows, in their order."""
     if backend == "batch":
         from envs.environments.vector_env import WindowsEnv
 
-        return WindowsEnv(site, windows, reward)
+        return WindowsEnv(site, windows, reward, weights)
     from envs.environments.site_env import SiteEnv
 
-    return SiteEnv(site, windows, "sequence", reward)
+    return SiteEnv(site, windows, "sequence", reward, weights=weights)

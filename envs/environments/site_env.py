@@ -14,10 +14,12 @@ from common.generators import set_generator
 from envs.citylearn_backend.pool import SIMULATORS
 from envs.current_hour import Present, SiteState, scaled
 from envs.environments.year_cache import observation_layout, year_reference
+from envs.objective.day_peak import DayPeak
 from envs.objective.episodes import EVALUATION_SEED, Episode, Policy
 from envs.objective.reference import Reference
-from envs.objective.reward import WEIGHTS, RewardName, StepFigures, improvement_terms
+from envs.objective.reward import TERMS, RewardName, StepFigures, improvement_terms
 from envs.objective.series import import_kwh, solar_use_kwh
+from envs.objective.weights import DEFAULT, Weights
 from envs.scenarios.scenario import Scenario, Window
 from envs.scenarios.tariff import MonthPeaks
 from envs.simulator import Lend, Simulator
@@ -28,7 +30,8 @@ class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
 
     Observation: `Box(-1, 1, (layout.size,), float32)`. These are the observations that the schema activates, in CityLearn's
     order, each mapped from fixed bounds to [-1, 1]. Month, day type and hour are sine and cosine. Where the tariff has a demand
-    charge, the month's highest imports so far in peak hours and outside follow. Load, irradiance and price are those of the
+    charge, the month's highest imports so far in peak hours and outside follow. Where the reward has weight on the day's
+    highest import, that of the day so far is the last. Load, irradiance and price are those of the
     hour that begins. State of charge and net consumption are as the last action left them.
 
     Action: `Box(-1, 1, (actions,), float32)`, one per stationary battery and charger, mapped to the
@@ -46,6 +49,7 @@ class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
             and starts with empty batteries.
         reward: which reward.
         lend: opens the simulators; CityLearn's by default.
+        weights: of the terms of the reward.
     """
 
     metadata = {"render_modes": []}  # noqa: RUF012 - gymnasium declares it so
@@ -57,9 +61,11 @@ class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
         order: Literal["random", "sequence"] = "random",
         reward: RewardName = "improvement",
         lend: Lend = SIMULATORS.lend,
+        weights: Weights = DEFAULT,
     ) -> None:
         self.scenario, self.windows, self.order, self.reward_name = scenario, tuple(windows), order, reward
-        self.layout = observation_layout(scenario, self.windows[0].year)
+        self._weights = weights
+        self.layout = observation_layout(scenario, self.windows[0].year, weights.observes_day_peak)
         self._next_window = 0
         self._lend, self._loans = lend, ExitStack()
         self._years: dict[int, tuple[Simulator, Reference]] = {}
@@ -88,6 +94,7 @@ class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
         self.uncontrolled = self.reference.window(window.start, window.hours)
         self._previous_net = self.uncontrolled.previous_net_kwh
         self._peaks = MonthPeaks(self.reference.tariff) if self.reference.tariff else None
+        self._day_peak = DayPeak()
         self._step = 0
         return self._observe(raw)
 
@@ -98,7 +105,7 @@ class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
         self._taken.append(np.array(action))
         raw, schema_reward = simulator.step(self._native(action))
         figures = self._figures(row, index)
-        terms = improvement_terms(figures, self.uncontrolled.step(index), self.reference.scale)
+        terms = improvement_terms(figures, self.uncontrolled.step(index), self.reference.scale, self._weights)
         reward = sum(terms.values()) if self.reward_name == "improvement" else schema_reward
         self._step += 1
         truncated = self._step == self.window.hours
@@ -130,7 +137,7 @@ class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
         """
         for _ in self.windows:
             observation, _ = self.reset()
-            rewards, terms, truncated = 0.0, dict.fromkeys(WEIGHTS, 0.0), False
+            rewards, terms, truncated = 0.0, dict.fromkeys(TERMS, 0.0), False
             while not truncated:
                 observation, reward, _, truncated, now = self.step(policy(observation[np.newaxis])[0])
                 rewards += reward
@@ -210,12 +217,16 @@ class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
             solar_use_kwh=float(solar_use_kwh(net, series.pv_kwh[:, row]).sum()),
             ramp_kwh=abs(site_net - previous),
             missing_kwh=self.simulator.missing_kwh(row),
+            peak_rise_kw=self._day_peak.add(site_net),
         )
 
     def _observe(self, raw: np.ndarray) -> np.ndarray:
         if self._peaks:
             self._peaks.enter(int(self.reference.exogenous.month[self.simulator.row]))
             raw = np.append(raw, [self._peaks.peak_kw, self._peaks.off_peak_kw])
+        self._day_peak.enter(int(self.reference.day[self.simulator.row]))
+        if self._weights.observes_day_peak:
+            raw = np.append(raw, self._day_peak.kw)
         return self.layout.scale(raw)
 
 

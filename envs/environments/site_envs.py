@@ -9,6 +9,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from envs.environments.site_env import SiteEnv
 from envs.objective.reward import RewardName
+from envs.objective.weights import DEFAULT, Weights
 from envs.scenarios.scenario import Scenario, Window
 
 
@@ -20,13 +21,21 @@ class SiteEnvs(SyncVectorEnv):
         windows: windows to draw from.
         num_envs: number of copies.
         reward: which reward.
+        weights: of its terms.
     """
 
     envs: list[Any]
 
-    def __init__(self, scenario: Scenario, windows: Sequence[Window], num_envs: int, reward: RewardName) -> None:
+    def __init__(
+        self,
+        scenario: Scenario,
+        windows: Sequence[Window],
+        num_envs: int,
+        reward: RewardName,
+        weights: Weights = DEFAULT,
+    ) -> None:
         super().__init__(
-            [lambda: SiteEnv(scenario, windows, "random", reward) for _ in range(num_envs)],
+            [lambda: SiteEnv(scenario, windows, "random", reward, weights=weights) for _ in range(num_envs)],
             autoreset_mode=AutoresetMode.NEXT_STEP,
         )
 

@@ -19,7 +19,8 @@ from envs.current_hour import Present
 from envs.environments.year_cache import batch_reference, observation_layout, scaled_template, year_tables
 from envs.objective.episodes import EVALUATION_SEED, Episode, Policy
 from envs.objective.reference import Reference
-from envs.objective.reward import WEIGHTS, RewardName
+from envs.objective.reward import TERMS, RewardName
+from envs.objective.weights import DEFAULT, Weights
 from envs.scenarios.scenario import Scenario, Window
 from envs.scenarios.tariff import DemandCharge
 
@@ -37,6 +38,7 @@ class SiteVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         windows: windows to draw from.
         num_envs: number of copies.
         reward: which reward.
+        weights: of its terms.
         copy: whether `step` and `reset` hand out copies of the observations; otherwise the next call writes over them.
     """
 
@@ -49,12 +51,13 @@ class SiteVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         num_envs: int,
         reward: RewardName = "improvement",
         copy: bool = True,
+        weights: Weights = DEFAULT,
     ) -> None:
         self.scenario, self.windows, self.reward_name, self.num_envs = scenario, tuple(windows), reward, num_envs
         self._copy = copy
-        self.layout = observation_layout(scenario)
+        self.layout = observation_layout(scenario, day_peak=weights.observes_day_peak)
         years = sorted({window.year for window in self.windows})
-        self.simulator = open_years(scenario, years, num_envs)
+        self.simulator = open_years(scenario, years, num_envs, weights=weights)
         self._schema_reward = SchemaReward(self.simulator) if reward == "schema" else None
         self.single_observation_space = gym.spaces.Box(-1.0, 1.0, (self.layout.size,), np.float32)
         self.single_action_space = gym.spaces.Box(-1.0, 1.0, (self.simulator.actions,), np.float32)
@@ -134,12 +137,19 @@ class WindowsEnv:
         scenario: where the data come from.
         windows: the windows, one copy each.
         reward: which reward.
+        weights: of its terms.
     """
 
-    def __init__(self, scenario: Scenario, windows: Sequence[Window], reward: RewardName = "improvement") -> None:
+    def __init__(
+        self,
+        scenario: Scenario,
+        windows: Sequence[Window],
+        reward: RewardName = "improvement",
+        weights: Weights = DEFAULT,
+    ) -> None:
         self.windows = tuple(windows)
         years = sorted({window.year for window in self.windows})
-        self.simulator = open_years(scenario, years, len(self.windows), record=True)
+        self.simulator = open_years(scenario, years, len(self.windows), record=True, weights=weights)
         self._schema_reward = SchemaReward(self.simulator) if reward == "schema" else None
 
     @property
@@ -159,7 +169,7 @@ class WindowsEnv:
         for b, window in enumerate(self.windows):
             simulator.begin(b, window.year, window.start, window.hours, EVALUATION_SEED)
         hours = np.array([window.hours for window in self.windows])
-        rewards, terms = np.zeros(len(hours)), np.zeros((len(hours), len(WEIGHTS)))
+        rewards, terms = np.zeros(len(hours)), np.zeros((len(hours), len(TERMS)))
         recorder = Recorder(simulator)
         for hour in range(hours.max()):
             going = np.flatnonzero(hours > hour)
@@ -172,20 +182,23 @@ class WindowsEnv:
             given = self._schema_reward.after() if self._schema_reward else simulator.terms.sum(axis=1)
             rewards[going] += given[going]
         for b, window in enumerate(self.windows):
+            run = recorder.run(b, window.year, window.hours)
             yield Episode(
                 window,
                 self.reference_of(window.year),
                 float(rewards[b]),
-                dict(zip(WEIGHTS, terms[b].tolist(), strict=True)),
-                recorder.run(b, window.year, window.hours),
-                {},
+                dict(zip(TERMS, terms[b].tolist(), strict=True)),
+                run,
+                simulator.citylearn_ratios(run, window.year, window.start),
             )
 
     def close(self) -> None:
         """Do nothing: there is nothing to give back."""
 
 
-def open_years(scenario: Scenario, years: Sequence[int], copies: int, record: bool = False) -> BatchSimulator:
+def open_years(
+    scenario: Scenario, years: Sequence[int], copies: int, record: bool = False, weights: Weights = DEFAULT
+) -> BatchSimulator:
     """Copies over years of a scenario, with their layout, tariff and references.
 
     Args:
@@ -193,14 +206,16 @@ def open_years(scenario: Scenario, years: Sequence[int], copies: int, record: bo
         years: year numbers.
         copies: how many.
         record: see `BatchSimulator`.
+        weights: likewise.
     """
-    layout = observation_layout(scenario, years[0])
-    return BatchSimulator({year: _open_year(scenario, year) for year in years}, copies, layout, record)
+    seen = weights.observes_day_peak
+    opened = {year: _open_year(scenario, year, seen) for year in years}
+    return BatchSimulator(opened, copies, observation_layout(scenario, years[0], seen), record, weights=weights)
 
 
 # Trials that follow one another in a process have the same years; simulators only read them.
 @lru_cache(maxsize=8)
-def _open_year(scenario: Scenario, year: int) -> Year:
+def _open_year(scenario: Scenario, year: int, day_peak: bool) -> Year:
     tables = year_tables(scenario, year)
     tariff = DemandCharge.of(scenario.schema_path(year))
-    return Year(tables, scaled_template(scenario, year), tariff, batch_reference(scenario, year, tables))
+    return Year(tables, scaled_template(scenario, year, day_peak), tariff, batch_reference(scenario, year, tables))

@@ -47,8 +47,13 @@ def tables_file(scenario: Scenario, year: int) -> Path:
     return cached_file(f"{scenario.key}/tables-{year}-v{TABLES_VERSION}.npz", write)
 
 
-def scaled_template(scenario: Scenario, year: int) -> np.ndarray:
+def scaled_template(scenario: Scenario, year: int, day_peak: bool = False) -> np.ndarray:
     """Observations of a year in the scenario's layout, with what depends on actions left out; made the first time and cached.
+
+    Args:
+        scenario: the scenario.
+        year: year number.
+        day_peak: see `observation_layout`.
 
     Returns:
         Shape (rows, observations), float32.
@@ -57,9 +62,9 @@ def scaled_template(scenario: Scenario, year: int) -> np.ndarray:
     def write(path: Path) -> None:
         raw = Tables.load(tables_file(scenario, year)).rows["template"]
         with path.open("wb") as file:
-            np.save(file, observation_layout(scenario, year).scale_exogenous(raw))
+            np.save(file, observation_layout(scenario, year, day_peak).scale_exogenous(raw))
 
-    path = cached_file(f"{scenario.key}/observations-{year}-v{LAYOUT_VERSION}-{TABLES_VERSION}.npy", write)
+    path = cached_file(_template_key(scenario, year, day_peak), write)
     scaled: np.ndarray = np.load(path)
     return scaled
 
@@ -119,7 +124,7 @@ def _scaled(scenario: Scenario, year: int, reference: Reference) -> Reference:
     return reference.scaled_by(Scale(**json.loads(path.read_text(encoding="utf-8"))))
 
 
-def observation_layout(scenario: Scenario, year: int | None = None) -> ObservationLayout:
+def observation_layout(scenario: Scenario, year: int | None = None, day_peak: bool = False) -> ObservationLayout:
     """Layout of a scenario, made the first time and cached.
 
     Its bounds come from the first training year, or from all segments that train where splits are stated.
@@ -128,16 +133,17 @@ def observation_layout(scenario: Scenario, year: int | None = None) -> Observati
         scenario: the scenario.
         year: that runs under it. Where its buildings do not fit the layout of training, the split of that year has a layout of
             its own, for baselines and bounds; `envs.environments.split_layout.check_one_layout` keeps policies from there.
+        day_peak: whether the day's highest import so far is observed, see `envs.objective.weights.Weights`.
     """
-    trained = _split_layout(scenario, "train")
+    trained = _split_layout(scenario, "train", day_peak)
     split = "train" if year is None else scenario.split_of(year)
     if same_buildings(scenario, split):
         return trained
-    own = _split_layout(scenario, split)
+    own = _split_layout(scenario, split, day_peak)
     return own if layout_gap(trained, own) else trained
 
 
-def _split_layout(scenario: Scenario, split: Split) -> ObservationLayout:
+def _split_layout(scenario: Scenario, split: Split, day_peak: bool) -> ObservationLayout:
     """Layout with the bounds of a split's first year, or of all its segments."""
     years = scenario.years(split)[: None if scenario.segments else 1]
 
@@ -145,32 +151,44 @@ def _split_layout(scenario: Scenario, split: Split) -> ObservationLayout:
         layouts = []
         for schema_path in map(scenario.schema_path, years):
             with SIMULATORS.lend(schema_path, trusted=scenario.trusted) as simulator:
-                layouts.append(read_layout(simulator, DemandCharge.of(schema_path)))
+                layouts.append(read_layout(simulator, DemandCharge.of(schema_path), day_peak))
         path.write_text(join_layouts(layouts).to_json(), encoding="utf-8")
 
     name = "layout" if split == "train" else f"layout-{split}"
-    path = cached_file(f"{scenario.key}/{name}-v{LAYOUT_VERSION}.json", write)
+    path = cached_file(f"{scenario.key}/{name}{_seen(day_peak)}-v{LAYOUT_VERSION}.json", write)
     return ObservationLayout.from_json(path.read_text(encoding="utf-8"))
 
 
-def prepare_year(scenario: Scenario, year: int, on_progress: Progress | None = None) -> None:
+def _template_key(scenario: Scenario, year: int, day_peak: bool) -> str:
+    return f"{scenario.key}/observations{_seen(day_peak)}-{year}-v{LAYOUT_VERSION}-{TABLES_VERSION}.npy"
+
+
+def _seen(day_peak: bool) -> str:
+    """Part of the keys of what depends on the layout."""
+    return "-day-peak" if day_peak else ""
+
+
+def prepare_year(scenario: Scenario, year: int, on_progress: Progress | None = None, day_peak: bool = False) -> None:
     """Make everything that a year needs for training, where the cache lacks it.
 
     Args:
         scenario: the scenario.
         year: year number.
         on_progress: called now and then with the part that is done, 0 to 1.
+        day_peak: see `observation_layout`.
     """
     if year == scenario.years("train")[0]:
-        observation_layout(scenario)
+        observation_layout(scenario, day_peak=day_peak)
     year_reference(scenario, year, on_progress)
     if not beyond_batch(scenario):
-        scaled_template(scenario, year)
+        scaled_template(scenario, year, day_peak)
 
 
-def is_prepared(scenario: Scenario, year: int) -> bool:
+def is_prepared(scenario: Scenario, year: int, day_peak: bool = False) -> bool:
     """Whether `prepare_year` has nothing to do."""
-    return is_cached(reference_key(scenario, year))
+    # Where the day's peak is observed, there are observations of their own. CityLearn needs none.
+    sees_more = day_peak and not beyond_batch(scenario)
+    return is_cached(reference_key(scenario, year)) and (not sees_more or is_cached(_template_key(scenario, year, day_peak)))
 
 
 def _run_batch(tables: Tables) -> Run:

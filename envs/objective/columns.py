@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from envs.objective.evaluate import CITYLEARN_RATIOS, Evaluation
+from envs.objective.citylearn_ratios import RATIOS, SCORE_2022
+from envs.objective.evaluate import Evaluation
 from envs.objective.kpis import KPIS
-from envs.objective.reward import WEIGHTS
+from envs.objective.reward import TERMS
 
 _TERMS = {
     "co2": "mean weighted term of the improvement reward: emission",
@@ -14,22 +15,24 @@ _TERMS = {
     "solar": "likewise: PV energy used on site",
     "grid": "likewise: changes of net import",
     "ev": "likewise: energy missing in leaving vehicles",
+    "peak": "likewise: the days' highest imports",
 }
 
 
 def evaluation_columns() -> dict[str, tuple[str, str, str]]:
     """Arrow type, unit and meaning of what an evaluation measures, by column and in their order."""
     return {
-        **{f"term_{name}": ("float64", "1", _TERMS[name]) for name in WEIGHTS},
+        **{f"term_{name}": ("float64", "1", _TERMS[name]) for name in TERMS},
         **{name: (kpi.kind, kpi.unit, kpi.meaning) for name, kpi in KPIS.items()},
         **{
             f"uncontrolled_{name}": (kpi.kind, kpi.unit, f"the same of the uncontrolled run: {kpi.meaning}")
             for name, kpi in KPIS.items()
         },
         **{
-            column: ("float64", "1", f"CityLearn's ratio {name}, where it stepped; its baseline charges no vehicle")
-            for column, name in CITYLEARN_RATIOS.items()
+            column: ("float64", "1", f"CityLearn's ratio {name}; its baseline charges no vehicle")
+            for column, name in RATIOS.items()
         },
+        SCORE_2022: ("float64", "1", "score of the CityLearn Challenge 2022: mean of cost, emission and grid; less is better"),
     }
 
 

@@ -28,7 +28,7 @@ class Episode:
         reward: sum of the rewards.
         terms: sums of the weighted terms of the `improvement` reward, by name.
         run: energies of each hour.
-        citylearn: CityLearn's own ratios by the names of its `evaluate()`; empty for another backend.
+        citylearn: CityLearn's own ratios by the names of its `evaluate()`; empty where the backend cannot tell them.
     """
 
     window: Window

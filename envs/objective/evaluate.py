@@ -9,24 +9,14 @@ from typing import Protocol
 
 import numpy as np
 
+from envs.objective.citylearn_ratios import RATIOS, SCORE_2022, score_2022
 from envs.objective.episodes import Episode, Policy
 from envs.objective.joined_run import JoinedRun, Part
 from envs.objective.kpis import Kpis, kpis
 from envs.objective.reference import Reference
-from envs.objective.reward import WEIGHTS
+from envs.objective.reward import TERMS
 from envs.objective.series import cut
 from envs.objective.validity import check_episode, check_kpis
-
-# Ratios of CityLearn's `evaluate()` that are kept, by the name of our column.
-CITYLEARN_RATIOS = {
-    "citylearn_electricity_consumption_total": "electricity_consumption_total",
-    "citylearn_carbon_emissions_total": "carbon_emissions_total",
-    "citylearn_cost_total": "cost_total",
-    "citylearn_zero_net_energy": "zero_net_energy",
-    "citylearn_ramping_average": "ramping_average",
-    "citylearn_daily_peak_average": "daily_peak_average",
-    "citylearn_all_time_peak_average": "all_time_peak_average",
-}
 
 
 @dataclass(frozen=True)
@@ -40,7 +30,8 @@ class Evaluation:
         terms: mean weighted terms of the `improvement` reward an hour, by name.
         kpis: see `envs.objective.kpis`.
         uncontrolled: KPIs of the uncontrolled run over the same hours.
-        citylearn: CityLearn's own ratios, averaged over the windows; NaN where it gives none or did not step.
+        citylearn: CityLearn's own ratios and the score of its challenge, averaged over the windows, by column. NaN where
+            there is none.
     """
 
     year: int
@@ -98,7 +89,7 @@ class _Tally:
         self._reference = reference
         self._steps = 0
         self._reward = 0.0
-        self._terms = dict.fromkeys(WEIGHTS, 0.0)
+        self._terms = dict.fromkeys(TERMS, 0.0)
         self._parts: list[Part] = []
         self._uncontrolled: list[Part] = []
         self._citylearn: list[dict[str, float]] = []
@@ -117,6 +108,9 @@ class _Tally:
     def evaluation(self, year: int) -> Evaluation:
         reference = self._reference
         of_year = (reference.exogenous, reference.sessions, reference.tariff)
+        ratios = {
+            column: float(np.mean([own.get(name, math.nan) for own in self._citylearn])) for column, name in RATIOS.items()
+        }
         return Evaluation(
             year=year,
             hours=self._steps,
@@ -124,8 +118,5 @@ class _Tally:
             terms={name: value / self._steps for name, value in self._terms.items()},
             kpis=kpis(JoinedRun(self._parts, *of_year)),
             uncontrolled=kpis(JoinedRun(self._uncontrolled, *of_year)),
-            citylearn={
-                column: float(np.mean([ratios.get(name, math.nan) for ratios in self._citylearn]))
-                for column, name in CITYLEARN_RATIOS.items()
-            },
+            citylearn={**ratios, SCORE_2022: score_2022(ratios)},
         )

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from envs.cache import cached_file
+from envs.objective.day_peak import day_peak_rises
 from envs.objective.reward import Scale, StepFigures
 from envs.objective.series import Exogenous, Run, Sessions, import_kwh, solar_use_kwh
 from envs.scenarios.scenario import Scenario, Window
@@ -25,7 +26,7 @@ class WindowReference:
     """The uncontrolled run over a window, hour by hour.
 
     Attributes:
-        emission_kg, cost, solar_use_kwh, ramp_kwh, missing_kwh: as in `StepFigures`, shape (hours,).
+        emission_kg, cost, solar_use_kwh, ramp_kwh, missing_kwh, peak_rise_kw: as in `StepFigures`, shape (hours,).
         month_share: part of its month that the window covers, shape (hours,).
         previous_net_kwh: net import of the site in the hour before the window; None at the year's start.
     """
@@ -35,6 +36,7 @@ class WindowReference:
     solar_use_kwh: np.ndarray
     ramp_kwh: np.ndarray
     missing_kwh: np.ndarray
+    peak_rise_kw: np.ndarray
     month_share: np.ndarray
     previous_net_kwh: float | None
 
@@ -47,6 +49,7 @@ class WindowReference:
             solar_use_kwh=float(self.solar_use_kwh.sum()),
             ramp_kwh=float(self.ramp_kwh.sum()),
             missing_kwh=float(self.missing_kwh.sum()),
+            peak_rise_kw=float(self.peak_rise_kw.sum()),
         )
 
     def step(self, index: int) -> StepFigures:
@@ -57,6 +60,7 @@ class WindowReference:
             solar_use_kwh=float(self.solar_use_kwh[index]),
             ramp_kwh=float(self.ramp_kwh[index]),
             missing_kwh=float(self.missing_kwh[index]),
+            peak_rise_kw=float(self.peak_rise_kw[index]),
         )
 
 
@@ -69,12 +73,14 @@ class Reference:
         sessions: the year's charging sessions.
         tariff: its demand charge, None where there is none.
         scale: hourly means that normalise the reward.
+        day: number of each row's day, see `envs.objective.day_peak.days`.
     """
 
     def __init__(self, run: Run, exogenous: Exogenous, sessions: Sessions, tariff: DemandCharge | None) -> None:
         self.run, self.exogenous, self.sessions, self.tariff = run, exogenous, sessions, tariff
         steps = run.net_kwh.shape[1]
         self._month, self._hour = exogenous.month[:steps], exogenous.hour[:steps]
+        self.day = exogenous.day
         drawn = import_kwh(run.net_kwh)
         self._emission = (drawn * exogenous.carbon[:, :steps]).sum(axis=0)
         self._energy_cost = (drawn * exogenous.price[:, :steps]).sum(axis=0)
@@ -88,6 +94,7 @@ class Reference:
             pv_kwh=float(exogenous.pv_kwh[:, :steps].sum(axis=0).mean()),
             ramp_kwh=float(self._ramp.mean()),
             required_kwh=float(sessions.required_kwh.sum() / steps),
+            peak_rise_kw=float(self._peak_rises(0, steps).mean()),
         )
 
     def scaled_by(self, scale: Scale) -> Reference:
@@ -120,7 +127,7 @@ class Reference:
         return np.asarray((price > price.mean()) & (np.ptp(price) > 0.0))
 
     def window(self, start: int, hours: int) -> WindowReference:
-        """The run over steps `start` to `start + hours - 1`; its demand charge starts without earlier peaks."""
+        """The run over steps `start` to `start + hours - 1`; its demand charge and days start without earlier peaks."""
         part = slice(start, start + hours)
         return WindowReference(
             emission_kg=self._emission[part],
@@ -128,6 +135,7 @@ class Reference:
             solar_use_kwh=self._solar[part],
             ramp_kwh=self._ramp[part],
             missing_kwh=self._missing(start, hours),
+            peak_rise_kw=self._peak_rises(start, hours),
             month_share=month_shares(self._month, start, hours),
             previous_net_kwh=float(self._net[start - 1]) if start else None,
         )
@@ -135,6 +143,9 @@ class Reference:
     def _missing(self, start: int, hours: int) -> np.ndarray:
         inside = self.sessions.within(start, hours)
         return np.bincount(self.sessions.end[inside] - start, weights=self.run.missing_kwh[inside], minlength=hours)
+
+    def _peak_rises(self, start: int, hours: int) -> np.ndarray:
+        return day_peak_rises(self.day[start : start + hours], self._net[start : start + hours])
 
     def _demand_cost(self, start: int, hours: int) -> np.ndarray:
         site_import = import_kwh(self._net[start : start + hours])
@@ -148,13 +159,14 @@ def scale_of(parts: Sequence[tuple[Reference, Window]]) -> Scale:
         parts: windows, each with the reference of its year.
     """
     hours = sum(window.hours for _, window in parts)
-    sums = dict.fromkeys(("emission_kg", "cost", "pv_kwh", "ramp_kwh", "required_kwh"), 0.0)
+    sums = dict.fromkeys(("emission_kg", "cost", "pv_kwh", "ramp_kwh", "required_kwh", "peak_rise_kw"), 0.0)
     for reference, window in parts:
         own, part = reference.window(window.start, window.hours), slice(window.start, window.start + window.hours)
         sums["emission_kg"] += float(own.emission_kg.sum())
         sums["cost"] += float(own.cost.sum())
         sums["pv_kwh"] += float(reference.exogenous.pv_kwh[:, part].sum())
         sums["ramp_kwh"] += float(own.ramp_kwh.sum())
+        sums["peak_rise_kw"] += float(own.peak_rise_kw.sum())
         sums["required_kwh"] += float(
             reference.sessions.required_kwh[reference.sessions.within(window.start, window.hours)].sum()
         )

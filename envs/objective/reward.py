@@ -1,7 +1,7 @@
 """The reward `improvement`: what a step gains over the scenario's own uncontrolled run at the same hour.
 
-Weights and formula have their one home here. The compiled kernel (`envs.batch_backend.kernel`) repeats the formula for speed,
-and a test compares both. The linear programme of the bound takes its factors from `coefficients`.
+The formula has its one home here, its weights in `envs.objective.weights`. The compiled kernel (`envs.batch_backend.kernel`)
+repeats it for speed, and a test compares both. The linear programme of the bound takes its factors from `coefficients`.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from envs.errors import ScenarioError
+from envs.objective.weights import DEFAULT, Weights
 from envs.scenarios import schema_file, trust
 from envs.scenarios.scenario import Scenario
 
@@ -20,7 +21,7 @@ STORAGE_ACTIONS = frozenset(
     {"electrical_storage", "electric_vehicle_storage", "cooling_storage", "heating_storage", "dhw_storage"}
 )
 
-WEIGHTS = {"co2": 0.50, "cost": 0.15, "solar": 0.20, "grid": 0.05, "ev": 0.10}
+TERMS = tuple(DEFAULT.by_term())  # their names, in their order
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,7 @@ class StepFigures:
         solar_use_kwh: PV energy used on site.
         ramp_kwh: size of the change of net import since the step before.
         missing_kwh: energy missing in vehicles that leave.
+        peak_rise_kw: rise of the day's highest import so far.
     """
 
     emission_kg: float
@@ -40,6 +42,7 @@ class StepFigures:
     solar_use_kwh: float
     ramp_kwh: float
     missing_kwh: float
+    peak_rise_kw: float
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,7 @@ class Scale:
         pv_kwh: mean PV generation.
         ramp_kwh: mean size of the change of net import.
         required_kwh: mean energy that departures require.
+        peak_rise_kw: mean rise of the day's highest import: the sum of the days' highest imports over the hours.
     """
 
     emission_kg: float
@@ -59,25 +63,34 @@ class Scale:
     pv_kwh: float
     ramp_kwh: float
     required_kwh: float
+    peak_rise_kw: float
 
     def by_term(self) -> dict[str, float]:
-        """The mean that normalises each term, in the order of `WEIGHTS`."""
+        """The mean that normalises each term, in the order of `TERMS`."""
         return {
             "co2": self.emission_kg,
             "cost": self.cost,
             "solar": self.pv_kwh,
             "grid": self.ramp_kwh,
             "ev": self.required_kwh,
+            "peak": self.peak_rise_kw,
         }
 
 
-def improvement_terms(now: StepFigures, uncontrolled: StepFigures, scale: Scale) -> dict[str, float]:
+def improvement_terms(
+    now: StepFigures, uncontrolled: StepFigures, scale: Scale, weights: Weights = DEFAULT
+) -> dict[str, float]:
     """Terms of the reward, weighted; their sum is the reward.
 
     With subscript 0 for the uncontrolled run: co2 (E0-E)/mean(E0), cost (C0-C)/mean(C0), solar
-    (S-S0)/mean(PV), grid (|dG0|-|dG|)/mean(|dG0|), ev -(U-U0)/mean(required), times `WEIGHTS`. So
-    the uncontrolled site gets 0, and a mean of 0.05 is five per cent better by weight. A term with
+    (S-S0)/mean(PV), grid (|dG0|-|dG|)/mean(|dG0|), ev -(U-U0)/mean(required), peak (dP0-dP)/mean(dP0),
+    times the weights. So the uncontrolled site gets 0, and a mean of 0.05 is five per cent better by weight. A term with
     a mean of zero (a site without PV, vehicles or a carbon price) is zero.
+
+    P is the day's highest net import of the whole site so far, zero at midnight, and dP its rise in the hour. The rises of a
+    day add up to its highest import, so the mean of the term is the part by which the days' highest imports are lower, by
+    weight. An hour's rise depends on no later hour, and the sum is linear in one variable a day, as the bound needs it. The
+    peak of a month or a year would be zero in all but a few hours, and a training episode has two weeks.
     """
     gains = {
         "co2": uncontrolled.emission_kg - now.emission_kg,
@@ -85,13 +98,16 @@ def improvement_terms(now: StepFigures, uncontrolled: StepFigures, scale: Scale)
         "solar": now.solar_use_kwh - uncontrolled.solar_use_kwh,
         "grid": uncontrolled.ramp_kwh - now.ramp_kwh,
         "ev": uncontrolled.missing_kwh - now.missing_kwh,
+        "peak": uncontrolled.peak_rise_kw - now.peak_rise_kw,
     }
-    return {name: WEIGHTS[name] * gains[name] / mean if mean > 0.0 else 0.0 for name, mean in scale.by_term().items()}
+    weight = weights.by_term()
+    return {name: weight[name] * gains[name] / mean if mean > 0.0 else 0.0 for name, mean in scale.by_term().items()}
 
 
-def coefficients(scale: Scale) -> dict[str, float]:
+def coefficients(scale: Scale, weights: Weights = DEFAULT) -> dict[str, float]:
     """What a unit of each term's gain is worth: its weight over its mean, zero where the mean is zero."""
-    return {name: WEIGHTS[name] / mean if mean > 0.0 else 0.0 for name, mean in scale.by_term().items()}
+    weight = weights.by_term()
+    return {name: weight[name] / mean if mean > 0.0 else 0.0 for name, mean in scale.by_term().items()}
 
 
 def check_reward(scenario: Scenario, reward: RewardName) -> None:

@@ -7,6 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
+from envs.objective.day_peak import days
+
 MET_TOLERANCE = 1e-3  # state of charge; float32 and rounding must not turn a met departure into a missed one
 
 
@@ -35,6 +37,11 @@ class Exogenous:
     battery_capacity_kwh: float
     other_devices: bool = False
     vehicles_give: bool = False
+
+    @cached_property
+    def day(self) -> np.ndarray:
+        """Number of each row's day, see `envs.objective.day_peak.days`, shape (rows,)."""
+        return days(self.hour)
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from envs.objective.kpis import kpis
 from envs.objective.reference import Reference
 from envs.objective.reward import RewardName
 from envs.objective.series import cut, import_kwh
+from envs.objective.weights import DEFAULT, Weights
 from envs.scenarios.scenario import Scenario, Window
 from envs.yardsticks.citylearn_rules import HourlyRule, citylearn_rules
 from envs.yardsticks.rules import SolarPriority
@@ -26,7 +27,11 @@ RULES = {"rule: PV first, battery at any hour": False, "rule: PV first, battery 
 
 
 def baselines(
-    scenario: Scenario, windows: Sequence[Window], reward: RewardName = "improvement", backend: Backend = "batch"
+    scenario: Scenario,
+    windows: Sequence[Window],
+    reward: RewardName = "improvement",
+    backend: Backend = "batch",
+    weights: Weights = DEFAULT,
 ) -> dict[str, list[Evaluation]]:
     """Evaluations of all baselines that apply, by name, each with one a year.
 
@@ -35,8 +40,9 @@ def baselines(
         windows: hours of the runs.
         reward: of the scores.
         backend: that can step the scenario.
+        weights: of the reward's terms.
     """
-    env = windows_env(scenario, backend, windows, reward)
+    env = windows_env(scenario, backend, windows, reward, weights)
     present, years = env.present, list(dict.fromkeys(window.year for window in windows))
     references = {year: env.reference_of(year) for year in years}
     evaluations = {UNCONTROLLED: evaluate(env, lambda observations: present.uncontrolled_actions())}
@@ -73,4 +79,5 @@ def without_devices(reference: Reference, uncontrolled: Evaluation, windows: Seq
         parts.append(Part(window.start, replace(run, net_kwh=import_kwh(net), battery_kwh=np.zeros_like(net))))
     exogenous = replace(reference.exogenous, pv_kwh=np.zeros_like(reference.exogenous.pv_kwh))
     without = kpis(JoinedRun(parts, exogenous, reference.sessions, reference.tariff))
-    return replace(uncontrolled, score=float("nan"), terms={}, kpis=without)
+    no_ratios = dict.fromkeys(uncontrolled.citylearn, float("nan"))
+    return replace(uncontrolled, score=float("nan"), terms={}, kpis=without, citylearn=no_ratios)

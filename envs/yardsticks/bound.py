@@ -13,7 +13,7 @@ HiGHS (Huangfu and Hall 2018) solves the programme through SciPy.
     subject to net = base load + charging + battery - PV = import - export        for each building and step
                charge of the battery after = before + root * in - out / root      within its limits, in + out <= power
                delivered = efficiency * charging, missing >= required - delivered for each group of sessions
-               ramp >= |change of the site's net|,  month's peaks >= net
+               ramp >= |change of the site's net|,  month's peaks >= net,  day's peak >= net
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from envs.environments.backend import beyond_batch
 from envs.environments.year_cache import year_tables
 from envs.errors import ScenarioError
 from envs.objective.series import Exogenous
+from envs.objective.weights import DEFAULT, Weights
 from envs.scenarios.scenario import Scenario, Window
 from envs.scenarios.tariff import DemandCharge
 from envs.yardsticks.bound_programme import OBJECTIVES, Objective, constrain, set_objective
@@ -45,13 +46,14 @@ __all__ = ["OBJECTIVES", "Bound", "BoundError", "Objective", "bound", "why_no_bo
 VERSION = 4  # part of the cache's key
 
 
-def bound(scenario: Scenario, window: Window, objective: Objective) -> Bound:
+def bound(scenario: Scenario, window: Window, objective: Objective, weights: Weights = DEFAULT) -> Bound:
     """Optimum over a window of a scenario, solved the first time and cached.
 
     Args:
         scenario: that the batch backend can step.
         window: consecutive hours of one of its years.
         objective: what is optimised.
+        weights: of the reward's terms.
 
     Raises:
         ScenarioError: if the batch backend cannot step the scenario, or as `window_bound`.
@@ -59,11 +61,11 @@ def bound(scenario: Scenario, window: Window, objective: Objective) -> Bound:
     from envs.environments.vector_env import open_years
 
     def write(path: Path) -> None:
-        optimum = window_bound(open_years(scenario, [window.year], 1), window, objective)
+        optimum = window_bound(open_years(scenario, [window.year], 1), window, objective, weights)
         path.write_text(json.dumps(asdict(optimum)), encoding="utf-8")
 
     part = f"{window.year}-{window.start}-{window.hours}"
-    path = cached_file(f"{scenario.key}/bound-{objective}-{part}-v{VERSION}.json", write)
+    path = cached_file(f"{scenario.key}/bound-{objective}{weights.key}-{part}-v{VERSION}.json", write)
     return Bound(**json.loads(path.read_text(encoding="utf-8")))
 
 
@@ -92,13 +94,14 @@ def _beyond(thermal: np.ndarray, exogenous: Exogenous, tariff: DemandCharge | No
     return ""
 
 
-def window_bound(simulator: BatchSimulator, window: Window, objective: Objective) -> Bound:
+def window_bound(simulator: BatchSimulator, window: Window, objective: Objective, weights: Weights = DEFAULT) -> Bound:
     """Optimum over a window of a year, the batteries as empty at its start as they may be.
 
     Args:
         simulator: with the year, and its reference.
         window: consecutive hours.
         objective: what is optimised.
+        weights: of the reward's terms.
 
     Raises:
         BoundError: if HiGHS finds no optimum.
@@ -110,7 +113,7 @@ def window_bound(simulator: BatchSimulator, window: Window, objective: Objective
     assert reference is not None
     if reason := _beyond(simulator.site.thermal, reference.exogenous, reference.tariff):
         raise ScenarioError(reason)
-    site = BoundSite(simulator, window)
+    site = BoundSite(simulator, window, weights)
     programme = LinearProgramme()
     variables = constrain(programme, site)
     set_objective(programme, site, variables, objective)

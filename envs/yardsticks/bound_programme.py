@@ -15,6 +15,7 @@ Terms = list[tuple[np.ndarray, Any]]  # variables with their factors
 
 Objective = Literal["score", "co2", "cost"]
 OBJECTIVES: tuple[Objective, ...] = ("score", "co2", "cost")
+LEAST_WORTH = 1e-9  # of a kilowatt-hour: far below the solver's tolerance of a score
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,7 @@ class Variables:
     peak: np.ndarray  # of each month in peak hours and outside them, (months, 2)
     above: np.ndarray  # by which the second exceeds the first, (months,)
     months: np.ndarray  # number of each hour's month, (hours,)
+    day_peak: np.ndarray  # highest import of each day, (days,); none without weight
 
 
 def constrain(programme: LinearProgramme, site: BoundSite) -> Variables:
@@ -66,7 +68,7 @@ def constrain(programme: LinearProgramme, site: BoundSite) -> Variables:
     ramp = programme.variables(hours)
     _add_ramp(programme, site, drawn, fed, ramp)
     months, peak, above = _add_peaks(programme, site, drawn, fed)
-    return Variables(drawn, fed, ramp, missing, peak, above, months)
+    return Variables(drawn, fed, ramp, missing, peak, above, months, _add_day_peaks(programme, site, drawn, fed))
 
 
 def _add_ramp(programme: LinearProgramme, site: BoundSite, drawn: np.ndarray, fed: np.ndarray, ramp: np.ndarray) -> None:
@@ -105,6 +107,18 @@ def _add_peaks(
     return months, peak, above
 
 
+def _add_day_peaks(programme: LinearProgramme, site: BoundSite, drawn: np.ndarray, fed: np.ndarray) -> np.ndarray:
+    """Add the highest import of each day, at or above the site's net import in its hours, where the reward weighs it."""
+    if not site.weights.peak:
+        return programme.variables(0)
+    day = site.day - site.day[0]
+    peak = programme.variables(int(day[-1]) + 1)
+    hours, own = np.arange(site.hours), ((drawn, 1.0), (fed, -1.0))
+    terms = [(hours, variable[building], factor) for building in range(site.buildings) for variable, factor in own]
+    programme.rows(False, np.zeros(site.hours), *terms, (hours, peak[day], -1.0))
+    return peak
+
+
 def emission_and_cost(site: BoundSite, variables: Variables) -> tuple[Terms, Terms]:
     """Terms of emission and of cost."""
     emission: Terms = [(variables.drawn, site.carbon)]
@@ -135,14 +149,19 @@ def set_objective(programme: LinearProgramme, site: BoundSite, variables: Variab
     emission, cost = emission_and_cost(site, variables)
     if objective == "score":
         # A unit of each quantity lowers the reward by the term's coefficient.
-        worth = coefficients(site.scale)
+        worth = coefficients(site.scale, site.weights)
         parts = [
             (emission, worth["co2"]),
             (cost, worth["cost"]),
             ([(variables.fed, solar_loss(site))], worth["solar"]),
             ([(variables.ramp, 1.0)], worth["grid"]),
             ([(variables.missing, 1.0)], worth["ev"]),
+            ([(variables.day_peak, 1.0)], worth["peak"]),
         ]
+        if not (worth["co2"] or worth["cost"] or worth["solar"]):
+            # Nothing else keeps the programme from importing and exporting at once without end. The score is read from net
+            # imports, so this only chooses among its optima.
+            parts.append(([(variables.drawn, 1.0)], LEAST_WORTH))
     else:
         # Missing energy costs more than a kilowatt-hour could ever save, so every vehicle is served as far as possible.
         dear = 1e3 * max(float(site.carbon.max()), float(site.price.max()), site.tariff.peak_price if site.tariff else 0.0)

@@ -9,6 +9,7 @@ import numpy as np
 from envs.batch_backend import records
 from envs.objective.reference import Reference
 from envs.objective.series import MET_TOLERANCE
+from envs.objective.weights import DEFAULT, Weights
 from envs.scenarios.scenario import Window
 
 if TYPE_CHECKING:
@@ -22,10 +23,12 @@ class BoundSite:
     Args:
         simulator: with the year, and its reference.
         window: consecutive hours of it.
+        weights: of the reward's terms.
 
     Attributes:
         start, hours, buildings: first step of the window, its length, number of buildings.
-        scale, tariff: hourly means of the reward, and demand charge, None where there is none.
+        scale, weights, tariff: hourly means and weights of the reward, and demand charge, None where there is none.
+        day: number of each hour's day, counted along the year, shape (H,).
         calendar: month and hour of the day of each step of the year.
         uncontrolled: the uncontrolled run over the window.
         base_kwh: part of each building's net import that no action changes, shape (N, H).
@@ -43,13 +46,14 @@ class BoundSite:
         beyond_pv: energy that could be exported beyond PV, shape (N, H).
     """
 
-    def __init__(self, simulator: BatchSimulator, window: Window) -> None:
+    def __init__(self, simulator: BatchSimulator, window: Window, weights: Weights = DEFAULT) -> None:
         reference = simulator.reference(window.year)
         assert reference is not None
         part = slice(window.start, window.start + window.hours)
         run, exogenous = reference.run, reference.exogenous
         self.start, self.hours = window.start, window.hours
-        self.scale, self.tariff = reference.scale, reference.tariff
+        self.scale, self.weights, self.tariff = reference.scale, weights, reference.tariff
+        self.day = reference.day[part]
         self.calendar = exogenous.month[: run.net_kwh.shape[1]], exogenous.hour[: run.net_kwh.shape[1]]
         self.uncontrolled = reference.window(window.start, window.hours)
         # The uncontrolled run without what its vehicles and batteries took.

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from common.errors import InconsistentError
-from envs.objective.reward import StepFigures, improvement_terms
+from envs.objective.day_peak import day_peak_rises
+from envs.objective.reward import StepFigures, coefficients, improvement_terms
 from envs.objective.series import import_kwh, solar_use_kwh
 from envs.scenarios.tariff import demand_costs
 from envs.yardsticks.bound_programme import Objective, Variables, could_exceed_pv, emission_and_cost, solar_loss
@@ -68,14 +69,20 @@ def read_solution(site: BoundSite, variables: Variables, solution: np.ndarray, o
     cost = float(
         (import_kwh(net) * site.price).sum() + demand_costs(site.tariff, *site.calendar, site_import, site.start).sum()
     )
-    for name, by_programme, by_hours in (("emission", total(own_emission), emission), ("cost", total(own_cost), cost)):
+    worth = coefficients(site.scale, site.weights)
+    for name, term, by_programme, by_hours in (
+        ("emission", "co2", total(own_emission), emission), ("cost", "cost", total(own_cost), cost),
+    ):  # fmt: skip
         # A quantity that is not part of the objective can lie anywhere above its least value.
-        minimised = objective == "score" or (objective == "co2") == (name == "emission")
+        minimised = worth[term] > 0.0 if objective == "score" else objective == term
         if minimised and abs(by_programme - by_hours) > TOLERANCE * max(abs(by_hours), 1.0):
             raise BoundError(f"the bound's {name} is {by_programme:,.2f} by its programme and {by_hours:,.2f} by its hours")
     before = site.uncontrolled
     solar = float((site.pv - solution[variables.fed] * solar_loss(site)).sum())
-    lent = solar - float(solar_use_kwh(net, site.pv).sum())
+    used = float(solar_use_kwh(net, site.pv).sum())
+    if objective == "score" and not worth["solar"]:
+        solar = used  # the programme has no reason to count it right
+    lent = solar - used
     # Only the score has PV use in its objective; the others may import and export at once.
     if objective == "score" and not could_exceed_pv(site).any() and abs(lent) > TOLERANCE * max(solar, 1.0):
         raise BoundError(f"the bound uses {solar:,.2f} kWh of PV on site by its programme and {solar - lent:,.2f} by its hours")
@@ -83,6 +90,7 @@ def read_solution(site: BoundSite, variables: Variables, solution: np.ndarray, o
     previous = before.previous_net_kwh
     nets = net.sum(axis=0)
     ramp = float(np.abs(np.diff(nets, prepend=nets[0] if previous is None else previous)).sum())
-    figures = StepFigures(emission, cost, solar, ramp, missing)
-    score = sum(improvement_terms(figures, before.total, site.scale).values()) / site.hours
+    peaks = float(day_peak_rises(site.day, nets).sum())
+    figures = StepFigures(emission, cost, solar, ramp, missing, peaks)
+    score = sum(improvement_terms(figures, before.total, site.scale, site.weights).values()) / site.hours
     return Bound(objective, score, emission, cost, missing, float(import_kwh(net).sum()), lent)

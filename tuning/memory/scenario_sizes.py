@@ -49,7 +49,7 @@ class Sizes:
     copy_bytes: int
 
 
-def sizes_of(scenario: Scenario, backend: str) -> Sizes:
+def sizes_of(scenario: Scenario, backend: str, day_peak: bool = False) -> Sizes:
     """Sizes of a scenario; its first training year is prepared if it is not yet, and stands for the others.
 
     Where splits are stated, the longest segment that trains or validates stands for them.
@@ -57,8 +57,9 @@ def sizes_of(scenario: Scenario, backend: str) -> Sizes:
     Args:
         scenario: the scenario.
         backend: what steps it, `batch` or `citylearn`.
+        day_peak: see `envs.environments.year_cache.observation_layout`.
     """
-    layout = observation_layout(scenario)
+    layout = observation_layout(scenario, day_peak=day_peak)
     groups = layout.chargers
     chargers, features = (len(groups.actions), len(groups.observations[0])) if groups else (0, 0)
     years = len(scenario.years("train"))

@@ -18,26 +18,28 @@ from tuning.runtime.parent_watch import end_with_parent
 SPLITS: tuple[Split, ...] = ("train", "validation")  # that a search sees
 
 
-def prepare(scenario: Scenario, console: Console, splits: Sequence[Split] = SPLITS) -> None:
+def prepare(scenario: Scenario, console: Console, splits: Sequence[Split] = SPLITS, day_peak: bool = False) -> None:
     """Prepare the years of some splits, one Ray task a year.
 
     Args:
         scenario: the scenario.
         console: shows progress.
         splits: by default those that a search sees.
+        day_peak: see `envs.environments.year_cache.observation_layout`.
 
     Raises:
         ScenarioError: if the scenario's data are not valid.
         CacheError: if the cache cannot be read or written.
     """
-    years = sorted({year for split in splits for year in scenario.years(split) if not is_prepared(scenario, year)})
+    of_splits = {year for split in splits for year in scenario.years(split)}
+    years = sorted(year for year in of_splits if not is_prepared(scenario, year, day_peak))
     if not years:
         return
     *others, last = map(str, years)
     which = f"years {', '.join(others)} and {last}" if others else f"year {last}"
     say(console, f"{scenario.title}: preparing {which}, this once: series, tables, the uncontrolled site")
     queue = Queue(actor_options={"num_cpus": 0})
-    tasks = {_prepare_year.remote(scenario, year, queue): year for year in years}
+    tasks = {_prepare_year.remote(scenario, year, queue, day_peak): year for year in years}
     with Progress(
         TextColumn("  year {task.description}"), BarColumn(), TextColumn("{task.percentage:3.0f} %"), TimeElapsedColumn(),
         console=console, transient=True, disable=not console.is_terminal,
@@ -68,6 +70,6 @@ def _raise_own_errors(task: ray.ObjectRef[None]) -> None:
 
 
 @ray.remote(num_cpus=1)
-def _prepare_year(scenario: Scenario, year: int, queue: Queue) -> None:
+def _prepare_year(scenario: Scenario, year: int, queue: Queue, day_peak: bool) -> None:
     end_with_parent()
-    prepare_year(scenario, year, lambda part: queue.put_nowait((year, part)))
+    prepare_year(scenario, year, lambda part: queue.put_nowait((year, part)), day_peak)

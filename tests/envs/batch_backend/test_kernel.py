@@ -21,8 +21,10 @@ from envs.citylearn_backend.simulator import CityLearnSimulator
 from envs.citylearn_backend.tables import read_tables
 from envs.environments.vector_env import WindowsEnv
 from envs.environments.year_cache import schema_reward
-from envs.objective.reward import WEIGHTS, StepFigures, improvement_terms
+from envs.objective.day_peak import DayPeak
+from envs.objective.reward import TERMS, StepFigures, improvement_terms
 from envs.objective.series import import_kwh, solar_use_kwh
+from envs.objective.weights import DEFAULT, Weights
 from envs.scenarios.scenario import Window, scenario
 from envs.scenarios.tariff import MonthPeaks
 from tests.envs.batch_backend.comparison import compare
@@ -191,23 +193,26 @@ def test_a_whole_year_of_the_default_site_agrees_bit_by_bit(name: str) -> None:
     assert set(compare(simulator, batch, acting(batch, name), 0, 0, simulator.rows - 1).values()) == {0.0}
 
 
-def test_the_compiled_reward_is_the_formula_of_its_home(small_schema: Path) -> None:
+@pytest.mark.parametrize("weights", [DEFAULT, Weights(co2=0.1, cost=0.7, solar=0.3, grid=0.9, ev=0.2, peak=0.6)])
+def test_the_compiled_reward_is_the_formula_of_its_home(small_schema: Path, weights: Weights) -> None:
     """`improvement_terms`, fed with what the kernel's step took, gives the kernel's terms; a month ends within the window."""
     window = Window(0, 30 * DAY, 3 * DAY)
-    env = WindowsEnv(scenario(str(small_schema)), [window])
+    env = WindowsEnv(scenario(str(small_schema)), [window], weights=weights)
     simulator, reference = env.simulator, env.reference_of(0)
     series, uncontrolled = reference.exogenous, reference.window(window.start, window.hours)
     assert reference.tariff
     peaks, before, missed = MonthPeaks(reference.tariff), uncontrolled.previous_net_kwh, 0.0
+    of_day = DayPeak()
     simulator.begin(0, 0, window.start, window.hours, seed=0)
     rng = np.random.default_rng(0)
-    moved = np.zeros(len(WEIGHTS), dtype=bool)
+    moved = np.zeros(len(TERMS), dtype=bool)
     for step in range(window.hours):
         row = window.start + step
         simulator.step(rng.uniform(-1.0, 1.0, (1, simulator.actions)))
         net = simulator.out.energy[0, :, records.NET_KWH].astype(np.float64)
         missing, site = simulator.missing_kwh(0, 0).sum(), float(net.sum())
         peaks.enter(int(series.month[row]))
+        of_day.enter(int(reference.day[row]))
         rise = peaks.add(int(series.hour[row]), site) * float(uncontrolled.month_share[step])
         now = StepFigures(
             emission_kg=float(import_kwh(net) @ series.carbon[:, row]),
@@ -215,9 +220,10 @@ def test_the_compiled_reward_is_the_formula_of_its_home(small_schema: Path) -> N
             solar_use_kwh=float(solar_use_kwh(net, series.pv_kwh[:, row]).sum()),
             ramp_kwh=abs(site - before),
             missing_kwh=missing - missed,
+            peak_rise_kw=of_day.add(site),
         )
         before, missed = site, missing
-        terms = list(improvement_terms(now, uncontrolled.step(step), reference.scale).values())
+        terms = list(improvement_terms(now, uncontrolled.step(step), reference.scale, weights).values())
         assert simulator.terms[0] == pytest.approx(terms, rel=1e-6, abs=1e-9), step
         moved |= np.abs(terms) > 1e-4
-    assert moved.all()
+    assert moved.tolist() == [weight > 0.0 for weight in weights.by_term().values()]

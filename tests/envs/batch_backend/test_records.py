@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from envs.batch_backend import records
-from envs.objective.reward import WEIGHTS
+from envs.objective.reward import TERMS
 
 RECORDS = {name: kind for name, kind in vars(records).items() if isinstance(kind, np.dtype)}
 
@@ -16,7 +16,7 @@ def test_records_are_aligned(name: str) -> None:
 
 
 def test_the_reward_has_a_mean_and_a_weight_for_each_term() -> None:
-    assert records.REWARD["mean"].shape == records.REWARD["weight"].shape == (len(WEIGHTS),)
+    assert records.REWARD["mean"].shape == records.REWARD["weight"].shape == (len(TERMS),)
 
 
 def test_lanes_are_whole_vectors() -> None:

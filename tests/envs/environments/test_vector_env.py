@@ -12,6 +12,8 @@ from envs.environments.site_env import SiteEnv
 from envs.environments.vector_env import SiteVectorEnv, WindowsEnv
 from envs.objective.evaluate import evaluate, score
 from envs.objective.kpis import Kpis
+from envs.objective.weights import DEFAULT, Weights
+from envs.observation import DAY_PEAK_NAME
 from envs.scenarios.scenario import Window, scenario
 
 WINDOWS = (Window(0, 0, 4 * DAY), Window(0, 12 * DAY + 15, 3 * DAY + 4), Window(0, 29 * DAY, 5 * DAY))
@@ -23,10 +25,18 @@ def policy(observations: np.ndarray) -> np.ndarray:
     return np.tanh(observations @ weights).astype(np.float32)
 
 
-@pytest.mark.parametrize("reward", ["improvement", "schema"])
-def test_both_backends_judge_a_policy_alike(small_schema: Path, reward: str) -> None:
+def drawn(seed: int) -> Weights:
+    """Weights at random, the day's peaks among them."""
+    return Weights(*np.random.default_rng(seed).uniform(0.01, 1.0, 6).tolist())
+
+
+@pytest.mark.parametrize(
+    ("reward", "weights"), [("improvement", DEFAULT), ("schema", DEFAULT), *(("improvement", drawn(seed)) for seed in (1, 2))]
+)
+def test_both_backends_judge_a_policy_alike(small_schema: Path, reward: str, weights: Weights) -> None:
     site = scenario(str(small_schema))
-    batch, citylearn = WindowsEnv(site, WINDOWS, reward), SiteEnv(site, WINDOWS, "sequence", reward)  # type: ignore[arg-type]
+    batch = WindowsEnv(site, WINDOWS, reward, weights)  # type: ignore[arg-type]
+    citylearn = SiteEnv(site, WINDOWS, "sequence", reward, weights=weights)  # type: ignore[arg-type]
     for found, expected in zip(batch.episodes(policy), citylearn.episodes(policy), strict=True):
         assert found.window == expected.window
         assert found.reward == pytest.approx(expected.reward, rel=1e-9)
@@ -36,16 +46,20 @@ def test_both_backends_judge_a_policy_alike(small_schema: Path, reward: str) -> 
         np.testing.assert_array_equal(found.run.missing_kwh, expected.run.missing_kwh)
         # CityLearn adds up chargers in float32, its adapter in float64.
         np.testing.assert_allclose(found.run.charging_kwh, expected.run.charging_kwh, atol=1e-5)
-        assert found.citylearn == {}
-        assert expected.citylearn
+        # CityLearn adds up chargers in float32.
+        assert found.citylearn == pytest.approx(expected.citylearn, rel=1e-6)
     citylearn.close()
 
 
-def test_both_backends_show_the_same_observations_spaces_and_ends(small_schema: Path) -> None:
+@pytest.mark.parametrize("weights", [DEFAULT, drawn(3)])
+def test_both_backends_show_the_same_observations_spaces_and_ends(small_schema: Path, weights: Weights) -> None:
     site = scenario(str(small_schema))
     window = Window(0, 27 * DAY + 3, 4 * DAY)
-    single = SiteEnv(site, [window], "sequence")
-    many = SiteVectorEnv(site, [window], 1)
+    single = SiteEnv(site, [window], "sequence", weights=weights)
+    many = SiteVectorEnv(site, [window], 1, weights=weights)
+    seen = many.layout.names[-1] == DAY_PEAK_NAME
+    assert seen == weights.observes_day_peak
+    peaks = set()
     assert many.single_observation_space == single.observation_space
     assert many.single_action_space == single.action_space
     expected, _ = single.reset()
@@ -53,6 +67,7 @@ def test_both_backends_show_the_same_observations_spaces_and_ends(small_schema: 
     many._left[:] = window.hours
     for _ in range(window.hours):
         np.testing.assert_array_equal(many.simulator.observation[0], expected)
+        peaks.add(float(expected[len(many.layout.names) - 1]))
         action = policy(expected[np.newaxis])
         expected, reward, terminated, truncated, _ = single.step(action[0])
         _, rewards, terminations, truncations, _ = many.step(action)
@@ -60,6 +75,8 @@ def test_both_backends_show_the_same_observations_spaces_and_ends(small_schema: 
         assert (terminations[0], truncations[0]) == (terminated, truncated)
     np.testing.assert_array_equal(many.simulator.observation[0], expected)
     assert truncations[0]
+    # At midnight -1, and other values as the day goes on.
+    assert not seen or (-1.0 in peaks and len(peaks) > 5)
     single.close()
 
 

@@ -6,11 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from envs.objective.citylearn_ratios import RATIOS, SCORE_2022
 from envs.objective.episodes import Episode, Policy
-from envs.objective.evaluate import CITYLEARN_RATIOS, Evaluation, evaluate, score
+from envs.objective.evaluate import Evaluation, evaluate, score
 from envs.objective.reference import Reference
-from envs.objective.reward import WEIGHTS
 from envs.objective.series import cut
+from envs.objective.weights import DEFAULT
 from envs.scenarios.scenario import Window
 from tests.envs.objective.by_hand import RUN, SERIES, SESSIONS
 
@@ -35,7 +36,7 @@ class Recorded:
 
 
 def episode(year: int, start: int, hours: int, reward: float, ratios: dict[str, float] | None = None) -> Episode:
-    terms = {name: reward * weight for name, weight in WEIGHTS.items()}
+    terms = {name: reward * weight for name, weight in DEFAULT.by_term().items()}
     return Episode(Window(year, start, hours), REFERENCE, reward, terms, cut(RUN, start, hours), ratios or {})
 
 
@@ -48,7 +49,7 @@ def test_there_is_one_evaluation_a_year_in_the_order_of_the_windows() -> None:
     assert [own.year for own in found] == [5, 2]
     assert [own.hours for own in found] == [4, 4]
     assert [own.score for own in found] == [1.0, 2.0]
-    assert found[0].terms == pytest.approx(dict(WEIGHTS))
+    assert found[0].terms == pytest.approx(DEFAULT.by_term())
 
 
 def test_years_count_by_their_hours() -> None:
@@ -62,9 +63,9 @@ def test_the_uncontrolled_site_ran_through_the_same_hours() -> None:
 
 
 def test_ratios_are_means_over_the_windows_and_nan_where_one_is_missing() -> None:
-    name = CITYLEARN_RATIOS["citylearn_cost_total"]
+    name = RATIOS["citylearn_cost_total"]
     (both,) = evaluated(episode(1, 0, 2, 0.0, {name: 1.0}), episode(1, 2, 2, 0.0, {name: 2.0}))
     assert both.citylearn["citylearn_cost_total"] == 1.5
     (one,) = evaluated(episode(1, 0, 2, 0.0, {name: 1.0}), episode(1, 2, 2, 0.0))
     assert np.isnan(one.citylearn["citylearn_cost_total"])
-    assert one.citylearn.keys() == CITYLEARN_RATIOS.keys()
+    assert one.citylearn.keys() == {*RATIOS, SCORE_2022}

@@ -8,15 +8,13 @@ from pathlib import Path
 import pytest
 
 from envs.errors import ScenarioError
-from envs.objective.reward import WEIGHTS, Scale, StepFigures, check_reward, coefficients, improvement_terms
+from envs.objective.reward import TERMS, Scale, StepFigures, check_reward, coefficients, improvement_terms
+from envs.objective.weights import Weights
 from envs.scenarios.scenario import scenario
 
-SCALE = Scale(emission_kg=10.0, cost=20.0, pv_kwh=5.0, ramp_kwh=4.0, required_kwh=2.0)
-UNCONTROLLED = StepFigures(emission_kg=8.0, cost=15.0, solar_use_kwh=3.0, ramp_kwh=2.0, missing_kwh=1.0)
-
-
-def test_weights_add_up_to_one() -> None:
-    assert sum(WEIGHTS.values()) == pytest.approx(1.0)
+SCALE = Scale(emission_kg=10.0, cost=20.0, pv_kwh=5.0, ramp_kwh=4.0, required_kwh=2.0, peak_rise_kw=8.0)
+UNCONTROLLED = StepFigures(emission_kg=8.0, cost=15.0, solar_use_kwh=3.0, ramp_kwh=2.0, missing_kwh=1.0, peak_rise_kw=4.0)
+WEIGHTS = Weights(peak=0.3)
 
 
 def test_the_uncontrolled_step_gets_nothing() -> None:
@@ -32,10 +30,11 @@ def test_the_uncontrolled_step_gets_nothing() -> None:
         ("ramp_kwh", 6.0, "grid", -0.05 * 4.0 / 4.0),
         ("missing_kwh", 3.0, "ev", -0.10 * 2.0 / 2.0),
         ("missing_kwh", 0.0, "ev", 0.10 * 1.0 / 2.0),
+        ("peak_rise_kw", 0.0, "peak", 0.3 * 4.0 / 8.0),
     ],
 )
 def test_each_figure_moves_its_own_term_only(figure: str, value: float, term: str, expected: float) -> None:
-    terms = improvement_terms(replace(UNCONTROLLED, **{figure: value}), UNCONTROLLED, SCALE)
+    terms = improvement_terms(replace(UNCONTROLLED, **{figure: value}), UNCONTROLLED, SCALE, WEIGHTS)
     assert terms.pop(term) == pytest.approx(expected)
     assert set(terms.values()) == {0.0}
 
@@ -46,12 +45,12 @@ def test_a_site_without_vehicles_has_no_vehicle_term() -> None:
 
 
 def test_terms_and_their_means_come_in_one_order() -> None:
-    assert list(SCALE.by_term()) == list(improvement_terms(UNCONTROLLED, UNCONTROLLED, SCALE)) == list(WEIGHTS)
+    assert list(SCALE.by_term()) == list(improvement_terms(UNCONTROLLED, UNCONTROLLED, SCALE)) == list(TERMS)
 
 
 def test_a_coefficient_is_what_a_unit_of_gain_is_worth() -> None:
-    now = StepFigures(emission_kg=7.0, cost=14.0, solar_use_kwh=4.0, ramp_kwh=1.0, missing_kwh=0.0)
-    assert improvement_terms(now, UNCONTROLLED, SCALE) == pytest.approx(coefficients(SCALE))
+    now = StepFigures(emission_kg=7.0, cost=14.0, solar_use_kwh=4.0, ramp_kwh=1.0, missing_kwh=0.0, peak_rise_kw=3.0)
+    assert improvement_terms(now, UNCONTROLLED, SCALE, WEIGHTS) == pytest.approx(coefficients(SCALE, WEIGHTS))
     assert coefficients(replace(SCALE, required_kwh=0.0))["ev"] == 0.0
 
 

@@ -14,6 +14,7 @@ from envs.environments.vector_env import WindowsEnv
 from envs.errors import ScenarioError
 from envs.objective.episodes import Policy
 from envs.objective.evaluate import Evaluation, evaluate
+from envs.objective.weights import Weights
 from envs.scenarios.scenario import Window, scenario
 from envs.scenarios.tariff import FILE_NAME
 from envs.yardsticks.baselines import RULES, UNCONTROLLED, WITHOUT, baselines
@@ -110,6 +111,31 @@ def test_no_policy_is_better(small_schema: Path, window: Window) -> None:
     # And it is no idle boast.
     assert max(found.values()) > 0.3 * limit.score
     assert found[UNCONTROLLED] == pytest.approx(0.0, abs=1e-9)
+
+
+DRAWN = [Weights(*np.random.default_rng(seed).exponential(1.0, 6).tolist()) for seed in range(3)]
+ALONE = [Weights.parse((f"{name}=1",)) for name in ("co2", "cost", "solar", "grid", "ev", "peak")]
+
+
+@pytest.mark.parametrize("weights", [*DRAWN, *ALONE], ids=lambda weights: weights.shown)
+def test_no_policy_is_better_whatever_the_weights(two_buildings: Path, weights: Weights) -> None:
+    """Three days, so that each programme takes a moment; a term alone must not let the programme run away."""
+    window, site = Window(0, 30 * 24 + 7, 72), scenario(str(two_buildings))
+    env = WindowsEnv(site, [window], weights=weights)
+    limit = window_bound(env.simulator, window, "score", weights)
+    rng, actions = np.random.default_rng(0), env.simulator.actions
+    noise = evaluate(env, lambda observations: rng.uniform(-0.2, 1.0, (len(observations), actions)))[0]
+    found = {name: own[0] for name, own in baselines(site, [window], weights=weights).items() if name != WITHOUT}
+    assert max(noise.score, *(own.score for own in found.values())) <= limit.score + SLACK
+    assert found[UNCONTROLLED].score == pytest.approx(0.0, abs=1e-9)
+    # It is a week of the same site: no term gains a multiple of its own mean.
+    assert limit.score < 2.0 * sum(weights.by_term().values())
+
+
+def test_a_bound_is_kept_for_its_weights(small_schema: Path) -> None:
+    site, window = scenario(str(small_schema)), Window(0, 48, 48)
+    scores = [bound(site, window, "score", weights).score for weights in (Weights(), Weights(peak=1.0), Weights())]
+    assert scores[0] == scores[2] != scores[1]
 
 
 @pytest.mark.parametrize("start", [17 * 24 + 12, 17 * 24 + 9], ids=["noon", "the surplus begins"])

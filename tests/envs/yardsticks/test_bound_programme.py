@@ -8,6 +8,7 @@ from scipy.optimize import linprog
 
 from envs.environments.vector_env import WindowsEnv
 from envs.objective.reward import coefficients
+from envs.objective.weights import Weights
 from envs.scenarios.scenario import Window, scenario
 from envs.yardsticks.bound_programme import OBJECTIVES, Objective, Variables, constrain, set_objective, solar_loss
 from envs.yardsticks.bound_site import BoundSite
@@ -50,6 +51,22 @@ def test_constraints_hold_in_the_optimum(site: BoundSite, objective: Objective) 
     assert (found[variables.peak][variables.months, outside] >= net - tolerance).all()
     assert set(variables.months.tolist()) == {0, 1}
     assert (found[variables.missing] >= site.unavoidable - 1e-6).all()
+
+
+def test_without_weight_on_peaks_the_programme_has_no_variable_for_them(site: BoundSite) -> None:
+    assert not len(solved(site, "score")[1].day_peak)
+
+
+def test_a_days_peak_is_its_highest_import(small_schema: Path) -> None:
+    weights = Weights(peak=0.5)
+    env = WindowsEnv(scenario(str(small_schema)), [WINDOW], weights=weights)
+    site = BoundSite(env.simulator, WINDOW, weights)
+    programme, variables, found = solved(site, "score")
+    assert programme.cost[variables.day_peak] == pytest.approx(coefficients(site.scale, weights)["peak"])
+    net = (found[variables.drawn] - found[variables.fed]).sum(axis=0)
+    for number, day in enumerate(np.unique(site.day)):
+        highest = max(0.0, net[site.day == day].max())
+        assert found[variables.day_peak][number] == pytest.approx(highest, rel=1e-6, abs=1e-6)
 
 
 def test_where_only_emission_counts_vehicles_are_served_all_the_same(site: BoundSite) -> None:

@@ -1,0 +1,122 @@
+"""Weights of the terms of the reward `improvement`: what a policy is rewarded for."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Self
+
+from common.numbers import number
+from common.texts import printable
+from envs.errors import ScenarioError
+
+MOST = 1000.0  # of a weight: only their ratios say what is best
+_ALIASES = {"ramping": "grid"}  # what the term is called elsewhere
+_FORM = "it takes NAME=NUMBER, as in --weights co2=0.5 cost=0.3 ramping=0.2"
+
+
+class WeightsError(ScenarioError):
+    """Weights that no reward can have; says which, and what can be given."""
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Weights of the terms, in the order of the terms everywhere. `envs.objective.reward` has their formulas.
+
+    Attributes:
+        co2: of emission.
+        cost: of the cost of energy and, where there is one, of the demand charge.
+        solar: of PV energy used on site.
+        grid: of the changes of net import (ramping).
+        ev: of the energy that vehicles get.
+        peak: of the days' highest imports.
+    """
+
+    co2: float = 0.50
+    cost: float = 0.15
+    solar: float = 0.20
+    grid: float = 0.05
+    ev: float = 0.10
+    peak: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Check the values.
+
+        Raises:
+            WeightsError: for the first that is not from 0 to `MOST`, or if all are 0.
+        """
+        for name, value in self.by_term().items():
+            # Written so that NaN fails. Below zero no linear programme bounds the score.
+            if not 0.0 <= value <= MOST:
+                raise WeightsError(f"--weights {name}={value:g}: a weight lies from 0 to {MOST:g}")
+        if not any(self.by_term().values()):
+            raise WeightsError("--weights: all weights are 0, so there is nothing to learn; give one above 0")
+
+    def by_term(self) -> dict[str, float]:
+        """The weight of each term, in their order."""
+        return asdict(self)
+
+    @property
+    def observes_day_peak(self) -> bool:
+        """Whether policies observe the day's highest import so far: what they are rewarded for has to be seen."""
+        return self.peak > 0.0
+
+    @property
+    def is_default(self) -> bool:
+        """Whether these are the weights that hold where none are given."""
+        return self == Weights()
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """What `parse` reads, one text for each weight above 0; none for the default."""
+        return () if self.is_default else tuple(f"{name}={value!r}" for name, value in self.by_term().items() if value)
+
+    @property
+    def shown(self) -> str:
+        """The weights above 0 as a person reads them."""
+        return ", ".join(f"{name} {value:g}" for name, value in self.by_term().items() if value)
+
+    @property
+    def key(self) -> str:
+        """Part of the key of what depends on the weights in the cache; empty for the default."""
+        return "" if self.is_default else f"-w{hashlib.sha256(repr(self).encode()).hexdigest()[:12]}"
+
+    @classmethod
+    def parse(cls, texts: Sequence[str]) -> Self:
+        """Weights of texts of the form NAME=NUMBER.
+
+        Args:
+            texts: they are the whole reward: a name that is left out has the weight 0. None stand for the default.
+
+        Raises:
+            WeightsError: for the first that is not of this form, unknown, given twice or out of range.
+        """
+        if not texts:
+            return cls()
+        given: dict[str, float] = {}
+        names = [entry.name for entry in fields(cls)]
+        for text in texts:
+            shown = printable(text)
+            name, separator, value = text.partition("=")
+            name = _ALIASES.get(name, name)
+            if not separator:
+                raise WeightsError(f"--weights {shown!r}: {_FORM}")
+            if name not in names:
+                near = difflib.get_close_matches(name, [*names, *_ALIASES], n=1)
+                hint = f"did you mean '{near[0]}'?" if near else f"there are {', '.join(names)}"
+                raise WeightsError(f"--weights {shown!r}: there is no term of this name; {hint}")
+            if name in given:
+                raise WeightsError(f"--weights {shown!r}: {name} is given twice")
+            try:
+                given[name] = number(value)
+            except ValueError:
+                given[name] = math.nan
+            if math.isnan(given[name]):
+                raise WeightsError(f"--weights {shown!r}: {_FORM}")
+        return cls(**{name: given.get(name, 0.0) for name in names})
+
+
+DEFAULT = Weights()
