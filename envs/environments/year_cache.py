@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 
 from envs.batch_backend.tables import Tables
 from envs.cache import cached_file, is_cached
+from envs.citylearn_backend.buildings import read_buildings
 from envs.citylearn_backend.layout import read_layout
 from envs.citylearn_backend.pool import SIMULATORS
 from envs.citylearn_backend.repeatability import check_repeats
 from envs.citylearn_backend.tables import read_tables
+from envs.district import Buildings, District
 from envs.environments.backend import beyond_batch
 from envs.environments.uncontrolled_run import Progress, uncontrolled_run
+from envs.objective.building_rewards import BuildingSeries
 from envs.objective.reference import Reference, cached_reference, reference_key
 from envs.objective.series import Run
 from envs.observation import ObservationLayout
@@ -25,6 +29,7 @@ from envs.scenarios.tariff import DemandCharge
 # Parts of the cache keys: raise one when a change of the code changes layouts or tables.
 LAYOUT_VERSION = 3
 TABLES_VERSION = 4
+BUILDINGS_VERSION = 1
 
 
 def year_tables(scenario: Scenario, year: int) -> Tables:
@@ -103,6 +108,21 @@ def observation_layout(scenario: Scenario) -> ObservationLayout:
     return ObservationLayout.from_json(path.read_text(encoding="utf-8"))
 
 
+def district(scenario: Scenario) -> District | None:
+    """Buildings of a scenario with its layout, from its first training year; None where there is one building.
+
+    Made the first time and cached.
+    """
+
+    def write(path: Path) -> None:
+        with SIMULATORS.lend(scenario.schema_path(scenario.years("train")[0]), trusted=scenario.trusted) as simulator:
+            path.write_text(read_buildings(simulator).to_json(), encoding="utf-8")
+
+    path = cached_file(f"{scenario.key}/buildings-v{BUILDINGS_VERSION}.json", write)
+    found = District(observation_layout(scenario), Buildings.from_json(path.read_text(encoding="utf-8")))
+    return found if found.size > 1 else None
+
+
 def prepare_year(scenario: Scenario, year: int, on_progress: Progress | None = None) -> None:
     """Make everything that a year needs for training, where the cache lacks it.
 
@@ -113,6 +133,7 @@ def prepare_year(scenario: Scenario, year: int, on_progress: Progress | None = N
     """
     if year == scenario.years("train")[0]:
         observation_layout(scenario)
+        district(scenario)
     year_reference(scenario, year, on_progress)
     if not beyond_batch(scenario):
         scaled_template(scenario, year)
@@ -121,6 +142,13 @@ def prepare_year(scenario: Scenario, year: int, on_progress: Progress | None = N
 def is_prepared(scenario: Scenario, year: int) -> bool:
     """Whether `prepare_year` has nothing to do."""
     return is_cached(reference_key(scenario, year))
+
+
+# The years of a process; environments only read them.
+@lru_cache(maxsize=8)
+def building_series(scenario: Scenario, year: int) -> BuildingSeries:
+    """What the rewards of single buildings are computed from in a year."""
+    return BuildingSeries.of([year_reference(scenario, year)])
 
 
 def _run_batch(tables: Tables) -> Run:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from envs.environments.factory import training_env
-from envs.environments.year_cache import observation_layout
+from envs.environments.year_cache import district, observation_layout
 from envs.scenarios.scenario import scenario as find_scenario
 from search_spaces import Assignment
 from tuning.algorithms.trainer import Setup
@@ -22,6 +22,7 @@ def trial_setup(settings: Settings, number: int, hyperparameters: Assignment, gp
         parts: see `Setup`.
     """
     scenario, reward, backend, trusted = settings.scenario, settings.reward, settings.stepped_by, settings.trust_scenario
+    site = find_scenario(scenario, trusted)
     return Setup(
         hyperparameters,
         # RLlib stores this function, so it holds no object of the trial.
@@ -31,6 +32,7 @@ def trial_setup(settings: Settings, number: int, hyperparameters: Assignment, gp
         settings.steps,
         trial_seed(settings.seed, number),
         gpu,
-        observation_layout(find_scenario(scenario, trusted)).chargers,
+        observation_layout(site).chargers,
         parts,
+        district(site),
     )
