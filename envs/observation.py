@@ -81,23 +81,29 @@ class ObservationLayout:
         periodic = [self.names[i] for i in self.periodic]
         return [f"{name}_sin" if name in PERIODS else name for name in self.names] + [f"{name}_cos" for name in periodic]
 
-    @cached_property
+    @property
     def chargers(self) -> ChargerGroups | None:
         """The chargers that have an action, with the features that all of them have; None where there are fewer than two."""
+        groups = self.any_chargers
+        return groups if groups and len(groups.actions) > 1 else None
+
+    @cached_property
+    def any_chargers(self) -> ChargerGroups | None:
+        """The same where there is a single one too; None where there is none, or no feature that all have."""
         own = enumerate(self.actions)
-        known = [(i, name.removeprefix(_CHARGER_ACTION)) for i, name in own if name.startswith(_CHARGER_ACTION)]
+        known = [(i, name.removeprefix(CHARGER_ACTION)) for i, name in own if name.startswith(CHARGER_ACTION)]
         features: list[dict[str, int]] = []
         taken: set[int] = set()
         for _, charger in known:
             kinds: dict[str, int] = {}
             for i, name in enumerate(self.names):
                 # Two buildings may use one charger's name; features and actions come in the same order.
-                if i not in taken and (kind := _kind(name, charger)) and kind not in kinds:
+                if i not in taken and (kind := charger_kind(name, charger)) and kind not in kinds:
                     kinds[kind] = i
             taken.update(kinds.values())
             features.append(kinds)
         common = [kind for kind in features[0] if all(kind in kinds for kinds in features)] if features else []
-        if len(known) < 2 or not common:
+        if not common:
             return None
         observations = tuple(tuple(kinds[kind] for kind in common) for kinds in features)
         actions = tuple(i for i, _ in known)
@@ -179,7 +185,7 @@ class ObservationLayout:
         return cls(**{name: tuple(values) for name, values in json.loads(text).items()})
 
 
-_CHARGER_ACTION = "electric_vehicle_storage_"
+CHARGER_ACTION = "electric_vehicle_storage_"
 _SOC, _REQUIRED_SOC = (f"connected_electric_vehicle_at_charger_{end}" for end in ("soc", "required_soc_departure"))
 _CHARGER_FEATURES = {
     "electric_vehicle_charger_": ("connected_state", "incoming_state"),
@@ -188,7 +194,12 @@ _CHARGER_FEATURES = {
 }
 
 
-def _kind(name: str, charger: str) -> str:
+def charger_observations(charger: str) -> set[str]:
+    """Names of all observations that there may be of a charger."""
+    return {f"{prefix}{charger}_{end}" for prefix, ends in _CHARGER_FEATURES.items() for end in ends}
+
+
+def charger_kind(name: str, charger: str) -> str:
     """Kind of an observation of a charger; empty if it is of another charger or of none."""
     for prefix, ends in _CHARGER_FEATURES.items():
         for end in ends:

@@ -13,6 +13,7 @@ from search_spaces.common import (
     NORMALIZE_ADVANTAGE,
     PLAIN,
     PREPROCESSING,
+    SHARED_POLICY,
     VF_COEF,
     learning_rate,
     n_steps,
@@ -46,6 +47,7 @@ A2C = SearchSpace(
         *PREPROCESSING,
         *networks("128,128", "tanh"),
         *ACTOR_CRITIC,
+        SHARED_POLICY,
         *HARDWARE,
     )
 )  # fmt: skip

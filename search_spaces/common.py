@@ -137,6 +137,10 @@ CHARGING = (
     ),
 )  # fmt: skip
 
+SHARED_POLICY = Parameter(
+    "shared_policy", Kind.FLAG, False, "one policy sees and acts for each building by itself; nothing else on a single building"
+)
+
 ACTOR_CRITIC = (
     *CHARGING,
     Parameter("shared_layers", Kind.FLAG, False, "policy and value function have their hidden layers in common"),

@@ -13,6 +13,7 @@ from search_spaces.common import (
     NORMALIZE_ADVANTAGE,
     PLAIN,
     PREPROCESSING,
+    SHARED_POLICY,
     VF_COEF,
     learning_rate,
     n_steps,
@@ -61,6 +62,7 @@ PPO = SearchSpace(
         *PREPROCESSING,
         *networks("128,128", "tanh"),
         *ACTOR_CRITIC,
+        SHARED_POLICY,
         *HARDWARE,
     )
 )  # fmt: skip

@@ -9,6 +9,7 @@ from search_spaces.common import (
     LEARNING_RATE_SCHEDULE,
     PLAIN,
     PREPROCESSING,
+    SHARED_POLICY,
     learning_rate,
     networks,
 )
@@ -106,6 +107,7 @@ SAC = SearchSpace(
         ),
         *PREPROCESSING,
         *networks("128,128", "relu"),
+        SHARED_POLICY,
         *HARDWARE,
     )
 )  # fmt: skip

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.districts import FOUR, TWO, write_district
+
 os.environ["OMP_NUM_THREADS"] = "1"
 # As in `tuning.search.driver`: under `uv run` Ray would copy the project for its workers.
 os.environ["RAY_ENABLE_UV_RUN_RUNTIME_ENV"] = "0"
@@ -44,6 +46,18 @@ def small_schema(tmp_path_factory: pytest.TempPathFactory) -> Path:
     schema["simulation_end_time_step"] = SMALL_STEPS
     path.write_text(json.dumps(schema), encoding="utf-8")
     return path
+
+
+@pytest.fixture(scope="session")
+def four_buildings(small_schema: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Schema of four buildings that differ in size and devices; one has nothing to act with but a charger."""
+    return write_district(small_schema, tmp_path_factory.mktemp("four"), FOUR)
+
+
+@pytest.fixture(scope="session")
+def two_buildings(small_schema: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Schema of two other buildings."""
+    return write_district(small_schema, tmp_path_factory.mktemp("two"), TWO)
 
 
 @pytest.fixture(scope="session")

@@ -13,6 +13,7 @@ from envs.citylearn_backend.meters import device_efficiencies
 from envs.citylearn_backend.series import COMING, CONNECTED
 from envs.citylearn_backend.simulator import CityLearnSimulator
 from envs.errors import ScenarioError
+from envs.observation import charger_observations
 
 
 def read_observations(simulator: CityLearnSimulator) -> tuple[np.ndarray, np.ndarray]:
@@ -20,7 +21,7 @@ def read_observations(simulator: CityLearnSimulator) -> tuple[np.ndarray, np.nda
     columns: list[np.ndarray] = []
     endogenous: list[tuple[int, int, int, int]] = []
     vehicles = [[records.VEHICLE_SOC, n, 0, -1] for n, b in enumerate(simulator.env.buildings) for _ in chargers_of(b)]
-    for n, (building, names) in enumerate(_observed(simulator)):
+    for n, (building, names) in enumerate(observed(simulator)):
         sources = _sources(building)
         for charger in chargers_of(building):
             sources.update(_charger_columns(simulator, charger))
@@ -36,24 +37,29 @@ def read_observations(simulator: CityLearnSimulator) -> tuple[np.ndarray, np.nda
                 columns.append(np.asarray(sources[name], dtype=np.float32))
             else:
                 raise ScenarioError(f"{simulator.schema_path}: the batch backend does not know the observation {name}")
-    observed = np.zeros(len(endogenous) + len(vehicles), dtype=records.OBSERVED)
+    places = np.zeros(len(endogenous) + len(vehicles), dtype=records.OBSERVED)
     for i, place in enumerate((*endogenous, *vehicles)):
-        observed[i] = (*place, 0.0, 1.0, np.inf)
-    return np.stack(columns, axis=-1), observed
+        places[i] = (*place, 0.0, 1.0, np.inf)
+    return np.stack(columns, axis=-1), places
 
 
-def _observed(simulator: CityLearnSimulator) -> list[tuple[Any, list[str]]]:
+def observed(simulator: CityLearnSimulator) -> list[tuple[Any, list[str]]]:
     """Buildings and the names that they contribute to the observation, in CityLearn's order."""
     env = simulator.env
     seen: set[str] = set()
-    observed = []
+    found = []
     for n, building in enumerate(env.buildings):
         names = list(building.observations(normalize=False, periodic_normalization=False))
         shared = [name for name in names if name in env.shared_observations]
-        observed.append((building, [name for name in names if n == 0 or name not in shared or name not in seen]))
+        found.append((building, [name for name in names if n == 0 or name not in shared or name not in seen]))
         seen.update(shared)
-    assert [name for _, names in observed for name in names] == simulator.observation_names
-    return observed
+    assert [name for _, names in found for name in names] == simulator.observation_names
+    return found
+
+
+def charger_names(building: Any) -> set[str]:
+    """Names that a building's chargers may contribute to the observation."""
+    return {name for charger in chargers_of(building) for name in charger_observations(charger.charger_id)}
 
 
 def _sources(building: Any) -> dict[str, np.ndarray]:

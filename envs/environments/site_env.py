@@ -13,7 +13,9 @@ import numpy as np
 from common.generators import set_generator
 from envs.citylearn_backend.pool import SIMULATORS
 from envs.current_hour import Present, SiteState, scaled
-from envs.environments.year_cache import observation_layout, year_reference
+from envs.environments.building_info import BUILDING_REWARDS
+from envs.environments.year_cache import building_series, observation_layout, year_reference
+from envs.objective.building_rewards import Before, building_rewards
 from envs.objective.day_peak import DayPeak
 from envs.objective.episodes import EVALUATION_SEED, Episode, Policy
 from envs.objective.reference import Reference
@@ -66,7 +68,7 @@ class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
         self.scenario, self.windows, self.order, self.reward_name = scenario, tuple(windows), order, reward
         self._weights = weights
         self.layout = observation_layout(scenario, self.windows[0].year, weights.observes_day_peak)
-        self._next_window = 0
+        self._next_window, self._splits = 0, False
         self._lend, self._loans = lend, ExitStack()
         self._years: dict[int, tuple[Simulator, Reference]] = {}
         self._open(self.windows[0].year)
@@ -104,12 +106,34 @@ class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
         row = simulator.row
         self._taken.append(np.array(action))
         raw, schema_reward = simulator.step(self._native(action))
+        site_net_before = self._previous_net
         figures = self._figures(row, index)
         terms = improvement_terms(figures, self.uncontrolled.step(index), self.reference.scale, self._weights)
         reward = sum(terms.values()) if self.reward_name == "improvement" else schema_reward
+        info: dict[str, Any] = dict(terms)
+        if self._splits:
+            info[BUILDING_REWARDS] = self._split(row, index, site_net_before, terms, reward)
         self._step += 1
         truncated = self._step == self.window.hours
-        return self._observe(raw), reward, False, truncated, terms
+        return self._observe(raw), reward, False, truncated, info
+
+    def split_rewards(self) -> None:
+        """See `envs.environments.vector_env.SiteVectorEnv.split_rewards`; shape (N,)."""
+        self._splits = True
+
+    def _split(self, row: int, index: int, site_net_before: float | None, terms: dict[str, float], reward: float) -> np.ndarray:
+        """What each building earned in a step, shape (N,)."""
+        net = self.simulator.net_kwh(index).astype(np.float64)
+        if self.reward_name == "schema":
+            return np.full(len(net), reward)
+        before = Before(
+            self.simulator.net_kwh(max(index - 1, 0)).astype(np.float64)[np.newaxis],
+            np.array([np.nan if site_net_before is None else site_net_before]),
+            np.array([index == 0]),
+        )
+        series = building_series(self.scenario, self.window.year, self._weights)
+        of_site = np.array([[terms[name] for name in TERMS]])
+        return building_rewards(series, np.array([row]), before, net[np.newaxis], of_site)[0]
 
     @property
     def present(self) -> Present:
@@ -141,8 +165,8 @@ class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
             while not truncated:
                 observation, reward, _, truncated, now = self.step(policy(observation[np.newaxis])[0])
                 rewards += reward
-                for name, value in now.items():
-                    terms[name] += value
+                for name in terms:
+                    terms[name] += now[name]
             yield Episode(self.window, self.reference, rewards, terms, self.simulator.run(), self.simulator.citylearn_ratios())
 
     def get_state(self) -> dict[str, Any]:

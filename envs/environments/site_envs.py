@@ -39,6 +39,11 @@ class SiteEnvs(SyncVectorEnv):
             autoreset_mode=AutoresetMode.NEXT_STEP,
         )
 
+    def split_rewards(self) -> None:
+        """Tell from now on in the infos of `step` what each building earned; shape (copies, N)."""
+        for env in self.envs:
+            env.split_rewards()
+
     def get_state(self) -> dict[str, Any]:
         """State of each copy, and which of them begin another episode in the next step."""
         return {"copies": [env.get_state() for env in self.envs], "over": self._autoreset_envs.copy()}

@@ -12,11 +12,14 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from common.generators import set_generator
+from envs.batch_backend import records
 from envs.batch_backend.arrays import Year
 from envs.batch_backend.rewards import SchemaReward
 from envs.batch_backend.simulator import BatchSimulator, Recorder
 from envs.current_hour import Present
+from envs.environments.building_info import BUILDING_REWARDS
 from envs.environments.year_cache import batch_reference, observation_layout, scaled_template, year_tables
+from envs.objective.building_rewards import Before, BuildingSeries, building_rewards
 from envs.objective.episodes import EVALUATION_SEED, Episode, Policy
 from envs.objective.reference import Reference
 from envs.objective.reward import TERMS, RewardName
@@ -54,7 +57,7 @@ class SiteVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         weights: Weights = DEFAULT,
     ) -> None:
         self.scenario, self.windows, self.reward_name, self.num_envs = scenario, tuple(windows), reward, num_envs
-        self._copy = copy
+        self._copy, self._weights = copy, weights
         self.layout = observation_layout(scenario, day_peak=weights.observes_day_peak)
         years = sorted({window.year for window in self.windows})
         self.simulator = open_years(scenario, years, num_envs, weights=weights)
@@ -65,6 +68,16 @@ class SiteVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         self.action_space = batch_space(self.single_action_space, num_envs)
         self._left = np.zeros(num_envs, dtype=np.int64)  # steps left in each episode
         self._everyone = np.arange(num_envs)
+        self._series: BuildingSeries | None = None
+        self._shares = np.zeros((num_envs, self.simulator.net_buildings))
+
+    def split_rewards(self) -> None:
+        """Tell from now on in the infos of `step` what each building earned, see `building_rewards`; shape (copies, N).
+
+        Under the schema's reward, all buildings earn the site's.
+        """
+        years = sorted({window.year for window in self.windows})
+        self._series = BuildingSeries.of([self.simulator.reference(year) for year in years], self._weights)  # type: ignore[misc]
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict[str, Any]]:
         """Begin new episodes in all copies, the first of each at its own hour of a window."""
@@ -80,6 +93,7 @@ class SiteVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         over = np.flatnonzero(self._left == 0)
         going = np.flatnonzero(self._left) if len(over) else self._everyone
         rewards = np.zeros(self.num_envs)
+        self._shares[...] = 0.0
         if len(going):
             rewards[going] = self._advance(np.asarray(actions), going)[going]
         for b in over.tolist():
@@ -87,7 +101,8 @@ class SiteVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         self._left[going] -= 1
         truncated = self._left == 0
         truncated[over] = False
-        return self._observation(), rewards, np.zeros(self.num_envs, dtype=bool), truncated, {}
+        infos = {BUILDING_REWARDS: self._shares} if self._series else {}
+        return self._observation(), rewards, np.zeros(self.num_envs, dtype=bool), truncated, infos
 
     def get_state(self) -> dict[str, Any]:
         """Positions of all copies and their random generator, as plain values and arrays."""
@@ -112,11 +127,24 @@ class SiteVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
 
     def _advance(self, actions: np.ndarray, going: np.ndarray) -> np.ndarray:
         if self._schema_reward is None:
-            self.simulator.step(actions, going)
+            if self._series is None:
+                self.simulator.step(actions, going)
+            else:
+                self._split(self._series, actions, going)
             return np.asarray(self.simulator.terms.sum(axis=1))
         self._schema_reward.before(actions)
         self.simulator.step(actions, going)
-        return self._schema_reward.after()
+        rewards = self._schema_reward.after()
+        self._shares[going] = rewards[going, np.newaxis]
+        return rewards
+
+    def _split(self, series: BuildingSeries, actions: np.ndarray, going: np.ndarray) -> None:
+        """Take a step, and write down what each building earned."""
+        simulator, net = self.simulator, self.simulator.out.energy[:, :, records.NET_KWH]
+        copy, rows = simulator.state.copy[going], simulator.row[going]
+        before = Before(net[going].astype(np.float64), copy["net"], copy["step"] == 0)
+        simulator.step(actions, going)
+        self._shares[going] = building_rewards(series, rows, before, net[going].astype(np.float64), simulator.terms[going])
 
     def _draw(self) -> Window:
         return self.windows[int(self.np_random.integers(len(self.windows)))]

@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 
 from envs.batch_backend.tables import Tables
 from envs.cache import cached_file, is_cached
+from envs.citylearn_backend.buildings import read_buildings
 from envs.citylearn_backend.layout import read_layout
 from envs.citylearn_backend.pool import SIMULATORS
 from envs.citylearn_backend.repeatability import check_repeats
 from envs.citylearn_backend.tables import read_tables
+from envs.district import Buildings, District
 from envs.environments.backend import beyond_batch
 from envs.environments.split_layout import join_layouts, layout_gap, same_buildings
 from envs.environments.uncontrolled_run import Progress, uncontrolled_run
+from envs.objective.building_rewards import BuildingSeries
 from envs.objective.reference import Reference, cached_reference, reference_key, scale_of
 from envs.objective.reward import Scale
 from envs.objective.series import Run
+from envs.objective.weights import Weights
 from envs.observation import ObservationLayout
 from envs.scenarios.scenario import Scenario, Split
 from envs.scenarios.schema_file import read_schema
@@ -29,6 +34,7 @@ from envs.scenarios.tariff import DemandCharge
 LAYOUT_VERSION = 3
 TABLES_VERSION = 4
 SCALE_VERSION = 1  # of stated splits
+BUILDINGS_VERSION = 1
 
 
 def year_tables(scenario: Scenario, year: int) -> Tables:
@@ -168,6 +174,26 @@ def _seen(day_peak: bool) -> str:
     return "-day-peak" if day_peak else ""
 
 
+def district(scenario: Scenario, day_peak: bool = False) -> District | None:
+    """Buildings of a scenario with its layout, from its first training year; None where there is one building.
+
+    Made the first time and cached.
+
+    Args:
+        scenario: the scenario.
+        day_peak: see `observation_layout`.
+    """
+
+    def write(path: Path) -> None:
+        with SIMULATORS.lend(scenario.schema_path(scenario.years("train")[0]), trusted=scenario.trusted) as simulator:
+            path.write_text(read_buildings(simulator).to_json(), encoding="utf-8")
+
+    path = cached_file(f"{scenario.key}/buildings-v{BUILDINGS_VERSION}.json", write)
+    layout = observation_layout(scenario, day_peak=day_peak)
+    found = District(layout, Buildings.from_json(path.read_text(encoding="utf-8")))
+    return found if found.size > 1 else None
+
+
 def prepare_year(scenario: Scenario, year: int, on_progress: Progress | None = None, day_peak: bool = False) -> None:
     """Make everything that a year needs for training, where the cache lacks it.
 
@@ -178,7 +204,7 @@ def prepare_year(scenario: Scenario, year: int, on_progress: Progress | None = N
         day_peak: see `observation_layout`.
     """
     if year == scenario.years("train")[0]:
-        observation_layout(scenario, day_peak=day_peak)
+        district(scenario, day_peak)
     year_reference(scenario, year, on_progress)
     if not beyond_batch(scenario):
         scaled_template(scenario, year, day_peak)
@@ -189,6 +215,13 @@ def is_prepared(scenario: Scenario, year: int, day_peak: bool = False) -> bool:
     # Where the day's peak is observed, there are observations of their own. CityLearn needs none.
     sees_more = day_peak and not beyond_batch(scenario)
     return is_cached(reference_key(scenario, year)) and (not sees_more or is_cached(_template_key(scenario, year, day_peak)))
+
+
+# The years of a process; environments only read them.
+@lru_cache(maxsize=8)
+def building_series(scenario: Scenario, year: int, weights: Weights) -> BuildingSeries:
+    """What the rewards of single buildings are computed from in a year."""
+    return BuildingSeries.of([year_reference(scenario, year)], weights)
 
 
 def _run_batch(tables: Tables) -> Run:

@@ -69,11 +69,26 @@ EVERYDAY = ("ppo", "sac, chargers learned")
     "variant", [name if name in EVERYDAY else pytest.param(name, marks=pytest.mark.slow) for name in VARIANTS]
 )
 def test_it_acts_as_the_trained_one(small_ray: None, small_schema: Path, tmp_path: Path, variant: str) -> None:
-    of = experiment(small_schema, tmp_path, *VARIANTS[variant])
+    check_acts_alike(small_schema, tmp_path, *VARIANTS[variant])
+
+
+SHARED: dict[str, tuple[str, Assignment]] = {
+    "ppo": ("ppo", {"shared_policy": True, "learn_charging": True}),
+    "sac": ("sac", {"shared_policy": True, "learning_starts": 64, "buffer_size": 1000, "batch_size": 32}),
+}
+
+
+@pytest.mark.parametrize("variant", ["ppo", pytest.param("sac", marks=pytest.mark.slow)])
+def test_so_does_one_for_single_buildings(small_ray: None, four_buildings: Path, tmp_path: Path, variant: str) -> None:
+    check_acts_alike(four_buildings, tmp_path, *SHARED[variant])
+
+
+def check_acts_alike(schema: Path, tmp_path: Path, algo: str, given: Assignment) -> None:
+    of = experiment(schema, tmp_path, algo, given)
     to = tmp_path / "exported"
     assert main([str(of.paths.folder), "--to", str(to)]) == 0
     session = onnxruntime.InferenceSession(to / "policy.onnx")
-    env = windows_env(scenario(str(small_schema)), "citylearn", (Window(0, 24, 60),))
+    env = windows_env(scenario(str(schema)), "citylearn", (Window(0, 24, 60),))
     assert isinstance(env, SiteEnv)
     seen: list[np.ndarray] = []
     taken: list[np.ndarray] = []

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import gymnasium as gym
 import numpy as np
-from gymnasium.vector import VectorEnv, VectorWrapper
+from gymnasium.vector import VectorEnv
 
 from search_spaces import Assignment
 from tuning.algorithms.precision import check_device
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from ray.rllib.algorithms.algorithm import Algorithm
     from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
 
+    from envs.district import District
+    from tuning.algorithms.networks.building_view import BuildingView
     from tuning.algorithms.networks.site_view import SiteView
     from tuning.algorithms.sampling.env_runner import BatchEnvRunner
     from tuning.runtime.stopwatch import Stopwatch
@@ -64,7 +66,7 @@ class RLlibTrainer(Trainer):
 
         h: Any = setup.hyperparameters
         check_device(setup.hyperparameters, setup.gpu)
-        self.setup = setup = setup if h["learn_charging"] else without_chargers(setup)
+        self.setup = setup = seen_by_the_policy(setup)
         self.num_envs = copies(setup.hyperparameters, setup.most_envs)
         set_tf32(h["tf32"])
         register_env(ENVIRONMENT, lambda context: setup.make_envs(context["num_envs"]))
@@ -74,7 +76,7 @@ class RLlibTrainer(Trainer):
         config.env_runners(
             gym_env_vectorize_mode=gym.VectorizeMode.VECTOR_ENTRY_POINT,
             num_env_runners=0,
-            num_envs_per_env_runner=self.num_envs,
+            num_envs_per_env_runner=self.num_envs * setup.agents,
             batch_mode="truncate_episodes",
         )
         config.learners(num_learners=0, num_gpus_per_learner=1 if setup.gpu else 0)
@@ -99,21 +101,29 @@ class RLlibTrainer(Trainer):
         return runner
 
     @property
-    def view(self) -> SiteView | None:
+    def view(self) -> SiteView | BuildingView | None:
         """See `Trainer`."""
-        from tuning.algorithms.networks.site_view import SiteViewEnv
+        from tuning.algorithms.networks.building_view import BuildingView
+        from tuning.algorithms.networks.site_view import SiteView
 
         env = self.runner.env
-        while not isinstance(env, SiteViewEnv):
-            if not isinstance(env, VectorWrapper):
+        while not isinstance(view := getattr(env, "view", None), SiteView | BuildingView):
+            env = getattr(env, "env", None)
+            if env is None:
                 return None
-            env = env.env
-        return env.view
+        return view
+
+    @property
+    def shares(self) -> bool:
+        """Whether one policy acts for each building."""
+        from tuning.algorithms.networks.building_view import BuildingView
+
+        return isinstance(self.view, BuildingView)
 
     def update(self) -> Update:
         """See `Trainer`."""
         result = self.algorithm.train()
-        return Update(int(result["num_env_steps_sampled_lifetime"]), self.losses(result))
+        return Update(int(result["num_env_steps_sampled_lifetime"]) // self.setup.agents, self.losses(result))
 
     def losses(self, result: dict[str, Any]) -> dict[str, float | int | None]:
         """Columns of a report from the result of one `algorithm.train()`; None where nothing was measured."""
@@ -132,6 +142,16 @@ class RLlibTrainer(Trainer):
         mode, view = self.mode(), self.view
         return mode if view is None else lambda observations: view.complete(mode(view.observe(observations)), observations)
 
+    def policy_on(self, site: District) -> Callable[[np.ndarray], np.ndarray]:
+        """See `Trainer`."""
+        from tuning.algorithms.networks.building_view import BuildingView
+
+        own = self.view
+        if not isinstance(own, BuildingView):
+            raise ValueError("only a policy with shared_policy=true acts on other buildings")
+        mode, view = self.mode(), BuildingView(own.kinds, site)
+        return lambda observations: view.complete(mode(view.observe(observations)), observations)
+
     def used_for_charging(self, learned: float | None) -> Assignment:
         """What `used` says of chargers.
 
@@ -139,8 +159,8 @@ class RLlibTrainer(Trainer):
             learned: `initial_charging` of a network that acts for them; None where there is none.
         """
         view = self.view
-        if view is not None:
-            return {"learn_charging": False, "initial_charging": view.initial_charging}
+        if view is not None and view.learns_charging is not None:
+            return {"learn_charging": view.learns_charging, "initial_charging": view.initial_charging}
         return {"learn_charging": None if learned is None else True, "initial_charging": learned}
 
     def used_for_preprocessing(self) -> Assignment:
@@ -198,7 +218,7 @@ def preprocessing(setup: Setup) -> Preprocessing:
     h: Any = setup.hyperparameters
     keep = tuple(i for own in setup.chargers.observations for i in own) if setup.chargers else ()
     return Preprocessing(
-        h["normalize_observations"], h["clip_obs"], h["normalize_rewards"], h["reward_scale"], h["gamma"], keep
+        h["normalize_observations"], h["clip_obs"], h["normalize_rewards"], h["reward_scale"], h["gamma"], keep + setup.keep
     )
 
 
@@ -214,6 +234,37 @@ def without_chargers(setup: Setup) -> Setup:
         return SiteViewEnv(make_envs(copies), chargers, float(initial_charging))  # type: ignore[arg-type]
 
     return replace(setup, make_envs=make_site_envs, chargers=None)
+
+
+def building_by_building(setup: Setup, site: District) -> Setup:
+    """The same site as many of one building, which share a policy.
+
+    A step of a copy gives a transition of each building that acts, and schedules count these.
+    """
+    from tuning.algorithms.networks.building_kinds import BuildingKinds, Parts
+    from tuning.algorithms.networks.building_view import BuildingViewEnv
+
+    make_envs, h = setup.make_envs, setup.hyperparameters
+    kinds = BuildingKinds.of(site, bool(h["learn_charging"]), float(h["initial_charging"]))  # type: ignore[arg-type]
+    agents = len(Parts.of(site, kinds.learn_charging).acting)
+
+    def make_building_envs(count: int) -> VectorEnv[Any, Any, Any]:
+        return BuildingViewEnv(make_envs(count // agents), site, kinds)
+
+    return replace(
+        setup, make_envs=make_building_envs, chargers=None, agents=agents, keep=kinds.unscaled, steps=setup.steps * agents
+    )
+
+
+def seen_by_the_policy(setup: Setup) -> Setup:
+    """The site as the hyperparameters say that policies see it: as a whole or building by building, with chargers or without.
+
+    A single building has nothing to share.
+    """
+    h = setup.hyperparameters
+    if h["shared_policy"] and setup.district:
+        return building_by_building(setup, setup.district)
+    return setup if h["learn_charging"] else without_chargers(setup)
 
 
 def _finite(value: Any) -> float | None:

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from gymnasium.vector import VectorEnv
     from torch import nn
 
+    from envs.district import District
     from envs.observation import ChargerGroups
+    from tuning.algorithms.networks.building_view import BuildingView
     from tuning.algorithms.networks.site_view import SiteView
     from tuning.runtime.stopwatch import Stopwatch
 
@@ -35,6 +37,9 @@ class Setup:
         gpu: whether the learner uses the GPU.
         chargers: of the site, with their features and actions; None where it has fewer than two.
         parts: pieces that each minibatch's gradient is summed up from; more need less memory, for the same gradient.
+        district: the site's buildings; None where there is one.
+        agents: transitions that a step of a copy gives: one for each building that a shared policy acts for.
+        keep: further features that are not normalised.
     """
 
     hyperparameters: Assignment
@@ -45,6 +50,9 @@ class Setup:
     gpu: bool
     chargers: ChargerGroups | None = None
     parts: int = 1
+    district: District | None = None
+    agents: int = 1
+    keep: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -125,6 +133,14 @@ class Trainer(ABC):
         Observations are normalised as in training, with the statistics as they are now; actions lie within the action space.
         """
 
+    def policy_on(self, site: District) -> Callable[[np.ndarray], np.ndarray]:
+        """The same for another site, if the policy acts for single buildings and fits these.
+
+        Raises:
+            ValueError: if it does not; see `building_kinds.why_unfit`.
+        """
+        raise ValueError("this policy sees a site as a whole, so it acts on no other")
+
     @abstractmethod
     def mode_network(self) -> nn.Module:
         """The same mode as a network of torch's operations alone, which can be exported.
@@ -134,8 +150,8 @@ class Trainer(ABC):
         """
 
     @property
-    def view(self) -> SiteView | None:
-        """How the policy sees a site if it does not learn the chargers' actions; None where it does, or there are none."""
+    def view(self) -> SiteView | BuildingView | None:
+        """How the policy sees a site if it sees single buildings, or does not learn the chargers' actions; None otherwise."""
         return None
 
     @property

@@ -11,6 +11,7 @@ from onnx_ir.passes.common import ClearMetadataAndDocStringPass
 from torch import nn
 
 from envs.observation import ObservationLayout
+from tuning.algorithms.networks.building_view import BuildingView
 from tuning.algorithms.networks.site_view import SiteView
 
 OBSERVATIONS, ACTIONS = "observations", "actions"  # names of the network's input and output
@@ -20,7 +21,8 @@ class SitePolicy(nn.Module):
     """The deterministic policy with everything between it and CityLearn.
 
     That is: scaling of the observation (`ObservationLayout.scale`), the view of a site with vehicles that charge by a rule
-    (`SiteView`), normalisation, the network, and the range of the actions. Precision is double where the environment's is.
+    (`SiteView`) or of single buildings (`BuildingView`), normalisation, the network, and the range of the actions. Precision is
+    double where the environment's is.
     """
 
     centre: torch.Tensor
@@ -32,7 +34,12 @@ class SitePolicy(nn.Module):
     flat: torch.Tensor
 
     def __init__(
-        self, layout: ObservationLayout, view: SiteView | None, mode: nn.Module, low: np.ndarray, high: np.ndarray
+        self,
+        layout: ObservationLayout,
+        view: SiteView | BuildingView | None,
+        mode: nn.Module,
+        low: np.ndarray,
+        high: np.ndarray,
     ) -> None:
         """Put the parts together.
 
@@ -51,7 +58,7 @@ class SitePolicy(nn.Module):
             self.register_buffer(name, torch.tensor(np.asarray(values, dtype=np.float64)))
         self.register_buffer("periodic", torch.tensor(layout.periodic))
         self.register_buffer("flat", torch.tensor([i not in layout.periodic for i in range(len(layout.names))]))
-        self._view = _View(view) if view else None
+        self._view = None if view is None else _View(view) if isinstance(view, SiteView) else _Buildings(view)
         self._mode = mode
 
     def forward(self, observations: torch.Tensor) -> torch.Tensor:
@@ -88,6 +95,19 @@ class _View(nn.Module):
         seen, each = self.inputs(observations)
         actions: torch.Tensor = self.charging(each)
         return actions.index_copy(1, self.others, mode(seen))
+
+
+class _Buildings(nn.Module):
+    """A `BuildingView` as a network around another one."""
+
+    def __init__(self, view: BuildingView) -> None:
+        super().__init__()
+        self.inputs, self.actions = view.inputs, view.actions
+
+    def forward(self, observations: torch.Tensor, mode: nn.Module) -> torch.Tensor:
+        """All actions of the site, shape (rows, actions)."""
+        actions: torch.Tensor = self.actions(mode(self.inputs(observations)), observations)
+        return actions
 
 
 def write_onnx(policy: SitePolicy, path: Path) -> None:

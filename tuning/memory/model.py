@@ -52,6 +52,9 @@ def problem_of(h: Assignment, sizes: Sizes) -> Problem:
 
     An algorithm without the hyperparameter `learn_charging` learns all actions.
     """
+    if sizes.buildings and h.get("shared_policy"):
+        own = sizes.buildings[bool(h["learn_charging"])]
+        return Problem(own.features, own.actions, own.features, agents=own.agents)
     if not sizes.chargers:
         return Problem(sizes.observations, sizes.actions, sizes.observations)
     # Of each kind of the chargers' features the mean.

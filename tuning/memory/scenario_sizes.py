@@ -10,14 +10,30 @@ import numpy as np
 
 from common.units import FLOAT
 from envs.batch_backend import records
-from envs.environments.year_cache import observation_layout, tables_file
+from envs.environments.year_cache import district, observation_layout, tables_file
 from envs.scenarios.scenario import Scenario
+from tuning.algorithms.networks.building_kinds import BuildingKinds, Parts
 
 TEMPLATE = "rows_template"  # raw observations, which are in the file and are not read into memory
 
 # CityLearn's own objects of a year, for each row and observation, where CityLearn steps. Most of it is vehicles' schedules.
 # Measured as the growth of a process with the second year that it built: 24 B with 128 sockets, 20 B with 38.
 CITYLEARN_BYTES_EACH = 24
+
+
+@dataclass(frozen=True)
+class BuildingSizes:
+    """Sizes of what a policy for single buildings sees and moves.
+
+    Attributes:
+        agents: buildings that act.
+        features: that it sees of each.
+        actions: of each.
+    """
+
+    agents: int
+    features: int
+    actions: int
 
 
 @dataclass(frozen=True)
@@ -35,6 +51,8 @@ class Sizes:
         joined_bytes: of a year where it is joined to others.
         single_bytes: that a year takes more where it is the only one.
         copy_bytes: state of one copy of the site.
+        buildings: for a policy for single buildings, with chargers that follow the rule and with learned ones; None where there
+            is one building.
     """
 
     observations: int
@@ -47,6 +65,7 @@ class Sizes:
     joined_bytes: int
     single_bytes: int
     copy_bytes: int
+    buildings: tuple[BuildingSizes, BuildingSizes] | None = None
 
 
 def sizes_of(scenario: Scenario, backend: str, day_peak: bool = False) -> Sizes:
@@ -59,7 +78,7 @@ def sizes_of(scenario: Scenario, backend: str, day_peak: bool = False) -> Sizes:
         backend: what steps it, `batch` or `citylearn`.
         day_peak: see `envs.environments.year_cache.observation_layout`.
     """
-    layout = observation_layout(scenario, day_peak=day_peak)
+    layout, buildings = observation_layout(scenario, day_peak=day_peak), _building_sizes(scenario, day_peak)
     groups = layout.chargers
     chargers, features = (len(groups.actions), len(groups.observations[0])) if groups else (0, 0)
     years = len(scenario.years("train"))
@@ -71,7 +90,7 @@ def sizes_of(scenario: Scenario, backend: str, day_peak: bool = False) -> Sizes:
         rows = sum(window.hours for window in scenario.windows("train")) // len(scenario.years("train"))
         if scenario.segments:
             rows = _length(scenario, _longest(scenario))
-        return Sizes(*shape, 0, CITYLEARN_BYTES_EACH * rows * layout.size, 0, 0, 0)
+        return Sizes(*shape, 0, CITYLEARN_BYTES_EACH * rows * layout.size, 0, 0, 0, buildings)
     year = _longest(scenario) if scenario.segments else scenario.years("train")[0]
     arrays = _arrays(tables_file(scenario, year))
     rows, sessions = arrays["rows_meter"][0], arrays["sessions_end"][0]
@@ -84,7 +103,18 @@ def sizes_of(scenario: Scenario, backend: str, day_peak: bool = False) -> Sizes:
     batteries = arrays["initial_soc"][0]
     # Random numbers' state, charge of each battery now and before and its wear, the observation.
     copy = 624 * 4 + batteries * 16 + FLOAT * layout.size
-    return Sizes(*shape, sessions, read + template + reference, joined, of_year, copy)
+    return Sizes(*shape, sessions, read + template + reference, joined, of_year, copy, buildings)
+
+
+def _building_sizes(scenario: Scenario, day_peak: bool) -> tuple[BuildingSizes, BuildingSizes] | None:
+    site = district(scenario, day_peak)
+    if site is None:
+        return None
+    kinds = [BuildingKinds.of(site, learned) for learned in (False, True)]
+    by_rule, learned = (
+        BuildingSizes(len(Parts.of(site, each.learn_charging).acting), each.size, len(each.actions)) for each in kinds
+    )
+    return by_rule, learned
 
 
 def _longest(scenario: Scenario) -> int:

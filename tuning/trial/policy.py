@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from torch import nn
 
     from results import Results
+    from tuning.algorithms.networks.building_view import BuildingView
     from tuning.algorithms.networks.site_view import SiteView
 
 BEST = "best"
@@ -41,7 +42,7 @@ class Trained:
     policy: Policy
     trial: int
     steps: int
-    view: SiteView | None
+    view: SiteView | BuildingView | None
     network: nn.Module
 
 

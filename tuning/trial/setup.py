@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from envs.environments.factory import training_env
-from envs.environments.year_cache import observation_layout
+from envs.environments.year_cache import district, observation_layout
 from envs.scenarios.scenario import scenario as find_scenario
 from search_spaces import Assignment
 from tuning.algorithms.trainer import Setup
@@ -23,6 +23,7 @@ def trial_setup(settings: Settings, number: int, hyperparameters: Assignment, gp
     """
     scenario, reward, backend, trusted = settings.scenario, settings.reward, settings.stepped_by, settings.trust_scenario
     splits = settings.splits
+    site = find_scenario(scenario, trusted, splits)
     return Setup(
         hyperparameters,
         # RLlib stores this function, so it holds no object of the trial.
@@ -32,6 +33,7 @@ def trial_setup(settings: Settings, number: int, hyperparameters: Assignment, gp
         settings.steps,
         trial_seed(settings.seed, number),
         gpu,
-        observation_layout(find_scenario(scenario, trusted, splits)).chargers,
+        observation_layout(site).chargers,
         parts,
+        district(site),
     )

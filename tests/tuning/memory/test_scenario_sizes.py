@@ -3,9 +3,14 @@
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from envs.environments.factory import training_env
+from envs.environments.year_cache import district
 from envs.scenarios.scenario import Splits, scenario
+from tuning.algorithms.networks.building_kinds import BuildingKinds
+from tuning.algorithms.networks.building_view import BuildingViewEnv
+from tuning.memory.model import problem_of
 from tuning.memory.scenario_sizes import CITYLEARN_BYTES_EACH, TEMPLATE, _arrays, sizes_of
 
 
@@ -34,6 +39,28 @@ def test_the_longest_range_stands_for_all_that_a_trial_opens(small_schema: Path)
     assert found.training_years == 3
     assert found.year_bytes < whole.year_bytes * 13 / 40
     assert sizes_of(site, "citylearn").year_bytes == CITYLEARN_BYTES_EACH * 12 * 24 * found.observations
+
+
+@pytest.mark.parametrize("learned", [False, True])
+def test_a_policy_for_single_buildings_sees_and_moves_what_is_predicted(four_buildings: Path, learned: bool) -> None:
+    found, site = sizes_of(scenario(str(four_buildings)), "batch"), district(scenario(str(four_buildings)))
+    assert found.buildings
+    assert site
+    seen = BuildingViewEnv(training_env(str(four_buildings), "batch", 2), site, BuildingKinds.of(site, learned))
+    problem = problem_of({"shared_policy": True, "learn_charging": learned}, found)
+    assert (problem.observations,) == (problem.inputs,) == seen.single_observation_space.shape
+    assert (problem.actions,) == seen.single_action_space.shape
+    assert 2 * problem.agents == seen.num_envs
+    assert problem.chargers == 0
+    whole = problem_of({"shared_policy": False, "learn_charging": learned}, found)
+    assert whole.agents == 1
+
+
+def test_a_single_building_has_no_such_sizes(small_schema: Path) -> None:
+    found = sizes_of(scenario(str(small_schema)), "batch")
+    assert found.buildings is None
+    given = {"learn_charging": False}
+    assert problem_of({**given, "shared_policy": True}, found) == problem_of({**given, "shared_policy": False}, found)
 
 
 def test_citylearn_steps_a_year_without_tables(small_schema: Path) -> None:

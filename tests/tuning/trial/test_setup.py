@@ -23,6 +23,7 @@ def no_site(monkeypatch: pytest.MonkeyPatch) -> None:
         chargers = "chargers"
 
     monkeypatch.setattr(setup, "observation_layout", lambda scenario: Layout())
+    monkeypatch.setattr(setup, "district", lambda scenario: "district")
 
 
 def test_it_has_what_the_settings_say() -> None:
@@ -31,6 +32,7 @@ def test_it_has_what_the_settings_say() -> None:
     assert (made.hyperparameters, made.steps, made.gpu, made.parts) == (h, 5000, True, 2)
     assert made.seed == trial_seed(3, 4)
     assert made.chargers == "chargers"
+    assert made.district == "district"
 
 
 @pytest.mark.parametrize(("backend", "copies"), [("batch", 8), ("citylearn", 1)])

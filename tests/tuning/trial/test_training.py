@@ -98,8 +98,27 @@ def numbers(of: Experiment, table: str) -> pd.DataFrame:
 def test_an_interrupted_trial_reports_what_one_that_was_not_does(
     small_schema: Path, tmp_path: Path, running: Path, algo: str, backend: str, others: dict[str, Any]
 ) -> None:
+    check_interrupted(small_schema, tmp_path, running, algo, backend, others)
+
+
+@pytest.mark.usefixtures("small_ray")
+@pytest.mark.parametrize(
+    ("algo", "backend", "others"),
+    [
+        ("ppo", "batch", {"normalize_rewards": True}),
+        pytest.param("a2c", "citylearn", {"learn_charging": True}, marks=pytest.mark.slow),
+        pytest.param("sac", "batch", {"n_step": 2}, marks=pytest.mark.slow),
+    ],
+)
+def test_so_does_one_with_a_policy_for_single_buildings(
+    four_buildings: Path, tmp_path: Path, running: Path, algo: str, backend: str, others: dict[str, Any]
+) -> None:
+    check_interrupted(four_buildings, tmp_path, running, algo, backend, {"shared_policy": True, **others})
+
+
+def check_interrupted(schema: Path, folder: Path, running: Path, algo: str, backend: str, others: dict[str, Any]) -> None:
     assignment = hyperparameters(algo, **others)
-    whole, cut = (experiment(tmp_path / name, small_schema, algo, backend) for name in ("whole", "cut"))
+    whole, cut = (experiment(folder / name, schema, algo, backend) for name in ("whole", "cut"))
     train(whole, assignment, running)
     assert train_in_pieces(cut, assignment, running) == EVALUATIONS
     for table in ("reports", "evaluations"):

@@ -21,6 +21,7 @@ class SiteView:
         initial_charging: see `UncontrolledCharging`.
         size: features that are seen, see `SiteInputs`.
         others: indices of the actions that are no charger's.
+        learns_charging: never.
         inputs: from observations to what is seen, and to each charger's features.
         charging: from these to actions, 0 where they are no charger's.
     """
@@ -37,7 +38,7 @@ class SiteView:
         Raises:
             ValueError: if all actions are chargers'.
         """
-        self.initial_charging = initial_charging
+        self.initial_charging, self.learns_charging = initial_charging, False
         self.others = other_actions(actions, chargers)
         if not self.others:
             raise ValueError("every action is a charger's, so nothing is left to learn: set learn_charging=true")

@@ -27,6 +27,7 @@ class Problem:
         inputs: features that the site's layers see.
         chargers: for which a network of their own acts; 0 where none is learned.
         charger_features: of each.
+        agents: transitions of a step of a copy of the site: one for each building where one policy acts for each.
     """
 
     observations: int
@@ -34,6 +35,7 @@ class Problem:
     inputs: int
     chargers: int = 0
     charger_features: int = 0
+    agents: int = 1
 
 
 def perceptron(inputs: int, sizes: Sequence[int]) -> int:

@@ -50,36 +50,36 @@ class GradientStep:
 
 def ppo_memory(h: Assignment, run: Workload, problem: Problem) -> list[Term]:
     """Terms of PPO; see `AlgorithmSpec.memory`."""
-    return _terms(h, run, problem, ppo_step(h, run))
+    return _terms(h, run, problem, ppo_step(h, run, problem))
 
 
 def a2c_memory(h: Assignment, run: Workload, problem: Problem) -> list[Term]:
     """Terms of A2C; see `AlgorithmSpec.memory`."""
-    return _terms(h, run, problem, a2c_step(h, run))
+    return _terms(h, run, problem, a2c_step(h, run, problem))
 
 
-def ppo_step(h: Any, run: Workload) -> GradientStep:
+def ppo_step(h: Any, run: Workload, problem: Problem) -> GradientStep:
     """PPO's gradient step. Of the distribution it keeps log-probability, entropy and divergence."""
-    rows = rollout_rows(h, run)
+    rows = rollout_rows(h, run, problem)
     # Pieces of nearly equal size.
     minibatch = -(-rows // max(1, round(rows / h["batch_size"])))
     return GradientStep(2, minibatch, True, 9, 5 + (h["clip_range_vf"] is not None))
 
 
-def a2c_step(h: Any, run: Workload) -> GradientStep:
+def a2c_step(h: Any, run: Workload, problem: Problem) -> GradientStep:
     """A2C's gradient step. It goes through the rollout in pieces of `batch_size`."""
-    rows = rollout_rows(h, run)
+    rows = rollout_rows(h, run, problem)
     return GradientStep(1 if h["optimizer"] == "rmsprop" else 2, min(rows, h["batch_size"] or rows), False, 4, 1)
 
 
-def rollout_rows(h: Any, run: Workload) -> int:
+def rollout_rows(h: Any, run: Workload, problem: Problem) -> int:
     """Transitions of a rollout at most: all of the hour in which the last one is due."""
-    rows: int = h["n_steps"] + run.num_envs
+    rows: int = (h["n_steps"] + run.num_envs) * problem.agents
     return rows
 
 
 def _terms(h: Any, run: Workload, problem: Problem, step: GradientStep) -> list[Term]:
-    place, parameters, rows = run.learner, actor_critic_parameters(h, problem), rollout_rows(h, run)
+    place, parameters, rows = run.learner, actor_critic_parameters(h, problem), rollout_rows(h, run, problem)
     # Observation, action, its distribution, its log-probability.
     numbers = problem.observations + 3 * problem.actions + 1
     terms = network_terms(parameters, parameters, step.slots, 0, place)

@@ -59,7 +59,7 @@ class OnPolicyTrainer(RLlibTrainer):
         )
         config.learners(add_default_connectors_to_learner_pipeline=False)
         config.training(
-            train_batch_size_per_learner=h["n_steps"],
+            train_batch_size_per_learner=h["n_steps"] * setup.agents,
             gamma=h["gamma"],
             lambda_=h["gae_lambda"],
             vf_loss_coeff=h["vf_coef"],
@@ -95,7 +95,7 @@ class OnPolicyTrainer(RLlibTrainer):
         config, network = learner.config, learner.network
         schedules = {"learning_rate": config.learning_rate, "ent_coef": config.ent_coef}
         return {
-            "n_steps": runner.num_envs * int(runner.config.get_rollout_fragment_length()),
+            "n_steps": self.num_envs * int(runner.config.get_rollout_fragment_length()),
             "gamma": config.gamma,
             "gae_lambda": config.lambda_,
             "vf_coef": config.vf_loss_coeff,
@@ -108,6 +108,7 @@ class OnPolicyTrainer(RLlibTrainer):
             "state_dependent_std": network.log_std is None,
             "log_std_init": network.shape.log_std_init,
             "orthogonal_init": network.shape.orthogonal,
+            "shared_policy": self.shares,
             **self.used_for_preprocessing(),
             **self.used_for_precision(),
             **{name: schedule.initial for name, schedule in schedules.items()},

@@ -47,12 +47,14 @@ def sac_memory(h: Any, run: Workload, problem: Problem) -> list[Term]:
     if run.gpu:
         words = "as drawn, and in memory that the card reads"
         terms.append(Term("batches on their way", "ram", 2 * drawn, words, "batch_size"))
-    held = min(h["buffer_size"], run.steps + run.num_envs)
-    buffer = replay_bytes(held, run.num_envs, problem.observations, problem.actions, h["prioritized_replay"])
+    copies = run.num_envs * problem.agents
+    held = min(h["buffer_size"], run.steps * problem.agents + copies)
+    buffer = replay_bytes(held, copies, problem.observations, problem.actions, h["prioritized_replay"])
     words = f"{held:,} transitions x ({problem.observations} + {problem.actions} + 1) x 4 B, in host memory"
     terms.append(Term("replay buffer", "ram", buffer, words, "buffer_size"))
     # Rows since the last evaluation are copied to be written, a file of them at a time.
-    new = replay_bytes(min(held, run.steps // run.reports), run.num_envs, problem.observations, problem.actions, False)
+    new = min(held, run.steps * problem.agents // run.reports)
+    new = replay_bytes(new, copies, problem.observations, problem.actions, False)
     terms.append(checkpoint_term(3 * trained + critics, min(new, REPLAY_FILE_BYTES), terms))
     return terms
 

@@ -70,8 +70,8 @@ class SACTrainer(RLlibTrainer):
             "alpha_learning_rate": rate(ENT_COEF) if automatic else None,
             "buffer_size": buffer.size,
             "batch_size": config.batch_size,
-            "learning_starts": settings.learning_starts,
-            "train_freq": settings.train_freq,
+            "learning_starts": settings.learning_starts // self.setup.agents,
+            "train_freq": settings.train_freq // self.setup.agents,
             "gradient_steps": settings.gradient_steps,
             "gamma": buffer.gamma,
             "tau": config.tau,
@@ -87,6 +87,7 @@ class SACTrainer(RLlibTrainer):
             "activation": activation_of(network.policy_layers),
             **self.used_for_charging(network.charging.initial_charging if network.site else None),
             "log_std_init": network.shape.log_std_init,
+            "shared_policy": self.shares,
             **self.used_for_preprocessing(),
             **self.used_for_precision(),
         }
@@ -144,12 +145,14 @@ def configuration(setup: Setup) -> SACConfig:
     config.actor_learning_rate = None if h["actor_learning_rate"] is None else schedule(h["actor_learning_rate"])
     config.alpha_learning_rate = None if h["alpha_learning_rate"] is None else schedule(h["alpha_learning_rate"])
     for name in (
-        "buffer_size", "batch_size", "learning_starts", "train_freq", "gradient_steps", "tau", "ent_coef", "target_entropy",
-        "n_step", "max_grad_norm", "bf16", "pin_memory",
+        "buffer_size", "batch_size", "gradient_steps", "tau", "ent_coef", "target_entropy", "n_step", "max_grad_norm", "bf16",
+        "pin_memory",
     ):  # fmt: skip
         setattr(config, name, h[name])
+    # Counted in steps of the site.
+    config.learning_starts, config.train_freq = h["learning_starts"] * setup.agents, h["train_freq"] * setup.agents
     config.parts = setup.parts
-    config.transitions_per_iteration = max(1, min(MOST_PER_ITERATION, setup.steps // LEAST_ITERATIONS))
+    config.transitions_per_iteration = max(1, min(MOST_PER_ITERATION * setup.agents, setup.steps // LEAST_ITERATIONS))
     if h["prioritized_replay"]:
         config.prioritization = Prioritization(h["priority_alpha"], h["priority_beta"])
     config.shape = SACShape(

@@ -17,6 +17,7 @@ from tests.tuning.algorithms.memory_checks import (
     trainer,
 )
 from tuning.algorithms.memory_terms import Workload
+from tuning.algorithms.networks.sizes import Problem
 from tuning.algorithms.on_policy.batch import Batch
 from tuning.algorithms.on_policy.memory import VALUE_ROWS, a2c_step, ppo_step
 
@@ -77,22 +78,23 @@ def test_a_rollout(algo: str, monkeypatch: pytest.MonkeyPatch) -> None:
         trained.stop()
 
 
+PROBLEM = Problem(28, 1, 28)
 RUN = Workload(num_envs=8, steps=4096, reports=2, windows=4, gpu=False)
 
 
 def test_ppo_copies_minibatches_of_nearly_equal_size_and_a2c_cuts_without_a_copy() -> None:
     # 1,008 transitions at most: four minibatches of 252 are nearer to 300 than three of 336.
-    ppo = ppo_step({"n_steps": 1000, "batch_size": 300, "clip_range_vf": None}, RUN)
+    ppo = ppo_step({"n_steps": 1000, "batch_size": 300, "clip_range_vf": None}, RUN, PROBLEM)
     assert (ppo.minibatch, ppo.copied, ppo.slots) == (336, True, 2)
-    a2c = a2c_step({"n_steps": 1000, "batch_size": 300, "optimizer": "rmsprop"}, RUN)
+    a2c = a2c_step({"n_steps": 1000, "batch_size": 300, "optimizer": "rmsprop"}, RUN, PROBLEM)
     assert (a2c.minibatch, a2c.copied, a2c.slots) == (300, False, 1)
-    whole = a2c_step({"n_steps": 1000, "batch_size": None, "optimizer": "adam"}, RUN)
+    whole = a2c_step({"n_steps": 1000, "batch_size": None, "optimizer": "adam"}, RUN, PROBLEM)
     assert (whole.minibatch, whole.slots) == (1008, 2)
 
 
 def test_a_clipped_value_loss_keeps_one_array_more() -> None:
     h = {"n_steps": 1000, "batch_size": 300, "clip_range_vf": None}
-    plain, clipped = ppo_step(h, RUN), ppo_step({**h, "clip_range_vf": 0.2}, RUN)
+    plain, clipped = ppo_step(h, RUN, PROBLEM), ppo_step({**h, "clip_range_vf": 0.2}, RUN, PROBLEM)
     assert clipped == replace(plain, of_rows=plain.of_rows + 1)
 
 

@@ -1,0 +1,28 @@
+"""Reads from CityLearn's objects which observations and actions are whose, and how large buildings are."""
+
+from __future__ import annotations
+
+from envs.citylearn_backend.observations import charger_names, observed
+from envs.citylearn_backend.simulator import CityLearnSimulator
+from envs.district import COMMON, Buildings
+
+
+def read_buildings(simulator: CityLearnSimulator) -> Buildings:
+    """Buildings of a scenario, from one of its years."""
+    buildings = simulator.env.buildings
+    shared = set(simulator.env.shared_observations)
+    whose: list[int] = []
+    of_chargers: list[int] = []
+    for n, (building, names) in enumerate(observed(simulator)):
+        own = charger_names(building)
+        of_chargers += [len(whose) + i for i, name in enumerate(names) if name in own]
+        whose += [COMMON if name in shared else n for name in names]
+    actions = [n for n, building in enumerate(buildings) for _ in building.active_actions]
+    load = simulator.exogenous.load_kwh
+    power, hours = [], []
+    for n, building in enumerate(buildings):
+        battery = building.electrical_storage
+        nominal = float(battery.nominal_power) if "electrical_storage" in building.active_actions else 0.0
+        power.append(nominal or float(load[n].max()) or 1.0)
+        hours.append(float(battery.capacity) / nominal if nominal else 0.0)
+    return Buildings(tuple(whose), tuple(actions), tuple(of_chargers), tuple(power), tuple(hours))

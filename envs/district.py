@@ -1,0 +1,95 @@
+"""Which features and actions of a site belong to which of its buildings, and how large these are."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, fields
+
+import numpy as np
+
+from envs.observation import CHARGER_ACTION, ObservationLayout, charger_kind
+
+COMMON = -1  # owner of what belongs to no single building
+_ENERGIES = frozenset({"non_shiftable_load", "solar_generation", "net_electricity_consumption"})
+_ENERGY_ENDS = ("_demand", "_electricity_consumption")
+
+
+@dataclass(frozen=True)
+class Buildings:
+    """The N buildings of a site.
+
+    Attributes:
+        observations: building of each raw observation, in the order of `ObservationLayout.names` without the month's peaks;
+            `COMMON` for calendar, weather, prices and the like.
+        actions: building of each action.
+        chargers: raw observations that are of a charger, their indices.
+        power_kw: size of each building, which its energies are measured in: nominal power of its battery or, without one, its
+            largest load in an hour; shape (N,).
+        battery_hours: capacity of each battery over its nominal power; 0 without one; shape (N,).
+    """
+
+    observations: tuple[int, ...]
+    actions: tuple[int, ...]
+    chargers: tuple[int, ...]
+    power_kw: tuple[float, ...]
+    battery_hours: tuple[float, ...]
+
+    def to_json(self) -> str:
+        """Text that `from_json` reads."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> Buildings:
+        """Buildings of a text that `to_json` wrote."""
+        read = json.loads(text)
+        return cls(**{field.name: tuple(read[field.name]) for field in fields(cls)})
+
+
+@dataclass(frozen=True)
+class District:
+    """A site of several buildings.
+
+    Attributes:
+        layout: of its observation.
+        buildings: of the site.
+    """
+
+    layout: ObservationLayout
+    buildings: Buildings
+
+    @property
+    def size(self) -> int:
+        """Number of buildings."""
+        return len(self.buildings.power_kw)
+
+    def observations_of(self, building: int) -> dict[str, int]:
+        """Indices of a building's raw observations by their kind, without those of chargers."""
+        names, chargers = self.layout.names, set(self.buildings.chargers)
+        return {names[i]: i for i, n in enumerate(self.buildings.observations) if n == building and i not in chargers}
+
+    def actions_of(self, building: int) -> dict[str, int]:
+        """Indices of a building's actions by their kind, without those of chargers."""
+        return {name: i for name, i in self._owned(building) if not name.startswith(CHARGER_ACTION)}
+
+    def chargers_of(self, building: int) -> list[tuple[int, dict[str, int]]]:
+        """Of each charger with an action in a building the index of this action, and its raw observations by kind."""
+        names, owners = self.layout.names, self.buildings.observations
+        found = []
+        for name, action in self._owned(building):
+            if name.startswith(CHARGER_ACTION):
+                charger = name.removeprefix(CHARGER_ACTION)
+                own = ((charger_kind(names[i], charger), i) for i in self.buildings.chargers if owners[i] == building)
+                found.append((action, {kind: i for kind, i in own if kind}))
+        return found
+
+    def _owned(self, building: int) -> list[tuple[str, int]]:
+        return [(self.layout.actions[i], i) for i, n in enumerate(self.buildings.actions) if n == building]
+
+    def bounds(self, observation: int) -> np.ndarray:
+        """Least and greatest value of a raw observation, shape (2,)."""
+        return np.array([self.layout.low[observation], self.layout.high[observation]])
+
+
+def is_energy(kind: str) -> bool:
+    """Whether a kind of observation is an energy of an hour [kWh], which grows with the building."""
+    return kind in _ENERGIES or kind.endswith(_ENERGY_ENDS)

@@ -1,0 +1,232 @@
+"""One policy for all buildings: what it sees of each, what it moves, what it learns from, and where else it can act."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from envs.district import District
+from envs.environments.building_info import BUILDING_REWARDS
+from envs.environments.factory import training_env
+from envs.environments.vector_env import SiteVectorEnv, WindowsEnv
+from envs.environments.year_cache import district, observation_layout
+from envs.objective.evaluate import evaluate
+from envs.scenarios.scenario import Window, scenario
+from tuning.algorithms.memory_terms import Workload
+from tuning.algorithms.networks.building_kinds import BuildingKinds
+from tuning.algorithms.networks.building_view import BuildingView, BuildingViewEnv
+from tuning.algorithms.registry import algorithm
+from tuning.algorithms.trainer import Setup
+from tuning.memory.model import predict
+from tuning.memory.scenario_sizes import sizes_of
+
+WINDOWS = (Window(0, 0, 100), Window(0, 300, 100))
+
+
+def opened(schema: Path) -> District:
+    found = district(scenario(str(schema)))
+    assert found
+    return found
+
+
+def raw_of(site: District, observations: np.ndarray, place: int) -> np.ndarray:
+    centre, inverse = (values[place] for values in site.layout.linear)
+    return observations[:, place] / inverse + centre
+
+
+def test_each_building_shows_its_own_features_in_parts_of_its_size(four_buildings: Path) -> None:
+    site = opened(four_buildings)
+    kinds, env = BuildingKinds.of(site), SiteVectorEnv(scenario(str(four_buildings)), WINDOWS, 2)
+    observations, _ = env.reset(seed=0)
+    seen = BuildingView(kinds, site).observe(observations).reshape(2, 3, kinds.size)
+    low, high = kinds.own_bounds[j := kinds.own.index("non_shiftable_load")]
+    loads = np.stack([raw_of(site, observations, site.observations_of(n)["non_shiftable_load"]) for n in range(4)], axis=1)
+    power = np.array(site.buildings.power_kw)
+
+    def scaled(values: np.ndarray) -> np.ndarray:
+        return (values - (low + high) / 2.0) / ((high - low) / 2.0)
+
+    np.testing.assert_allclose(seen[:, :, j], scaled(loads / power)[:, :3], atol=1e-5)
+    # The district's, over all buildings, is the same for each.
+    of_all = len(kinds.own) + len(kinds.fixed) + j
+    np.testing.assert_allclose(seen[:, :, of_all], np.repeat(scaled(loads.sum(axis=1) / power.sum())[:, None], 3, 1), atol=1e-5)
+    # A building without PV generates nothing, which is not the middle of the bounds.
+    low, high = kinds.own_bounds[j := kinds.own.index("solar_generation")]
+    np.testing.assert_allclose(seen[:, 1, j], scaled(np.zeros(2)), atol=1e-6)
+    has = len(kinds.own) + kinds.fixed.index("has solar_generation")
+    assert seen[0, :, has].tolist() == [1.0, 0.0, 1.0]
+
+
+def test_the_number_of_equal_buildings_does_not_matter(two_buildings: Path) -> None:
+    site = opened(two_buildings)
+    own, raw = site.buildings, len(site.buildings.observations)
+    layout = site.layout
+    twice = [i for i, n in enumerate(own.observations) if n >= 0]
+    many = District(
+        replace(
+            layout,
+            **{
+                name: (*values[:raw], *(values[i] for i in twice), *values[raw:])
+                for name, values in {"names": layout.names, "low": layout.low, "high": layout.high}.items()
+            },
+        ),
+        replace(
+            own,
+            observations=(*own.observations, *(own.observations[i] + 2 for i in twice)),
+            chargers=(*own.chargers, *(raw + twice.index(i) for i in own.chargers)),
+            actions=own.actions,
+            power_kw=own.power_kw * 2,
+            battery_hours=own.battery_hours * 2,
+        ),
+    )
+    kinds = BuildingKinds.of(site)
+    few = np.random.default_rng(0).uniform(-1.0, 1.0, (5, layout.size)).astype(np.float32)
+    peaks = kinds.common.index("month_peak_hours_import"), kinds.common.index("month_off_peak_import")
+    more = np.concatenate([few[:, :raw], few[:, twice], few[:, raw:]], axis=1)
+    seen = [BuildingView(kinds, of).observe(given) for of, given in ((site, few), (many, more))]
+    kept = [i for i in range(kinds.size) if i - kinds.size + len(kinds.common) not in peaks]
+    # Peaks are of the site, and would be twice as high.
+    np.testing.assert_allclose(seen[0][:, kept], seen[1][:, kept], atol=1e-5)
+
+
+def test_buildings_act_and_earn_for_themselves_and_vehicles_charge_by_the_rule(four_buildings: Path) -> None:
+    site, name = opened(four_buildings), scenario(str(four_buildings))
+    env = SiteVectorEnv(name, WINDOWS, 2, copy=False)
+    seen, step, taken = BuildingViewEnv(env, site, BuildingKinds.of(site)), env.step, []
+
+    def watched(actions: np.ndarray) -> Any:
+        taken.append((actions.copy(), env.simulator.uncontrolled_actions()))
+        taken.append(step(actions))
+        return taken[-1]
+
+    env.step = watched  # type: ignore[method-assign]
+    assert seen.num_envs == 6
+    seen.reset(seed=0)
+    for hour in range(60):
+        own = np.random.default_rng(hour).uniform(-1.0, 1.0, (6, 1)).astype(np.float32)
+        _, rewards, _, truncated, _ = seen.step(own)
+        (given, rule), (_, _, _, over, infos) = taken[-2:]
+        np.testing.assert_array_equal(given[:, [0, 3, 5]], own.reshape(2, 3))
+        np.testing.assert_allclose(given[:, [1, 2, 4, 6]], rule[:, [1, 2, 4, 6]], atol=0.2)
+        np.testing.assert_array_equal(rewards.reshape(2, 3), infos[BUILDING_REWARDS][:, :3])
+        np.testing.assert_array_equal(truncated.reshape(2, 3), np.repeat(over[:, None], 3, axis=1))
+
+
+def test_learned_charging_begins_with_the_uncontrolled_sites(four_buildings: Path) -> None:
+    site, name = opened(four_buildings), scenario(str(four_buildings))
+    view = BuildingView(BuildingKinds.of(site, learn_charging=True), site)
+    env = WindowsEnv(name, WINDOWS)
+    (found,) = evaluate(env, lambda seen: view.complete(np.zeros((2 * view.agents, 3), np.float32), seen))
+    assert abs(found.kpis["ev_served"] - found.uncontrolled["ev_served"]) < 0.01
+    # And reaches full power and none from there.
+    observations, _ = SiteVectorEnv(name, WINDOWS, 2).reset(seed=0)
+    for extreme in (-1.0, 1.0):
+        actions = view.complete(np.full((2 * view.agents, 3), extreme, np.float32), observations)[:, [1, 2, 4, 6]]
+        assert (np.clip(actions, -1.0, 1.0) == extreme).all()
+
+
+def test_an_environment_goes_on_from_its_state(four_buildings: Path) -> None:
+    site, name = opened(four_buildings), scenario(str(four_buildings))
+    first, second = (
+        BuildingViewEnv(SiteVectorEnv(name, WINDOWS, 2, copy=False), site, BuildingKinds.of(site)) for _ in range(2)
+    )
+    rng = np.random.default_rng(0)
+    first.reset(seed=0)
+    for _ in range(20):
+        first.step(rng.uniform(-1.0, 1.0, (6, 1)).astype(np.float32))
+    state = first.get_state()
+    second.reset(seed=1)
+    second.set_state(state)
+    for _ in range(120):
+        actions = rng.uniform(-1.0, 1.0, (6, 1)).astype(np.float32)
+        for one, other in zip(first.step(actions)[:4], second.step(actions)[:4], strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+SMALL: dict[str, dict[str, Any]] = {
+    "ppo": {"n_steps": 128, "batch_size": 64, "n_epochs": 1, "hidden_sizes": "16"},
+    "a2c": {"n_steps": 128, "hidden_sizes": "16"},
+    "sac": {"learning_starts": 32, "train_freq": 16, "buffer_size": 600, "batch_size": 32, "hidden_sizes": "16"},
+}
+
+
+@contextmanager
+def built(schema: Path, algo: str, **given: Any) -> Iterator[Any]:
+    h = algorithm(algo).space.complete({**SMALL[algo], **given}, {"steps": 1024.0})
+    site = scenario(str(schema))
+    setup = Setup(
+        h, lambda copies: training_env(str(schema), "batch", copies), 4, 1024, 0, False, observation_layout(site).chargers,
+        district=district(site),
+    )  # fmt: skip
+    trained = algorithm(algo).build(setup)
+    try:
+        yield trained
+    finally:
+        trained.stop()
+
+
+@pytest.mark.usefixtures("small_ray")
+@pytest.mark.parametrize("algo", ["ppo", "a2c", "sac"])
+def test_an_hour_of_the_site_is_a_step_and_gives_a_transition_of_each_building(four_buildings: Path, algo: str) -> None:
+    with built(four_buildings, algo, shared_policy=True) as trained:
+        used = trained.used()
+        assert used["shared_policy"] is True
+        for name in ("n_steps", "learning_starts", "train_freq"):
+            assert used.get(name) == SMALL[algo].get(name)
+        assert (used["learn_charging"], used["initial_charging"]) == (False, 1.0)
+        assert trained.runner.num_envs == 3 * trained.num_envs
+        update = trained.update()
+        lifetime = trained.runner.metrics.peek("num_env_steps_sampled_lifetime", default=0) or 3 * update.steps
+        assert lifetime == 3 * update.steps
+        if algo != "sac":
+            assert SMALL[algo]["n_steps"] <= update.steps <= SMALL[algo]["n_steps"] + trained.num_envs
+
+
+@pytest.mark.usefixtures("small_ray")
+@pytest.mark.parametrize("algo", ["ppo", "sac"])
+def test_its_memory_is_predicted(four_buildings: Path, algo: str) -> None:
+    with built(four_buildings, algo, shared_policy=True) as trained:
+        sizes, run = sizes_of(scenario(str(four_buildings)), "batch"), Workload(trained.num_envs, 1024, 2, 4, gpu=False)
+        found = {term.name: term.nbytes for term in predict(algorithm(algo), trained.setup.hyperparameters, run, sizes).terms}
+        learner, made = trained.learner, []
+        learned = [p for p in learner.network.parameters() if p.requires_grad]
+        assert found["weights"] == sum(p.numel() * 4 for p in learned)
+        if algo == "sac":
+            assert found["replay buffer"] == trained.replay.nbytes
+        else:
+            inner = learner.make_batch
+            learner.make_batch = lambda episodes: made.append(inner(episodes)) or made[-1]
+            trained.update()
+            held = sum(tensor.numel() * tensor.element_size() for tensor in vars(made[0]).values())
+            assert held == pytest.approx(found["rollout to learn from"], rel=0.05)
+
+
+@pytest.mark.usefixtures("small_ray")
+def test_a_policy_acts_on_buildings_that_it_has_never_seen_in_another_number(four_buildings: Path, two_buildings: Path) -> None:
+    with built(four_buildings, "ppo", shared_policy=True) as trained:
+        trained.update()
+        policy = trained.policy_on(opened(two_buildings))
+        env = WindowsEnv(scenario(str(two_buildings)), WINDOWS)
+        (found,) = evaluate(env, policy)
+        assert np.isfinite(found.kpis["co2_kg"])
+        seen = SiteVectorEnv(scenario(str(four_buildings)), WINDOWS, 2).reset(seed=0)[0]
+        np.testing.assert_array_equal(trained.policy_on(opened(four_buildings))(seen), trained.policy()(seen))
+    with built(four_buildings, "ppo") as trained, pytest.raises(ValueError, match="shared_policy"):
+        trained.policy_on(opened(two_buildings))
+
+
+@pytest.mark.usefixtures("small_ray")
+@pytest.mark.parametrize("algo", ["ppo", "sac"])
+def test_a_single_building_has_nothing_to_share(small_schema: Path, algo: str) -> None:
+    weights = []
+    for shared in (False, True):
+        with built(small_schema, algo, shared_policy=shared) as trained:
+            trained.update()
+            assert trained.used()["shared_policy"] is False
+            weights.append(trained.get_state()["algorithm"]["learner_group"]["learner"]["rl_module"]["default_policy"])
+    for name, values in weights[0].items():
+        np.testing.assert_array_equal(values, weights[1][name])

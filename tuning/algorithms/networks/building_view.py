@@ -1,0 +1,265 @@
+"""A site of several buildings as many of one building: one policy sees and acts for each of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import torch
+from gymnasium.vector import VectorEnv
+from gymnasium.vector.utils import batch_space
+from torch import nn
+
+from envs.district import COMMON, District, is_energy
+from envs.environments.building_info import BUILDING_REWARDS
+from tuning.algorithms.networks.building_kinds import (
+    CHARGER,
+    HAS,
+    HOURS,
+    BuildingKinds,
+    Parts,
+    common_features,
+    is_cyclic,
+    unit,
+    why_unfit,
+)
+from tuning.algorithms.networks.layers import UncontrolledCharging
+
+# A change of the uncontrolled site's action within [-1, 1], times this, reaches every action from every other.
+_CHANGE = 2.0
+
+
+class BuildingInputs(nn.Module):
+    """From what is observed of a site to what a policy sees of each of its A buildings that act.
+
+    For each building: its own features, what never changes of it, the same features of the district (sums of energies and means
+    of the rest, over all buildings), and what they have in common. All of it is linear in the site's observation.
+    """
+
+    matrix: torch.Tensor
+    offset: torch.Tensor
+    fixed: torch.Tensor
+
+    def __init__(self, kinds: BuildingKinds, site: District) -> None:
+        """Find the features of a site that a policy fits, see `why_unfit`."""
+        super().__init__()
+        parts, count, features = Parts.of(site, kinds.learn_charging), len(kinds.own), site.layout.size
+        own = np.zeros((site.size, count, features))
+        constant, weight = np.zeros((2, site.size, count))
+        power, common = np.array(site.buildings.power_kw), common_features(site)
+        for n, observed in enumerate(parts.observed):
+            for j, (kind, bounds) in enumerate(zip(kinds.own, kinds.own_bounds, strict=True)):
+                places = observed.get(kind, ())
+                for i in places:
+                    factor, shift = _rescaling(site, i, unit(site, kind, n), bounds)
+                    own[n, j, i] += factor / len(places)
+                    constant[n, j] += shift / len(places)
+                if is_energy(kind):
+                    weight[n, j] = power[n] / power.sum()
+                    if not places:
+                        # A building without PV generates nothing.
+                        middle, steep = _scaling(bounds)
+                        constant[n, j] = -middle * steep
+                else:
+                    weight[n, j] = float(bool(places))
+        weight /= np.where(weight.sum(axis=0), weight.sum(axis=0), 1.0)
+        shared, shifts = np.zeros((len(kinds.common), features)), np.zeros(len(kinds.common))
+        for j, (kind, bounds) in enumerate(zip(kinds.common, kinds.common_bounds, strict=True)):
+            i = common[kind]
+            shared[j, i], shifts[j] = _rescaling(site, i, unit(site, kind, COMMON), bounds)
+        district = np.einsum("nj,njf->jf", weight, own), (weight * constant).sum(axis=0)
+        self._register("matrix", np.concatenate([own[parts.acting].reshape(-1, features), district[0], shared]))
+        self._register("offset", np.concatenate([constant[parts.acting].ravel(), district[1], shifts]))
+        fixed = [[_fixed(kind, site, parts, n) for kind in kinds.fixed] for n in parts.acting]
+        self._register("fixed", np.reshape(fixed, (len(parts.acting), -1)))
+        self.agents, self._own = len(parts.acting), (len(parts.acting), count)
+
+    def _register(self, name: str, values: np.ndarray) -> None:
+        self.register_buffer(name, torch.tensor(values, dtype=torch.float32), persistent=False)
+
+    def forward(self, observations: torch.Tensor) -> torch.Tensor:
+        """What is seen, shape (rows * A, size), the buildings of a row one after another.
+
+        Args:
+            observations: of the site, as its layout scales them, shape (rows, features).
+        """
+        found = nn.functional.linear(observations, self.matrix, self.offset)
+        agents, kinds = self._own
+        own = found[:, : agents * kinds].unflatten(1, (agents, kinds))
+        of_all = found[:, agents * kinds :].unsqueeze(1).expand(-1, agents, -1)
+        fixed = self.fixed.unsqueeze(0).expand(found.shape[0], -1, -1)
+        return torch.cat((own, fixed, of_all), dim=2).flatten(0, 1)
+
+
+class BuildingActions(nn.Module):
+    """From the actions of a site's buildings to the site's.
+
+    What a policy gives for a device that a building lacks is dropped. Where it learns chargers' actions, it gives changes of
+    the uncontrolled site's: so it begins with vehicles that charge.
+    """
+
+    order: torch.Tensor
+    scale: torch.Tensor
+    features: torch.Tensor
+
+    def __init__(self, kinds: BuildingKinds, site: District) -> None:
+        """Find the actions of a site that a policy fits, see `why_unfit`."""
+        super().__init__()
+        parts, groups, count = Parts.of(site, kinds.learn_charging), site.layout.any_chargers, len(site.layout.actions)
+        self.agents = len(parts.acting)
+        # Of what follows a rule nothing is taken.
+        order, scale = [0] * count, [0.0] * count
+        for a, n in enumerate(parts.acting):
+            for kind, i in parts.actions[n].items():
+                order[i] = a * len(kinds.actions) + kinds.actions.index(kind)
+                scale[i] = _CHANGE if groups and kind.startswith(CHARGER) else 1.0
+        self.register_buffer("order", torch.tensor(order), persistent=False)
+        self.register_buffer("scale", torch.tensor(scale), persistent=False)
+        self.charging = UncontrolledCharging(count, kinds.initial_charging, groups) if groups else None
+        if groups:
+            each = torch.tensor(groups.observations).T
+            self._kinds = tuple(each.shape)
+            self.register_buffer("features", each.flatten(), persistent=False)
+
+    def forward(self, actions: torch.Tensor, observations: torch.Tensor) -> torch.Tensor:
+        """Actions of the site, shape (rows, actions); what lies outside of [-1, 1] is cut by the environment.
+
+        Args:
+            actions: of each building, shape (rows * A, kinds).
+            observations: of the site, shape (rows, features).
+        """
+        given = actions.unflatten(0, (-1, self.agents)).flatten(1).index_select(1, self.order) * self.scale
+        if self.charging is None:
+            return given
+        rule: torch.Tensor = self.charging(observations.index_select(1, self.features).unflatten(1, self._kinds))
+        return given + rule
+
+
+class BuildingView:
+    """What a policy sees and moves of each building.
+
+    Attributes:
+        kinds: that it sees and moves.
+        inputs: from observations of the site to what is seen.
+        actions: from the buildings' actions to the site's.
+        learns_charging: whether it learns chargers' actions; None where the site has fewer than two.
+        initial_charging: see `UncontrolledCharging`; None likewise.
+    """
+
+    def __init__(self, kinds: BuildingKinds, site: District) -> None:
+        """Look at a site.
+
+        Raises:
+            ValueError: if the policy does not fit the site.
+        """
+        if reason := why_unfit(kinds, site):
+            raise ValueError(f"a policy for single buildings cannot act here: {reason}")
+        self.kinds, self.inputs, self.actions = kinds, BuildingInputs(kinds, site), BuildingActions(kinds, site)
+        charges = site.layout.chargers is not None
+        self.learns_charging = kinds.learn_charging if charges else None
+        self.initial_charging = kinds.initial_charging if charges else None
+
+    @property
+    def agents(self) -> int:
+        """Buildings that act."""
+        return self.inputs.agents
+
+    def observe(self, observations: np.ndarray) -> np.ndarray:
+        """What is seen of observations, shape (copies, features): shape (copies * agents, size)."""
+        with torch.inference_mode():
+            seen: np.ndarray = self.inputs(torch.from_numpy(observations)).numpy()
+        return seen
+
+    def complete(self, actions: np.ndarray, observations: np.ndarray) -> np.ndarray:
+        """All actions of the site.
+
+        Args:
+            actions: of the buildings, shape (copies * agents, kinds).
+            observations: shape (copies, features).
+
+        Returns:
+            Shape (copies, actions).
+        """
+        with torch.inference_mode():
+            given = torch.from_numpy(np.ascontiguousarray(actions))
+            found: np.ndarray = self.actions(given, torch.from_numpy(observations)).numpy()
+        return found
+
+
+class BuildingViewEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
+    """Copies of a site with A acting buildings as A times as many copies of a building, which earn rewards of their own.
+
+    The buildings of a copy are neighbours. Their episodes begin and end together.
+    """
+
+    def __init__(self, env: VectorEnv[Any, Any, Any], site: District, kinds: BuildingKinds) -> None:
+        """Wrap an environment that can split its rewards.
+
+        Args:
+            env: of the site.
+            site: its buildings.
+            kinds: what the policy sees and moves.
+        """
+        self.env, self.metadata = env, env.metadata
+        self.view = BuildingView(kinds, site)
+        self._acting, self._agents = np.array(Parts.of(site, kinds.learn_charging).acting), self.view.agents
+        self.num_envs = env.num_envs * self._agents
+        self.single_observation_space = gym.spaces.Box(-np.inf, np.inf, (kinds.size,), np.float32)
+        self.single_action_space = gym.spaces.Box(-1.0, 1.0, (len(kinds.actions),), np.float32)
+        self.observation_space = batch_space(self.single_observation_space, self.num_envs)
+        self.action_space = batch_space(self.single_action_space, self.num_envs)
+        inner: Any = env.unwrapped
+        inner.split_rewards()
+
+    def reset(self, *, seed: Any = None, options: Any = None) -> tuple[np.ndarray, dict[str, Any]]:
+        """See `VectorEnv`."""
+        self._observations, _ = self.env.reset(seed=seed, options=options)
+        return self.view.observe(self._observations), {}
+
+    def step(self, actions: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+        """See `VectorEnv`."""
+        # The environment may write the next observations over these.
+        complete = self.view.complete(np.asarray(actions), self._observations)
+        self._observations, _, terminated, truncated, infos = self.env.step(complete)
+        # In a step in which all copies begin another episode, CityLearn's environments say nothing.
+        earned = infos.get(BUILDING_REWARDS)
+        own = np.zeros(self.num_envs) if earned is None else np.asarray(earned, np.float64)[:, self._acting].reshape(-1)
+        over, cut = (np.repeat(each, self._agents) for each in (terminated, truncated))
+        return self.view.observe(self._observations), own, over, cut, {}
+
+    def get_state(self) -> dict[str, Any]:
+        """State of the environment, with the observations that the next actions follow."""
+        env: Any = self.env
+        return {"env": env.get_state(), "observations": self._observations.copy()}
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Go on from a state of `get_state`, instead of a `reset`."""
+        env: Any = self.env
+        env.set_state(state["env"])
+        self._observations = state["observations"].copy()
+
+    def close(self, **kwargs: Any) -> None:
+        """Close the environment."""
+        self.env.close(**kwargs)
+
+
+def _rescaling(site: District, place: int, unit: float, bounds: tuple[float, float]) -> tuple[float, float]:
+    """Factor and shift from a feature as the site's layout scales it to one that is scaled by a kind's bounds."""
+    if is_cyclic(site, place):
+        return 1.0, 0.0
+    (middle, steep), (centre, inverse) = _scaling(bounds), (values[place] for values in site.layout.linear)
+    return float(steep / inverse / unit) if inverse else 0.0, float((centre / unit - middle) * steep)
+
+
+def _scaling(bounds: tuple[float, float]) -> tuple[float, float]:
+    """Middle of bounds, and one over half their distance; a constant becomes 0."""
+    low, high = bounds
+    return (low + high) / 2.0, 2.0 / (high - low) if high > low else 0.0
+
+
+def _fixed(kind: str, site: District, parts: Parts, n: int) -> float:
+    if kind == HOURS:
+        return site.buildings.battery_hours[n] / 10.0
+    name = kind.removeprefix(HAS)
+    return float(name in parts.observed[n] or name in parts.actions[n])
