@@ -78,8 +78,12 @@ class Scenario:
 
     def described(self, split: Split) -> str:
         """A split for titles: its name, and what it consists of where the user stated it."""
-        words = self.splits.words(split, "years" if self.site else "days")
+        words = self.words(split)
         return f"{split} ({words})" if words else split
+
+    def words(self, split: Split) -> str:
+        """What a split consists of where the user stated it, such as `days 0-99 of Home_1`; else empty."""
+        return self.splits.words(split, "years" if self.site else "days")
 
     def title_of(self, split: Split) -> str:
         """Short name of the scenario, with a split where the user stated it."""
@@ -244,6 +248,7 @@ def sample_weeks(windows: tuple[Window, ...], weeks: int) -> tuple[Window, ...]:
         for whole in windows
         for start in range(whole.start, whole.start + whole.hours, WEEK)
     ]
-    blocks = [block for block in blocks if block.hours == max(b.hours for b in blocks)]
+    # The last week of a stated range has an hour less, as there is one step less than rows.
+    blocks = [block for block in blocks if block.hours >= max(b.hours for b in blocks) - 1]
     weeks = min(weeks, len(blocks))
     return tuple(blocks[(2 * i + 1) * len(blocks) // (2 * weeks)] for i in range(weeks))
