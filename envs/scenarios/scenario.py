@@ -17,7 +17,7 @@ from envs.cache import cached_folder
 from envs.errors import ScenarioError
 from envs.scenarios import schema_file, trust
 from envs.scenarios.iquitos import FORMAT_VERSION, SITES, Site, write_year
-from envs.scenarios.segment_schema import write_segment
+from envs.scenarios.segment_schema import segment_schema
 from envs.scenarios.segments import Segment, segments_of
 from envs.scenarios.splits import DEFAULT, SPLITS, Split, Splits, years_of
 
@@ -96,11 +96,7 @@ class Scenario:
             assert self.schema is not None
             if not self.segments:
                 return self.schema
-            schema, segment = self.schema, self.segments[year]
-            return (
-                cached_folder(f"{self.key}/segment-{year}", lambda folder: write_segment(schema, segment, folder))
-                / "schema.json"
-            )
+            return segment_schema(self.schema, self.segments[year], f"{self.key}/segment-{year}")
         site = self.site
         # Its files depend on no split.
         key = _generated_key(self.name, DEFAULT)
