@@ -78,8 +78,8 @@ def _status(outcome: Results | SearchStoppedError, console: Console) -> int:
     from tuning.experiment.folder import open_experiment
     from tuning.trial.checkpoint import Checkpoints
 
-    print_summary(outcome, console)
     experiment = open_experiment(outcome.folder)
+    print_summary(outcome, console, experiment.settings.words_of("validation"))
     sizes = [Checkpoints(experiment.paths.checkpoints(number)).nbytes for number in outcome.trials["trial"]]
     kept, size = sum(size > 0 for size in sizes), sum(sizes) / 2**20
     say(console, f"Checkpoints: {size:,.1f} MiB of {kept} trials (--keep-checkpoints {experiment.settings.keep_checkpoints})")

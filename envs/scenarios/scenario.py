@@ -17,7 +17,7 @@ from envs.cache import cached_folder
 from envs.errors import ScenarioError
 from envs.scenarios import schema_file, trust
 from envs.scenarios.iquitos import FORMAT_VERSION, SITES, Site, write_year
-from envs.scenarios.segment_schema import write_segment
+from envs.scenarios.segment_schema import segment_schema
 from envs.scenarios.segments import Segment, segments_of
 from envs.scenarios.splits import DEFAULT, SPLITS, Split, Splits, years_of
 
@@ -78,8 +78,12 @@ class Scenario:
 
     def described(self, split: Split) -> str:
         """A split for titles: its name, and what it consists of where the user stated it."""
-        words = self.splits.words(split, "years" if self.site else "days")
+        words = self.words(split)
         return f"{split} ({words})" if words else split
+
+    def words(self, split: Split) -> str:
+        """What a split consists of where the user stated it, such as `days 0-99 of Home_1`; else empty."""
+        return self.splits.words(split, "years" if self.site else "days")
 
     def title_of(self, split: Split) -> str:
         """Short name of the scenario, with a split where the user stated it."""
@@ -92,11 +96,7 @@ class Scenario:
             assert self.schema is not None
             if not self.segments:
                 return self.schema
-            schema, segment = self.schema, self.segments[year]
-            return (
-                cached_folder(f"{self.key}/segment-{year}", lambda folder: write_segment(schema, segment, folder))
-                / "schema.json"
-            )
+            return segment_schema(self.schema, self.segments[year], f"{self.key}/segment-{year}")
         site = self.site
         # Its files depend on no split.
         key = _generated_key(self.name, DEFAULT)
@@ -244,6 +244,7 @@ def sample_weeks(windows: tuple[Window, ...], weeks: int) -> tuple[Window, ...]:
         for whole in windows
         for start in range(whole.start, whole.start + whole.hours, WEEK)
     ]
-    blocks = [block for block in blocks if block.hours == max(b.hours for b in blocks)]
+    # The last week of a stated range has an hour less, as there is one step less than rows.
+    blocks = [block for block in blocks if block.hours >= max(b.hours for b in blocks) - 1]
     weeks = min(weeks, len(blocks))
     return tuple(blocks[(2 * i + 1) * len(blocks) // (2 * weeks)] for i in range(weeks))

@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 from rich.console import Console
+from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Table
 
@@ -19,12 +20,13 @@ from tuning.cli.tables import Fitted
 SHOWN = 5  # trials in the table
 
 
-def print_summary(results: Results, console: Console) -> None:
+def print_summary(results: Results, console: Console, validation: str = "") -> None:
     """Print the best trials, the best hyperparameters, its KPIs against the uncontrolled site, and where the files are.
 
     Args:
         results: of the experiment.
         console: to print to.
+        validation: what the validation split consists of, where the user stated it.
     """
     trials = results.trials
     for _, row in trials[trials["state"].isin(["failed", "oom"])].iterrows():
@@ -41,7 +43,7 @@ def print_summary(results: Results, console: Console) -> None:
         values = printable("  ".join(f"{name}={_value(value)}" for name, value in given.items()))
         console.print(Padding(values, (0, 2)), highlight=False, markup=False)
         last = results.evaluations[results.evaluations["trial"] == best["trial"]]
-        console.print(Fitted(_against_uncontrolled(last[last["steps"] == last["steps"].max()])))
+        console.print(Fitted(_against_uncontrolled(last[last["steps"] == last["steps"].max()], validation)))
     say(console, f"Parquet: {results.folder / FOLDER}")
     say(console, f'Load:    from results import load; r = load(r"{results.folder}")')
 
@@ -89,9 +91,10 @@ def _ranking(best: pd.DataFrame, trials: pd.DataFrame) -> Table:
     return table
 
 
-def _against_uncontrolled(rows: pd.DataFrame) -> Table:
+def _against_uncontrolled(rows: pd.DataFrame, validation: str) -> Table:
     """KPIs of the rows (one a year) beside the uncontrolled site's, which ran through the same hours."""
-    table = Table(title=f"Validation, {rows['hours'].sum():,} hours", title_justify="left")
+    stated = f" ({escape(printable(validation))})" if validation else ""
+    table = Table(title=f"Validation{stated}, {rows['hours'].sum():,} hours", title_justify="left")
     for name in ("", "controlled", "uncontrolled", "change"):
         table.add_column(name, justify="left" if not name else "right")
     for name, label in (("co2_kg", "CO2, kg"), ("bill", "bill"), ("import_kwh", "import, kWh"), ("peak_kw", "peak, kW")):

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 import tyro
 
 from common.json_values import MOST, described
-from envs.scenarios.splits import Splits
+from envs.scenarios.splits import Split, Splits
 from tuning.experiment.algorithm_names import ALL, choice
 from tuning.experiment.errors import UsageError
 
@@ -161,6 +161,10 @@ class Settings:
     def splits(self) -> Splits:
         """The splits as stated."""
         return splits_in(self)
+
+    def words_of(self, split: Split) -> str:
+        """What a split consists of where it was stated; see `Splits.words`."""
+        return self.splits.words(split, "days" if self.scenario.endswith(".json") else "years")
 
     @property
     def stepped_by(self) -> Literal["batch", "citylearn"]:

@@ -152,8 +152,9 @@ def _about(experiment: Experiment, number: int, site: Scenario, steps: int) -> d
 
 
 def _splits(site: Scenario) -> dict[str, str]:
-    """What each split consists of, where the user stated any."""
-    return {f"split {split}": site.described(split) for split in SPLITS} if site.splits.stated else {}
+    """What each split consists of, where the user stated it."""
+    words = {split: site.words(split) for split in SPLITS}
+    return {f"{split} split": text for split, text in words.items() if text}
 
 
 def _versions(text: str | None, number: int) -> dict[str, str | None]:

@@ -10,7 +10,7 @@ import pytest
 from common.paths import PathError
 from common.units import DAY, WEEK
 from envs.errors import ScenarioError
-from envs.scenarios.scenario import SPLITS, Window, _in_full, sample_weeks, scenario, training_starts
+from envs.scenarios.scenario import DEFAULT, SPLITS, Splits, Window, _in_full, sample_weeks, scenario, training_starts
 
 
 def hours(windows: tuple[Window, ...]) -> set[tuple[int, int]]:
@@ -45,6 +45,30 @@ def test_a_long_year_is_split_by_weeks(small_schema: Path, tmp_path: Path) -> No
     windows = scenario(str(path), trusted=True).windows("validation")
     assert {w.hours for w in windows} == {WEEK}
     assert len(windows) == 10
+
+
+def test_stated_ranges_have_their_weeks_though_the_last_hour_is_no_step(small_schema: Path) -> None:
+    site = scenario(str(small_schema), splits=Splits(("0-13",), ("14-27",), ("28-39",)))
+    (window,) = site.windows("validation")
+    assert (window.start, window.hours) == (WEEK, 2 * WEEK - 1)
+    assert [week.hours for week in sample_weeks((window,), 2)] == [WEEK, WEEK - 1]
+    assert site.years("validation") == (1,)
+    assert site.described("validation") == "validation (days 14-27)"
+
+
+def test_each_statement_has_a_place_of_its_own_in_the_cache(small_schema: Path) -> None:
+    stated = [Splits(("0-13",), ("14-27",), (test,)) for test in ("28-39", "28-38")]
+    keys = {scenario(str(small_schema), splits=splits).key for splits in (DEFAULT, *stated)}
+    assert len(keys) == 3
+    generated = {scenario("iquitos", splits=splits).key for splits in (DEFAULT, Splits(("8",)), Splits(test=("9",)))}
+    assert len(generated) == 3
+    # The same years in other words are the same scenario.
+    assert scenario("iquitos", splits=Splits(("1", "4-5"))).key == scenario("iquitos").key
+
+
+def test_a_generated_year_is_the_same_whatever_trains(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("envs.scenarios.scenario.cached_folder", lambda key, fill: Path(key))
+    assert scenario("iquitos", splits=Splits(("8",))).schema_path(8) == scenario("iquitos").schema_path(8)
 
 
 def test_too_short_a_year_is_refused(small_schema: Path, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """The schema of a segment has its rows and buildings, and leads to no other files than the scenario's own may."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -41,13 +42,11 @@ def test_a_tariff_holds_in_all_segments(site: Path) -> None:
     assert (scenario(str(site), splits=STATED).schema_path(0).parent / "tariff.json").is_file()
 
 
-def test_only_the_cache_says_where_a_schema_came_from(site: Path, tmp_path: Path) -> None:
+def test_a_segment_may_read_what_its_scenario_may_and_no_copy_of_it_may(site: Path, tmp_path: Path) -> None:
     made = scenario(str(site), splits=STATED).schema_path(0)
     assert origin(made) == site
     folder = tmp_path / "elsewhere"
-    folder.mkdir()
-    for name in ("schema.json", "origin.json"):
-        (folder / name).write_bytes((made.parent / name).read_bytes())
+    shutil.copytree(made.parent, folder)
     assert origin(folder / "schema.json") == folder / "schema.json"
     with pytest.raises(ScenarioError, match=r"root_directory is .* outside of"):
         CityLearnSimulator(folder / "schema.json", with_reward=False)

@@ -17,9 +17,9 @@ from tuning.cli.summary import print_comparison, print_summary
 KINDS = {"learning_rate": float, "target_kl": float}
 
 
-def shown(folder: Path) -> str:
+def shown(folder: Path, validation: str = "") -> str:
     output = io.StringIO()
-    print_summary(load(folder), Console(file=output, width=140))
+    print_summary(load(folder), Console(file=output, width=140), validation)
     return output.getvalue()
 
 
@@ -92,3 +92,10 @@ def test_experiments_are_compared_by_their_best_trials(tmp_path: Path) -> None:
     assert cells["ppo"] == ["+0.1000", "-10.0%", "-20.0%", "90.0%", "1", "1.7", "ppo"]
     assert cells["a2c"][0] == "+0.0500"
     assert cells["sac"] == ["none", "", "", "", "", "", "sac"]
+
+
+def test_a_stated_validation_split_is_in_the_title(tmp_path: Path) -> None:
+    write_trial(tmp_path, 0, "complete", 0.04)
+    write_evaluation(tmp_path, 0, 2, hours=100)
+    assert "Validation, 100 hours" in shown(tmp_path)
+    assert "Validation (days 10-19 of [red]), 100 hours" in shown(tmp_path, "days 10-19 of [red]")
