@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 JUDGEMENT_VERSION = 1
 BOUND = "bound of score"  # name of the rows with the bound of the score
 BOUNDS = (BOUND, "bound of co2", "bound of cost")
+EXACT_MPC = "MPC: exact future"  # on the way to the bound, and no rival: no controller knows the future
 LEAST_SERVED = 0.95  # of the vehicle energy that can be served; below it, savings come from energy that was not delivered
 PREFERRED = ("citylearn", "batch")  # the first one that evaluated a run counts: CityLearn is the reference
 # The test hours of a scenario with one year are a fifth of it.

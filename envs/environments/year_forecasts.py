@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import zlib
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,7 @@ from common.units import DAY
 from envs.batch_backend.tables import Tables
 from envs.cache import cached_file
 from envs.environments.year_cache import tables_file, year_reference
-from envs.forecasts.daily import mean_profile
+from envs.forecasts.daily import WEEK_DAYS, mean_of_days, mean_profile
 from envs.forecasts.forest import Forest
 from envs.forecasts.learned import LearnedModel, TableForecast, forecast_table, train_model
 from envs.forecasts.series import KINDS, Kind, SiteSeries
@@ -60,7 +62,7 @@ def learned_table(scenario: Scenario, year: int, kind: Kind, hours: int) -> np.n
         with path.open("wb") as file:
             np.save(file, forecast_table(year_series(scenario, year), kind, model, hours))
 
-    path = cached_file(f"{scenario.key}/forecast-{kind}-{hours}-{year}-v{VERSION}.npy", write)
+    path = cached_file(f"{scenario.key}/forecast-{kind}-{hours}-{year}-{forecasts_version(scenario)}.npy", write)
     # Only the rows that are read come into memory.
     table: np.ndarray = np.load(path, mmap_mode="r")
     return table
@@ -83,11 +85,16 @@ def learned_model(scenario: Scenario, kind: Kind, hours: int) -> LearnedModel | 
         with path.open("wb") as file:
             np.savez_compressed(file, **arrays)
 
-    path = cached_file(f"{scenario.key}/forecaster-{kind}-{hours}-v{VERSION}.npz", write)
+    path = cached_file(f"{scenario.key}/forecaster-{kind}-{hours}-{forecasts_version(scenario)}.npz", write)
     with np.load(path) as saved:
         arrays = {name: saved[name] for name in saved.files}
     scale = arrays.pop("scale")
     return LearnedModel(Forest(**arrays), scale) if len(scale) else None
+
+
+def forecasts_version(scenario: Scenario) -> str:
+    """Part of the cache's keys of all that depends on forecasts: the version of the code, and the hours of the train split."""
+    return f"v{VERSION}-{zlib.crc32(repr(scenario.windows('train')).encode()):08x}"
 
 
 @lru_cache(maxsize=8)
@@ -146,7 +153,25 @@ def train_statistics(scenario: Scenario, hours: int) -> TrainStatistics:
     ]
     young, total = (np.sum(parts, axis=0) for parts in zip(*by_year, strict=True))
     share = np.divide(young, total[..., np.newaxis], out=np.zeros_like(young), where=total[..., np.newaxis] > 0.0)
-    return TrainStatistics(profile, share)
+    return TrainStatistics(profile, share, mean_error([(series, own) for _, series, own in years]))
+
+
+def mean_error(years: Sequence[tuple[SiteSeries, np.ndarray]]) -> float:
+    """Mean error of the means of seven days, over the mean value, of load and PV together.
+
+    Args:
+        years: series of each year, and which of its rows belong to the train split, shape (rows,). Other rows are not read.
+    """
+    error, total = 0.0, 0.0
+    for series, own in years:
+        for kind in ("load", "pv"):
+            values = np.where(own, series.values[kind], np.nan)
+            before = mean_of_days(values, WEEK_DAYS)[:, :-DAY]
+            differ = np.abs(before - values[:, DAY:])
+            known = np.isfinite(differ)
+            error += float(differ[known].sum())
+            total += float(np.abs(values[:, DAY:][known]).sum())
+    return error / total if total > 0.0 else 0.0
 
 
 def _charging_by_age(

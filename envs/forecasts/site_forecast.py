@@ -41,10 +41,12 @@ class TrainStatistics:
             year's first.
         arriving: part of the charging of each hour of the day that goes to vehicles which arrived less than some hours before,
             shape (buildings, 24, hours).
+        error: mean error of the means of seven days, over the mean value, of load and PV together.
     """
 
     profile: Mapping[Kind, np.ndarray]
     arriving: np.ndarray
+    error: float
 
 
 class SiteForecast:
@@ -55,6 +57,10 @@ class SiteForecast:
         method: of the forecasts.
         statistics: of the train split.
         learned: forecasts of the series that a model was trained for; only for the method `learned`.
+
+    Attributes:
+        foresees: whether the future is known.
+        error: see `TrainStatistics`; 0 where the future is known.
     """
 
     def __init__(
@@ -65,6 +71,7 @@ class SiteForecast:
         learned: Mapping[Kind, SeriesForecast] | None = None,
     ) -> None:
         self.foresees = method == "exact"
+        self.error = 0.0 if self.foresees else statistics.error
         self._series, self._statistics = series, statistics
         self._forecasts: dict[Kind, SeriesForecast] = {}
         for kind in KINDS:

@@ -20,8 +20,10 @@ from envs.yardsticks.mpc_site import MpcSite
 from envs.yardsticks.mpc_vehicles import Need, Vehicles
 
 HORIZON = 24  # hours
-DISCOUNT = 1.0
-STEP = 1.0
+# What an hour's wait takes from the worth of energy, as a part of the forecast's error: load that is forecast may not come, and
+# nothing is lost by serving what is there. Measured on validation splits: 0.95 an hour is best for five homes with an error of
+# 38 %, 0.99 for a mall with one of 9 %.
+DOUBT = 0.12
 STORED = 0.9  # part of the mean worth of import that a stored kilowatt-hour is worth at the end of the horizon
 
 
@@ -118,8 +120,7 @@ def hour_plan(plant: Plant, state: SiteState, hours: int, month_share: np.ndarra
     # After the year's last hour the tariff and the calendar go on as a day before.
     known = forecast.calendar_rows(row, hours)
     import_worth = worth["co2"] * forecast.ahead("carbon", row, hours) + worth["cost"] * site.price[:, known]
-    k = np.arange(hours)
-    certainty = np.where(k > 0, STEP, 1.0) * DISCOUNT**k
+    certainty = (1.0 - DOUBT * min(forecast.error, 1.0)) ** np.arange(hours)
     import_worth = import_worth * certainty
     base = forecast.ahead("load", row, hours) - forecast.ahead("pv", row, hours)
     need = plant.vehicles.need(row, state.vehicle_soc, hours, forecast.foresees)

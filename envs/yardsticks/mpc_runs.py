@@ -13,8 +13,7 @@ from envs.cache import cached_file
 from envs.environments.backend import Backend
 from envs.environments.factory import windows_env
 from envs.environments.year_cache import year_reference, year_tables
-from envs.environments.year_forecasts import VERSION as FORECASTS_VERSION
-from envs.environments.year_forecasts import site_forecast
+from envs.environments.year_forecasts import forecasts_version, site_forecast
 from envs.forecasts.site_forecast import Method
 from envs.objective.episodes import Episode, Policy
 from envs.objective.evaluate import Evaluation, evaluate
@@ -116,7 +115,7 @@ def _cached_episode(scenario: Scenario, window: Window, method: Method, hours: i
         with path.open("wb") as file:
             np.savez_compressed(file, **arrays)
 
-    version = f"v{VERSION}" if method == "exact" else f"v{VERSION}-{FORECASTS_VERSION}"
+    version = f"v{VERSION}" if method == "exact" else f"v{VERSION}-{forecasts_version(scenario)}"
     part = f"{window.year}-{window.start}-{window.hours}"
     with np.load(cached_file(f"{scenario.key}/mpc-{method}-{hours}-{part}-{version}.npz", write)) as saved:
         terms = dict(zip(saved["names"].tolist(), saved["terms"].tolist(), strict=True))

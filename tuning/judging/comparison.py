@@ -82,7 +82,8 @@ def compare(settings: JudgeSettings, console: Console | None = None) -> Comparis
         with stop_signals_as_interrupts(), experiment_lock(judgement.paths.locked):
             say(console, f"judgement {folder}{', continued' if existed else ''}")
             say(console, f"contenders: {'; '.join(contender.name for contender in own)}")
-            race = Race(judgement, site, replace(of, gpu_memory=settings.gpu_memory, address=settings.address), console)
+            of_race = replace(of, gpu_memory=settings.gpu_memory, address=settings.address)
+            race = Race(judgement, site, of_race, console, settings.mpc)
             race.run(settings.judged_by)
             report = write_report(judgement.paths, site.title_of("test"), settings.seeds, race.comparisons, race.failed)
             print_report(report, console)
@@ -116,4 +117,6 @@ def _option(name: str, value: object) -> list[str]:
     """An option with its value as it is typed; a flag has none."""
     if isinstance(value, bool):
         return [f"--{name}" if value else f"--no-{name}"]
+    if isinstance(value, tuple):
+        return [f"--{name}", *map(str, value)]
     return [f"--{name}", str(value)]

@@ -14,6 +14,7 @@ from common.errors import InconsistentError
 from envs.environments.backend import Backend
 from envs.environments.factory import windows_env
 from envs.errors import ScenarioError
+from envs.forecasts.site_forecast import Method
 from envs.objective.columns import evaluation_columns, evaluation_row
 from envs.objective.evaluate import Evaluation, evaluate
 from envs.objective.reward import RewardName
@@ -21,6 +22,7 @@ from envs.objective.validity import ValidityError
 from envs.scenarios.scenario import Scenario, Split, Window
 from envs.yardsticks.baselines import baselines
 from envs.yardsticks.bound import OBJECTIVES, bound
+from envs.yardsticks.mpc_runs import NAMES, mpc
 from results.judgement import served
 from results.parts import ResultsError, read_part
 from results.writer import write_part
@@ -147,6 +149,20 @@ def _judge_baselines(site: Scenario, reward: RewardName, backend: Backend) -> li
         for name, evaluations in found.items()
         for evaluation in evaluations
     ]
+
+
+def mpc_jobs(site: Scenario, method: Method, part: Path) -> list[Job]:
+    """Evaluations of model predictive control on every year, for scenarios that have a bound."""
+    return [
+        Job(part, lambda windows=windows: _judge_mpc.remote(site, method, windows))  # type: ignore[misc]
+        for windows in by_year(site.windows(SPLIT)).values()
+    ]
+
+
+@ray.remote(num_cpus=1, max_retries=2)
+def _judge_mpc(site: Scenario, method: Method, windows: tuple[Window, ...]) -> list[Row]:
+    end_with_parent()
+    return [{"contender": NAMES[method], **_columns(own, site.name, "batch")} for own in mpc(site, windows, method)]
 
 
 def bound_jobs(site: Scenario, part: Path) -> list[Job]:

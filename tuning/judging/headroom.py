@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rich.console import Console
+from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
@@ -19,11 +21,12 @@ from envs.objective.validity import check_score
 from envs.scenarios.scenario import Scenario, Window, scenario
 from envs.yardsticks import baselines as yardsticks
 from envs.yardsticks import bound as bounding
-from results.judgement import BOUNDS, LEAST_SERVED
+from envs.yardsticks import mpc_runs
+from results.judgement import BOUNDS, EXACT_MPC, LEAST_SERVED
 from tuning.cli.console import say, terminal
 from tuning.cli.tables import Fitted, plain_table
 from tuning.experiment.settings import splits_in
-from tuning.judging.settings import HeadroomSettings
+from tuning.judging.settings import HeadroomSettings, Mpc, methods
 
 if TYPE_CHECKING:
     from envs.yardsticks.bound import Bound, Objective
@@ -55,11 +58,11 @@ class Row:
 
 @dataclass(frozen=True)
 class Headroom:
-    """Baselines and bounds of a site.
+    """Baselines, model predictive control and bounds of a site.
 
     Attributes:
         title: site, split and hours.
-        rows: the uncontrolled site first, then baselines, then bounds.
+        rows: the uncontrolled site first, then baselines, then model predictive control, then bounds.
         lines: remaining headroom for each objective, in words; without a bound, the reason.
     """
 
@@ -69,27 +72,31 @@ class Headroom:
 
 
 def find_headroom(settings: HeadroomSettings, console: Console | None = None) -> Headroom:
-    """Run all baselines of a site and compute its bounds.
+    """Run all baselines and model predictive control of a site and compute its bounds.
 
     Args:
-        settings: site and split.
+        settings: site, split and forecasts.
         console: shows progress and the tables; by default the terminal or notebook.
 
     Raises:
         UserError: for a scenario that is not valid, or that `improvement` cannot rate.
         BoundError: if the solver finds no bound.
-        ValidityError: if a baseline is physically impossible or above the bound.
+        MpcError: if the solver finds no plan of an hour.
+        ValidityError: if a controller is physically impossible or above the bound.
     """
     console = console or terminal()
+    settings.check()
     site = scenario(settings.scenario, settings.trust_scenario, splits_in(settings))
     check_reward(site, "improvement")
     windows, backend = site.windows(settings.split), choose_backend(site, "auto")
     slowly = " (by CityLearn, which takes a while)" if backend == "citylearn" else ""
     with console.status(Text(printable(f"{site.title}: uncontrolled, rules{slowly}"))):
         evaluations = yardsticks.baselines(site, windows, backend=backend)
+    reason = bounding.why_no_bound(site)
+    if not reason:
+        evaluations |= _mpc(site, windows, settings.mpc, console)
     rows = [row_of(name, own) for name, own in evaluations.items()]
     uncontrolled = next(row for row in rows if row.name == yardsticks.UNCONTROLLED)
-    reason = bounding.why_no_bound(site)
     bounds = {} if reason else _bounds(site, windows, console)
     if bounds:
         check_baselines(evaluations, bounds["score"], windows)
@@ -102,6 +109,21 @@ def find_headroom(settings: HeadroomSettings, console: Console | None = None) ->
     for line in lines:
         say(console, line)
     return headroom
+
+
+def _mpc(site: Scenario, windows: Sequence[Window], given: Sequence[Mpc], console: Console) -> dict[str, list[Evaluation]]:
+    """Evaluations of model predictive control by name; each window is cached."""
+    evaluations = {}
+    for method in methods(given):
+        name, begun = mpc_runs.NAMES[method], time.monotonic()
+        with console.status(Text(printable(f"{site.title}: {name}"))) as status:
+
+            def show(done: float, name: str = name, begun: float = begun, status: Status = status) -> None:
+                left = (time.monotonic() - begun) * (1.0 - done) / done
+                status.update(Text(printable(f"{site.title}: {name}, {done:.0%}, {left:,.0f} s left")))
+
+            evaluations[name] = mpc_runs.mpc(site, windows, method, on_progress=show)
+    return evaluations
 
 
 def _bounds(site: Scenario, windows: Sequence[Window], console: Console) -> dict[Objective, list[Bound]]:
@@ -165,13 +187,17 @@ def bound_score(bounds: Sequence[Bound], windows: Sequence[Window]) -> float:
 def remaining(rows: Sequence[Row], uncontrolled: Row) -> list[str]:
     """Remaining headroom, a line for each objective: from the best controller without learning to the bound.
 
-    That controller is the uncontrolled site, a rule, or one of CityLearn's, if it serves the vehicles.
+    That controller is the uncontrolled site, a rule, one of CityLearn's, or model predictive control with forecasts, if it
+    serves the vehicles. With the exact future it is a mark on the way to the bound.
 
     Args:
         rows: of all baselines and bounds.
         uncontrolled: row of the uncontrolled site, one of `rows`.
     """
-    others = [row for row in rows if row.name not in BOUNDS and row.score is not None and _serves(row, uncontrolled)]
+    others = [
+        row for row in rows
+        if row.name not in (*BOUNDS, EXACT_MPC) and row.score is not None and _serves(row, uncontrolled)
+    ]  # fmt: skip
     lines = []
     for objective, label in (("score", "score"), ("co2_kg", "CO2"), ("cost", "bill")):
         limit = next(row for row in rows if row.name == f"bound of {objective.removesuffix('_kg')}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from rich.console import Console
 from envs.environments.backend import Backend, beyond_batch
 from envs.scenarios.scenario import Scenario, Split
 from envs.yardsticks.bound import why_no_bound
+from envs.yardsticks.mpc_runs import NAMES
 from results import load
 from results.judgement import LEAST_SERVED, serves
 from results.parts import UPDATE, ResultsError, read_part, read_table
@@ -25,12 +26,14 @@ from tuning.judging.evaluations import (
     baseline_job,
     bound_jobs,
     check_agreement,
+    mpc_jobs,
     run_all,
     run_jobs,
     score_of,
     served_of,
 )
 from tuning.judging.folder import Judgement
+from tuning.judging.settings import NO_MPC, Mpc, methods
 from tuning.judging.standings import comparisons, looks, standing
 from tuning.judging.training import experiment_of, seed_of, train
 from tuning.runtime.ray_session import ray_session
@@ -50,7 +53,14 @@ class Race:
         finalists: names of the contenders that stayed in the race to its end.
     """
 
-    def __init__(self, judgement: Judgement, site: Scenario, settings: Settings, console: Console) -> None:
+    def __init__(
+        self,
+        judgement: Judgement,
+        site: Scenario,
+        settings: Settings,
+        console: Console,
+        mpc: Sequence[Mpc] = (NO_MPC,),
+    ) -> None:
         """Prepare a race; nothing is trained or written yet.
 
         Args:
@@ -58,7 +68,9 @@ class Race:
             site: scenario of its experiments.
             settings: reward of its experiments; GPU memory, cluster and trust of this run.
             console: shows progress.
+            mpc: forecasts of model predictive control.
         """
+        self._mpc = methods(mpc)
         self._judgement, self._paths, self._site = judgement, judgement.paths, site
         self._settings, self._console = settings, console
         # The batch backend has CityLearn's numbers, a thousand times faster, wherever it can step the site.
@@ -135,14 +147,19 @@ class Race:
                 run_all(jobs, self._judged)
 
     def _yardsticks(self) -> list[Job]:
-        """Baselines and bounds that are not in the folder yet."""
+        """Baselines, model predictive control and bounds that are not in the folder yet."""
         jobs: list[Job] = []
         baselines, bounds = self._paths.part("baselines", self._backend), self._paths.part("bounds", "batch")
         reward = self._settings.reward
         if self._lacks(baselines):
             jobs.append(baseline_job(self._site, reward, self._backend, baselines))
-        if reward == "improvement" and not why_no_bound(self._site) and self._lacks(bounds):
-            jobs += bound_jobs(self._site, bounds)
+        if reward == "improvement" and not why_no_bound(self._site):
+            if self._lacks(bounds):
+                jobs += bound_jobs(self._site, bounds)
+            for method in self._mpc:
+                part = self._paths.part(f"mpc-{method}", "batch")
+                if self._lacks(part, NAMES[method]):
+                    jobs += mpc_jobs(self._site, method, part)
         return jobs
 
     def _lacks(self, part: Path, contender: str | None = None) -> bool:
@@ -179,9 +196,11 @@ class Race:
         return self._paths.part(f"{contender.slug}-{number:03d}", backend)
 
     def _judged(self, rows: list[dict[str, Any]]) -> None:
-        """Print the score of a run."""
+        """Print the score of a run, or of model predictive control."""
         first = rows[0]
-        if first.get("seed") is not None:
+        if first["contender"] in NAMES.values():
+            self._say(f"{first['contender']}: score {score_of(rows):+.4f} by {first['backend']}")
+        elif first.get("seed") is not None:
             self._say(f"{first['contender']}, run {first['trial']}: score {score_of(rows):+.4f} by {first['backend']}")
 
     def _of_runs(self, contender: Contender, figure: Callable[[list[dict[str, Any]]], float]) -> np.ndarray:

@@ -2,14 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Final, Literal, get_args
 
 import tyro
 
 from tuning.experiment.errors import UsageError
 from tuning.experiment.settings import check_gpu_memory
+
+if TYPE_CHECKING:
+    from envs.forecasts.site_forecast import Method
+
+Mpc = Literal["yesterday", "seven-days", "learned", "exact", "none"]
+NO_MPC: Final = "none"
+ALL_MPC: tuple[Mpc, ...] = tuple(method for method in get_args(Mpc) if method != NO_MPC)
+
+
+def methods(given: Sequence[Mpc]) -> tuple[Method, ...]:
+    """The forecasts that a choice names; empty for `none`."""
+    return tuple(method for method in given if method != NO_MPC)
+
+
+def check_mpc(given: tuple[Mpc, ...]) -> None:
+    """Check a choice of forecasts.
+
+    Raises:
+        UsageError: if it is empty, names one twice, or has `none` beside others.
+    """
+    if not given or len(set(given)) < len(given) or (NO_MPC in given and len(given) > 1):
+        raise UsageError(f"--mpc {' '.join(given)}: give each of {', '.join(ALL_MPC)} once at most, or {NO_MPC} alone")
 
 
 @dataclass(frozen=True)
@@ -32,6 +55,8 @@ class JudgeSettings:
     """Backend of the final evaluations. The race itself uses the batch backend where it can step the site; it has the same
     numbers. CityLearn then evaluates the finalists, a thousand times slower: some minutes a run and year with 128 sockets.
     The same command adds CityLearn's evaluations later."""
+    mpc: tuple[Mpc, ...] = ALL_MPC
+    """Forecasts of model predictive control, on sites that have a bound; see python -m tuning.headroom."""
     gpu_memory: float = 0.0
     """See python -m tuning.run."""
     address: str = ""
@@ -52,6 +77,7 @@ class JudgeSettings:
         if not self.experiments:
             raise UsageError("name the folder of at least one experiment, such as experiments/ppo-iquitos-1")
         check_gpu_memory(self.gpu_memory)
+        check_mpc(self.mpc)
         for name, least in (("top", 1), ("seeds", 2), ("seed", 0)):
             if getattr(self, name) < least:
                 raise UsageError(f"--{name} {getattr(self, name)}: it is at least {least}")
@@ -59,7 +85,10 @@ class JudgeSettings:
 
 @dataclass(frozen=True)
 class HeadroomSettings:
-    """Compare the uncontrolled site, rules and the perfect-foresight bound, and print the remaining headroom for learning."""
+    """Compare the uncontrolled site, rules, model predictive control and the perfect-foresight bound.
+
+    It prints the remaining headroom for learning.
+    """
 
     scenario: str = "iquitos"
     """Site: iquitos, iquitos-38, or the path of a CityLearn schema.json."""
@@ -77,5 +106,18 @@ class HeadroomSettings:
     """Buildings that validate."""
     test_buildings: tuple[str, ...] = ()
     """Buildings of the test."""
+    mpc: tuple[Mpc, ...] = ALL_MPC
+    """Forecasts of model predictive control, on sites that have a bound. It plans each hour anew by a linear programme over the
+    next day. It takes load, PV, carbon intensity and arrivals from the day before, from the mean of seven days, from boosted
+    trees that are trained on the train split, or from the exact future. A year takes minutes the first time and is cached;
+    none leaves it out."""
     trust_scenario: bool = False
     """See python -m tuning.run."""
+
+    def check(self) -> None:
+        """Check the values.
+
+        Raises:
+            UsageError: for the first that is not valid.
+        """
+        check_mpc(self.mpc)

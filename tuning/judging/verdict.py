@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from results.judgement import BOUNDS, LEAST_SERVED, per_run
+from results.judgement import BOUNDS, EXACT_MPC, LEAST_SERVED, per_run
 from results.statistics import Interval, paired_mean
 from tuning.judging.standings import Standing, standing
 
@@ -21,7 +21,7 @@ def run_scores(runs: pd.DataFrame) -> dict[str, np.ndarray]:
 def verdict(
     evaluations: pd.DataFrame, table: pd.DataFrame, seeds: int, comparisons: int, failed: Mapping[str, str]
 ) -> list[str]:
-    """The winner, its lead over the best rule, and its distance from the bound.
+    """The winner, its lead over the best controller without learning, and its distance from the bound.
 
     Args:
         evaluations: of the judgement.
@@ -44,7 +44,8 @@ def verdict(
         return [*lines, f"no contender has {seeds} runs that can be compared, so there is no verdict"]
     found = standing(scores, comparisons)
     lines += _winner(found, scores)
-    rules = table[(table["algorithm"] == "") & table["comparable"] & ~table["contender"].isin(BOUNDS) & table["score"].notna()]
+    rival = (table["algorithm"] == "") & ~table["contender"].isin((*BOUNDS, EXACT_MPC))
+    rules = table[rival & table["comparable"] & table["score"].notna()]
     if not rules.empty:
         best = rules.sort_values("score", ascending=False).iloc[0]
         own = scores[found.leader]

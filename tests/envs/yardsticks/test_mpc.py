@@ -1,0 +1,67 @@
+"""What model predictive control knows, and that both backends carry out the same plans."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from envs.current_hour import SiteState
+from envs.forecasts.series import KINDS
+from envs.forecasts.site_forecast import METHODS, Method, SiteForecast
+from envs.scenarios.scenario import Window, scenario
+from envs.yardsticks.mpc import Plant, hour_plan
+from envs.yardsticks.mpc_runs import mpc_plant, run_mpc
+
+HOURS, NOW = 8, 400
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_only_the_exact_future_changes_a_plan(small_schema: Path, method: Method) -> None:
+    """All series and all arrivals after the present hour are shifted."""
+    plant = mpc_plant(scenario(str(small_schema)), 0, method, HOURS)
+    series = plant.forecast._series
+    later = np.arange(series.rows) > NOW
+    values = {kind: np.where(later, 2.0 * series.values[kind] + 1.0, series.values[kind]) for kind in KINDS}
+    learned = {}
+    if method == "learned":
+        from envs.environments.year_forecasts import learned_model
+        from envs.forecasts.learned import TableForecast, forecast_table
+
+        shifted = replace(series, values=values, observed=np.where(later[:, np.newaxis], 0.0, series.observed))
+        for kind in KINDS:
+            model = learned_model(scenario(str(small_schema)), kind, HOURS)
+            if model:
+                learned[kind] = TableForecast(values[kind], forecast_table(shifted, kind, model, HOURS))
+    forecast = SiteForecast(replace(series, values=values), method, plant.forecast._statistics, learned)
+    vehicles = plant.vehicles
+    soc = np.full(10, 0.3)
+    state = SiteState(Window(0, 0, 900), NOW, np.array([0.5]), soc, 100.0, (50.0, 60.0))
+    share = np.ones(900)
+    before, _ = hour_plan(plant, state, HOURS, share)
+    coming = vehicles._start > NOW
+    vehicles._arrival = np.where(coming, 0.0, vehicles._arrival)
+    after, _ = hour_plan(Plant(plant.site, vehicles, forecast), state, HOURS, share)
+    same = all(np.array_equal(getattr(before, name), getattr(after, name)) for name in ("base_kwh", "import_worth", "can_kwh"))
+    assert same == (method != "exact")
+    np.testing.assert_array_equal(before.base_kwh[:, 0], after.base_kwh[:, 0])
+
+
+def test_both_backends_carry_out_the_same_plans(small_schema: Path) -> None:
+    site, window = scenario(str(small_schema)), Window(0, 300, 36)
+    batch, citylearn = (run_mpc(site, window, "seven-days", HOURS, backend) for backend in ("batch", "citylearn"))
+    np.testing.assert_allclose(batch.run.net_kwh, citylearn.run.net_kwh, atol=1e-3)
+    np.testing.assert_allclose(batch.run.charging_kwh, citylearn.run.charging_kwh, atol=1e-4)
+    assert batch.reward == pytest.approx(citylearn.reward, abs=1e-6)
+    assert np.abs(batch.run.battery_kwh).max() > 50.0
+    assert citylearn.citylearn
+
+
+def test_vehicles_get_what_full_power_could_give(small_schema: Path) -> None:
+    site, window = scenario(str(small_schema)), Window(0, 120, 240)
+    for method in ("seven-days", "exact"):
+        episode = run_mpc(site, window, method)  # type: ignore[arg-type]
+        at_full_power = episode.reference.run.missing_kwh
+        inside = episode.reference.sessions.within(window.start, window.hours)
+        assert inside.sum() > 20
+        np.testing.assert_allclose(episode.run.missing_kwh[inside], at_full_power[inside], atol=0.02)

@@ -1,0 +1,102 @@
+"""The programme that is kept from hour to hour has the optimum of one that is written anew."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+from envs.environments.factory import windows_env
+from envs.scenarios.scenario import Window, scenario
+from envs.scenarios.tariff import month_shares
+from envs.yardsticks import mpc
+from envs.yardsticks.mpc import HourPlan, ModelPredictiveControl
+from envs.yardsticks.mpc_programme import MpcError, Plan, RecedingProgramme
+from envs.yardsticks.mpc_runs import mpc_plant
+
+WINDOW = Window(0, 31 * 24 - 30, 60)  # a month ends within
+
+
+@pytest.fixture(scope="module")
+def hours(small_schema: Path) -> tuple[mpc.Plant, list[tuple[HourPlan, Plan]]]:
+    """A run's hours with their plans."""
+    site, found = scenario(str(small_schema)), []
+    plant = mpc_plant(site, 0, "seven-days", 12)
+    env = windows_env(site, "batch", [WINDOW])
+    original = RecedingProgramme.solve
+
+    def solve(self: RecedingProgramme, hour: HourPlan) -> Plan:
+        found.append((hour, original(self, hour)))
+        return found[-1][1]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(RecedingProgramme, "solve", solve)
+        list(env.episodes(ModelPredictiveControl(env.present, {0: plant}, 12)))
+    assert len(found) == WINDOW.hours
+    return plant, found
+
+
+def test_a_fresh_programme_of_each_hour_has_the_same_optimum(hours: tuple[mpc.Plant, list[tuple[HourPlan, Plan]]]) -> None:
+    plant, found = hours
+    for hour, plan in found[::7]:
+        programme = RecedingProgramme(plant.site, 12)
+        cost, low, high, row_low, row_high = programme.numbers(hour)
+        matrices = programme._arguments
+        rows = {"A_eq": matrices["A_eq"], "A_ub": matrices["A_ub"]}
+        equations = rows["A_eq"].shape[0]
+        held = np.isfinite(row_high[:equations])
+        limited = np.isfinite(row_high[equations:])
+        result = linprog(
+            cost, A_eq=rows["A_eq"][held], b_eq=row_high[:equations][held], A_ub=rows["A_ub"][limited],
+            b_ub=row_high[equations:][limited], bounds=np.stack([low, high], axis=1), method="highs",
+        )  # fmt: skip
+        assert result.status == 0
+        assert plan.loss == pytest.approx(result.fun, rel=1e-6, abs=1e-9)
+        assert RecedingProgramme(plant.site, 12, keeps=False).solve(hour).loss == pytest.approx(plan.loss, rel=1e-6, abs=1e-9)
+
+
+def test_plans_keep_to_power_and_charge(hours: tuple[mpc.Plant, list[tuple[HourPlan, Plan]]]) -> None:
+    plant, found = hours
+    site = plant.site
+    for hour, plan in found:
+        assert (np.abs(plan.battery_kwh) <= site.power[:, np.newaxis] + 1e-6).all()
+        stored = hour.stored_kwh.copy()
+        for change in plan.battery_kwh.T:
+            stored += np.where(change > 0.0, change * site.root_in, change / site.root_out)
+            assert (stored >= site.least * 0.99 - 1e-6).all()
+            assert (stored <= site.most + 1e-6).all()
+        given = np.cumsum(plan.charging_kwh, axis=1)
+        assert (given <= hour.can_kwh + 1e-6).all()
+
+
+def test_a_peak_that_costs_more_is_lower(hours: tuple[mpc.Plant, list[tuple[HourPlan, Plan]]]) -> None:
+    plant, found = hours
+    hour = found[0][0]
+
+    def highest(worth: float) -> float:
+        dear = replace(hour, peaks_kw=np.zeros((2, 2)), peak_worth=np.full((2, 2), worth))
+        plan = RecedingProgramme(plant.site, 12).solve(dear)
+        net = hour.base_kwh.sum(axis=0) + plan.battery_kwh.sum(axis=0) + plan.charging_kwh.sum(axis=0)
+        return float(net[~hour.outside].max())
+
+    assert highest(1.0) < highest(0.0) - 1.0
+
+
+def test_an_hour_without_a_solution_is_an_error(hours: tuple[mpc.Plant, list[tuple[HourPlan, Plan]]]) -> None:
+    plant, found = hours
+    hour = found[0][0]
+    impossible = replace(hour, must_kwh=hour.can_kwh + 1.0)
+    with pytest.raises(MpcError, match="not found"):
+        RecedingProgramme(plant.site, 12).solve(impossible)
+
+
+def test_a_window_pays_its_part_of_a_month(hours: tuple[mpc.Plant, list[tuple[HourPlan, Plan]]]) -> None:
+    plant, found = hours
+    share = month_shares(plant.site.month, WINDOW.start, WINDOW.hours)
+    assert plant.site.tariff is not None
+    price = plant.site.worth["cost"] * plant.site.tariff.peak_price
+    assert found[0][0].peak_worth[0, 0] == pytest.approx(price * share[0])
+    assert found[-1][0].peak_worth[0, 0] == pytest.approx(price * share[-1])
+    crossing = next(hour for hour, _ in found if hour.month.any())
+    assert crossing.peak_worth[1, 0] == pytest.approx(price * share[-1])

@@ -1,0 +1,54 @@
+"""Model predictive control between rules and bound, and run once."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from envs.objective.evaluate import score
+from envs.scenarios.scenario import Window, scenario
+from envs.yardsticks.baselines import RULES, baselines
+from envs.yardsticks.bound import bound
+from envs.yardsticks.mpc_runs import NAMES, mpc
+from results.judgement import EXACT_MPC
+from tests.envs.yardsticks.sites import changed, charging_curve, idle_chargers, measured_arrival, to_grid
+
+WINDOWS = [Window(0, 24, 336)]
+
+
+def test_rules_forecasts_future_and_bound_come_in_this_order(small_schema: Path) -> None:
+    site = scenario(str(small_schema))
+    limit = bound(site, WINDOWS[0], "score").score
+    rules = max(score(own) for name, own in baselines(site, WINDOWS).items() if name in RULES)
+    found = {method: score(mpc(site, WINDOWS, method)) for method in NAMES}
+    exact = found.pop("exact")
+    assert max(found.values()) < exact < limit
+    assert max(found.values()) > rules
+    assert exact > 0.85 * limit
+
+
+@pytest.mark.parametrize("change", [charging_curve, measured_arrival, to_grid, idle_chargers])
+def test_it_runs_on_other_sites_and_stays_below_the_bound(small_schema: Path, tmp_path: Path, change) -> None:  # type: ignore[no-untyped-def]
+    site, window = scenario(str(changed(small_schema, tmp_path, change))), Window(0, 48, 96)
+    (own,) = mpc(site, [window], "exact")
+    assert 0.0 < own.score <= bound(site, window, "score").score + 1e-6
+
+
+def test_a_window_is_run_once_and_progress_is_told(small_schema: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    site, windows = scenario(str(small_schema)), [Window(0, 0, 20), Window(0, 50, 20)]
+    told: list[float] = []
+    mpc(site, windows[:1], "yesterday", 6)
+    first = mpc(site, windows, "yesterday", 6, told.append)
+    np.testing.assert_allclose(told, 0.5 + np.arange(1, 21) / 40)
+
+    def fail(*arguments: object) -> None:
+        raise AssertionError("run again")
+
+    monkeypatch.setattr("envs.yardsticks.mpc_runs.run_mpc", fail)
+    assert mpc(site, windows, "yesterday", 6) == first
+    with pytest.raises(AssertionError, match="run again"):
+        mpc(site, windows, "yesterday", 5)
+
+
+def test_the_exact_future_has_one_name() -> None:
+    assert NAMES["exact"] == EXACT_MPC
