@@ -30,6 +30,7 @@ def hyperparameters_toml(hyperparameters: Assignment, settings: Settings) -> str
     command = ["python", "-m", "tuning.run", "--trials", "1", "--space", "hyperparameters.toml"]
     for name in _OF_TRAINING:
         command += [f"--{name.replace('_', '-')}", str(getattr(settings, name))]
+    command += ["--weights", *settings.weights] if settings.weights else []
     # TOML has no null, so hyperparameters that are none are set on the command line.
     none = [f"{name}=none" for name, value in hyperparameters.items() if value is None]
     command += ["--set", *none] if none else []

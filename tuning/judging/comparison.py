@@ -84,7 +84,7 @@ def compare(settings: JudgeSettings, console: Console | None = None) -> Comparis
             say(console, f"contenders: {'; '.join(contender.name for contender in own)}")
             race = Race(judgement, site, replace(of, gpu_memory=settings.gpu_memory, address=settings.address), console)
             race.run(settings.judged_by)
-            report = write_report(judgement.paths, site.title, settings.seeds, race.comparisons, race.failed)
+            report = write_report(judgement.paths, site.title, settings.seeds, race.comparisons, race.failed, of.aim)
             print_report(report, console)
     except KeyboardInterrupt:
         if discard(folder, made):

@@ -65,5 +65,11 @@ class HeadroomSettings:
     """Site: iquitos, iquitos-38, or the path of a CityLearn schema.json."""
     split: Literal["train", "validation", "test"] = "validation"
     """Split of the years or weeks to run."""
+    weights: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME=NUMBER")] = ()
+    """See python -m tuning.run."""
+    objective: str = "score"
+    """See python -m tuning.run."""
+    require: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME>=NUMBER")] = ()
+    """See python -m tuning.run."""
     trust_scenario: bool = False
     """See python -m tuning.run."""

@@ -158,7 +158,10 @@ def _checked(settings: Settings, space_file: Path | None) -> Checked:
     check_reward(site, settings.reward)
     site.windows("train")
     backend = choose_backend(site, settings.backend)
-    notes = []
+    settings.aim.check(site, settings.reward, backend)
+    # However they were typed: an experiment is continued by what they mean.
+    settings = replace(settings, weights=settings.aim.weights.texts, require=settings.aim.require)
+    notes = [f"aim: {settings.aim.shown}"] if settings.aim.shown else []
     if settings.backend == "auto" and backend == "citylearn":
         missing = ", ".join(beyond_batch(site))
         notes.append(f"{site.title}: stepped by CityLearn itself, because the batch backend does not support: {missing}")

@@ -22,15 +22,16 @@ def trial_setup(settings: Settings, number: int, hyperparameters: Assignment, gp
         parts: see `Setup`.
     """
     scenario, reward, backend, trusted = settings.scenario, settings.reward, settings.stepped_by, settings.trust_scenario
+    weights = settings.aim.weights
     return Setup(
         hyperparameters,
         # RLlib stores this function, so it holds no object of the trial.
-        lambda copies: training_env(scenario, backend, copies, reward, trusted),
+        lambda copies: training_env(scenario, backend, copies, reward, trusted, weights),
         # CityLearn steps one copy after another, so more of them only start more slowly.
         settings.num_envs if backend == "batch" else 1,
         settings.steps,
         trial_seed(settings.seed, number),
         gpu,
-        observation_layout(find_scenario(scenario, trusted)).chargers,
+        observation_layout(find_scenario(scenario, trusted), weights.observes_day_peak).chargers,
         parts,
     )
