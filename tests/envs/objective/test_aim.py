@@ -10,7 +10,12 @@ from envs.objective.aim import SCORE_ALONE, Aim, AimError, Outcome
 from envs.objective.weights import WeightsError
 from envs.scenarios.scenario import scenario
 
-ROWS = [{"hours": 100, "score": 0.1, "peak_kw": 50.0, "ev_served": 0.9, "ev_required_kwh": 10.0, "uncontrolled_ev_served": 0.97}]
+ROWS = [
+    {
+        "hours": 100, "score": 0.1, "peak_kw": 50.0, "ev_served": 0.9, "ev_required_kwh": 10.0,
+        "uncontrolled_ev_served": 0.97, "uncontrolled_ev_required_kwh": 10.0,
+    }
+]  # fmt: skip
 
 
 def test_the_default_aims_at_the_score_and_is_not_shown() -> None:
@@ -101,5 +106,5 @@ def test_what_a_site_or_its_reward_cannot_tell_is_refused(small_schema: Path, tm
         with pytest.raises(AimError, match="add --backend citylearn"):
             aim.check(tanks, "improvement", "batch")
         aim.check(tanks, "improvement", "citylearn")
-    with pytest.raises(AimError, match="no action of .* is a charger's"):
+    with pytest.raises(AimError, match=r"no action of .* is a charger's"):
         Aim.parse(objective="ev_served").check(tanks, "improvement", "batch")
