@@ -22,6 +22,8 @@ from envs.scenarios.scenario import Scenario
 _MISSED = -1e15
 _MOST_SHORT = 1e6
 _FORM = "it takes NAME>=NUMBER or NAME<=NUMBER in quotes, as in --require 'ev_served>=0.95'"
+_OF_VEHICLES = ("ev_", "departures")  # beginnings of the names of KPIs
+_CHARGING = "electric_vehicle_storage"  # kind of the action of a charger
 _THERMAL = ("cooling_storage", "heating_storage", "dhw_storage")
 
 
@@ -204,6 +206,13 @@ class Aim:
                 lines.append(f"{own.measure.name} {own.sign} {own.bound:g} (it has {own.measure.shown(value)}{site})")
         return lines
 
+    def leaves_vehicles(self, scenario: Scenario) -> bool:
+        """Whether nothing that is wanted needs vehicles to get energy, on a site that can charge some."""
+        wanted = [self.objective, *(own.measure for own in self.requirements)]
+        if self.weights.ev > 0.0 or any(own.name.startswith(_OF_VEHICLES) for own in wanted):
+            return False
+        return scenario.schema is None or _CHARGING in schema_file.active_actions(scenario.schema)
+
     def check(self, scenario: Scenario, reward: RewardName, backend: str) -> None:
         """Check that a site, its reward and what steps it can tell what is aimed at.
 
@@ -219,8 +228,8 @@ class Aim:
                     f"{option} {measure.name}: the batch backend does not record what the thermal storages of "
                     f"{scenario.title} take; add --backend citylearn"
                 )
-        of_vehicles = self.objective.name.startswith(("ev_", "departures"))
-        if scenario.schema and of_vehicles and "electric_vehicle_storage" not in actions:
+        of_vehicles = self.objective.name.startswith(_OF_VEHICLES)
+        if scenario.schema and of_vehicles and _CHARGING not in actions:
             raise AimError(f"--objective {self.objective.name}: no action of {scenario.title} is a charger's")
 
 

@@ -90,6 +90,13 @@ def test_other_aims_are_refused_in_one_line(
     assert "\n" not in str(error.value)
 
 
+def test_an_aim_may_leave_vehicles_empty_where_there_are_some(small_schema: Path) -> None:
+    site = scenario(str(small_schema))
+    assert Aim.parse(("co2=1",)).leaves_vehicles(site)
+    assert not SCORE_ALONE.leaves_vehicles(site)
+    assert not Aim.parse(("co2=1",), require=("ev_served>=0.9",)).leaves_vehicles(site)
+
+
 def test_what_a_site_or_its_reward_cannot_tell_is_refused(small_schema: Path, tmp_path: Path) -> None:
     site = scenario(str(small_schema))
     Aim.parse(("co2=1",), "citylearn_2022_score", ("ev_served>=1",)).check(site, "improvement", "batch")
