@@ -21,6 +21,7 @@ class SiteState:
         vehicle_soc: of each vehicle, plugged in or not, shape (vehicles,).
         previous_net_kwh: net import of the site in the hour before; None at the year's start.
         peaks_kw: the month's highest imports so far, in peak hours and outside; zeros without a demand charge.
+        day_peak_kw: the day's highest import so far.
     """
 
     window: Window
@@ -29,6 +30,7 @@ class SiteState:
     vehicle_soc: np.ndarray
     previous_net_kwh: float | None
     peaks_kw: tuple[float, float]
+    day_peak_kw: float
 
 
 class Present(Protocol):

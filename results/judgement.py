@@ -6,9 +6,10 @@ judgement(load("judgements/iquitos-1").evaluations)   # pandas DataFrame, a row 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from common.files import write_whole
 from common.texts import markdown
@@ -46,14 +47,37 @@ _SUMS = (
 _BEFORE = ("uncontrolled_co2_kg", "uncontrolled_bill")  # with which changes are compared
 
 
-def per_run(evaluations: pd.DataFrame) -> pd.DataFrame:
+OBJECTIVE, GOAL, SHORTFALL = "objective", "goal", "shortfall"  # columns of a ranking
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """By what contenders are ranked, where that is not the score alone.
+
+    Attributes:
+        heading: of the column with the objective; empty where that is the score.
+        shown: a value of the objective as a person reads it.
+        rated: of the evaluations of a run, a row a year: the objective's value, the same turned so that more is better, and by
+            how much requirements are missed.
+        requirements: in words; empty for none.
+    """
+
+    heading: str
+    shown: Callable[[float], str]
+    rated: Callable[[Sequence[Mapping[str, Any]]], tuple[float, float, float]]
+    requirements: str
+
+
+def per_run(evaluations: pd.DataFrame, ranking: Ranking | None = None) -> pd.DataFrame:
     """One row a run, its years together: a contender's training with a seed, or a baseline.
 
     Args:
         evaluations: of a judgement; see `results.schema`. If two backends evaluated a run, CityLearn's numbers count.
+        ranking: by what else than the score contenders are ranked.
 
     Returns:
-        Columns contender, algorithm (empty for baselines and bounds), seed (-1 for these), backend, and `METRICS`.
+        Columns contender, algorithm (empty for baselines and bounds), seed (-1 for these), backend, and `METRICS`; with a
+        ranking also `OBJECTIVE`, `GOAL` and `SHORTFALL`.
     """
     import pandas as pd
 
@@ -71,7 +95,11 @@ def per_run(evaluations: pd.DataFrame) -> pd.DataFrame:
         own = own[own["backend"] == backend]
         rows.append({"contender": contender, "seed": seed, "backend": backend, **_metrics(own, bounds)})
         rows[-1]["algorithm"] = own["algorithm"].iloc[0]
-    return pd.DataFrame(rows, columns=["contender", "algorithm", "seed", "backend", *METRICS])
+        if ranking:
+            years = [{str(name): value for name, value in year.items()} for year in own.to_dict("records")]
+            rows[-1] |= dict(zip((OBJECTIVE, GOAL, SHORTFALL), ranking.rated(years), strict=True))
+    of_ranking = [OBJECTIVE, GOAL, SHORTFALL] if ranking else []
+    return pd.DataFrame(rows, columns=["contender", "algorithm", "seed", "backend", *METRICS, *of_ranking])
 
 
 def _metrics(years: pd.DataFrame, bounds: pd.Series) -> dict[str, float]:
@@ -123,21 +151,36 @@ def serves(shares: np.ndarray) -> bool:
     return not (np.isfinite(shares).all() and iqm(shares) < LEAST_SERVED)
 
 
+def meets(shortfalls: np.ndarray) -> bool:
+    """Whether a contender meets the requirements, as interquartile mean over its runs.
+
+    Args:
+        shortfalls: by how much each run misses them, 0 where it does not, shape (runs,).
+    """
+    from results.statistics import iqm
+
+    return not iqm(shortfalls) > 0.0
+
+
 def _ratio(part: float, whole: float) -> float:
     return part / whole if whole > 0.0 else float("nan")
 
 
-def judgement(evaluations: pd.DataFrame, random: np.random.Generator | None = None) -> pd.DataFrame:
+def judgement(
+    evaluations: pd.DataFrame, random: np.random.Generator | None = None, ranking: Ranking | None = None
+) -> pd.DataFrame:
     """The table: a row for each contender, baseline and bound, the best contender first.
 
     Args:
         evaluations: of a judgement.
         random: of the bootstrap; by default one with a fixed seed.
+        ranking: see `per_run`.
 
     Returns:
         Columns contender, algorithm, runs, backend, comparable, and of each of `METRICS` the interquartile mean over runs. The
         ends of its 95 % bootstrap interval are `..._low` and `..._high`, empty with a single run. `comparable` is false below
-        `LEAST_SERVED`.
+        `LEAST_SERVED`. With a ranking there are `OBJECTIVE`, its interval, `GOAL` and `meets` too; a contender that misses
+        requirements is not comparable.
     """
     import numpy as np
     import pandas as pd
@@ -145,26 +188,42 @@ def judgement(evaluations: pd.DataFrame, random: np.random.Generator | None = No
     from results.statistics import bootstrap, iqm
 
     random = random or np.random.default_rng(0)
-    runs = per_run(evaluations)
+    runs = per_run(evaluations, ranking)
+    measured = [*METRICS, OBJECTIVE] if ranking else [*METRICS]
     rows = []
     for contender, own in runs.groupby("contender", sort=False):
         row: dict[str, object] = {
             "contender": contender, "algorithm": own["algorithm"].iloc[0], "runs": len(own),
             "backend": ", ".join(sorted(set(own["backend"]))),
         }  # fmt: skip
-        for name in METRICS:
+        for name in measured:
             values = own[name].to_numpy(float)
             known = bool(np.isfinite(values).all())
             row[name] = iqm(values) if known else float("nan")
             interval = bootstrap(values[:, np.newaxis], iqm, random) if known and len(values) > 1 else None
             row[f"{name}_low"], row[f"{name}_high"] = (interval.low, interval.high) if interval else (float("nan"),) * 2
         row["comparable"] = serves(own["served"].to_numpy(float))
+        if ranking:
+            # Bounds say nothing of most KPIs, and no contender is measured by what they miss.
+            row["meets"] = contender in BOUNDS or meets(own[SHORTFALL].to_numpy(float))
+            row["comparable"] = row["comparable"] and row["meets"]
+            row[GOAL] = iqm(own[GOAL].to_numpy(float)) if np.isfinite(own[GOAL]).all() else float("nan")
         rows.append(row)
-    ends = [f"{name}{end}" for name in METRICS for end in ("", "_low", "_high")]
-    table = pd.DataFrame(rows, columns=["contender", "algorithm", "runs", "backend", "comparable", *ends])
+    ends = [f"{name}{end}" for name in measured for end in ("", "_low", "_high")]
+    of_ranking = [GOAL, "meets"] if ranking else []
+    table = pd.DataFrame(rows, columns=["contender", "algorithm", "runs", "backend", "comparable", *ends, *of_ranking])
     table["_kind"] = [0 if row.algorithm else 2 if row.contender in BOUNDS else 1 for row in table.itertuples()]
-    order = ["_kind", "comparable", "score"]
+    order = ["_kind", "comparable", GOAL if ranking else "score"]
     return table.sort_values(order, ascending=[True, False, False], ignore_index=True, na_position="last").drop(columns="_kind")
+
+
+def objective_cell(row: pd.Series, ranking: Ranking) -> str:
+    """Cell of the objective, with its interval if it has one; empty without a value."""
+    import pandas as pd
+
+    value, low, high = (row[f"{OBJECTIVE}{end}"] for end in ("", "_low", "_high"))
+    text = "" if pd.isna(value) else ranking.shown(value)
+    return text if pd.isna(low) else f"{text} ({ranking.shown(low)} to {ranking.shown(high)})"
 
 
 def cells(row: pd.Series) -> list[str]:
@@ -188,13 +247,15 @@ def headings() -> list[str]:
     return ["", "runs", *(label for _, label, _, _ in METRICS.values())]
 
 
-def to_markdown(table: pd.DataFrame) -> str:
-    """The table in Markdown."""
-    lines = [
-        headings(),
-        ["---", *["---:"] * (len(METRICS) + 1)],
-        *([markdown(text) for text in cells(row)] for _, row in table.iterrows()),
-    ]
+def to_markdown(table: pd.DataFrame, ranking: Ranking | None = None) -> str:
+    """The table in Markdown, with the objective behind the runs where it is not the score."""
+    heading = [ranking.heading] if ranking and ranking.heading else []
+    first, rest = headings()[:2], headings()[2:]
+    lines = [[*first, *heading, *rest], ["---", *["---:"] * (len(METRICS) + len(heading) + 1)]]
+    for _, row in table.iterrows():
+        own = cells(row)
+        objective = [objective_cell(row, ranking)] if ranking and heading else []
+        lines.append([markdown(text) for text in (*own[:2], *objective, *own[2:])])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
 
 

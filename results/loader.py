@@ -43,11 +43,11 @@ class Results:
     @property
     def scored(self) -> pd.DataFrame:
         """Rows of the complete trials with a finite score, by number."""
-        return self.trials[(self.trials["state"] == "complete") & (self.trials["score"].abs() < math.inf)]
+        return self.trials[(self.trials["state"] == "complete") & (ratings(self.trials).abs() < math.inf)]
 
     @property
     def best(self) -> pd.Series:
-        """Row of the complete trial with the highest score that is finite.
+        """Row of the complete trial with the highest rating that is finite; see `ratings`.
 
         Raises:
             ResultsError: if no trial is complete.
@@ -55,7 +55,16 @@ class Results:
         complete = self.scored
         if complete.empty:
             raise ResultsError(f"{self.folder}: no trial is complete yet, so there is no best one")
-        return complete.iloc[int(complete["score"].to_numpy().argmax())]
+        return complete.iloc[int(ratings(complete).to_numpy().argmax())]
+
+
+def ratings(trials: pd.DataFrame) -> pd.Series:
+    """What trials are ranked by: the column `rating`, or the score where that is empty or of an older version.
+
+    Args:
+        trials: rows of the table.
+    """
+    return trials["rating"].fillna(trials["score"]) if "rating" in trials else trials["score"]
 
 
 def load(folder: str | Path) -> Results:

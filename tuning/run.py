@@ -54,7 +54,7 @@ def _run(settings: Settings, arguments: list[str]) -> int:
         from results import load
         from tuning.cli.summary import print_comparison
 
-        print_comparison([load(of.experiment.paths.folder) for of in opened], console)
+        print_comparison([load(of.experiment.paths.folder) for of in opened], console, settings.aim)
     return max(statuses)
 
 
@@ -79,7 +79,7 @@ def _status(outcome: Results | SearchStoppedError, console: Console) -> int:
     from tuning.trial.checkpoint import Checkpoints
 
     experiment = open_experiment(outcome.folder)
-    print_summary(outcome, console, experiment.settings.words_of("validation"))
+    print_summary(outcome, console, experiment.settings.aim, experiment.settings.words_of("validation"))
     sizes = [Checkpoints(experiment.paths.checkpoints(number)).nbytes for number in outcome.trials["trial"]]
     kept, size = sum(size > 0 for size in sizes), sum(sizes) / 2**20
     say(console, f"Checkpoints: {size:,.1f} MiB of {kept} trials (--keep-checkpoints {experiment.settings.keep_checkpoints})")

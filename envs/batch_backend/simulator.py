@@ -284,6 +284,7 @@ class BatchSimulator:
             soc[self.net_buildings :],
             None if np.isnan(own["net"]) else float(own["net"]),
             (float(own["peak"][0]), float(own["peak"][1])),
+            float(self.state.day[copy]["peak"]),
         )
 
     def missing_kwh(self, copy: int, year: int) -> np.ndarray:

@@ -154,6 +154,8 @@ def hour_plan(plant: Plant, state: SiteState, hours: int, month_share: np.ndarra
             outside=outside,
             peaks_kw=np.array([state.peaks_kw, (0.0, 0.0)]),
             peak_worth=peak_worth,
+            day=np.cumsum(np.diff(site.hour[known], prepend=site.hour[row]) < 0),
+            day_peak_kw=state.day_peak_kw,
         ),
         need,
     )

@@ -9,7 +9,7 @@ last solution.
     subject to net = base load + charging + battery - PV = import - export         for each building and hour
                charge after = before + root_in * in - out / root_out               within its limits, in + out within the power
                served after = before + charging + missing                          between what must and what can be served
-               change of the site's net = up - down,  month's peaks >= net
+               change of the site's net = up - down,  month's peaks >= net,  day's peaks >= net
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from common.errors import InconsistentError
+from common.units import DAY
 from envs.yardsticks.linear_programme import LinearProgramme
 from envs.yardsticks.mpc_site import MpcSite
 
@@ -49,6 +50,8 @@ class HourPlan:
         outside: whether an hour is outside the tariff's peak hours, shape (H,).
         peaks_kw: highest imports of both months so far, in peak hours and outside, shape (2, 2).
         peak_worth: what a kilowatt of them loses: of the peak hours' and of the excess outside, shape (2, 2).
+        day: days from the present one, shape (H,).
+        day_peak_kw: highest import of the present day so far.
     """
 
     row: int
@@ -66,6 +69,8 @@ class HourPlan:
     outside: np.ndarray
     peaks_kw: np.ndarray
     peak_worth: np.ndarray
+    day: np.ndarray
+    day_peak_kw: float
 
 
 @dataclass(frozen=True)
@@ -111,6 +116,9 @@ class RecedingProgramme:
         self._up, self._down = programme.variables(slots), programme.variables(slots)
         months = MONTHS if site.tariff else 0
         self._peak, self._above = programme.variables(months, 2), programme.variables(months)
+        # Days are planned where a peak of theirs is worth something.
+        days = -(-self._hours // DAY) + 1 if site.worth["peak"] else 0
+        self._day_peak = programme.variables(days)
         before = np.roll(np.arange(slots), 1)
         cell = np.arange(buildings * slots).reshape(buildings, slots)
         own = np.arange(charged * slots).reshape(charged, slots)
@@ -163,6 +171,11 @@ class RecedingProgramme:
                 self._peaks[month, kind] = programme.rows(
                     False, np.zeros(slots), (slot, self._net, 1.0), (slot, self._peak[month, kind], -1.0)
                 )
+        self._day_peaks = np.zeros((days, slots), dtype=int)
+        for day in range(days):
+            self._day_peaks[day] = programme.rows(
+                False, np.zeros(slots), (slot, self._net, 1.0), (slot, self._day_peak[day], -1.0)
+            )
         each = np.arange(months)
         if months:
             programme.rows(
@@ -227,6 +240,11 @@ class RecedingProgramme:
             row_high[self._equations + rows.reshape(-1, slots)[:, past]] = np.inf
         if len(self._peak):
             self._set_peaks(hour, now, cost, low, row_high)
+        if len(self._day_peak):
+            low[self._day_peak[0]] = hour.day_peak_kw
+            cost[self._day_peak] = worth["peak"]
+            row_high[self._equations + self._day_peaks] = np.inf
+            row_high[self._equations + self._day_peaks[hour.day, now]] = 0.0
         return cost, low, high, row_low, row_high
 
     def _set_peaks(self, hour: HourPlan, now: np.ndarray, cost: np.ndarray, low: np.ndarray, row_high: np.ndarray) -> None:

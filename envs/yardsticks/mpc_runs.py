@@ -18,12 +18,13 @@ from envs.forecasts.site_forecast import Method
 from envs.objective.episodes import Episode, Policy
 from envs.objective.evaluate import Evaluation, evaluate
 from envs.objective.series import Run
+from envs.objective.weights import DEFAULT, Weights
 from envs.scenarios.scenario import Scenario, Window
 from envs.yardsticks.mpc import HORIZON, ModelPredictiveControl, Plant
 from envs.yardsticks.mpc_site import MpcSite
 from envs.yardsticks.mpc_vehicles import Vehicles
 
-VERSION = 1  # part of the cache's key: raise it when a change of the code changes plans
+VERSION = 2  # part of the cache's key: raise it when a change of the code changes plans
 
 # Names of the controllers in tables, by the method of their forecasts.
 NAMES: Mapping[Method, str] = {
@@ -40,6 +41,7 @@ def mpc(
     method: Method,
     hours: int = HORIZON,
     on_progress: Callable[[float], None] | None = None,
+    weights: Weights = DEFAULT,
 ) -> list[Evaluation]:
     """Evaluations of model predictive control, one a year. Each window is run the first time and cached.
 
@@ -49,6 +51,7 @@ def mpc(
         method: of the forecasts.
         hours: that it looks ahead, the present one among them.
         on_progress: called after each hour with the part that is done, 0 to 1.
+        weights: of the reward's terms.
 
     Raises:
         MpcError: if an hour's programme has no optimum.
@@ -66,7 +69,7 @@ def mpc(
         nonlocal done
         before = 0
         for window in windows:
-            yield _cached_episode(scenario, window, method, hours, hour_done)
+            yield _cached_episode(scenario, window, method, hours, hour_done, weights)
             # A window from the cache has no hours to count.
             before += window.hours
             done = before
@@ -81,6 +84,7 @@ def run_mpc(
     hours: int = HORIZON,
     backend: Backend = "batch",
     on_hour: Callable[[], None] | None = None,
+    weights: Weights = DEFAULT,
 ) -> Episode:
     """Run model predictive control through a window.
 
@@ -91,25 +95,31 @@ def run_mpc(
         hours: that it looks ahead, the present one among them.
         backend: that steps the scenario.
         on_hour: called after each hour.
+        weights: of the reward's terms.
     """
-    env = windows_env(scenario, backend, [window])
-    plants = {window.year: mpc_plant(scenario, window.year, method, hours)}
+    env = windows_env(scenario, backend, [window], weights=weights)
+    plants = {window.year: mpc_plant(scenario, window.year, method, hours, weights)}
     (episode,) = env.episodes(ModelPredictiveControl(env.present, plants, hours, on_hour=on_hour))
     env.close()
     return episode
 
 
-def mpc_plant(scenario: Scenario, year: int, method: Method, hours: int = HORIZON) -> Plant:
+def mpc_plant(scenario: Scenario, year: int, method: Method, hours: int = HORIZON, weights: Weights = DEFAULT) -> Plant:
     """A year of a scenario that has a bound, as model predictive control knows it."""
     tables, reference = year_tables(scenario, year), year_reference(scenario, year)
-    return Plant(MpcSite.of(tables, reference), Vehicles(tables, reference), site_forecast(scenario, year, method, hours))
+    return Plant(
+        MpcSite.of(tables, reference, weights), Vehicles(tables, reference), site_forecast(scenario, year, method, hours)
+    )
 
 
-def _cached_episode(scenario: Scenario, window: Window, method: Method, hours: int, on_hour: Callable[[], None]) -> Episode:
+def _cached_episode(
+    scenario: Scenario, window: Window, method: Method, hours: int, on_hour: Callable[[], None], weights: Weights
+) -> Episode:
     def write(path: Path) -> None:
-        episode = run_mpc(scenario, window, method, hours, on_hour=on_hour)
+        episode = run_mpc(scenario, window, method, hours, on_hour=on_hour, weights=weights)
         arrays: dict[str, Any] = {
             "reward": episode.reward, "names": list(episode.terms), "terms": list(episode.terms.values()),
+            "ratio_names": list(episode.citylearn), "ratios": list(episode.citylearn.values()),
             **asdict(episode.run),
         }  # fmt: skip
         with path.open("wb") as file:
@@ -117,11 +127,12 @@ def _cached_episode(scenario: Scenario, window: Window, method: Method, hours: i
 
     version = f"v{VERSION}" if method == "exact" else f"v{VERSION}-{forecasts_version(scenario)}"
     part = f"{window.year}-{window.start}-{window.hours}"
-    with np.load(cached_file(f"{scenario.key}/mpc-{method}-{hours}-{part}-{version}.npz", write)) as saved:
+    with np.load(cached_file(f"{scenario.key}/mpc-{method}{weights.key}-{hours}-{part}-{version}.npz", write)) as saved:
         terms = dict(zip(saved["names"].tolist(), saved["terms"].tolist(), strict=True))
         run = Run(**{field.name: saved[field.name] for field in fields(Run)})
         reward = float(saved["reward"])
-    return Episode(window, year_reference(scenario, window.year), reward, terms, run, {})
+        ratios = dict(zip(saved["ratio_names"].tolist(), saved["ratios"].tolist(), strict=True))
+    return Episode(window, year_reference(scenario, window.year), reward, terms, run, ratios)
 
 
 class _Replay:

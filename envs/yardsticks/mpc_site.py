@@ -10,6 +10,7 @@ from envs.batch_backend import records
 from envs.batch_backend.tables import Tables
 from envs.objective.reference import Reference
 from envs.objective.reward import coefficients
+from envs.objective.weights import DEFAULT, Weights
 from envs.scenarios.tariff import DemandCharge
 
 _GRID = np.linspace(0.0, 1.0, 101)  # powers at which a curve is fitted, as parts of the nominal power
@@ -59,8 +60,8 @@ class MpcSite:
         return len(self.power)
 
     @classmethod
-    def of(cls, tables: Tables, reference: Reference) -> MpcSite:
-        """Numbers of a year from its tables and its uncontrolled run."""
+    def of(cls, tables: Tables, reference: Reference, weights: Weights = DEFAULT) -> MpcSite:
+        """Numbers of a year from its tables, its uncontrolled run and the weights of the reward's terms."""
         buildings, site = len(tables.site["building"]), tables.site
         battery, curves = site["battery"][:buildings], site["battery_curve"][:buildings]
         steps = reference.run.net_kwh.shape[1]
@@ -82,7 +83,7 @@ class MpcSite:
             month=reference.exogenous.month[:steps],
             hour=reference.exogenous.hour[:steps],
             tariff=reference.tariff,
-            worth=coefficients(reference.scale),
+            worth=coefficients(reference.scale, weights),
             with_chargers=np.unique(charger["building"][charger["action"] >= 0]),
         )
 

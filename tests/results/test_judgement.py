@@ -1,5 +1,6 @@
 """Tables of cases computed by hand."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +8,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from results.judgement import BOUND, METRICS, cells, headings, judgement, per_run, to_markdown, write_table
+from results.judgement import BOUND, METRICS, Ranking, cells, headings, judgement, per_run, to_markdown, write_table
 
 
 def row(contender: str, year: int, score: float, seed: int | None = None, **given: Any) -> dict[str, Any]:
@@ -120,3 +121,25 @@ def test_the_table_is_written_in_both_forms(tmp_path: Path) -> None:
 def test_names_are_no_markdown() -> None:
     lines = to_markdown(judgement(frame(*BOUNDS, row("a | <b>", 3, 0.1, 1), row("a | <b>", 6, 0.1, 1)))).splitlines()
     assert lines[2].startswith(r"| a \| \<b\> | 1 |")
+
+
+def by_peak(years: Sequence[Mapping[str, Any]]) -> tuple[float, float, float]:
+    peak = max(float(year["peak_kw"]) for year in years)
+    return peak, -peak, max(0.0, (peak - 6.0) / 6.0)
+
+
+def test_with_a_ranking_the_objective_orders_and_requirements_decide_who_is_comparable() -> None:
+    ranking = Ranking("peak_kw, less is better", lambda value: f"{value:.1f}", by_peak, "peak_kw <= 6")
+    runs = [row(name, 3, score, seed, peak_kw=peak) for seed in (1, 2)
+            for name, score, peak in (("high", 0.3, 9.0), ("low", 0.1, 4.0), ("middle", 0.2, 5.0))]  # fmt: skip
+    table = judgement(frame(*BOUNDS, *runs), ranking=ranking).set_index("contender")
+    assert list(table.index) == ["low", "middle", "high", BOUND]
+    assert table["comparable"].tolist() == [True, True, False, True]
+    assert table.loc["low", ["objective", "goal"]].tolist() == [4.0, -4.0]
+    text = to_markdown(table.reset_index(), ranking).splitlines()
+    assert text[0].startswith("|  | runs | peak_kw, less is better | score |")
+    assert text[2].startswith("| low | 2 | 4.0 (4.0 to 4.0) | +0.1000")
+    # Without one, the score orders, and there is no such column.
+    plain = judgement(frame(*BOUNDS, *runs))
+    assert plain["contender"].tolist()[:3] == ["high", "middle", "low"]
+    assert not {"objective", "goal", "meets"} & set(plain)

@@ -133,6 +133,16 @@ def test_a_score_that_is_not_finite_is_not_the_best(experiment: Path) -> None:
     assert results.scored["trial"].tolist() == [0, 1]
 
 
+def test_where_something_else_than_the_score_is_aimed_at_the_rating_says_which_trial_is_best(experiment: Path) -> None:
+    for number, score, rating in ((4, 0.9, -1e15), (5, 0.1, -2600.0), (6, 0.8, -2700.0)):
+        row = {**trial(number, score), "rating": rating}
+        write_part(part_path(experiment, "trials", number), "trials", [row], KINDS)
+    for number in (0, 1):
+        part_path(experiment, "trials", number).unlink()
+    with pytest.warns(UserWarning, match="trials"):
+        assert load(experiment).best["trial"] == 5
+
+
 def test_a_part_of_a_newer_version_is_named_and_skipped(experiment: Path) -> None:
     path = part_path(experiment, "trials", 1)
     table = pq.read_table(path)

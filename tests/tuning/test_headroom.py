@@ -82,7 +82,7 @@ def test_a_bound_below_a_baseline_is_told_as_what_cannot_be(
     small_schema: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "envs.yardsticks.bound.bound", lambda site, window, objective: Bound(objective, -0.5, 0.0, 0.0, 0.0, 0.0, 0.0)
+        "envs.yardsticks.bound.bound", lambda site, window, objective, weights: Bound(objective, -0.5, 0.0, 0.0, 0.0, 0.0, 0.0)
     )
     assert main(["--scenario", str(small_schema)]) == 1
     (line,) = capsys.readouterr().err.splitlines()

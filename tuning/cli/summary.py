@@ -12,7 +12,9 @@ from rich.padding import Padding
 from rich.table import Table
 
 from common.texts import printable
+from envs.objective.aim import SCORE_ALONE, Aim
 from results import Results
+from results.loader import ratings
 from results.schema import FOLDER, GIVEN
 from tuning.cli.console import say
 from tuning.cli.tables import Fitted
@@ -20,12 +22,13 @@ from tuning.cli.tables import Fitted
 SHOWN = 5  # trials in the table
 
 
-def print_summary(results: Results, console: Console, validation: str = "") -> None:
+def print_summary(results: Results, console: Console, aim: Aim = SCORE_ALONE, validation: str = "") -> None:
     """Print the best trials, the best hyperparameters, its KPIs against the uncontrolled site, and where the files are.
 
     Args:
         results: of the experiment.
         console: to print to.
+        aim: of the experiment.
         validation: what the validation split consists of, where the user stated it.
     """
     trials = results.trials
@@ -36,33 +39,42 @@ def print_summary(results: Results, console: Console, validation: str = "") -> N
     if complete.empty:
         say(console, "no trial is complete, so there is nothing to compare")
     else:
-        console.print(Fitted(_ranking(complete.sort_values("score", ascending=False).head(SHOWN), trials)))
+        console.print(Fitted(_ranking(_best_first(complete).head(SHOWN), trials, aim)))
         best = results.best
         given = {name.removeprefix(GIVEN): best[name] for name in trials.columns if name.startswith(GIVEN)}
-        say(console, f"Best: trial {best['trial']}, score {best['score']:+.4f}; the uncontrolled site scores 0")
+        last = results.evaluations[results.evaluations["trial"] == best["trial"]]
+        last = last[last["steps"] == last["steps"].max()]
+        say(console, f"Best: trial {best['trial']}, {_told(best, last, aim)}")
+        if aim.shown:
+            say(console, f"Aim:  {aim.shown}")
+        if missed := aim.missed(_rows(last)):
+            say(console, f"no trial meets the requirements; trial {best['trial']} is nearest and misses {'; '.join(missed)}")
         values = printable("  ".join(f"{name}={_value(value)}" for name, value in given.items()))
         console.print(Padding(values, (0, 2)), highlight=False, markup=False)
-        last = results.evaluations[results.evaluations["trial"] == best["trial"]]
-        console.print(Fitted(_against_uncontrolled(last[last["steps"] == last["steps"].max()], validation)))
+        console.print(Fitted(_against_uncontrolled(last, validation)))
     say(console, f"Parquet: {results.folder / FOLDER}")
     say(console, f'Load:    from results import load; r = load(r"{results.folder}")')
 
 
-def print_comparison(experiments: Sequence[Results], console: Console) -> None:
+def print_comparison(experiments: Sequence[Results], console: Console, aim: Aim = SCORE_ALONE) -> None:
     """Print the best trial of each of several experiments beside one another, with the vehicle energy that it served.
 
     Args:
         experiments: their results; those without a complete trial are named as such.
         console: to print to.
+        aim: of all of them.
     """
+    if aim.shown:
+        say(console, f"Aim: {aim.shown}")
     table = Table(title="Best trial of each algorithm, on the validation split", title_justify="left")
-    for name in ("algorithm", "score", "CO2", "bill", "served", "trial", "minutes", "experiment"):
+    of_aim = _columns(aim)
+    for name in ("algorithm", "score", *of_aim, "CO2", "bill", "served", "trial", "minutes", "experiment"):
         table.add_column(name, justify="left" if name in ("algorithm", "experiment") else "right", overflow="fold")
     for results in experiments:
         trials = results.trials
         name, folder = (str(trials["algorithm"].iloc[0]) if len(trials) else "none"), results.folder.name
         if results.scored.empty:
-            table.add_row(name, "none", *[""] * 5, folder)
+            table.add_row(name, "none", *[""] * (5 + len(of_aim)), folder)
             continue
         best = results.best
         rows = results.evaluations[results.evaluations["trial"] == best["trial"]]
@@ -71,20 +83,49 @@ def print_comparison(experiments: Sequence[Results], console: Console) -> None:
         required = rows["ev_required_kwh"].sum()
         served = f"{1.0 - rows['ev_missing_kwh'].sum() / required:.1%}" if required > 0.0 else ""
         table.add_row(
-            name, f"{best['score']:+.4f}", *(f"{change:+.1%}" for change in changes), served, str(best["trial"]),
-            f"{best['seconds'] / 60:.1f}", folder,
+            name, f"{best['score']:+.4f}", *_cells(best, aim), *(f"{change:+.1%}" for change in changes), served,
+            str(best["trial"]), f"{best['seconds'] / 60:.1f}", folder,
         )  # fmt: skip
     console.print(Fitted(table))
 
 
-def _ranking(best: pd.DataFrame, trials: pd.DataFrame) -> Table:
+def _best_first(complete: pd.DataFrame) -> pd.DataFrame:
+    return complete.loc[ratings(complete).sort_values(ascending=False).index]
+
+
+def _rows(evaluations: pd.DataFrame) -> list[dict[str, Any]]:
+    return [{str(name): value for name, value in row.items()} for row in evaluations.to_dict("records")]
+
+
+def _told(best: pd.Series, last: pd.DataFrame, aim: Aim) -> str:
+    """The best trial's score and, where it is another, its objective, each beside the uncontrolled site's."""
+    score = f"score {best['score']:+.4f}; the uncontrolled site scores 0"
+    if aim.is_score:
+        return score
+    before = aim.objective.value(_rows(last), "uncontrolled_")
+    site = "" if pd.isna(before) else f"; the uncontrolled site has {aim.objective.shown(before)}"
+    return f"{aim.objective.name} {aim.objective.shown(best['objective'])}{site}; {score}"
+
+
+def _columns(aim: Aim) -> list[str]:
+    """Headings beside the score: the objective, and whether requirements are met."""
+    return [*([] if aim.is_score else [aim.objective.name]), *(["required"] if aim.requirements else [])]
+
+
+def _cells(row: pd.Series, aim: Aim) -> list[str]:
+    """Cells below `_columns`."""
+    own = [] if aim.is_score else [aim.objective.number(row["objective"])]
+    return [*own, *([] if not aim.requirements else ["missed" if row["shortfall"] > 0.0 else "met"])]
+
+
+def _ranking(best: pd.DataFrame, trials: pd.DataFrame, aim: Aim) -> Table:
     table = Table(title=f"Best of {len(trials)} trials", title_justify="left")
-    for name in ("trial", "score", "steps", "minutes", "steps/s", "env", "learner", "evaluation"):
+    for name in ("trial", "score", *_columns(aim), "steps", "minutes", "steps/s", "env", "learner", "evaluation"):
         table.add_column(name, justify="right")
     for _, row in best.iterrows():
         training = row["seconds"] - row["evaluation_seconds"]
         table.add_row(
-            str(row["trial"]), f"{row['score']:+.4f}", f"{row['steps']:,}", f"{row['seconds'] / 60:.1f}",
+            str(row["trial"]), f"{row['score']:+.4f}", *_cells(row, aim), f"{row['steps']:,}", f"{row['seconds'] / 60:.1f}",
             f"{row['steps'] / training:.0f}",
             *(f"{row[f'{part}_seconds'] / row['seconds']:.0%}" for part in ("environment", "learner", "evaluation")),
         )  # fmt: skip

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import asdict, dataclass, fields
-from typing import Annotated, Any, Literal
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
@@ -13,6 +14,9 @@ from common.json_values import MOST, described
 from envs.scenarios.splits import Split, Splits
 from tuning.experiment.algorithm_names import ALL, choice
 from tuning.experiment.errors import UsageError
+
+if TYPE_CHECKING:
+    from envs.objective.aim import Aim
 
 # Settings that may change when an experiment is continued.
 RESUMABLE = ("trials", "steps", "concurrency", "retries", "keep_checkpoints", "gpu_memory", "on_oom")
@@ -22,7 +26,7 @@ MOST_DIGITS = 18  # of a number of trials
 OF_A_RUN = ("resume", "extend", "trust_scenario", "address")
 # Settings that came after the first format of the file, and may be missing in it. Without one its default holds, so it must be
 # what the package did before.
-_LATER: frozenset[str] = frozenset(entry.name for entry in fields(Splits))
+_LATER: frozenset[str] = frozenset({"weights", "objective", "require", *(entry.name for entry in fields(Splits))})
 
 
 def splits_in(settings: Any) -> Splits:
@@ -69,6 +73,13 @@ class Settings:
     hours to each."""
     reward: Literal["improvement", "schema"] = "improvement"
     """Reward: the weighted improvement on the uncontrolled site, or the schema's own."""
+    weights: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME=NUMBER")] = ()
+    """Weights of the reward improvement: co2, cost, solar, ramping, ev, peak. Those that are given are the whole reward; by
+    default co2=0.5 cost=0.15 solar=0.2 ramping=0.05 ev=0.1."""
+    objective: str = "score"
+    """What the search improves: score, or a KPI in its direction, such as peak_kw; docs/judging.md lists them."""
+    require: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME>=NUMBER")] = ()
+    """What a winner has to meet, in quotes: any KPI, as in --require 'ev_served>=0.95' 'peak_kw<=2700'."""
     trials: int = 0
     """Number of trials; 0 for 4, or for 1 with --preset."""
     steps: int = 250_000
@@ -139,9 +150,21 @@ class Settings:
             raise UsageError(f"--reports {self.reports}: a trial of {self.steps} steps can be evaluated at most that often")
 
         check_gpu_memory(self.gpu_memory)
-        _ = self.kept_trials
+        _ = self.kept_trials, self.aim
         if self.preset and (self.start_from not in ((), ("default",)) or self.space):
             raise UsageError("--preset runs one assignment, so there is nothing for --start-from or --space to act on")
+
+    @cached_property
+    def aim(self) -> Aim:
+        """What is wanted of a policy.
+
+        Raises:
+            UserError: one of its kinds, if an option is not valid.
+        """
+        # Imported here: it needs NumPy.
+        from envs.objective.aim import Aim
+
+        return Aim.parse(self.weights, self.objective, self.require)
 
     @property
     def kept_trials(self) -> float:
@@ -224,11 +247,11 @@ def changed(before: Settings, now: Settings) -> list[str]:
     """What differs and may not, when `before` is continued with `now`: each option with both values."""
     old, new = before.to_json(), now.to_json()
     differ = [name for name in old if name not in RESUMABLE and json.dumps(old[name]) != json.dumps(new[name])]
-    return [f"--{name.replace('_', '-')} is {shown(old[name])}, not {shown(new[name])}" for name in differ]
+    return [f"--{name.replace('_', '-')} is {typed(old[name])}, not {typed(new[name])}" for name in differ]
 
 
-def shown(value: Any) -> str:
+def typed(value: Any) -> str:
     """A setting as it would be typed."""
     if isinstance(value, list | tuple):
-        return " ".join(map(shown, value)) or "not given"
+        return " ".join(map(typed, value)) or "not given"
     return str(value) if value != "" else "not given"

@@ -12,23 +12,29 @@ from citylearn.citylearn import CityLearnEnv
 def main(schema: str, hours: int = 8759) -> None:
     """Run through the first hours of a schema."""
     here = Path(__file__).parent
-    peak_hours = json.loads((here / "policy.json").read_text(encoding="utf-8"))["peak_hours"]
+    interface = json.loads((here / "policy.json").read_text(encoding="utf-8"))
+    peak_hours, sees_day = interface["peak_hours"], interface["observations"][-1] == "day_import"
     path = Path(schema)
     site = json.loads(path.read_text(encoding="utf-8-sig"))  # some editors put a byte-order mark first
     site["root_directory"] = str(path.parent / (site.get("root_directory") or ""))
     policy, env = onnxruntime.InferenceSession(here / "policy.onnx"), CityLearnEnv(site, central_agent=True)
     (observed,), _ = env.reset()
     month, peaks, imported, ended = None, [0.0, 0.0], 0.0, False
+    hour, day_peak = 0, 0.0
     while not ended and env.time_step < hours:
         named, now, row = dict(zip(env.observation_names[0], observed, strict=True)), env.time_step, [*observed]
         if peak_hours:  # of a demand charge: the policy sees the month's peaks so far
             if named["month"] != month:
                 month, peaks = named["month"], [0.0, 0.0]
             row += peaks
+        if sees_day:  # the day's highest import so far
+            day_peak, hour = 0.0 if named["hour"] < hour else day_peak, named["hour"]
+            row.append(day_peak)
         actions = policy.run(None, {"observations": np.array([row], dtype=np.float64)})[0]
         (observed,), _, ended, _, _ = env.step(actions.tolist())
         net = [building.net_electricity_consumption[now] for building in env.buildings]
         imported += sum(max(kwh, 0.0) for kwh in net)  # each building has a meter; the demand charge is of the whole site
+        day_peak = max(day_peak, sum(net))
         if peak_hours:
             peak = 0 if named["hour"] - 1 in peak_hours else 1  # CityLearn counts hours from 1
             peaks[peak] = max(peaks[peak], sum(net))

@@ -16,7 +16,7 @@ from common.paths import missing_folders, remove_empty, user_path
 from envs.citylearn_backend.pool import SIMULATORS
 from envs.environments.year_cache import observation_layout
 from envs.objective.reward import check_reward
-from envs.observation import PEAK_NAMES, ObservationLayout
+from envs.observation import DAY_PEAK_NAME, PEAK_NAMES, ObservationLayout
 from envs.scenarios.scenario import SPLITS, Scenario, scenario
 from envs.scenarios.tariff import DemandCharge
 from results import ResultsError, load
@@ -72,7 +72,7 @@ def export(experiment: Experiment, number: int, to: Path, judgement: Path | None
     of = experiment.settings
     site = scenario(of.scenario, of.trust_scenario, of.splits)
     check_reward(site, experiment.settings.reward)
-    layout = observation_layout(site)
+    layout = observation_layout(site, day_peak=of.aim.weights.observes_day_peak)
     _check_peaks(site, layout)
     # The folder comes last, so that a refused export creates nothing.
     with trained(experiment, number) as policy, _beside(to) as new:
@@ -93,11 +93,16 @@ def export(experiment: Experiment, number: int, to: Path, judgement: Path | None
 
 
 def _check_peaks(site: Scenario, layout: ObservationLayout) -> None:
-    """Check that a controller can compute the month's peaks, which the policy sees, from the site's observations.
+    """Check that a controller can compute the peaks that the policy sees from the site's observations.
 
     Raises:
         UsageError: if an observation for that is missing.
     """
+    if DAY_PEAK_NAME in layout.names and "hour" not in layout.names:
+        raise UsageError(
+            f"the policy sees the day's highest import so far, but {site.title} does not observe hour, which knowing the day "
+            "needs: such a policy cannot be exported"
+        )
     missing = [name for name in ("month", "hour") if name not in layout.names]
     if missing and PEAK_NAMES[0] in layout.names:
         raise UsageError(
@@ -145,7 +150,8 @@ def _about(experiment: Experiment, number: int, site: Scenario, steps: int) -> d
     settings, row = experiment.settings, TrialRecords(experiment).measured(number)
     return {
         "policy": f"{settings.name}, trial {number}", "algorithm": settings.algo, "scenario": site.title, **_splits(site),
-        "reward": settings.reward, "trained for": f"{steps:,} steps with seed {trial_seed(settings.seed, number)}",
+        "reward": settings.reward, **settings.aim.facts,
+        "trained for": f"{steps:,} steps with seed {trial_seed(settings.seed, number)}",
         "versions": ", ".join(f"{name} {value}" for name, value in _versions(row.get("versions"), number).items()),
         "commit": row.get("git_commit") or "not known",
     }  # fmt: skip
@@ -171,7 +177,10 @@ def _versions(text: str | None, number: int) -> dict[str, str | None]:
 
 
 def _interface(site: Scenario, layout: ObservationLayout) -> str:
-    """Names of inputs and outputs in their order, and the peak hours of the demand charge, as JSON."""
+    """Names of inputs and outputs in their order, and the peak hours of the demand charge, as JSON.
+
+    Where the policy sees the day's highest import so far, its name is the last of the observations.
+    """
     tariff = DemandCharge.of(site.schema_path(site.years("train")[0]))
     hours = list(tariff.peak_hours) if tariff else []
     return json.dumps({"observations": layout.names, "actions": layout.actions, "peak_hours": hours}, indent=1)

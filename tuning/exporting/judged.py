@@ -72,7 +72,7 @@ def _trains(contender: Contender, paths: JudgementPaths, hyperparameters: Assign
     if contender.hyperparameters != hyperparameters:
         return False
     own = open_experiment(paths.run(contender)).settings
-    return all(getattr(own, name) == getattr(settings, name) for name in ("algo", "steps", "reward"))
+    return all(getattr(own, name) == getattr(settings, name) for name in ("algo", "steps", "reward", "weights"))
 
 
 def _table(paths: JudgementPaths) -> pd.DataFrame:

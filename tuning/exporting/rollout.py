@@ -70,7 +70,7 @@ def roll_out(settings: RolloutSettings) -> Rollout:
         with policy.trained(experiment, number) as trained:
             # Before the year runs: CityLearn takes minutes for it.
             _create(folder)
-            env = factory.windows_env(site, backend, (window,), of.reward)
+            env = factory.windows_env(site, backend, (window,), of.reward, of.aim.weights)
             (episode,) = env.episodes(trained.policy)
             env.close()
         check_episode(episode)

@@ -85,7 +85,8 @@ def compare(settings: JudgeSettings, console: Console | None = None) -> Comparis
             of_race = replace(of, gpu_memory=settings.gpu_memory, address=settings.address)
             race = Race(judgement, site, of_race, console, settings.mpc)
             race.run(settings.judged_by)
-            report = write_report(judgement.paths, site.title_of("test"), settings.seeds, race.comparisons, race.failed)
+            title = site.title_of("test")
+            report = write_report(judgement.paths, title, settings.seeds, race.comparisons, race.failed, of.aim)
             print_report(report, console)
     except KeyboardInterrupt:
         if discard(folder, made):

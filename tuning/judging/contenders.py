@@ -8,11 +8,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from results import Results, load
+from results.loader import ratings
 from search_spaces import Assignment
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment
-from tuning.experiment.settings import Settings, shown
+from tuning.experiment.settings import Settings, typed
 from tuning.search.plan import limits
 from tuning.trial.records import TrialRecords
 
@@ -48,11 +49,11 @@ def contenders(experiments: Sequence[Experiment], top: int) -> list[Contender]:
     """The best complete trials of each experiment, and its algorithm's default.
 
     Args:
-        experiments: of one scenario and reward, each with a name of its own.
+        experiments: of one scenario, reward and aim, each with a name of its own.
         top: trials of each.
 
     Raises:
-        UsageError: if experiments differ in scenario or reward, one has no complete trial, or two contenders would share a
+        UsageError: if experiments differ in scenario, reward or aim, one has no complete trial, or two contenders would share a
             folder.
     """
     _check_together(experiments)
@@ -107,18 +108,19 @@ def best_trials(results: Results, top: int) -> list[int]:
     ended = scored[scored["same_as"].isna()]
     if ended.empty:
         raise UsageError(f"{results.folder}: no trial is complete, so there is nothing to judge")
-    return [int(number) for number in ended.sort_values("score", ascending=False, kind="stable")["trial"].head(top)]
+    best = ratings(ended).sort_values(ascending=False, kind="stable")
+    return [int(number) for number in ended.loc[best.index, "trial"].head(top)]
 
 
 def _check_together(experiments: Sequence[Experiment]) -> None:
     first = experiments[0].settings
     for experiment in experiments[1:]:
         own = experiment.settings
-        for name in ("scenario", *asdict(first.splits), "reward"):
+        for name in ("scenario", *asdict(first.splits), "reward", "weights", "objective", "require"):
             if getattr(own, name) != getattr(first, name):
-                texts = [shown(getattr(settings, name)) for settings in (own, first)]
+                shown, other = (typed(getattr(settings, name)) for settings in (own, first))
                 raise UsageError(
-                    f"{own.name} is of --{name.replace('_', '-')} {texts[0]}, {first.name} of {texts[1]}: "
+                    f"{own.name} is of --{name.replace('_', '-')} {shown}, {first.name} of {other}: "
                     "experiments that are judged together must have the same"
                 )
     names = [experiment.settings.name for experiment in experiments]
@@ -144,7 +146,8 @@ def run_settings(contender: Contender, of: Settings, runs: Path, seed: int, gpu_
     if space.parse(dict(pair.split("=", 1) for pair in pairs)) != contender.hyperparameters:
         raise UsageError(f"{contender.name} has hyperparameters that cannot be: restore the row of its trial from a copy")
     return Settings(
-        algo=of.algo, scenario=of.scenario, backend=of.backend, num_envs=of.num_envs, reward=of.reward, trials=1,
+        algo=of.algo, scenario=of.scenario, backend=of.backend, num_envs=of.num_envs, reward=of.reward,
+        weights=of.weights, objective=of.objective, require=of.require, trials=1,
         steps=of.steps, reports=1, validation_weeks=of.validation_weeks, seed=seed, set=(pairs,), start_from=(),
         sampler="random", pruner="none", retries=of.retries, keep_checkpoints="all", gpu_memory=gpu_memory, on_oom=of.on_oom,
         name=contender.slug, dir=str(runs), address=address, **asdict(of.splits),

@@ -15,10 +15,12 @@ from envs.environments.backend import Backend
 from envs.environments.factory import windows_env
 from envs.errors import ScenarioError
 from envs.forecasts.site_forecast import Method
+from envs.objective.aim import Aim
 from envs.objective.columns import evaluation_columns, evaluation_row
 from envs.objective.evaluate import Evaluation, evaluate
 from envs.objective.reward import RewardName
 from envs.objective.validity import ValidityError
+from envs.objective.weights import Weights
 from envs.scenarios.scenario import Scenario, Split, Window
 from envs.yardsticks.baselines import baselines
 from envs.yardsticks.bound import OBJECTIVES, bound
@@ -125,7 +127,7 @@ def _judge(site: Scenario, folder: str, number: int, windows: tuple[Window, ...]
 
     experiment = open_experiment(folder).trusting(site.trusted)
     with trained(experiment, number) as found:
-        env = windows_env(site, backend, windows, experiment.settings.reward)
+        env = windows_env(site, backend, windows, experiment.settings.reward, experiment.settings.aim.weights)
         evaluations = evaluate(env, found.policy)
         env.close()
     return [{**about, "steps": found.steps, **_columns(own, site.name, backend)} for own in evaluations]
@@ -135,15 +137,15 @@ def _columns(evaluation: Evaluation, scenario: str, backend: str) -> Row:
     return {"scenario": scenario, "split": SPLIT, "backend": backend, **evaluation_row(evaluation)}
 
 
-def baseline_job(site: Scenario, reward: RewardName, backend: Backend, part: Path) -> Job:
+def baseline_job(site: Scenario, reward: RewardName, backend: Backend, part: Path, weights: Weights) -> Job:
     """Evaluations of all baselines on all years."""
-    return Job(part, lambda: _judge_baselines.remote(site, reward, backend))
+    return Job(part, lambda: _judge_baselines.remote(site, reward, backend, weights))
 
 
 @ray.remote(num_cpus=1, max_retries=2)
-def _judge_baselines(site: Scenario, reward: RewardName, backend: Backend) -> list[Row]:
+def _judge_baselines(site: Scenario, reward: RewardName, backend: Backend, weights: Weights) -> list[Row]:
     end_with_parent()
-    found = baselines(site, site.windows(SPLIT), reward, backend)
+    found = baselines(site, site.windows(SPLIT), reward, backend, weights)
     return [
         {"contender": name, **_columns(evaluation, site.name, backend)}
         for name, evaluations in found.items()
@@ -151,34 +153,35 @@ def _judge_baselines(site: Scenario, reward: RewardName, backend: Backend) -> li
     ]
 
 
-def mpc_jobs(site: Scenario, method: Method, part: Path) -> list[Job]:
+def mpc_jobs(site: Scenario, method: Method, part: Path, weights: Weights) -> list[Job]:
     """Evaluations of model predictive control on every year, for scenarios that have a bound."""
     return [
-        Job(part, lambda windows=windows: _judge_mpc.remote(site, method, windows))  # type: ignore[misc]
+        Job(part, lambda windows=windows: _judge_mpc.remote(site, method, windows, weights))  # type: ignore[misc]
         for windows in by_year(site.windows(SPLIT)).values()
     ]
 
 
 @ray.remote(num_cpus=1, max_retries=2)
-def _judge_mpc(site: Scenario, method: Method, windows: tuple[Window, ...]) -> list[Row]:
+def _judge_mpc(site: Scenario, method: Method, windows: tuple[Window, ...], weights: Weights) -> list[Row]:
     end_with_parent()
-    return [{"contender": NAMES[method], **_columns(own, site.name, "batch")} for own in mpc(site, windows, method)]
+    found = mpc(site, windows, method, weights=weights)
+    return [{"contender": NAMES[method], **_columns(own, site.name, "batch")} for own in found]
 
 
-def bound_jobs(site: Scenario, part: Path) -> list[Job]:
+def bound_jobs(site: Scenario, part: Path, weights: Weights) -> list[Job]:
     """Bounds of every objective on every year, for scenarios that `envs.yardsticks.bound` can describe."""
     return [
-        Job(part, lambda windows=windows: _bound.remote(site, windows))  # type: ignore[misc]
+        Job(part, lambda windows=windows: _bound.remote(site, windows, weights))  # type: ignore[misc]
         for windows in by_year(site.windows(SPLIT)).values()
     ]
 
 
 @ray.remote(num_cpus=1, max_retries=2)
-def _bound(site: Scenario, windows: tuple[Window, ...]) -> list[Row]:
+def _bound(site: Scenario, windows: tuple[Window, ...], weights: Weights) -> list[Row]:
     end_with_parent()
     rows = []
     for objective in OBJECTIVES:
-        own = [bound(site, window, objective) for window in windows]
+        own = [bound(site, window, objective, weights) for window in windows]
         hours = [window.hours for window in windows]
         rows.append(
             {
@@ -229,6 +232,18 @@ def score_of(rows: Sequence[Mapping[str, Any]]) -> float:
     if not np.isfinite(score):
         raise ValidityError(f"{rows[0]['contender']}, run {rows[0]['trial']}: a score of {score} is no number")
     return score
+
+
+def goal_of(rows: Sequence[Mapping[str, Any]], aim: Aim) -> float:
+    """What a run is ranked by over its years: its score, or the objective, turned so that more is better.
+
+    Raises:
+        ValidityError: if it is not a number.
+    """
+    goal = score_of(rows) if aim.is_score else aim.goal(aim.outcome(rows))
+    if not np.isfinite(goal):
+        raise ValidityError(f"{rows[0]['contender']}, run {rows[0]['trial']}: {aim.objective.name} of {goal} is no number")
+    return goal
 
 
 def served_of(rows: Sequence[Mapping[str, Any]]) -> float:

@@ -15,9 +15,12 @@ from rich.text import Text
 
 from common.texts import printable
 from envs.environments.backend import choose_backend
+from envs.objective.aim import SCORE_ALONE, Aim
+from envs.objective.columns import evaluation_row
 from envs.objective.evaluate import Evaluation, score
 from envs.objective.reward import check_reward
 from envs.objective.validity import check_score
+from envs.objective.weights import Weights
 from envs.scenarios.scenario import Scenario, Window, scenario
 from envs.yardsticks import baselines as yardsticks
 from envs.yardsticks import bound as bounding
@@ -31,6 +34,7 @@ from tuning.judging.settings import HeadroomSettings, Mpc, methods
 if TYPE_CHECKING:
     from envs.yardsticks.bound import Bound, Objective
 
+_BOUNDED = ("score", "co2_kg", "bill")  # objectives that have a bound
 NEGLIGIBLE = 0.005  # part of the uncontrolled site's figure, or score
 THOUSANDS_FROM = 100_000.0  # kilogrammes, or money: from here on tables show thousands
 
@@ -46,6 +50,8 @@ class Row:
         cost: sum, energy and demand charge.
         peak_kw: highest import; None for the bound, which does not minimise it.
         served: part of the vehicles' energy; None without vehicles.
+        objective: value of what is aimed at, if not the score; None where it has none.
+        misses: requirements that it misses.
     """
 
     name: str
@@ -54,6 +60,8 @@ class Row:
     cost: float
     peak_kw: float | None
     served: float | None
+    objective: float | None = None
+    misses: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -88,30 +96,39 @@ def find_headroom(settings: HeadroomSettings, console: Console | None = None) ->
     settings.check()
     site = scenario(settings.scenario, settings.trust_scenario, splits_in(settings))
     check_reward(site, "improvement")
+    aim = Aim.parse(settings.weights, settings.objective, settings.require)
     windows, backend = site.windows(settings.split), choose_backend(site, "auto")
+    aim.check(site, "improvement", backend)
     slowly = " (by CityLearn, which takes a while)" if backend == "citylearn" else ""
     with console.status(Text(printable(f"{site.title}: uncontrolled, rules{slowly}"))):
-        evaluations = yardsticks.baselines(site, windows, backend=backend)
+        evaluations = yardsticks.baselines(site, windows, backend=backend, weights=aim.weights)
     reason = bounding.why_no_bound(site)
     if not reason:
-        evaluations |= _mpc(site, windows, settings.mpc, console)
-    rows = [row_of(name, own) for name, own in evaluations.items()]
+        evaluations |= _mpc(site, windows, settings.mpc, console, aim.weights)
+    rows = [row_of(name, own, aim) for name, own in evaluations.items()]
     uncontrolled = next(row for row in rows if row.name == yardsticks.UNCONTROLLED)
-    bounds = {} if reason else _bounds(site, windows, console)
+    bounds = {} if reason else _bounds(site, windows, console, aim.weights)
     if bounds:
         check_baselines(evaluations, bounds["score"], windows)
     rows += [bound_row(f"bound of {name}", own, windows) for name, own in bounds.items()]
-    lines = remaining(rows, uncontrolled) if bounds else [f"no bound, so the remaining headroom is not known: {reason}"]
+    lines = remaining(rows, uncontrolled, aim) if bounds else [f"no bound, so the remaining headroom is not known: {reason}"]
+    if not aim.is_score and (not bounds or aim.objective.name not in _BOUNDED):
+        lines.append(_best_of(rows, uncontrolled, aim))
+    lines += [f"{row.name} misses {'; '.join(row.misses)}" for row in rows if row.misses and row.score is not None]
+    if aim.shown:
+        lines = [f"aim: {aim.shown}", *lines]
     hours = sum(window.hours for window in windows)
     headroom = Headroom(f"{site.title}, {site.described(settings.split)}: {hours:,} hours", tuple(rows), tuple(lines))
-    for table in tables(headroom.title, rows, uncontrolled):
+    for table in tables(headroom.title, rows, uncontrolled, aim):
         console.print(Fitted(table))
     for line in lines:
         say(console, line)
     return headroom
 
 
-def _mpc(site: Scenario, windows: Sequence[Window], given: Sequence[Mpc], console: Console) -> dict[str, list[Evaluation]]:
+def _mpc(
+    site: Scenario, windows: Sequence[Window], given: Sequence[Mpc], console: Console, weights: Weights
+) -> dict[str, list[Evaluation]]:
     """Evaluations of model predictive control by name; each window is cached."""
     evaluations = {}
     for method in methods(given):
@@ -122,16 +139,16 @@ def _mpc(site: Scenario, windows: Sequence[Window], given: Sequence[Mpc], consol
                 left = (time.monotonic() - begun) * (1.0 - done) / done
                 status.update(Text(printable(f"{site.title}: {name}, {done:.0%}, {left:,.0f} s left")))
 
-            evaluations[name] = mpc_runs.mpc(site, windows, method, on_progress=show)
+            evaluations[name] = mpc_runs.mpc(site, windows, method, on_progress=show, weights=weights)
     return evaluations
 
 
-def _bounds(site: Scenario, windows: Sequence[Window], console: Console) -> dict[Objective, list[Bound]]:
+def _bounds(site: Scenario, windows: Sequence[Window], console: Console, weights: Weights) -> dict[Objective, list[Bound]]:
     """Bounds of all objectives, one a window; they are cached."""
     bounds: dict[Objective, list[Bound]] = {}
     for objective in bounding.OBJECTIVES:
         with console.status(Text(printable(f"{site.title}: bound of {objective}, computed once"))):
-            bounds[objective] = [bounding.bound(site, window, objective) for window in windows]
+            bounds[objective] = [bounding.bound(site, window, objective, weights) for window in windows]
     return bounds
 
 
@@ -158,8 +175,9 @@ def check_baselines(
                 check_score(name, evaluation.year, evaluation.score, limits[evaluation.year])
 
 
-def row_of(name: str, evaluations: Sequence[Evaluation]) -> Row:
+def row_of(name: str, evaluations: Sequence[Evaluation], aim: Aim = SCORE_ALONE) -> Row:
     """Evaluations of several years as one row."""
+    columns = [] if name == yardsticks.WITHOUT else [evaluation_row(evaluation) for evaluation in evaluations]
     own = [evaluation.kpis for evaluation in evaluations]
     total, required = score(list(evaluations)), sum(kpis["ev_required_kwh"] for kpis in own)
     return Row(
@@ -169,6 +187,8 @@ def row_of(name: str, evaluations: Sequence[Evaluation]) -> Row:
         sum(kpis["bill"] for kpis in own),
         max(kpis["peak_kw"] for kpis in own),
         1.0 - sum(kpis["ev_missing_kwh"] for kpis in own) / required if required > 0.0 else None,
+        aim.objective.value(columns) if columns and not aim.is_score else None,
+        tuple(aim.missed(columns)) if columns else (),
     )
 
 
@@ -184,7 +204,26 @@ def bound_score(bounds: Sequence[Bound], windows: Sequence[Window]) -> float:
     return total / sum(window.hours for window in windows)
 
 
-def remaining(rows: Sequence[Row], uncontrolled: Row) -> list[str]:
+def _best_of(rows: Sequence[Row], uncontrolled: Row, aim: Aim) -> str:
+    """What the best controller without learning reaches of an objective that has no bound, in one line."""
+    own = [row for row in _others(rows, uncontrolled) if row.objective is not None and not math.isnan(row.objective)]
+    if not own:
+        return f"{aim.objective.name}: no controller without learning meets what is required, and there is no bound of it"
+    sign = -1.0 if aim.objective.better == "less" else 1.0
+    best = max(own, key=lambda row: sign * (row.objective or 0.0))
+    reached = aim.objective.shown(best.objective or 0.0)
+    return (
+        f"{aim.objective.name}: the best controller without learning reaches {reached} ({best.name}); there is no bound of it"
+    )
+
+
+def _others(rows: Sequence[Row], uncontrolled: Row) -> list[Row]:
+    """Controllers without learning that serve the vehicles and meet what is required."""
+    known = [row for row in rows if row.name not in (*BOUNDS, EXACT_MPC) and row.score is not None]
+    return [row for row in known if not row.misses and _serves(row, uncontrolled)]
+
+
+def remaining(rows: Sequence[Row], uncontrolled: Row, aim: Aim = SCORE_ALONE) -> list[str]:
     """Remaining headroom, a line for each objective: from the best controller without learning to the bound.
 
     That controller is the uncontrolled site, a rule, one of CityLearn's, or model predictive control with forecasts, if it
@@ -193,11 +232,11 @@ def remaining(rows: Sequence[Row], uncontrolled: Row) -> list[str]:
     Args:
         rows: of all baselines and bounds.
         uncontrolled: row of the uncontrolled site, one of `rows`.
+        aim: what is wanted; controllers that miss a requirement do not count.
     """
-    others = [
-        row for row in rows
-        if row.name not in (*BOUNDS, EXACT_MPC) and row.score is not None and _serves(row, uncontrolled)
-    ]  # fmt: skip
+    others = _others(rows, uncontrolled)
+    if not others:
+        return ["no controller without learning meets what is required, so the remaining headroom is not known"]
     lines = []
     for objective, label in (("score", "score"), ("co2_kg", "CO2"), ("cost", "bill")):
         limit = next(row for row in rows if row.name == f"bound of {objective.removesuffix('_kg')}")
@@ -222,17 +261,24 @@ def _serves(row: Row, uncontrolled: Row) -> bool:
     return row.served is None or uncontrolled.served is None or row.served >= LEAST_SERVED * uncontrolled.served
 
 
-def tables(title: str, rows: Sequence[Row], uncontrolled: Row) -> tuple[Table, Table]:
+def tables(title: str, rows: Sequence[Row], uncontrolled: Row, aim: Aim = SCORE_ALONE) -> tuple[Table, Table]:
     """Two tables for a terminal of 80 columns: ratings, and the site's figures with their change from the uncontrolled site."""
     ratings, amounts = plain_table(title), plain_table()
     co2, cost = (1e-3 if max(getattr(row, name) for row in rows) >= THOUSANDS_FROM else 1.0 for name in ("co2_kg", "cost"))
     units = "CO2, kg" if co2 == 1.0 else "CO2, t", "bill" if cost == 1.0 else "bill, 1000"
-    for table, names in ((ratings, ("score", "served")), (amounts, (units[0], "change", units[1], "change", "peak, kW"))):
+    objective, required = ([] if aim.is_score else [aim.objective.name]), (["required"] if aim.requirements else [])
+    for table, names in (
+        (ratings, ("score", *objective, *required, "served")),
+        (amounts, (units[0], "change", units[1], "change", "peak, kW")),
+    ):
         table.add_column("", overflow="fold")
         for name in names:
             table.add_column(name, justify="right", no_wrap=True)
     for row in rows:
-        ratings.add_row(row.name, _cell(row.score, "+.4f"), _cell(row.served, ".1%"))
+        own = [] if not objective else ["" if row.objective is None else aim.objective.number(row.objective)]
+        judged = row.score is not None and row.name not in BOUNDS
+        met = [] if not required else [("missed" if row.misses else "met") if judged else ""]
+        ratings.add_row(row.name, _cell(row.score, "+.4f"), *own, *met, _cell(row.served, ".1%"))
         amounts.add_row(
             row.name, f"{row.co2_kg * co2:,.1f}", _change(row.co2_kg, uncontrolled.co2_kg),
             f"{row.cost * cost:,.1f}", _change(row.cost, uncontrolled.cost), _cell(row.peak_kw, ",.0f"),

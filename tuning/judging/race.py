@@ -14,7 +14,7 @@ from envs.scenarios.scenario import Scenario, Split
 from envs.yardsticks.bound import why_no_bound
 from envs.yardsticks.mpc_runs import NAMES
 from results import load
-from results.judgement import LEAST_SERVED, serves
+from results.judgement import LEAST_SERVED, meets, serves
 from results.parts import UPDATE, ResultsError, read_part, read_table
 from tuning.cli.console import say
 from tuning.experiment.folder import Experiment
@@ -26,6 +26,7 @@ from tuning.judging.evaluations import (
     baseline_job,
     bound_jobs,
     check_agreement,
+    goal_of,
     mpc_jobs,
     run_all,
     run_jobs,
@@ -66,13 +67,13 @@ class Race:
         Args:
             judgement: locked by this process.
             site: scenario of its experiments.
-            settings: reward of its experiments; GPU memory, cluster and trust of this run.
+            settings: reward and aim of its experiments; GPU memory, cluster and trust of this run.
             console: shows progress.
             mpc: forecasts of model predictive control.
         """
         self._mpc = methods(mpc)
         self._judgement, self._paths, self._site = judgement, judgement.paths, site
-        self._settings, self._console = settings, console
+        self._settings, self._console, self._aim = settings, console, settings.aim
         # The batch backend has CityLearn's numbers, a thousand times faster, wherever it can step the site.
         self._backend: Backend = "citylearn" if beyond_batch(site) else "batch"
         self._looks = looks(judgement.settings.seeds)
@@ -142,7 +143,7 @@ class Race:
                     jobs += run_jobs(self._site, experiment.paths.folder, number, own, backend, part)
         if jobs:
             with ray_session(self._settings.address):
-                prepare(self._site, self._console, SPLITS)
+                prepare(self._site, self._console, SPLITS, self._aim.weights.observes_day_peak)
                 self._say(f"judging by {backend}: {len(jobs)} evaluations")
                 run_all(jobs, self._judged)
 
@@ -152,14 +153,14 @@ class Race:
         baselines, bounds = self._paths.part("baselines", self._backend), self._paths.part("bounds", "batch")
         reward = self._settings.reward
         if self._lacks(baselines):
-            jobs.append(baseline_job(self._site, reward, self._backend, baselines))
+            jobs.append(baseline_job(self._site, reward, self._backend, baselines, self._aim.weights))
         if reward == "improvement" and not why_no_bound(self._site):
             if self._lacks(bounds):
-                jobs += bound_jobs(self._site, bounds)
+                jobs += bound_jobs(self._site, bounds, self._aim.weights)
             for method in self._mpc:
                 part = self._paths.part(f"mpc-{method}", "batch")
                 if self._lacks(part, NAMES[method]):
-                    jobs += mpc_jobs(self._site, method, part)
+                    jobs += mpc_jobs(self._site, method, part, self._aim.weights)
         return jobs
 
     def _lacks(self, part: Path, contender: str | None = None) -> bool:
@@ -198,10 +199,11 @@ class Race:
     def _judged(self, rows: list[dict[str, Any]]) -> None:
         """Print the score of a run, or of model predictive control."""
         first = rows[0]
-        if first["contender"] in NAMES.values():
-            self._say(f"{first['contender']}: score {score_of(rows):+.4f} by {first['backend']}")
-        elif first.get("seed") is not None:
-            self._say(f"{first['contender']}, run {first['trial']}: score {score_of(rows):+.4f} by {first['backend']}")
+        if first["contender"] in NAMES.values() or first.get("seed") is not None:
+            score_of(rows)
+            told = self._aim.told(self._aim.outcome(rows))
+            run = "" if first.get("seed") is None else f", run {first['trial']}"
+            self._say(f"{first['contender']}{run}: {told} by {first['backend']}")
 
     def _of_runs(self, contender: Contender, figure: Callable[[list[dict[str, Any]]], float]) -> np.ndarray:
         """A figure of each of a contender's runs, by the backend of the race, shape (runs,)."""
@@ -209,7 +211,10 @@ class Race:
         return np.array([figure(read_part(part)) for part in parts])
 
     def _serving(self, racing: list[Contender]) -> list[Contender]:
-        """Contenders that serve their vehicles: saving energy by not delivering it must not beat those that deliver it."""
+        """Contenders that serve their vehicles and meet the requirements.
+
+        Saving energy by not delivering it must not beat those that deliver it.
+        """
         serving = [contender for contender in racing if serves(self._of_runs(contender, served_of))]
         for contender in racing:
             if contender not in serving:
@@ -217,11 +222,23 @@ class Race:
                     f"{contender.name} is out of the race: it cannot win, as it serves less than {LEAST_SERVED:.0%} of the "
                     "vehicle energy that can be served"
                 )
-        return serving
+        return [contender for contender in serving if self._meets(contender)]
+
+    def _meets(self, contender: Contender) -> bool:
+        """Whether a contender meets the requirements; a line says which not."""
+        if not self._aim.requirements:
+            return True
+        shortfalls = self._of_runs(contender, lambda rows: self._aim.outcome(rows).shortfall or 0.0)
+        if meets(shortfalls):
+            return True
+        worst = self._runs[contender.name][int(shortfalls.argmax())]
+        missed = "; ".join(self._aim.missed(read_part(self._part(contender, worst, self._backend))))
+        self._say(f"{contender.name} is out of the race: it cannot win, as it misses {missed} in run {worst}")
+        return False
 
     def _ahead(self, racing: list[Contender]) -> list[Contender]:
         """Contenders that the leader does not beat."""
-        scores = {contender.name: self._of_runs(contender, score_of) for contender in racing}
+        scores = {contender.name: self._of_runs(contender, lambda rows: goal_of(rows, self._aim)) for contender in racing}
         now = standing(scores, self.comparisons)
         for name in now.beaten:
             self._say(f"{name} is out of the race: {now.leader} is better by {now.behind[name]}")

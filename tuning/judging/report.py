@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 from rich.console import Console
@@ -12,8 +13,9 @@ from rich.table import Table
 from common.files import write_whole
 from common.texts import markdown
 from common.units import YEAR
+from envs.objective.aim import SCORE_ALONE, Aim
 from results import load
-from results.judgement import METRICS, cell, judgement, to_markdown, write_table
+from results.judgement import METRICS, Ranking, cell, judgement, objective_cell, to_markdown, write_table
 from tuning.cli.console import say
 from tuning.cli.tables import Fitted, plain_table
 from tuning.judging.checks import check_amounts, check_scores
@@ -38,15 +40,38 @@ class JudgementReport:
         title: of the scenario, with the years that were judged.
         table: a row for each contender, baseline and bound; see `results.judgement.judgement`.
         verdict: sentences.
+        ranking: by what else than the score contenders are ranked.
     """
 
     paths: JudgementPaths
     title: str
     table: pd.DataFrame
     verdict: tuple[str, ...]
+    ranking: Ranking | None = None
 
 
-def write_report(paths: JudgementPaths, title: str, seeds: int, comparisons: int, failed: Mapping[str, str]) -> JudgementReport:
+def ranking_of(aim: Aim) -> Ranking | None:
+    """How an aim ranks contenders; None where the score alone does."""
+    if aim.is_score and not aim.requirements:
+        return None
+
+    def rated(rows: Sequence[Mapping[str, Any]]) -> tuple[float, float, float]:
+        outcome = aim.outcome(rows)
+        value = outcome.score if outcome.objective is None else outcome.objective
+        return value, aim.goal(outcome), outcome.shortfall or 0.0
+
+    heading = "" if aim.is_score else f"{aim.objective.name}, {aim.objective.better} is better"
+    return Ranking(heading, aim.objective.number, rated, aim.facts.get("requirements", ""))
+
+
+def write_report(
+    paths: JudgementPaths,
+    title: str,
+    seeds: int,
+    comparisons: int,
+    failed: Mapping[str, str],
+    aim: Aim = SCORE_ALONE,
+) -> JudgementReport:
     """Check the evaluations of a judgement, and write its table and verdict.
 
     Args:
@@ -55,6 +80,7 @@ def write_report(paths: JudgementPaths, title: str, seeds: int, comparisons: int
         seeds: see `tuning.judging.verdict.verdict`, as for the next two.
         comparisons: of the race.
         failed: contenders that lack runs, with the reason.
+        aim: of the experiments.
 
     Raises:
         ValidityError: if a result is better than its bound, or a contender's score is not a number.
@@ -64,20 +90,25 @@ def write_report(paths: JudgementPaths, title: str, seeds: int, comparisons: int
     evaluations = load(paths.folder).evaluations
     check_scores(evaluations)
     check_amounts(evaluations)
-    table = judgement(evaluations)
-    lines = verdict(evaluations, table, seeds, comparisons, failed)
+    ranking = ranking_of(aim)
+    table = judgement(evaluations, ranking=ranking)
+    lines = verdict(evaluations, table, seeds, comparisons, failed, ranking)
+    if aim.shown:
+        lines = [f"aim: {aim.shown}", *lines]
     hours = evaluations.groupby("year")["hours"].first()
     years = ", ".join(map(str, hours.index))
     heading = f"{title}, {_extent(hours)}"
-    write_table(paths.table, table, {"scenario": title, "years": years, "hours": str(hours.sum())})
-    text = "\n".join([f"# {markdown(heading)}", "", to_markdown(table), *(f"- {markdown(line)}" for line in lines), ""])
+    write_table(paths.table, table, {"scenario": title, "years": years, "hours": str(hours.sum()), **aim.facts})
+    text = "\n".join(
+        [f"# {markdown(heading)}", "", to_markdown(table, ranking), *(f"- {markdown(line)}" for line in lines), ""]
+    )
     write_whole(paths.report, lambda file: file.write(text.encode()))
-    return JudgementReport(paths, heading, table, tuple(lines))
+    return JudgementReport(paths, heading, table, tuple(lines), ranking)
 
 
 def print_report(report: JudgementReport, console: Console) -> None:
     """Print tables, verdict and the paths of the files."""
-    for shown in tables(report.table, report.title):
+    for shown in tables(report.table, report.title, report.ranking):
         console.print(Fitted(shown))
     for line in (*report.verdict, report.paths.report, report.paths.table):
         say(console, line)
@@ -97,19 +128,22 @@ def _extent(hours: pd.Series) -> str:
     return f"{years}, {hours.sum():,} hours (energies, emission and bill scaled to a year of {YEAR:,})"
 
 
-def tables(table: pd.DataFrame, title: str) -> tuple[Table, Table]:
+def tables(table: pd.DataFrame, title: str, ranking: Ranking | None = None) -> tuple[Table, Table]:
     """Two tables for a terminal of 80 columns: ratings with their intervals, and the site's figures."""
+    objective = [ranking.heading.partition(",")[0]] if ranking and ranking.heading else []
     ratings, amounts = plain_table(title), plain_table()
     ratings.add_column("", overflow="fold")
     amounts.add_column("", overflow="fold", min_width=16)
-    for heading in ("runs", *(METRICS[name][1] for name in RATINGS)):
+    for heading in ("runs", *objective, *(METRICS[name][1] for name in RATINGS)):
         ratings.add_column(heading, justify="right")
     for _, heading, _ in AMOUNTS:
         amounts.add_column(heading, justify="right", no_wrap=True)
     for _, row in table.iterrows():
         name = str(row["contender"]) + ("" if row["comparable"] else NOT_COMPARABLE)
         runs = str(row["runs"]) if row["algorithm"] else ""
-        ratings.add_row(name, runs, *(cell(row, metric).replace(" (", "\n(") for metric in RATINGS))
+        of_objective = [objective_cell(row, ranking)] if ranking and objective else []
+        own = (*of_objective, *(cell(row, metric) for metric in RATINGS))
+        ratings.add_row(name, runs, *(text.replace(" (", "\n(") for text in own))
         values = (row[metric] * factor for metric, _, factor in AMOUNTS)
         forms = (METRICS[metric][2] for metric, _, _ in AMOUNTS)
         amounts.add_row(name, *("" if pd.isna(v) else format(v, form) for v, form in zip(values, forms, strict=True)))

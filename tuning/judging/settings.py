@@ -111,6 +111,12 @@ class HeadroomSettings:
     next day. It takes load, PV, carbon intensity and arrivals from the day before, from the mean of seven days, from boosted
     trees that are trained on the train split, or from the exact future. A year takes minutes the first time and is cached;
     none leaves it out."""
+    weights: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME=NUMBER")] = ()
+    """See python -m tuning.run."""
+    objective: str = "score"
+    """See python -m tuning.run."""
+    require: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME>=NUMBER")] = ()
+    """See python -m tuning.run."""
     trust_scenario: bool = False
     """See python -m tuning.run."""
 

@@ -7,19 +7,24 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from results.judgement import BOUNDS, EXACT_MPC, LEAST_SERVED, per_run
+from results.judgement import BOUNDS, EXACT_MPC, GOAL, LEAST_SERVED, Ranking, per_run
 from results.statistics import Interval, paired_mean
 from tuning.judging.standings import Standing, standing
 
 
-def run_scores(runs: pd.DataFrame) -> dict[str, np.ndarray]:
+def run_scores(runs: pd.DataFrame, column: str = "score") -> dict[str, np.ndarray]:
     """Scores of each contender's runs, by name, in the order of the table; see `results.judgement.per_run`."""
     learned = runs[runs["algorithm"] != ""]
-    return {str(name): own["score"].to_numpy(float) for name, own in learned.groupby("contender", sort=False)}
+    return {str(name): own[column].to_numpy(float) for name, own in learned.groupby("contender", sort=False)}
 
 
 def verdict(
-    evaluations: pd.DataFrame, table: pd.DataFrame, seeds: int, comparisons: int, failed: Mapping[str, str]
+    evaluations: pd.DataFrame,
+    table: pd.DataFrame,
+    seeds: int,
+    comparisons: int,
+    failed: Mapping[str, str],
+    ranking: Ranking | None = None,
 ) -> list[str]:
     """The winner, its lead over the best controller without learning, and its distance from the bound.
 
@@ -29,27 +34,33 @@ def verdict(
         seeds: runs of a finalist; only a contender that has them all can win.
         comparisons: see `tuning.judging.standings.standing`.
         failed: contenders that lack runs, with the reason.
+        ranking: by what else than the score contenders are ranked; differences are in its unit then.
     """
+    column = GOAL if ranking else "score"
     lines = [f"{name} failed and cannot win: {reason}" for name, reason in failed.items()]
-    left_out = table.loc[~table["comparable"], "contender"].tolist()
+    out = ~table["comparable"]
+    if ranking and ranking.requirements and (missing := table.loc[~table["meets"].astype(bool), "contender"].tolist()):
+        lines.append(f"not comparable (*), as they miss {ranking.requirements}: {', '.join(missing)}")
+        out &= table["meets"].astype(bool)
+    left_out = table.loc[out, "contender"].tolist()
     if left_out:
         lines.append(
             f"not comparable (*), as they serve less than {LEAST_SERVED:.0%} of the vehicle energy that can be served: "
             f"{', '.join(left_out)}"
         )
     known = table.loc[table["comparable"], "contender"].tolist()
-    runs = per_run(evaluations)
-    scores = {name: values for name, values in run_scores(runs).items() if name in known and len(values) > 1}
+    runs = per_run(evaluations, ranking)
+    scores = {name: values for name, values in run_scores(runs, column).items() if name in known and len(values) > 1}
     if not any(len(values) == seeds for values in scores.values()):
         return [*lines, f"no contender has {seeds} runs that can be compared, so there is no verdict"]
     found = standing(scores, comparisons)
     lines += _winner(found, scores)
     rival = (table["algorithm"] == "") & ~table["contender"].isin((*BOUNDS, EXACT_MPC))
-    rules = table[rival & table["comparable"] & table["score"].notna()]
+    rules = table[rival & table["comparable"] & table[column].notna()]
     if not rules.empty:
-        best = rules.sort_values("score", ascending=False).iloc[0]
+        best = rules.sort_values(column, ascending=False).iloc[0]
         own = scores[found.leader]
-        lines.append(_against(found.leader, str(best["contender"]), paired_mean(own, np.full(len(own), best["score"]))))
+        lines.append(_against(found.leader, str(best["contender"]), paired_mean(own, np.full(len(own), best[column]))))
     share = table.set_index("contender").loc[found.leader, ["bound_share", "bound_share_low", "bound_share_high"]]
     if share.notna().all():
         value, low, high = share

@@ -80,10 +80,12 @@ def _check_row(trial: FrozenTrial, records: TrialRecords, paths: ExperimentPaths
         if (own := row.get(GIVEN + name, value)) != value:
             raise DamagedStudyError(paths.study, f"trial {trial.number} has {name}={value} in it, and {own} in the results")
     # A trial that is being continued has its last score until it is evaluated again.
-    if trial.state is TrialState.COMPLETE and row["score"] is not None and row["score"] != trial.value:
-        raise DamagedStudyError(
-            paths.study, f"trial {trial.number} has the score {trial.value} in it, and {row['score']} in the results"
-        )
+    if trial.state is TrialState.COMPLETE and (outcome := records.outcome(trial.number)):
+        goal = records.aim.goal(outcome)
+        if goal != trial.value:
+            raise DamagedStudyError(
+                paths.study, f"trial {trial.number} has the score {trial.value} in it, and {goal} in the results"
+            )
 
 
 def begun(paths: ExperimentPaths) -> list[int]:

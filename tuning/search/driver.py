@@ -10,6 +10,7 @@ from rich.console import Console
 
 from envs.scenarios.scenario import Scenario
 from results import load
+from results.loader import ratings
 from tuning.cli.console import say
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, ExperimentPaths
@@ -63,7 +64,7 @@ def search(experiment: Experiment, scenario: Scenario, plan: Plan, console: Cons
                 from tuning.trial.trainable import run_trial
 
                 with as_lost_node():
-                    prepare(scenario, console)
+                    prepare(scenario, console, day_peak=experiment.settings.aim.weights.observes_day_peak)
                 planner = plan_resources(experiment.settings, console)
                 refuse_nothing_to_learn(plan, planner)
                 refuse_sharing_alone(plan, planner)
@@ -134,7 +135,7 @@ def run_trials(
         memory, records, paths.folder, settings.trials, control, planner, settings.retries, adapt, settings.trust_scenario
     )
     searcher.take_up(memory.adopt_unfinished())
-    scheduler = StudyScheduler(memory, searcher, settings.reports, settings.steps)
+    scheduler = StudyScheduler(memory, searcher, settings.reports, settings.steps, settings.aim)
     most_at_once = settings.concurrency or concurrency(usual, planner.budget)
     try:
         with progress, control.signals(), as_lost_node():
@@ -151,12 +152,12 @@ def run_trials(
 
 
 def final_scores(ended: pd.DataFrame) -> dict[int, float]:
-    """Scores of ended trials by number: of complete and pruned ones; NaN for the others.
+    """Ratings of ended trials by number: of complete and pruned ones; NaN for the others.
 
     Args:
         ended: rows of `trials`.
     """
-    scores = ended["score"].where(ended["state"].isin(["complete", "pruned"]))
+    scores = ratings(ended).where(ended["state"].isin(["complete", "pruned"]))
     return dict(zip(ended["trial"].tolist(), scores.tolist(), strict=True))
 
 
@@ -212,7 +213,8 @@ def plan_resources(settings: Settings, console: Console) -> Planner:
     if line:
         say(console, line)
     site = scenario(settings.scenario, settings.trust_scenario, settings.splits)
-    return Planner(settings, sizes_of(site, settings.backend), budget, device, Calibration())
+    sizes = sizes_of(site, settings.backend, settings.aim.weights.observes_day_peak)
+    return Planner(settings, sizes, budget, device, Calibration())
 
 
 def refuse_nothing_to_learn(plan: Plan, planner: Planner) -> None:

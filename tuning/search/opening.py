@@ -160,7 +160,15 @@ def _checked(settings: Settings, space_file: Path | None) -> Checked:
     site.windows("train")
     check_one_layout(site)
     backend = choose_backend(site, settings.backend)
-    notes = []
+    settings.aim.check(site, settings.reward, backend)
+    # However they were typed: an experiment is continued by what they mean.
+    settings = replace(settings, weights=settings.aim.weights.texts, require=settings.aim.require)
+    notes = [f"aim: {settings.aim.shown}"] if settings.aim.shown else []
+    if settings.aim.leaves_vehicles(site):
+        notes.append(
+            "aim: neither a weight nor a requirement is of the vehicles' energy, so a policy that learns to charge may leave "
+            "them empty; a judgement takes none that serves less than 95% of what can be served"
+        )
     if settings.backend == "auto" and backend == "citylearn":
         missing = ", ".join(beyond_batch(site))
         notes.append(f"{site.title}: stepped by CityLearn itself, because the batch backend does not support: {missing}")

@@ -15,11 +15,13 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
+from envs.objective.aim import SCORE_ALONE, Aim
+from results.loader import ratings
 from tuning.cli.console import say
 from tuning.runtime.ray_session import check_nodes
 from tuning.search.machine_watch import MachineWatch
 from tuning.search.time_left import TimeLeft
-from tuning.trial.protocol import EVALUATION, MESSAGE, NUMBER, OUTCOME, SCORE, STEPS, DriverOnly
+from tuning.trial.protocol import EVALUATION, MESSAGE, NUMBER, OUTCOME, STEPS, DriverOnly, outcome_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,8 +43,9 @@ class Progress(DriverOnly, Callback):
         trials: number of trials of the search.
         steps: budget of each.
         already: states and steps of the trials that an earlier run ended.
-        best: score and number of the best of these.
+        best: rating and number of the best of these.
         resumed: steps that unfinished trials of an earlier run have taken, by number.
+        aim: what ranks trials.
     """
 
     def __init__(
@@ -53,7 +56,9 @@ class Progress(DriverOnly, Callback):
         already: Sequence[tuple[str, int]],
         best: tuple[float, int] | None,
         resumed: dict[int, int],
+        aim: Aim = SCORE_ALONE,
     ) -> None:
+        self._aim = aim
         self._console, self._trials = console, trials
         self._ended = {"complete": 0, "pruned": 0, "oom": 0, "failed": 0}
         for state, _ in already:
@@ -82,11 +87,11 @@ class Progress(DriverOnly, Callback):
         """
         ended = before[before["state"] != "running"]
         scored = ended.dropna(subset=["score"])
-        best = max(zip(scored["score"].tolist(), scored["trial"].tolist(), strict=True), default=None)
+        best = max(zip(ratings(scored).tolist(), scored["trial"].tolist(), strict=True), default=None)
         unfinished = before[before["state"] == "running"]
         resumed = dict(zip(unfinished["trial"].tolist(), unfinished["steps"].tolist(), strict=True))
         already = list(zip(ended["state"].tolist(), ended["steps"].fillna(0).astype(int).tolist(), strict=True))
-        return cls(console, settings.trials, settings.steps, already, best, resumed)
+        return cls(console, settings.trials, settings.steps, already, best, resumed, settings.aim)
 
     def __enter__(self) -> Self:
         if self._live:
@@ -113,10 +118,11 @@ class Progress(DriverOnly, Callback):
         self._time_left.on_report(number, steps, float(result[TIME_TOTAL_S]))
         if result.get(EVALUATION) is None:
             return
-        score = float(result[SCORE])
-        if math.isfinite(score) and (self._best is None or score > self._best[0]):
-            self._best = score, number
-        self.say(f"trial {number}: score {score:+.4f} at {steps:,} steps")
+        outcome = outcome_of(result)
+        rating = self._aim.rating(outcome)
+        if math.isfinite(rating) and (self._best is None or rating > self._best[0]):
+            self._best = rating, number
+        self.say(f"trial {number}: {self._aim.told(outcome)} at {steps:,} steps")
 
     def on_step_end(self, iteration: int, trials: list[Trial], **info: Any) -> None:
         """One pass of Tune's loop has ended.
@@ -146,7 +152,7 @@ class Progress(DriverOnly, Callback):
             parts[0] += f" ({', '.join(ended)})"
         parts.append(f"{len(self._running)} running")
         if self._best:
-            parts.append(f"best {self._best[0]:+.4f} (trial {self._best[1]})")
+            parts.append(f"best {self._aim.told_rating(self._best[0])} (trial {self._best[1]})")
         elapsed = time.monotonic() - self._start
         trained = sum(self._trial_steps.values()) - self._begun_steps
         if trained > 0 and elapsed > 0.0:

@@ -6,6 +6,7 @@ from optuna.trial import TrialState
 
 from common.files import NEW
 from results import load
+from results.loader import ratings
 from tuning.experiment.folder import ExperimentPaths
 from tuning.search.agreement import check_agreement
 from tuning.search.study import StudyMemory
@@ -53,18 +54,19 @@ def settle(memory: StudyMemory, records: TrialRecords, paths: ExperimentPaths, r
     for number in told_late:
         budget = records.budget_steps(number)
         own = scored[scored["trial"] == number]
-        for steps, score in zip(own["steps"].tolist(), own["score"].tolist(), strict=True):
+        for steps, score in zip(own["steps"].tolist(), ratings(own).tolist(), strict=True):
             memory.report(number, due_steps(evaluations_due(steps, budget, reports), budget, reports), score)
         _tell(memory, records, number)
 
 
 def _tell(memory: StudyMemory, records: TrialRecords, number: int) -> None:
     """Tell the study the end that a trial's row has."""
-    state, score = records.state(number), records.score(number)
-    if state == "complete" and score is not None:
-        memory.complete(number, score)
+    state, outcome = records.state(number), records.outcome(number)
+    shortfall = outcome.shortfall if outcome else None
+    if state == "complete" and outcome:
+        memory.complete(number, records.aim.goal(outcome), shortfall)
     elif state == "pruned":
-        memory.prune(number)
+        memory.prune(number, shortfall)
     elif state == "oom":
         memory.run_out_of_memory(number, records.reason(number))
     else:

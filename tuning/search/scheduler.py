@@ -8,10 +8,11 @@ from typing import Any
 from ray.tune.experiment import Trial
 from ray.tune.schedulers import FIFOScheduler, TrialScheduler
 
+from envs.objective.aim import SCORE_ALONE, Aim
 from tuning.search.searcher import StudySearcher
 from tuning.search.study import StudyMemory
 from tuning.trial.evaluation_schedule import due_steps
-from tuning.trial.protocol import EVALUATION, SCORE, DriverOnly
+from tuning.trial.protocol import EVALUATION, DriverOnly, outcome_of
 
 
 class StudyScheduler(DriverOnly, FIFOScheduler):
@@ -22,10 +23,12 @@ class StudyScheduler(DriverOnly, FIFOScheduler):
         searcher: knows the numbers of the trials.
         reports: evaluations of a trial; after the last one it is complete and is not stopped any more.
         steps: of a trial.
+        aim: what ranks evaluations.
     """
 
-    def __init__(self, memory: StudyMemory, searcher: StudySearcher, reports: int, steps: int) -> None:
+    def __init__(self, memory: StudyMemory, searcher: StudySearcher, reports: int, steps: int, aim: Aim = SCORE_ALONE) -> None:
         super().__init__()
+        self._aim = aim
         self._memory, self._searcher, self._reports, self._steps = memory, searcher, reports, steps
 
     def on_trial_result(self, tune_controller: Any, trial: Trial, result: dict[str, Any]) -> str:
@@ -34,10 +37,11 @@ class StudyScheduler(DriverOnly, FIFOScheduler):
             return str(TrialScheduler.CONTINUE)
         number = self._searcher.number(trial.trial_id)
         evaluation = int(result[EVALUATION])
-        if not math.isfinite(float(result[SCORE])):
+        rating = self._aim.rating(outcome_of(result))
+        if not math.isfinite(rating):
             return str(TrialScheduler.CONTINUE)
         # The due steps are the same for all trials; the steps taken are rounded up to whole updates.
-        self._memory.report(number, due_steps(evaluation, self._steps, self._reports), float(result[SCORE]))
+        self._memory.report(number, due_steps(evaluation, self._steps, self._reports), rating)
         if evaluation >= self._reports or not self._memory.should_prune(number):
             return str(TrialScheduler.CONTINUE)
         self._searcher.mark_pruned(number)

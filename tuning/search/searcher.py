@@ -29,11 +29,11 @@ from tuning.trial.protocol import (
     OUTCOME,
     RAM_LIMIT,
     RUN,
-    SCORE,
     STOPPED,
     TRUSTED,
     VRAM_LIMIT,
     DriverOnly,
+    outcome_of,
 )
 from tuning.trial.records import TrialRecords
 
@@ -181,7 +181,8 @@ class StudySearcher(DriverOnly, Searcher):
         number = self._numbers[trial_id]
         self._running.discard(number)
         result = result or {}
-        outcome, score = result.get(OUTCOME), float(result.get(SCORE, math.nan))
+        outcome, found = result.get(OUTCOME), outcome_of(result)
+        goal = self._records.aim.goal(found)
         if error:
             self._on_error(number)
         elif outcome in (STOPPED, DISK_FULL):
@@ -193,13 +194,15 @@ class StudySearcher(DriverOnly, Searcher):
             self._on_out_of_memory(number)
         elif number in self._pruned:
             self._end(number, "pruned")
-            self._memory.prune(number)
-        elif not math.isfinite(score):
-            self._records.update(number, error=f"its score is {score}: the training diverged")
+            self._memory.prune(number, found.shortfall)
+        elif not math.isfinite(goal):
+            what = "score" if found.objective is None else self._records.aim.objective.name
+            why = "the training diverged" if not math.isfinite(found.score) else "the site gives it no value"
+            self._records.update(number, error=f"its {what} is {goal}: {why}")
             self._memory.fail(number, self._end(number, "failed"))
         else:
             self._end(number, "complete")
-            self._memory.complete(number, score)
+            self._memory.complete(number, goal, found.shortfall)
 
     def _on_error(self, number: int) -> None:
         """After the process of a trial ended in an error: hand the trial out again, or let it fail."""

@@ -28,6 +28,7 @@ REASON = "reason"  # why it failed
 
 # Name of a constraint beside `PREDICTED`, as Optuna lets none be set twice.
 MEASURED = "measured memory"
+REQUIRED = "requirements"  # by how much they are missed
 _WHOLE = "whole"  # user attribute of a study into which all earlier trials were copied
 
 
@@ -165,12 +166,12 @@ class StudyMemory:
         self._running[number] = optuna.Trial(self._study, frozen._trial_id)
 
     def report(self, number: int, steps: int, score: float) -> None:
-        """Tell the score of an evaluation.
+        """Tell what an evaluation is ranked by; the pruner compares these.
 
         Args:
             number: of the running trial.
             steps: at which the evaluation was due.
-            score: of it.
+            score: rating of it, see `envs.objective.aim.Aim.rating`.
         """
         trial = self._running[number]
         known = self._study.get_trials(deepcopy=False)[number].intermediate_values
@@ -182,13 +183,28 @@ class StudyMemory:
         """Whether the pruner stops a running trial."""
         return self._running[number].should_prune()
 
-    def complete(self, number: int, score: float) -> None:
-        """Tell that a trial ended with a finite score."""
-        self._study.tell(self._running.pop(number), score)
+    def complete(self, number: int, score: float, shortfall: float | None = None) -> None:
+        """Tell that a trial ended with a finite score.
 
-    def prune(self, number: int) -> None:
-        """Tell that a trial was stopped by the pruner; its last reported score counts."""
-        self._study.tell(self._running.pop(number), state=TrialState.PRUNED)
+        Args:
+            number: of the trial.
+            score: what the search maximises, see `envs.objective.aim.Aim.goal`.
+            shortfall: by how much requirements are missed; None without any.
+        """
+        trial = self._running.pop(number)
+        _require(trial, shortfall)
+        self._study.tell(trial, score)
+
+    def prune(self, number: int, shortfall: float | None = None) -> None:
+        """Tell that a trial was stopped by the pruner; its last reported rating counts.
+
+        Args:
+            number: of the trial.
+            shortfall: see `complete`.
+        """
+        trial = self._running.pop(number)
+        _require(trial, shortfall)
+        self._study.tell(trial, state=TrialState.PRUNED)
 
     def run_out_of_memory(self, number: int, reason: str, missing: int = 1) -> None:
         """Tell that a trial did not fit: a violated constraint. The sampler learns from it; it ignores failures.
@@ -208,6 +224,12 @@ class StudyMemory:
         trial = self._running.pop(number)
         trial.set_user_attr(REASON, reason)
         self._study.tell(trial, state=TrialState.FAIL)
+
+
+def _require(trial: optuna.Trial, shortfall: float | None) -> None:
+    """Tell by how much a trial misses the requirements: a constraint, as Optuna's is met at 0 and below."""
+    if shortfall is not None:
+        trial.set_constraint(REQUIRED, shortfall)
 
 
 def check_study(experiment: Experiment) -> None:

@@ -30,6 +30,8 @@ REPLAY = "replay"  # folder of the replay buffer's rows, beside those of the che
 
 _GREATEST = 2.0**63  # of all numbers of a trial; also refuses what is not finite
 _STATE = "state.json"
+_OF_AN_AIM = ("objective", "shortfall")  # left out where they are empty
+_RATED = ("score", *_OF_AN_AIM)  # may be empty, or below zero
 _ROWS = re.compile(rf"{REPLAY}/([0-9]{{10,}})-([0-9]{{10,}})\.npz")
 
 
@@ -49,6 +51,8 @@ class TrialState:
         peak_rss_bytes: largest measured host memory of the process.
         peak_vram_bytes: largest GPU memory that torch allocated.
         peak_process_vram_bytes: largest GPU memory of the process.
+        objective: of the last evaluation, see `envs.objective.aim.Outcome`.
+        shortfall: likewise.
     """
 
     steps: int = 0
@@ -62,6 +66,8 @@ class TrialState:
     peak_rss_bytes: int = 0
     peak_vram_bytes: int = 0
     peak_process_vram_bytes: int = 0
+    objective: float | None = None
+    shortfall: float | None = None
 
 
 class FormatError(UserError):
@@ -104,7 +110,8 @@ def write_state(folder: Path, trial: TrialState, trainer: Mapping[str, Any], row
     packed, arrays = pack(dict(trainer))
     arrays.write(folder / ARRAYS)
     files = {**rows, ARRAYS: fingerprint(folder / ARRAYS)}
-    content = json.dumps({"trial": asdict(trial), "files": files, "trainer": packed}, allow_nan=False)
+    how_far = {name: value for name, value in asdict(trial).items() if value is not None or name not in _OF_AN_AIM}
+    content = json.dumps({"trial": how_far, "files": files, "trainer": packed}, allow_nan=False)
     text = f'{{"version": {VERSION}, "sha256": "{_checksum(VERSION, content)}", "content": {content}}}'
     write_whole(folder / _STATE, lambda file: file.write(text.encode()))
 
@@ -174,8 +181,8 @@ def _trial(values: dict[str, Any]) -> TrialState:
     whole = {field.name for field in fields(TrialState) if field.type == "int"}
     for name, value in values.items():
         kinds = (int,) if name in whole else (int, float)
-        allowed = value is None and name == "score"
-        if not allowed and (type(value) not in kinds or not abs(value) < _GREATEST or (value < 0 and name != "score")):
+        allowed = value is None and name in _RATED
+        if not allowed and (type(value) not in kinds or not abs(value) < _GREATEST or (value < 0 and name not in _RATED)):
             raise ValueError(f"{name} is no number that a trial has: {value!r:.50}")
     return TrialState(**values)
 

@@ -1,5 +1,13 @@
 """Names by which the driver, Ray Tune and trials exchange values."""
 
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from envs.objective.aim import Outcome
+
 # Configuration of a trial.
 NUMBER = "number"
 HYPERPARAMETERS = "hyperparameters"
@@ -14,6 +22,8 @@ FALLBACK = "fallback"  # how it saves memory: an index into the ladder of `tunin
 # Keys of its reports.
 STEPS = "steps"
 SCORE = "score"
+OBJECTIVE = "objective"  # value of the objective, if that is not the score
+SHORTFALL = "shortfall"  # by how much requirements are missed, if there are any
 EVALUATION = "evaluation"
 OUTCOME = "outcome"
 MESSAGE = "message"  # a line for the user
@@ -33,3 +43,8 @@ class DriverOnly:
 
     def __getstate__(self) -> dict[str, object]:
         return {}
+
+
+def outcome_of(result: Mapping[str, Any]) -> Outcome:
+    """How the evaluation of a report came out; a score that is no number without one."""
+    return Outcome(float(result.get(SCORE, math.nan)), result.get(OBJECTIVE), result.get(SHORTFALL))

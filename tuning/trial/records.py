@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from envs.objective.aim import Outcome
 from results.parts import ResultsError, read_part
 from results.schema import GIVEN, USED
 from results.writer import write_part
@@ -30,6 +31,7 @@ class TrialRecords:
 
     def __init__(self, experiment: Experiment) -> None:
         self._experiment = experiment
+        self.aim = experiment.settings.aim
         self.space: SearchSpace = algorithm(experiment.settings.algo).space
         self._hyperparameters = {p.name: _TYPES[p.kind] for p in self.space.parameters}
 
@@ -55,13 +57,14 @@ class TrialRecords:
         """Write the row of a trial that has the assignment, and so the outcome, of an earlier one.
 
         Returns:
-            State and score.
+            State and rating.
         """
         assert proposal.same_as is not None
-        state, score = (self._read(proposal.same_as)[name] for name in ("state", "score"))
+        of = self._read(proposal.same_as)
+        same = {name: of.get(name) for name in ("state", "score", "objective", "shortfall", "rating")}
         now = datetime.now(UTC)
-        self._write({**self._new(proposal), "state": state, "score": score, "same_as": proposal.same_as, "finished": now})
-        return state, score
+        self._write({**self._new(proposal), **same, "same_as": proposal.same_as, "finished": now})
+        return str(of["state"]), _rating(of)
 
     def _new(self, proposal: Proposal) -> dict[str, Any]:
         settings = self._experiment.settings
@@ -86,10 +89,10 @@ class TrialRecords:
         """State in a trial's row; None if it has no row yet."""
         return str(self._read(number)["state"]) if self._path(number).exists() else None
 
-    def score(self, number: int) -> float | None:
-        """Score in a trial's row."""
-        score: float | None = self._read(number)["score"]
-        return score
+    def outcome(self, number: int) -> Outcome | None:
+        """How the last evaluation in a trial's row came out; None without one."""
+        row = self._read(number)
+        return None if row["score"] is None else Outcome(row["score"], row.get("objective"), row.get("shortfall"))
 
     def reason(self, number: int) -> str:
         """Last line of the error in a trial's row."""
@@ -173,13 +176,13 @@ class TrialRecords:
         """Close a trial's row.
 
         Returns:
-            The last line of its error, and its score.
+            The last line of its error, and its rating.
         """
         row = self._read(number)
         # A process that the system killed has written no error.
         error: str = row["error"] or (DIED if state == "failed" else "")
         self._write({**row, "state": state, "finished": datetime.now(UTC), "error": error or None})
-        return error.strip().rpartition("\n")[2], row["score"]
+        return error.strip().rpartition("\n")[2], _rating(row)
 
     def _path(self, number: int) -> Path:
         return self._experiment.paths.part("trials", number)
@@ -198,6 +201,12 @@ class TrialRecords:
 
     def _write(self, row: dict[str, Any]) -> None:
         write_part(self._path(row["trial"]), "trials", [row], self._hyperparameters)
+
+
+def _rating(row: Mapping[str, Any]) -> float | None:
+    """What a trial is ranked by; an older version wrote the score alone."""
+    rating: float | None = row.get("rating")
+    return row["score"] if rating is None else rating
 
 
 def trial_seed(experiment_seed: int, number: int) -> int:

@@ -22,18 +22,18 @@ def trial_setup(settings: Settings, number: int, hyperparameters: Assignment, gp
         parts: see `Setup`.
     """
     scenario, reward, backend, trusted = settings.scenario, settings.reward, settings.stepped_by, settings.trust_scenario
-    splits = settings.splits
+    splits, weights = settings.splits, settings.aim.weights
     site = find_scenario(scenario, trusted, splits)
     return Setup(
         hyperparameters,
         # RLlib stores this function, so it holds no object of the trial.
-        lambda copies: training_env(scenario, backend, copies, reward, trusted, splits),
+        lambda copies: training_env(scenario, backend, copies, reward, trusted, splits, weights),
         # CityLearn steps one copy after another, so more of them only start more slowly.
         settings.num_envs if backend == "batch" else 1,
         settings.steps,
         trial_seed(settings.seed, number),
         gpu,
-        observation_layout(site).chargers,
+        observation_layout(site, day_peak=weights.observes_day_peak).chargers,
         parts,
-        district(site),
+        district(site, weights.observes_day_peak),
     )

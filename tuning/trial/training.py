@@ -11,8 +11,9 @@ from types import TracebackType
 from typing import Any, Self
 
 from envs.environments.factory import evaluation_env
+from envs.objective.aim import Outcome
 from envs.objective.columns import evaluation_columns, evaluation_row
-from envs.objective.evaluate import Evaluation, EvaluationEnv, evaluate, score
+from envs.objective.evaluate import Evaluation, EvaluationEnv, evaluate
 from results.writer import drop_parts_after, write_part
 from tuning.algorithms.registry import algorithm
 from tuning.algorithms.trainer import Trainer, Update
@@ -24,7 +25,7 @@ from tuning.trial.device import CPU, Device
 from tuning.trial.evaluation_schedule import evaluations_due
 from tuning.trial.measurements import Measurements
 from tuning.trial.monitor import Monitor
-from tuning.trial.protocol import EVALUATION, MESSAGE, OUTCOME, SCORE, STEPS, STOPPED
+from tuning.trial.protocol import EVALUATION, MESSAGE, OBJECTIVE, OUTCOME, SCORE, SHORTFALL, STEPS, STOPPED
 from tuning.trial.records import TrialRecords
 from tuning.trial.setup import trial_setup
 
@@ -165,8 +166,10 @@ class Training:
             # If several evaluations become due in one update, the policy is evaluated once.
             evaluations = self._evaluate() if self._due(steps) > self.evaluations else []
             if evaluations:
-                state.evaluated_steps, state.score = steps, score(evaluations)
-            self._add_report(update, rate, state.score if evaluations else None)
+                found = settings.aim.outcome([evaluation_row(evaluation) for evaluation in evaluations])
+                state.evaluated_steps = steps
+                state.score, state.objective, state.shortfall = found.score, found.objective, found.shortfall
+            self._add_report(update, rate, bool(evaluations))
             if evaluations or time.perf_counter() - self._last_save > CHECKPOINT_SECONDS:
                 self._save(evaluations)
             if evaluations:
@@ -185,7 +188,10 @@ class Training:
         return self._due(self.state.evaluated_steps)
 
     def _evaluated(self) -> dict[str, Any]:
-        return {STEPS: self.state.steps, EVALUATION: self.evaluations, SCORE: self.state.score}
+        state = self.state
+        of_aim = {OBJECTIVE: state.objective, SHORTFALL: state.shortfall}
+        known = {name: value for name, value in of_aim.items() if value is not None}
+        return {STEPS: state.steps, EVALUATION: self.evaluations, SCORE: state.score, **known}
 
     def _evaluate(self) -> list[Evaluation]:
         settings = self._settings
@@ -193,11 +199,11 @@ class Training:
             if self._evaluation_env is None:
                 self._evaluation_env = evaluation_env(
                     settings.scenario, settings.stepped_by, "validation", settings.validation_weeks, settings.reward,
-                    settings.trust_scenario, settings.splits,
+                    settings.trust_scenario, settings.splits, settings.aim.weights,
                 )  # fmt: skip
             return evaluate(self._evaluation_env, self.trainer.policy())
 
-    def _add_report(self, update: Update, rate: float, new_score: float | None) -> None:
+    def _add_report(self, update: Update, rate: float, is_evaluated: bool) -> None:
         measured = self._measurements.take(self.state)
         self._reports.append(
             {
@@ -206,12 +212,21 @@ class Training:
                 "steps": self.state.steps,
                 "time": datetime.now(UTC),
                 "seconds": self.state.seconds,
-                "score": new_score,
+                **(self._rated() if is_evaluated else {"score": None}),
                 **update.losses,
                 "steps_per_second": rate,
                 **measured,
             }
         )
+
+    def _rated(self) -> dict[str, float | None]:
+        """Columns of the last evaluation: its score and, where something else is aimed at, what it is worth."""
+        state, aim = self.state, self._settings.aim
+        columns = {"score": state.score}
+        if state.score is not None and (state.objective, state.shortfall) != (None, None):
+            outcome = Outcome(state.score, state.objective, state.shortfall)
+            columns |= {"objective": state.objective, "shortfall": state.shortfall, "rating": aim.rating(outcome)}
+        return columns
 
     def _save(self, evaluations: list[Evaluation]) -> None:
         """Write evaluations, reports and a checkpoint, in this order: a checkpoint never knows more than the results."""
@@ -243,4 +258,4 @@ class Training:
         measured = asdict(state)
         del measured["evaluated_steps"]
         named = state.environment_seconds + state.learner_seconds + state.evaluation_seconds
-        self._records.update(self._number, **measured, rest_seconds=state.seconds - named)
+        self._records.update(self._number, **(measured | self._rated()), rest_seconds=state.seconds - named)

@@ -24,6 +24,7 @@ from envs.environments.year_cache import (
 )
 from envs.errors import ScenarioError
 from envs.objective.reference import reference_key
+from envs.observation import DAY_PEAK_NAME
 from envs.scenarios.scenario import scenario
 from envs.scenarios.schema_file import read_schema
 
@@ -66,6 +67,17 @@ def test_a_year_is_prepared_when_its_uncontrolled_run_is_kept(small_schema: Path
     assert not is_prepared(site, 0)
     path.write_bytes(kept)
     assert is_prepared(site, 0)
+
+
+def test_where_the_days_peak_is_observed_a_year_has_observations_of_its_own(small_schema: Path) -> None:
+    site = scenario(str(small_schema))
+    prepare_year(site, 0)
+    assert not is_prepared(site, 0, day_peak=True)
+    prepare_year(site, 0, day_peak=True)
+    assert is_prepared(site, 0, day_peak=True)
+    plain, more = (observation_layout(site, day_peak) for day_peak in (False, True))
+    assert more.names == (*plain.names, DAY_PEAK_NAME)
+    assert more.size == plain.size + 1 == scaled_template(site, 0, day_peak=True).shape[1]
 
 
 def test_runs_are_repeated_once_where_citylearn_steps_the_site(

@@ -9,6 +9,7 @@ import pytest
 from envs.current_hour import SiteState
 from envs.forecasts.series import KINDS
 from envs.forecasts.site_forecast import METHODS, Method, SiteForecast
+from envs.objective.weights import Weights
 from envs.scenarios.scenario import Window, scenario
 from envs.yardsticks.mpc import Plant, hour_plan
 from envs.yardsticks.mpc_runs import mpc_plant, run_mpc
@@ -36,7 +37,7 @@ def test_only_the_exact_future_changes_a_plan(small_schema: Path, method: Method
     forecast = SiteForecast(replace(series, values=values), method, plant.forecast._statistics, learned)
     vehicles = plant.vehicles
     soc = np.full(10, 0.3)
-    state = SiteState(Window(0, 0, 900), NOW, np.array([0.5]), soc, 100.0, (50.0, 60.0))
+    state = SiteState(Window(0, 0, 900), NOW, np.array([0.5]), soc, 100.0, (50.0, 60.0), 0.0)
     share = np.ones(900)
     before, _ = hour_plan(plant, state, HOURS, share)
     coming = vehicles._start > NOW
@@ -55,6 +56,18 @@ def test_both_backends_carry_out_the_same_plans(small_schema: Path) -> None:
     assert batch.reward == pytest.approx(citylearn.reward, abs=1e-6)
     assert np.abs(batch.run.battery_kwh).max() > 50.0
     assert citylearn.citylearn
+
+
+def test_it_plans_for_the_weights_of_the_reward(small_schema: Path) -> None:
+    site, window = scenario(str(small_schema)), Window(0, 240, 240)
+    weights = Weights(co2=0.0, cost=0.05, solar=0.0, grid=0.0, ev=0.1, peak=0.9)
+    runs = [run_mpc(site, window, "exact", weights=own) for own in (weights, replace(weights, cost=0.0, co2=0.95, peak=0.0))]
+    low, high = (own.run.net_kwh.sum(axis=0).reshape(-1, 24).max(axis=1).mean() for own in runs)
+    assert low < 0.95 * high
+    by_citylearn = run_mpc(site, Window(0, 240, 30), "seven-days", HOURS, "citylearn", weights=weights)
+    by_batch = run_mpc(site, Window(0, 240, 30), "seven-days", HOURS, weights=weights)
+    np.testing.assert_allclose(by_batch.run.net_kwh, by_citylearn.run.net_kwh, atol=1e-3)
+    assert by_batch.reward == pytest.approx(by_citylearn.reward, abs=1e-6)
 
 
 def test_vehicles_get_what_full_power_could_give(small_schema: Path) -> None:

@@ -41,7 +41,7 @@ def test_a_fresh_programme_of_each_hour_has_the_same_optimum(hours: tuple[mpc.Pl
     plant, found = hours
     for hour, plan in found[::7]:
         programme = RecedingProgramme(plant.site, 12)
-        cost, low, high, row_low, row_high = programme.numbers(hour)
+        cost, low, high, _, row_high = programme.numbers(hour)
         matrices = programme._arguments
         rows = {"A_eq": matrices["A_eq"], "A_ub": matrices["A_ub"]}
         equations = rows["A_eq"].shape[0]

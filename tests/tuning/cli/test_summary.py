@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 from rich.console import Console
 
+from envs.objective.aim import SCORE_ALONE, Aim
 from envs.objective.columns import evaluation_columns
 from results import load
 from results.parts import read_part
@@ -17,9 +18,9 @@ from tuning.cli.summary import print_comparison, print_summary
 KINDS = {"learning_rate": float, "target_kl": float}
 
 
-def shown(folder: Path, validation: str = "") -> str:
+def shown(folder: Path, aim: Aim = SCORE_ALONE, validation: str = "") -> str:
     output = io.StringIO()
-    print_summary(load(folder), Console(file=output, width=140), validation)
+    print_summary(load(folder), Console(file=output, width=140), aim, validation)
     return output.getvalue()
 
 
@@ -58,6 +59,29 @@ def test_what_rows_and_paths_hold_is_shown_as_it_is_and_cannot_act_on_the_termin
     assert f"Parquet: {folder / FOLDER}" in output
     assert f'load(r"{folder}")' in output
     assert "\x1b" not in output
+
+
+def test_the_objective_decides_which_trial_is_best_and_is_shown_beside_the_score(tmp_path: Path) -> None:
+    aim = Aim.parse(objective="peak_kw", require=("ev_served>=0.9",))
+    write_trial(tmp_path, 0, "complete", 0.3, objective=70.0, shortfall=0.1, rating=-1.1e15)
+    write_trial(tmp_path, 1, "complete", 0.1, objective=80.0, shortfall=0.0, rating=-80.0)
+    write_evaluation(tmp_path, 1, 2, ev_served=0.95, uncontrolled_peak_kw=99.0)
+    output = shown(tmp_path, aim)
+    assert "Best: trial 1, peak_kw 80.0 kW; the uncontrolled site has 99.0 kW; score +0.1000" in output
+    assert "objective: peak_kw (less is better); requirements: ev_served >= 0.9" in output
+    assert [cell in output for cell in ("peak_kw", "required", "missed", "met")] == [True] * 4
+    assert "no trial meets" not in output
+
+
+def test_where_no_trial_meets_the_requirements_one_line_says_by_what(tmp_path: Path) -> None:
+    write_trial(tmp_path, 0, "complete", 0.3, shortfall=0.1, rating=-1.1e15)
+    write_trial(tmp_path, 1, "complete", 0.1, shortfall=0.05, rating=-1.05e15)
+    write_evaluation(tmp_path, 1, 2, ev_served=0.85, uncontrolled_ev_served=0.8)
+    (line,) = (line for line in shown(tmp_path, Aim.parse(require=("ev_served>=0.9",))).splitlines() if "no trial" in line)
+    assert line == (
+        "no trial meets the requirements; trial 1 is nearest and misses ev_served >= 0.9 (it has 0.8500; the uncontrolled site "
+        "0.8000)"
+    )
 
 
 def test_the_best_is_compared_with_the_uncontrolled_site_over_all_its_years(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from envs.scenarios.splits import Splits
 from tuning.experiment.errors import UsageError
-from tuning.experiment.settings import OF_A_RUN, RESUMABLE, Settings, changed
+from tuning.experiment.settings import _LATER, OF_A_RUN, RESUMABLE, Settings, changed
 
 SPLITS = [entry.name for entry in fields(Splits)]
 LATER = set(SPLITS)  # settings that the first version did not write
@@ -26,7 +26,7 @@ def test_a_setting_that_is_not_known_is_of_another_version() -> None:
 
 
 def test_a_setting_that_is_missing_is_no_default() -> None:
-    for name in Settings().to_json().keys() - LATER:
+    for name in Settings().to_json().keys() - _LATER:
         values = Settings().to_json()
         del values[name]
         with pytest.raises(ValueError, match=f"settings lacks {name}"):
@@ -52,7 +52,7 @@ def test_splits_are_part_of_what_an_experiment_is() -> None:
     [
         ("text", ["algo", "scenario", "preset", "space", "name", "dir"]),
         (1.5, ["gpu_memory"]),
-        ([], [*SPLITS, "set", "start_from"]),
+        ([], [*SPLITS, "weights", "require", "set", "start_from"]),
         (["text"], [*SPLITS, "start_from"]),
         ([["text"]], ["set"]),
         *((value, []) for value in (None, True, -1, 10**30, math.nan, [[1]], [None], {}, {"a": 1})),

@@ -7,7 +7,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from envs.objective.day_peak import DayPeak, days
 from envs.objective.series import import_kwh
+from envs.observation import DAY_PEAK_NAME
 from envs.scenarios.tariff import DemandCharge, MonthPeaks
 from tuning.exporting import controller
 
@@ -39,16 +41,21 @@ class MadeUp:
 
 
 def rows_of(
-    observations: dict[str, np.ndarray], peak_hours: tuple[int, ...], folder: Path, monkeypatch: pytest.MonkeyPatch
+    observations: dict[str, np.ndarray],
+    peak_hours: tuple[int, ...],
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    *more: str,
 ) -> np.ndarray:
-    """What the policy sees, hour by hour."""
+    """What the policy sees, hour by hour; `more` are names of what the controller counts for it."""
     seen: list[np.ndarray] = []
 
     def run(_: None, inputs: dict[str, np.ndarray]) -> list[np.ndarray]:
         seen.append(inputs["observations"][0])
         return [np.zeros((1, 1))]
 
-    (folder / "policy.json").write_text(json.dumps({"peak_hours": peak_hours}), encoding="utf-8")
+    interface = {"peak_hours": peak_hours, "observations": [*observations, *more]}
+    (folder / "policy.json").write_text(json.dumps(interface), encoding="utf-8")
     monkeypatch.setattr(controller, "__file__", str(folder / "controller.py"))
     monkeypatch.setattr(controller.onnxruntime, "InferenceSession", lambda path: SimpleNamespace(run=run))
     # A byte-order mark, and series in another folder than the schema's, as their place is relative to it.
@@ -72,6 +79,19 @@ def test_the_policy_sees_the_peaks_that_the_environment_counts(tmp_path: Path, m
         expected.append([peaks.peak_kw, peaks.off_peak_kw])
         peaks.add(int(hour), float(net))
     np.testing.assert_array_equal(rows, np.column_stack([MONTHS, HOURS + 1, expected]))
+
+
+def test_the_policy_sees_the_days_highest_import_that_the_environment_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = rows_of({"hour": HOURS + 1}, (), tmp_path, monkeypatch, DAY_PEAK_NAME)
+    peak, expected = DayPeak(), []
+    for day, net in zip(days(HOURS), NET.sum(axis=0), strict=True):
+        peak.enter(int(day))
+        expected.append(peak.kw)
+        peak.add(float(net))
+    assert len(set(expected)) > 3
+    np.testing.assert_array_equal(rows, np.column_stack([HOURS + 1, expected]))
 
 
 def test_without_a_demand_charge_neither_month_nor_hour_is_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

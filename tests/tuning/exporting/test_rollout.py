@@ -20,6 +20,7 @@ from envs.environments.year_cache import observation_layout
 from envs.objective.episodes import Episode, Policy
 from envs.objective.reference import Reference
 from envs.objective.series import Exogenous, Run, Sessions
+from envs.objective.weights import DEFAULT, Weights
 from envs.scenarios.scenario import Scenario, Splits, Window, scenario
 from results import load
 from results.rollout import ROLLOUT_VERSION
@@ -143,7 +144,8 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[object]:
         found.append(number)
         yield SimpleNamespace(policy=None, steps=7)
 
-    def env_of(site: Scenario, backend: str, windows: tuple[Window, ...], reward: str) -> SimpleNamespace:
+    def env_of(site: Scenario, backend: str, windows: tuple[Window, ...], reward: str, weights: Weights) -> SimpleNamespace:
+        assert weights == DEFAULT
         found.append((site.name, backend, windows, reward))
         return SimpleNamespace(episodes=lambda policy: [made_up(windows[0].year)], close=lambda: None)
 

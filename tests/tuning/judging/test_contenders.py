@@ -74,6 +74,22 @@ def test_a_run_has_the_splits_of_its_experiment(tmp_path: Path) -> None:
     assert own.splits == stated.settings.splits
 
 
+@pytest.mark.parametrize(
+    ("aim", "option"), [({"weights": ("co2=1.0",)}, "weights"), ({"objective": "bill"}, "objective"),
+                        ({"require": ("peak_kw<=2.0",)}, "require")],
+)  # fmt: skip
+def test_experiments_of_different_aims_are_not_judged_together(tmp_path: Path, aim: dict[str, Any], option: str) -> None:
+    first, second = experiment(tmp_path, "one", {0.05: {}}), experiment(tmp_path, "two", {0.05: {}}, **aim)
+    with pytest.raises(UsageError, match=f"two is of --{option} .*, one of"):
+        contenders([first, second], top=1)
+
+
+def test_a_contender_is_trained_for_the_aim_of_its_experiment(tmp_path: Path) -> None:
+    of = experiment(tmp_path, "one", {0.05: {}}, weights=("co2=0.5", "peak=0.5"), objective="bill", require=("peak_kw<=2.0",))
+    own = contenders([of], top=1)[0]
+    assert run_settings(own, of.settings, tmp_path, 1, 0.0, "").aim == of.settings.aim
+
+
 @pytest.mark.parametrize("names", [("a_b", "a-b"), ("mall", "Mall")])
 def test_contenders_that_would_share_a_folder_are_refused(tmp_path: Path, names: tuple[str, str]) -> None:
     both = [experiment(tmp_path / str(i), name, {0.05: {"gamma": 0.9}}) for i, name in enumerate(names)]

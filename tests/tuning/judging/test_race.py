@@ -2,7 +2,7 @@
 
 import shutil
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -51,8 +51,8 @@ class Made:
         patch.setattr(race, "run_all", self._run_all)
         patch.setattr(race, "prepare", lambda *arguments: None)
         patch.setattr(race, "ray_session", lambda address: Console(quiet=True))
-        patch.setattr(race, "baseline_job", lambda site, reward, backend, part: Job(part, lambda: [YARDSTICK]))
-        patch.setattr(race, "bound_jobs", lambda site, part: [Job(part, lambda: [LIMIT])])
+        patch.setattr(race, "baseline_job", lambda site, reward, backend, part, weights: Job(part, lambda: [YARDSTICK]))
+        patch.setattr(race, "bound_jobs", lambda site, part, weights: [Job(part, lambda: [LIMIT])])
         patch.setattr(race, "run_jobs", self._run_jobs)
         self.settings = Settings(scenario=str(site.schema), backend="batch", name="of", dir=str(folder), steps=1000)
         create(self.settings)
@@ -69,7 +69,9 @@ class Made:
         score += self.off_by * (backend == "citylearn")
         row = {**about, "year": 0, "hours": 10, "backend": backend, "score": score, "steps": 1, "uncontrolled_co2_kg": 7.0}
         vehicles = {"ev_required_kwh": 10.0, "ev_missing_kwh": self.missing.get(about["contender"], 2.0)}
-        return [Job(part, lambda: [{**row, **vehicles, "uncontrolled_ev_missing_kwh": 2.0}])]
+        # Who scores best has the highest peak.
+        peaks = {"peak_kw": 1000.0 * score, "ev_served": 1.0 - vehicles["ev_missing_kwh"] / 10.0}
+        return [Job(part, lambda: [{**row, **vehicles, **peaks, "uncontrolled_ev_missing_kwh": 2.0}])]
 
     def _run_all(self, jobs: list[Job], on_done: Callable[[list[dict[str, Any]]], None]) -> None:
         for job in jobs:
@@ -120,6 +122,22 @@ def test_what_is_there_is_not_judged_again(made: Made) -> None:
     before = len(made.judged)
     made.run(judgement)
     assert len(made.judged) == before
+
+
+def test_the_objective_decides_who_is_behind(made: Made, console: Console) -> None:
+    made.settings = replace(made.settings, objective="peak_kw")
+    found = made.run(made.judgement(), "batch")
+    assert found.finalists == ["bad"]
+    assert "bad, run 4: score +0.0110, peak_kw 11.0 kW by batch" in console.export_text()
+
+
+def test_who_misses_a_requirement_leaves_the_race_whatever_its_score(made: Made, console: Console) -> None:
+    made.settings = replace(made.settings, require=("ev_served>=0.79",))
+    made.missing = {"good": 2.2}  # it serves more than is needed otherwise
+    found = made.run(made.judgement(), "batch")
+    assert "good" not in found.finalists
+    assert found.finalists
+    assert "good is out of the race: it cannot win, as it misses ev_served >= 0.79 (it has 0.7800)" in console.export_text()
 
 
 def test_a_contender_without_its_runs_leaves_the_race(made: Made, console: Console, monkeypatch: pytest.MonkeyPatch) -> None:

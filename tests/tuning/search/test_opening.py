@@ -116,12 +116,31 @@ def test_settings_of_before_reach_the_one_who_says_what_holds_now(tmp_path: Path
         ({"scenario": "iquitos"}, "--scenario is iquitos-38, not iquitos"),
         ({"set": (("gamma=0.9",),)}, "--set is not given, not gamma=0.9"),
         ({"algo": "all"}, "is continued without --algo all"),
+        ({"weights": ("co2=1",)}, "--weights is not given, not co2=1.0"),
+        ({"objective": "bill"}, "--objective is score, not bill"),
+        ({"require": ("ev_served>=.9",)}, "--require is not given, not ev_served>=0.9"),
     ],
 )
 def test_what_would_be_another_experiment_is_refused(tmp_path: Path, others: dict[str, Any], message: str) -> None:
     before = begun(tmp_path)
     with pytest.raises(UsageError, match=message):
         check_continued(before, replace(before.settings, **others))
+
+
+def test_an_aim_is_continued_however_it_is_typed(tmp_path: Path) -> None:
+    aimed = settings(tmp_path, weights=("ramping=.5", "co2=0.5"), objective="bill", require=("ev_served>=0.90",))
+    before = open_checked(check(aimed)).experiment
+    assert before.settings.weights == ("co2=0.5", "grid=0.5")
+    again = replace(aimed, weights=("co2=5e-1", "grid=0.5"), require=("ev_served >= 0.9",))
+    assert check_continued(before, again).settings == before.settings
+    (aim, there) = check(again).notes
+    assert aim == "aim: weights: co2 0.5, grid 0.5; objective: bill (less is better); requirements: ev_served >= 0.9"
+    assert "is continued" in there
+
+
+def test_an_aim_that_may_leave_vehicles_empty_is_named(tmp_path: Path) -> None:
+    notes = check(settings(tmp_path, weights=("co2=1",))).notes
+    assert any("may leave them empty" in note for note in notes)
 
 
 def test_a_space_that_is_not_given_again_is_the_copy_in_the_folder(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from tuning.search.preparation import prepare
 
 def test_where_nothing_lacks_nothing_is_said_or_started(monkeypatch: pytest.MonkeyPatch) -> None:
     looked: list[int] = []
-    monkeypatch.setattr(preparation, "is_prepared", lambda site, year: not looked.append(year))  # type: ignore[func-returns-value]
+    monkeypatch.setattr(preparation, "is_prepared", lambda site, year, day_peak: not looked.append(year))  # type: ignore[func-returns-value]
     monkeypatch.setattr(preparation, "Queue", None)
     output = io.StringIO()
     site = scenario("iquitos-38")

@@ -7,12 +7,13 @@ import optuna
 import pytest
 from optuna.trial import TrialState
 
+from envs.objective.aim import Aim, Outcome
 from search_spaces import SearchSpace
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
 from tuning.search.drawing import HYPERPARAMETERS
-from tuning.search.study import REASON, SAME_AS, StudyMemory
+from tuning.search.study import REASON, REQUIRED, SAME_AS, StudyMemory
 
 LIMITS = {"steps": 1e6}
 
@@ -48,6 +49,34 @@ def test_what_is_told_is_remembered(experiment: Experiment) -> None:
     assert trials[1].value == -0.3
     assert trials[2].user_attrs[REASON] == "out of luck"
     assert [t.user_attrs[HYPERPARAMETERS] for t in trials] == [p.hyperparameters for p in proposals]
+
+
+def test_what_misses_a_requirement_violates_a_constraint_and_keeps_its_value(experiment: Experiment) -> None:
+    study = memory(experiment)
+    for _ in range(4):
+        study.ask()
+    for number, shortfall in enumerate((0.2, 0.0, None)):
+        study.complete(number, -50.0 - number, shortfall)
+    study.report(3, 100, -1e15)
+    study.prune(3, 0.3)
+    trials = stored(experiment)
+    assert [trial.constraints.get(REQUIRED) for trial in trials] == [0.2, 0.0, None, 0.3]
+    assert [trial.value for trial in trials[:3]] == [-50.0, -51.0, -52.0]
+    # Optuna takes none that violates one for the best.
+    assert study._study.best_trial.number == 1
+
+
+def test_the_pruner_stops_what_misses_requirements_where_others_meet_them(experiment: Experiment) -> None:
+    aim = Aim.parse(objective="peak_kw", require=("ev_served>=0.9",))
+    study = memory(experiment)
+    for number in range(7):
+        study.ask()
+        # The last two have the lowest peaks. One of them serves too little.
+        outcome = Outcome(0.0, 100.0 - number, 0.2 if number == 5 else 0.0)
+        study.report(number, 100, aim.rating(outcome))
+        if number < 5:
+            study.complete(number, aim.goal(outcome), outcome.shortfall)
+    assert [study.should_prune(number) for number in (5, 6)] == [True, False]
 
 
 def test_fixed_values_are_in_every_proposal(experiment: Experiment) -> None:

@@ -1,0 +1,249 @@
+"""What a user wants of a policy: the weights of its reward, what a search maximises, and what a winner has to meet."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Self
+
+from common.errors import UserError
+from common.numbers import number
+from common.texts import printable
+from envs.objective.citylearn_ratios import RATIOS, SCORE_2022
+from envs.objective.measures import MEASURES, SCORE, Measure, Row
+from envs.objective.reward import RewardName
+from envs.objective.weights import DEFAULT, Weights
+from envs.scenarios import schema_file
+from envs.scenarios.scenario import Scenario
+
+# Below any objective's value: where requirements are missed, trials are ranked here, by how much.
+_MISSED = -1e15
+_MOST_SHORT = 1e6
+_FORM = "it takes NAME>=NUMBER or NAME<=NUMBER in quotes, as in --require 'ev_served>=0.95'"
+_OF_VEHICLES = ("ev_", "departures")  # beginnings of the names of KPIs
+_CHARGING = "electric_vehicle_storage"  # kind of the action of a charger
+_THERMAL = ("cooling_storage", "heating_storage", "dhw_storage")
+
+
+class AimError(UserError, ValueError):
+    """An aim that cannot be had; says what is wrong, and what can be given."""
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """A bound that a measure has to keep.
+
+    Attributes:
+        measure: what is bounded.
+        sign: `>=` or `<=`.
+        bound: in the measure's unit.
+    """
+
+    measure: Measure
+    sign: Literal[">=", "<="]
+    bound: float
+
+    @property
+    def text(self) -> str:
+        """What `parse` reads."""
+        return f"{self.measure.name}{self.sign}{self.bound!r}"
+
+    def shortfall(self, value: float) -> float:
+        """By how much a value misses the bound, as a part of it (of 1 for a bound of 0); 0 where it meets it."""
+        if math.isnan(value):
+            # A part of nothing misses nothing: a site without vehicles leaves none uncharged.
+            return 0.0 if self.measure.may_be_nothing else 1.0
+        missing = self.bound - value if self.sign == ">=" else value - self.bound
+        return max(0.0, missing) / (abs(self.bound) or 1.0)
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Requirement of a text of the form NAME>=NUMBER or NAME<=NUMBER.
+
+        Raises:
+            AimError: if it is none.
+        """
+        shown = printable(text)
+        for sign in (">=", "<="):
+            name, found, value = text.partition(sign)
+            if not found:
+                continue
+            try:
+                bound = number(value)
+            except ValueError:
+                bound = math.nan
+            if not math.isfinite(bound):
+                raise AimError(f"--require {shown!r}: {_FORM}")
+            return cls(_measure("--require", name.strip()), sign, bound)
+        raise AimError(f"--require {shown!r}: {_FORM}")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a policy did by an aim.
+
+    Attributes:
+        score: mean reward an hour.
+        objective: value of the objective in its unit; None where that is the score.
+        shortfall: by how much requirements are missed, as a sum of parts; 0 where all are met; None without any.
+    """
+
+    score: float
+    objective: float | None = None
+    shortfall: float | None = None
+
+
+@dataclass(frozen=True)
+class Aim:
+    """What a user wants of a policy.
+
+    Attributes:
+        weights: of the terms of the reward `improvement`.
+        objective: what a search maximises, or minimises where less is better.
+        requirements: what a winner has to meet.
+    """
+
+    weights: Weights = DEFAULT
+    objective: Measure = MEASURES[SCORE]
+    requirements: tuple[Requirement, ...] = ()
+
+    @classmethod
+    def parse(cls, weights: Sequence[str] = (), objective: str = SCORE, require: Sequence[str] = ()) -> Self:
+        """Aim of the options `--weights`, `--objective` and `--require`.
+
+        Raises:
+            UserError: one of its kinds, for the first that is not valid.
+        """
+        measure = _measure("--objective", objective)
+        if measure.better == "neither":
+            raise AimError(f"--objective {objective}: it says nothing about a policy; choose another KPI, or score")
+        requirements = tuple(map(Requirement.parse, require))
+        bounds = [(own.measure.name, own.sign) for own in requirements]
+        for own, key in zip(requirements, bounds, strict=True):
+            if bounds.count(key) > 1:
+                raise AimError(f"--require: {key[0]}{key[1]} is given twice; keep one of them ({own.text})")
+        return cls(Weights.parse(weights), measure, requirements)
+
+    @property
+    def is_score(self) -> bool:
+        """Whether the objective is the score."""
+        return self.objective.name == SCORE
+
+    @property
+    def require(self) -> tuple[str, ...]:
+        """What `parse` reads as requirements."""
+        return tuple(own.text for own in self.requirements)
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """What differs from the default, by what it is called, as a person reads it."""
+        facts = {} if self.weights.is_default else {"weights": self.weights.shown}
+        if not self.is_score:
+            facts["objective"] = f"{self.objective.name} ({self.objective.better} is better)"
+        if self.requirements:
+            facts["requirements"] = ", ".join(f"{r.measure.name} {r.sign} {r.bound:g}" for r in self.requirements)
+        return facts
+
+    @property
+    def shown(self) -> str:
+        """The same in one line; empty for the default."""
+        return "; ".join(f"{name}: {text}" for name, text in self.facts.items())
+
+    def outcome(self, rows: Sequence[Row]) -> Outcome:
+        """How a policy did.
+
+        Args:
+            rows: of its evaluation, a row a year.
+        """
+        return Outcome(
+            MEASURES[SCORE].value(rows),
+            None if self.is_score else self.objective.value(rows),
+            sum(own.shortfall(own.measure.value(rows)) for own in self.requirements) if self.requirements else None,
+        )
+
+    def goal(self, outcome: Outcome) -> float:
+        """What a search maximises: the score, or the objective with its sign turned where less is better."""
+        if outcome.objective is None:
+            return outcome.score
+        return -outcome.objective if self.objective.better == "less" else outcome.objective
+
+    def rating(self, outcome: Outcome) -> float:
+        """What trials are ranked by: the goal, or far below any where requirements are missed, and less for missing more."""
+        if not outcome.shortfall:
+            return self.goal(outcome)
+        return _MISSED * (1.0 + min(outcome.shortfall, _MOST_SHORT)) if math.isfinite(self.goal(outcome)) else math.nan
+
+    def told(self, outcome: Outcome) -> str:
+        """What a line says of an outcome: the score, then what else was aimed at."""
+        parts = [f"score {outcome.score:+.4f}"]
+        if outcome.objective is not None:
+            parts.append(f"{self.objective.name} {self.objective.shown(outcome.objective)}")
+        if outcome.shortfall:
+            parts.append("misses a requirement")
+        return ", ".join(parts)
+
+    def told_rating(self, rating: float) -> str:
+        """A rating as a person reads it: the score or the objective's value; where requirements are missed, that they are."""
+        if rating <= _MISSED:
+            return "misses a requirement"
+        value = -rating if self.objective.better == "less" else rating
+        return self.objective.number(value) if self.is_score else f"{self.objective.name} {self.objective.shown(value)}"
+
+    def missed(self, rows: Sequence[Row]) -> list[str]:
+        """Requirements that a policy misses, each with its value and that of the uncontrolled site.
+
+        Args:
+            rows: of its evaluation, a row a year.
+        """
+        lines = []
+        for own in self.requirements:
+            value = own.measure.value(rows)
+            if own.shortfall(value):
+                before = own.measure.value(rows, "uncontrolled_")
+                site = "" if math.isnan(before) else f"; the uncontrolled site {own.measure.shown(before)}"
+                lines.append(f"{own.measure.name} {own.sign} {own.bound:g} (it has {own.measure.shown(value)}{site})")
+        return lines
+
+    def leaves_vehicles(self, scenario: Scenario) -> bool:
+        """Whether nothing that is wanted needs vehicles to get energy, on a site that can charge some."""
+        wanted = [self.objective, *(own.measure for own in self.requirements)]
+        if self.weights.ev > 0.0 or any(own.name.startswith(_OF_VEHICLES) for own in wanted):
+            return False
+        return scenario.schema is None or _CHARGING in schema_file.active_actions(scenario.schema)
+
+    def check(self, scenario: Scenario, reward: RewardName, backend: str) -> None:
+        """Check that a site, its reward and what steps it can tell what is aimed at.
+
+        Raises:
+            AimError: for the first thing that they cannot.
+        """
+        if reward == "schema" and not self.weights.is_default:
+            raise AimError("--weights are of the reward improvement, and --reward schema has none: leave one of them out")
+        actions = schema_file.active_actions(scenario.schema) if scenario.schema else []
+        for option, measure in (("--objective", self.objective), *(("--require", own.measure) for own in self.requirements)):
+            if measure.name in (*RATIOS, SCORE_2022) and backend == "batch" and any(name in actions for name in _THERMAL):
+                raise AimError(
+                    f"{option} {measure.name}: the batch backend does not record what the thermal storages of "
+                    f"{scenario.title} take; add --backend citylearn"
+                )
+        of_vehicles = self.objective.name.startswith(_OF_VEHICLES)
+        if scenario.schema and of_vehicles and _CHARGING not in actions:
+            raise AimError(f"--objective {self.objective.name}: no action of {scenario.title} is a charger's")
+
+
+def _measure(option: str, name: str) -> Measure:
+    """Measure of a name.
+
+    Raises:
+        AimError: if there is none.
+    """
+    if name in MEASURES:
+        return MEASURES[name]
+    near = difflib.get_close_matches(name, MEASURES, n=1)
+    hint = f"did you mean '{near[0]}'?" if near else f"there are {', '.join(MEASURES)}"
+    raise AimError(f"{option} {printable(name)!r}: there is no KPI of this name; {hint}")
+
+
+SCORE_ALONE = Aim()

@@ -1,0 +1,87 @@
+"""What a search can aim at: the score, every KPI, and CityLearn's ratios. Each has a unit and a direction."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from common.units import YEAR
+from envs.objective.citylearn_ratios import RATIOS, SCORE_2022
+from envs.objective.kpis import A_YEAR, BY_HOURS, KPIS, MOST, Better
+
+SCORE = "score"
+# A row of evaluations: values by column, see `results.schema` and `envs.objective.columns`.
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A column of evaluations that a policy can be rated by.
+
+    Attributes:
+        name: of the column.
+        unit: of its values; "1" for a plain number.
+        better: whether less or more is better.
+        over: how the values of several years become one, see `envs.objective.kpis`.
+        may_be_nothing: whether NaN says that there is nothing to measure, such as the part of no vehicles' energy.
+    """
+
+    name: str
+    unit: str
+    better: Better
+    over: str
+    may_be_nothing: bool = False
+
+    def value(self, rows: Sequence[Row], prefix: str = "") -> float:
+        """Its value over several years.
+
+        Args:
+            rows: of one policy, a row a year.
+            prefix: of the columns, such as `uncontrolled_`.
+
+        Returns:
+            In its unit; amounts as those of a year of 8,760 hours. NaN where a year has none.
+        """
+        values = _column(rows, prefix + self.name)
+        if self.over == MOST:
+            return float(values.max())
+        hours = _column(rows, "hours")
+        if self.over == A_YEAR:
+            return float(values.sum() / hours.sum() * YEAR)
+        weights = hours if self.over == BY_HOURS else _column(rows, prefix + self.over)
+        counted = weights > 0.0
+        return float(np.average(values[counted], weights=weights[counted])) if counted.any() else math.nan
+
+    def shown(self, value: float) -> str:
+        """A value as a person reads it, with its unit."""
+        return f"{self.number(value)} {self.unit}" if self.unit not in ("1", "currency") else self.number(value)
+
+    def number(self, value: float) -> str:
+        """The same without the unit."""
+        if self.name == SCORE:
+            return f"{value:+.4f}"
+        size = abs(value)
+        return f"{value:,.0f}" if size >= 1000.0 else f"{value:,.1f}" if size >= 10.0 else f"{value:.4f}"
+
+
+def _column(rows: Sequence[Row], name: str) -> np.ndarray:
+    """Values of a column, NaN where a row has none; shape (rows,)."""
+    values = (row.get(name) for row in rows)
+    return np.array([math.nan if value is None else float(value) for value in values])
+
+
+def _all() -> dict[str, Measure]:
+    measures = [Measure(SCORE, "1", "more", BY_HOURS)]
+    measures += [
+        Measure(kpi.name, kpi.unit, kpi.better, kpi.over, kpi.bounds.may_be_nan or kpi.bounds_where(True).may_be_nan)
+        for kpi in KPIS.values()
+    ]
+    measures += [Measure(column, "1", "less", BY_HOURS) for column in (*RATIOS, SCORE_2022)]
+    return {measure.name: measure for measure in measures}
+
+
+MEASURES: Mapping[str, Measure] = _all()

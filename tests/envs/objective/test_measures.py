@@ -1,0 +1,54 @@
+"""What can be aimed at, and how the values of several years become one."""
+
+import math
+
+import pytest
+
+from common.units import YEAR
+from envs.objective.columns import evaluation_columns
+from envs.objective.kpis import A_YEAR, BY_HOURS, KPIS, MOST
+from envs.objective.measures import MEASURES
+
+YEARS = (
+    {"hours": 100, "score": 0.1, "bill": 10.0, "peak_kw": 5.0, "ev_served": 0.5, "ev_required_kwh": 30.0},
+    {"hours": 300, "score": 0.3, "bill": 20.0, "peak_kw": 4.0, "ev_served": 1.0, "ev_required_kwh": 10.0},
+)
+
+
+def test_the_score_every_kpi_and_every_ratio_can_be_measured() -> None:
+    own = [name for name in evaluation_columns() if not name.startswith(("term_", "uncontrolled_"))]
+    assert list(MEASURES) == ["score", *own]
+
+
+def test_a_mean_is_weighted_by_a_column_that_there_is() -> None:
+    assert {kpi.over for kpi in KPIS.values()} <= {A_YEAR, MOST, BY_HOURS, *KPIS}
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("score", (0.1 * 100 + 0.3 * 300) / 400),
+        # Amounts are those of a year, so a bound means the same on every split.
+        ("bill", 30.0 / 400 * YEAR),
+        ("peak_kw", 5.0),
+        ("ev_served", (0.5 * 30.0 + 1.0 * 10.0) / 40.0),
+    ],
+)
+def test_years_become_one_value(name: str, expected: float) -> None:
+    assert MEASURES[name].value(YEARS) == pytest.approx(expected)
+
+
+def test_a_year_without_vehicles_does_not_count_for_their_share() -> None:
+    none = {"hours": 50, "ev_served": math.nan, "ev_required_kwh": 0.0}
+    assert MEASURES["ev_served"].value([*YEARS, none]) == pytest.approx(0.625)
+    assert math.isnan(MEASURES["ev_served"].value([none]))
+
+
+def test_a_column_that_is_missing_has_no_value() -> None:
+    assert math.isnan(MEASURES["co2_kg"].value(YEARS))
+
+
+def test_values_are_shown_with_their_unit() -> None:
+    assert MEASURES["peak_kw"].shown(2649.6) == "2,650 kW"
+    assert MEASURES["ev_served"].shown(0.951234) == "0.9512"
+    assert MEASURES["score"].shown(0.05) == "+0.0500"
