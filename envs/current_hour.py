@@ -18,7 +18,7 @@ class SiteState:
         window: in which the copy runs.
         row: of the year that the next step covers.
         battery_soc: state of charge of each building's battery, shape (buildings,).
-        vehicle_soc: of each vehicle, plugged in or not, shape (vehicles,).
+        vehicle_soc: of each vehicle, shape (vehicles,); only those of vehicles that are plugged in have a meaning.
         previous_net_kwh: net import of the site in the hour before; None at the year's start.
         peaks_kw: the month's highest imports so far, in peak hours and outside; zeros without a demand charge.
         day_peak_kw: the day's highest import so far.

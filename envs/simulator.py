@@ -57,7 +57,7 @@ class Simulator(Protocol):
 
     @property
     def vehicle_soc(self) -> np.ndarray:
-        """State of charge of each vehicle before the next step, plugged in or not, shape (vehicles,)."""
+        """State of charge of each vehicle before the next step, shape (vehicles,); only of those that are plugged in."""
 
     def begin(self, start: int, hours: int, seed: int, charge: float = 0.0) -> np.ndarray:
         """Start a run.

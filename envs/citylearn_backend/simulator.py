@@ -150,7 +150,7 @@ class CityLearnSimulator:
 
     @property
     def vehicle_soc(self) -> np.ndarray:
-        """State of charge of each vehicle before the next step, plugged in or not, shape (vehicles,)."""
+        """State of charge of each vehicle before the next step, shape (vehicles,); only of those that are plugged in."""
         step = self.step_index
         return np.array([vehicle.battery.soc[step] for vehicle in self.env.electric_vehicles], dtype=np.float64)
 

@@ -15,7 +15,14 @@ WINDOW = Window(0, 100, 48)
 
 def seen(present: Present) -> dict[str, np.ndarray]:
     low, high = present.action_range
+    state = present.site_state(0)
+    assert state is not None
+    assert state.window == WINDOW
     return {
+        "row": np.array(state.row),
+        "battery_soc": state.battery_soc,
+        "previous_net_kwh": np.array(state.previous_net_kwh),
+        "peaks_kw": np.array(state.peaks_kw),
         "low": low,
         "high": high,
         "battery_actions": present.battery_actions,
@@ -50,7 +57,7 @@ def test_both_backends_show_the_same(small_schema: Path) -> None:
     for one, other in zip(batch, citylearn, strict=True):
         for name, value in one.items():
             np.testing.assert_allclose(other[name], value, rtol=1e-6, atol=1e-6, err_msg=name)
-    for name in ("is_dear", "uncontrolled_actions", "hour_of_day"):
+    for name in ("is_dear", "uncontrolled_actions", "hour_of_day", "row", "battery_soc", "previous_net_kwh", "peaks_kw"):
         assert np.ptp(np.array([hour[name] for hour in batch], dtype=float), axis=0).max() > 0.0, name
 
 
