@@ -23,7 +23,7 @@ from envs.objective.reference import Reference, cached_reference, reference_key
 from envs.objective.series import Run
 from envs.observation import ObservationLayout
 from envs.scenarios.scenario import Scenario
-from envs.scenarios.schema_file import read_schema
+from envs.scenarios.schema_file import count_buildings, read_schema
 from envs.scenarios.tariff import DemandCharge
 
 # Parts of the cache keys: raise one when a change of the code changes layouts or tables.
@@ -109,18 +109,21 @@ def observation_layout(scenario: Scenario) -> ObservationLayout:
 
 
 def district(scenario: Scenario) -> District | None:
-    """Buildings of a scenario with its layout, from its first training year; None where there is one building.
+    """Buildings of a scenario; None where there is one, which has nothing to share. For that CityLearn is not opened."""
+    if not scenario.schema or count_buildings(scenario.schema_path(scenario.years("train")[0])) < 2:
+        return None
+    return any_district(scenario)
 
-    Made the first time and cached.
-    """
+
+def any_district(scenario: Scenario) -> District:
+    """Buildings of a scenario with its layout, from its first training year; made the first time and cached."""
 
     def write(path: Path) -> None:
         with SIMULATORS.lend(scenario.schema_path(scenario.years("train")[0]), trusted=scenario.trusted) as simulator:
             path.write_text(read_buildings(simulator).to_json(), encoding="utf-8")
 
     path = cached_file(f"{scenario.key}/buildings-v{BUILDINGS_VERSION}.json", write)
-    found = District(observation_layout(scenario), Buildings.from_json(path.read_text(encoding="utf-8")))
-    return found if found.size > 1 else None
+    return District(observation_layout(scenario), Buildings.from_json(path.read_text(encoding="utf-8")))
 
 
 def prepare_year(scenario: Scenario, year: int, on_progress: Progress | None = None) -> None:
