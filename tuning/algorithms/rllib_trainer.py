@@ -267,7 +267,7 @@ def seen_by_the_policy(setup: Setup) -> Setup:
     A single building has nothing to share.
     """
     h = setup.hyperparameters
-    if h["shared_policy"] and setup.district:
+    if h.get("shared_policy") and setup.district:
         return building_by_building(setup, setup.district)
     return setup if h["learn_charging"] else without_chargers(setup)
 
