@@ -14,7 +14,7 @@ PACKAGE = ROOT / "envs"
 
 def order() -> list[set[str]]:
     """Parts of each level, the ground first, as the package's docstring lists them."""
-    lines = re.findall(r"^\d\. (.+?):", envs.__doc__ or "", flags=re.MULTILINE)
+    lines = re.findall(r"^\d+\. (.+?):", envs.__doc__ or "", flags=re.MULTILINE)
     return [set(re.findall(r"`(\w+)`", line)) for line in lines]
 
 
