@@ -43,6 +43,8 @@ class Options:
     """Runs at the same time, on one core each."""
     change: dict[str, str] = field(default_factory=dict)
     """Hyperparameters that differ from the default."""
+    elsewhere: str = ""
+    """Scenario on which the policies are judged; with shared_policy=true, it may be another than they are trained on."""
 
 
 def judge(scenario: str, policy: Policy | None) -> dict[str, list[float]]:
@@ -62,7 +64,7 @@ def judge(scenario: str, policy: Policy | None) -> dict[str, list[float]]:
         # Some vehicles leave too early for any charger: what the uncontrolled site serves is all there is.
         served, can_be = (own["ev_required_kwh"] - own["ev_missing_kwh"] for own in (now, before))
         changes = [now[name] / before[name] - 1.0 for name in ("co2_kg", "bill")]
-        found[split] = [score(evaluations), *changes, served / can_be]
+        found[split] = [score(evaluations), *changes, served / can_be if can_be else 1.0]
     return found
 
 
@@ -72,7 +74,7 @@ def run(algo: str, options: Options, seed: int) -> tuple[dict[str, list[float]],
     import torch
 
     from envs.environments.factory import training_env
-    from envs.environments.year_cache import observation_layout
+    from envs.environments.year_cache import any_district, district, observation_layout
     from envs.scenarios.scenario import scenario
     from tuning.algorithms.registry import algorithm
     from tuning.algorithms.trainer import Setup
@@ -82,7 +84,8 @@ def run(algo: str, options: Options, seed: int) -> tuple[dict[str, list[float]],
     ray.init(num_cpus=1, include_dashboard=False, object_store_memory=100 * 2**20, log_to_driver=False)
     spec = algorithm(algo)
     given = spec.preset("default", spec.space.parse(options.change))
-    chargers = observation_layout(scenario(options.scenario)).chargers
+    site = scenario(options.scenario)
+    chargers = observation_layout(site).chargers
     setup = Setup(
         given,
         lambda copies: training_env(options.scenario, "batch", copies),
@@ -91,13 +94,16 @@ def run(algo: str, options: Options, seed: int) -> tuple[dict[str, list[float]],
         seed,
         False,
         chargers,
+        district=district(site),
     )
     start, steps = time.perf_counter(), 0
     trainer = spec.build(setup)
     while steps < options.steps[algo]:
         steps = trainer.update().steps
     seconds = time.perf_counter() - start
-    found = judge(options.scenario, trainer.policy())
+    there = options.elsewhere
+    policy = trainer.policy_on(any_district(scenario(there))) if there else trainer.policy()
+    found = judge(there or options.scenario, policy)
     trainer.stop()
     ray.shutdown()
     return found, seconds
@@ -112,7 +118,7 @@ def described(values: np.ndarray) -> str:
 
 def main() -> None:
     options = tyro.cli(Options)
-    for split, values in judge(options.scenario, None).items():
+    for split, values in judge(options.elsewhere or options.scenario, None).items():
         print(f"solar-priority rule, {split}: " + ", ".join(f"{n} {v:+.4f}" for n, v in zip(COLUMNS, values, strict=True)))
     spawn = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(options.workers, mp_context=spawn, max_tasks_per_child=1) as pool:

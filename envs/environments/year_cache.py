@@ -27,7 +27,7 @@ from envs.objective.series import Run
 from envs.objective.weights import Weights
 from envs.observation import ObservationLayout
 from envs.scenarios.scenario import Scenario, Split
-from envs.scenarios.schema_file import read_schema
+from envs.scenarios.schema_file import count_buildings, read_schema
 from envs.scenarios.tariff import DemandCharge
 
 # Parts of the cache keys: raise one when a change of the code changes layouts or tables.
@@ -175,9 +175,19 @@ def _seen(day_peak: bool) -> str:
 
 
 def district(scenario: Scenario, day_peak: bool = False) -> District | None:
-    """Buildings of a scenario with its layout, from its first training year; None where there is one building.
+    """Buildings of a scenario; None where there is one, which has nothing to share. For that CityLearn is not opened.
 
-    Made the first time and cached.
+    Args:
+        scenario: the scenario.
+        day_peak: see `observation_layout`.
+    """
+    if not scenario.schema or count_buildings(scenario.schema_path(scenario.years("train")[0])) < 2:
+        return None
+    return any_district(scenario, day_peak)
+
+
+def any_district(scenario: Scenario, day_peak: bool = False) -> District:
+    """Buildings of a scenario with its layout, from its first training year; made the first time and cached.
 
     Args:
         scenario: the scenario.
@@ -190,8 +200,7 @@ def district(scenario: Scenario, day_peak: bool = False) -> District | None:
 
     path = cached_file(f"{scenario.key}/buildings-v{BUILDINGS_VERSION}.json", write)
     layout = observation_layout(scenario, day_peak=day_peak)
-    found = District(layout, Buildings.from_json(path.read_text(encoding="utf-8")))
-    return found if found.size > 1 else None
+    return District(layout, Buildings.from_json(path.read_text(encoding="utf-8")))
 
 
 def prepare_year(scenario: Scenario, year: int, on_progress: Progress | None = None, day_peak: bool = False) -> None:

@@ -44,6 +44,11 @@ def active_actions(path: Path) -> list[str]:
     return [name for name, action in read_schema(path).get("actions", {}).items() if action.get("active")]
 
 
+def count_buildings(path: Path) -> int:
+    """Number of buildings that a schema includes."""
+    return sum(bool(building.get("include", True)) for building in read_schema(path)["buildings"].values())
+
+
 def check(path: Path) -> None:
     """Check a scenario without CityLearn.
 

@@ -19,6 +19,7 @@ import torch
 
 from envs.environments.factory import windows_env
 from envs.environments.site_env import SiteEnv
+from envs.environments.year_cache import observation_layout
 from envs.objective.columns import evaluation_columns
 from envs.objective.series import import_kwh
 from envs.scenarios.scenario import Window, scenario
@@ -81,6 +82,33 @@ SHARED: dict[str, tuple[str, Assignment]] = {
 @pytest.mark.parametrize("variant", ["ppo", pytest.param("sac", marks=pytest.mark.slow)])
 def test_so_does_one_for_single_buildings(small_ray: None, four_buildings: Path, tmp_path: Path, variant: str) -> None:
     check_acts_alike(four_buildings, tmp_path, *SHARED[variant])
+
+
+def test_a_policy_for_single_buildings_is_exported_for_others_too(
+    small_ray: None, four_buildings: Path, two_buildings: Path, tmp_path: Path
+) -> None:
+    of = experiment(four_buildings, tmp_path, "ppo", {"shared_policy": True})
+    to = tmp_path / "exported"
+    assert main([str(of.paths.folder), "--to", str(to), "--scenario", str(two_buildings)]) == 0
+    interface = json.loads((to / "policy.json").read_text(encoding="utf-8"))
+    layout = observation_layout(scenario(str(two_buildings)))
+    assert interface["observations"] == list(layout.names)
+    assert f"acts on | {two_buildings.parent.name}" in (to / "README.md").read_text(encoding="utf-8").replace("**", "")
+    raw = np.random.default_rng(0).uniform(layout.low, layout.high, (6, len(layout.names)))
+    (own,) = onnxruntime.InferenceSession(to / "policy.onnx").run(None, {"observations": raw})
+    with trained(of, 0, scenario(str(two_buildings))) as found:
+        # Batteries have the range from -1 to 1 in CityLearn too.
+        np.testing.assert_allclose(own[:, [0, 3]], found.policy(layout.scale(raw))[:, [0, 3]].clip(-1.0, 1.0), atol=2e-6)
+
+
+def test_a_policy_for_a_whole_site_is_exported_for_no_other(
+    ppo: Experiment, two_buildings: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    to = tmp_path / "no"
+    assert main([str(ppo.paths.folder), "--to", str(to), "--scenario", str(two_buildings)]) == 2
+    said = capsys.readouterr().err
+    assert f"the policy of trial 0 cannot act on {two_buildings.parent.name}: it sees a site as a whole" in said
+    assert not to.exists()
 
 
 def check_acts_alike(schema: Path, tmp_path: Path, algo: str, given: Assignment) -> None:
@@ -194,7 +222,7 @@ def test_an_export_is_of_the_trial_and_the_judgement_that_were_asked_for(
             write_part(of.paths.part("evaluations", number, steps), "evaluations", [row], measures=evaluation_columns())
 
     @contextmanager
-    def policy_of(experiment: Experiment, number: int) -> Iterator[SimpleNamespace]:
+    def policy_of(experiment: Experiment, number: int, elsewhere: None) -> Iterator[SimpleNamespace]:
         assert number == trial
         yield SimpleNamespace(view=None, network=torch.nn.Identity(), steps=7)
 

@@ -1,4 +1,4 @@
-"""What can go wrong while an algorithm learns."""
+"""What can go wrong while an algorithm learns, and where its policy acts."""
 
 from __future__ import annotations
 
@@ -8,6 +8,10 @@ from collections.abc import Mapping
 
 class DivergedError(ArithmeticError):
     """Learning ended in numbers that are not finite; says which, when, and what to change."""
+
+
+class UnfitError(ValueError):
+    """A policy cannot act on a site; says why."""
 
 
 def check_finite(means: Mapping[str, float], steps: int) -> None:

@@ -14,9 +14,10 @@ import numpy as np
 from gymnasium.vector import VectorEnv
 
 from search_spaces import Assignment
+from tuning.algorithms.errors import UnfitError
 from tuning.algorithms.precision import check_device
 from tuning.algorithms.sampling.preprocessing import Preprocessing
-from tuning.algorithms.trainer import Rows, Setup, Trainer, Update
+from tuning.algorithms.trainer import WHOLE, Rows, Setup, Trainer, Update
 
 if TYPE_CHECKING:
     from ray.rllib.algorithms.algorithm import Algorithm
@@ -144,13 +145,17 @@ class RLlibTrainer(Trainer):
 
     def policy_on(self, site: District) -> Callable[[np.ndarray], np.ndarray]:
         """See `Trainer`."""
+        mode, view = self.mode(), self.view_on(site)
+        return lambda observations: view.complete(mode(view.observe(observations)), observations)
+
+    def view_on(self, site: District) -> BuildingView:
+        """See `Trainer`."""
         from tuning.algorithms.networks.building_view import BuildingView
 
         own = self.view
         if not isinstance(own, BuildingView):
-            raise ValueError("only a policy with shared_policy=true acts on other buildings")
-        mode, view = self.mode(), BuildingView(own.kinds, site)
-        return lambda observations: view.complete(mode(view.observe(observations)), observations)
+            raise UnfitError(WHOLE)
+        return BuildingView(own.kinds, site)
 
     def used_for_charging(self, learned: float | None) -> Assignment:
         """What `used` says of chargers.
@@ -262,7 +267,7 @@ def seen_by_the_policy(setup: Setup) -> Setup:
     A single building has nothing to share.
     """
     h = setup.hyperparameters
-    if h["shared_policy"] and setup.district:
+    if h.get("shared_policy") and setup.district:
         return building_by_building(setup, setup.district)
     return setup if h["learn_charging"] else without_chargers(setup)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from search_spaces import Assignment
+from tuning.algorithms.errors import UnfitError
 
 if TYPE_CHECKING:
     from gymnasium.vector import VectorEnv
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from tuning.algorithms.networks.site_view import SiteView
     from tuning.runtime.stopwatch import Stopwatch
 
+WHOLE = "it sees a site as a whole; policies of shared_policy=true act on other sites"  # why a policy fits no other site
 Rows = Iterable[tuple[int, dict[str, np.ndarray]]]  # arrays by name, each with the number of its first row
 
 
@@ -134,12 +136,20 @@ class Trainer(ABC):
         """
 
     def policy_on(self, site: District) -> Callable[[np.ndarray], np.ndarray]:
-        """The same for another site, if the policy acts for single buildings and fits these.
+        """The same on another site.
 
         Raises:
-            ValueError: if it does not; see `building_kinds.why_unfit`.
+            UnfitError: see `view_on`.
         """
-        raise ValueError("this policy sees a site as a whole, so it acts on no other")
+        raise UnfitError(WHOLE)
+
+    def view_on(self, site: District) -> BuildingView:
+        """How the policy sees another site.
+
+        Raises:
+            UnfitError: if it does not act for single buildings, or does not fit these; see `building_kinds.why_unfit`.
+        """
+        raise UnfitError(WHOLE)
 
     @abstractmethod
     def mode_network(self) -> nn.Module:

@@ -49,10 +49,10 @@ def export_policy(settings: ExportSettings) -> list[Path]:
         raise UsageError(f"--to {to}: it is there already, and nothing is written over it")
     experiment = open_experiment(settings.experiment).trusting(settings.trust_scenario)
     number = trial_number(load(experiment.paths.folder), settings.trial)
-    return export(experiment, number, to, settings.judgement)
+    return export(experiment, number, to, settings.judgement, settings.scenario)
 
 
-def export(experiment: Experiment, number: int, to: Path, judgement: Path | None = None) -> list[Path]:
+def export(experiment: Experiment, number: int, to: Path, judgement: Path | None = None, elsewhere: str = "") -> list[Path]:
     """Write a trial's policy.
 
     Args:
@@ -60,6 +60,7 @@ def export(experiment: Experiment, number: int, to: Path, judgement: Path | None
         number: of the trial.
         to: folder for the files, which must not exist.
         judgement: folder of a judgement in which the trial took part; by default the one that contains the experiment.
+        elsewhere: another site that the policy is to act on; empty for the one that it was trained on.
 
     Returns:
         The files.
@@ -70,14 +71,16 @@ def export(experiment: Experiment, number: int, to: Path, judgement: Path | None
     """
     judged, contender = given_judgement(experiment, number, judgement) if judgement else own_judgement(experiment)
     of = experiment.settings
-    site = scenario(of.scenario, of.trust_scenario, of.splits)
+    site = scenario(elsewhere, of.trust_scenario) if elsewhere else _trained_on(experiment)
     check_reward(site, experiment.settings.reward)
     layout = observation_layout(site, day_peak=of.aim.weights.observes_day_peak)
     _check_peaks(site, layout)
     # The folder comes last, so that a refused export creates nothing.
-    with trained(experiment, number) as policy, _beside(to) as new:
+    with trained(experiment, number, site if elsewhere else None) as policy, _beside(to) as new:
         write_onnx(SitePolicy(layout, policy.view, policy.network, *_action_range(site)), new / "policy.onnx")
-        about = _about(experiment, number, site, policy.steps)
+        about = _about(experiment, number, _trained_on(experiment), policy.steps)
+        if elsewhere:
+            about["acts on"] = site.title
         rows = load(experiment.paths.folder).evaluations
         rows = rows[(rows["trial"] == number) & (rows["steps"] == policy.steps)]
         texts = {
@@ -143,6 +146,11 @@ def _action_range(site: Scenario) -> tuple[np.ndarray, np.ndarray]:
     found = simulator.action_low, simulator.action_high
     SIMULATORS.give_back(simulator)
     return found
+
+
+def _trained_on(experiment: Experiment) -> Scenario:
+    of = experiment.settings
+    return scenario(of.scenario, of.trust_scenario, of.splits)
 
 
 def _about(experiment: Experiment, number: int, site: Scenario, steps: int) -> dict[str, str]:

@@ -57,7 +57,11 @@ def roll_out(settings: RolloutSettings) -> Rollout:
     """
     experiment = open_experiment(settings.experiment).trusting(settings.trust_scenario)
     of = experiment.settings
-    site = scenario(of.scenario, of.trust_scenario, of.splits)
+    if settings.scenario:
+        # Splits belong to the site that they were stated for.
+        site = scenario(settings.scenario, of.trust_scenario)
+    else:
+        site = scenario(of.scenario, of.trust_scenario, of.splits)
     check_reward(site, of.reward)
     number = policy.trial_number(load(experiment.paths.folder), settings.trial)
     backend = choose_backend(site, settings.backend)
@@ -67,7 +71,7 @@ def roll_out(settings: RolloutSettings) -> Rollout:
     folder = user_path(settings.to) if settings.to else experiment.paths.folder / "rollouts"
     made = missing_folders(folder)
     try:
-        with policy.trained(experiment, number) as trained:
+        with policy.trained(experiment, number, site if settings.scenario else None) as trained:
             # Before the year runs: CityLearn takes minutes for it.
             _create(folder)
             env = factory.windows_env(site, backend, (window,), of.reward, of.aim.weights)
@@ -75,7 +79,8 @@ def roll_out(settings: RolloutSettings) -> Rollout:
             env.close()
         check_episode(episode)
         series = series_of(episode)
-        name = f"trial-{number:05d}-{trained.steps:012d}-year-{year}"
+        elsewhere = f"-on-{site.title}" if settings.scenario else ""
+        name = f"trial-{number:05d}-{trained.steps:012d}-year-{year}{elsewhere}"
         about = {
             "experiment": of.name, "trial": number, "steps": trained.steps, "scenario": site.title, "year": year,
             "backend": backend,

@@ -22,6 +22,9 @@ class ExportSettings:
     judgement: Path | None = None
     """Folder of a judgement in which the trial took part, for the model card; by default the one that
     contains the experiment."""
+    scenario: str = ""
+    """Another site that a policy with shared_policy=true is to act on: a name or a schema.json; by default the one it was
+    trained on."""
     trust_scenario: bool = False
     """See python -m tuning.run."""
 
@@ -43,5 +46,8 @@ class RolloutSettings:
     """Week of the picture, from 0; by default 34, or the last of a shorter year."""
     to: Path | None = None
     """Folder for the files; by default rollouts in the experiment's folder."""
+    scenario: str = ""
+    """Another site that a policy with shared_policy=true is to act on: a name or a schema.json; by default the one it was
+    trained on."""
     trust_scenario: bool = False
     """See python -m tuning.run."""

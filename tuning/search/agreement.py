@@ -38,7 +38,8 @@ def check_agreement(trials: list[FrozenTrial], records: TrialRecords, paths: Exp
     for trial in trials:
         if not isinstance(assignment := trial.user_attrs.get(HYPERPARAMETERS), dict):
             raise DamagedStudyError(paths.study, f"trial {trial.number} in it has no hyperparameters")
-        if lacking := [own.name for own in records.space.parameters if own.name not in assignment]:
+        # What is not searched may be newer than the study; then it has its default.
+        if lacking := [own.name for own in records.space.parameters if own.search and own.name not in assignment]:
             raise DamagedStudyError(paths.study, f"trial {trial.number} in it has no {lacking[0]}")
         try:
             # A trainer is built from them.

@@ -189,7 +189,11 @@ def _differences(before: Experiment, checked: Checked) -> list[str]:
     if "scenario" in old and not same_data and not differences:
         differences.append(f"the scenario's data have changed ({old['scenario']}, now {new['scenario']})")
     spaces = [facts.get("space", new["space"]) for facts in (old, new)]
+    searched = {parameter.name for parameter in checked.plan.space.parameters if parameter.search}
     for name in {**spaces[0], **spaces[1]}:
+        if name not in spaces[0] and name not in searched:
+            # It is newer than the experiment, which has its default.
+            continue
         texts = [space.get(name, "absent") for space in spaces]
         if texts[0] != texts[1] and not differences:
             differences.append(f"the space of {name} has changed ({texts[0]}; now {texts[1]})")

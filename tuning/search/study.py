@@ -103,12 +103,12 @@ class StudyMemory:
         self._study.add_trial(drawn)
         if same is None and not refused:
             self._adopt(drawn.number)
-        return _proposal(drawn)
+        return self._proposal(drawn)
 
     def unfinished(self) -> list[Proposal]:
         """Trials that have not ended: this process runs them, or an earlier run did not get to their end."""
         running = self._study.get_trials(deepcopy=False, states=(TrialState.RUNNING,))
-        return [_proposal(frozen) for frozen in running]
+        return [self._proposal(frozen) for frozen in running]
 
     def adopt_unfinished(self) -> list[Proposal]:
         """Take over the trials of an earlier run that have not ended, so that their scores and ends can be told here.
@@ -121,9 +121,15 @@ class StudyMemory:
             self._adopt(proposal.number)
         return adopted
 
+    def _proposal(self, trial: FrozenTrial) -> Proposal:
+        attributes = trial.user_attrs
+        # What an older version did not know has its default.
+        assignment = {p.name: attributes[HYPERPARAMETERS].get(p.name, p.default) for p in self._drawing.space.parameters}
+        return Proposal(trial.number, assignment, attributes.get(SAME_AS), attributes.get(REFUSED))
+
     def proposals(self) -> list[Proposal]:
         """All trials by number, in any state."""
-        return [_proposal(frozen) for frozen in self._study.get_trials(deepcopy=False)]
+        return [self._proposal(frozen) for frozen in self._study.get_trials(deepcopy=False)]
 
     def trials(self) -> list[FrozenTrial]:
         """All trials as Optuna has them, by number; not to be changed."""
@@ -275,11 +281,6 @@ def _current(storage: JournalStorage, settings: Settings) -> optuna.Study:
         if summary.user_attrs.get(_WHOLE):
             study = optuna.load_study(storage=storage, study_name=summary.study_name, pruner=pruner)
     return study
-
-
-def _proposal(trial: FrozenTrial) -> Proposal:
-    attributes = trial.user_attrs
-    return Proposal(trial.number, attributes[HYPERPARAMETERS], attributes.get(SAME_AS), attributes.get(REFUSED))
 
 
 def _pruner(settings: Settings) -> optuna.pruners.BasePruner:

@@ -7,7 +7,10 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from envs.environments.year_cache import any_district
 from envs.objective.episodes import Policy
+from envs.scenarios.scenario import Scenario
+from tuning.algorithms.errors import UnfitError
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment
@@ -74,7 +77,7 @@ def trial_number(results: Results, trial: str) -> int:
 
 
 @contextmanager
-def trained(experiment: Experiment, number: int) -> Iterator[Trained]:
+def trained(experiment: Experiment, number: int, elsewhere: Scenario | None = None) -> Iterator[Trained]:
     """A trial's policy from its newest whole checkpoint, on the CPU.
 
     RLlib needs Ray: one that runs in this process is used, otherwise one is started and ended here.
@@ -82,9 +85,10 @@ def trained(experiment: Experiment, number: int) -> Iterator[Trained]:
     Args:
         experiment: of the trial.
         number: of the trial.
+        elsewhere: another site that it is to act on; None for the one that it was trained on.
 
     Raises:
-        UsageError: if it has no undamaged checkpoint.
+        UsageError: if it has no undamaged checkpoint, or cannot act elsewhere.
     """
     checkpoint, damage = Checkpoints(experiment.paths.checkpoints(number)).newest()
     if checkpoint is None:
@@ -96,4 +100,13 @@ def trained(experiment: Experiment, number: int) -> Iterator[Trained]:
         trainer = algorithm(experiment.settings.algo).build(trial_setup(experiment.settings, number, row))
         stack.callback(trainer.stop)
         checkpoint.restore(trainer)
-        yield Trained(trainer.policy(), number, checkpoint.trial.steps, trainer.view, trainer.mode_network())
+        steps, network = checkpoint.trial.steps, trainer.mode_network()
+        if elsewhere is None:
+            yield Trained(trainer.policy(), number, steps, trainer.view, network)
+            return
+        site = any_district(elsewhere, experiment.settings.aim.weights.observes_day_peak)
+        try:
+            found = Trained(trainer.policy_on(site), number, steps, trainer.view_on(site), network)
+        except UnfitError as error:
+            raise UsageError(f"the policy of trial {number} cannot act on {elsewhere.title}: {error}") from None
+        yield found

@@ -16,7 +16,7 @@ import ray
 
 from envs.environments.factory import evaluation_env, windows_env
 from envs.environments.vector_env import WindowsEnv
-from envs.environments.year_cache import observation_layout
+from envs.environments.year_cache import observation_layout, year_reference
 from envs.objective.episodes import Episode, Policy
 from envs.objective.reference import Reference
 from envs.objective.series import Exogenous, Run, Sessions
@@ -55,6 +55,19 @@ def test_a_checkpoints_policy_acts_as_the_trials_did(experiment: Experiment) -> 
         (episode,) = env.episodes(found.policy)
     assert episode.reward / episode.window.hours == row["score"]
     assert found.steps == row["steps"]
+
+
+@pytest.mark.usefixtures("small_ray")
+def test_a_policy_for_single_buildings_runs_through_the_year_of_others(
+    four_buildings: Path, two_buildings: Path, tmp_path: Path
+) -> None:
+    small: Assignment = {"n_steps": 64, "batch_size": 64, "hidden_sizes": "16", "shared_policy": True}
+    of = one_trial(four_buildings, tmp_path, 128, small)
+    assert main([str(of.paths.folder), "--scenario", str(two_buildings), "--to", str(tmp_path / "there")]) == 0
+    (table,) = (tmp_path / "there").glob(f"*-on-{two_buildings.parent.name}.parquet")
+    loads = year_reference(scenario(str(two_buildings)), 0).exogenous.load_kwh
+    hours = pd.read_parquet(table)
+    np.testing.assert_allclose(hours["load_kwh"], loads[:, : len(hours)].sum(axis=0))
 
 
 def test_the_hours_of_a_year_add_up_and_are_citylearns(experiment: Experiment, tmp_path: Path) -> None:
@@ -140,7 +153,7 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[object]:
     found: list[object] = []
 
     @contextmanager
-    def policy_of(experiment: Experiment, number: int) -> Iterator[SimpleNamespace]:
+    def policy_of(experiment: Experiment, number: int, elsewhere: None) -> Iterator[SimpleNamespace]:
         found.append(number)
         yield SimpleNamespace(policy=None, steps=7)
 

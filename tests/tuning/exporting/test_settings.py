@@ -15,6 +15,8 @@ def test_command_lines_become_settings() -> None:
     rollout = parse(RolloutSettings, ["one", "--year", "4", "--to", "hours"], None, "test")
     assert rollout == RolloutSettings(Path("one"), year=4, to=Path("hours"))
     assert RolloutSettings(Path("one")).to is None
+    there = parse(RolloutSettings, ["one", "--scenario", "there/schema.json"], None, "test")
+    assert there == RolloutSettings(Path("one"), scenario="there/schema.json")
 
 
 def test_an_export_needs_a_target() -> None:

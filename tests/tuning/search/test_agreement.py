@@ -108,6 +108,15 @@ def test_a_trial_without_hyperparameters_is_refused(experiment: Experiment) -> N
         open_again(experiment)
 
 
+def test_a_study_from_before_a_hyperparameter_has_its_default(experiment: Experiment) -> None:
+    content = experiment.paths.study.read_bytes()
+    older = re.sub(rb',\s*"shared_policy":\s*false', b"", content)
+    assert older != content
+    experiment.paths.study.write_bytes(older)
+    open_again(experiment)
+    assert all(proposal.hyperparameters["shared_policy"] is False for proposal in memory(experiment).proposals())
+
+
 @pytest.mark.parametrize(
     ("before", "after", "why"),
     [

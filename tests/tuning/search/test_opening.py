@@ -163,3 +163,16 @@ def test_other_data_under_the_same_name_are_refused(tmp_path: Path) -> None:
 def test_an_experiment_that_is_to_be_extended_has_to_be_there(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="--extend continues an experiment"):
         check(settings(tmp_path, extend=True))
+
+
+def test_an_experiment_from_before_a_hyperparameter_that_is_not_searched_goes_on(tmp_path: Path) -> None:
+    before = begun(tmp_path)
+    space = dict(before.compatibility["space"])
+    for name, is_refused in (("shared_policy", False), ("gamma", True)):
+        older = {key: text for key, text in space.items() if key != name}
+        save(replace(before, compatibility={**before.compatibility, "space": older}))
+        if is_refused:
+            with pytest.raises(UsageError, match="the space of gamma has changed"):
+                check(settings(tmp_path))
+        else:
+            check(settings(tmp_path))

@@ -13,6 +13,7 @@ from torch import nn
 
 from envs.district import COMMON, District, is_energy
 from envs.environments.building_info import BUILDING_REWARDS
+from tuning.algorithms.errors import UnfitError
 from tuning.algorithms.networks.building_kinds import (
     CHARGER,
     HAS,
@@ -151,10 +152,10 @@ class BuildingView:
         """Look at a site.
 
         Raises:
-            ValueError: if the policy does not fit the site.
+            UnfitError: if the policy does not fit the site.
         """
         if reason := why_unfit(kinds, site):
-            raise ValueError(f"a policy for single buildings cannot act here: {reason}")
+            raise UnfitError(reason)
         self.kinds, self.inputs, self.actions = kinds, BuildingInputs(kinds, site), BuildingActions(kinds, site)
         charges = site.layout.chargers is not None
         self.learns_charging = kinds.learn_charging if charges else None

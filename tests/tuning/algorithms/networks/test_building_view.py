@@ -16,6 +16,7 @@ from envs.environments.vector_env import SiteVectorEnv, WindowsEnv
 from envs.environments.year_cache import district, observation_layout
 from envs.objective.evaluate import evaluate
 from envs.scenarios.scenario import Window, scenario
+from tuning.algorithms.errors import UnfitError
 from tuning.algorithms.memory_terms import Workload
 from tuning.algorithms.networks.building_kinds import BuildingKinds
 from tuning.algorithms.networks.building_view import BuildingView, BuildingViewEnv
@@ -215,7 +216,7 @@ def test_a_policy_acts_on_buildings_that_it_has_never_seen_in_another_number(fou
         assert np.isfinite(found.kpis["co2_kg"])
         seen = SiteVectorEnv(scenario(str(four_buildings)), WINDOWS, 2).reset(seed=0)[0]
         np.testing.assert_array_equal(trained.policy_on(opened(four_buildings))(seen), trained.policy()(seen))
-    with built(four_buildings, "ppo") as trained, pytest.raises(ValueError, match="shared_policy"):
+    with built(four_buildings, "ppo") as trained, pytest.raises(UnfitError, match="shared_policy"):
         trained.policy_on(opened(two_buildings))
 
 
