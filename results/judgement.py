@@ -204,8 +204,9 @@ def judgement(
             row[f"{name}_low"], row[f"{name}_high"] = (interval.low, interval.high) if interval else (float("nan"),) * 2
         row["comparable"] = serves(own["served"].to_numpy(float))
         if ranking:
-            # Bounds say nothing of most KPIs, and no contender is measured by what they miss.
-            row["meets"] = contender in BOUNDS or meets(own[SHORTFALL].to_numpy(float))
+            # Bounds say nothing of most KPIs, and what has no score is another site: neither is measured by what it misses.
+            rated = contender not in BOUNDS and bool(own["score"].notna().any())
+            row["meets"] = not rated or meets(own[SHORTFALL].to_numpy(float))
             row["comparable"] = row["comparable"] and row["meets"]
             row[GOAL] = iqm(own[GOAL].to_numpy(float)) if np.isfinite(own[GOAL]).all() else float("nan")
         rows.append(row)

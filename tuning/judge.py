@@ -28,7 +28,9 @@ def _judge(settings: JudgeSettings) -> int:
 
     if not compare(settings).finalists:
         print(
-            "error: no contender is left: each failed or does not serve its vehicles, as the lines above say", file=sys.stderr
+            "error: no contender is left: each failed, does not serve its vehicles or misses a requirement, as the lines above "
+            "say",
+            file=sys.stderr,
         )
         return NO_FINALIST
     return 0

@@ -105,12 +105,12 @@ def test_evaluations_hold_kpis_of_the_controlled_and_the_uncontrolled_site(resul
     evaluations = results.evaluations
     assert len(evaluations) == 4
     assert (evaluations["hours"] == 24).all()
-    terms = evaluations[[f"term_{term}" for term in ("co2", "cost", "solar", "grid", "ev")]].sum(axis=1)
+    terms = evaluations[[f"term_{term}" for term in ("co2", "cost", "solar", "grid", "ev", "peak")]].sum(axis=1)
     np.testing.assert_allclose(evaluations["score"], terms)
     assert evaluations["uncontrolled_import_kwh"].nunique() == 1
     assert (evaluations["uncontrolled_battery_cycles"] == 0.0).all()
-    # What only CityLearn or a judgement says.
-    elsewhere = ("citylearn_", "contender", "algorithm", "seed")
+    # What only a judgement says.
+    elsewhere = ("contender", "algorithm", "seed")
     assert evaluations[[name for name in evaluations if not name.startswith(elsewhere)]].notna().all().all()
     balance = evaluations["consumption_kwh"] - evaluations["pv_kwh"] - evaluations["import_kwh"] + evaluations["export_kwh"]
     # What is left is what the battery lost and stored; it holds 1,700 kWh.

@@ -111,9 +111,9 @@ def find_headroom(settings: HeadroomSettings, console: Console | None = None) ->
     if bounds:
         check_baselines(evaluations, bounds["score"], windows)
     rows += [bound_row(f"bound of {name}", own, windows) for name, own in bounds.items()]
-    lines = remaining(rows, uncontrolled, aim) if bounds else [f"no bound, so the remaining headroom is not known: {reason}"]
+    lines = remaining(rows, uncontrolled) if bounds else [f"no bound, so the remaining headroom is not known: {reason}"]
     if not aim.is_score and (not bounds or aim.objective.name not in _BOUNDED):
-        lines.append(_best_of(rows, uncontrolled, aim))
+        lines.append(best_of(rows, uncontrolled, aim))
     lines += [f"{row.name} misses {'; '.join(row.misses)}" for row in rows if row.misses and row.score is not None]
     if aim.shown:
         lines = [f"aim: {aim.shown}", *lines]
@@ -204,7 +204,7 @@ def bound_score(bounds: Sequence[Bound], windows: Sequence[Window]) -> float:
     return total / sum(window.hours for window in windows)
 
 
-def _best_of(rows: Sequence[Row], uncontrolled: Row, aim: Aim) -> str:
+def best_of(rows: Sequence[Row], uncontrolled: Row, aim: Aim) -> str:
     """What the best controller without learning reaches of an objective that has no bound, in one line."""
     own = [row for row in _others(rows, uncontrolled) if row.objective is not None and not math.isnan(row.objective)]
     if not own:
@@ -223,16 +223,15 @@ def _others(rows: Sequence[Row], uncontrolled: Row) -> list[Row]:
     return [row for row in known if not row.misses and _serves(row, uncontrolled)]
 
 
-def remaining(rows: Sequence[Row], uncontrolled: Row, aim: Aim = SCORE_ALONE) -> list[str]:
+def remaining(rows: Sequence[Row], uncontrolled: Row) -> list[str]:
     """Remaining headroom, a line for each objective: from the best controller without learning to the bound.
 
     That controller is the uncontrolled site, a rule, one of CityLearn's, or model predictive control with forecasts, if it
-    serves the vehicles. With the exact future it is a mark on the way to the bound.
+    serves the vehicles and misses no requirement. With the exact future it is a mark on the way to the bound.
 
     Args:
         rows: of all baselines and bounds.
         uncontrolled: row of the uncontrolled site, one of `rows`.
-        aim: what is wanted; controllers that miss a requirement do not count.
     """
     others = _others(rows, uncontrolled)
     if not others:

@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from envs.objective.aim import Aim
 from envs.objective.validity import ValidityError
 from envs.scenarios.scenario import Window, scenario
 from envs.yardsticks.baselines import UNCONTROLLED, baselines
 from envs.yardsticks.bound import bound
-from tuning.judging.headroom import Row, check_baselines, remaining, tables
+from tuning.judging.headroom import Row, best_of, check_baselines, remaining, tables
 
 
 def row(name: str, score: float | None, co2: float, cost: float, served: float | None = None) -> Row:
@@ -96,3 +97,25 @@ def test_windows_of_a_year_count_by_their_hours(small_schema: Path) -> None:
     check_baselines({"a": [replace(own, score=0.05)]}, limits, windows)
     with pytest.raises(ValidityError, match=r"\+0\.050000"):
         check_baselines({"a": [replace(own, score=0.0501)]}, limits, windows)
+
+
+def test_an_objective_without_a_bound_is_said_to_have_none_and_who_misses_a_requirement_does_not_count() -> None:
+    aim = Aim.parse(objective="peak_kw", require=("ev_served>=0.9",))
+    rows = [
+        replace(BEFORE, objective=30.0),
+        replace(RULE, objective=20.0),
+        replace(row("rule: thief", 0.09, 80.0, 150.0), objective=10.0, misses=("ev_served >= 0.9 (it has 0.1)",)),
+        *bounds(0.1, 79.0, 149.0),
+    ]
+    line = best_of(rows, BEFORE, aim)
+    assert line == ("peak_kw: the best controller without learning reaches 20.0 kW (rule: any); there is no bound of it")
+    score, *_ = remaining(rows, BEFORE)
+    assert "+0.0500 (rule: any)" in score
+    nothing = [replace(own, misses=("x",)) for own in rows[:2]]
+    assert "no controller without learning meets" in best_of(nothing, BEFORE, aim)
+    assert remaining([*nothing, *bounds(0.1, 79.0, 149.0)], BEFORE) == [
+        "no controller without learning meets what is required, so the remaining headroom is not known"
+    ]
+    ratings, _ = tables("site", rows, BEFORE, aim)
+    assert [str(column.header) for column in ratings.columns] == ["", "score", "peak_kw", "required", "served"]
+    assert list(ratings.columns[3].cells) == ["met", "met", "missed", "", "", ""]

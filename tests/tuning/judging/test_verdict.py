@@ -4,7 +4,9 @@ from typing import Any
 
 import pandas as pd
 
-from results.judgement import BOUND, judgement
+from envs.objective.aim import Aim
+from results.judgement import BOUND, Ranking, judgement
+from tuning.judging.report import ranking_of
 from tuning.judging.verdict import verdict
 
 
@@ -17,10 +19,10 @@ def row(contender: str, score: float, seed: int | None = None, missing: float = 
     }  # fmt: skip
 
 
-def said(*rows: dict[str, Any], seeds: int = 3, failed: dict[str, str] | None = None) -> str:
+def said(*rows: dict[str, Any], seeds: int = 3, failed: dict[str, str] | None = None, ranking: Ranking | None = None) -> str:
     found = pd.DataFrame([row(BOUND, 0.10), row("uncontrolled", 0.0), row("rule", 0.06), *rows])
     found["seed"] = found["seed"].astype("Int64")
-    return "\n".join(verdict(found, judgement(found), seeds, 1, failed or {}))
+    return "\n".join(verdict(found, judgement(found, ranking=ranking), seeds, 1, failed or {}, ranking))
 
 
 def runs(name: str, *scores: float, missing: float = 2.0) -> list[dict[str, Any]]:
@@ -64,3 +66,18 @@ def test_who_failed_is_named_with_the_reason() -> None:
     text = said(*runs("a", 0.070, 0.071, 0.072), failed={"b": "run 1 failed: it diverged"})
     assert text.startswith("b failed and cannot win: run 1 failed: it diverged")
     assert "a is the only contender" in text
+
+
+def test_the_objective_decides_who_wins_and_a_requirement_who_cannot() -> None:
+    ranking = ranking_of(Aim.parse(objective="peak_kw", require=("ev_missing_kwh<=260",)))
+    # Scores are the other way round. Hours are 100, so 3 kWh missing are 262.8 a year.
+    high, low = runs("high", 0.09, 0.091, 0.092), runs("low", 0.05, 0.051, 0.052)
+    thief = runs("thief", 0.05, 0.051, 0.052, missing=3.0)
+    for own, peak in ((high, 9.0), (low, 4.0), (thief, 1.0)):
+        for number, each in enumerate(own):
+            each["peak_kw"] = peak + number / 10
+    text = said(*high, *low, *thief, ranking=ranking)
+    assert "not comparable (*), as they miss ev_missing_kwh <= 260: thief" in text
+    assert "low wins: high comes second, +5.0000" in text
+    assert "low is better than the best controller without learning" in text
+    assert "by +0.9000" in text

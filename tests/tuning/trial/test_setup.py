@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from envs.objective.weights import Weights
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.settings import Settings
 from tuning.trial import setup
@@ -20,10 +21,11 @@ def no_site(monkeypatch: pytest.MonkeyPatch) -> None:
     """The layout of the site is made from its data, which this is not about."""
 
     class Layout:
-        chargers = "chargers"
+        def __init__(self, chargers: str) -> None:
+            self.chargers = chargers
 
-    monkeypatch.setattr(setup, "observation_layout", lambda scenario: Layout())
-    monkeypatch.setattr(setup, "district", lambda scenario: "district")
+    monkeypatch.setattr(setup, "observation_layout", lambda scenario, day_peak: Layout("chargers" if not day_peak else "seen"))
+    monkeypatch.setattr(setup, "district", lambda scenario, day_peak: "a district" if not day_peak else "with peaks")
 
 
 def test_it_has_what_the_settings_say() -> None:
@@ -44,7 +46,16 @@ def test_environments_are_those_of_the_settings(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(setup, "training_env", lambda *arguments: arguments)
     for trusted in (False, True):
         made = trial_setup(replace(SETTINGS, trust_scenario=trusted), 0, {})
-        assert made.make_envs(5) == ("iquitos-38", "batch", 5, "improvement", trusted, SETTINGS.splits)  # type: ignore[comparison-overlap]
+        expected = "iquitos-38", "batch", 5, "improvement", trusted, SETTINGS.splits, Weights()
+        assert made.make_envs(5) == expected  # type: ignore[comparison-overlap]
+
+
+def test_environments_and_layout_are_those_of_the_weights(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(setup, "training_env", lambda *arguments: arguments)
+    made = trial_setup(replace(SETTINGS, weights=("co2=0.5", "peak=0.5")), 0, {})
+    assert made.make_envs(5)[-1] == Weights(0.5, 0.0, 0.0, 0.0, 0.0, 0.5)  # type: ignore[index]
+    assert made.chargers == "seen"  # type: ignore[comparison-overlap]
+    assert made.district == "with peaks"  # type: ignore[comparison-overlap]
 
 
 def test_trials_have_seeds_of_their_own() -> None:
