@@ -20,5 +20,6 @@ def check_one_layout(scenario: Scenario) -> None:
             if gap:
                 raise ScenarioError(
                     f"--{split}-buildings: {scenario.described(split)} has {gap}, so a policy of "
-                    f"{scenario.described('train')} cannot run there; name as many buildings with the same devices"
+                    f"{scenario.described('train')} cannot run there; name as many buildings with the same devices, or let one "
+                    "policy act for each building: --set shared_policy=true"
                 )

@@ -186,20 +186,25 @@ def district(scenario: Scenario, day_peak: bool = False) -> District | None:
     return any_district(scenario, day_peak)
 
 
-def any_district(scenario: Scenario, day_peak: bool = False) -> District:
-    """Buildings of a scenario with its layout, from its first training year; made the first time and cached.
+def any_district(scenario: Scenario, day_peak: bool = False, split: Split = "train") -> District:
+    """Buildings of a split with their layout, from its first year; made the first time and cached.
 
     Args:
         scenario: the scenario.
         day_peak: see `observation_layout`.
+        split: that simulates the buildings.
     """
+    year = scenario.years(split)[0]
+    if same_buildings(scenario, split):
+        split, year = "train", scenario.years("train")[0]
 
     def write(path: Path) -> None:
-        with SIMULATORS.lend(scenario.schema_path(scenario.years("train")[0]), trusted=scenario.trusted) as simulator:
+        with SIMULATORS.lend(scenario.schema_path(year), trusted=scenario.trusted) as simulator:
             path.write_text(read_buildings(simulator).to_json(), encoding="utf-8")
 
-    path = cached_file(f"{scenario.key}/buildings-v{BUILDINGS_VERSION}.json", write)
-    layout = observation_layout(scenario, day_peak=day_peak)
+    name = "buildings" if split == "train" else f"buildings-{split}"
+    path = cached_file(f"{scenario.key}/{name}-v{BUILDINGS_VERSION}.json", write)
+    layout = observation_layout(scenario, year, day_peak)
     return District(layout, Buildings.from_json(path.read_text(encoding="utf-8")))
 
 

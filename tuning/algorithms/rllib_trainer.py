@@ -116,7 +116,7 @@ class RLlibTrainer(Trainer):
 
     @property
     def shares(self) -> bool:
-        """Whether one policy acts for each building."""
+        """See `Trainer`."""
         from tuning.algorithms.networks.building_view import BuildingView
 
         return isinstance(self.view, BuildingView)

@@ -135,6 +135,11 @@ class Trainer(ABC):
         Observations are normalised as in training, with the statistics as they are now; actions lie within the action space.
         """
 
+    @property
+    def shares(self) -> bool:
+        """Whether one policy acts for each building."""
+        return False
+
     def policy_on(self, site: District) -> Callable[[np.ndarray], np.ndarray]:
         """The same on another site.
 

@@ -71,7 +71,7 @@ def roll_out(settings: RolloutSettings) -> Rollout:
     folder = user_path(settings.to) if settings.to else experiment.paths.folder / "rollouts"
     made = missing_folders(folder)
     try:
-        with policy.trained(experiment, number, site if settings.scenario else None) as trained:
+        with policy.trained(experiment, number, site if settings.scenario else None, site.split_of(year)) as trained:
             # Before the year runs: CityLearn takes minutes for it.
             _create(folder)
             env = factory.windows_env(site, backend, (window,), of.reward, of.aim.weights)

@@ -126,7 +126,7 @@ def _judge(site: Scenario, folder: str, number: int, windows: tuple[Window, ...]
     from tuning.trial.policy import trained
 
     experiment = open_experiment(folder).trusting(site.trusted)
-    with trained(experiment, number) as found:
+    with trained(experiment, number, split=SPLIT) as found:
         env = windows_env(site, backend, windows, experiment.settings.reward, experiment.settings.aim.weights)
         evaluations = evaluate(env, found.policy)
         env.close()

@@ -10,8 +10,11 @@ from typing import Any
 from common.paths import missing_folders, user_path
 from envs.environments.backend import beyond_batch, choose_backend
 from envs.environments.policy_fit import check_one_layout
+from envs.environments.split_layout import same_buildings
+from envs.environments.year_cache import any_district
+from envs.errors import ScenarioError
 from envs.objective.reward import check_reward
-from envs.scenarios.scenario import Scenario, scenario
+from envs.scenarios.scenario import SPLITS, Scenario, scenario
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, create, existing, open_experiment
 from tuning.experiment.settings import Settings, changed
@@ -151,6 +154,28 @@ def open_checked(checked: Checked) -> Opened:
     return Opened(experiment, checked.scenario, checked.plan, (experiment.paths.folder, *parents))
 
 
+def _check_policy_fits(site: Scenario, planned: Plan, day_peak: bool) -> None:
+    """Check that a policy of the training split can act in the others, which may simulate other buildings.
+
+    Raises:
+        ScenarioError: if it cannot.
+    """
+    if planned.fixed.get("shared_policy") is not True:
+        check_one_layout(site)
+        return
+    from tuning.algorithms.networks.building_kinds import BuildingKinds, why_unfit
+
+    # Where it is searched whether chargers are learned, a policy may need what is known of them.
+    kinds = BuildingKinds.of(any_district(site, day_peak), planned.fixed.get("learn_charging", True) is True)
+    for split in SPLITS:
+        reason = None if same_buildings(site, split) else why_unfit(kinds, any_district(site, day_peak, split))
+        if reason:
+            raise ScenarioError(
+                f"--{split}-buildings: a policy of {site.described('train')} cannot act in {site.described(split)}: {reason}; "
+                "name buildings with the same observations and devices"
+            )
+
+
 def _checked(settings: Settings, space_file: Path | None) -> Checked:
     settings.check()
     settings = with_trials(settings)
@@ -158,7 +183,7 @@ def _checked(settings: Settings, space_file: Path | None) -> Checked:
     planned = plan(settings, space_file)
     check_reward(site, settings.reward)
     site.windows("train")
-    check_one_layout(site)
+    _check_policy_fits(site, planned, settings.aim.weights.observes_day_peak)
     backend = choose_backend(site, settings.backend)
     settings.aim.check(site, settings.reward, backend)
     # However they were typed: an experiment is continued by what they mean.

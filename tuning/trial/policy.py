@@ -7,9 +7,10 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from envs.environments.split_layout import same_buildings
 from envs.environments.year_cache import any_district
 from envs.objective.episodes import Policy
-from envs.scenarios.scenario import Scenario
+from envs.scenarios.scenario import Scenario, Split, scenario
 from tuning.algorithms.errors import UnfitError
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.errors import UsageError
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from results import Results
     from tuning.algorithms.networks.building_view import BuildingView
     from tuning.algorithms.networks.site_view import SiteView
+    from tuning.algorithms.trainer import Trainer
 
 BEST = "best"
 
@@ -76,8 +78,28 @@ def trial_number(results: Results, trial: str) -> int:
     return int(trial)
 
 
+def policy_in(trainer: Trainer, site: Scenario, split: Split, day_peak: bool) -> Policy:
+    """A trainer's policy for a split of its scenario, which may simulate other buildings than training.
+
+    Args:
+        trainer: with the policy.
+        site: scenario that it was trained on.
+        split: to act in.
+        day_peak: whether the day's highest import so far is observed.
+
+    Raises:
+        UnfitError: if a policy for single buildings does not fit those of the split. Of a policy for the whole site
+            `envs.environments.policy_fit.check_one_layout` has checked that it fits.
+    """
+    if trainer.shares and not same_buildings(site, split):
+        return trainer.policy_on(any_district(site, day_peak, split))
+    return trainer.policy()
+
+
 @contextmanager
-def trained(experiment: Experiment, number: int, elsewhere: Scenario | None = None) -> Iterator[Trained]:
+def trained(
+    experiment: Experiment, number: int, elsewhere: Scenario | None = None, split: Split = "train"
+) -> Iterator[Trained]:
     """A trial's policy from its newest whole checkpoint, on the CPU.
 
     RLlib needs Ray: one that runs in this process is used, otherwise one is started and ended here.
@@ -86,6 +108,7 @@ def trained(experiment: Experiment, number: int, elsewhere: Scenario | None = No
         experiment: of the trial.
         number: of the trial.
         elsewhere: another site that it is to act on; None for the one that it was trained on.
+        split: of its own site that it is to act in.
 
     Raises:
         UsageError: if it has no undamaged checkpoint, or cannot act elsewhere.
@@ -95,16 +118,19 @@ def trained(experiment: Experiment, number: int, elsewhere: Scenario | None = No
         why = f": {'; '.join(damage)}" if damage else ", as --keep-checkpoints says which ended trials keep theirs"
         raise UsageError(f"trial {number} of {experiment.paths.folder} has no checkpoint{why}")
     row = TrialRecords(experiment).assignment(number)
+    settings = experiment.settings
+    day_peak = settings.aim.weights.observes_day_peak
     with ExitStack() as stack:
         stack.enter_context(ray_session(num_cpus=1))
-        trainer = algorithm(experiment.settings.algo).build(trial_setup(experiment.settings, number, row))
+        trainer = algorithm(settings.algo).build(trial_setup(settings, number, row))
         stack.callback(trainer.stop)
         checkpoint.restore(trainer)
         steps, network = checkpoint.trial.steps, trainer.mode_network()
         if elsewhere is None:
-            yield Trained(trainer.policy(), number, steps, trainer.view, network)
+            own = scenario(settings.scenario, settings.trust_scenario, settings.splits)
+            yield Trained(policy_in(trainer, own, split, day_peak), number, steps, trainer.view, network)
             return
-        site = any_district(elsewhere, experiment.settings.aim.weights.observes_day_peak)
+        site = any_district(elsewhere, day_peak)
         try:
             found = Trained(trainer.policy_on(site), number, steps, trainer.view_on(site), network)
         except UnfitError as error:

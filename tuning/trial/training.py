@@ -14,6 +14,7 @@ from envs.environments.factory import evaluation_env
 from envs.objective.aim import Outcome
 from envs.objective.columns import evaluation_columns, evaluation_row
 from envs.objective.evaluate import Evaluation, EvaluationEnv, evaluate
+from envs.scenarios.scenario import scenario
 from results.writer import drop_parts_after, write_part
 from tuning.algorithms.registry import algorithm
 from tuning.algorithms.trainer import Trainer, Update
@@ -25,6 +26,7 @@ from tuning.trial.device import CPU, Device
 from tuning.trial.evaluation_schedule import evaluations_due
 from tuning.trial.measurements import Measurements
 from tuning.trial.monitor import Monitor
+from tuning.trial.policy import policy_in
 from tuning.trial.protocol import EVALUATION, MESSAGE, OBJECTIVE, OUTCOME, SCORE, SHORTFALL, STEPS, STOPPED
 from tuning.trial.records import TrialRecords
 from tuning.trial.setup import trial_setup
@@ -201,7 +203,9 @@ class Training:
                     settings.scenario, settings.stepped_by, "validation", settings.validation_weeks, settings.reward,
                     settings.trust_scenario, settings.splits, settings.aim.weights,
                 )  # fmt: skip
-            return evaluate(self._evaluation_env, self.trainer.policy())
+                self._site = scenario(settings.scenario, settings.trust_scenario, settings.splits)
+            day_peak = settings.aim.weights.observes_day_peak
+            return evaluate(self._evaluation_env, policy_in(self.trainer, self._site, "validation", day_peak))
 
     def _add_report(self, update: Update, rate: float, is_evaluated: bool) -> None:
         measured = self._measurements.take(self.state)

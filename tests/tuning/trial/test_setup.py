@@ -34,7 +34,7 @@ def test_it_has_what_the_settings_say() -> None:
     assert (made.hyperparameters, made.steps, made.gpu, made.parts) == (h, 5000, True, 2)
     assert made.seed == trial_seed(3, 4)
     assert made.chargers == "chargers"
-    assert made.district == "district"
+    assert made.district == "a district"
 
 
 @pytest.mark.parametrize(("backend", "copies"), [("batch", 8), ("citylearn", 1)])
