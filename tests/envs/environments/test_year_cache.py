@@ -75,7 +75,7 @@ def test_where_the_days_peak_is_observed_a_year_has_observations_of_its_own(smal
     assert not is_prepared(site, 0, day_peak=True)
     prepare_year(site, 0, day_peak=True)
     assert is_prepared(site, 0, day_peak=True)
-    plain, more = (observation_layout(site, day_peak) for day_peak in (False, True))
+    plain, more = (observation_layout(site, day_peak=day_peak) for day_peak in (False, True))
     assert more.names == (*plain.names, DAY_PEAK_NAME)
     assert more.size == plain.size + 1 == scaled_template(site, 0, day_peak=True).shape[1]
 
