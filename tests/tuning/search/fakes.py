@@ -46,7 +46,7 @@ def adapters(experiment: Experiment, control: Any = None) -> tuple[StudySearcher
         roomy(experiment), settings.retries, trusted=settings.trust_scenario,
     )  # fmt: skip
     searcher.take_up(memory.adopt_unfinished())
-    return searcher, StudyScheduler(memory, searcher, REPORTS, 4096)
+    return searcher, StudyScheduler(memory, searcher, REPORTS, 4096, settings.aim)
 
 
 def states(experiment: Experiment) -> list[str]:

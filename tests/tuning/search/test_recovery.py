@@ -13,7 +13,7 @@ from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
 from tuning.search.recovery import extend, settle
-from tuning.search.study import StudyMemory
+from tuning.search.study import REQUIRED, StudyMemory
 from tuning.trial.records import TrialRecords
 
 REPORTS = 4
@@ -92,6 +92,20 @@ def test_a_trial_that_repeats_another_gets_its_missing_row(experiment: Experimen
     trials = load(experiment.paths.folder).trials
     assert trials["state"].tolist() == ["complete", "complete"]
     assert trials["same_as"][1] == 0
+
+
+def test_an_end_that_is_told_late_has_its_objective_and_what_it_misses(experiment: Experiment) -> None:
+    aimed = replace(experiment, settings=replace(experiment.settings, objective="peak_kw", require=("ev_served>=0.9",)))
+    _, records = begun(aimed, 2)
+    rows = [{"trial": 0, "update": 1, "steps": 1000, "score": 0.4, "objective": 50.0, "shortfall": 0.2, "rating": -1.2e15}]
+    write_part(aimed.paths.part("reports", 0, 1000), "reports", rows)
+    records.update(0, score=0.4, objective=50.0, shortfall=0.2, rating=-1.2e15)
+    records.end(0, "complete")
+    study = memory(aimed)
+    settle(study, records, aimed.paths, REPORTS)
+    told = study.trials()[0]
+    assert (told.value, told.constraints[REQUIRED]) == (-50.0, 0.2)
+    assert list(told.intermediate_values.values()) == [-1.2e15]
 
 
 def test_half_written_files_are_removed(experiment: Experiment) -> None:

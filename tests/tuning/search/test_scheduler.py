@@ -8,7 +8,8 @@ from results import load
 from tests.tuning.search.fakes import REPORTS, adapters, decide
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
-from tuning.trial.protocol import EVALUATION, SCORE, STEPS
+from tuning.search.study import REQUIRED
+from tuning.trial.protocol import EVALUATION, OBJECTIVE, SCORE, SHORTFALL, STEPS
 
 
 @pytest.fixture
@@ -30,3 +31,22 @@ def test_after_its_last_evaluation_a_trial_is_complete_and_not_pruned(experiment
     assert decide(scheduler, **last) == "CONTINUE"
     searcher.on_trial_complete("a", last)
     assert load(experiment.paths.folder).trials["state"].tolist() == ["complete"]
+
+
+def test_the_study_is_told_the_objective_and_what_is_missing_not_the_score(tmp_path: Path) -> None:
+    aimed = create(
+        Settings(name="one", dir=str(tmp_path), trials=2, reports=REPORTS, objective="peak_kw", require=("ev_served>=0.9",))
+    )
+    searcher, scheduler = adapters(aimed)
+    searcher.suggest("a")
+    missing = {SCORE: 0.9, OBJECTIVE: 40.0, SHORTFALL: 0.5}
+    decide(scheduler, **{STEPS: 20, EVALUATION: 1, **missing})
+    decide(scheduler, **{STEPS: 30, EVALUATION: 2, **missing, SHORTFALL: 0.0})
+    last = {STEPS: 4096, EVALUATION: REPORTS, **missing}
+    searcher._pruned.clear()
+    searcher.on_trial_complete("a", last)
+    (trial,) = searcher._memory.trials()
+    lowest, met = trial.intermediate_values.values()
+    assert met == -40.0
+    assert lowest < -1e15
+    assert (trial.value, trial.constraints[REQUIRED]) == (-40.0, 0.5)

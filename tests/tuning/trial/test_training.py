@@ -21,7 +21,9 @@ from tuning.trial.proposal import Proposal
 from tuning.trial.protocol import (
     EVALUATION,
     MESSAGE,
+    OBJECTIVE,
     OUTCOME,
+    SHORTFALL,
     STEPS,
     STOPPED,
 )
@@ -133,6 +135,28 @@ def check_interrupted(schema: Path, folder: Path, running: Path, algo: str, back
     assert weights[0].keys() == weights[1].keys()
     for name, values in weights[0].items():
         np.testing.assert_array_equal(values, weights[1][name], err_msg=name)
+
+
+@pytest.mark.usefixtures("small_ray")
+def test_a_trial_with_an_aim_of_its_own_reports_it_and_goes_on_where_it_was(
+    small_schema: Path, tmp_path: Path, running: Path
+) -> None:
+    aim = {"weights": ("co2=0.5", "peak=0.5"), "objective": "peak_kw", "require": ("ev_served>=0.5", "peak_kw<=1.0")}
+    whole, pieces = (
+        replace(of, settings=replace(of.settings, **aim))
+        for of in (experiment(tmp_path / name, small_schema, "a2c") for name in ("whole", "pieces"))
+    )
+    assignment = hyperparameters("a2c")
+    said = train(whole, assignment, running)
+    assert train_in_pieces(pieces, assignment, running) == EVALUATIONS
+    for table in ("reports", "evaluations"):
+        pd.testing.assert_frame_equal(numbers(whole, table), numbers(pieces, table), check_exact=True)
+    (row,), found = load(whole.paths.folder).trials.to_dict("records"), load(whole.paths.folder).evaluations.iloc[-1]
+    assert row["objective"] == found["peak_kw"] == said[-1][OBJECTIVE]
+    assert row["shortfall"] == pytest.approx(found["peak_kw"] - 1.0) == pytest.approx(said[-1][SHORTFALL])
+    assert row["rating"] < -1e15
+    assert found["term_cost"] == 0.0
+    assert found["score"] == pytest.approx(found["term_co2"] + found["term_peak"])
 
 
 @pytest.mark.usefixtures("small_ray")
