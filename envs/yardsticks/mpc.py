@@ -49,7 +49,7 @@ class ModelPredictiveControl:
         present: present hour of the environment that it controls.
         plants: of each year that the environment runs in.
         hours: that it looks ahead, the present one among them.
-        keeps: see `RecedingProgramme`.
+        programme: makes the programme of a site for a number of hours.
         on_hour: called after each hour that was planned.
     """
 
@@ -58,10 +58,11 @@ class ModelPredictiveControl:
         present: Present,
         plants: Mapping[int, Plant],
         hours: int = HORIZON,
-        keeps: bool = True,
+        programme: Callable[[MpcSite, int], RecedingProgramme] = RecedingProgramme,
         on_hour: Callable[[], None] | None = None,
     ) -> None:
-        self._present, self._plants, self._hours, self._keeps, self._on_hour = present, plants, hours, keeps, on_hour
+        self._present, self._plants, self._hours, self._on_hour = present, plants, hours, on_hour
+        self._programme = programme
         self._programmes: dict[tuple[int, Window], RecedingProgramme] = {}
         self._shares: dict[Window, np.ndarray] = {}
 
@@ -86,7 +87,7 @@ class ModelPredictiveControl:
         plant = self._plants[state.window.year]
         key = copy, state.window
         if key not in self._programmes:
-            self._programmes[key] = RecedingProgramme(plant.site, self._hours, self._keeps)
+            self._programmes[key] = self._programme(plant.site, self._hours)
         hour, need = hour_plan(plant, state, self._hours, self._share(plant.site, state.window))
         plan = self._programmes[key].solve(hour)
         site = plant.site

@@ -203,6 +203,11 @@ class RecedingProgramme:
         battery = solution[self._taken[:, slots]] - solution[self._given[:, slots]]
         return Plan(battery, solution[self._charging[:, slots]], loss)
 
+    @property
+    def matrices(self) -> tuple[Any, Any]:
+        """Factors of the variables in the equations and in the other rows, as SciPy's sparse arrays; the same in all hours."""
+        return self._arguments["A_eq"], self._arguments["A_ub"]
+
     def numbers(self, hour: HourPlan) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Costs and bounds of the variables and bounds of the rows in an hour.
 

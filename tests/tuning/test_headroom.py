@@ -15,9 +15,12 @@ from tuning.headroom import main
 
 def test_a_small_site(small_schema: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    assert main(["--scenario", str(small_schema)]) == 0
+    assert main(["--scenario", str(small_schema), "--mpc", "seven-days"]) == 0
     said = capsys.readouterr().out
-    for name in ("uncontrolled", "no PV, no battery", "rule: PV first", "bound of score", "remaining headroom"):
+    names = ("uncontrolled", "no PV, no battery", "rule: PV first", "MPC: seven days", "bound of score", "remaining headroom")
+    assert [said.index(name) for name in names] == sorted(said.index(name) for name in names)
+    assert "MPC: yesterday" not in said
+    for name in names:
         assert name in said
     site = scenario(str(small_schema))
     before = baselines(site, site.windows("validation"))[UNCONTROLLED][0].kpis
@@ -51,7 +54,7 @@ def test_without_a_bound_the_baselines_are_shown_and_why(
     small_schema: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("envs.yardsticks.bound.why_no_bound", lambda site: "this site has [thermal] storages")
-    assert main(["--scenario", str(small_schema)]) == 0
+    assert main(["--scenario", str(small_schema), "--mpc", "none"]) == 0
     said = capsys.readouterr().out
     assert "no bound, so the remaining headroom is not known: this site has [thermal] storages" in said
     assert "uncontrolled" in said
@@ -72,7 +75,7 @@ def test_what_cannot_be_is_one_line_and_no_traceback(
         raise error
 
     monkeypatch.setattr(at, refuse)
-    assert main(["--scenario", str(small_schema)]) == 1
+    assert main(["--scenario", str(small_schema), "--mpc", "none"]) == 1
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("error: ")
     assert str(error) in line
@@ -84,7 +87,7 @@ def test_a_bound_below_a_baseline_is_told_as_what_cannot_be(
     monkeypatch.setattr(
         "envs.yardsticks.bound.bound", lambda site, window, objective, weights: Bound(objective, -0.5, 0.0, 0.0, 0.0, 0.0, 0.0)
     )
-    assert main(["--scenario", str(small_schema)]) == 1
+    assert main(["--scenario", str(small_schema), "--mpc", "none"]) == 1
     (line,) = capsys.readouterr().err.splitlines()
     assert "above the bound of -0.500000" in line
 

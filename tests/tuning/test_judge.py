@@ -36,14 +36,14 @@ def test_a_judgement_end_to_end(
     for algo in ("ppo", "a2c"):
         hyper = ["--set", "n_steps=128", "batch_size=64", "hidden_sizes=16", "--space", str(space), "--start-from"]
         assert run(["--algo", algo, *small, *hyper, "--trials", "1", "--name", algo]) == 0
-    command = ["experiments/ppo", "experiments/a2c", "--top", "1", "--seeds", "2", "--name", "one"]
+    command = ["experiments/ppo", "experiments/a2c", "--top", "1", "--seeds", "2", "--name", "one", "--mpc", "seven-days"]
     assert main(command) == 0
     said = capsys.readouterr().out
     assert "judging by citylearn" in said
     folder = tmp_path / "judgements" / "one"
     found = load(folder).evaluations
     contenders = {"ppo 0", "a2c 0", "ppo default, 1,024 steps", "a2c default, 1,024 steps"}
-    assert contenders | {UNCONTROLLED, WITHOUT, *RULES, *BOUNDS} <= set(found["contender"])
+    assert contenders | {UNCONTROLLED, WITHOUT, *RULES, *BOUNDS, "MPC: seven days"} <= set(found["contender"])
     assert set(found["split"]) == {"test"}
     own = found[found["contender"].isin(contenders)]
     for backend in ("batch", "citylearn"):

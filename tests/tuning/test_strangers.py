@@ -77,13 +77,14 @@ COMMANDS: dict[str, Callable[[Path, Path], list[object]]] = {
     "rollout": lambda folder, to: ["tuning.rollout", folder / "experiments" / "ppo", "--trial", 0, "--to", to / "out"],
     "export": lambda folder, to: ["tuning.export", folder / "experiments" / "sac", "--to", to / "exported"],
     "judge": lambda folder, to: [
-        "tuning.judge", folder / "experiments" / "ppo", "--top", 1, "--seeds", 2, "--judged-by", "batch", "--dir", to,
+        "tuning.judge", folder / "experiments" / "ppo", "--top", 1, "--seeds", 2, "--judged-by", "batch", "--mpc", "none",
+        "--dir", to,
     ],
     "judge again": lambda folder, to: [
         "tuning.judge", folder / "experiments" / "ppo", "--top", 1, "--seeds", 2, "--judged-by", "batch",
-        "--dir", folder / "judgements", "--name", "judged",
+        "--mpc", "none", "--dir", folder / "judgements", "--name", "judged",
     ],
-    "headroom": lambda folder, to: ["tuning.headroom", "--scenario", folder / "site" / "schema.json"],
+    "headroom": lambda folder, to: ["tuning.headroom", "--scenario", folder / "site" / "schema.json", "--mpc", "none"],
 }  # fmt: skip
 
 

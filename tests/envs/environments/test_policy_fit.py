@@ -15,7 +15,10 @@ RANGES = ("0-9",), ("20-24",), ("30-39",)
 def test_a_split_of_other_devices_is_refused_with_the_remedy(small_schema: Path, tmp_path: Path) -> None:
     path = two_buildings(small_schema, tmp_path / "site")
     site = scenario(str(path), splits=Splits(*RANGES, ("office",), (), ("mall",)))
-    with pytest.raises(ScenarioError, match=r"--test-buildings: test \(days 30-39 of mall\) has .* name as many buildings .* --set shared_policy=true"):
+    with pytest.raises(
+        ScenarioError,
+        match=r"--test-buildings: test \(days 30-39 of mall\) has .* name as many buildings .* --set shared_policy=true",
+    ):
         check_one_layout(site)
     check_one_layout(scenario(str(path), splits=Splits(*RANGES, ("office",))))
     check_one_layout(scenario(str(path)))

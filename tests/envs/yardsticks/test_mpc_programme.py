@@ -42,13 +42,12 @@ def test_a_fresh_programme_of_each_hour_has_the_same_optimum(hours: tuple[mpc.Pl
     for hour, plan in found[::7]:
         programme = RecedingProgramme(plant.site, 12)
         cost, low, high, _, row_high = programme.numbers(hour)
-        matrices = programme._arguments
-        rows = {"A_eq": matrices["A_eq"], "A_ub": matrices["A_ub"]}
-        equations = rows["A_eq"].shape[0]
+        equal, other = programme.matrices
+        equations = equal.shape[0]
         held = np.isfinite(row_high[:equations])
         limited = np.isfinite(row_high[equations:])
         result = linprog(
-            cost, A_eq=rows["A_eq"][held], b_eq=row_high[:equations][held], A_ub=rows["A_ub"][limited],
+            cost, A_eq=equal[held], b_eq=row_high[:equations][held], A_ub=other[limited],
             b_ub=row_high[equations:][limited], bounds=np.stack([low, high], axis=1), method="highs",
         )  # fmt: skip
         assert result.status == 0

@@ -59,8 +59,8 @@ def test_an_interrupt_is_raised_after_the_line_that_says_how_to_continue(
     monkeypatch.setattr(Race, "run", interrupt)
     out = StringIO()
     with pytest.raises(Interrupted):
-        compare(given, Console(file=out, width=200))
-    command = f"python -m tuning.judge {given.experiments[0]} --name one --dir {given.dir}"
+        compare(replace(given, mpc=("learned", "exact")), Console(file=out, width=200))
+    command = f"python -m tuning.judge {given.experiments[0]} --mpc learned exact --name one --dir {given.dir}"
     assert f"stopped; continue with: {command}\n" in out.getvalue()
 
 

@@ -11,6 +11,7 @@ from envs.objective.validity import ValidityError
 from envs.scenarios.scenario import Window, scenario
 from envs.yardsticks.baselines import UNCONTROLLED, baselines
 from envs.yardsticks.bound import bound
+from results.judgement import EXACT_MPC
 from tuning.judging.headroom import Row, best_of, check_baselines, remaining, tables
 
 
@@ -57,6 +58,14 @@ def test_citylearns_controllers_count_if_they_serve_the_vehicles() -> None:
 def test_another_site_does_not_count() -> None:
     score, co2, cost = remaining([BEFORE, row("no PV, no battery", None, 10.0, 10.0), *bounds(0.0, 100.0, 200.0)], BEFORE)
     assert all("uncontrolled" in line for line in (score, co2, cost))
+
+
+def test_a_controller_with_forecasts_is_the_rival_and_one_that_knows_the_future_is_not() -> None:
+    forecast, future = row("MPC: learned forecast", 0.06, 92.0, 175.0), row(EXACT_MPC, 0.07, 91.0, 172.0)
+    lines = remaining([BEFORE, RULE, forecast, future, *bounds(0.08, 90.0, 170.0)], BEFORE)
+    for line in lines:
+        assert "(MPC: learned forecast)" in line
+        assert EXACT_MPC not in line
 
 
 @pytest.mark.parametrize(

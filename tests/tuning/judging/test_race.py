@@ -12,9 +12,11 @@ from rich.console import Console
 
 from common.paths import name_fault
 from envs.environments.backend import Backend
+from envs.forecasts.site_forecast import Method
 from envs.objective.columns import evaluation_columns
 from envs.objective.validity import ValidityError
 from envs.scenarios.scenario import Scenario, scenario
+from envs.yardsticks.mpc_runs import NAMES
 from results.parts import ResultsError, read_part
 from results.schema import SCHEMA_VERSION
 from results.writer import write_part
@@ -26,8 +28,15 @@ from tuning.judging.contenders import Contender
 from tuning.judging.evaluations import Job
 from tuning.judging.folder import Judgement, RaceSettings, create_or_open, free_name
 from tuning.judging.race import Race
+from tuning.judging.settings import Mpc
 
 YARDSTICK, LIMIT = {"contender": "uncontrolled", "year": 0}, {"contender": "bound of score", "year": 0}
+
+
+def control(method: Method) -> dict[str, Any]:
+    return {"contender": NAMES[method], "hours": 10, "score": 0.05, "backend": "batch"}
+
+
 SCORES = {"good": 0.070, "close": 0.0699, "bad": 0.01}
 
 
@@ -53,6 +62,9 @@ class Made:
         patch.setattr(race, "ray_session", lambda address: Console(quiet=True))
         patch.setattr(race, "baseline_job", lambda site, reward, backend, part, weights: Job(part, lambda: [YARDSTICK]))
         patch.setattr(race, "bound_jobs", lambda site, part, weights: [Job(part, lambda: [LIMIT])])
+        patch.setattr(
+            race, "mpc_jobs", lambda site, method, part, weights: [Job(part, lambda: [{**YARDSTICK, **control(method)}])]
+        )
         patch.setattr(race, "run_jobs", self._run_jobs)
         self.settings = Settings(scenario=str(site.schema), backend="batch", name="of", dir=str(folder), steps=1000)
         create(self.settings)
@@ -86,8 +98,8 @@ class Made:
         asked = RaceSettings(self._site.key, seeds, 0)
         return create_or_open(self._folder / "j", asked, made)[0]
 
-    def run(self, judgement: Judgement, by: Backend = "citylearn") -> Race:
-        found = Race(judgement, self._site, self.settings, self._console)
+    def run(self, judgement: Judgement, by: Backend = "citylearn", mpc: tuple[Mpc, ...] = ("none",)) -> Race:
+        found = Race(judgement, self._site, self.settings, self._console, mpc)
         found.run(by)
         return found
 
@@ -138,6 +150,16 @@ def test_who_misses_a_requirement_leaves_the_race_whatever_its_score(made: Made,
     assert "good" not in found.finalists
     assert found.finalists
     assert "good is out of the race: it cannot win, as it misses ev_served >= 0.79 (it has 0.7800)" in console.export_text()
+
+
+def test_chosen_forecasts_are_judged_once_and_others_can_be_added(made: Made, console: Console) -> None:
+    judgement = made.judgement()
+    made.run(judgement, "batch")
+    assert not any(name.startswith("mpc") for name in made.judged)
+    made.run(judgement, "batch", ("seven-days",))
+    made.run(judgement, "batch", ("seven-days", "exact"))
+    assert [name for name in made.judged if name.startswith("mpc")] == ["mpc-seven-days-batch", "mpc-exact-batch"]
+    assert "MPC: seven days: score +0.0500 by batch" in console.export_text()
 
 
 def test_a_contender_without_its_runs_leaves_the_race(made: Made, console: Console, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from envs.forecasts.site_forecast import METHODS
 from tuning.cli.options import parse
 from tuning.experiment.errors import UsageError
-from tuning.judging.settings import HeadroomSettings, JudgeSettings
+from tuning.judging.settings import ALL_MPC, HeadroomSettings, JudgeSettings, methods
 
 GIVEN = JudgeSettings((Path("experiments/one"),))
 
@@ -27,6 +28,9 @@ def test_the_defaults_are_valid() -> None:
         ({"gpu_memory": math.inf}, "--gpu-memory inf"),
         ({"gpu_memory": -0.5}, r"--gpu-memory -0\.5"),
         ({"seed": -1}, "--seed -1: it is at least 0"),
+        ({"mpc": ("none", "exact")}, "--mpc none exact: give each of yesterday, seven-days, learned, exact once at most"),
+        ({"mpc": ("exact", "exact")}, "--mpc exact exact"),
+        ({"mpc": ()}, "or none alone"),
     ],
 )
 def test_each_limit_is_named_with_the_value(change: dict[str, object], message: str) -> None:
@@ -38,3 +42,15 @@ def test_command_lines_become_settings() -> None:
     given = parse(JudgeSettings, ["a", "b", "--seeds", "3", "--judged-by", "batch"], None, "test")
     assert given == JudgeSettings((Path("a"), Path("b")), seeds=3, judged_by="batch")
     assert parse(HeadroomSettings, ["--split", "test"], None, "test") == HeadroomSettings(split="test")
+    chosen = parse(HeadroomSettings, ["--mpc", "learned", "exact"], None, "test")
+    assert chosen.mpc == ("learned", "exact")
+
+
+def test_headroom_refuses_forecasts_that_contradict() -> None:
+    with pytest.raises(UsageError, match="--mpc none learned"):
+        HeadroomSettings(mpc=("none", "learned")).check()
+
+
+def test_forecasts_of_the_command_line_are_those_of_the_controller() -> None:
+    assert methods(ALL_MPC) == METHODS
+    assert methods(("none",)) == ()

@@ -5,7 +5,7 @@ from typing import Any
 import pandas as pd
 
 from envs.objective.aim import Aim
-from results.judgement import BOUND, Ranking, judgement
+from results.judgement import BOUND, EXACT_MPC, Ranking, judgement
 from tuning.judging.report import ranking_of
 from tuning.judging.verdict import verdict
 
@@ -52,6 +52,12 @@ def test_what_does_not_serve_its_vehicles_cannot_win() -> None:
 def test_one_that_a_rule_beats_is_told_so() -> None:
     assert "a is worse than the best controller without learning (rule)" in said(*runs("a", 0.050, 0.051, 0.052))
     assert "a is not known to be better than" in said(*runs("a", 0.050, 0.065, 0.07))
+
+
+def test_the_exact_future_is_no_rival_and_a_forecast_is() -> None:
+    rivals = [row("MPC: learned forecast", 0.065), row(EXACT_MPC, 0.09)]
+    text = said(*runs("a", 0.070, 0.071, 0.072), *rivals)
+    assert "a is better than the best controller without learning (MPC: learned forecast), by +0.0060" in text
 
 
 def test_only_who_has_all_runs_can_lead() -> None:
