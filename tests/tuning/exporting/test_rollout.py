@@ -153,7 +153,7 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[object]:
     found: list[object] = []
 
     @contextmanager
-    def policy_of(experiment: Experiment, number: int, elsewhere: None) -> Iterator[SimpleNamespace]:
+    def policy_of(experiment: Experiment, number: int, elsewhere: None, split: str) -> Iterator[SimpleNamespace]:
         found.append(number)
         yield SimpleNamespace(policy=None, steps=7)
 
