@@ -89,6 +89,10 @@ def test_a_building_is_paid_what_it_changes_of_the_ramp() -> None:
     # Without a change of its own it earns nothing, whatever the others do.
     (found,) = building_rewards(series, np.array([1]), before, np.array([[4.0, 3.0]]), terms)
     assert found[0] == 0.0
+    # What it did in the hour before counts too: it had taken 1 less, so 1 of its 2 is no change.
+    earlier = Before(np.array([[0.0, 1.0]]), np.array([1.0]), np.array([False]))
+    (found,) = building_rewards(series, np.array([1]), earlier, np.array([[2.0, 2.0]]), terms)
+    assert found.tolist() == [4.0, -4.0]
     # What happened before an episode is the uncontrolled run.
     start = Before(np.array([[9.0, 9.0]]), np.array([2.0]), np.array([True]))
     (found,) = building_rewards(series, np.array([1]), start, np.array([[2.0, 2.0]]), terms)

@@ -132,9 +132,8 @@ def test_learned_charging_begins_with_the_uncontrolled_sites(four_buildings: Pat
 
 def test_an_environment_goes_on_from_its_state(four_buildings: Path) -> None:
     site, name = opened(four_buildings), scenario(str(four_buildings))
-    first, second = (
-        BuildingViewEnv(SiteVectorEnv(name, WINDOWS, 2, copy=False), site, BuildingKinds.of(site)) for _ in range(2)
-    )
+    # The environment hands out copies of its observations, so the view has to restore those that its next actions follow.
+    first, second = (BuildingViewEnv(SiteVectorEnv(name, WINDOWS, 2), site, BuildingKinds.of(site)) for _ in range(2))
     rng = np.random.default_rng(0)
     first.reset(seed=0)
     for _ in range(20):
