@@ -6,8 +6,8 @@ Each part imports only parts of the levels above it in this list:
 2. `scenarios`: sites with their data, and how their years are split.
 3. `objective`: the value of a run: series, reward, KPIs, checks, evaluations.
 4. `simulator`, `observation`, `current_hour`: the site as environments, policies and rules see it, on any backend.
-5. `forecasts`: the next hours of a site's series, from what is known at an hour.
-   `district`: which part of what a site shows and moves belongs to which building.
+5. `forecasts`, `district`: the next hours of a site's series, from what is known at an hour; which part of what a site shows
+   and moves belongs to which building.
 6. `batch_backend`: steps many copies of a site at once, over arrays.
 7. `citylearn_backend`: steps a site by CityLearn, and reads CityLearn's objects into the arrays of the batch backend.
 8. `environments`: gymnasium environments over both backends.

@@ -120,8 +120,9 @@ def test_a_judgement_is_told_again(release: Path) -> None:
     before = json.loads((judgement / "judgement.json").read_text(encoding="utf-8"))
     table = pd.read_parquet(judgement / "judgement.parquet")
     settings = JudgeSettings(
-        (release / "experiments" / "ppo",), top=1, seeds=2, judged_by="batch", dir=judgement.parent, name=judgement.name
-    )
+        (release / "experiments" / "ppo",), top=1, seeds=2, judged_by="batch", dir=judgement.parent, name=judgement.name,
+        mpc=("none",),
+    )  # fmt: skip
     out = StringIO()
     compare(settings, Console(file=out, width=200))
     assert "continued" in out.getvalue()

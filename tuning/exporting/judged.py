@@ -13,11 +13,12 @@ from envs.scenarios.scenario import scenario
 from results.judgement import JUDGEMENT_VERSION, METRICS
 from results.parts import size_fault
 from search_spaces import Assignment
+from tuning.algorithms.registry import algorithm
 from tuning.experiment.errors import NewerFormatError, UsageError
 from tuning.experiment.folder import Experiment, open_experiment
 from tuning.experiment.settings import Settings
 from tuning.judging.contenders import Contender
-from tuning.judging.folder import JudgementPaths, read_judgement
+from tuning.judging.folder import JudgementPaths, known_then, read_judgement
 from tuning.trial.records import TrialRecords
 
 
@@ -69,7 +70,8 @@ def given_judgement(experiment: Experiment, number: int, folder: Path) -> tuple[
 
 def _trains(contender: Contender, paths: JudgementPaths, hyperparameters: Assignment, settings: Settings) -> bool:
     """Whether a contender is trained as an assignment is by its experiment's settings."""
-    if contender.hyperparameters != hyperparameters:
+    space = algorithm(settings.algo).space
+    if contender.hyperparameters != known_then(hyperparameters, contender.hyperparameters, space):
         return False
     own = open_experiment(paths.run(contender)).settings
     return all(getattr(own, name) == getattr(settings, name) for name in ("algo", "steps", "reward", "weights"))

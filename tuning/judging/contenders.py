@@ -18,6 +18,7 @@ from tuning.search.plan import limits
 from tuning.trial.records import TrialRecords
 
 CONTROL = "default"
+_STRUCTURE = {"learn_charging": "learned charging", "shared_policy": "one policy for all buildings"}
 
 
 @dataclass(frozen=True)
@@ -60,10 +61,10 @@ def contenders(experiments: Sequence[Experiment], top: int) -> list[Contender]:
     found: list[Contender] = []
     for experiment in experiments:
         algo, steps = experiment.settings.algo, experiment.settings.steps
-        charging = _charging(experiment)
+        structure, words = _structure(experiment)
         control = Contender(
-            f"{algo} {CONTROL}{' with learned charging' if charging else ''}, {steps:,} steps", str(experiment.paths.folder),
-            algorithm(algo).preset(CONTROL, charging, limits(steps)),
+            f"{algo} {CONTROL}{words}, {steps:,} steps", str(experiment.paths.folder),
+            algorithm(algo).preset(CONTROL, structure, limits(steps)),
         )  # fmt: skip
         records = TrialRecords(experiment)
         for number in best_trials(load(experiment.paths.folder), top):
@@ -89,13 +90,19 @@ def _check_folders(found: Sequence[Contender]) -> None:
             )
 
 
-def _charging(experiment: Experiment) -> Assignment:
-    """`learn_charging` where an experiment fixed it to true, else nothing.
+def _structure(experiment: Experiment) -> tuple[Assignment, str]:
+    """What an experiment fixed of how a policy sees and acts, and words for it; nothing where it fixed nothing.
 
-    It decides which actions are learned. Where chargers are the only actions of a site, the default needs it.
+    A control without it could not be compared, or could not run at all: where chargers are the only actions of a site, and
+    where a split has other buildings than those that train.
     """
-    fixed = algorithm(experiment.settings.algo).space.parse(experiment.settings.fixed_texts())
-    return {"learn_charging": True} if fixed.get("learn_charging") else {}
+    settings = experiment.settings
+    spec = algorithm(settings.algo)
+    fixed = spec.space.parse(settings.fixed_texts())
+    if settings.preset:
+        fixed = spec.preset(settings.preset, fixed, limits(settings.steps))
+    own = {name: words for name, words in _STRUCTURE.items() if fixed.get(name)}
+    return dict.fromkeys(own, True), "".join(f" with {words}" for words in own.values())
 
 
 def best_trials(results: Results, top: int) -> list[int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,10 @@ from common.json_values import checked, described, read_json
 from common.links import refuse_links
 from common.paths import fit_name, missing_folders, user_path
 from results.writer import judged_path
+from search_spaces import Assignment, SearchSpace
+from tuning.algorithms.registry import algorithm
 from tuning.experiment.errors import UsageError
-from tuning.experiment.folder import ExperimentPaths, check_format, check_name, discard
+from tuning.experiment.folder import ExperimentPaths, check_format, check_name, discard, open_experiment
 from tuning.judging.contenders import Contender
 
 FORMAT = 1  # version of `judgement.json`; a file without one has the first
@@ -118,7 +120,9 @@ def create_or_open(folder: Path, settings: RaceSettings, contenders: list[Conten
         before_settings, before_contenders = read_judgement(paths)
         before = {_SETTINGS: asdict(before_settings), "contenders": [asdict(contender) for contender in before_contenders]}
         # Compared as JSON values, because those that were read are.
-        differ = [_NAMES[name] for name, value in json.loads(json.dumps(content)).items() if before[name] != value]
+        then = [_as_known(own, old) for own, old in zip(contenders, before_contenders, strict=False)]
+        now = {**content, "contenders": [asdict(contender) for contender in (*then, *contenders[len(then) :])]}
+        differ = [_NAMES[name] for name, value in json.loads(json.dumps(now)).items() if before[name] != value]
         if differ:
             raise UsageError(f"{paths.folder} judges something else (other {' and '.join(differ)}): choose another --name")
         return Judgement(settings, contenders, paths), True
@@ -132,6 +136,26 @@ def create_or_open(folder: Path, settings: RaceSettings, contenders: list[Conten
         discard(paths.folder, made)
         raise UsageError(f"cannot create {paths.folder}: {error.strerror}; choose another --dir") from error
     return Judgement(settings, contenders, paths), False
+
+
+def _as_known(now: Contender, then: Contender) -> Contender:
+    """A contender without hyperparameters that are newer than a judgement that has it."""
+    if now.hyperparameters.keys() == then.hyperparameters.keys():
+        return now
+    space = algorithm(open_experiment(now.experiment).settings.algo).space
+    return replace(now, hyperparameters=known_then(now.hyperparameters, then.hyperparameters, space))
+
+
+def known_then(now: Assignment, then: Assignment, space: SearchSpace) -> Assignment:
+    """An assignment without hyperparameters that are newer than an earlier one, which had their defaults.
+
+    Args:
+        now: assignment of today.
+        then: the earlier one.
+        space: of the algorithm. What is not searched may be newer.
+    """
+    newer = {own.name for own in space.parameters if own.search is None and now.get(own.name) == own.default}
+    return {name: value for name, value in now.items() if name in then or name not in newer}
 
 
 def read_judgement(paths: JudgementPaths) -> tuple[RaceSettings, list[Contender]]:

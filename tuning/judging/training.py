@@ -10,12 +10,13 @@ from rich.console import Console
 from common.paths import shortened
 from envs.scenarios.scenario import Scenario
 from results import load
+from tuning.algorithms.registry import algorithm
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, create, open_experiment, save
 from tuning.experiment.lock import experiment_lock
-from tuning.experiment.settings import changed
+from tuning.experiment.settings import Settings, changed
 from tuning.judging.contenders import Contender, run_settings
-from tuning.judging.folder import JudgementPaths
+from tuning.judging.folder import JudgementPaths, known_then
 from tuning.search.driver import search
 from tuning.search.plan import plan
 from tuning.trial.records import trial_seed
@@ -52,6 +53,7 @@ def experiment_of(
     wanted = run_settings(contender, of, paths.runs, fresh_seed(seed), gpu_memory, address)
     if folder.is_dir():
         found = open_experiment(folder)
+        wanted = _as_known(wanted, found.settings)
         # Its steps may change in a search, but not in a judgement.
         differ = changed(found.settings, replace(wanted, name=found.settings.name, dir=found.settings.dir))
         if found.settings.steps != wanted.steps:
@@ -64,6 +66,13 @@ def experiment_of(
         of_run = replace(found.settings, gpu_memory=gpu_memory, address=address)
         return replace(found, settings=of_run).trusting(trust_scenario)
     return create(wanted).trusting(trust_scenario)
+
+
+def _as_known(wanted: Settings, found: Settings) -> Settings:
+    """Settings without fixed hyperparameters that are newer than those found."""
+    space = algorithm(wanted.algo).space
+    kept = known_then(space.parse(wanted.fixed_texts()), space.parse(found.fixed_texts()), space)
+    return replace(wanted, set=(tuple(f"{name}={text}" for name, text in wanted.fixed_texts().items() if name in kept),))
 
 
 def train(experiment: Experiment, runs: int, site: Scenario, console: Console) -> list[int]:

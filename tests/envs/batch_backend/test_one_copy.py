@@ -9,6 +9,7 @@ from envs.batch_backend.rewards import SchemaReward
 from envs.batch_backend.simulator import BatchSimulator
 from envs.batch_backend.tables import Tables
 from envs.current_hour import scaled
+from envs.objective.citylearn_ratios import RATIOS
 
 
 def test_it_steps_as_a_copy_of_a_batch_does(small_tables: Tables) -> None:
@@ -37,8 +38,12 @@ def test_without_the_schemas_reward_it_is_zero(small_tables: Tables) -> None:
     assert simulator.step(simulator.action_high)[1] == 0.0
 
 
-def test_it_has_no_ratios_of_citylearn(small_tables: Tables) -> None:
-    assert OneCopy(small_tables, small_tables.rows["template"]).citylearn_ratios() == {}
+def test_it_has_the_ratios_of_citylearn(small_tables: Tables) -> None:
+    simulator = OneCopy(small_tables, small_tables.rows["template"])
+    simulator.begin(0, 30, seed=0)
+    for _ in range(30):
+        simulator.step(simulator.action_high)
+    assert set(RATIOS.values()) == simulator.citylearn_ratios().keys()
 
 
 @pytest.mark.parametrize("beyond", [10.0, -10.0])

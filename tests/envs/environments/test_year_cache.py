@@ -69,8 +69,9 @@ def test_a_year_is_prepared_when_its_uncontrolled_run_is_kept(small_schema: Path
     assert is_prepared(site, 0)
 
 
-def test_where_the_days_peak_is_observed_a_year_has_observations_of_its_own(small_schema: Path) -> None:
-    site = scenario(str(small_schema))
+def test_where_the_days_peak_is_observed_a_year_has_observations_of_its_own(small_schema: Path, tmp_path: Path) -> None:
+    # Of a folder of its own: other tests observe the peak of the shared site.
+    site = scenario(shutil.copytree(small_schema.parent, str(tmp_path / "peaks")))
     prepare_year(site, 0)
     assert not is_prepared(site, 0, day_peak=True)
     prepare_year(site, 0, day_peak=True)

@@ -122,4 +122,4 @@ def test_a_stated_validation_split_is_in_the_title(tmp_path: Path) -> None:
     write_trial(tmp_path, 0, "complete", 0.04)
     write_evaluation(tmp_path, 0, 2, hours=100)
     assert "Validation, 100 hours" in shown(tmp_path)
-    assert "Validation (days 10-19 of [red]), 100 hours" in shown(tmp_path, "days 10-19 of [red]")
+    assert "Validation (days 10-19 of [red]), 100 hours" in shown(tmp_path, validation="days 10-19 of [red]")
