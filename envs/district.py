@@ -19,8 +19,8 @@ class Buildings:
     """The N buildings of a site.
 
     Attributes:
-        observations: building of each raw observation, in the order of `ObservationLayout.names` without the month's peaks;
-            `COMMON` for calendar, weather, prices and the like.
+        observations: building of each raw observation, in the order of `ObservationLayout.names` without the peaks of month
+            and day; `COMMON` for calendar, weather, prices and the like.
         actions: building of each action.
         chargers: raw observations that are of a charger, their indices.
         power_kw: size of each building, which its energies are measured in: nominal power of its battery or, without one, its

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from envs.environments.split_layout import layout_gap, same_buildings
-from envs.environments.year_cache import observation_layout
+from envs.environments.year_cache import district, observation_layout
 from envs.errors import ScenarioError
 from envs.scenarios.scenario import SPLITS, Scenario
 
@@ -18,8 +18,8 @@ def check_one_layout(scenario: Scenario) -> None:
         if not same_buildings(scenario, split):
             gap = layout_gap(observation_layout(scenario), observation_layout(scenario, scenario.years(split)[0]))
             if gap:
+                shares = ", or let one policy act for each building: --set shared_policy=true" if district(scenario) else ""
                 raise ScenarioError(
                     f"--{split}-buildings: {scenario.described(split)} has {gap}, so a policy of "
-                    f"{scenario.described('train')} cannot run there; name as many buildings with the same devices, or let one "
-                    "policy act for each building: --set shared_policy=true"
+                    f"{scenario.described('train')} cannot run there; name as many buildings with the same devices{shares}"
                 )

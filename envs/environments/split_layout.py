@@ -28,7 +28,7 @@ def join_layouts(layouts: Sequence[ObservationLayout]) -> ObservationLayout:
 def layout_gap(trained: ObservationLayout, other: ObservationLayout) -> str:
     """Why a policy with a fixed layout cannot run on another site, in a few words; empty where it can.
 
-    Here alone is decided whether a policy fits other buildings than those that it was trained on.
+    Of a policy for single buildings, `tuning.algorithms.networks.building_kinds.why_unfit` decides.
 
     Args:
         trained: layout of the site that the policy is trained on.

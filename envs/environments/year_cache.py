@@ -138,7 +138,7 @@ def observation_layout(scenario: Scenario, year: int | None = None, day_peak: bo
     Args:
         scenario: the scenario.
         year: that runs under it. Where its buildings do not fit the layout of training, the split of that year has a layout of
-            its own, for baselines and bounds; `envs.environments.split_layout.check_one_layout` keeps policies from there.
+            its own, for baselines and bounds; `envs.environments.policy_fit` keeps policies for the whole site from there.
         day_peak: whether the day's highest import so far is observed, see `envs.objective.weights.Weights`.
     """
     trained = _split_layout(scenario, "train", day_peak)

@@ -236,7 +236,10 @@ def training_starts(windows: tuple[Window, ...], hours: int) -> list[Window]:
 
 
 def sample_weeks(windows: tuple[Window, ...], weeks: int) -> tuple[Window, ...]:
-    """`weeks` windows of at most a week, spread evenly over a split; the whole split for 0."""
+    """`weeks` windows of at most a week, spread evenly over a split; the whole split for 0.
+
+    What remains of a year, or of a stated range, after its last whole week is left out; a shorter one is a window by itself.
+    """
     if weeks == 0:
         return windows
     blocks = [
@@ -244,7 +247,8 @@ def sample_weeks(windows: tuple[Window, ...], weeks: int) -> tuple[Window, ...]:
         for whole in windows
         for start in range(whole.start, whole.start + whole.hours, WEEK)
     ]
+    longest = {whole.year: max(block.hours for block in blocks if block.year == whole.year) for whole in windows}
     # The last week of a stated range has an hour less, as there is one step less than rows.
-    blocks = [block for block in blocks if block.hours >= max(b.hours for b in blocks) - 1]
+    blocks = [block for block in blocks if block.hours >= longest[block.year] - 1]
     weeks = min(weeks, len(blocks))
     return tuple(blocks[(2 * i + 1) * len(blocks) // (2 * weeks)] for i in range(weeks))

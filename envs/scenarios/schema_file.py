@@ -46,7 +46,7 @@ def active_actions(path: Path) -> list[str]:
 
 def count_buildings(path: Path) -> int:
     """Number of buildings that a schema includes."""
-    return sum(bool(building.get("include", True)) for building in read_schema(path)["buildings"].values())
+    return sum(not is_left_out(building) for building in read_schema(path)["buildings"].values())
 
 
 def check(path: Path) -> None:

@@ -14,7 +14,7 @@ from tuning.algorithms.registry import algorithm
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment
 from tuning.experiment.settings import Settings, typed
-from tuning.search.plan import limits
+from tuning.search.plan import limits, plan
 from tuning.trial.records import TrialRecords
 
 CONTROL = "default"
@@ -97,10 +97,7 @@ def _structure(experiment: Experiment) -> tuple[Assignment, str]:
     where a split has other buildings than those that train.
     """
     settings = experiment.settings
-    spec = algorithm(settings.algo)
-    fixed = spec.space.parse(settings.fixed_texts())
-    if settings.preset:
-        fixed = spec.preset(settings.preset, fixed, limits(settings.steps))
+    fixed = plan(settings, experiment.paths.space if settings.space else None).fixed
     own = {name: words for name, words in _STRUCTURE.items() if fixed.get(name)}
     return dict.fromkeys(own, True), "".join(f" with {words}" for words in own.values())
 

@@ -160,6 +160,8 @@ def _check_policy_fits(site: Scenario, planned: Plan, day_peak: bool) -> None:
     Raises:
         ScenarioError: if it cannot.
     """
+    if all(same_buildings(site, split) for split in SPLITS):
+        return
     if planned.fixed.get("shared_policy") is not True:
         check_one_layout(site)
         return

@@ -126,13 +126,13 @@ def trained(
         stack.callback(trainer.stop)
         checkpoint.restore(trainer)
         steps, network = checkpoint.trial.steps, trainer.mode_network()
-        if elsewhere is None:
-            own = scenario(settings.scenario, settings.trust_scenario, settings.splits)
-            yield Trained(policy_in(trainer, own, split, day_peak), number, steps, trainer.view, network)
-            return
-        site = any_district(elsewhere, day_peak)
+        own = elsewhere or scenario(settings.scenario, settings.trust_scenario, settings.splits)
         try:
-            found = Trained(trainer.policy_on(site), number, steps, trainer.view_on(site), network)
+            if elsewhere is None:
+                found = Trained(policy_in(trainer, own, split, day_peak), number, steps, trainer.view, network)
+            else:
+                site = any_district(elsewhere, day_peak)
+                found = Trained(trainer.policy_on(site), number, steps, trainer.view_on(site), network)
         except UnfitError as error:
-            raise UsageError(f"the policy of trial {number} cannot act on {elsewhere.title}: {error}") from None
+            raise UsageError(f"the policy of trial {number} cannot act on {own.title}: {error}") from None
         yield found

@@ -17,7 +17,7 @@ def test_a_split_of_other_devices_is_refused_with_the_remedy(small_schema: Path,
     site = scenario(str(path), splits=Splits(*RANGES, ("office",), (), ("mall",)))
     with pytest.raises(
         ScenarioError,
-        match=r"--test-buildings: test \(days 30-39 of mall\) has .* name as many buildings .* --set shared_policy=true",
+        match=r"--test-buildings: test \(days 30-39 of mall\) has .* name as many buildings",
     ):
         check_one_layout(site)
     check_one_layout(scenario(str(path), splits=Splits(*RANGES, ("office",))))
