@@ -42,6 +42,7 @@ class Trained:
         steps: environment steps that it was trained for.
         view: see `Trainer.view`.
         network: see `Trainer.mode_network`.
+        shares: see `Trainer.shares`; its environment needs `own_layout` then.
     """
 
     policy: Policy
@@ -49,6 +50,7 @@ class Trained:
     steps: int
     view: SiteView | BuildingView | None
     network: nn.Module
+    shares: bool
 
 
 def trial_number(results: Results, trial: str) -> int:
@@ -128,11 +130,11 @@ def trained(
         steps, network = checkpoint.trial.steps, trainer.mode_network()
         if elsewhere is None:
             own = scenario(settings.scenario, settings.trust_scenario, settings.splits)
-            yield Trained(policy_in(trainer, own, split, day_peak), number, steps, trainer.view, network)
+            yield Trained(policy_in(trainer, own, split, day_peak), number, steps, trainer.view, network, trainer.shares)
             return
         site = any_district(elsewhere, day_peak)
         try:
-            found = Trained(trainer.policy_on(site), number, steps, trainer.view_on(site), network)
+            found = Trained(trainer.policy_on(site), number, steps, trainer.view_on(site), network, trainer.shares)
         except UnfitError as error:
             raise UsageError(f"the policy of trial {number} cannot act on {elsewhere.title}: {error}") from None
         yield found
