@@ -7,8 +7,13 @@ from envs.citylearn_backend.simulator import CityLearnSimulator
 from envs.district import COMMON, Buildings
 
 
-def read_buildings(simulator: CityLearnSimulator) -> Buildings:
-    """Buildings of a scenario, from one of its years."""
+def read_buildings(simulator: CityLearnSimulator, history: int = 0) -> Buildings:
+    """Buildings of a scenario, from one of its years.
+
+    Args:
+        simulator: of the year.
+        history: rows before those that a split runs, which alone say how large a building without a battery is; 0 for all rows.
+    """
     buildings = simulator.env.buildings
     shared = set(simulator.env.shared_observations)
     whose: list[int] = []
@@ -18,7 +23,7 @@ def read_buildings(simulator: CityLearnSimulator) -> Buildings:
         of_chargers += [len(whose) + i for i, name in enumerate(names) if name in own]
         whose += [COMMON if name in shared else n for name in names]
     actions = [n for n, building in enumerate(buildings) for _ in building.active_actions]
-    load = simulator.exogenous.load_kwh
+    load = simulator.exogenous.load_kwh[:, : history or None]
     power, hours = [], []
     for n, building in enumerate(buildings):
         battery = building.electrical_storage

@@ -59,10 +59,11 @@ def evaluation_env(
     trusted: bool = False,
     splits: Splits = NOT_STATED,
     weights: Weights = DEFAULT,
+    own_layout: bool = False,
 ) -> SiteEnv | WindowsEnv:
     """Environment that runs policies through a split: `weeks` weeks of it, spread evenly, or all of it for 0."""
     site = scenario(scenario_name, trusted, splits)
-    return windows_env(site, backend, sample_weeks(site.windows(split), weeks), reward, weights)
+    return windows_env(site, backend, sample_weeks(site.windows(split), weeks), reward, weights, own_layout)
 
 
 def windows_env(
@@ -71,12 +72,16 @@ def windows_env(
     windows: Sequence[Window],
     reward: RewardName = "improvement",
     weights: Weights = DEFAULT,
+    own_layout: bool = False,
 ) -> SiteEnv | WindowsEnv:
-    """Environment that runs policies through windows, in their order."""
+    """Environment that runs policies through windows, in their order.
+
+    Policies for single buildings need `own_layout`, see `envs.environments.year_cache.observation_layout`.
+    """
     if backend == "batch":
         from envs.environments.vector_env import WindowsEnv
 
-        return WindowsEnv(site, windows, reward, weights)
+        return WindowsEnv(site, windows, reward, weights, own_layout)
     from envs.environments.site_env import SiteEnv
 
-    return SiteEnv(site, windows, "sequence", reward, weights=weights)
+    return SiteEnv(site, windows, "sequence", reward, weights=weights, own_layout=own_layout)

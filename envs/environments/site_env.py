@@ -52,6 +52,7 @@ class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
         reward: which reward.
         lend: opens the simulators; CityLearn's by default.
         weights: of the terms of the reward.
+        own_layout: see `envs.environments.year_cache.observation_layout`.
     """
 
     metadata = {"render_modes": []}  # noqa: RUF012 - gymnasium declares it so
@@ -64,10 +65,11 @@ class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
         reward: RewardName = "improvement",
         lend: Lend = SIMULATORS.lend,
         weights: Weights = DEFAULT,
+        own_layout: bool = False,
     ) -> None:
         self.scenario, self.windows, self.order, self.reward_name = scenario, tuple(windows), order, reward
         self._weights = weights
-        self.layout = observation_layout(scenario, self.windows[0].year, weights.observes_day_peak)
+        self.layout = observation_layout(scenario, self.windows[0].year, weights.observes_day_peak, own_layout)
         self._next_window, self._splits = 0, False
         self._lend, self._loans = lend, ExitStack()
         self._years: dict[int, tuple[Simulator, Reference]] = {}

@@ -18,6 +18,7 @@ from envs.batch_backend.rewards import SchemaReward
 from envs.batch_backend.simulator import BatchSimulator, Recorder
 from envs.current_hour import Present
 from envs.environments.building_info import BUILDING_REWARDS
+from envs.environments.split_layout import same_buildings
 from envs.environments.year_cache import batch_reference, observation_layout, scaled_template, year_tables
 from envs.objective.building_rewards import Before, BuildingSeries, building_rewards
 from envs.objective.episodes import EVALUATION_SEED, Episode, Policy
@@ -166,6 +167,7 @@ class WindowsEnv:
         windows: the windows, one copy each.
         reward: which reward.
         weights: of its terms.
+        own_layout: see `envs.environments.year_cache.observation_layout`.
     """
 
     def __init__(
@@ -174,10 +176,11 @@ class WindowsEnv:
         windows: Sequence[Window],
         reward: RewardName = "improvement",
         weights: Weights = DEFAULT,
+        own_layout: bool = False,
     ) -> None:
         self.windows = tuple(windows)
         years = sorted({window.year for window in self.windows})
-        self.simulator = open_years(scenario, years, len(self.windows), record=True, weights=weights)
+        self.simulator = open_years(scenario, years, len(self.windows), True, weights, own_layout)
         self._schema_reward = SchemaReward(self.simulator) if reward == "schema" else None
 
     @property
@@ -225,7 +228,12 @@ class WindowsEnv:
 
 
 def open_years(
-    scenario: Scenario, years: Sequence[int], copies: int, record: bool = False, weights: Weights = DEFAULT
+    scenario: Scenario,
+    years: Sequence[int],
+    copies: int,
+    record: bool = False,
+    weights: Weights = DEFAULT,
+    own_layout: bool = False,
 ) -> BatchSimulator:
     """Copies over years of a scenario, with their layout, tariff and references.
 
@@ -235,15 +243,20 @@ def open_years(
         copies: how many.
         record: see `BatchSimulator`.
         weights: likewise.
+        own_layout: see `envs.environments.year_cache.observation_layout`.
     """
     seen = weights.observes_day_peak
-    opened = {year: _open_year(scenario, year, seen) for year in years}
-    return BatchSimulator(opened, copies, observation_layout(scenario, years[0], seen), record, weights=weights)
+    # Under the layout of training, environments of both kinds have the same years in memory.
+    own_layout = own_layout and not same_buildings(scenario, scenario.split_of(years[0]))
+    opened = {year: _open_year(scenario, year, seen, own_layout) for year in years}
+    layout = observation_layout(scenario, years[0], seen, own_layout)
+    return BatchSimulator(opened, copies, layout, record, weights=weights)
 
 
 # Trials that follow one another in a process have the same years; simulators only read them.
 @lru_cache(maxsize=8)
-def _open_year(scenario: Scenario, year: int, day_peak: bool) -> Year:
+def _open_year(scenario: Scenario, year: int, day_peak: bool, own_layout: bool) -> Year:
     tables = year_tables(scenario, year)
     tariff = DemandCharge.of(scenario.schema_path(year))
-    return Year(tables, scaled_template(scenario, year, day_peak), tariff, batch_reference(scenario, year, tables))
+    template = scaled_template(scenario, year, day_peak, own_layout)
+    return Year(tables, template, tariff, batch_reference(scenario, year, tables))

@@ -53,13 +53,14 @@ def tables_file(scenario: Scenario, year: int) -> Path:
     return cached_file(f"{scenario.key}/tables-{year}-v{TABLES_VERSION}.npz", write)
 
 
-def scaled_template(scenario: Scenario, year: int, day_peak: bool = False) -> np.ndarray:
+def scaled_template(scenario: Scenario, year: int, day_peak: bool = False, own_layout: bool = False) -> np.ndarray:
     """Observations of a year in the scenario's layout, with what depends on actions left out; made the first time and cached.
 
     Args:
         scenario: the scenario.
         year: year number.
         day_peak: see `observation_layout`.
+        own_layout: likewise.
 
     Returns:
         Shape (rows, observations), float32.
@@ -68,9 +69,9 @@ def scaled_template(scenario: Scenario, year: int, day_peak: bool = False) -> np
     def write(path: Path) -> None:
         raw = Tables.load(tables_file(scenario, year)).rows["template"]
         with path.open("wb") as file:
-            np.save(file, observation_layout(scenario, year, day_peak).scale_exogenous(raw))
+            np.save(file, observation_layout(scenario, year, day_peak, own_layout).scale_exogenous(raw))
 
-    path = cached_file(_template_key(scenario, year, day_peak), write)
+    path = cached_file(_template_key(scenario, year, day_peak, own_layout), write)
     scaled: np.ndarray = np.load(path)
     return scaled
 
@@ -130,7 +131,9 @@ def _scaled(scenario: Scenario, year: int, reference: Reference) -> Reference:
     return reference.scaled_by(Scale(**json.loads(path.read_text(encoding="utf-8"))))
 
 
-def observation_layout(scenario: Scenario, year: int | None = None, day_peak: bool = False) -> ObservationLayout:
+def observation_layout(
+    scenario: Scenario, year: int | None = None, day_peak: bool = False, own_layout: bool = False
+) -> ObservationLayout:
     """Layout of a scenario, made the first time and cached.
 
     Its bounds come from the first training year, or from all segments that train where splits are stated.
@@ -140,13 +143,15 @@ def observation_layout(scenario: Scenario, year: int | None = None, day_peak: bo
         year: that runs under it. Where its buildings do not fit the layout of training, the split of that year has a layout of
             its own, for baselines and bounds; `envs.environments.policy_fit` keeps policies for the whole site from there.
         day_peak: whether the day's highest import so far is observed, see `envs.objective.weights.Weights`.
+        own_layout: whether other buildings than those that train have bounds of their own in any case. Policies for single
+            buildings need it, as they know a building by its own bounds; one for the whole site needs those of training.
     """
     trained = _split_layout(scenario, "train", day_peak)
     split = "train" if year is None else scenario.split_of(year)
     if same_buildings(scenario, split):
         return trained
     own = _split_layout(scenario, split, day_peak)
-    return own if layout_gap(trained, own) else trained
+    return own if own_layout or layout_gap(trained, own) else trained
 
 
 def _split_layout(scenario: Scenario, split: Split, day_peak: bool) -> ObservationLayout:
@@ -165,8 +170,9 @@ def _split_layout(scenario: Scenario, split: Split, day_peak: bool) -> Observati
     return ObservationLayout.from_json(path.read_text(encoding="utf-8"))
 
 
-def _template_key(scenario: Scenario, year: int, day_peak: bool) -> str:
-    return f"{scenario.key}/observations{_seen(day_peak)}-{year}-v{LAYOUT_VERSION}-{TABLES_VERSION}.npy"
+def _template_key(scenario: Scenario, year: int, day_peak: bool, own_layout: bool = False) -> str:
+    own = "-own" if own_layout and not same_buildings(scenario, scenario.split_of(year)) else ""
+    return f"{scenario.key}/observations{_seen(day_peak)}{own}-{year}-v{LAYOUT_VERSION}-{TABLES_VERSION}.npy"
 
 
 def _seen(day_peak: bool) -> str:
@@ -187,7 +193,7 @@ def district(scenario: Scenario, day_peak: bool = False) -> District | None:
 
 
 def any_district(scenario: Scenario, day_peak: bool = False, split: Split = "train") -> District:
-    """Buildings of a split with their layout, from its first year; made the first time and cached.
+    """Buildings of a split with their own layout, from its first year; made the first time and cached.
 
     Args:
         scenario: the scenario.
@@ -198,13 +204,16 @@ def any_district(scenario: Scenario, day_peak: bool = False, split: Split = "tra
     if same_buildings(scenario, split):
         split, year = "train", scenario.years("train")[0]
 
+    # A policy does not learn from a building's size what its split will bring, where there are rows before.
+    history = 0 if split == "train" else min(window.start for window in scenario.windows(split) if window.year == year)
+
     def write(path: Path) -> None:
         with SIMULATORS.lend(scenario.schema_path(year), trusted=scenario.trusted) as simulator:
-            path.write_text(read_buildings(simulator).to_json(), encoding="utf-8")
+            path.write_text(read_buildings(simulator, history).to_json(), encoding="utf-8")
 
-    name = "buildings" if split == "train" else f"buildings-{split}"
+    name = "buildings" if split == "train" else f"buildings-{split}-{history}"
     path = cached_file(f"{scenario.key}/{name}-v{BUILDINGS_VERSION}.json", write)
-    layout = observation_layout(scenario, year, day_peak)
+    layout = observation_layout(scenario, year, day_peak, own_layout=True)
     return District(layout, Buildings.from_json(path.read_text(encoding="utf-8")))
 
 

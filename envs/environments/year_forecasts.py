@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,11 @@ import numpy as np
 from common.units import DAY
 from envs.batch_backend.tables import Tables
 from envs.cache import cached_file
+from envs.environments.split_layout import same_buildings
 from envs.environments.year_cache import tables_file, year_reference
 from envs.forecasts.daily import WEEK_DAYS, mean_of_days, mean_profile
 from envs.forecasts.forest import Forest
-from envs.forecasts.learned import LearnedModel, TableForecast, forecast_table, train_model
+from envs.forecasts.learned import LearnedModel, TableForecast, forecast_table, scale_of, train_model
 from envs.forecasts.series import KINDS, Kind, SiteSeries
 from envs.forecasts.site_forecast import Method, SeriesForecast, SiteForecast, TrainStatistics
 from envs.objective.reference import Reference
@@ -45,7 +47,7 @@ def site_forecast(scenario: Scenario, year: int, method: Method, hours: int) -> 
             table = learned_table(scenario, year, kind, hours)
             if table is not None:
                 learned[kind] = TableForecast(series.values[kind], table)
-    return SiteForecast(series, method, train_statistics(scenario, hours), learned)
+    return SiteForecast(series, method, year_statistics(scenario, year, hours), learned)
 
 
 def learned_table(scenario: Scenario, year: int, kind: Kind, hours: int) -> np.ndarray | None:
@@ -54,15 +56,16 @@ def learned_table(scenario: Scenario, year: int, kind: Kind, hours: int) -> np.n
     Returns:
         None where the series never changes in the train split.
     """
-    model = learned_model(scenario, kind, hours)
-    if model is None:
+    trained = learned_model(scenario, kind, hours)
+    if trained is None:
         return None
+    model = trained if _has_train_buildings(scenario, year) else _of_other_buildings(trained, scenario, year, kind)
 
     def write(path: Path) -> None:
         with path.open("wb") as file:
             np.save(file, forecast_table(year_series(scenario, year), kind, model, hours))
 
-    path = cached_file(f"{scenario.key}/forecast-{kind}-{hours}-{year}-{forecasts_version(scenario)}.npy", write)
+    path = cached_file(f"{scenario.key}/forecast-{kind}-{hours}-{year}-{forecasts_version(scenario, year)}.npy", write)
     # Only the rows that are read come into memory.
     table: np.ndarray = np.load(path, mmap_mode="r")
     return table
@@ -92,9 +95,31 @@ def learned_model(scenario: Scenario, kind: Kind, hours: int) -> LearnedModel | 
     return LearnedModel(Forest(**arrays), scale) if len(scale) else None
 
 
-def forecasts_version(scenario: Scenario) -> str:
-    """Part of the cache's keys of all that depends on forecasts: the version of the code, and the hours of the train split."""
-    return f"v{VERSION}-{zlib.crc32(repr(scenario.windows('train')).encode()):08x}"
+def _of_other_buildings(model: LearnedModel, scenario: Scenario, year: int, kind: Kind) -> LearnedModel:
+    """A model for buildings that did not train: each has the scale of its own history, which ends before the split begins.
+
+    Without history the mean building of training stands in.
+    """
+    values = year_series(scenario, year).values[kind]
+    history = min(window.start for window in scenario.windows(scenario.split_of(year)) if window.year == year)
+    if not history:
+        return replace(model, scale=np.full(len(values), model.scale.mean()))
+    return replace(model, scale=scale_of(values[:, :history]))
+
+
+def _has_train_buildings(scenario: Scenario, year: int) -> bool:
+    return same_buildings(scenario, scenario.split_of(year))
+
+
+def forecasts_version(scenario: Scenario, year: int | None = None) -> str:
+    """Part of the cache's keys of all that depends on forecasts: the version of the code, and the hours of the train split.
+
+    Args:
+        scenario: the scenario.
+        year: that is forecast, as other buildings than those that train are scaled by themselves; None for the models.
+    """
+    others = "" if year is None or _has_train_buildings(scenario, year) else "-others"
+    return f"v{VERSION}-{zlib.crc32(repr(scenario.windows('train')).encode()):08x}{others}"
 
 
 @lru_cache(maxsize=8)
@@ -130,6 +155,30 @@ def train_rows(scenario: Scenario, year: int, rows: int) -> np.ndarray:
         if window.year == year:
             within[window.start : window.start + window.hours] = True
     return within
+
+
+def year_statistics(scenario: Scenario, year: int, hours: int) -> TrainStatistics:
+    """What the train split says of the buildings of a year: of others than those that train, what it says of their mean.
+
+    Args:
+        scenario: that the batch backend can step.
+        year: year number.
+        hours: greatest number that is looked ahead.
+    """
+    trained = train_statistics(scenario, hours)
+    if _has_train_buildings(scenario, year):
+        return trained
+    buildings = len(year_series(scenario, year).values["load"])
+    # A building that charges more counts for more, and one without chargers for nothing.
+    weight = trained.profile["charging"][..., np.newaxis]
+    total = weight.sum(axis=0)
+    young = (weight * trained.arriving).sum(axis=0)
+    share = np.divide(young, total, out=np.zeros_like(young), where=total > 0.0)
+    return TrainStatistics(
+        {kind: np.tile(profile.mean(axis=0), (buildings, 1)) for kind, profile in trained.profile.items()},
+        np.tile(share, (buildings, 1, 1)),
+        trained.error,
+    )
 
 
 @lru_cache(maxsize=8)

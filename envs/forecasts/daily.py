@@ -26,8 +26,9 @@ def mean_of_days(values: np.ndarray, days: int) -> np.ndarray:
     total, count = np.zeros(values.shape), np.zeros(values.shape)
     for day in range(days):
         back = day * DAY
-        total[..., back:] += np.where(known, values, 0.0)[..., : values.shape[-1] - back]
-        count[..., back:] += known[..., : values.shape[-1] - back]
+        later = max(values.shape[-1] - back, 0)  # rows that have this day before them; none in a range that is shorter
+        total[..., back:] += np.where(known, values, 0.0)[..., :later]
+        count[..., back:] += known[..., :later]
     return np.divide(total, count, out=np.full(values.shape, np.nan), where=count > 0.0)
 
 

@@ -53,8 +53,7 @@ def train_model(years: Sequence[tuple[SiteSeries, np.ndarray]], kind: Kind, hour
     together = np.concatenate(known, axis=1)
     if np.nanmax(np.ptp(np.where(np.isnan(together), np.nanmean(together, axis=1, keepdims=True), together), axis=1)) == 0.0:
         return None
-    scale = np.nanmean(np.abs(together), axis=1)
-    scale = np.where(scale > 0.0, scale, 1.0)
+    scale = scale_of(together)
     rng = np.random.default_rng(0)
     total = sum(int(own.sum()) for _, own in years) * len(scale) * (hours - 1)
     part = min(1.0, SAMPLES / max(total, 1))
@@ -68,6 +67,19 @@ def train_model(years: Sequence[tuple[SiteSeries, np.ndarray]], kind: Kind, hour
             features.append(past.features(building, row, ahead))
             targets.append(target[building, row] - past.usual(building, row, ahead))
     return LearnedModel(train_forest(np.concatenate(features), np.concatenate(targets)), scale)
+
+
+def scale_of(values: np.ndarray) -> np.ndarray:
+    """Scale of each building: the mean of its values, or 1 where all are zero.
+
+    Args:
+        values: shape (buildings, rows); NaN where they are not known.
+
+    Returns:
+        Shape (buildings,).
+    """
+    scale = np.nanmean(np.abs(values), axis=1)
+    return np.where(scale > 0.0, scale, 1.0)
 
 
 @dataclass(frozen=True)

@@ -125,7 +125,7 @@ def _cached_episode(
         with path.open("wb") as file:
             np.savez_compressed(file, **arrays)
 
-    version = f"v{VERSION}" if method == "exact" else f"v{VERSION}-{forecasts_version(scenario)}"
+    version = f"v{VERSION}" if method == "exact" else f"v{VERSION}-{forecasts_version(scenario, window.year)}"
     part = f"{window.year}-{window.start}-{window.hours}"
     with np.load(cached_file(f"{scenario.key}/mpc-{method}{weights.key}-{hours}-{part}-{version}.npz", write)) as saved:
         terms = dict(zip(saved["names"].tolist(), saved["terms"].tolist(), strict=True))

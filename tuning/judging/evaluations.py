@@ -127,7 +127,8 @@ def _judge(site: Scenario, folder: str, number: int, windows: tuple[Window, ...]
 
     experiment = open_experiment(folder).trusting(site.trusted)
     with trained(experiment, number, split=SPLIT) as found:
-        env = windows_env(site, backend, windows, experiment.settings.reward, experiment.settings.aim.weights)
+        of = experiment.settings
+        env = windows_env(site, backend, windows, of.reward, of.aim.weights, found.shares)
         evaluations = evaluate(env, found.policy)
         env.close()
     return [{**about, "steps": found.steps, **_columns(own, site.name, backend)} for own in evaluations]

@@ -42,6 +42,7 @@ class Trained:
         steps: environment steps that it was trained for.
         view: see `Trainer.view`.
         network: see `Trainer.mode_network`.
+        shares: see `Trainer.shares`; its environment needs `own_layout` then.
     """
 
     policy: Policy
@@ -49,6 +50,7 @@ class Trained:
     steps: int
     view: SiteView | BuildingView | None
     network: nn.Module
+    shares: bool
 
 
 def trial_number(results: Results, trial: str) -> int:
@@ -129,10 +131,10 @@ def trained(
         own = elsewhere or scenario(settings.scenario, settings.trust_scenario, settings.splits)
         try:
             if elsewhere is None:
-                found = Trained(policy_in(trainer, own, split, day_peak), number, steps, trainer.view, network)
+                policy, view = policy_in(trainer, own, split, day_peak), trainer.view
             else:
                 site = any_district(elsewhere, day_peak)
-                found = Trained(trainer.policy_on(site), number, steps, trainer.view_on(site), network)
+                policy, view = trainer.policy_on(site), trainer.view_on(site)
         except UnfitError as error:
             raise UsageError(f"the policy of trial {number} cannot act on {own.title}: {error}") from None
-        yield found
+        yield Trained(policy, number, steps, view, network, trainer.shares)

@@ -201,7 +201,7 @@ class Training:
             if self._evaluation_env is None:
                 self._evaluation_env = evaluation_env(
                     settings.scenario, settings.stepped_by, "validation", settings.validation_weeks, settings.reward,
-                    settings.trust_scenario, settings.splits, settings.aim.weights,
+                    settings.trust_scenario, settings.splits, settings.aim.weights, self.trainer.shares,
                 )  # fmt: skip
                 self._site = scenario(settings.scenario, settings.trust_scenario, settings.splits)
             day_peak = settings.aim.weights.observes_day_peak

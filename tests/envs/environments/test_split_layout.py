@@ -9,10 +9,11 @@ import pytest
 from envs.citylearn_backend.pool import SIMULATORS
 from envs.environments.factory import evaluation_env, training_env, windows_env
 from envs.environments.split_layout import join_layouts, layout_gap, same_buildings
-from envs.environments.year_cache import observation_layout, year_reference, year_tables
+from envs.environments.year_cache import any_district, observation_layout, scaled_template, year_reference, year_tables
 from envs.objective.evaluate import evaluate
 from envs.observation import ObservationLayout
-from envs.scenarios.scenario import Scenario, Split, Splits, scenario
+from envs.scenarios.scenario import Scenario, Split, Splits, Window, scenario
+from tests.districts import write_district
 from tests.envs.changed_rows import OF_MALL, OF_OFFICE, SHARED, two_buildings, with_other_rows
 
 # The test lies between two ranges that train, and before the days that validate.
@@ -137,3 +138,48 @@ def test_baselines_run_in_a_split_with_other_buildings(site: Path) -> None:
     (evaluation,) = evaluate(env, lambda seen: env.present.uncontrolled_actions())
     assert evaluation.score == 0.0
     assert evaluation.hours == 10 * 24 - 1
+
+
+def test_policies_for_single_buildings_see_other_homes_through_their_own_bounds(small_schema: Path, tmp_path: Path) -> None:
+    home: dict[str, Any] = {"battery": (800.0, 100.0), "pv": 1000.0, "chargers": []}
+    path = write_district(small_schema, tmp_path / "site", {"small": {"load": 0.2, **home}, "large": {"load": 1.0, **home}})
+    own = Splits(("0-9",), ("10-19",), ("20-29",), ("small",), ("small",), ("large",))
+    of = scenario(str(path), splits=own)
+    (window,) = of.windows("test")
+    trained, large = observation_layout(of), observation_layout(of, window.year, own_layout=True)
+    # Names and number match, so a policy for the whole site runs there.
+    assert layout_gap(trained, large) == ""
+    assert trained.high != large.high
+    assert any_district(of, split="test").layout == large
+    assert observation_layout(of, of.years("validation")[0], own_layout=True) == trained
+    load = trained.names.index("non_shiftable_load")
+    for backend in ("batch", "citylearn"):
+        seen = []
+        for own_layout in (False, True):
+            env = windows_env(of, backend, [Window(window.year, window.start, 30)], own_layout=own_layout)  # type: ignore[arg-type]
+            taken: list[np.ndarray] = []
+
+            def idle(observation: np.ndarray, taken: list[np.ndarray] = taken) -> np.ndarray:
+                taken.append(observation[:, load].copy())
+                return np.zeros((1, 1))
+
+            evaluate(env, idle)
+            env.close()
+            seen.append(np.concatenate(taken))
+        expected = scaled_template(of, window.year, own_layout=True)[window.start :][: len(seen[1]), load]
+        np.testing.assert_allclose(seen[1], expected, atol=1e-6)
+        assert (seen[0] == 1.0).mean() > 0.5  # beyond the bounds of the home that trains
+        assert (seen[1] < 1.0).mean() > 0.5
+
+
+def test_the_size_of_another_home_is_that_of_its_history(small_schema: Path, tmp_path: Path) -> None:
+    home: dict[str, Any] = {"battery": None, "pv": 1000.0, "load": 1.0}
+    homes = {"one": {"chargers": ["motorcycle_001"], **home}, "other": {"chargers": ["motorcycle_002"], **home}}
+    path = write_district(small_schema, tmp_path / "site", homes)
+    changed = with_other_rows(path, tmp_path / "changed", range(20, 30), ("other.csv",))
+    own = Splits(("0-9",), ("10-12",), ("20-29",), ("one",), ("one",), ("other",))
+    first, second = (scenario(str(each), splits=own) for each in (path, changed))
+    (year,) = first.years("test")
+    assert year_tables(first, year).exogenous.load_kwh.max() < year_tables(second, year).exogenous.load_kwh.max()
+    sizes = [any_district(each, split="test").buildings.power_kw for each in (first, second)]
+    assert sizes[0] == sizes[1]

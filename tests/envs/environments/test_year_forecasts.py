@@ -1,21 +1,28 @@
 """Forecasts of a scenario year: of which hours they are made, and that models are trained once."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from envs.environments import year_forecasts
 from envs.environments.year_cache import year_reference
 from envs.environments.year_forecasts import (
+    learned_model,
     learned_table,
     mean_error,
     site_forecast,
     train_rows,
     train_statistics,
     year_series,
+    year_statistics,
 )  # fmt: skip
 from envs.forecasts.series import Kind, SiteSeries
-from envs.scenarios.scenario import scenario
+from envs.forecasts.site_forecast import METHODS
+from envs.scenarios.scenario import Splits, Window, scenario
+from envs.yardsticks.mpc_runs import run_mpc
+from tests.districts import FOUR, TWO, write_district
 
 HOURS = 4
 
@@ -70,3 +77,77 @@ def test_learned_forecasts_are_made_once(small_schema: Path, monkeypatch: pytest
     np.testing.assert_array_equal(first, again)
     found = site_forecast(site, 0, "learned", HOURS).ahead("pv", 100, HOURS)
     np.testing.assert_array_equal(found[:, 1:], first[:, 100])
+
+
+# Buildings of the test never train. Rows before the test may be read, and there are none before the first day.
+LATER = Splits(("0-19",), ("20-24",), ("30-36",), tuple(FOUR), tuple(FOUR), tuple(TWO))
+FIRST = Splits(("20-36",), ("12-17",), ("0-5",), tuple(FOUR), tuple(FOUR), tuple(TWO))
+# A vehicle has one charger.
+CHARGERS = {"one": ["motorcycle_001"], "two": [], "five": ["motorcycle_002", "mototaxi_001"]}
+SIX = {name: {**given, "chargers": CHARGERS.get(name, given["chargers"])} for name, given in {**FOUR, **TWO}.items()}
+SAME_NUMBER = Splits(("0-19",), ("20-24",), ("30-36",), ("one", "two"), ("one", "two"), tuple(TWO))
+
+
+@pytest.fixture(scope="module")
+def six_buildings(small_schema: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(write_district(small_schema, tmp_path_factory.mktemp("six"), SIX))
+
+
+@pytest.mark.parametrize("splits", [LATER, FIRST, SAME_NUMBER])
+def test_all_methods_forecast_buildings_that_did_not_train(six_buildings: str, splits: Splits) -> None:
+    site = scenario(six_buildings, splits=splits)
+    (window,) = site.windows("test")
+    assert bool(window.start) == (splits is not FIRST)
+    series = year_series(site, window.year)
+    for method in METHODS:
+        forecast = site_forecast(site, window.year, method, HOURS)
+        for row in (window.start, window.start + 40):
+            for kind, values in series.values.items():
+                found = forecast.ahead(kind, row, HOURS)
+                assert found.shape == (2, HOURS)
+                assert np.isfinite(found).all()
+                np.testing.assert_allclose(found[:, 0], values[:, row])
+            arriving = forecast.arriving(row, HOURS)
+            assert arriving.shape == (2, HOURS)
+            assert (arriving <= forecast.ahead("charging", row, HOURS) + 1e-9).all()
+        episode = run_mpc(site, Window(window.year, window.start, 6), method, HOURS)
+        assert np.isfinite(episode.reward)
+
+
+def test_other_buildings_are_known_by_the_mean_of_those_that_train(six_buildings: str) -> None:
+    site = scenario(six_buildings, splits=LATER)
+    trained = train_statistics(site, HOURS)
+    (year,) = site.years("test")
+    other = year_statistics(site, year, HOURS)
+    for kind, profile in trained.profile.items():
+        np.testing.assert_allclose(other.profile[kind], np.tile(profile.mean(axis=0), (2, 1)))
+    # A building without chargers does not make vehicles arrive later in another one.
+    charges = trained.profile["charging"].sum(axis=0) > 0.0
+    own = trained.arriving.max(axis=0)
+    assert (other.arriving[0][charges] <= own[charges] + 1e-9).all()
+    assert other.arriving[0][charges].sum() > 1.2 * trained.arriving.mean(axis=0)[charges].sum()
+    assert year_statistics(site, site.years("validation")[0], HOURS) is trained
+
+
+@pytest.mark.parametrize("splits", [FIRST, SAME_NUMBER])
+def test_learned_forecasts_of_other_buildings_have_the_scale_of_their_history(
+    six_buildings: str, splits: Splits, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site, taken = scenario(six_buildings, splits=splits), []
+    (window,) = site.windows("test")
+    make = year_forecasts.forecast_table
+
+    def watched(series: SiteSeries, kind: Kind, model: Any, hours: int) -> np.ndarray:
+        taken.append(model.scale)
+        return make(series, kind, model, hours)
+
+    monkeypatch.setattr(year_forecasts, "forecast_table", watched)
+    learned_table(site, window.year, "load", 3)
+    model = learned_model(site, "load", 3)
+    assert model is not None
+    if window.start:
+        expected = year_series(site, window.year).values["load"][:, : window.start].mean(axis=1)
+    else:
+        expected = np.repeat(model.scale.mean(), 2)
+    np.testing.assert_allclose(taken[0], expected)
+    assert not np.allclose(expected, model.scale[:2])

@@ -155,10 +155,14 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[object]:
     @contextmanager
     def policy_of(experiment: Experiment, number: int, elsewhere: None, split: str) -> Iterator[SimpleNamespace]:
         found.append(number)
-        yield SimpleNamespace(policy=None, steps=7)
+        yield SimpleNamespace(policy=None, steps=7, shares=True)
 
-    def env_of(site: Scenario, backend: str, windows: tuple[Window, ...], reward: str, weights: Weights) -> SimpleNamespace:
+    def env_of(
+        site: Scenario, backend: str, windows: tuple[Window, ...], reward: str, weights: Weights, own_layout: bool
+    ) -> SimpleNamespace:
         assert weights == DEFAULT
+        # A policy for single buildings sees other ones through their own bounds.
+        assert own_layout
         found.append((site.name, backend, windows, reward))
         return SimpleNamespace(episodes=lambda policy: [made_up(windows[0].year)], close=lambda: None)
 

@@ -1,6 +1,9 @@
 """What comes back from evaluations in other processes, and figures of a run over its years."""
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -8,7 +11,9 @@ import ray
 
 from envs.errors import ScenarioError
 from envs.objective.validity import ValidityError
+from envs.scenarios.scenario import scenario
 from envs.yardsticks.bound import BoundError
+from tuning.judging import evaluations
 from tuning.judging.evaluations import _result, score_of, served_of
 
 
@@ -44,3 +49,27 @@ def test_years_of_a_run_count_by_what_they_hold() -> None:
     assert served_of(years) == pytest.approx(0.75)
     with pytest.raises(ValidityError, match="a, run 2: a score of nan is no number"):
         score_of([*years, year(100, math.nan, 2.0)])
+
+
+@pytest.mark.parametrize("shares", [False, True])
+def test_policies_for_single_buildings_are_judged_under_the_bounds_of_the_homes(
+    monkeypatch: pytest.MonkeyPatch, shares: bool
+) -> None:
+    found: list[bool] = []
+
+    @contextmanager
+    def policy_of(*_: object, **__: object) -> Iterator[SimpleNamespace]:
+        yield SimpleNamespace(policy=None, steps=7, shares=shares)
+
+    def env_of(site: object, backend: object, windows: object, reward: object, weights: object, own: bool) -> SimpleNamespace:
+        found.append(own)
+        return SimpleNamespace(close=lambda: None)
+
+    settings = SimpleNamespace(reward="improvement", aim=SimpleNamespace(weights=None))
+    experiment = SimpleNamespace(trusting=lambda trusted: SimpleNamespace(settings=settings))
+    monkeypatch.setattr("tuning.experiment.folder.open_experiment", lambda folder: experiment)
+    monkeypatch.setattr("tuning.trial.policy.trained", policy_of)
+    for name, stands_in in (("windows_env", env_of), ("evaluate", lambda env, policy: []), ("end_with_parent", lambda: None)):
+        monkeypatch.setattr(evaluations, name, stands_in)
+    assert evaluations._judge._function(scenario("iquitos"), "folder", 0, (), "batch", {}) == []
+    assert found == [shares]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -257,3 +258,21 @@ def test_processes_that_train_at_once_have_environments_of_their_own() -> None:
         return ENVIRONMENT
 
     assert ray.get(name.remote()) != ENVIRONMENT
+
+
+@pytest.mark.parametrize("shares", [False, True])
+def test_policies_for_single_buildings_validate_under_the_bounds_of_the_homes(
+    small_schema: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shares: bool
+) -> None:
+    found: list[object] = []
+    monkeypatch.setattr("tuning.trial.training.evaluation_env", lambda *given: found.append(given[-1]))
+    monkeypatch.setattr("tuning.trial.training.policy_in", lambda *given: None)
+    monkeypatch.setattr("tuning.trial.training.evaluate", lambda env, policy: [])
+    monkeypatch.setattr("tuning.trial.training.scenario", lambda *given: None)
+    measured = SimpleNamespace(evaluation=SimpleNamespace(running=nullcontext))
+    of = SimpleNamespace(
+        _settings=experiment(tmp_path / "e", small_schema, "ppo").settings, _measurements=measured, _evaluation_env=None,
+        trainer=SimpleNamespace(shares=shares),
+    )  # fmt: skip
+    Training._evaluate(of)  # type: ignore[arg-type]
+    assert found == [shares]
