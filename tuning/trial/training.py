@@ -240,7 +240,9 @@ class Training:
         aim, outcome = self._settings.aim, self._outcome()
         columns: dict[str, float | None] = {"score": outcome.score}
         if (outcome.objective, outcome.shortfall) != (None, None):
-            columns |= {"objective": outcome.objective, "shortfall": outcome.shortfall, "rating": aim.rating(outcome)}
+            # Below all others where there is none: an empty one would stand for the score.
+            rating = aim.rating(outcome) if math.isfinite(aim.rating(outcome)) else -math.inf
+            columns |= {"objective": outcome.objective, "shortfall": outcome.shortfall, "rating": rating}
         return columns
 
     def _save(self, evaluations: list[Evaluation]) -> None:

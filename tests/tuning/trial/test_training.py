@@ -180,7 +180,7 @@ def test_an_objective_without_a_value_is_told_as_none_and_ends_no_trial(
         assert math.isnan(outcome_of(report).objective)
     (row,) = load(of.paths.folder).trials.to_dict("records")
     assert math.isnan(TrialRecords(of).outcome(0).objective)
-    assert math.isnan(row["rating"])
+    assert row["rating"] == -math.inf
 
 
 @pytest.mark.usefixtures("small_ray")
