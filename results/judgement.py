@@ -208,7 +208,7 @@ def judgement(
             rated = contender not in BOUNDS and bool(own["score"].notna().any())
             row["meets"] = not rated or meets(own[SHORTFALL].to_numpy(float))
             row["comparable"] = row["comparable"] and row["meets"]
-            row[GOAL] = iqm(own[GOAL].to_numpy(float)) if np.isfinite(own[GOAL]).all() else float("nan")
+            row[GOAL] = iqm(own[GOAL].to_numpy(float)) if rated and np.isfinite(own[GOAL]).all() else float("nan")
         rows.append(row)
     ends = [f"{name}{end}" for name in measured for end in ("", "_low", "_high")]
     of_ranking = [GOAL, "meets"] if ranking else []

@@ -25,6 +25,11 @@ _FORM = "it takes NAME>=NUMBER or NAME<=NUMBER in quotes, as in --require 'ev_se
 _OF_VEHICLES = ("ev_", "departures")  # beginnings of the names of KPIs
 _CHARGING = "electric_vehicle_storage"  # kind of the action of a charger
 _THERMAL = ("cooling_storage", "heating_storage", "dhw_storage")
+# What a user is told where `Aim.leaves_vehicles`.
+VEHICLES_LEFT = (
+    "aim: neither a weight nor a requirement is of the vehicles' energy, so a policy that learns to charge may leave "
+    "them empty; a judgement takes none that serves less than 95% of what can be served"
+)
 
 
 class AimError(UserError, ValueError):
@@ -124,6 +129,10 @@ class Aim:
         for own, key in zip(requirements, bounds, strict=True):
             if bounds.count(key) > 1:
                 raise AimError(f"--require: {key[0]}{key[1]} is given twice; keep one of them ({own.text})")
+        least, most = ({own.measure.name: own for own in requirements if own.sign == sign} for sign in (">=", "<="))
+        for name, own in least.items():
+            if name in most and own.bound > most[name].bound:
+                raise AimError(f"--require: no value meets both {own.text} and {most[name].text}; change one of them")
         return cls(Weights.parse(weights), measure, requirements)
 
     @property
@@ -213,6 +222,14 @@ class Aim:
             return False
         return scenario.schema is None or _CHARGING in schema_file.active_actions(scenario.schema)
 
+    def beyond_batch(self, scenario: Scenario) -> list[str]:
+        """Names of what is wanted that the batch backend cannot tell: ratios of a site with thermal storages that act."""
+        actions = schema_file.active_actions(scenario.schema) if scenario.schema else []
+        if not any(name in actions for name in _THERMAL):
+            return []
+        wanted = dict.fromkeys([self.objective.name, *(own.measure.name for own in self.requirements)])
+        return [name for name in wanted if name in (*RATIOS, SCORE_2022)]
+
     def check(self, scenario: Scenario, reward: RewardName, backend: str) -> None:
         """Check that a site, its reward and what steps it can tell what is aimed at.
 
@@ -222,15 +239,15 @@ class Aim:
         if reward == "schema" and not self.weights.is_default:
             raise AimError("--weights are of the reward improvement, and --reward schema has none: leave one of them out")
         actions = schema_file.active_actions(scenario.schema) if scenario.schema else []
+        unknown = self.beyond_batch(scenario) if backend == "batch" else []
         for option, measure in (("--objective", self.objective), *(("--require", own.measure) for own in self.requirements)):
-            if measure.name in (*RATIOS, SCORE_2022) and backend == "batch" and any(name in actions for name in _THERMAL):
+            if measure.name in unknown:
                 raise AimError(
                     f"{option} {measure.name}: the batch backend does not record what the thermal storages of "
                     f"{scenario.title} take; add --backend citylearn"
                 )
-        of_vehicles = self.objective.name.startswith(_OF_VEHICLES)
-        if scenario.schema and of_vehicles and _CHARGING not in actions:
-            raise AimError(f"--objective {self.objective.name}: no action of {scenario.title} is a charger's")
+            if scenario.schema and measure.name.startswith(_OF_VEHICLES) and _CHARGING not in actions:
+                raise AimError(f"{option} {measure.name}: no action of {scenario.title} is a charger's")
 
 
 def _measure(option: str, name: str) -> Measure:

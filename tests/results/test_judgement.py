@@ -139,6 +139,10 @@ def test_with_a_ranking_the_objective_orders_and_requirements_decide_who_is_comp
     text = to_markdown(table.reset_index(), ranking).splitlines()
     assert text[0].startswith("|  | runs | peak_kw, less is better | score |")
     assert text[2].startswith("| low | 2 | 4.0 (4.0 to 4.0) | +0.1000")
+    # What has no score is another site: its objective ranks nothing.
+    other = row("no PV, no battery", 3, float("nan"), peak_kw=1.0)
+    ranked = judgement(frame(*BOUNDS, *runs, other), ranking=ranking).set_index("contender")
+    assert ranked["goal"].notna().tolist() == [True, True, True, False, False]
     # Without one, the score orders, and there is no such column.
     plain = judgement(frame(*BOUNDS, *runs))
     assert plain["contender"].tolist()[:3] == ["high", "middle", "low"]

@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from envs.objective.aim import VEHICLES_LEFT
 from envs.objective.validity import ValidityError
 from envs.scenarios.scenario import scenario
 from envs.yardsticks.baselines import UNCONTROLLED, baselines
 from envs.yardsticks.bound import Bound, BoundError
+from tests.tuning.judging.tanks import with_tank
 from tuning.headroom import main
 
 
@@ -27,6 +29,20 @@ def test_a_small_site(small_schema: Path, capsys: pytest.CaptureFixture[str], mo
     for value in (before["co2_kg"] / 1e3, before["bill"] / 1e3):
         assert f"{value:,.1f}" in said
     assert "\N{HORIZONTAL ELLIPSIS}" not in said
+
+
+def test_an_aim_that_leaves_vehicles_empty_is_told(small_schema: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--scenario", str(small_schema), "--mpc", "none", "--weights", "co2=1"]) == 0
+    assert VEHICLES_LEFT in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_ratio_of_a_site_with_thermal_storages_is_told_by_citylearn(
+    small_schema: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = with_tank(small_schema, tmp_path)
+    assert main(["--scenario", str(path), "--objective", "citylearn_cost_total"]) == 0
+    said = capsys.readouterr().out
+    assert "citylearn_cost_total: the best controller without learning reaches" in said
 
 
 def test_stated_splits_are_in_the_title(small_schema: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -100,7 +116,7 @@ def test_a_site_that_only_citylearn_steps_has_baselines_and_no_bound(
     said = capsys.readouterr().out
     for name in ("uncontrolled", "no PV, no battery", "rule: PV first", "CityLearn: BasicRBC"):
         assert name in said
-    assert "no bound, so the remaining headroom is not known" in said
+    assert "no bound and no model predictive control, so the remaining headroom is not known" in said
     assert "set point hold time steps" in said
 
 

@@ -54,9 +54,9 @@ def compare(settings: JudgeSettings, console: Console | None = None) -> Comparis
     """
     # Ray reads some of the environment when it is imported, so this comes first.
     set_environment()
-    from envs.environments.backend import beyond_batch
     from envs.objective.reward import check_reward
     from envs.scenarios.scenario import scenario
+    from tuning.judging.backend import why_not_batch
     from tuning.judging.contenders import contenders
     from tuning.judging.folder import RaceSettings, create_or_open, free_name
     from tuning.judging.race import Race
@@ -69,8 +69,8 @@ def compare(settings: JudgeSettings, console: Console | None = None) -> Comparis
     of = experiments[0].settings
     site = scenario(of.scenario, of.trust_scenario, of.splits)
     check_reward(site, of.reward)
-    if settings.judged_by == "batch" and (missing := beyond_batch(site)):
-        raise UsageError(f"--judged-by batch: it cannot step {site.title} ({', '.join(missing)}); leave it to citylearn")
+    if settings.judged_by == "batch" and (reason := why_not_batch(site, of.aim)):
+        raise UsageError(f"--judged-by batch: {reason}; leave it to citylearn")
     check_cluster(settings.address)
     parent = user_path(settings.dir).resolve()
     name = settings.name or free_name(parent, site.title)

@@ -14,8 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from common.texts import printable
-from envs.environments.backend import choose_backend
-from envs.objective.aim import SCORE_ALONE, Aim
+from envs.objective.aim import SCORE_ALONE, VEHICLES_LEFT, Aim
 from envs.objective.columns import evaluation_row
 from envs.objective.evaluate import Evaluation, score
 from envs.objective.reward import check_reward
@@ -29,6 +28,7 @@ from results.judgement import BOUNDS, EXACT_MPC, LEAST_SERVED
 from tuning.cli.console import say, terminal
 from tuning.cli.tables import Fitted, plain_table
 from tuning.experiment.settings import splits_in
+from tuning.judging.backend import judging_backend
 from tuning.judging.settings import HeadroomSettings, Mpc, methods
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def find_headroom(settings: HeadroomSettings, console: Console | None = None) ->
     site = scenario(settings.scenario, settings.trust_scenario, splits_in(settings))
     check_reward(site, "improvement")
     aim = Aim.parse(settings.weights, settings.objective, settings.require)
-    windows, backend = site.windows(settings.split), choose_backend(site, "auto")
+    windows, backend = site.windows(settings.split), judging_backend(site, aim)
     aim.check(site, "improvement", backend)
     slowly = " (by CityLearn, which takes a while)" if backend == "citylearn" else ""
     with console.status(Text(printable(f"{site.title}: uncontrolled, rules{slowly}"))):
@@ -111,10 +111,13 @@ def find_headroom(settings: HeadroomSettings, console: Console | None = None) ->
     if bounds:
         check_baselines(evaluations, bounds["score"], windows)
     rows += [bound_row(f"bound of {name}", own, windows) for name, own in bounds.items()]
-    lines = remaining(rows, uncontrolled) if bounds else [f"no bound, so the remaining headroom is not known: {reason}"]
+    missing = "no bound and no model predictive control" if methods(settings.mpc) else "no bound"
+    lines = remaining(rows, uncontrolled) if bounds else [f"{missing}, so the remaining headroom is not known: {reason}"]
     if not aim.is_score and (not bounds or aim.objective.name not in _BOUNDED):
         lines.append(best_of(rows, uncontrolled, aim))
     lines += [f"{row.name} misses {'; '.join(row.misses)}" for row in rows if row.misses and row.score is not None]
+    if aim.leaves_vehicles(site):
+        lines.append(VEHICLES_LEFT)
     if aim.shown:
         lines = [f"aim: {aim.shown}", *lines]
     hours = sum(window.hours for window in windows)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
-from envs.environments.backend import Backend, beyond_batch
+from envs.environments.backend import Backend
 from envs.scenarios.scenario import Scenario, Split
 from envs.yardsticks.bound import why_no_bound
 from envs.yardsticks.mpc_runs import NAMES
@@ -19,6 +19,7 @@ from results.parts import UPDATE, ResultsError, read_part, read_table
 from tuning.cli.console import say
 from tuning.experiment.folder import Experiment
 from tuning.experiment.settings import Settings
+from tuning.judging.backend import judging_backend
 from tuning.judging.contenders import Contender
 from tuning.judging.evaluations import (
     SPLIT,
@@ -74,8 +75,7 @@ class Race:
         self._mpc = methods(mpc)
         self._judgement, self._paths, self._site = judgement, judgement.paths, site
         self._settings, self._console, self._aim = settings, console, settings.aim
-        # The batch backend has CityLearn's numbers, a thousand times faster, wherever it can step the site.
-        self._backend: Backend = "citylearn" if beyond_batch(site) else "batch"
+        self._backend = judging_backend(site, self._aim)
         self._looks = looks(judgement.settings.seeds)
         self.comparisons = comparisons(len(judgement.contenders), judgement.settings.seeds)
         self.failed: dict[str, str] = {}
@@ -95,6 +95,8 @@ class Race:
             KeyboardInterrupt: after a signal to stop.
         """
         racing = list(self._judgement.contenders)
+        if self._mpc and (reason := self._why_no_bound()):
+            self._say(f"no model predictive control: {reason}")
         for contender in racing:
             self._experiments[contender.name] = experiment_of(
                 contender, self._paths, self._judgement.settings.seed, self._settings.gpu_memory, self._settings.address,
@@ -151,10 +153,9 @@ class Race:
         """Baselines, model predictive control and bounds that are not in the folder yet."""
         jobs: list[Job] = []
         baselines, bounds = self._paths.part("baselines", self._backend), self._paths.part("bounds", "batch")
-        reward = self._settings.reward
         if self._lacks(baselines):
-            jobs.append(baseline_job(self._site, reward, self._backend, baselines, self._aim.weights))
-        if reward == "improvement" and not why_no_bound(self._site):
+            jobs.append(baseline_job(self._site, self._settings.reward, self._backend, baselines, self._aim.weights))
+        if not self._why_no_bound():
             if self._lacks(bounds):
                 jobs += bound_jobs(self._site, bounds, self._aim.weights)
             for method in self._mpc:
@@ -162,6 +163,12 @@ class Race:
                 if self._lacks(part, NAMES[method]):
                     jobs += mpc_jobs(self._site, method, part, self._aim.weights)
         return jobs
+
+    def _why_no_bound(self) -> str:
+        """Reason why there is neither a bound nor model predictive control; empty where there are."""
+        if self._settings.reward != "improvement":
+            return f"it plans for the reward improvement, and this is {self._settings.reward}"
+        return why_no_bound(self._site)
 
     def _lacks(self, part: Path, contender: str | None = None) -> bool:
         """Whether a part file has to be made: it is missing, or is damaged or of something else, which a line says.

@@ -56,7 +56,8 @@ def verdict(
     found = standing(scores, comparisons)
     lines += _winner(found, scores)
     rival = (table["algorithm"] == "") & ~table["contender"].isin((*BOUNDS, EXACT_MPC))
-    rules = table[rival & table["comparable"] & table[column].notna()]
+    # What has no score is another site, whatever its KPIs.
+    rules = table[rival & table["comparable"] & table["score"].notna() & table[column].notna()]
     if not rules.empty:
         best = rules.sort_values(column, ascending=False).iloc[0]
         own = scores[found.leader]

@@ -13,6 +13,7 @@ from envs.environments.policy_fit import check_one_layout
 from envs.environments.split_layout import same_buildings
 from envs.environments.year_cache import any_district
 from envs.errors import ScenarioError
+from envs.objective.aim import VEHICLES_LEFT
 from envs.objective.reward import check_reward
 from envs.scenarios.scenario import SPLITS, Scenario, scenario
 from tuning.experiment.errors import UsageError
@@ -192,10 +193,7 @@ def _checked(settings: Settings, space_file: Path | None) -> Checked:
     settings = replace(settings, weights=settings.aim.weights.texts, require=settings.aim.require)
     notes = [f"aim: {settings.aim.shown}"] if settings.aim.shown else []
     if settings.aim.leaves_vehicles(site):
-        notes.append(
-            "aim: neither a weight nor a requirement is of the vehicles' energy, so a policy that learns to charge may leave "
-            "them empty; a judgement takes none that serves less than 95% of what can be served"
-        )
+        notes.append(VEHICLES_LEFT)
     if settings.backend == "auto" and backend == "citylearn":
         missing = ", ".join(beyond_batch(site))
         notes.append(f"{site.title}: stepped by CityLearn itself, because the batch backend does not support: {missing}")

@@ -87,7 +87,8 @@ class Progress(DriverOnly, Callback):
         """
         ended = before[before["state"] != "running"]
         scored = ended.dropna(subset=["score"])
-        best = max(zip(ratings(scored).tolist(), scored["trial"].tolist(), strict=True), default=None)
+        rated = zip(ratings(scored).tolist(), scored["trial"].tolist(), strict=True)
+        best = max(((rating, number) for rating, number in rated if math.isfinite(rating)), default=None)
         unfinished = before[before["state"] == "running"]
         resumed = dict(zip(unfinished["trial"].tolist(), unfinished["steps"].tolist(), strict=True))
         already = list(zip(ended["state"].tolist(), ended["steps"].fillna(0).astype(int).tolist(), strict=True))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from optuna.trial import TrialState
 
 from common.files import NEW
@@ -55,7 +57,8 @@ def settle(memory: StudyMemory, records: TrialRecords, paths: ExperimentPaths, r
         budget = records.budget_steps(number)
         own = scored[scored["trial"] == number]
         for steps, score in zip(own["steps"].tolist(), ratings(own).tolist(), strict=True):
-            memory.report(number, due_steps(evaluations_due(steps, budget, reports), budget, reports), score)
+            if math.isfinite(score):
+                memory.report(number, due_steps(evaluations_due(steps, budget, reports), budget, reports), score)
         _tell(memory, records, number)
 
 

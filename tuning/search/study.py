@@ -162,6 +162,9 @@ class StudyMemory:
         for trial in self._study.get_trials():
             if trial.number in numbers:
                 trial.state, trial.values, trial.datetime_complete = TrialState.RUNNING, None, None
+                # By its end it misses them by another amount, and Optuna ignores what is set twice.
+                kept = {key: value for key, value in trial.system_attrs.items() if not key.endswith(f":{REQUIRED}")}
+                trial.system_attrs = kept
             new.add_trial(trial)
         new.set_user_attr(_WHOLE, True)
         self._study = new

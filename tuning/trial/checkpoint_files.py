@@ -43,7 +43,7 @@ class TrialState:
         steps: environment steps.
         updates: rounds of collecting and learning.
         evaluated_steps: steps at the last evaluation; 0 before the first.
-        score: of the last evaluation.
+        score: of the last evaluation; None where it is not finite, as for the other two.
         seconds: wall time.
         environment_seconds: part of it in environments.
         learner_seconds: part of it in gradient steps.

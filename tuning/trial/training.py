@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
@@ -170,7 +171,7 @@ class Training:
             if evaluations:
                 found = settings.aim.outcome([evaluation_row(evaluation) for evaluation in evaluations])
                 state.evaluated_steps = steps
-                state.score, state.objective, state.shortfall = found.score, found.objective, found.shortfall
+                state.score, state.objective, state.shortfall = map(_finite, (found.score, found.objective, found.shortfall))
             self._add_report(update, rate, bool(evaluations))
             if evaluations or time.perf_counter() - self._last_save > CHECKPOINT_SECONDS:
                 self._save(evaluations)
@@ -190,10 +191,19 @@ class Training:
         return self._due(self.state.evaluated_steps)
 
     def _evaluated(self) -> dict[str, Any]:
-        state = self.state
-        of_aim = {OBJECTIVE: state.objective, SHORTFALL: state.shortfall}
+        outcome = self._outcome()
+        of_aim = {OBJECTIVE: outcome.objective, SHORTFALL: outcome.shortfall}
         known = {name: value for name, value in of_aim.items() if value is not None}
-        return {STEPS: state.steps, EVALUATION: self.evaluations, SCORE: state.score, **known}
+        return {STEPS: self.state.steps, EVALUATION: self.evaluations, SCORE: outcome.score, **known}
+
+    def _outcome(self) -> Outcome:
+        """How the last evaluation came out. What it should have and the state has not, is not finite."""
+        state, aim = self.state, self._settings.aim
+        return Outcome(
+            math.nan if state.score is None else state.score,
+            math.nan if state.objective is None and not aim.is_score else state.objective,
+            math.inf if state.shortfall is None and aim.requirements else state.shortfall,
+        )
 
     def _evaluate(self) -> list[Evaluation]:
         settings = self._settings
@@ -225,11 +235,14 @@ class Training:
 
     def _rated(self) -> dict[str, float | None]:
         """Columns of the last evaluation: its score and, where something else is aimed at, what it is worth."""
-        state, aim = self.state, self._settings.aim
-        columns = {"score": state.score}
-        if state.score is not None and (state.objective, state.shortfall) != (None, None):
-            outcome = Outcome(state.score, state.objective, state.shortfall)
-            columns |= {"objective": state.objective, "shortfall": state.shortfall, "rating": aim.rating(outcome)}
+        if not self.state.evaluated_steps:
+            return {"score": None}
+        aim, outcome = self._settings.aim, self._outcome()
+        columns: dict[str, float | None] = {"score": outcome.score}
+        if (outcome.objective, outcome.shortfall) != (None, None):
+            # Below all others where there is none: an empty one would stand for the score.
+            rating = aim.rating(outcome) if math.isfinite(aim.rating(outcome)) else -math.inf
+            columns |= {"objective": outcome.objective, "shortfall": outcome.shortfall, "rating": rating}
         return columns
 
     def _save(self, evaluations: list[Evaluation]) -> None:
@@ -263,3 +276,8 @@ class Training:
         del measured["evaluated_steps"]
         named = state.environment_seconds + state.learner_seconds + state.evaluation_seconds
         self._records.update(self._number, **(measured | self._rated()), rest_seconds=state.seconds - named)
+
+
+def _finite(value: float | None) -> float | None:
+    """What a checkpoint keeps of a value: JSON takes none that is not finite."""
+    return value if value is not None and math.isfinite(value) else None

@@ -47,6 +47,10 @@ def test_what_misses_a_requirement_is_rated_below_all_that_meet_them_and_by_how_
     assert math.isnan(aim.rating(Outcome(math.nan, math.nan, 0.2)))
 
 
+def test_bounds_on_both_sides_of_a_measure_may_leave_room() -> None:
+    assert len(Aim.parse(require=("ev_served>=0.5", "ev_served<=0.95")).requirements) == 2
+
+
 def test_what_is_missed_is_said_with_its_value_and_the_uncontrolled_sites() -> None:
     aim = Aim.parse(require=("ev_served>=0.95",))
     assert aim.missed(ROWS) == ["ev_served >= 0.95 (it has 0.9000; the uncontrolled site 0.9700)"]
@@ -79,6 +83,7 @@ def test_an_aim_is_read_again_from_what_it_writes() -> None:
         ((), "score", ("ev_served>=much",), "in quotes"),
         ((), "score", ("ev_servd>=0.9",), "did you mean 'ev_served'"),
         ((), "score", ("peak_kw<=1", "peak_kw<=2"), "twice"),
+        ((), "score", ("ev_served<=0.5", "ev_served>=0.95"), "no value meets both ev_served>=0.95 and ev_served<=0.5"),
         (("cot=1",), "score", (), "did you mean"),
     ],
 )
@@ -113,5 +118,9 @@ def test_what_a_site_or_its_reward_cannot_tell_is_refused(small_schema: Path, tm
         with pytest.raises(AimError, match="add --backend citylearn"):
             aim.check(tanks, "improvement", "batch")
         aim.check(tanks, "improvement", "citylearn")
-    with pytest.raises(AimError, match=r"no action of .* is a charger's"):
-        Aim.parse(objective="ev_served").check(tanks, "improvement", "batch")
+        assert len(aim.beyond_batch(tanks)) == 1
+        assert not aim.beyond_batch(site)
+    assert not Aim.parse(objective="bill").beyond_batch(tanks)
+    for aim in (Aim.parse(objective="ev_served"), Aim.parse(require=("ev_served>=0.95",))):
+        with pytest.raises(AimError, match=r"no action of .* is a charger's"):
+            aim.check(tanks, "improvement", "batch")

@@ -10,7 +10,7 @@ from envs.environments.vector_env import open_years
 from envs.environments.year_cache import building_series
 from envs.objective.building_rewards import Before, BuildingSeries, building_rewards
 from envs.objective.reward import TERMS
-from envs.objective.weights import DEFAULT
+from envs.objective.weights import DEFAULT, Weights
 from envs.scenarios.scenario import scenario
 
 START, HOURS = 200, 24
@@ -20,9 +20,9 @@ GRID = TERMS.index("grid")
 class Run:
     """A few hours of the four buildings, with the rewards of each."""
 
-    def __init__(self, schema: Path, actions: np.ndarray) -> None:
+    def __init__(self, schema: Path, actions: np.ndarray, weights: Weights = DEFAULT) -> None:
         site = scenario(str(schema))
-        simulator, series = open_years(site, [0], 1), building_series(site, 0, DEFAULT)
+        simulator, series = open_years(site, [0], 1, weights=weights), building_series(site, 0, weights)
         simulator.begin(0, 0, START, len(actions), 0, 0.5)
         self.series: BuildingSeries = series
         self.rewards, self.terms, self.net = [], [], []
@@ -51,17 +51,19 @@ def drawn(idle: np.ndarray) -> np.ndarray:
     return np.random.default_rng(1).uniform(-1.0, 1.0, idle.shape)
 
 
-def test_own_gains_and_the_rest_add_up_to_the_sites_reward(four_buildings: Path, drawn: np.ndarray) -> None:
-    found = Run(four_buildings, drawn)
+@pytest.mark.parametrize("weights", [DEFAULT, Weights(peak=0.5, grid=0.2, co2=0.3)])
+def test_own_gains_and_the_rest_add_up_to_the_sites_reward(four_buildings: Path, drawn: np.ndarray, weights: Weights) -> None:
+    found = Run(four_buildings, drawn, weights)
     series, rows = found.series, START + np.arange(HOURS)
     own = series.worth(rows, np.array(found.net)) - series.uncontrolled[rows]
     terms = np.array(found.terms)
     by_building = [TERMS.index(name) for name in ("co2", "solar")]
     # The demand charge is in the cost too, so this is compared without it: where nothing raises the month's peaks.
-    gained = terms.sum(axis=1) - terms[:, GRID] - terms[:, TERMS.index("ev")]
+    gained = terms.sum(axis=1) - terms[:, [GRID, TERMS.index("ev"), TERMS.index("peak")]].sum(axis=1)
     calm = np.abs(gained - own.sum(axis=1)) < 1e-6
     assert calm.sum() > HOURS // 3
     assert np.abs(terms[:, by_building]).max() > 0.0
+    assert terms[:, TERMS.index("peak")].any() == weights.observes_day_peak
 
 
 def test_a_buildings_own_gain_is_not_moved_by_the_others(four_buildings: Path, idle: np.ndarray, drawn: np.ndarray) -> None:
@@ -83,7 +85,7 @@ def test_a_building_is_paid_what_it_changes_of_the_ramp() -> None:
     )  # fmt: skip
     before = Before(np.array([[1.0, 1.0]]), np.array([2.0]), np.array([False]))
     # The first building flattens its own rise by 2, the second adds 1: the ramp is 2 instead of 3.
-    terms = np.zeros((1, 5))
+    terms = np.zeros((1, len(TERMS)))
     (found,) = building_rewards(series, np.array([1]), before, np.array([[2.0, 2.0]]), terms)
     assert found.tolist() == [2 * 2.0 * 2.0, 2 * 2.0 * -1.0]
     # Without a change of its own it earns nothing, whatever the others do.
@@ -107,7 +109,8 @@ def test_what_is_left_is_paid_to_all_alike() -> None:
         *(np.zeros((1, 2)) for _ in range(2)), np.zeros((1, 1)), np.zeros(1), *(np.zeros((1, 2)) for _ in range(2))
     )
     before = Before(np.zeros((1, 2)), np.zeros(1), np.array([True]))
-    terms = np.array([[0.0, -0.3, 0.0, 0.7, -0.1]])
+    terms = np.zeros((1, len(TERMS)))
+    terms[0, [TERMS.index(name) for name in ("cost", "grid", "ev")]] = -0.3, 0.7, -0.1
     np.testing.assert_allclose(building_rewards(series, np.array([0]), before, np.zeros((1, 2)), terms), [[-0.4, -0.4]])
 
 

@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,11 +11,13 @@ import pytest
 import ray
 
 from envs.errors import ScenarioError
+from envs.objective.columns import evaluation_columns
 from envs.objective.validity import ValidityError
 from envs.scenarios.scenario import scenario
 from envs.yardsticks.bound import BoundError
+from results.writer import judged_path, write_part
 from tuning.judging import evaluations
-from tuning.judging.evaluations import _result, score_of, served_of
+from tuning.judging.evaluations import _result, check_agreement, score_of, served_of
 
 
 @ray.remote(num_cpus=1)
@@ -41,6 +44,26 @@ def year(hours: int, score: float, missing: float) -> dict[str, Any]:
         "score": score, "ev_required_kwh": 10.0, "ev_missing_kwh": missing, "uncontrolled_ev_missing_kwh": 2.0,
         "uncontrolled_bill": 3.0,
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "agree"),
+    [
+        ("citylearn_cost_total", (0.9, 0.9), True),
+        ("citylearn_cost_total", (0.9, 0.91), False),
+        ("citylearn_cost_total", (math.nan, 0.9), True),
+        ("ev_served", (math.nan, 0.9), False),
+        ("ev_served", (math.nan, math.nan), True),
+    ],
+)
+def test_backends_agree_in_ratios_too(tmp_path: Path, name: str, values: tuple[float, float], agree: bool) -> None:
+    backends = ("batch", "citylearn")
+    parts = [judged_path(tmp_path, "a-002", backend) for backend in backends]
+    for part, backend, value in zip(parts, backends, values, strict=True):
+        row = {**year(10, 0.1, 2.0), "year": 3, "backend": backend, name: value}
+        write_part(part, "evaluations", [row], measures=evaluation_columns())
+    with nullcontext() if agree else pytest.raises(ValidityError, match=f"a, year 3: {name} is"):
+        check_agreement(*parts)
 
 
 def test_years_of_a_run_count_by_what_they_hold() -> None:

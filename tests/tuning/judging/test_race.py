@@ -222,11 +222,23 @@ def test_a_score_that_is_no_number_is_an_error(made: Made) -> None:
 def test_where_only_citylearn_steps_it_judges_baselines_too_and_there_is_no_bound(
     made: Made, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(race, "beyond_batch", lambda site: ["outages"])
+    monkeypatch.setattr("tuning.judging.backend.beyond_batch", lambda site: ["outages"])
     monkeypatch.setattr(race, "why_no_bound", lambda site: "outages are beyond a linear programme")
     made.run(made.judgement())
     assert all(name.endswith("-citylearn") for name in made.judged)
     assert made.judged.count("baselines-citylearn") == 1
+
+
+def test_a_choice_of_forecasts_that_plan_nothing_is_told(made: Made, console: Console, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(race, "why_no_bound", lambda site: "outages are beyond a linear programme")
+    made.run(made.judgement(), "batch")
+    assert "no model predictive control" not in console.export_text()
+    made.run(made.judgement(), "batch", ("learned",))
+    assert "no model predictive control: outages are beyond a linear programme" in console.export_text()
+    made.settings = replace(made.settings, reward="schema")
+    made.run(made.judgement(), "batch", ("learned",))
+    assert "no model predictive control: it plans for the reward improvement" in console.export_text()
+    assert not any(name.startswith("mpc") for name in made.judged)
 
 
 def test_backends_that_disagree_are_an_error(made: Made) -> None:

@@ -87,3 +87,12 @@ def test_the_objective_decides_who_wins_and_a_requirement_who_cannot() -> None:
     assert "low wins: high comes second, +5.0000" in text
     assert "low is better than the best controller without learning" in text
     assert "by +0.9000" in text
+
+
+def test_another_site_is_no_rival_whatever_its_kpis() -> None:
+    ranking = ranking_of(Aim.parse(objective="peak_kw"))
+    own = [each | {"peak_kw": 4.0 + number / 10} for number, each in enumerate(runs("low", 0.05, 0.051, 0.052))]
+    other = row("no PV, no battery", float("nan")) | {"peak_kw": 1.0}
+    text = said(*own, other, ranking=ranking)
+    assert "low is better than the best controller without learning" in text
+    assert "no PV" not in text

@@ -1,14 +1,17 @@
 """The line of progress counts trials, steps and time right."""
 
 import io
+import math
 from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
+import pandas as pd
 import pytest
 from ray.tune.result import TIME_TOTAL_S
 from rich.console import Console
 
+from tuning.experiment.settings import Settings
 from tuning.search.progress import NOT_YET, Progress, wrapped
 from tuning.trial.protocol import EVALUATION, MESSAGE, NUMBER, OUTCOME, SCORE, STEPS
 
@@ -169,3 +172,15 @@ def test_a_message_of_a_trial_is_shown_as_it_is() -> None:
     # What comes with an outcome is for the driver.
     shown.on_trial_result(0, [], trial(0), {OUTCOME: "oom", MESSAGE: "not this"})
     assert output.getvalue() == "trial 0: a line [of its own]\n"
+
+
+def test_the_best_so_far_is_a_trial_with_a_rating() -> None:
+    before = pd.DataFrame(
+        {
+            "trial": [0, 1], "state": ["failed", "complete"], "steps": [64, 64], "score": [0.4, 0.3],
+            "objective": [math.nan, 40.0], "rating": [-math.inf, -40.0],
+        }
+    )  # fmt: skip
+    settings = Settings(objective="peak_kw", trials=3)
+    assert Progress.of(Console(quiet=True), settings, before)._best == (-40.0, 1)
+    assert Progress.of(Console(quiet=True), settings, before[:1])._best is None

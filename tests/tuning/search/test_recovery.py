@@ -1,5 +1,6 @@
 """Study and rows agree again after a kill between two writes, and complete trials continue to a larger budget."""
 
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -106,6 +107,19 @@ def test_an_end_that_is_told_late_has_its_objective_and_what_it_misses(experimen
     told = study.trials()[0]
     assert (told.value, told.constraints[REQUIRED]) == (-50.0, 0.2)
     assert list(told.intermediate_values.values()) == [-1.2e15]
+
+
+def test_a_failure_that_is_told_late_was_rated_by_nothing(experiment: Experiment) -> None:
+    aimed = replace(experiment, settings=replace(experiment.settings, objective="self_consumption"))
+    _, records = begun(aimed, 1)
+    rated = {"score": 0.4, "objective": math.nan, "rating": -math.inf}
+    write_part(aimed.paths.part("reports", 0, 1000), "reports", [{"trial": 0, "update": 1, "steps": 1000, **rated}])
+    records.update(0, **rated)
+    records.end(0, "failed")
+    study = memory(aimed)
+    settle(study, records, aimed.paths, REPORTS)
+    (told,) = study.trials()
+    assert (told.state, told.intermediate_values) == (TrialState.FAIL, {})
 
 
 def test_half_written_files_are_removed(experiment: Experiment) -> None:

@@ -216,6 +216,17 @@ def test_trials_that_go_on_are_running_again_and_the_others_are_as_they_were(exp
     assert memory(experiment)._study.get_trials()[1].value == 0.4
 
 
+def test_a_trial_that_goes_on_misses_requirements_by_what_it_misses_at_its_new_end(experiment: Experiment) -> None:
+    study = memory(experiment)
+    for number, shortfall in enumerate((0.2, 0.3)):
+        study.ask()
+        study.complete(number, -50.0, shortfall)
+    study.reopen([0])
+    study.adopt_unfinished()
+    study.complete(0, -51.0, 0.0)
+    assert [trial.constraints for trial in stored(experiment)] == [{REQUIRED: 0.0}, {REQUIRED: 0.3}]
+
+
 def test_a_kill_while_trials_are_taken_over_leaves_the_study_of_before(experiment: Experiment) -> None:
     study = memory(experiment)
     for number in range(3):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
@@ -13,6 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from envs.objective.aim import Outcome
 from results import load
 from tests.tuning.trial.small_trials import EVALUATIONS, STEPS_OF_A_TRIAL, experiment, hyperparameters
 from tuning.experiment.folder import Experiment
@@ -27,6 +29,7 @@ from tuning.trial.protocol import (
     SHORTFALL,
     STEPS,
     STOPPED,
+    outcome_of,
 )
 from tuning.trial.records import TrialRecords
 from tuning.trial.training import Training
@@ -158,6 +161,27 @@ def test_a_trial_with_an_aim_of_its_own_reports_it_and_goes_on_where_it_was(
     assert row["rating"] < -1e15
     assert found["term_cost"] == 0.0
     assert found["score"] == pytest.approx(found["term_co2"] + found["term_peak"])
+
+
+@pytest.mark.usefixtures("small_ray")
+def test_an_objective_without_a_value_is_told_as_none_and_ends_no_trial(
+    small_schema: Path, tmp_path: Path, running: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of = experiment(tmp_path / "one", small_schema, "a2c")
+    of = replace(of, settings=replace(of.settings, objective="self_consumption"))
+    nothing = Outcome(0.1, math.nan)
+    monkeypatch.setattr("envs.objective.aim.Aim.outcome", lambda self, rows: nothing)
+    assignment = hyperparameters("a2c")
+    said = [report for report in train(of, assignment, running) if EVALUATION in report]
+    # From its checkpoint it tells the same.
+    said += train(of, assignment, running)
+    assert len(said) == EVALUATIONS + 1
+    for report in said:
+        assert outcome_of(report).score == 0.1
+        assert math.isnan(outcome_of(report).objective)
+    (row,) = load(of.paths.folder).trials.to_dict("records")
+    assert math.isnan(TrialRecords(of).outcome(0).objective)
+    assert row["rating"] == -math.inf
 
 
 @pytest.mark.usefixtures("small_ray")
