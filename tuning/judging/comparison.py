@@ -86,7 +86,9 @@ def compare(settings: JudgeSettings, console: Console | None = None) -> Comparis
             race = Race(judgement, site, of_race, console, settings.mpc)
             race.run(settings.judged_by)
             title = site.title_of("test")
-            report = write_report(judgement.paths, title, settings.seeds, race.comparisons, race.failed, of.aim)
+            report = write_report(
+                judgement.paths, title, settings.seeds, race.comparisons, race.failed, of.aim, not site.segments
+            )
             print_report(report, console)
     except KeyboardInterrupt:
         if discard(folder, made):

@@ -71,6 +71,7 @@ def write_report(
     comparisons: int,
     failed: Mapping[str, str],
     aim: Aim = SCORE_ALONE,
+    has_years: bool = True,
 ) -> JudgementReport:
     """Check the evaluations of a judgement, and write its table and verdict.
 
@@ -81,6 +82,7 @@ def write_report(
         comparisons: of the race.
         failed: contenders that lack runs, with the reason.
         aim: of the experiments.
+        has_years: whether the test has years, and not ranges that the title names.
 
     Raises:
         ValidityError: if a result is better than its bound, or a contender's score is not a number.
@@ -97,7 +99,7 @@ def write_report(
         lines = [f"aim: {aim.shown}", *lines]
     hours = evaluations.groupby("year")["hours"].first()
     years = ", ".join(map(str, hours.index))
-    heading = f"{title}, {_extent(hours)}"
+    heading = f"{title}, {_extent(hours, has_years)}"
     write_table(paths.table, table, {"scenario": title, "years": years, "hours": str(hours.sum()), **aim.facts})
     text = "\n".join(
         [f"# {markdown(heading)}", "", to_markdown(table, ranking), *(f"- {markdown(line)}" for line in lines), ""]
@@ -114,18 +116,19 @@ def print_report(report: JudgementReport, console: Console) -> None:
         say(console, line)
 
 
-def _extent(hours: pd.Series) -> str:
+def _extent(hours: pd.Series, has_years: bool) -> str:
     """The years that were judged, and their hours where these are not whole years.
 
     Args:
         hours: judged, by year.
+        has_years: whether these are years, and not ranges.
     """
     if hours.empty:
         return "nothing judged"
-    years = f"test years {', '.join(map(str, hours.index))}"
-    if (hours == YEAR).all():
+    years = f"test years {', '.join(map(str, hours.index))}" if has_years else ""
+    if has_years and (hours == YEAR).all():
         return years
-    return f"{years}, {hours.sum():,} hours (energies, emission and bill scaled to a year of {YEAR:,})"
+    return f"{f'{years}, ' if years else ''}{hours.sum():,} hours (energies, emission and bill scaled to a year of {YEAR:,})"
 
 
 def tables(table: pd.DataFrame, title: str, ranking: Ranking | None = None) -> tuple[Table, Table]:

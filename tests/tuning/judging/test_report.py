@@ -7,7 +7,7 @@ import pandas as pd
 from rich.console import Console
 
 from results.judgement import BOUND, judgement
-from tuning.judging.report import tables
+from tuning.judging.report import _extent, tables
 
 
 def row(contender: str, score: float, seed: int | None = None, **given: Any) -> dict[str, Any]:
@@ -44,3 +44,10 @@ def test_every_figure_can_be_read_in_eighty_columns() -> None:
         assert figure in text, figure
     assert "*" in text
     assert max(len(line) for line in text.splitlines()) <= 80
+
+
+def test_a_heading_names_years_but_not_ranges() -> None:
+    assert _extent(pd.Series([8760, 8760], index=[3, 6]), has_years=True) == "test years 3, 6"
+    stated = _extent(pd.Series([2999], index=[7]), has_years=False)
+    assert stated.startswith("2,999 hours (")
+    assert "year 7" not in stated
