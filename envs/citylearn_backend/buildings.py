@@ -1,4 +1,4 @@
-"""Reads from CityLearn's objects which observations and actions are whose, and how large buildings are."""
+"""Reads from CityLearn's objects to which building each observation and action belongs, and how large buildings are."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ def read_buildings(simulator: CityLearnSimulator, history: int = 0) -> Buildings
     """
     buildings = simulator.env.buildings
     shared = set(simulator.env.shared_observations)
-    whose: list[int] = []
+    owners: list[int] = []
     of_chargers: list[int] = []
     for n, (building, names) in enumerate(observed(simulator)):
         own = charger_names(building)
-        of_chargers += [len(whose) + i for i, name in enumerate(names) if name in own]
-        whose += [COMMON if name in shared else n for name in names]
+        of_chargers += [len(owners) + i for i, name in enumerate(names) if name in own]
+        owners += [COMMON if name in shared else n for name in names]
     actions = [n for n, building in enumerate(buildings) for _ in building.active_actions]
     load = simulator.exogenous.load_kwh[:, : history or None]
     power, hours = [], []
@@ -30,4 +30,4 @@ def read_buildings(simulator: CityLearnSimulator, history: int = 0) -> Buildings
         nominal = float(battery.nominal_power) if "electrical_storage" in building.active_actions else 0.0
         power.append(nominal or float(load[n].max()) or 1.0)
         hours.append(float(battery.capacity) / nominal if nominal else 0.0)
-    return Buildings(tuple(whose), tuple(actions), tuple(of_chargers), tuple(power), tuple(hours))
+    return Buildings(tuple(owners), tuple(actions), tuple(of_chargers), tuple(power), tuple(hours))

@@ -14,7 +14,7 @@ LEAST_SAMPLES = 200  # of a leaf: the samples of one day differ little, so small
 
 @dataclass(frozen=True)
 class Forest:
-    """Trees whose values add up. A pickle would run code of the file that it is read from, and this is arrays alone.
+    """Decision trees as plain arrays; the forecast is the sum of their values. A pickle could run code of the file.
 
     Attributes:
         first: index of each tree's root among all nodes, shape (trees,).

@@ -44,7 +44,7 @@ def same_hour_before(row: np.ndarray | int, ahead: np.ndarray) -> np.ndarray:
     """The latest known row with the hour of the day of a row that lies ahead.
 
     Args:
-        row: the present row, whose values are known.
+        row: the present row; its values are known.
         ahead: hours from there, at least 0; broadcast against `row`.
 
     Returns:
