@@ -84,7 +84,8 @@ def draw_week(series: Mapping[str, np.ndarray], start: int, title: str) -> Any:
     power.plot(days, own["uncontrolled_net_kwh"], label="net, uncontrolled", color="tab:gray", linewidth=1, linestyle="--")
     power.plot(days, own["net_kwh"], label="net", color="black", linewidth=1.5)
     power.axhline(0.0, color="black", linewidth=0.5)
-    power.set_title(title, loc="left", parse_math=False)  # a name may have dollar signs, which are no formula
+    # Above the legend, as a title may be as long as the picture is wide. A name may have dollar signs, which are no formula.
+    figure.suptitle(title, x=0.02, ha="left", fontsize="large", parse_math=False)
     power.set(ylabel="kW")
     power.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=4, frameon=False)
     flows.fill_between(days, own["battery_kwh"], step="post", label="battery", color="tab:green", alpha=0.6)

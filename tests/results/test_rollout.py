@@ -41,6 +41,20 @@ def test_a_title_is_no_formula(title: str, tmp_path: Path) -> None:
     plt.close(figure)
 
 
+def test_a_long_title_stands_clear_of_the_legend() -> None:
+    import matplotlib.pyplot as plt
+
+    title = "citylearn_challenge_2022_phase_all, test (days 240-364 of 10 buildings), trial 0: a week from day 22"
+    figure = draw_week({name: np.arange(200.0) for name in COLUMNS}, 0, title)
+    figure.canvas.draw()
+    legend = figure.axes[0].get_legend()
+    assert legend is not None
+    written = [text for text in figure.findobj() if isinstance(text, plt.Text) and text.get_text() == title]
+    assert len(written) == 1
+    assert not written[0].get_window_extent().overlaps(legend.get_window_extent())
+    plt.close(figure)
+
+
 def test_a_file_has_units_and_facts(tmp_path: Path) -> None:
     content = table({name: np.arange(5) for name in COLUMNS}, {"scenario": "iquitos"})
     path = tmp_path / "folder" / "rollout.parquet"
