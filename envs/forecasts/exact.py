@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from common.units import DAY
+from envs.forecasts.series import next_rows
 
 
 class ExactForecast:
@@ -19,7 +19,4 @@ class ExactForecast:
 
     def ahead(self, row: int, hours: int) -> np.ndarray:
         """The present hour and those that follow, shape (buildings, hours); see `envs.forecasts.daily.DailyForecast.ahead`."""
-        rows = row + np.arange(hours)
-        beyond = np.maximum(rows - (self._values.shape[1] - 1), 0)
-        source = rows - DAY * -(-beyond // DAY)
-        return np.asarray(self._values[:, np.maximum(source, 0)])
+        return np.asarray(self._values[:, np.maximum(next_rows(row, hours, self._values.shape[1]), 0)])

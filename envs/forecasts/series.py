@@ -51,3 +51,19 @@ def same_hour_before(row: np.ndarray | int, ahead: np.ndarray) -> np.ndarray:
         Rows at or before the present one; negative before the year's first.
     """
     return np.asarray(row + ahead - DAY * -(-ahead // DAY))
+
+
+def next_rows(row: int, hours: int, rows: int) -> np.ndarray:
+    """Rows of the next hours, the present one first. Hours after a year's last are as a day before.
+
+    Args:
+        row: the present row.
+        hours: how many.
+        rows: of the year.
+
+    Returns:
+        Shape (hours,); negative where a year is shorter than a day.
+    """
+    ahead = row + np.arange(hours)
+    beyond = np.maximum(ahead - (rows - 1), 0)
+    return np.asarray(ahead - DAY * -(-beyond // DAY))

@@ -11,7 +11,7 @@ import numpy as np
 from common.units import DAY
 from envs.forecasts.daily import WEEK_DAYS, DailyForecast
 from envs.forecasts.exact import ExactForecast
-from envs.forecasts.series import KINDS, Kind, SiteSeries
+from envs.forecasts.series import KINDS, Kind, SiteSeries, next_rows
 
 Method = Literal["yesterday", "seven-days", "learned", "exact"]
 METHODS: tuple[Method, ...] = ("yesterday", "seven-days", "learned", "exact")
@@ -98,6 +98,4 @@ class SiteForecast:
 
     def calendar_rows(self, row: int, hours: int) -> np.ndarray:
         """Rows with the calendar and the tariff of the next hours, as these are known; shape (hours,)."""
-        rows = row + np.arange(hours)
-        beyond = np.maximum(rows - (self._series.rows - 1), 0)
-        return np.asarray(rows - DAY * -(-beyond // DAY))
+        return next_rows(row, hours, self._series.rows)

@@ -82,7 +82,7 @@ def numbers(split: Split, text: str, what: str) -> tuple[int, int]:
     """First and last number of a range such as `0-239` or `7`.
 
     Args:
-        split: whose range it is, for messages.
+        split: that has the range, for messages.
         text: of the range.
         what: the numbers count, for messages, with an example.
 

@@ -92,7 +92,7 @@ class RecedingProgramme:
     """The programme of a site, solved again and again.
 
     Args:
-        site: whose batteries and chargers are planned.
+        site: with the batteries and chargers that are planned.
         hours: that it looks ahead, the present one among them.
         keeps: whether HiGHS goes on from the solution of the call before. Without it every call solves a fresh programme, which
             is slower and has the same optimum.
