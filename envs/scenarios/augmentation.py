@@ -14,7 +14,6 @@ from envs.scenarios.shapes import is_left_out
 from envs.scenarios.synthetic_numbers import synthetic_number
 
 OPTION = "--augment"
-MOST_SYNTHETIC = 100  # years
 
 
 @dataclass(frozen=True)
@@ -87,7 +86,9 @@ def check_augmentation(scenario: Scenario, augmentation: Augmentation, backend: 
     if not augmentation.years:
         return
     if backend != "batch":
-        raise ScenarioError(f"{OPTION}: synthetic years are stepped by the batch backend alone; leave it out for {scenario.title}")
+        raise ScenarioError(
+            f"{OPTION}: synthetic years are stepped by the batch backend alone; leave it out for {scenario.title}"
+        )
     if scenario.site:
         return
     for name, building in _buildings(scenario).items():

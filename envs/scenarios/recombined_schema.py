@@ -117,4 +117,3 @@ def _table(file: Path) -> pd.DataFrame:
     import pandas as pd
 
     return pd.read_parquet(file) if file.suffix.lower() in PARQUET else pd.read_csv(file, skip_blank_lines=False)
-

@@ -17,16 +17,18 @@ from tuning.experiment.errors import UsageError
 
 if TYPE_CHECKING:
     from envs.objective.aim import Aim
+    from envs.scenarios.augmentation import Augmentation
 
 # Settings that may change when an experiment is continued.
 RESUMABLE = ("trials", "steps", "concurrency", "retries", "keep_checkpoints", "gpu_memory", "on_oom")
+MOST_SYNTHETIC = 100  # years that train beside each real one
 MOST_DIGITS = 18  # of a number of trials
 # Commands to this run, not properties of the experiment. No file gives them: a stranger's would grant trust in a scenario, or
 # let Ray join a cluster, which runs what it is sent and sends what is run here.
 OF_A_RUN = ("resume", "extend", "trust_scenario", "address")
 # Settings that came after the first format of the file, and may be missing in it. Without one its default holds, so it must be
 # what the package did before.
-_LATER: frozenset[str] = frozenset({"weights", "objective", "require", *(entry.name for entry in fields(Splits))})
+_LATER: frozenset[str] = frozenset({"weights", "objective", "require", "augment", *(entry.name for entry in fields(Splits))})
 
 
 def splits_in(settings: Any) -> Splits:
@@ -121,6 +123,9 @@ class Settings:
     """Name of the experiment; by default algorithm, scenario and a number."""
     dir: str = "experiments"
     """Folder that holds the experiments."""
+    augment: int = 0
+    """Synthetic years that train beside each real one: its days recombined, loads and PV scaled. For a generated site, further
+    generated years. Validation and test never see them."""
     address: str = ""
     """Ray cluster to join, such as auto; by default this machine alone."""
     resume: str = ""
@@ -139,7 +144,7 @@ class Settings:
             UsageError: at the first that is out of its range.
         """
         least_values = dict.fromkeys(("steps", "reports", "num_envs"), 1)
-        least_values |= dict.fromkeys(("trials", "validation_weeks", "seed", "concurrency", "retries"), 0)
+        least_values |= dict.fromkeys(("trials", "validation_weeks", "seed", "concurrency", "retries", "augment"), 0)
         for name, least in least_values.items():
             value = getattr(self, name)
             if value < least:
@@ -149,6 +154,8 @@ class Settings:
         if self.reports > self.steps:
             raise UsageError(f"--reports {self.reports}: a trial of {self.steps} steps can be evaluated at most that often")
 
+        if self.augment > MOST_SYNTHETIC:
+            raise UsageError(f"--augment {self.augment}: it is at most {MOST_SYNTHETIC} years")
         check_gpu_memory(self.gpu_memory)
         _ = self.kept_trials, self.aim
         if self.preset and (self.start_from not in ((), ("default",)) or self.space):
@@ -179,6 +186,14 @@ class Settings:
         if name != "best" or not (count.isascii() and count.isdecimal()) or len(count) > MOST_DIGITS:
             raise UsageError(f"--keep-checkpoints {self.keep_checkpoints}: it takes best:K, as in best:10, or all")
         return int(count)
+
+    @property
+    def augmentation(self) -> Augmentation:
+        """Synthetic years of the experiment."""
+        # Imported here: it needs NumPy.
+        from envs.scenarios.augmentation import Augmentation
+
+        return Augmentation(self.augment, self.seed)
 
     @property
     def splits(self) -> Splits:

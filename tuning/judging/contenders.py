@@ -91,7 +91,7 @@ def _check_folders(found: Sequence[Contender]) -> None:
 
 
 def _structure(experiment: Experiment) -> tuple[Assignment, str]:
-    """What an experiment fixed of how a policy sees and acts, and words for it; nothing where it fixed nothing.
+    """What an experiment fixed of how a policy sees and acts, and words for it and for the years that train with real ones.
 
     A control without it could not be compared, or could not run at all: where chargers are the only actions of a site, and
     where a split has other buildings than those that train.
@@ -99,7 +99,8 @@ def _structure(experiment: Experiment) -> tuple[Assignment, str]:
     settings = experiment.settings
     fixed = plan(settings, experiment.paths.space if settings.space else None).fixed
     own = {name: words for name, words in _STRUCTURE.items() if fixed.get(name)}
-    return dict.fromkeys(own, True), "".join(f" with {words}" for words in own.values())
+    more = [f"{settings.augment} synthetic years for each"] if settings.augment else []
+    return dict.fromkeys(own, True), "".join(f" with {words}" for words in (*own.values(), *more))
 
 
 def best_trials(results: Results, top: int) -> list[int]:
@@ -154,7 +155,8 @@ def run_settings(contender: Contender, of: Settings, runs: Path, seed: int, gpu_
         weights=of.weights, objective=of.objective, require=of.require, trials=1,
         steps=of.steps, reports=1, validation_weeks=of.validation_weeks, seed=seed, set=(pairs,), start_from=(),
         sampler="random", pruner="none", retries=of.retries, keep_checkpoints="all", gpu_memory=gpu_memory, on_oom=of.on_oom,
-        name=contender.slug, dir=str(runs), address=address, **asdict(of.splits),
+        name=contender.slug, dir=str(runs), address=address, augment=of.augment,
+        **asdict(of.splits),
     )  # fmt: skip
 
 

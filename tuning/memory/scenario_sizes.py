@@ -11,6 +11,7 @@ import numpy as np
 from common.units import FLOAT
 from envs.batch_backend import records
 from envs.environments.year_cache import district, observation_layout, tables_file
+from envs.scenarios.augmentation import NONE, Augmentation, synthetic_years
 from envs.scenarios.scenario import Scenario
 from tuning.algorithms.networks.building_kinds import BuildingKinds, Parts
 
@@ -45,7 +46,7 @@ class Sizes:
         actions: of the site.
         chargers: that have an action and features of one kind; 0 for fewer than two.
         charger_features: of each.
-        training_years: how many; with stated splits, segments beyond the first that validates count too.
+        training_years: how many, synthetic ones too; with stated splits, segments beyond the first that validates count too.
         sessions: charging sessions of a year.
         year_bytes: of a year as it is read.
         joined_bytes: of a year where it is joined to others.
@@ -68,7 +69,7 @@ class Sizes:
     buildings: tuple[BuildingSizes, BuildingSizes] | None = None
 
 
-def sizes_of(scenario: Scenario, backend: str, day_peak: bool = False) -> Sizes:
+def sizes_of(scenario: Scenario, backend: str, day_peak: bool = False, augmentation: Augmentation = NONE) -> Sizes:
     """Sizes of a scenario; its first training year is prepared if it is not yet, and stands for the others.
 
     Where splits are stated, the longest segment that trains or validates stands for them.
@@ -77,11 +78,12 @@ def sizes_of(scenario: Scenario, backend: str, day_peak: bool = False) -> Sizes:
         scenario: the scenario.
         backend: what steps it, `batch` or `citylearn`.
         day_peak: see `envs.environments.year_cache.observation_layout`.
+        augmentation: whose years train too.
     """
     layout, buildings = observation_layout(scenario, day_peak=day_peak), _building_sizes(scenario, day_peak)
     groups = layout.chargers
     chargers, features = (len(groups.actions), len(groups.observations[0])) if groups else (0, 0)
-    years = len(scenario.years("train"))
+    years = len(scenario.years("train")) + len(synthetic_years(scenario, augmentation))
     if scenario.segments:
         # Beside one year that validates, which always counts.
         years += len(scenario.years("validation")) - 1

@@ -64,7 +64,10 @@ def search(experiment: Experiment, scenario: Scenario, plan: Plan, console: Cons
                 from tuning.trial.trainable import run_trial
 
                 with as_lost_node():
-                    prepare(scenario, console, day_peak=experiment.settings.aim.weights.observes_day_peak)
+                    prepare(
+                        scenario, console, day_peak=experiment.settings.aim.weights.observes_day_peak,
+                        augmentation=experiment.settings.augmentation,
+                    )  # fmt: skip
                 planner = plan_resources(experiment.settings, console)
                 refuse_nothing_to_learn(plan, planner)
                 refuse_sharing_alone(plan, planner)
@@ -213,7 +216,7 @@ def plan_resources(settings: Settings, console: Console) -> Planner:
     if line:
         say(console, line)
     site = scenario(settings.scenario, settings.trust_scenario, settings.splits)
-    sizes = sizes_of(site, settings.backend, settings.aim.weights.observes_day_peak)
+    sizes = sizes_of(site, settings.backend, settings.aim.weights.observes_day_peak, settings.augmentation)
     return Planner(settings, sizes, budget, device, Calibration())
 
 

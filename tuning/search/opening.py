@@ -15,6 +15,7 @@ from envs.environments.year_cache import any_district
 from envs.errors import ScenarioError
 from envs.objective.aim import VEHICLES_LEFT
 from envs.objective.reward import check_reward
+from envs.scenarios.augmentation import check_augmentation, synthetic_years
 from envs.scenarios.scenario import SPLITS, Scenario, scenario
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, create, existing, open_experiment
@@ -188,10 +189,13 @@ def _checked(settings: Settings, space_file: Path | None) -> Checked:
     site.windows("train")
     _check_policy_fits(site, planned, settings.aim.weights.observes_day_peak)
     backend = choose_backend(site, settings.backend)
+    check_augmentation(site, settings.augmentation, backend)
     settings.aim.check(site, settings.reward, backend)
     # However they were typed: an experiment is continued by what they mean.
     settings = replace(settings, weights=settings.aim.weights.texts, require=settings.aim.require)
     notes = [f"aim: {settings.aim.shown}"] if settings.aim.shown else []
+    if settings.augment:
+        notes.append(f"synthetic years that train too: {len(synthetic_years(site, settings.augmentation))}")
     if settings.aim.leaves_vehicles(site):
         notes.append(VEHICLES_LEFT)
     if settings.backend == "auto" and backend == "citylearn":

@@ -11,31 +11,40 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from common.errors import UserError
 from envs.environments.year_cache import is_prepared, prepare_year
+from envs.scenarios.augmentation import NONE, Augmentation, synthetic_years
 from envs.scenarios.scenario import Scenario, Split
+from envs.scenarios.synthetic_numbers import is_synthetic, seed_and_index
 from tuning.cli.console import say
 from tuning.runtime.parent_watch import end_with_parent
 
 SPLITS: tuple[Split, ...] = ("train", "validation")  # that a search sees
 
 
-def prepare(scenario: Scenario, console: Console, splits: Sequence[Split] = SPLITS, day_peak: bool = False) -> None:
-    """Prepare the years of some splits, one Ray task a year.
+def prepare(
+    scenario: Scenario,
+    console: Console,
+    splits: Sequence[Split] = SPLITS,
+    day_peak: bool = False,
+    augmentation: Augmentation = NONE,
+) -> None:
+    """Prepare the years of some splits and the synthetic ones, one Ray task a year.
 
     Args:
         scenario: the scenario.
         console: shows progress.
         splits: by default those that a search sees.
         day_peak: see `envs.environments.year_cache.observation_layout`.
+        augmentation: whose years train too.
 
     Raises:
         ScenarioError: if the scenario's data are not valid.
         CacheError: if the cache cannot be read or written.
     """
-    of_splits = {year for split in splits for year in scenario.years(split)}
+    of_splits = {year for split in splits for year in scenario.years(split)} | set(synthetic_years(scenario, augmentation))
     years = sorted(year for year in of_splits if not is_prepared(scenario, year, day_peak))
     if not years:
         return
-    *others, last = map(str, years)
+    *others, last = map(shown_year, years)
     which = f"years {', '.join(others)} and {last}" if others else f"year {last}"
     say(console, f"{scenario.title}: preparing {which}, this once: series, tables, the uncontrolled site")
     queue = Queue(actor_options={"num_cpus": 0})
@@ -44,7 +53,7 @@ def prepare(scenario: Scenario, console: Console, splits: Sequence[Split] = SPLI
         TextColumn("  year {task.description}"), BarColumn(), TextColumn("{task.percentage:3.0f} %"), TimeElapsedColumn(),
         console=console, transient=True, disable=not console.is_terminal,
     ) as bars:  # fmt: skip
-        bar = {year: bars.add_task(str(year), total=1.0) for year in years}
+        bar = {year: bars.add_task(shown_year(year), total=1.0) for year in years}
         while tasks:
             done, _ = ray.wait(list(tasks), timeout=0.5)
             for task in done:
@@ -57,6 +66,11 @@ def prepare(scenario: Scenario, console: Console, splits: Sequence[Split] = SPLI
             except Empty:
                 continue
     queue.shutdown()
+
+
+def shown_year(year: int) -> str:
+    """A year for people; synthetic ones count from 1."""
+    return f"synthetic {seed_and_index(year)[1] + 1}" if is_synthetic(year) else str(year)
 
 
 def _raise_own_errors(task: ray.ObjectRef[None]) -> None:

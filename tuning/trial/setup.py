@@ -23,11 +23,12 @@ def trial_setup(settings: Settings, number: int, hyperparameters: Assignment, gp
     """
     scenario, reward, backend, trusted = settings.scenario, settings.reward, settings.stepped_by, settings.trust_scenario
     splits, weights = settings.splits, settings.aim.weights
+    augmentation = settings.augmentation
     site = find_scenario(scenario, trusted, splits)
     return Setup(
         hyperparameters,
         # RLlib stores this function, so it holds no object of the trial.
-        lambda copies: training_env(scenario, backend, copies, reward, trusted, splits, weights),
+        lambda copies: training_env(scenario, backend, copies, reward, trusted, splits, weights, augmentation),
         # CityLearn steps one copy after another, so more of them only start more slowly.
         settings.num_envs if backend == "batch" else 1,
         settings.steps,
