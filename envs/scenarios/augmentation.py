@@ -9,11 +9,12 @@ from typing import Any
 from envs.errors import ScenarioError
 from envs.scenarios.references import DEVICES, is_on
 from envs.scenarios.scenario import Scenario, Window
-from envs.scenarios.schema_file import count_steps, read_schema
+from envs.scenarios.schema_file import active_actions, count_steps, read_schema
 from envs.scenarios.shapes import is_left_out
 from envs.scenarios.synthetic_numbers import synthetic_number
 
 OPTION = "--augment"
+THERMAL_ACTIONS = frozenset({"cooling_storage", "heating_storage", "dhw_storage"})
 
 
 @dataclass(frozen=True)
@@ -81,16 +82,20 @@ def check_augmentation(scenario: Scenario, augmentation: Augmentation, backend: 
     """Check that a scenario's years can be recombined.
 
     Raises:
-        ScenarioError: if CityLearn steps it, or sizes one of its devices by the rows that it runs.
+        ScenarioError: if CityLearn steps it, or derives a device or an action of it from the rows that it runs.
     """
     if not augmentation.years:
         return
     if backend != "batch":
-        raise ScenarioError(
-            f"{OPTION}: synthetic years are stepped by the batch backend alone; leave it out for {scenario.title}"
-        )
+        raise ScenarioError(f"{OPTION}: the batch backend alone steps synthetic years of {scenario.title}; leave it out")
     if scenario.site:
         return
+    assert scenario.schema is not None
+    if thermal := sorted(set(active_actions(scenario.schema)) & THERMAL_ACTIONS):
+        raise ScenarioError(
+            f"{OPTION}: CityLearn derives the range of the action {thermal[0]} from the rows that it runs, so years with other "
+            "rows would have another action; leave it out"
+        )
     for name, building in _buildings(scenario).items():
         sized = [device for device in DEVICES if is_on((building.get(device) or {}).get("autosize"))]
         if sized:

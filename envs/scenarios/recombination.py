@@ -37,7 +37,8 @@ class Calendar:
     """Days of a scenario's data, counted from its first row, and which of them may be donors.
 
     Attributes:
-        kind: of each day: 0 for working days, 1 Saturdays, 2 Sundays, 3 holidays; shape (days,).
+        kind: of each day: working day, Saturday, Sunday or holiday, with the hour of its first row, as summer time moves the
+            hours of the rows; shape (days,).
         donors: days whose rows all belong to the train split, shape (donors,).
         trains: whether a row belongs to the train split, shape (rows,).
     """
@@ -47,16 +48,19 @@ class Calendar:
     trains: np.ndarray
 
     @classmethod
-    def of(cls, day_type: np.ndarray, trains: np.ndarray) -> Calendar:
+    def of(cls, day_type: np.ndarray, hour: np.ndarray, trains: np.ndarray) -> Calendar:
         """Calendar of data.
 
         Args:
             day_type: as CityLearn numbers it: 1 to 7 from Monday, 8 for a holiday; shape (rows,).
+            hour: of each row, likewise.
             trains: see above.
         """
-        middle = np.minimum(np.arange(0, len(day_type), DAY) + DAY // 2, len(day_type) - 1)
+        first = np.arange(0, len(day_type), DAY)
+        middle = np.minimum(first + DAY // 2, len(day_type) - 1)
+        kind = np.maximum(day_type[middle].astype(np.int64) - 5, 0) * 2 * DAY + hour[first].astype(np.int64)
         whole = trains[: len(trains) // DAY * DAY].reshape(-1, DAY).all(axis=1)
-        return cls(np.maximum(day_type[middle].astype(np.int64) - 5, 0), np.flatnonzero(whole), trains)
+        return cls(kind, np.flatnonzero(whole), trains)
 
     def away(self, day: int) -> np.ndarray:
         """Days between a day and each donor, in whichever years they are; shape (donors,)."""

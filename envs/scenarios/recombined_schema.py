@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -59,11 +59,13 @@ def recombined_schema(path: Path, source: Source, key: str) -> Path:
 def _write(path: Path, source: Source, folder: Path) -> None:
     schema = rooted(path)
     root, first, rows = root_of(path, schema), int(schema[FIRST]), int(schema[LAST]) - int(schema[FIRST]) + 1
+    # Others would name files that are not in the new folder.
     buildings = {
-        name: {**own, "include": False if is_left_out(own) else source.buildings is None or name in source.buildings}
+        name: dict(own)
         for name, own in schema["buildings"].items()
+        if not is_left_out(own) and (source.buildings is None or name in source.buildings)
     }
-    simulated = [own for own in buildings.values() if own["include"]]
+    simulated = list(buildings.values())
     read: dict[str, pd.DataFrame] = {}
 
     def table(name: str) -> pd.DataFrame:
@@ -75,7 +77,8 @@ def _write(path: Path, source: Source, folder: Path) -> None:
     for begin, end in source.trains:
         trains[begin:end] = True
     hours = table(simulated[0]["energy_simulation"])
-    made = Recombination(Calendar.of(hours["day_type"].to_numpy(), trains), source.first, source.rows, source.entropy)
+    calendar = Calendar.of(hours["day_type"].to_numpy(), hours["hour"].to_numpy(), trains)
+    made = Recombination(calendar, source.first, source.rows, source.entropy)
     written: dict[str, str] = {}
     for kind in _SHARED:
         for own in simulated:
@@ -90,7 +93,8 @@ def _write(path: Path, source: Source, folder: Path) -> None:
         own = simulated[index]
         own["energy_simulation"] = f"building-{index}.csv"
         made.building(loads, index, lender).to_csv(folder / own["energy_simulation"], index=False)
-        own["chargers"] = _chargers(own.get("chargers") or {}, table, made.rows, folder, f"charger-{index}")
+        if own.get("chargers"):
+            own["chargers"] = _chargers(own["chargers"], table, made.rows, folder, f"charger-{index}")
     schema |= {FIRST: 0, LAST: source.rows - 1, "buildings": buildings, "root_directory": None}
     schema |= {"start_date": None, "episode_time_steps": None}
     (folder / "schema.json").write_text(json.dumps(schema, indent=1), encoding="utf-8")
@@ -98,7 +102,9 @@ def _write(path: Path, source: Source, folder: Path) -> None:
         shutil.copyfile(path.parent / FILE_NAME, folder / FILE_NAME)
 
 
-def _chargers(chargers: Mapping[str, Any], table: Any, rows: np.ndarray, folder: Path, prefix: str) -> dict[str, Any]:
+def _chargers(
+    chargers: Mapping[str, Any], table: Callable[[str], pd.DataFrame], rows: np.ndarray, folder: Path, prefix: str
+) -> dict[str, Any]:
     """Chargers with sessions in the rows of the new year; they stay where they are."""
     found = {}
     for index, (name, own) in enumerate(chargers.items()):
