@@ -1,5 +1,6 @@
 """Sizes of a scenario against the arrays themselves."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 
 from envs.environments.factory import training_env
 from envs.environments.year_cache import district
+from envs.scenarios.augmentation import Augmentation
 from envs.scenarios.scenario import Splits, scenario
 from tuning.algorithms.networks.building_kinds import BuildingKinds
 from tuning.algorithms.networks.building_view import BuildingViewEnv
@@ -28,6 +30,7 @@ def test_a_site_is_as_large_as_its_environment_says(small_schema: Path) -> None:
     assert (found.actions,) == env.single_action_space.shape
     assert (found.chargers, found.training_years) == (4, 1)
     assert found.sessions > 0
+    assert sizes_of(site, "batch", augmentation=Augmentation(3, 0)) == replace(found, training_years=4)
     assert found.copy_bytes > found.observations * 4
 
 

@@ -11,9 +11,11 @@ from rich.console import Console
 
 from envs.cache import CacheError
 from envs.errors import ScenarioError
+from envs.scenarios.augmentation import Augmentation
 from envs.scenarios.scenario import scenario
+from envs.scenarios.synthetic_numbers import synthetic_number
 from tuning.search import preparation
-from tuning.search.preparation import prepare
+from tuning.search.preparation import prepare, shown_year
 
 
 def test_where_nothing_lacks_nothing_is_said_or_started(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -25,6 +27,17 @@ def test_where_nothing_lacks_nothing_is_said_or_started(monkeypatch: pytest.Monk
     prepare(site, Console(file=output))
     assert output.getvalue() == ""
     assert sorted(looked) == sorted([*site.years("train"), *site.years("validation")])
+    looked.clear()
+    prepare(site, Console(file=output), augmentation=Augmentation(2, 0))
+    assert sorted(looked) == sorted([*site.years("train"), *site.years("validation"), 8, 9])
+
+
+def test_synthetic_years_count_from_one() -> None:
+    assert [shown_year(year) for year in (5, synthetic_number(3, 0), synthetic_number(3, 1))] == [
+        "5",
+        "synthetic 1",
+        "synthetic 2",
+    ]
 
 
 @pytest.mark.parametrize(
