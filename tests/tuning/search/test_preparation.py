@@ -33,11 +33,8 @@ def test_where_nothing_lacks_nothing_is_said_or_started(monkeypatch: pytest.Monk
 
 
 def test_synthetic_years_count_from_one() -> None:
-    assert [shown_year(year) for year in (5, synthetic_number(3, 0), synthetic_number(3, 1))] == [
-        "5",
-        "synthetic 1",
-        "synthetic 2",
-    ]
+    years = (5, synthetic_number(3, 0), synthetic_number(3, 1))
+    assert [shown_year(year) for year in years] == ["5", "synthetic 1", "synthetic 2"]
 
 
 @pytest.mark.parametrize(
