@@ -7,7 +7,6 @@ import pytest
 from envs.scenarios.recombination import (
     FOLLOWS,
     LOAD_SIGMA,
-    SEASON,
     Calendar,
     Recombination,
     _hours_ahead,
@@ -77,7 +76,7 @@ def test_donors_train_and_are_of_the_kind_and_season_of_their_day() -> None:
     usual = ~np.isin(np.arange(DAYS), (100, 250))
     assert (own.kind[donors] == own.kind)[usual].all()
     apart = np.abs(donors - np.arange(DAYS))
-    assert np.minimum(apart, DAYS - apart).max() <= SEASON
+    assert np.minimum(apart, DAYS - apart).max() <= 21
     # The year has no ends: its first days have donors among its last.
     assert set(own.candidates(0)) & set(range(350, DAYS))
 
