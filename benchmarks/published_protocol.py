@@ -175,6 +175,7 @@ def policies(settings: Settings) -> tuple[list[dict[str, float]], float]:
     from envs.scenarios.scenario import scenario
     from tuning import tune
     from tuning.experiment.folder import open_experiment
+    from tuning.runtime.ray_session import ray_session
     from tuning.trial.policy import trained
 
     results = tune(settings)
@@ -183,12 +184,14 @@ def policies(settings: Settings) -> tuple[list[dict[str, float]], float]:
         raise UsageError(f"{results.folder}: {complete} of {settings.trials} runs are complete; see the others' errors there")
     experiment, found = open_experiment(results.folder), []
     site = scenario(settings.scenario, splits=settings.splits)
-    for number in range(settings.trials):
-        with trained(experiment, number, split="test") as policy:
-            env = windows_env(site, "batch", site.windows("test"), settings.reward, settings.aim.weights, policy.shares)
-            (evaluation,) = evaluate(env, policy.policy)
-            env.close()
-        found.append(figures(evaluation))
+    with ray_session(num_cpus=1):
+        for number in range(settings.trials):
+            with trained(experiment, number, split="test") as policy:
+                env = windows_env(site, "batch", site.windows("test"), settings.reward, settings.aim.weights, policy.shares)
+                (evaluation,) = evaluate(env, policy.policy)
+                env.close()
+            found.append(figures(evaluation))
+            print(f"policy of seed {number}: {found[-1]['score']:.4f}", flush=True)
     return found, float(results.trials["seconds"].mean())
 
 
@@ -274,14 +277,21 @@ def run(phase: Phase, options: argparse.Namespace) -> dict[str, Any]:
     path = options.to / f"phase-{phase.name}.json"
     found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     settings = settings_of(phase, options)
-    if "rows" not in found:
-        print(f"\n{phase.title}", flush=True)
-        runs, seconds = policies(settings)
-        found = {"rows": {POLICY: runs, **controllers(settings, options.mpc)}, "seconds": seconds}
+
+    def keep() -> None:
         write_whole(path, lambda file: file.write(json.dumps(found, indent=1).encode()))
+
+    print(f"\n{phase.title}", flush=True)
+    if "rows" not in found:
+        runs, seconds = policies(settings)
+        found = {"rows": {POLICY: runs}, "seconds": seconds}
+        keep()
+    if len(found["rows"]) == 1:
+        found["rows"] |= controllers(settings, options.mpc)
+        keep()
     if options.check_export and "exported" not in found:
         found["exported"] = exported_score(settings, phase, options.to / f"exported-{phase.name}")
-        write_whole(path, lambda file: file.write(json.dumps(found, indent=1).encode()))
+        keep()
     return found
 
 
