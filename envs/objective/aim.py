@@ -11,6 +11,7 @@ from typing import Literal, Self
 from common.errors import UserError
 from common.numbers import number
 from common.texts import printable
+from envs.objective.absent import CHARGING, absent
 from envs.objective.citylearn_ratios import RATIOS, SCORE_2022
 from envs.objective.measures import MEASURES, SCORE, Measure, Row
 from envs.objective.reward import RewardName
@@ -23,7 +24,6 @@ _MISSED = -1e15
 _MOST_SHORT = 1e6
 _FORM = "it takes NAME>=NUMBER or NAME<=NUMBER in quotes, as in --require 'ev_served>=0.95'"
 _OF_VEHICLES = ("ev_", "departures")  # beginnings of the names of KPIs
-_CHARGING = "electric_vehicle_storage"  # kind of the action of a charger
 _THERMAL = ("cooling_storage", "heating_storage", "dhw_storage")
 # What a user is told where `Aim.leaves_vehicles`.
 VEHICLES_LEFT = (
@@ -220,7 +220,7 @@ class Aim:
         wanted = [self.objective, *(own.measure for own in self.requirements)]
         if self.weights.ev > 0.0 or any(own.name.startswith(_OF_VEHICLES) for own in wanted):
             return False
-        return scenario.schema is None or _CHARGING in schema_file.active_actions(scenario.schema)
+        return scenario.schema is None or CHARGING in schema_file.active_actions(scenario.schema)
 
     def beyond_batch(self, scenario: Scenario) -> list[str]:
         """Names of what is wanted that the batch backend cannot tell: ratios of a site with thermal storages that act."""
@@ -238,7 +238,6 @@ class Aim:
         """
         if reward == "schema" and not self.weights.is_default:
             raise AimError("--weights are of the reward improvement, and --reward schema has none: leave one of them out")
-        actions = schema_file.active_actions(scenario.schema) if scenario.schema else []
         unknown = self.beyond_batch(scenario) if backend == "batch" else []
         for option, measure in (("--objective", self.objective), *(("--require", own.measure) for own in self.requirements)):
             if measure.name in unknown:
@@ -246,8 +245,8 @@ class Aim:
                     f"{option} {measure.name}: the batch backend does not record what the thermal storages of "
                     f"{scenario.title} take; add --backend citylearn"
                 )
-            if scenario.schema and measure.name.startswith(_OF_VEHICLES) and _CHARGING not in actions:
-                raise AimError(f"{option} {measure.name}: no action of {scenario.title} is a charger's")
+            if reason := absent(scenario, measure.name):
+                raise AimError(f"{option} {measure.name}: {reason}; leave it out, or choose another KPI")
 
 
 def _measure(option: str, name: str) -> Measure:

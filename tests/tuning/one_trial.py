@@ -1,6 +1,7 @@
 """An experiment with one trial that was trained to its end, on a Ray that is started."""
 
 from pathlib import Path
+from typing import Any
 
 from search_spaces import Assignment
 from tuning.algorithms.registry import algorithm
@@ -11,7 +12,7 @@ from tuning.trial.records import TrialRecords
 from tuning.trial.training import Training
 
 
-def one_trial(schema: Path, folder: Path, steps: int, given: Assignment, algo: str = "ppo") -> Experiment:
+def one_trial(schema: Path, folder: Path, steps: int, given: Assignment, algo: str = "ppo", **settings: Any) -> Experiment:
     """Train it.
 
     Args:
@@ -20,11 +21,12 @@ def one_trial(schema: Path, folder: Path, steps: int, given: Assignment, algo: s
         steps: budget.
         given: hyperparameters other than the default ones.
         algo: algorithm.
+        settings: further ones of the experiment.
     """
     of = create(
         Settings(
             algo=algo, scenario=str(schema), backend="batch", name="one", dir=str(folder), steps=steps, reports=1,
-            validation_weeks=1, num_envs=4, trials=1,
+            validation_weeks=1, num_envs=4, trials=1, **settings,
         )
     )  # fmt: skip
     h = algorithm(algo).space.complete(given, {"steps": float(steps)})

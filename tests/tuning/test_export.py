@@ -101,6 +101,30 @@ def test_a_policy_for_single_buildings_is_exported_for_others_too(
         np.testing.assert_allclose(own[:, [0, 3]], found.policy(layout.scale(raw))[:, [0, 3]].clip(-1.0, 1.0), atol=2e-6)
 
 
+def test_a_policy_for_single_buildings_is_exported_for_those_of_another_split(
+    small_ray: None, four_buildings: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    h: Assignment = {"shared_policy": True, "hidden_sizes": "16", "n_steps": 64, "batch_size": 32}
+    days = {"train": ("0-19",), "validation": ("20-24",), "test": ("25-34",)}
+    of = one_trial(four_buildings, tmp_path, STEPS, h, **days, test_buildings=("one", "three", "four"))
+    given = [str(of.paths.folder), "--to", str(to := tmp_path / "exported")]
+    assert main([*given, "--split", "test", "--scenario", "iquitos"]) == 2
+    assert "--split test: it is of the site that trained" in capsys.readouterr().err
+    assert main([*given, "--split", "test"]) == 0
+    site = scenario(str(four_buildings), splits=of.settings.splits)
+    (window,) = site.windows("test")
+    layout = observation_layout(site, window.year, own_layout=True)
+    assert json.loads((to / "policy.json").read_text(encoding="utf-8"))["observations"] == list(layout.names)
+    assert "three" in (to / "README.md").read_text(encoding="utf-8")
+    # Observations of the split itself, between the bounds that the policy knows its buildings by.
+    raw = np.random.default_rng(0).uniform(layout.low, layout.high, (6, len(layout.names)))
+    (own,) = onnxruntime.InferenceSession(to / "policy.onnx").run(None, {"observations": raw})
+    with trained(of, 0, split="test") as found:
+        acts = [index for index, name in enumerate(layout.actions) if name == "electrical_storage"]
+        assert len(acts) == 2
+        np.testing.assert_allclose(own[:, acts], found.policy(layout.scale(raw))[:, acts].clip(-1.0, 1.0), atol=2e-6)
+
+
 def test_a_policy_for_a_whole_site_is_exported_for_no_other(
     ppo: Experiment, two_buildings: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -222,9 +246,9 @@ def test_an_export_is_of_the_trial_and_the_judgement_that_were_asked_for(
             write_part(of.paths.part("evaluations", number, steps), "evaluations", [row], measures=evaluation_columns())
 
     @contextmanager
-    def policy_of(experiment: Experiment, number: int, elsewhere: None) -> Iterator[SimpleNamespace]:
-        assert number == trial
-        yield SimpleNamespace(view=None, network=torch.nn.Identity(), steps=7)
+    def policy_of(experiment: Experiment, number: int, elsewhere: None, split: str) -> Iterator[SimpleNamespace]:
+        assert (number, split) == (trial, "train")
+        yield SimpleNamespace(view=None, network=torch.nn.Identity(), steps=7, shares=False)
 
     def own(experiment: Experiment) -> tuple[pd.DataFrame | None, str]:
         return (judgement_of("own", "another"), "own") if shown.startswith("| own") else (None, "")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from tuning.diagnosis.checks import Finding, Status, check
 from tuning.diagnosis.facts import gather
 from tuning.diagnosis.settings import DoctorSettings
 from tuning.diagnosis.trials import STEPS, Outcome, algorithms, compare_devices, try_algorithm, try_switches
-from tuning.experiment.settings import Settings, check_gpu_memory
+from tuning.experiment.settings import Settings, check_gpu_memory, splits_in
 from tuning.memory.calibration import Calibration
 from tuning.memory.machine import this_machine
 from tuning.memory.planner import CPU, Planner
@@ -44,7 +44,8 @@ def examine(settings: DoctorSettings, console: Console | None = None) -> list[Fi
     check_gpu_memory(settings.gpu_memory)
     console = console or terminal()
     findings: list[Finding] = []
-    site = scenario(settings.scenario, settings.trust_scenario)
+    splits = splits_in(settings)
+    site = scenario(settings.scenario, settings.trust_scenario, splits)
     backend = choose_backend(site, "auto")
     facts = gather(Path(settings.dir))
     usable = bool(facts.torch and facts.torch.sees_card)
@@ -52,7 +53,7 @@ def examine(settings: DoctorSettings, console: Console | None = None) -> list[Fi
         sizes = sizes_of(site, backend)
     of_trials = Settings(
         scenario=settings.scenario, backend=backend, steps=STEPS, gpu_memory=settings.gpu_memory,
-        trust_scenario=settings.trust_scenario,
+        trust_scenario=settings.trust_scenario, **asdict(splits),
     )  # fmt: skip
 
     def planner(algo: str, device: str) -> Planner:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from rich.console import Console
 from rich.table import Table
@@ -12,7 +12,7 @@ from envs.scenarios.scenario import scenario
 from tuning.cli.console import say
 from tuning.cli.tables import Fitted
 from tuning.diagnosis.settings import MemorySettings
-from tuning.experiment.settings import Settings, check_gpu_memory
+from tuning.experiment.settings import Settings, check_gpu_memory, splits_in
 from tuning.memory.allocation import Budget, Grant, concurrency, grant
 from tuning.memory.calibration import Calibration, Correction
 from tuning.memory.machine import this_machine
@@ -55,10 +55,12 @@ def predict_memory(settings: MemorySettings) -> MemoryForecast:
         UserError: for settings that are not valid.
     """
     check_gpu_memory(settings.gpu_memory)
-    site = scenario(settings.scenario, settings.trust_scenario)
+    splits = splits_in(settings)
+    site = scenario(settings.scenario, settings.trust_scenario, splits)
     own = Settings(
         algo=settings.algo, scenario=settings.scenario, backend=choose_backend(site, settings.backend), steps=settings.steps,
         num_envs=settings.num_envs, set=settings.set, preset=settings.preset, gpu_memory=settings.gpu_memory,
+        **asdict(splits),
     )  # fmt: skip
     own.check()
     planned = plan(own, None)

@@ -18,6 +18,18 @@ class MemorySettings:
     """Learning algorithm."""
     scenario: str = "iquitos"
     """Site: iquitos, iquitos-38, or the path of a CityLearn schema.json."""
+    train: tuple[str, ...] = ()
+    """What trains; see python -m tuning.run, as for the next five."""
+    validation: tuple[str, ...] = ()
+    """What validates."""
+    test: tuple[str, ...] = ()
+    """What only the judge sees."""
+    train_buildings: tuple[str, ...] = ()
+    """Buildings that train."""
+    validation_buildings: tuple[str, ...] = ()
+    """Buildings that validate."""
+    test_buildings: tuple[str, ...] = ()
+    """Buildings of the test."""
     backend: Literal["auto", "batch", "citylearn"] = "auto"
     """What steps the site; as for a search."""
     num_envs: int = 32
@@ -47,6 +59,18 @@ class DoctorSettings:
     """Algorithms that take real updates."""
     scenario: str = "iquitos"
     """Site that they train on."""
+    train: tuple[str, ...] = ()
+    """What trains; see python -m tuning.run, as for the next five."""
+    validation: tuple[str, ...] = ()
+    """What validates."""
+    test: tuple[str, ...] = ()
+    """What only the judge sees."""
+    train_buildings: tuple[str, ...] = ()
+    """Buildings that train."""
+    validation_buildings: tuple[str, ...] = ()
+    """Buildings that validate."""
+    test_buildings: tuple[str, ...] = ()
+    """Buildings of the test."""
     gpu_memory: float = 0.0
     """GPU memory for all trials on a card, GiB; 0 for the smaller of 8 and what the card has."""
     dir: str = "experiments"

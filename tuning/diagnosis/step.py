@@ -25,8 +25,11 @@ def main() -> None:
 
     given: dict[str, Any] = json.loads(sys.argv[1])
     hyperparameters = given["hyperparameters"]
+    # JSON has no tuples, and what states splits is compared and hashed.
+    settings: dict[str, Any] = given["settings"]
+    settings |= {name: tuple(value) for name, value in settings.items() if isinstance(value, list)}
     with tempfile.TemporaryDirectory() as folder, ray_session(num_cpus=1):
-        experiment = create(Settings(**given["settings"], name="doctor", dir=folder, reports=1, validation_weeks=1))
+        experiment = create(Settings(**settings, name="doctor", dir=folder, reports=1, validation_weeks=1))
         records, running = TrialRecords(experiment), experiment.paths.running("doctor")
         running.touch()
         records.begin(Proposal(0, hyperparameters))

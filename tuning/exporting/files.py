@@ -14,10 +14,11 @@ import numpy as np
 from common.json_values import checked
 from common.paths import missing_folders, remove_empty, user_path
 from envs.citylearn_backend.pool import SIMULATORS
+from envs.environments.split_layout import same_buildings
 from envs.environments.year_cache import observation_layout
 from envs.objective.reward import check_reward
 from envs.observation import DAY_PEAK_NAME, PEAK_NAMES, ObservationLayout
-from envs.scenarios.scenario import SPLITS, Scenario, scenario
+from envs.scenarios.scenario import SPLITS, Scenario, Split, scenario
 from envs.scenarios.tariff import DemandCharge
 from results import ResultsError, load
 from tuning.experiment.errors import UsageError
@@ -49,10 +50,17 @@ def export_policy(settings: ExportSettings) -> list[Path]:
         raise UsageError(f"--to {to}: it is there already, and nothing is written over it")
     experiment = open_experiment(settings.experiment).trusting(settings.trust_scenario)
     number = trial_number(load(experiment.paths.folder), settings.trial)
-    return export(experiment, number, to, settings.judgement, settings.scenario)
+    return export(experiment, number, to, settings.judgement, settings.scenario, settings.split)
 
 
-def export(experiment: Experiment, number: int, to: Path, judgement: Path | None = None, elsewhere: str = "") -> list[Path]:
+def export(
+    experiment: Experiment,
+    number: int,
+    to: Path,
+    judgement: Path | None = None,
+    elsewhere: str = "",
+    split: Split = "train",
+) -> list[Path]:
     """Write a trial's policy.
 
     Args:
@@ -61,26 +69,33 @@ def export(experiment: Experiment, number: int, to: Path, judgement: Path | None
         to: folder for the files, which must not exist.
         judgement: folder of a judgement in which the trial took part; by default the one that contains the experiment.
         elsewhere: another site that the policy is to act on; empty for the one that it was trained on.
+        split: of the site that it was trained on, with the buildings that it is to act for.
 
     Returns:
         The files.
 
     Raises:
         UsageError: if the trial has no checkpoint any more, or took no part in the judgement; if the site does not observe what
-            the example controller needs; or if the folder cannot be created.
+            the example controller needs; if a split of another site is named; or if the folder cannot be created.
     """
+    if elsewhere and split != "train":
+        raise UsageError(f"--split {split}: it is of the site that trained; leave it out, or --scenario {elsewhere}")
     judged, contender = given_judgement(experiment, number, judgement) if judgement else own_judgement(experiment)
     of = experiment.settings
     site = scenario(elsewhere, of.trust_scenario) if elsewhere else _trained_on(experiment)
     check_reward(site, experiment.settings.reward)
-    layout = observation_layout(site, day_peak=of.aim.weights.observes_day_peak)
-    _check_peaks(site, layout)
+    year, day_peak = site.years(split)[0], of.aim.weights.observes_day_peak
+    _check_peaks(site, observation_layout(site, year, day_peak))
     # The folder comes last, so that a refused export creates nothing.
-    with trained(experiment, number, site if elsewhere else None) as policy, _beside(to) as new:
-        write_onnx(SitePolicy(layout, policy.view, policy.network, *_action_range(site)), new / "policy.onnx")
+    with trained(experiment, number, site if elsewhere else None, split) as policy, _beside(to) as new:
+        # A policy for single buildings knows those of a split by bounds of their own.
+        layout = observation_layout(site, year, day_peak, own_layout=policy.shares)
+        write_onnx(SitePolicy(layout, policy.view, policy.network, *_action_range(site, year)), new / "policy.onnx")
         about = _about(experiment, number, _trained_on(experiment), policy.steps)
         if elsewhere:
             about["acts on"] = site.title
+        elif not same_buildings(site, split):
+            about["acts on"] = site.title_of(split)
         rows = load(experiment.paths.folder).evaluations
         rows = rows[(rows["trial"] == number) & (rows["steps"] == policy.steps)]
         texts = {
@@ -140,9 +155,9 @@ def _beside(to: Path) -> Iterator[Path]:
         remove_empty(made)
 
 
-def _action_range(site: Scenario) -> tuple[np.ndarray, np.ndarray]:
-    """Least and greatest value of each action of CityLearn, each of shape (actions,)."""
-    simulator = SIMULATORS.take(site.schema_path(site.years("train")[0]), trusted=site.trusted)
+def _action_range(site: Scenario, year: int) -> tuple[np.ndarray, np.ndarray]:
+    """Least and greatest value of each action of CityLearn in a year, each of shape (actions,)."""
+    simulator = SIMULATORS.take(site.schema_path(year), trusted=site.trusted)
     found = simulator.action_low, simulator.action_high
     SIMULATORS.give_back(simulator)
     return found

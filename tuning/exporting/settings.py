@@ -27,6 +27,8 @@ class ExportSettings:
     trained on."""
     trust_scenario: bool = False
     """See python -m tuning.run."""
+    split: Literal["train", "validation", "test"] = "train"
+    """Split with the buildings that the policy is to act for, where the experiment's splits have buildings of their own."""
 
 
 @dataclass(frozen=True)

@@ -98,6 +98,17 @@ def policy_in(trainer: Trainer, site: Scenario, split: Split, day_peak: bool) ->
     return trainer.policy()
 
 
+def view_in(trainer: Trainer, site: Scenario, split: Split, day_peak: bool) -> SiteView | BuildingView | None:
+    """A trainer's view for a split of its scenario; see `policy_in` and `Trainer.view`.
+
+    Raises:
+        UnfitError: see `policy_in`.
+    """
+    if trainer.shares and not same_buildings(site, split):
+        return trainer.view_on(any_district(site, day_peak, split))
+    return trainer.view
+
+
 @contextmanager
 def trained(
     experiment: Experiment, number: int, elsewhere: Scenario | None = None, split: Split = "train"
@@ -131,7 +142,7 @@ def trained(
         own = elsewhere or scenario(settings.scenario, settings.trust_scenario, settings.splits)
         try:
             if elsewhere is None:
-                policy, view = policy_in(trainer, own, split, day_peak), trainer.view
+                policy, view = policy_in(trainer, own, split, day_peak), view_in(trainer, own, split, day_peak)
             else:
                 site = any_district(elsewhere, day_peak)
                 policy, view = trainer.policy_on(site), trainer.view_on(site)

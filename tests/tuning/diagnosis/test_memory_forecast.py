@@ -9,6 +9,7 @@ from tuning.diagnosis import memory_forecast
 from tuning.diagnosis.memory_forecast import predict_memory
 from tuning.diagnosis.settings import MemorySettings
 from tuning.memory.allocation import Budget, concurrency, grant
+from tuning.memory.prediction import Term
 
 
 @pytest.fixture
@@ -29,6 +30,22 @@ def test_a_card_that_is_not_there_is_assumed_with_the_memory_that_is_given(small
     assert forecast.prediction.vram > 0
     assert forecast.grant is not None
     assert 0.0 < forecast.grant.gpu_share < 1.0
+
+
+def test_stated_splits_count_their_buildings_and_their_ranges(four_buildings: Path) -> None:
+    def terms(ranges: tuple[str, ...], *buildings: str) -> dict[str, Term]:
+        forecast = predict_memory(
+            MemorySettings(
+                scenario=str(four_buildings), device="cpu", train=ranges, validation=("30-34",), test=("35-38",),
+                train_buildings=buildings, set=(("shared_policy=true",),),
+            )
+        )  # fmt: skip
+        return {term.name: term for term in forecast.prediction.terms}
+
+    two, four = terms(("0-19",), "one", "two"), terms(("0-19",))
+    assert two["rollout as collected"].nbytes < four["rollout as collected"].nbytes
+    assert two["scenario years"].formula.startswith("1 for training")
+    assert terms(("0-9", "20-29"), "one", "two")["scenario years"].formula.startswith("2 for training")
 
 
 def test_a_larger_buffer_takes_more_and_may_not_fit(small_schema: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,10 @@ from tuning.algorithms.registry import algorithm
 
 
 def test_it_trains_and_prints_the_measured_row(small_schema: Path) -> None:
-    settings = {"algo": "a2c", "scenario": str(small_schema), "backend": "batch", "steps": 256, "num_envs": 4}
+    settings = {
+        "algo": "a2c", "scenario": str(small_schema), "backend": "batch", "steps": 256, "num_envs": 4, "train": ["0-14"],
+        "validation": ["15-19"], "test": ["20-24"],
+    }  # fmt: skip
     h = algorithm("a2c").space.complete({"n_steps": 64, "hidden_sizes": "8"}, {"steps": 256.0})
     given = json.dumps({"settings": settings, "hyperparameters": h, "vram_limit": 0})
     done = subprocess.run([sys.executable, "-m", "tuning.diagnosis.step", given], capture_output=True, text=True, check=False)

@@ -28,9 +28,7 @@ def test_a_file_that_cannot_be_written_leaves_no_folder(
     small_schema: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     of = create(Settings(scenario=str(small_schema), backend="batch", name="one", dir=str(tmp_path / "experiments")))
-    monkeypatch.setattr(
-        files, "trained", lambda experiment, number, elsewhere: nullcontext(SimpleNamespace(view=None, network=None))
-    )
+    monkeypatch.setattr(files, "trained", lambda *_: nullcontext(SimpleNamespace(view=None, network=None, shares=False)))
     monkeypatch.setattr(files, "SitePolicy", lambda *_: None)
 
     def fail(policy: object, path: Path) -> None:

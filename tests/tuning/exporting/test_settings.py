@@ -12,6 +12,7 @@ from tuning.exporting.settings import ExportSettings, RolloutSettings
 def test_command_lines_become_settings() -> None:
     export = parse(ExportSettings, ["one", "--to", "mall", "--trial", "3"], None, "test")
     assert export == ExportSettings(Path("one"), Path("mall"), "3", None)
+    assert parse(ExportSettings, ["one", "--to", "mall", "--split", "test"], None, "test").split == "test"
     rollout = parse(RolloutSettings, ["one", "--year", "4", "--to", "hours"], None, "test")
     assert rollout == RolloutSettings(Path("one"), year=4, to=Path("hours"))
     assert RolloutSettings(Path("one")).to is None

@@ -26,6 +26,7 @@ from tuning.algorithms.networks.building_kinds import (
     why_unfit,
 )
 from tuning.algorithms.networks.layers import UncontrolledCharging
+from tuning.algorithms.networks.view_state import ViewState
 
 # A change of the uncontrolled site's action within [-1, 1], times this, reaches every action from every other.
 _CHANGE = 2.0
@@ -188,7 +189,7 @@ class BuildingView:
         return found
 
 
-class BuildingViewEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
+class BuildingViewEnv(ViewState, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     """Copies of a site with A acting buildings as A times as many copies of a building, which earn rewards of their own.
 
     The buildings of a copy are neighbours. Their episodes begin and end together.
@@ -228,17 +229,6 @@ class BuildingViewEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         own = np.zeros(self.num_envs) if earned is None else np.asarray(earned, np.float64)[:, self._acting].reshape(-1)
         over, cut = (np.repeat(each, self._agents) for each in (terminated, truncated))
         return self.view.observe(self._observations), own, over, cut, {}
-
-    def get_state(self) -> dict[str, Any]:
-        """State of the environment, with the observations that the next actions follow."""
-        env: Any = self.env
-        return {"env": env.get_state(), "observations": self._observations.copy()}
-
-    def set_state(self, state: dict[str, Any]) -> None:
-        """Go on from a state of `get_state`, instead of a `reset`."""
-        env: Any = self.env
-        env.set_state(state["env"])
-        self._observations = state["observations"].copy()
 
     def close(self, **kwargs: Any) -> None:
         """Close the environment."""

@@ -12,6 +12,7 @@ from gymnasium.vector.utils import batch_space
 
 from envs.observation import ChargerGroups
 from tuning.algorithms.networks.layers import SiteInputs, UncontrolledCharging, other_actions
+from tuning.algorithms.networks.view_state import ViewState
 
 
 class SiteView:
@@ -68,7 +69,7 @@ class SiteView:
         return found
 
 
-class SiteViewEnv(VectorWrapper):
+class SiteViewEnv(ViewState, VectorWrapper):
     """A vector environment of a site through a `SiteView`."""
 
     def __init__(self, env: VectorEnv[Any, Any, Any], chargers: ChargerGroups, initial_charging: float) -> None:
@@ -94,14 +95,3 @@ class SiteViewEnv(VectorWrapper):
         complete = self.view.complete(np.asarray(actions), self._observations)
         self._observations, rewards, terminated, truncated, infos = self.env.step(complete)
         return self.view.observe(self._observations), rewards, terminated, truncated, infos
-
-    def get_state(self) -> dict[str, Any]:
-        """State of the environment, with the observations that the next actions follow."""
-        env: Any = self.env
-        return {"env": env.get_state(), "observations": self._observations.copy()}
-
-    def set_state(self, state: dict[str, Any]) -> None:
-        """Go on from a state of `get_state`, instead of a `reset`."""
-        env: Any = self.env
-        env.set_state(state["env"])
-        self._observations = state["observations"].copy()

@@ -186,6 +186,29 @@ def test_an_hour_of_the_site_is_a_step_and_gives_a_transition_of_each_building(f
             assert SMALL[algo]["n_steps"] <= update.steps <= SMALL[algo]["n_steps"] + trained.num_envs
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("small_ray")
+@pytest.mark.parametrize("switches", ["learn_charging", "bf16", "torch_compile", "learn_charging bf16 torch_compile"])
+@pytest.mark.parametrize("algo", ["ppo", "a2c", "sac"])
+def test_it_learns_with_each_switch(four_buildings: Path, algo: str, switches: str) -> None:
+    given = dict.fromkeys(switches.split(), True)
+    with built(four_buildings, algo, shared_policy=True, **given) as trained:
+        assert {name: trained.used()[name] for name in given} == given
+        # Of one building, "four", a charger is all that acts.
+        assert trained.runner.num_envs == (4 if "learn_charging" in given else 3) * trained.num_envs
+        env = SiteVectorEnv(scenario(str(four_buildings)), WINDOWS, 2)
+        seen, _ = env.reset(seed=0)
+        before = trained.policy()(seen)
+        for _ in range(6):
+            trained.update()
+        after = trained.policy()(seen)
+        assert after.shape == env.action_space.shape
+        assert np.isfinite(after).all()
+        assert not np.allclose(before, after, atol=1e-6)
+        (found,) = evaluate(WindowsEnv(scenario(str(four_buildings)), WINDOWS), trained.policy())
+        assert np.isfinite(found.score)
+
+
 @pytest.mark.usefixtures("small_ray")
 @pytest.mark.parametrize("algo", ["ppo", "sac"])
 def test_its_memory_is_predicted(four_buildings: Path, algo: str) -> None:
