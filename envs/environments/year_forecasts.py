@@ -125,7 +125,11 @@ def forecasts_version(scenario: Scenario, year: int | None = None) -> str:
 @lru_cache(maxsize=8)
 def year_series(scenario: Scenario, year: int) -> SiteSeries:
     """Series of a year: those of its reference, and what its observations say of weather and calendar."""
-    reference, tables = year_reference(scenario, year), Tables.load(tables_file(scenario, year))
+    return series_of(year_reference(scenario, year), Tables.load(tables_file(scenario, year)))
+
+
+def series_of(reference: Reference, tables: Tables) -> SiteSeries:
+    """Series of an uncontrolled run, and what the observations of its year say of weather and calendar."""
     run, exogenous = reference.run, reference.exogenous
     steps = run.net_kwh.shape[1]
     pv = exogenous.pv_kwh[:, :steps]

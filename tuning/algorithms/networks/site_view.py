@@ -95,6 +95,10 @@ class SiteViewEnv(VectorWrapper):
         self._observations, rewards, terminated, truncated, infos = self.env.step(complete)
         return self.view.observe(self._observations), rewards, terminated, truncated, infos
 
+    def own_actions(self, actions: np.ndarray) -> np.ndarray:
+        """The actions that `step` takes, of the site's, shape (copies, actions)."""
+        return actions[:, self.view.others]
+
     def get_state(self) -> dict[str, Any]:
         """State of the environment, with the observations that the next actions follow."""
         env: Any = self.env
