@@ -29,7 +29,6 @@ from envs.objective.weights import DEFAULT, Weights
 from envs.scenarios.scenario import Scenario, Window
 from envs.scenarios.tariff import DemandCharge
 
-
 STARTS = "starts"  # name of the option of `reset` with a `Start` of each copy
 
 

@@ -11,9 +11,9 @@ from dataclasses import fields, replace
 
 import numpy as np
 
+from envs.batch_backend.tables import Tables
 from envs.environments.year_cache import tables_file, year_reference
 from envs.environments.year_forecasts import learned_model, series_of, train_rows, train_statistics
-from envs.batch_backend.tables import Tables
 from envs.forecasts.daily import mean_profile
 from envs.forecasts.learned import TableForecast, forecast_table
 from envs.forecasts.series import KINDS, Kind

@@ -41,7 +41,8 @@ def copy_policy(network: ActorCriticModule, runner: BatchEnvRunner, parts: list[
 
     held_out = torch.as_tensor(rows.held_out, device=device)
     found = fit(network.mean_parameters(), loss, (~held_out).nonzero()[:, 0], held_out.nonzero()[:, 0], seed)
-    if os.environ.get("TEACH_DEBUG"): print("policy", found, len(labels))
+    if os.environ.get("TEACH_DEBUG"):
+        print("policy", found, len(labels))
     network.set_deviations(min(network.shape.log_std_init, LOG_STD))
 
 
@@ -73,6 +74,7 @@ def copy_values(
             return (network.plain_values(seen[index]) - wanted[index]).square()
 
         found = fit(network.value_parameters(), loss, (~held_out).nonzero()[:, 0], held_out.nonzero()[:, 0], seed)
-        if os.environ.get("TEACH_DEBUG"): print("value", found, float(wanted.var()))
+        if os.environ.get("TEACH_DEBUG"):
+            print("value", found, float(wanted.var()))
         with torch.no_grad():
             last = [network.plain_values(torch.as_tensor(end, device=device)).cpu().numpy() for end in ends]

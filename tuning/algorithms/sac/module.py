@@ -204,6 +204,17 @@ class SACModule(TorchRLModule):
         """What the policy's gradient moves."""
         return [*self.policy_layers.parameters(), *self.policy_head.parameters()]
 
+    def set_deviations(self, log_std: float) -> None:
+        """Give all actions one deviation before the squashing, whatever is observed; it is trained from there.
+
+        Args:
+            log_std: its logarithm.
+        """
+        with torch.no_grad():
+            for output in self.policy_head.last_layers if isinstance(self.policy_head, ChargerHead) else (self.policy_head,):
+                output.weight[output.out_features // 2 :] = 0.0  # type: ignore[index, operator]
+                output.bias[output.out_features // 2 :] = log_std
+
     def parameters_of_distribution(self, observations: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Means and logarithms of deviations of observations, each of shape (rows, actions), float32."""
         if self.site is None:

@@ -15,6 +15,7 @@ from tuning.algorithms.trainer import Setup
 if TYPE_CHECKING:
     from torch import nn
 
+    from tuning.algorithms.imitation.demonstration import Demonstration
     from tuning.algorithms.sac.algorithm import SAC, SACConfig
     from tuning.algorithms.sac.env_runner import ReplayEnvRunner
     from tuning.algorithms.sac.learner import SACLearner
@@ -92,6 +93,15 @@ class SACTrainer(RLlibTrainer):
             **self.used_for_precision(),
         }
 
+    def learn_from(self, parts: list[Demonstration]) -> None:
+        """See `RLlibTrainer`."""
+        from tuning.algorithms.sac.imitation import copy_policy, copy_values, keep
+
+        learner, runner = self.learner, self.runner
+        keep(runner, parts)
+        copy_policy(learner.network, runner, parts, self.setup.seed)
+        copy_values(learner, runner, parts, self.setup.seed, self.algorithm.replay())
+
     @property
     def replay(self) -> ReplayBuffer:
         """See `Trainer`."""
@@ -150,7 +160,12 @@ def configuration(setup: Setup) -> SACConfig:
     ):  # fmt: skip
         setattr(config, name, h[name])
     # Counted in steps of the site.
-    config.learning_starts, config.train_freq = h["learning_starts"] * setup.agents, h["train_freq"] * setup.agents
+    config.train_freq = h["train_freq"] * setup.agents
+    # A copy has lessons to learn from at once, and random actions would be a step back.
+    import os
+
+    config.actor_starts = int(os.environ.get("TEACH_ACTOR", "0")) * setup.agents if setup.taught else 0
+    config.learning_starts = 0 if setup.taught else h["learning_starts"] * setup.agents
     config.parts = setup.parts
     config.transitions_per_iteration = max(1, min(MOST_PER_ITERATION * setup.agents, setup.steps // LEAST_ITERATIONS))
     if h["prioritized_replay"]:
