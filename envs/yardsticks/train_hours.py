@@ -1,28 +1,31 @@
 """A train year as model predictive control may know it: as if the year had no hours but those of the train split.
 
 Where one year serves all splits, forecasts and horizons reach across the ends of its training windows: the seven days before a
-window may validate, and so may the day after it. Here each hour outside of the train split is as the mean hour of the train split
-with the same hour of the day. So what is planned in the train split says nothing of other hours, whatever the forecast.
+window may validate, and so may the day after it. Here each hour outside of the train split is as the mean of the train split's
+hours with the same hour of the day. So what is planned in the train split says nothing of other hours, whatever the forecast.
 """
 
 from __future__ import annotations
 
 from dataclasses import fields, replace
+from pathlib import Path
 
 import numpy as np
 
 from envs.batch_backend.tables import Tables
-from envs.environments.year_cache import tables_file, year_reference
-from envs.environments.year_forecasts import learned_model, series_of, train_rows, train_statistics
+from envs.cache import cached_file
+from envs.environments.year_cache import tables_file, year_reference, year_tables
+from envs.environments.year_forecasts import cached_model, forecasts_version, series_of, train_rows, train_statistics
 from envs.forecasts.daily import mean_profile
 from envs.forecasts.learned import TableForecast, forecast_table
-from envs.forecasts.series import KINDS, Kind
+from envs.forecasts.series import KINDS, Kind, SiteSeries
 from envs.forecasts.site_forecast import Method, SeriesForecast, SiteForecast
 from envs.objective.reference import Reference, scale_of
 from envs.objective.series import Sessions
 from envs.objective.weights import DEFAULT, Weights
 from envs.scenarios.scenario import Scenario
 from envs.yardsticks.mpc import Plant
+from envs.yardsticks.mpc_runs import mpc_plant
 from envs.yardsticks.mpc_site import MpcSite
 from envs.yardsticks.mpc_vehicles import Vehicles
 
@@ -68,6 +71,16 @@ def train_reference(scenario: Scenario, year: int) -> Reference:
     return known.scaled_by(scale_of([(known, window) for window in scenario.windows("train") if window.year == year]))
 
 
+def train_series(scenario: Scenario, year: int) -> SiteSeries:
+    """Series of `train_reference`, with weather and calendar filled likewise."""
+    series = series_of(train_reference(scenario, year), Tables.load(tables_file(scenario, year)))
+    own = train_rows(scenario, year, series.rows)
+    if own.all() or not series.observed.size:
+        return series
+    profile = mean_profile([(series.hour[own], series.observed[own].T.astype(np.float64))])
+    return replace(series, observed=np.where(own[:, np.newaxis], series.observed, profile[:, series.hour].T.astype(np.float32)))
+
+
 def train_plant(scenario: Scenario, year: int, method: Method, hours: int, weights: Weights = DEFAULT) -> Plant:
     """A year of the train split as model predictive control may know it.
 
@@ -78,16 +91,39 @@ def train_plant(scenario: Scenario, year: int, method: Method, hours: int, weigh
         hours: that it looks ahead, the present one among them.
         weights: of the reward's terms.
     """
-    reference, tables = train_reference(scenario, year), Tables.load(tables_file(scenario, year))
-    series = series_of(reference, tables)
+    series = train_series(scenario, year)
+    if train_rows(scenario, year, series.rows).all():
+        return mpc_plant(scenario, year, method, hours, weights)
     learned: dict[Kind, SeriesForecast] = {}
-    if method == "learned":
-        for kind in KINDS:
-            model = learned_model(scenario, kind, hours)
-            if model is not None:
-                learned[kind] = TableForecast(series.values[kind], forecast_table(series, kind, model, hours))
+    for kind in KINDS if method == "learned" else ():
+        table = _learned_table(scenario, year, series, kind, hours)
+        if table is not None:
+            learned[kind] = TableForecast(series.values[kind], table)
+    reference, tables = train_reference(scenario, year), year_tables(scenario, year)
     return Plant(
         MpcSite.of(tables, reference, weights),
         Vehicles(tables, reference),
         SiteForecast(series, method, train_statistics(scenario, hours), learned),
     )
+
+
+def _learned_table(scenario: Scenario, year: int, series: SiteSeries, kind: Kind, hours: int) -> np.ndarray | None:
+    """Learned forecasts, by a model that has seen no hour outside of the train split either; made the first time and cached."""
+    version = forecasts_version(scenario)
+
+    def years() -> list[tuple[SiteSeries, np.ndarray]]:
+        each = ((year, train_series(scenario, year)) for year in scenario.years("train"))
+        return [(own, train_rows(scenario, year, own.rows)) for year, own in each]
+
+    model = cached_model(f"{scenario.key}/teacher-{kind}-{hours}-{version}.npz", years, kind, hours)
+    if model is None:
+        return None
+
+    def write(path: Path) -> None:
+        with path.open("wb") as file:
+            np.save(file, forecast_table(series, kind, model, hours))
+
+    table: np.ndarray = np.load(
+        cached_file(f"{scenario.key}/teacher-{kind}-{hours}-{year}-{version}.npy", write), mmap_mode="r"
+    )
+    return table

@@ -13,7 +13,7 @@ from common.errors import UserError
 from envs.environments.year_cache import is_prepared, prepare_year
 from envs.objective.weights import Weights
 from envs.scenarios.scenario import Scenario, Split
-from envs.yardsticks.lessons import has_part, lesson_part, lesson_windows, parts_of
+from envs.yardsticks.lessons import has_part, lesson_part, lesson_windows, parts_of, prepare_teacher
 from tuning.cli.console import say
 from tuning.runtime.parent_watch import end_with_parent
 
@@ -60,6 +60,7 @@ def prepare_lessons(scenario: Scenario, console: Console, weights: Weights) -> N
     hours = sum(window.hours for window in lesson_windows(scenario))
     say(console, f"{scenario.title}: the teacher plans {hours:,} hours of the train split, this once")
     queue = Queue(actor_options={"num_cpus": 0})
+    _wait({_prepare_teacher.remote(scenario): 0}, Queue(actor_options={"num_cpus": 0}), console, "forecasts")
     tasks = {_prepare_lessons.remote(scenario, part, queue, weights): part for part in parts}
     _wait(tasks, queue, console, "lessons")
 
@@ -106,6 +107,12 @@ def _raise_own_errors(task: ray.ObjectRef[None]) -> None:
 def _prepare_year(scenario: Scenario, year: int, queue: Queue, day_peak: bool) -> None:
     end_with_parent()
     prepare_year(scenario, year, lambda part: queue.put_nowait((year, part)), day_peak)
+
+
+@ray.remote(num_cpus=1)
+def _prepare_teacher(scenario: Scenario) -> None:
+    end_with_parent()
+    prepare_teacher(scenario)
 
 
 @ray.remote(num_cpus=1)
