@@ -139,11 +139,14 @@ class RLlibTrainer(Trainer):
     def imitate(self, lessons: Lessons) -> None:
         """See `Trainer`."""
         from tuning.algorithms.imitation.demonstration import demonstrations
+
+        self.begin_as(list(demonstrations(self.runner.env, self.num_envs, lessons)))
+
+    def begin_as(self, parts: list[Demonstration]) -> None:
+        """Begin as a copy of what was demonstrated."""
         from tuning.algorithms.imitation.preparation import take_into_statistics
 
-        runner = self.runner
-        parts = list(demonstrations(runner.env, self.num_envs, lessons))
-        take_into_statistics(runner, parts)
+        take_into_statistics(self.runner, parts)
         self.learn_from(parts)
 
     @abstractmethod

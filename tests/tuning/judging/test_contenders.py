@@ -108,3 +108,14 @@ def test_a_run_trains_the_very_assignment_with_a_seed_that_no_search_had(tmp_pat
         assert plan(settings, None).fixed == own.hyperparameters
         assert settings.seed != of.seed
     assert control.hyperparameters == algorithm(algo).preset("default", limits=limits(STEPS))
+
+
+def test_a_contender_begins_with_the_teacher_of_its_experiment_and_so_does_its_control(tmp_path: Path) -> None:
+    plain = experiment(tmp_path, "one", {0.05: {"gamma": 0.9}})
+    taught = experiment(tmp_path, "two", {0.05: {"gamma": 0.9}}, teacher="mpc")
+    found = contenders([plain, taught], top=1)
+    assert [own.name for own in found] == [
+        "one 0", "ppo default, 100,000 steps", "two 0", "ppo default taught by mpc, 100,000 steps",
+    ]  # fmt: skip
+    for own, of in zip(found, (plain, plain, taught, taught), strict=True):
+        assert run_settings(own, of.settings, tmp_path, 1, 0.0, "").teacher == of.settings.teacher

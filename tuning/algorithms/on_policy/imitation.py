@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from tuning.algorithms.on_policy.module import ActorCriticModule
     from tuning.algorithms.sampling.env_runner import BatchEnvRunner
 
-LOG_STD = float(os.environ.get("TEACH_LOG_STD", "-2.0"))  # greatest logarithm of a copy's deviations
+LOG_STD = -2.0  # greatest logarithm of a copy's deviations
 ROUNDS = 2  # of the values: returns end at the values of the round before
 
 
@@ -40,9 +39,7 @@ def copy_policy(network: ActorCriticModule, runner: BatchEnvRunner, parts: list[
         return (off.square() * weights[index]).sum(dim=1)
 
     held_out = torch.as_tensor(rows.held_out, device=device)
-    found = fit(network.mean_parameters(), loss, (~held_out).nonzero()[:, 0], held_out.nonzero()[:, 0], seed)
-    if os.environ.get("TEACH_DEBUG"):
-        print("policy", found, len(labels))
+    fit(network.mean_parameters(), loss, (~held_out).nonzero()[:, 0], held_out.nonzero()[:, 0], seed)
     network.set_deviations(min(network.shape.log_std_init, LOG_STD))
 
 
@@ -73,8 +70,6 @@ def copy_values(
         def loss(index: torch.Tensor, wanted: torch.Tensor = wanted) -> torch.Tensor:
             return (network.plain_values(seen[index]) - wanted[index]).square()
 
-        found = fit(network.value_parameters(), loss, (~held_out).nonzero()[:, 0], held_out.nonzero()[:, 0], seed)
-        if os.environ.get("TEACH_DEBUG"):
-            print("value", found, float(wanted.var()))
+        fit(network.value_parameters(), loss, (~held_out).nonzero()[:, 0], held_out.nonzero()[:, 0], seed)
         with torch.no_grad():
             last = [network.plain_values(torch.as_tensor(end, device=device)).cpu().numpy() for end in ends]

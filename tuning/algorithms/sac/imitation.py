@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,9 +17,9 @@ if TYPE_CHECKING:
     from tuning.algorithms.sac.learner import SACLearner
     from tuning.algorithms.sac.module import SACModule
 
-LOG_STD = float(os.environ.get("TEACH_LOG_STD", "-2.0"))  # greatest logarithm of a copy's deviations, before they are squashed
+LOG_STD = -2.0  # greatest logarithm of a copy's deviations, before they are squashed
 WITHIN = 0.97  # ends of the range that labels are drawn into: the squashing never reaches them
-STEPS = int(os.environ.get("TEACH_TD", "2000"))  # gradient steps of the critics alone
+STEPS = 2000  # gradient steps of the critics alone
 
 
 def keep(runner: ReplayEnvRunner, parts: list[Demonstration]) -> None:
@@ -49,9 +48,7 @@ def copy_policy(network: SACModule, runner: ReplayEnvRunner, parts: list[Demonst
         return ((mean.tanh() - labels[index]).square() * weights[index]).sum(dim=1)
 
     held_out = torch.as_tensor(rows.held_out, device=device)
-    found = fit(network.policy_parameters(), loss, (~held_out).nonzero()[:, 0], held_out.nonzero()[:, 0], seed)
-    if os.environ.get("TEACH_DEBUG"):
-        print("policy", found, len(labels))
+    fit(network.policy_parameters(), loss, (~held_out).nonzero()[:, 0], held_out.nonzero()[:, 0], seed)
     network.set_deviations(min(network.shape.log_std_init, LOG_STD))
 
 
@@ -86,10 +83,6 @@ def copy_values(learner: SACLearner, runner: ReplayEnvRunner, parts: list[Demons
     def loss(index: torch.Tensor) -> torch.Tensor:
         return (network.critics(seen[index], actions[index]) - wanted[index]).square().sum(dim=0)
 
-    found = fit(
-        list(network.critics.parameters()), loss, (~held_out).nonzero()[:, 0], held_out.nonzero()[:, 0], seed, epochs=15
-    )
-    if os.environ.get("TEACH_DEBUG"):
-        print("critics", found, float(wanted.var()))
+    fit(list(network.critics.parameters()), loss, (~held_out).nonzero()[:, 0], held_out.nonzero()[:, 0], seed, epochs=15)
     learner.follow_at_once()
     learner.learn_values(replay, STEPS)

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from tuning.algorithms.sac.replay_buffer import ReplayBuffer
 
 MOST_PER_ITERATION = 1000  # transitions of one `train()`, unless a round is longer
+# Steps of the site that critics of a copy learn from before its policy does, a quarter of the budget at most: until they have
+# seen what the copy itself does, they lead it astray.
+VALUES_FIRST = 25_000
 LEAST_ITERATIONS = 20  # of a budget, however small: between two of them the policy can be evaluated
 
 
@@ -162,9 +165,7 @@ def configuration(setup: Setup) -> SACConfig:
     # Counted in steps of the site.
     config.train_freq = h["train_freq"] * setup.agents
     # A copy has lessons to learn from at once, and random actions would be a step back.
-    import os
-
-    config.actor_starts = int(os.environ.get("TEACH_ACTOR", "0")) * setup.agents if setup.taught else 0
+    config.actor_starts = min(VALUES_FIRST * setup.agents, setup.steps // 4) if setup.taught else 0
     config.learning_starts = 0 if setup.taught else h["learning_starts"] * setup.agents
     config.parts = setup.parts
     config.transitions_per_iteration = max(1, min(MOST_PER_ITERATION * setup.agents, setup.steps // LEAST_ITERATIONS))
