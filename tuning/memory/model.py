@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from common.units import KIB, MIB
+from common.units import FLOAT, KIB, MIB
 from search_spaces import Assignment
 from tuning.algorithms.memory_terms import Term, Workload, total
 from tuning.algorithms.networks.sizes import Problem

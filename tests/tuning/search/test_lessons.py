@@ -30,9 +30,9 @@ def test_a_site_without_a_bound_and_an_algorithm_that_cannot_are_refused(
 ) -> None:
     site = scenario(str(small_schema))
     monkeypatch.setattr(lessons, "why_no_bound", lambda site: "prices below zero are beyond a linear programme")
-    with pytest.raises(UsageError, match="^--teacher mpc: prices below zero"):
+    with pytest.raises(UsageError, match=r"^--teacher mpc: prices below zero"):
         check_teacher(site, "sac", "batch", "improvement")
     own = lessons.algorithm("sac")
     monkeypatch.setattr(lessons, "algorithm", lambda name: replace(own, can_be_taught=False))
-    with pytest.raises(UsageError, match="^--teacher mpc: sac cannot begin as a copy$"):
+    with pytest.raises(UsageError, match=r"^--teacher mpc: sac cannot begin as a copy$"):
         check_teacher(site, "sac", "batch", "improvement")
