@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import torch
 
-BATCH = 512
+LEAST_BATCH, MOST_BATCH = 32, 512
+BATCHES = 64  # of an epoch, where that keeps a batch within these sizes
 LEARNING_RATE = 1e-3
 EPOCHS = 40  # over which the learning rate falls to nothing
 PATIENCE = 8  # epochs without a better loss of the rows that are held out
@@ -49,12 +50,13 @@ def fit(
     """
     generator = torch.Generator().manual_seed(seed)
     optimizer = torch.optim.Adam(parameters, lr=LEARNING_RATE)
+    size = min(MOST_BATCH, max(LEAST_BATCH, len(rows) // BATCHES))
     best, kept, since, done = math.inf, [p.detach().clone() for p in parameters], 0, 0
     for epoch in range(epochs):
         for group in optimizer.param_groups:
             group["lr"] = LEARNING_RATE * 0.5 * (1.0 + math.cos(math.pi * epoch / epochs))
         order = rows[torch.randperm(len(rows), generator=generator).to(rows.device)]
-        for index in order.split(BATCH):
+        for index in order.split(size):
             optimizer.zero_grad(set_to_none=False)
             loss(index).mean().backward()
             optimizer.step()

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 LOG_STD = -2.0  # greatest logarithm of a copy's deviations, before they are squashed
 WITHIN = 0.97  # ends of the range that labels are drawn into: the squashing never reaches them
-STEPS = 2000  # gradient steps of the critics alone
+STEPS = 8000  # gradient steps of the critics alone
 
 
 def keep(runner: ReplayEnvRunner, parts: list[Demonstration]) -> None:

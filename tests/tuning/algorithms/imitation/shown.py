@@ -6,9 +6,9 @@ from tests.tuning.algorithms.match import FEATURES
 from tuning.algorithms.imitation.demonstration import Demonstration
 
 
-def answers(steps: int = 60, runs: int = 20) -> Demonstration:
+def answers(steps: int = 60, runs: int = 20, seed: int = 0) -> Demonstration:
     """A teacher that answers with what it sees, while its actions are disturbed in each second run."""
-    random = np.random.default_rng(0)
+    random = np.random.default_rng(seed)
     seen = random.uniform(-1.0, 1.0, (steps + 1, runs, FEATURES)).astype(np.float32)
     seen[..., FEATURES - 1] = 50.0
     labels = seen[:-1, :, :1].copy()

@@ -28,7 +28,7 @@ def test_a_copy_does_what_was_shown_and_knows_what_it_is_worth(algo: str) -> Non
     with built(algo, gamma=0.0, log_std_init=0.0) as trained:
         assert mean_return(trained) < 0.9
         trained.begin_as([answers()])
-        assert mean_return(trained) > 0.98
+        assert mean_return(trained) > 0.97
         network = trained.learner.network
         inputs = network._forward({"obs": torch.zeros(2, 3)})["action_dist_inputs"]
         assert inputs[:, 1].tolist() == [LOG_STD] * 2
