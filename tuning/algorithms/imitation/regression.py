@@ -48,6 +48,8 @@ def fit(
         seed: of the order.
         epochs: most passes over the rows.
     """
+    # Of a site with very few windows none is held out.
+    held_out = held_out if len(held_out) else rows
     generator = torch.Generator().manual_seed(seed)
     optimizer = torch.optim.Adam(parameters, lr=LEARNING_RATE)
     size = min(MOST_BATCH, max(LEAST_BATCH, len(rows) // BATCHES))

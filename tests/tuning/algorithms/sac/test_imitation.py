@@ -16,9 +16,9 @@ def test_a_copy_does_what_was_shown_and_tells_right_from_wrong() -> None:
     parts = [answers(runs=4, seed=seed) for seed in range(10)]
     shown = parts[0]
     with built(gamma=0.0, buffer_size=8000) as trained:
-        assert mean_return(trained) < 0.9
+        assert mean_return(trained) < 0.8
         trained.begin_as(parts)
-        assert mean_return(trained) > 0.95
+        assert mean_return(trained) > 0.9
         network = trained.learner.network
         seen = torch.from_numpy(trained.runner.preprocess()(shown.observations[:-1][shown.taken]))
         _, log_std = network.parameters_of_distribution(seen)
