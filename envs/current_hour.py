@@ -33,6 +33,17 @@ class SiteState:
     day_peak_kw: float
 
 
+class PlannedHour(Protocol):
+    """What model predictive control needs of the present hour."""
+
+    @property
+    def action_range(self) -> tuple[np.ndarray, np.ndarray]:
+        """See `Present`."""
+
+    def site_state(self, copy: int) -> SiteState | None:
+        """See `Present`."""
+
+
 class Present(Protocol):
     """The hour that the next step of each copy of a site covers.
 

@@ -79,7 +79,8 @@ def _status(outcome: Results | SearchStoppedError, console: Console) -> int:
     from tuning.trial.checkpoint import Checkpoints
 
     experiment = open_experiment(outcome.folder)
-    print_summary(outcome, console, experiment.settings.aim, experiment.settings.words_of("validation"))
+    of = experiment.settings
+    print_summary(outcome, console, of.aim, of.words_of("validation"), of.teacher)
     sizes = [Checkpoints(experiment.paths.checkpoints(number)).nbytes for number in outcome.trials["trial"]]
     kept, size = sum(size > 0 for size in sizes), sum(sizes) / 2**20
     say(console, f"Checkpoints: {size:,.1f} MiB of {kept} trials (--keep-checkpoints {experiment.settings.keep_checkpoints})")

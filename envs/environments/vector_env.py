@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -27,6 +28,21 @@ from envs.objective.reward import TERMS, RewardName
 from envs.objective.weights import DEFAULT, Weights
 from envs.scenarios.scenario import Scenario, Window
 from envs.scenarios.tariff import DemandCharge
+
+STARTS = "starts"  # name of the option of `reset` with a `Start` of each copy
+
+
+@dataclass(frozen=True)
+class Start:
+    """How an episode begins.
+
+    Attributes:
+        window: that it runs through.
+        charge: of the stationary batteries at the start, from 0 (as empty as they may be) to 1.
+    """
+
+    window: Window
+    charge: float
 
 
 class SiteVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
@@ -81,8 +97,19 @@ class SiteVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         self._series = BuildingSeries.of([self.simulator.reference(year) for year in years], self._weights)  # type: ignore[misc]
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict[str, Any]]:
-        """Begin new episodes in all copies, the first of each at its own hour of a window."""
+        """Begin new episodes in all copies, the first of each at its own hour of a window.
+
+        Args:
+            seed: of the windows that are drawn.
+            options: with `STARTS`, the first episodes that are wanted instead of drawn ones.
+        """
         super().reset(seed=seed)
+        if options and STARTS in options:
+            for b, start in enumerate(options[STARTS]):
+                own = start.window
+                self.simulator.begin(b, own.year, own.start, own.hours, EVALUATION_SEED, start.charge)
+                self._left[b] = own.hours
+            return self._observation(), {}
         for b in range(self.num_envs):
             window = self._draw()
             passed = b * window.hours // self.num_envs

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -78,18 +78,35 @@ def learned_model(scenario: Scenario, kind: Kind, hours: int) -> LearnedModel | 
         None where the series never changes in the train split.
     """
 
+    def years() -> list[tuple[SiteSeries, np.ndarray]]:
+        each = ((year, year_series(scenario, year)) for year in scenario.years("train"))
+        return [(series, train_rows(scenario, year, series.rows)) for year, series in each]
+
+    return cached_model(f"{scenario.key}/forecaster-{kind}-{hours}-{forecasts_version(scenario)}.npz", years, kind, hours)
+
+
+def cached_model(
+    key: str, years: Callable[[], list[tuple[SiteSeries, np.ndarray]]], kind: Kind, hours: int
+) -> LearnedModel | None:
+    """Model of a kind of series, trained the first time and cached.
+
+    Args:
+        key: in the cache.
+        years: series of each year, and which of its rows train, shape (rows,).
+        kind: of the series.
+        hours: greatest number that is looked ahead.
+
+    Returns:
+        None where the series never changes in these rows.
+    """
+
     def write(path: Path) -> None:
-        years = []
-        for year in scenario.years("train"):
-            series = year_series(scenario, year)
-            years.append((series, train_rows(scenario, year, series.rows)))
-        model = train_model(years, kind, hours)
+        model = train_model(years(), kind, hours)
         arrays: dict[str, Any] = {"scale": np.zeros(0)} if model is None else {"scale": model.scale, **model.forest.arrays()}
         with path.open("wb") as file:
             np.savez_compressed(file, **arrays)
 
-    path = cached_file(f"{scenario.key}/forecaster-{kind}-{hours}-{forecasts_version(scenario)}.npz", write)
-    with np.load(path) as saved:
+    with np.load(cached_file(key, write)) as saved:
         arrays = {name: saved[name] for name in saved.files}
     scale = arrays.pop("scale")
     return LearnedModel(Forest(**arrays), scale) if len(scale) else None
@@ -125,7 +142,11 @@ def forecasts_version(scenario: Scenario, year: int | None = None) -> str:
 @lru_cache(maxsize=8)
 def year_series(scenario: Scenario, year: int) -> SiteSeries:
     """Series of a year: those of its reference, and what its observations say of weather and calendar."""
-    reference, tables = year_reference(scenario, year), Tables.load(tables_file(scenario, year))
+    return series_of(year_reference(scenario, year), Tables.load(tables_file(scenario, year)))
+
+
+def series_of(reference: Reference, tables: Tables) -> SiteSeries:
+    """Series of an uncontrolled run, and what the observations of its year say of weather and calendar."""
     run, exogenous = reference.run, reference.exogenous
     steps = run.net_kwh.shape[1]
     pv = exogenous.pv_kwh[:, :steps]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from envs.current_hour import Present, SiteState, scaled
+from envs.current_hour import PlannedHour, SiteState, scaled
 from envs.forecasts.site_forecast import SiteForecast
 from envs.scenarios.scenario import Window
 from envs.scenarios.tariff import month_shares
@@ -55,7 +55,7 @@ class ModelPredictiveControl:
 
     def __init__(
         self,
-        present: Present,
+        present: PlannedHour,
         plants: Mapping[int, Plant],
         hours: int = HORIZON,
         programme: Callable[[MpcSite, int], RecedingProgramme] = RecedingProgramme,

@@ -46,6 +46,7 @@ class Workload:
         windows: of an evaluation, stepped side by side.
         gpu: whether the learner uses a GPU.
         parts: pieces that a minibatch's gradient is summed up from.
+        taught: whether it begins as a copy of a teacher.
     """
 
     num_envs: int
@@ -54,6 +55,7 @@ class Workload:
     windows: int
     gpu: bool
     parts: int = 1
+    taught: bool = False
 
     @property
     def learner(self) -> Place:

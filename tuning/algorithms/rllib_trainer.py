@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
 
     from envs.district import District
+    from envs.yardsticks.lessons import Lessons
+    from tuning.algorithms.imitation.demonstration import Demonstration
     from tuning.algorithms.networks.building_view import BuildingView
     from tuning.algorithms.networks.site_view import SiteView
     from tuning.algorithms.sampling.env_runner import BatchEnvRunner
@@ -133,6 +135,27 @@ class RLlibTrainer(Trainer):
         losses["gradient_steps"] = int(learner.get("gradient_steps", 0))
         losses["episode_return"] = _finite(result["env_runners"].get("episode_return_mean"))
         return losses
+
+    def imitate(self, lessons: Lessons) -> None:
+        """See `Trainer`."""
+        from tuning.algorithms.imitation.demonstration import demonstrations
+
+        self.begin_as(list(demonstrations(self.runner.env, self.num_envs, lessons)))
+
+    def begin_as(self, parts: list[Demonstration]) -> None:
+        """Begin as a copy of what was demonstrated."""
+        from tuning.algorithms.imitation.preparation import take_into_statistics
+
+        take_into_statistics(self.runner, parts)
+        self.learn_from(parts)
+
+    @abstractmethod
+    def learn_from(self, parts: list[Demonstration]) -> None:
+        """Begin as a copy of a teacher.
+
+        Args:
+            parts: of what it demonstrated, which are in the runner's statistics already.
+        """
 
     @abstractmethod
     def mode(self) -> Callable[[np.ndarray], np.ndarray]:

@@ -29,6 +29,7 @@ class AlgorithmSpec:
         build: builds its trainer; imports what is heavy.
         copies: number of copies of the site that it steps at once, from a full assignment and an upper bound.
         memory: its own terms of the predicted memory: networks, gradients, what it stores. It gets a full assignment.
+        can_be_taught: whether its policies can begin as a copy of a teacher, see `Trainer.imitate`.
 
     Raises:
         ValueError: if there is no preset `default`.
@@ -40,6 +41,7 @@ class AlgorithmSpec:
     build: Callable[[Setup], Trainer]
     copies: Callable[[Assignment, int], int]
     memory: Callable[[Assignment, Workload, Problem], Sequence[Term]]
+    can_be_taught: bool = False
 
     def __post_init__(self) -> None:
         if DEFAULT not in self.presets:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from envs.district import District
     from envs.observation import ChargerGroups
+    from envs.yardsticks.lessons import Lessons
     from tuning.algorithms.networks.building_view import BuildingView
     from tuning.algorithms.networks.site_view import SiteView
     from tuning.runtime.stopwatch import Stopwatch
@@ -42,6 +43,7 @@ class Setup:
         district: the site's buildings; None where there is one.
         agents: transitions that a step of a copy gives: one for each building that a shared policy acts for.
         keep: further features that are not normalised.
+        taught: whether it begins as a copy of a teacher, see `Trainer.imitate`.
     """
 
     hyperparameters: Assignment
@@ -55,6 +57,7 @@ class Setup:
     district: District | None = None
     agents: int = 1
     keep: tuple[int, ...] = ()
+    taught: bool = False
 
 
 @dataclass(frozen=True)
@@ -123,6 +126,17 @@ class Trainer(ABC):
     @abstractmethod
     def update(self) -> Update:
         """Collect transitions and learn from them once; what comes between two looks at the policy."""
+
+    def imitate(self, lessons: Lessons) -> None:
+        """Begin as a copy of a teacher; before the first update.
+
+        Args:
+            lessons: of the site that it learns on.
+
+        Raises:
+            UnfitError: if the algorithm cannot.
+        """
+        raise UnfitError("its algorithm cannot begin as a copy of a teacher")
 
     @abstractmethod
     def used(self) -> Assignment:

@@ -22,7 +22,9 @@ from tuning.cli.tables import Fitted
 SHOWN = 5  # trials in the table
 
 
-def print_summary(results: Results, console: Console, aim: Aim = SCORE_ALONE, validation: str = "") -> None:
+def print_summary(
+    results: Results, console: Console, aim: Aim = SCORE_ALONE, validation: str = "", teacher: str = "none"
+) -> None:
     """Print the best trials, the best hyperparameters, its KPIs against the uncontrolled site, and where the files are.
 
     Args:
@@ -30,6 +32,7 @@ def print_summary(results: Results, console: Console, aim: Aim = SCORE_ALONE, va
         console: to print to.
         aim: of the experiment.
         validation: what the validation split consists of, where the user stated it.
+        teacher: of the experiment.
     """
     trials = results.trials
     for _, row in trials[trials["state"].isin(["failed", "oom"])].iterrows():
@@ -47,6 +50,8 @@ def print_summary(results: Results, console: Console, aim: Aim = SCORE_ALONE, va
         say(console, f"Best: trial {best['trial']}, {_told(best, last, aim)}")
         if aim.shown:
             say(console, f"Aim:  {aim.shown}")
+        if teacher != "none":
+            say(console, f"Teacher: {teacher}; {_copied(results, best)}")
         if missed := aim.missed(_rows(last)):
             say(console, f"no trial meets the requirements; trial {best['trial']} is nearest and misses {'; '.join(missed)}")
         values = printable("  ".join(f"{name}={_value(value)}" for name, value in given.items()))
@@ -95,6 +100,14 @@ def _best_first(complete: pd.DataFrame) -> pd.DataFrame:
 
 def _rows(evaluations: pd.DataFrame) -> list[dict[str, Any]]:
     return [{str(name): value for name, value in row.items()} for row in evaluations.to_dict("records")]
+
+
+def _copied(results: Results, best: pd.Series) -> str:
+    """How the best trial's policy began: its score as a copy, before it learned on."""
+    own = results.evaluations[(results.evaluations["trial"] == best["trial"]) & (results.evaluations["steps"] == 0)]
+    if own.empty:
+        return "the score of the copy is not in the results"
+    return f"the copy scored {(own['score'] * own['hours']).sum() / own['hours'].sum():+.4f} before it learned on"
 
 
 def _told(best: pd.Series, last: pd.DataFrame, aim: Aim) -> str:

@@ -28,7 +28,9 @@ MOST_DIGITS = 18  # of a number of trials
 OF_A_RUN = ("resume", "extend", "trust_scenario", "address")
 # Settings that came after the first format of the file, and may be missing in it. Without one its default holds, so it must be
 # what the package did before.
-_LATER: frozenset[str] = frozenset({"weights", "objective", "require", "augment", *(entry.name for entry in fields(Splits))})
+_LATER: frozenset[str] = frozenset(
+    {"weights", "objective", "require", "augment", "teacher", *(entry.name for entry in fields(Splits))}
+)
 
 
 def splits_in(settings: Any) -> Splits:
@@ -133,6 +135,8 @@ class Settings:
     --gpu-memory and --on-oom may be given anew. The command that began it, with its --name, continues it too."""
     extend: bool = False
     """Let trials that are complete go on to a larger number of --steps, from their checkpoints."""
+    teacher: Literal["none", "mpc"] = "none"
+    """What policies begin as a copy of, to learn on from there: model predictive control on the train split, or nothing."""
     trust_scenario: bool = False
     """Trust the scenario as your own code: its schema may then name classes and pickles of its own, which run, and files
     elsewhere. It is never stored, so a command that continues needs it again."""

@@ -100,7 +100,8 @@ def _structure(experiment: Experiment) -> tuple[Assignment, str]:
     fixed = plan(settings, experiment.paths.space if settings.space else None).fixed
     own = {name: words for name, words in _STRUCTURE.items() if fixed.get(name)}
     more = [f"{settings.augment} synthetic years for each"] if settings.augment else []
-    return dict.fromkeys(own, True), "".join(f" with {words}" for words in (*own.values(), *more))
+    taught = "" if settings.teacher == "none" else f" taught by {settings.teacher}"
+    return dict.fromkeys(own, True), "".join(f" with {words}" for words in (*own.values(), *more)) + taught
 
 
 def best_trials(results: Results, top: int) -> list[int]:
@@ -152,7 +153,7 @@ def run_settings(contender: Contender, of: Settings, runs: Path, seed: int, gpu_
         raise UsageError(f"{contender.name} has hyperparameters that cannot be: restore the row of its trial from a copy")
     return Settings(
         algo=of.algo, scenario=of.scenario, backend=of.backend, num_envs=of.num_envs, reward=of.reward,
-        weights=of.weights, objective=of.objective, require=of.require, trials=1,
+        weights=of.weights, objective=of.objective, require=of.require, teacher=of.teacher, trials=1,
         steps=of.steps, reports=1, validation_weeks=of.validation_weeks, seed=seed, set=(pairs,), start_from=(),
         sampler="random", pruner="none", retries=of.retries, keep_checkpoints="all", gpu_memory=gpu_memory, on_oom=of.on_oom,
         name=contender.slug, dir=str(runs), address=address, augment=of.augment,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from common.units import KIB, MIB
+from common.units import FLOAT, KIB, MIB
 from search_spaces import Assignment
 from tuning.algorithms.memory_terms import Term, Workload, total
 from tuning.algorithms.networks.sizes import Problem
@@ -41,7 +41,10 @@ def predict(spec: AlgorithmSpec, h: Assignment, run: Workload, sizes: Sizes) -> 
         run: its settings.
         sizes: of its scenario.
     """
-    terms = [*_process(run), *_environments(run, sizes), *spec.memory(h, run, problem_of(h, sizes))]
+    problem = problem_of(h, sizes)
+    terms = [*_process(run), *_environments(run, sizes), *spec.memory(h, run, problem)]
+    if run.taught:
+        terms += _lessons(run, sizes, problem)
     if run.gpu:
         terms += _device(terms)
     return Prediction(tuple(terms))
@@ -91,6 +94,18 @@ def _environments(run: Workload, sizes: Sizes) -> list[Term]:
             f"{run.windows} windows x (state + 8 B x {sizes.sessions:,} charging sessions)", "--validation-weeks",
         ),
     ]  # fmt: skip
+
+
+def _lessons(run: Workload, sizes: Sizes, problem: Problem) -> list[Term]:
+    """What a copy learns from before the first update. It is freed then, but may leave a gap in the heap."""
+    rows = sizes.lesson_hours * problem.agents
+    # Observations as they are shown, as the policy gets them, and joined; actions, labels, ends of their range, twice; rewards.
+    numbers = 3 * problem.observations + 9 * problem.actions + 4
+    terms = [Term("lessons of the teacher", "ram", FLOAT * rows * numbers, f"{rows:,} hours x {numbers} x 4 B")]
+    if run.gpu:
+        moved = problem.observations + 4 * problem.actions + 1
+        terms.append(Term("lessons on the card", "vram", FLOAT * rows * moved, f"{rows:,} hours x {moved} x 4 B"))
+    return terms
 
 
 def _device(terms: list[Term]) -> list[Term]:

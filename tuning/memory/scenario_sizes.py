@@ -13,6 +13,7 @@ from envs.batch_backend import records
 from envs.environments.year_cache import district, observation_layout, tables_file
 from envs.scenarios.augmentation import NONE, Augmentation, synthetic_years
 from envs.scenarios.scenario import Scenario
+from envs.yardsticks.lessons import lesson_windows
 from tuning.algorithms.networks.building_kinds import BuildingKinds, Parts
 
 TEMPLATE = "rows_template"  # raw observations, which are in the file and are not read into memory
@@ -54,6 +55,7 @@ class Sizes:
         copy_bytes: state of one copy of the site.
         buildings: for a policy for single buildings, with chargers that follow the rule and with learned ones; None where there
             is one building.
+        lesson_hours: of a teacher's lessons, where it can teach.
     """
 
     observations: int
@@ -67,6 +69,7 @@ class Sizes:
     single_bytes: int
     copy_bytes: int
     buildings: tuple[BuildingSizes, BuildingSizes] | None = None
+    lesson_hours: int = 0
 
 
 def sizes_of(scenario: Scenario, backend: str, day_peak: bool = False, augmentation: Augmentation = NONE) -> Sizes:
@@ -105,7 +108,9 @@ def sizes_of(scenario: Scenario, backend: str, day_peak: bool = False, augmentat
     batteries = arrays["initial_soc"][0]
     # Random numbers' state, charge of each battery now and before and its wear, the observation.
     copy = 624 * 4 + batteries * 16 + FLOAT * layout.size
-    return Sizes(*shape, sessions, read + template + reference, joined, of_year, copy, buildings)
+    # Each window of the lessons is run twice.
+    hours = 2 * sum(window.hours for window in lesson_windows(scenario))
+    return Sizes(*shape, sessions, read + template + reference, joined, of_year, copy, buildings, hours)
 
 
 def _building_sizes(scenario: Scenario, day_peak: bool) -> tuple[BuildingSizes, BuildingSizes] | None:

@@ -60,7 +60,7 @@ def search(experiment: Experiment, scenario: Scenario, plan: Plan, console: Cons
                 # Without a terminal, as in a notebook, there is no line that could be replaced.
                 with console.status("starting Ray") if console.is_terminal else nullcontext():
                     stack.enter_context(ray_session(address))
-                from tuning.search.preparation import prepare
+                from tuning.search.preparation import prepare, prepare_lessons
                 from tuning.trial.trainable import run_trial
 
                 with as_lost_node():
@@ -68,6 +68,8 @@ def search(experiment: Experiment, scenario: Scenario, plan: Plan, console: Cons
                         scenario, console, day_peak=experiment.settings.aim.weights.observes_day_peak,
                         augmentation=experiment.settings.augmentation,
                     )  # fmt: skip
+                    if experiment.settings.teacher != "none":
+                        prepare_lessons(scenario, console, experiment.settings.aim.weights)
                 planner = plan_resources(experiment.settings, console)
                 refuse_nothing_to_learn(plan, planner)
                 refuse_sharing_alone(plan, planner)

@@ -21,6 +21,7 @@ from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, create, existing, open_experiment
 from tuning.experiment.settings import Settings, changed
 from tuning.runtime.cluster import check_cluster
+from tuning.search.lessons import check_teacher
 from tuning.search.plan import Plan, plan, with_trials
 from tuning.trial.checkpoint import check_versions
 from tuning.trial.provenance import provenance, version_differences
@@ -191,6 +192,8 @@ def _checked(settings: Settings, space_file: Path | None) -> Checked:
     backend = choose_backend(site, settings.backend)
     check_augmentation(site, settings.augmentation, backend)
     settings.aim.check(site, settings.reward, backend)
+    if settings.teacher != "none":
+        check_teacher(site, settings.algo, backend, settings.reward)
     # However they were typed: an experiment is continued by what they mean.
     settings = replace(settings, weights=settings.aim.weights.texts, require=settings.aim.require)
     notes = [f"aim: {settings.aim.shown}"] if settings.aim.shown else []

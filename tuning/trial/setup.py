@@ -5,6 +5,7 @@ from __future__ import annotations
 from envs.environments.factory import training_env
 from envs.environments.year_cache import district, observation_layout
 from envs.scenarios.scenario import scenario as find_scenario
+from envs.yardsticks.lessons import Lessons, lessons
 from search_spaces import Assignment
 from tuning.algorithms.trainer import Setup
 from tuning.experiment.settings import Settings
@@ -37,4 +38,14 @@ def trial_setup(settings: Settings, number: int, hyperparameters: Assignment, gp
         observation_layout(site, day_peak=weights.observes_day_peak).chargers,
         parts,
         district(site, weights.observes_day_peak),
+        taught=settings.teacher != "none",
     )
+
+
+def teacher_lessons(settings: Settings) -> Lessons:
+    """Lessons of the teacher of a trial, as they were prepared before the search.
+
+    Args:
+        settings: of its experiment.
+    """
+    return lessons(find_scenario(settings.scenario, settings.trust_scenario, settings.splits), settings.aim.weights)

@@ -14,7 +14,7 @@ from typing import Any, Self
 from envs.environments.factory import evaluation_env
 from envs.objective.aim import Outcome
 from envs.objective.columns import evaluation_columns, evaluation_row
-from envs.objective.evaluate import Evaluation, EvaluationEnv, evaluate
+from envs.objective.evaluate import Evaluation, EvaluationEnv, evaluate, score
 from envs.scenarios.scenario import scenario
 from results.writer import drop_parts_after, write_part
 from tuning.algorithms.registry import algorithm
@@ -30,7 +30,7 @@ from tuning.trial.monitor import Monitor
 from tuning.trial.policy import policy_in
 from tuning.trial.protocol import EVALUATION, MESSAGE, OBJECTIVE, OUTCOME, SCORE, SHORTFALL, STEPS, STOPPED
 from tuning.trial.records import TrialRecords
-from tuning.trial.setup import trial_setup
+from tuning.trial.setup import teacher_lessons, trial_setup
 
 REPORT_SECONDS = 5.0  # at least, between two reports without an evaluation; a trial waits until Tune has taken a report
 CHECKPOINT_SECONDS = 300.0  # at most, plus one update, between two checkpoints
@@ -126,6 +126,9 @@ class Training:
         records.write_used(number, trainer.used(), device=device.name, num_envs=trainer.num_envs)
         if checkpoint:
             checkpoint.restore(trainer)
+        elif settings.teacher != "none":
+            with measurements.learner.running():
+                trainer.imitate(teacher_lessons(settings))
         return cls(experiment, records, number, trainer, state, running, monitor, measurements, damage, started)
 
     def __enter__(self) -> Self:
@@ -149,6 +152,8 @@ class Training:
         if self._damage:
             damage = "; ".join(self._damage)
             yield {STEPS: state.steps, MESSAGE: f"trial {self._number}: {damage}; it continues from {state.steps:,} steps"}
+        if settings.teacher != "none" and not state.steps:
+            yield {STEPS: 0, MESSAGE: f"trial {self._number}: {self._evaluate_copy()}"}
         if self.evaluations:
             # A kill may have come between the checkpoint and the report of its evaluation.
             yield self._evaluated()
@@ -217,6 +222,12 @@ class Training:
             day_peak = settings.aim.weights.observes_day_peak
             return evaluate(self._evaluation_env, policy_in(self.trainer, self._site, "validation", day_peak))
 
+    def _evaluate_copy(self) -> str:
+        """Evaluate the copy that training begins with. It is in the results at 0 steps, and counts as no report."""
+        evaluations = self._evaluate()
+        self._write_evaluations(evaluations)
+        return f"the copy of {self._settings.teacher} scores {score(evaluations):+.4f}"
+
     def _add_report(self, update: Update, rate: float, is_evaluated: bool) -> None:
         measured = self._measurements.take(self.state)
         self._reports.append(
@@ -247,6 +258,12 @@ class Training:
 
     def _save(self, evaluations: list[Evaluation]) -> None:
         """Write evaluations, reports and a checkpoint, in this order: a checkpoint never knows more than the results."""
+        self._write_evaluations(evaluations)
+        self._write_reports()
+        self._checkpoints.save(self.trainer, self.state)
+        self._last_save = time.perf_counter()
+
+    def _write_evaluations(self, evaluations: list[Evaluation]) -> None:
         state, settings = self.state, self._settings
         rows = [
             {
@@ -262,9 +279,6 @@ class Training:
         if rows:
             path = self._paths.part("evaluations", self._number, state.steps)
             write_part(path, "evaluations", rows, measures=evaluation_columns())
-        self._write_reports()
-        self._checkpoints.save(self.trainer, state)
-        self._last_save = time.perf_counter()
 
     def _write_reports(self) -> None:
         """Write the reports since the last call, and the measurements so far into the trial's row."""

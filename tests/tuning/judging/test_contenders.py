@@ -120,3 +120,14 @@ def test_a_run_has_the_synthetic_years_of_its_experiment_and_its_control_too(tmp
     own = run_settings(found[-1], more.settings, tmp_path / "runs", 11, 0.0, "")
     # Each fresh seed has synthetic years of its own.
     assert (own.augmentation.years, own.augmentation.seed) == (2, 11)
+
+
+def test_a_contender_begins_with_the_teacher_of_its_experiment_and_so_does_its_control(tmp_path: Path) -> None:
+    plain = experiment(tmp_path, "one", {0.05: {"gamma": 0.9}})
+    taught = experiment(tmp_path, "two", {0.05: {"gamma": 0.9}}, teacher="mpc")
+    found = contenders([plain, taught], top=1)
+    assert [own.name for own in found] == [
+        "one 0", "ppo default, 100,000 steps", "two 0", "ppo default taught by mpc, 100,000 steps",
+    ]  # fmt: skip
+    for own, of in zip(found, (plain, plain, taught, taught), strict=True):
+        assert run_settings(own, of.settings, tmp_path, 1, 0.0, "").teacher == of.settings.teacher

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from tests.tuning.algorithms.memory_checks import assignment, predicted, term
-from tuning.memory.model import problem_of
+from tuning.algorithms.memory_terms import Workload
+from tuning.algorithms.registry import algorithm
+from tuning.memory.model import predict, problem_of
 from tuning.memory.scenario_sizes import Sizes
 
 
@@ -47,3 +49,14 @@ def test_on_the_cpu_everything_is_on_the_host(algo: str) -> None:
     found = predicted(algo, assignment(algo), gpu=False)
     assert {"process", "scenario years", "copies of the site", "evaluation", "checkpoint"} <= {t.name for t in found.terms}
     assert all(t.place == "ram" for t in found.terms)
+
+
+def test_lessons_are_counted_where_a_teacher_gives_some() -> None:
+    sizes = Sizes(40, 5, 0, 0, 1, 100, 0, 0, 0, 0, lesson_hours=1000)
+    h, spec = assignment("ppo"), algorithm("ppo")
+    plain, taught = (predict(spec, h, Workload(4, 1000, 2, 1, False, taught=given), sizes) for given in (False, True))
+    (own,) = (each for each in taught.terms if each not in plain.terms)
+    # Observations, actions and labels at least.
+    assert own.place == "ram"
+    assert own.nbytes >= 4 * 1000 * (40 + 2 * 5)
+    assert [each for each in taught.terms if each != own] == list(plain.terms)

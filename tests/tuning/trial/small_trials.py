@@ -17,7 +17,9 @@ SMALL: dict[str, dict[str, Any]] = {
 }
 
 
-def experiment(folder: Path, schema: Path, algo: str, backend: str = "batch", steps: int = STEPS_OF_A_TRIAL) -> Experiment:
+def experiment(
+    folder: Path, schema: Path, algo: str, backend: str = "batch", steps: int = STEPS_OF_A_TRIAL, **others: Any
+) -> Experiment:
     return create(
         Settings(
             algo=algo,  # type: ignore[arg-type]
@@ -29,6 +31,7 @@ def experiment(folder: Path, schema: Path, algo: str, backend: str = "batch", st
             reports=EVALUATIONS,
             validation_weeks=1,
             num_envs=4,
+            **others,
         )
     )
 

@@ -14,7 +14,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from envs.environments.vector_env import Start
 from envs.objective.aim import Outcome
+from envs.scenarios.scenario import Window, scenario
+from envs.yardsticks.lessons import teach
 from results import load
 from tests.tuning.trial.small_trials import EVALUATIONS, STEPS_OF_A_TRIAL, experiment, hyperparameters
 from tuning.experiment.folder import Experiment
@@ -300,3 +303,35 @@ def test_policies_for_single_buildings_validate_under_the_bounds_of_the_homes(
     )  # fmt: skip
     Training._evaluate(of)  # type: ignore[arg-type]
     assert found == [shares]
+
+
+@pytest.mark.usefixtures("small_ray")
+@pytest.mark.parametrize(
+    ("algo", "others"), [("ppo", {"normalize_rewards": True}), pytest.param("a2c", {}, marks=pytest.mark.slow), ("sac", {})]
+)
+def test_a_taught_trial_goes_on_as_if_it_had_never_stopped(
+    small_schema: Path, tmp_path: Path, running: Path, monkeypatch: pytest.MonkeyPatch, algo: str, others: dict[str, Any]
+) -> None:
+    site, made = scenario(str(small_schema)), []
+    starts = [
+        Start(window, charge) for window in (Window(0, 0, 24), Window(0, 72, 24), Window(0, 120, 24)) for charge in (0.2, 0.8)
+    ]
+    short = teach(site, starts, method="yesterday", horizon=3)
+    monkeypatch.setattr("tuning.trial.training.teacher_lessons", lambda settings: made.append(settings.teacher) or short)
+    assignment = hyperparameters(algo, **others)
+    whole, cut = (experiment(tmp_path / name, small_schema, algo, teacher="mpc") for name in ("whole", "cut"))
+    said = train(whole, assignment, running)
+    assert said[0][STEPS] == 0
+    assert "the copy of mpc scores" in said[0][MESSAGE]
+    # Stopped before the first checkpoint: the copy is made again.
+    with training(cut, assignment, running) as trial:
+        next(iter(trial.updates()))
+    made.clear()
+    assert train_in_pieces(cut, assignment, running) == EVALUATIONS
+    assert made == ["mpc"]
+    for table in ("reports", "evaluations"):
+        pd.testing.assert_frame_equal(numbers(whole, table), numbers(cut, table))
+    evaluations = load(whole.paths.folder).evaluations
+    assert evaluations["steps"].min() == 0
+    assert f"{evaluations['score'][evaluations['steps'] == 0].iloc[0]:+.4f}" in said[0][MESSAGE]
+    assert len(evaluations) == EVALUATIONS + 1

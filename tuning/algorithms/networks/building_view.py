@@ -109,7 +109,7 @@ class BuildingActions(nn.Module):
         """Find the actions of a site that a policy fits, see `why_unfit`."""
         super().__init__()
         parts, groups, count = Parts.of(site, kinds.learn_charging), site.layout.any_chargers, len(site.layout.actions)
-        self.agents = len(parts.acting)
+        self.agents, self._count = len(parts.acting), len(kinds.actions)
         # Of what follows a rule nothing is taken.
         order, scale = [0] * count, [0.0] * count
         for a, n in enumerate(parts.acting):
@@ -134,8 +134,28 @@ class BuildingActions(nn.Module):
         given = actions.unflatten(0, (-1, self.agents)).flatten(1).index_select(1, self.order) * self.scale
         if self.charging is None:
             return given
+        return given + self._rule(observations)
+
+    def inverse(self, actions: torch.Tensor, observations: torch.Tensor) -> torch.Tensor:
+        """What the buildings have to give for actions of the site.
+
+        Args:
+            actions: of the site, shape (rows, actions).
+            observations: of the site, shape (rows, features).
+
+        Returns:
+            Shape (rows * A, kinds); NaN for a device that a building lacks.
+        """
+        given = actions if self.charging is None else actions - self._rule(observations)
+        found = torch.full((len(actions), self.agents * self._count), torch.nan)
+        own = self.scale != 0.0
+        found[:, self.order[own]] = given[:, own] / self.scale[own]
+        return found.unflatten(1, (self.agents, self._count)).flatten(0, 1)
+
+    def _rule(self, observations: torch.Tensor) -> torch.Tensor:
+        assert self.charging is not None
         rule: torch.Tensor = self.charging(observations.index_select(1, self.features).unflatten(1, self._kinds))
-        return given + rule
+        return rule
 
 
 class BuildingView:
@@ -188,6 +208,13 @@ class BuildingView:
             found: np.ndarray = self.actions(given, torch.from_numpy(observations)).numpy()
         return found
 
+    def own_actions(self, actions: np.ndarray, observations: np.ndarray) -> np.ndarray:
+        """What `complete` makes actions of the site of; see `BuildingActions.inverse`."""
+        with torch.inference_mode():
+            given = torch.from_numpy(np.ascontiguousarray(actions, dtype=np.float32))
+            found: np.ndarray = self.actions.inverse(given, torch.from_numpy(observations)).numpy()
+        return found
+
 
 class BuildingViewEnv(ViewState, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     """Copies of a site with A acting buildings as A times as many copies of a building, which earn rewards of their own.
@@ -229,6 +256,10 @@ class BuildingViewEnv(ViewState, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         own = np.zeros(self.num_envs) if earned is None else np.asarray(earned, np.float64)[:, self._acting].reshape(-1)
         over, cut = (np.repeat(each, self._agents) for each in (terminated, truncated))
         return self.view.observe(self._observations), own, over, cut, {}
+
+    def own_actions(self, actions: np.ndarray) -> np.ndarray:
+        """The actions that `step` takes, of the site's, shape (copies, actions); NaN for a device that a building lacks."""
+        return self.view.own_actions(actions, self._observations)
 
     def close(self, **kwargs: Any) -> None:
         """Close the environment."""

@@ -95,3 +95,7 @@ class SiteViewEnv(ViewState, VectorWrapper):
         complete = self.view.complete(np.asarray(actions), self._observations)
         self._observations, rewards, terminated, truncated, infos = self.env.step(complete)
         return self.view.observe(self._observations), rewards, terminated, truncated, infos
+
+    def own_actions(self, actions: np.ndarray) -> np.ndarray:
+        """The actions that `step` takes, of the site's, shape (copies, actions)."""
+        return actions[:, self.view.others]

@@ -129,6 +129,33 @@ class ActorCriticModule(TorchRLModule, ValueFunctionAPI):
         """Means of the actions' distribution, its mode, shape (rows, actions), float32; not compiled."""
         return self._policy_inputs(observations).float().chunk(2, dim=-1)[0]
 
+    def set_deviations(self, log_std: float) -> None:
+        """Give all actions one deviation, whatever is observed; it is trained from there.
+
+        Args:
+            log_std: its logarithm.
+        """
+        with torch.no_grad():
+            if self.log_std is not None:
+                self.log_std.fill_(log_std)
+                return
+            for output in self._outputs():
+                output.weight[output.out_features // 2 :] = 0.0
+                output.bias[output.out_features // 2 :] = log_std
+
+    def mean_parameters(self) -> list[nn.Parameter]:
+        """What the policy's means depend on."""
+        return [*self.policy_layers.parameters(), *self.policy_head.parameters()]
+
+    def value_parameters(self) -> list[nn.Parameter]:
+        """What the values depend on and the policy does not."""
+        layers = [] if self.shape.shared else [*self.value_layers.parameters()]
+        return [*layers, *self.value_head.parameters()]
+
+    def plain_values(self, observations: torch.Tensor) -> torch.Tensor:
+        """Values of observations, shape (rows,), float32; not compiled."""
+        return self._value(observations).float()
+
     def _with_deviations(self, outputs: torch.Tensor) -> torch.Tensor:
         return outputs if self.log_std is None else torch.cat((outputs, self.log_std.expand_as(outputs)), dim=-1)
 

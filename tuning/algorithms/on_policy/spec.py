@@ -25,5 +25,5 @@ def _a2c(setup: Setup) -> Trainer:
     return A2CTrainer(setup)
 
 
-PPO = AlgorithmSpec("ppo", ppo.PPO, ppo.PPO_PRESETS, _ppo, copies, ppo_memory)
-A2C = AlgorithmSpec("a2c", a2c.A2C, a2c.A2C_PRESETS, _a2c, copies, a2c_memory)
+PPO = AlgorithmSpec("ppo", ppo.PPO, ppo.PPO_PRESETS, _ppo, copies, ppo_memory, can_be_taught=True)
+A2C = AlgorithmSpec("a2c", a2c.A2C, a2c.A2C_PRESETS, _a2c, copies, a2c_memory, can_be_taught=True)

@@ -16,6 +16,7 @@ from tuning.algorithms.trainer import Setup
 if TYPE_CHECKING:
     from torch import nn
 
+    from tuning.algorithms.imitation.demonstration import Demonstration
     from tuning.algorithms.on_policy.config import OnPolicyConfig
     from tuning.algorithms.on_policy.learner import OnPolicyLearner
 
@@ -117,6 +118,15 @@ class OnPolicyTrainer(RLlibTrainer):
             # Not what it was told, but what the optimizer has.
             "learning_rate": float(learner.optimizer.param_groups[0]["lr"]),
         }
+
+    def learn_from(self, parts: list[Demonstration]) -> None:
+        """See `RLlibTrainer`."""
+        from tuning.algorithms.on_policy.imitation import copy_policy, copy_values
+
+        network, runner = self.learner.network, self.runner
+        copy_policy(network, runner, parts, self.setup.seed)
+        copy_values(network, runner, parts, self.setup.seed, float(self.setup.hyperparameters["gamma"]))  # type: ignore[arg-type]
+        runner.module.load_state_dict(network.state_dict())
 
     def mode(self) -> Callable[[np.ndarray], np.ndarray]:
         """See `Trainer`."""

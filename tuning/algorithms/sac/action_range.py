@@ -39,3 +39,9 @@ class ActionRange:
         # Rounding must not lead out of the range.
         stretched = self.low + (actions + 1.0) * (0.5 * (self.high - self.low))
         return np.clip(stretched, self.low, self.high)
+
+    def from_environment(self, actions: np.ndarray) -> np.ndarray:
+        """Actions within [-1, 1] for actions of the environment, shape (..., actions); 0 where these have no range."""
+        span = self.high - self.low
+        found = (actions - self.low) * (2.0 / np.where(span > 0.0, span, 1.0)) - 1.0
+        return np.where(span > 0.0, np.clip(found, -1.0, 1.0), 0.0).astype(np.float32)

@@ -25,6 +25,7 @@ class SACSettings(PreprocessingConfig, AlgorithmConfig):
         buffer_size: transitions.
         batch_size: transitions of a gradient step.
         learning_starts: transitions that are collected by random actions before the first gradient step.
+        actor_starts: transitions that are collected before policy and entropy coefficient learn too.
         train_freq: transitions between two rounds of gradient steps.
         gradient_steps: of a round.
         transitions_per_iteration: that one `train()` collects at least; several rounds.
@@ -48,6 +49,7 @@ class SACSettings(PreprocessingConfig, AlgorithmConfig):
         self.buffer_size = 1_000_000
         self.batch_size = 256
         self.learning_starts = 100
+        self.actor_starts = 0
         self.train_freq = 1
         self.gradient_steps = 1
         self.transitions_per_iteration = 1000

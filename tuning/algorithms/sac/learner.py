@@ -148,7 +148,8 @@ class SACLearner(TorchLearner):
                     group["lr"] = schedule.value(steps)
         config = self.config
         batches = draw_batches(replay, gradient_steps, config.batch_size, self.device, config.pin_memory)
-        found = [self._gradient_step(batch, replay, places) for batch, places in batches]
+        acts = steps >= config.actor_starts
+        found = [self._gradient_step(batch, replay, places, acts) for batch, places in batches]
         # The one time that the device is waited for.
         sums = torch.stack(found).double().sum(dim=0).cpu().numpy()
         self.gradient_steps += gradient_steps
@@ -171,8 +172,14 @@ class SACLearner(TorchLearner):
         self._sums, self._summed = np.zeros(len(TERMS)), 0
         return self.metrics.reduce()
 
-    def _gradient_step(self, batch: Batch, replay: Replay, places: np.ndarray) -> torch.Tensor:
+    def _gradient_step(self, batch: Batch, replay: Replay, places: np.ndarray, acts: bool = True) -> torch.Tensor:
         """One gradient step of critics, policy and entropy coefficient, and one of the targets towards the critics.
+
+        Args:
+            batch: transitions.
+            replay: that they are from.
+            places: of the transitions in the buffer.
+            acts: whether policy and entropy coefficient learn too.
 
         Returns:
             `TERMS`, shape (len(TERMS),).
@@ -181,12 +188,24 @@ class SACLearner(TorchLearner):
         begin_step(self.network.shape.cuda_graphs)
         value_loss, errors, value, norm = self._critic_step(batch, ent_coef)
         begin_step(self.network.shape.cuda_graphs)
-        policy_loss, logp, actor_norm = self._actor_step(batch, ent_coef)
-        ent_coef_loss = self._ent_coef_step(logp)
+        policy_loss, logp, actor_norm = self._actor_step(batch, ent_coef, acts)
+        ent_coef_loss = self._ent_coef_step(logp) if acts else torch.zeros((), device=self.device)
         self._targets.vector.data.lerp_(self._flat[CRITIC].vector.data, self.config.tau)
         if replay.buffer.priorities:
             replay.buffer.priorities.update(places, errors.cpu().numpy())
         return torch.stack((value_loss, policy_loss, -logp.mean(), ent_coef, ent_coef_loss, norm, actor_norm, value))
+
+    def learn_values(self, replay: Replay, gradient_steps: int) -> None:
+        """Take gradient steps on the critics alone, with the policy as it is."""
+        config = self.config
+        for batch, _ in draw_batches(replay, gradient_steps, config.batch_size, self.device, config.pin_memory):
+            begin_step(self.network.shape.cuda_graphs)
+            self._critic_step(batch, self.ent_coef)
+            self._targets.vector.data.lerp_(self._flat[CRITIC].vector.data, config.tau)
+
+    def follow_at_once(self) -> None:
+        """Make the targets what the critics are."""
+        self._targets.vector.data.copy_(self._flat[CRITIC].vector.data)
 
     def _pieces(self, batch: Batch) -> Iterator[tuple[Batch, slice, float]]:
         """Pieces of a batch that gradients are summed up from.
@@ -226,8 +245,13 @@ class SACLearner(TorchLearner):
         norm = self._step(CRITIC)
         return torch.stack(losses).sum(), torch.cat(errors), torch.stack(means).sum(), norm
 
-    def _actor_step(self, batch: Batch, ent_coef: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    def _actor_step(self, batch: Batch, ent_coef: torch.Tensor, moves: bool = True) -> tuple[torch.Tensor, ...]:
         """The policy's loss by its drawn actions' values (equation 9). Critics get no gradients by it.
+
+        Args:
+            batch: transitions.
+            ent_coef: entropy coefficient.
+            moves: whether the policy takes a step; else its loss is only measured.
 
         Returns:
             Loss, log-probability of each action, norm of the gradient before it was cut.
@@ -244,7 +268,7 @@ class SACLearner(TorchLearner):
             (loss * part).backward()
             losses.append(loss.detach() * part)
             logps.append(logp.detach())
-        norm = self._step(ACTOR)
+        norm = self._step(ACTOR) if moves else self._flat[ACTOR].gradient.norm()
         network.critics.requires_grad_(True)
         return torch.stack(losses).sum(), torch.cat(logps), norm
 

@@ -186,7 +186,7 @@ class SACModule(TorchRLModule):
             self.policy_head = nn.Linear(units, 2 * actions)
             self.critics = TwinCritics(features + actions, shape.hidden_sizes, shape.activation)
         with torch.no_grad():
-            for output in self.policy_head.last_layers if isinstance(self.policy_head, ChargerHead) else (self.policy_head,):
+            for output in self._outputs():
                 output.bias[output.out_features // 2 :] += shape.log_std_init
         overwrite_inputs(self.policy_layers)
         self.targets = copy.deepcopy(self.critics).requires_grad_(False)
@@ -203,6 +203,25 @@ class SACModule(TorchRLModule):
     def policy_parameters(self) -> list[nn.Parameter]:
         """What the policy's gradient moves."""
         return [*self.policy_layers.parameters(), *self.policy_head.parameters()]
+
+    def set_deviations(self, log_std: float) -> None:
+        """Give all actions one deviation before the squashing, whatever is observed; it is trained from there.
+
+        Args:
+            log_std: its logarithm.
+        """
+        with torch.no_grad():
+            for output in self._outputs():
+                output.weight[output.out_features // 2 :] = 0.0
+                output.bias[output.out_features // 2 :] = log_std
+
+    def _outputs(self) -> tuple[nn.Linear, ...]:
+        """The layers that give the policy's outputs: means, then logarithms of deviations."""
+        head = self.policy_head
+        if isinstance(head, ChargerHead):
+            return head.last_layers
+        assert isinstance(head, nn.Linear)
+        return (head,)
 
     def parameters_of_distribution(self, observations: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Means and logarithms of deviations of observations, each of shape (rows, actions), float32."""

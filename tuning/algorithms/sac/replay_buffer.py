@@ -157,6 +157,23 @@ class ReplayBuffer:
         self._advance()
         self._observations[self._here()] = next_observations
 
+    def add_run(self, observations: np.ndarray, actions: np.ndarray, rewards: np.ndarray, hours: np.ndarray) -> None:
+        """Take whole runs of all copies, side by side.
+
+        Args:
+            observations: before each of T steps, and after the last, shape (T + 1, N, features). Where N is less than the
+                copies, the others make no transition.
+            actions: within [-1, 1], shape (T, N, actions).
+            rewards: shape (T, N).
+            hours: steps of each, at least 1; what follows is no transition, shape (N,).
+        """
+        own = np.minimum(np.arange(self.copies), len(hours) - 1)
+        lasts = np.where(np.arange(self.copies) < len(hours), hours[own] - 1, -1)
+        self.begin(observations[0, own])
+        for step in range(len(actions)):
+            kinds = np.where(step < lasts, GOING, np.where(step == lasts, TRUNCATED, NO_TRANSITION)).astype(np.uint8)
+            self.add(actions[step, own], rewards[step, own], kinds, observations[step + 1, own])
+
     def sample(self, count: int) -> Transitions:
         """Draw transitions, with replacement.
 

@@ -19,4 +19,4 @@ def _sac(setup: Setup) -> Trainer:
     return SACTrainer(setup)
 
 
-SAC = AlgorithmSpec("sac", sac.SAC, sac.SAC_PRESETS, _sac, copies, sac_memory)
+SAC = AlgorithmSpec("sac", sac.SAC, sac.SAC_PRESETS, _sac, copies, sac_memory, can_be_taught=True)

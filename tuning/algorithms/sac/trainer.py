@@ -15,12 +15,16 @@ from tuning.algorithms.trainer import Setup
 if TYPE_CHECKING:
     from torch import nn
 
+    from tuning.algorithms.imitation.demonstration import Demonstration
     from tuning.algorithms.sac.algorithm import SAC, SACConfig
     from tuning.algorithms.sac.env_runner import ReplayEnvRunner
     from tuning.algorithms.sac.learner import SACLearner
     from tuning.algorithms.sac.replay_buffer import ReplayBuffer
 
 MOST_PER_ITERATION = 1000  # transitions of one `train()`, unless a round is longer
+# Steps of the site that critics of a copy learn from before its policy does, a quarter of the budget at most: until they have
+# seen what the copy itself does, they lead it astray.
+VALUES_FIRST = 25_000
 LEAST_ITERATIONS = 20  # of a budget, however small: between two of them the policy can be evaluated
 
 
@@ -92,6 +96,15 @@ class SACTrainer(RLlibTrainer):
             **self.used_for_precision(),
         }
 
+    def learn_from(self, parts: list[Demonstration]) -> None:
+        """See `RLlibTrainer`."""
+        from tuning.algorithms.sac.imitation import copy_policy, copy_values, keep
+
+        learner, runner = self.learner, self.runner
+        keep(runner, parts)
+        copy_policy(learner.network, runner, parts, self.setup.seed)
+        copy_values(learner, runner, parts, self.setup.seed, self.algorithm.replay())
+
     @property
     def replay(self) -> ReplayBuffer:
         """See `Trainer`."""
@@ -150,7 +163,10 @@ def configuration(setup: Setup) -> SACConfig:
     ):  # fmt: skip
         setattr(config, name, h[name])
     # Counted in steps of the site.
-    config.learning_starts, config.train_freq = h["learning_starts"] * setup.agents, h["train_freq"] * setup.agents
+    config.train_freq = h["train_freq"] * setup.agents
+    # A copy has lessons to learn from at once, and random actions would be a step back.
+    config.actor_starts = min(VALUES_FIRST * setup.agents, setup.steps // 4) if setup.taught else 0
+    config.learning_starts = 0 if setup.taught else h["learning_starts"] * setup.agents
     config.parts = setup.parts
     config.transitions_per_iteration = max(1, min(MOST_PER_ITERATION * setup.agents, setup.steps // LEAST_ITERATIONS))
     if h["prioritized_replay"]:

@@ -1,0 +1,109 @@
+"""Lessons as a policy's own environment shows them."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from envs.environments.vector_env import SiteVectorEnv, Start
+from envs.environments.year_cache import district, observation_layout
+from envs.scenarios.scenario import Window, scenario
+from envs.yardsticks.lessons import Lessons
+from tuning.algorithms.imitation.demonstration import Demonstration, demonstrations, returns, rows_of
+from tuning.algorithms.networks.building_kinds import BuildingKinds
+from tuning.algorithms.networks.building_view import BuildingViewEnv
+from tuning.algorithms.networks.site_view import SiteViewEnv
+
+WINDOWS = (Window(0, 0, 30), Window(0, 72, 24), Window(0, 120, 24))
+
+
+def made_up(actions: int) -> Lessons:
+    random = np.random.default_rng(0)
+    executed, labels = random.uniform(-1.0, 1.0, (2, 3, 30, actions)).astype(np.float32)
+    return Lessons(
+        tuple(Start(window, charge) for window, charge in zip(WINDOWS, (0.0, 0.5, 1.0), strict=True)), executed, labels
+    )
+
+
+def site_env(schema: Path, copies: int) -> SiteVectorEnv:
+    return SiteVectorEnv(scenario(str(schema)), WINDOWS, copies, copy=False)
+
+
+def test_a_site_as_a_whole_runs_through_the_lessons(small_schema: Path) -> None:
+    env = site_env(small_schema, 2)
+    lessons, other = made_up(env.simulator.actions), site_env(small_schema, 3)
+    parts = list(demonstrations(env, 2, lessons))
+    assert [part.hours.tolist() for part in parts] == [[30, 24], [24]]
+    observations, _ = other.reset(options={"starts": lessons.starts})
+    for hour in range(24):
+        for part, kept in zip(parts, (slice(0, 2), slice(2, 3)), strict=True):
+            np.testing.assert_array_equal(part.observations[hour], observations[kept])
+        observations, rewards, *_ = other.step(lessons.executed[:, hour])
+        for part, kept in zip(parts, (slice(0, 2), slice(2, 3)), strict=True):
+            np.testing.assert_array_equal(part.rewards[hour], rewards[kept])
+            np.testing.assert_array_equal(part.labels[hour], lessons.labels[kept, hour])
+    assert parts[0].taken.sum(axis=0).tolist() == [30, 24]
+    # Its next episodes are those of its seed, as if it had never been used.
+    first, _ = env.reset(seed=5)
+    np.testing.assert_array_equal(first, site_env(small_schema, 2).reset(seed=5)[0])
+
+
+def test_where_vehicles_follow_the_rule_only_other_actions_are_copied(small_schema: Path) -> None:
+    inner = site_env(small_schema, 3)
+    chargers = observation_layout(scenario(str(small_schema))).chargers
+    assert chargers
+    env, lessons = SiteViewEnv(inner, chargers, 1.0), made_up(inner.simulator.actions)
+    (part,) = demonstrations(env, 3, lessons)
+    np.testing.assert_array_equal(part.labels[:24, :, 0], lessons.labels[:, :24, env.view.others[0]].T)
+    assert part.labels.shape[2] == len(env.view.others) == 1
+
+
+@pytest.mark.parametrize("learned", [False, True])
+def test_buildings_get_their_own_actions_rewards_and_labels(four_buildings: Path, learned: bool) -> None:
+    site = district(scenario(str(four_buildings)))
+    assert site
+    inner = site_env(four_buildings, 3)
+    env, lessons = BuildingViewEnv(inner, site, BuildingKinds.of(site, learned)), made_up(inner.simulator.actions)
+    taken: list[np.ndarray] = []
+    step: Any = inner.step
+    inner.step = lambda actions: (taken.append(actions.copy()), step(actions))[1]  # type: ignore[method-assign, func-returns-value]
+    (part,) = demonstrations(env, 3, lessons)
+    agents = env.num_envs // 3
+    assert part.runs.tolist() == np.repeat([0, 1, 2], agents).tolist()
+    own = [0, 1, 2, 3, 4, 5, 6] if learned else [0, 3, 5]
+    for hour in range(24):
+        # What the buildings are told comes to what the teacher had carried out.
+        np.testing.assert_allclose(taken[hour][:, own], lessons.executed[:, hour, own], atol=1e-5)
+    assert part.rewards.shape == (30, 3 * agents)
+    # Some buildings lack devices of others.
+    assert np.isnan(part.labels).any() == learned
+    known = np.isfinite(part.labels)
+    assert (part.low[known] <= part.labels[known] + 1e-5).all()
+    assert (part.labels[known] <= part.high[known] + 1e-5).all()
+
+
+def test_rows_are_of_runs_alone_and_windows_are_held_out_whole() -> None:
+    shape = (3, 20, 1)
+    part = Demonstration(
+        np.arange(4 * 20 * 2, dtype=np.float32).reshape(4, 20, 2), np.zeros(shape, np.float32),
+        np.tile(np.array([1.0, -1.0, np.nan, 0.0], np.float32), 15).reshape(shape),
+        np.full(shape, -1.0, np.float32), np.ones(shape, np.float32), np.zeros((3, 20)),
+        np.full(20, 2), np.arange(20),
+    )  # fmt: skip
+    rows = rows_of([part], [part.observations[:-1]])
+    assert len(rows.labels) == 40
+    np.testing.assert_array_equal(rows.observations, part.observations[:2].reshape(40, 2))
+    assert rows.weights[:4, 0].tolist() == [1.0, 1.0, 0.0, 1.0]
+    assert (rows.high[:4, 0].tolist(), rows.low[:4, 0].tolist()) == ([True, False, False, False], [False, True, False, False])
+    held = rows.held_out.reshape(2, 20)
+    assert held[0].tolist() == held[1].tolist()
+    # Both runs of a window, and of ten windows two.
+    assert np.flatnonzero(held[0]).tolist() == [4, 5, 14, 15]
+
+
+def test_returns_end_with_a_value_at_each_runs_own_end() -> None:
+    rewards = np.array([[1.0, 1.0], [2.0, 2.0], [4.0, 99.0]])
+    found = returns(rewards, np.array([8.0, 16.0]), np.array([3, 2]), 0.5)
+    assert found[:, 0].tolist() == [1 + 1 + 1 + 1, 2 + 2 + 2, 4 + 4]
+    assert found[:2, 1].tolist() == [1 + 1 + 4, 2 + 8]
