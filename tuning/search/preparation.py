@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import ray
 from ray.util.queue import Empty, Queue
@@ -10,50 +12,90 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from common.errors import UserError
+from envs.environments.seen_year import is_seen_prepared, models_to_train, prepare_seen, train_seen_model
 from envs.environments.year_cache import is_prepared, prepare_year
+from envs.forecasts.series import Kind
 from envs.scenarios.scenario import Scenario, Split
+from envs.seen import Seen
 from tuning.cli.console import say
 from tuning.runtime.parent_watch import end_with_parent
 
 SPLITS: tuple[Split, ...] = ("train", "validation")  # that a search sees
 
 
-def prepare(scenario: Scenario, console: Console, splits: Sequence[Split] = SPLITS, day_peak: bool = False) -> None:
-    """Prepare the years of some splits, one Ray task a year.
+def prepare(scenario: Scenario, console: Console, splits: Sequence[Split] = SPLITS, seens: Sequence[Seen] = (Seen(),)) -> None:
+    """Prepare the years of some splits, one Ray task a year; then what policies see beside their observations, likewise.
 
     Args:
         scenario: the scenario.
         console: shows progress.
         splits: by default those that a search sees.
-        day_peak: see `envs.environments.year_cache.observation_layout`.
+        seens: what policies may see; the day's highest import all of them or none.
 
     Raises:
         ScenarioError: if the scenario's data are not valid.
         CacheError: if the cache cannot be read or written.
     """
     of_splits = {year for split in splits for year in scenario.years(split)}
+    day_peak = seens[0].day_peak
     years = sorted(year for year in of_splits if not is_prepared(scenario, year, day_peak))
-    if not years:
-        return
-    *others, last = map(str, years)
-    which = f"years {', '.join(others)} and {last}" if others else f"year {last}"
-    say(console, f"{scenario.title}: preparing {which}, this once: series, tables, the uncontrolled site")
+    if years:
+        *others, last = map(str, years)
+        which = f"years {', '.join(others)} and {last}" if others else f"year {last}"
+        say(console, f"{scenario.title}: preparing {which}, this once: series, tables, the uncontrolled site")
+        _run([Task(f"year {year}", _prepare_year, (scenario, year, day_peak)) for year in years], console)
+    parts = list(dict.fromkeys(part for seen in seens for part in seen.parts))
+    lacking = [(year, part) for year in sorted(of_splits) for part in parts if not is_seen_prepared(scenario, year, part)]
+    if lacking:
+        say(console, f"{scenario.title}: preparing what policies see, this once: {', '.join(map(_words, parts))}")
+        if any(part.learns for _, part in lacking):
+            # The other splits are forecast by models of the train split.
+            tasks = [
+                Task(f"learned {kind}" + ("" if fold is None else f", fold {fold + 1}"), _train_model, (scenario, kind, fold))
+                for kind, fold in models_to_train(scenario)
+            ]
+            _run(tasks, console)
+        _run([Task(f"year {year}, {_words(part)}", _prepare_seen, (scenario, year, part)) for year, part in lacking], console)
+
+
+def _words(part: Seen) -> str:
+    """What a part of what is seen is, for people."""
+    return "learned forecasts" if part.plan == "none" else f"plan with the forecasts {part.plan}"
+
+
+@dataclass(frozen=True)
+class Task:
+    """Something that is prepared.
+
+    Attributes:
+        title: for people.
+        function: a Ray function, which takes the arguments, a queue for progress, and the title.
+        arguments: of it.
+    """
+
+    title: str
+    function: Any
+    arguments: tuple[Any, ...]
+
+
+def _run(tasks: Sequence[Task], console: Console) -> None:
+    """Run tasks in parallel, and show how far each is."""
     queue = Queue(actor_options={"num_cpus": 0})
-    tasks = {_prepare_year.remote(scenario, year, queue, day_peak): year for year in years}
+    running = {task.function.remote(*task.arguments, queue, task.title): task.title for task in tasks}
     with Progress(
-        TextColumn("  year {task.description}"), BarColumn(), TextColumn("{task.percentage:3.0f} %"), TimeElapsedColumn(),
+        TextColumn("  {task.description}"), BarColumn(), TextColumn("{task.percentage:3.0f} %"), TimeElapsedColumn(),
         console=console, transient=True, disable=not console.is_terminal,
     ) as bars:  # fmt: skip
-        bar = {year: bars.add_task(str(year), total=1.0) for year in years}
-        while tasks:
-            done, _ = ray.wait(list(tasks), timeout=0.5)
-            for task in done:
-                _raise_own_errors(task)
-                bars.update(bar[tasks.pop(task)], completed=1.0)
+        bar = {task.title: bars.add_task(task.title, total=1.0) for task in tasks}
+        while running:
+            done, _ = ray.wait(list(running), timeout=0.5)
+            for one in done:
+                _raise_own_errors(one)
+                bars.update(bar[running.pop(one)], completed=1.0)
             try:
                 while True:
-                    year, part = queue.get_nowait()
-                    bars.update(bar[year], completed=part)
+                    title, part = queue.get_nowait()
+                    bars.update(bar[title], completed=part)
             except Empty:
                 continue
     queue.shutdown()
@@ -70,6 +112,18 @@ def _raise_own_errors(task: ray.ObjectRef[None]) -> None:
 
 
 @ray.remote(num_cpus=1)
-def _prepare_year(scenario: Scenario, year: int, queue: Queue, day_peak: bool) -> None:
+def _prepare_year(scenario: Scenario, year: int, day_peak: bool, queue: Queue, title: str) -> None:
     end_with_parent()
-    prepare_year(scenario, year, lambda part: queue.put_nowait((year, part)), day_peak)
+    prepare_year(scenario, year, lambda part: queue.put_nowait((title, part)), day_peak)
+
+
+@ray.remote(num_cpus=1)
+def _train_model(scenario: Scenario, kind: Kind, fold: int | None, queue: Queue, title: str) -> None:
+    end_with_parent()
+    train_seen_model(scenario, kind, fold)
+
+
+@ray.remote(num_cpus=1)
+def _prepare_seen(scenario: Scenario, year: int, part: Seen, queue: Queue, title: str) -> None:
+    end_with_parent()
+    prepare_seen(scenario, year, part, lambda done: queue.put_nowait((title, done)))
