@@ -23,8 +23,9 @@ PLAN_METHODS: tuple[PlanMethod, ...] = ("none", "yesterday", "seven-days", "lear
 MOST_HOURS = 23  # that are looked ahead or back: with the present one a day, as far as forecasts of the yardsticks reach
 # Hours from the present one at whose ends the planned state of charge is seen.
 PLAN_HOURS = (0, 1, 2, 4, 8)
+PLANNED_BATTERY, PLANNED_SOC = "planned_battery", "planned_soc"  # energy of this hour, and state of charge at its beginning
 # Kinds of observations that are energies [kWh], by the beginnings of their names.
-ENERGIES = ("profile_load_", "profile_pv_", "lag_load_", "lag_pv_", "forecast_load_", "forecast_pv_", "planned_battery")
+ENERGIES = ("profile_load_", "profile_pv_", "lag_load_", "lag_pv_", "forecast_load_", "forecast_pv_", PLANNED_BATTERY)
 SITE_ENERGIES = frozenset({"planned_net"})  # of the whole site
 
 
@@ -83,7 +84,9 @@ class Seen:
         ahead = [f"profile_{of}_{hour}" for of in ("load", "pv") for hour in range(1, self.profile_hours + 1)]
         back = [f"lag_{of}_{hour}" for of in ("load", "pv") for hour in range(1, self.lag_hours + 1)]
         forecast = [f"forecast_{of}_{hour}" for of in ("load", "pv") for hour in range(1, self.forecast_hours + 1)]
-        planned = [] if self.plan == "none" else ["planned_battery", *(f"planned_soc_{hour}" for hour in PLAN_HOURS)]
+        planned = (
+            [] if self.plan == "none" else [PLANNED_BATTERY, PLANNED_SOC, *(f"{PLANNED_SOC}_{hour}" for hour in PLAN_HOURS)]
+        )
         return (*ahead, *back, *forecast, *planned)
 
     @property

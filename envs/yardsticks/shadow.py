@@ -31,7 +31,7 @@ from envs.yardsticks.mpc_programme import Plan
 from envs.yardsticks.mpc_site import MpcSite
 from envs.yardsticks.mpc_vehicles import Vehicles
 
-VERSION = 1  # part of the cache's key: raise it when a change of the code changes plans
+VERSION = 2  # part of the cache's key: raise it when a change of the code changes plans
 
 _STEPS_BETWEEN_REPORTS = 50
 
@@ -42,7 +42,8 @@ class Shadow:
 
     Attributes:
         battery_kwh: what each battery takes in the hour, negative where it gives, shape (steps, N).
-        soc: planned state of charge at the ends of `PLAN_HOURS` from the hour on, shape (steps, N, len(PLAN_HOURS)).
+        soc: state of charge at the beginning of the hour, and as it is planned at the ends of `PLAN_HOURS` from the hour on,
+            shape (steps, N, 1 + len(PLAN_HOURS)).
         net_kwh: planned net import of the site in the hour, shape (steps,).
     """
 
@@ -88,26 +89,32 @@ def shadow_key(scenario: Scenario, year: int, method: Method, weights: Weights) 
 
 
 def run_shadow(
-    scenario: Scenario, year: int, method: Method, weights: Weights, on_progress: Callable[[float], None] | None = None
+    scenario: Scenario,
+    year: int,
+    method: Method,
+    weights: Weights,
+    on_progress: Callable[[float], None] | None = None,
+    hours: int | None = None,
 ) -> Shadow:
-    """Run model predictive control through a whole year, and keep its plans; see `shadow`."""
+    """Run model predictive control through the first hours of a year, all by default, and keep its plans; see `shadow`."""
     tables, reference = year_tables(scenario, year), year_reference(scenario, year)
     site = MpcSite.of(tables, reference, weights)
     plant = Plant(site, Vehicles(tables, reference), site_forecast(scenario, year, method, HORIZON, crossed=True))
     # It needs no observations.
     blank = np.zeros((len(tables.exogenous.hour), len(tables.names)), dtype=np.float32)
-    tariff, steps = DemandCharge.of(scenario.schema_path(year)), reference.run.net_kwh.shape[1]
+    tariff, steps = DemandCharge.of(scenario.schema_path(year)), hours or reference.run.net_kwh.shape[1]
     simulator = BatchSimulator({year: Year(tables, blank, tariff, reference)}, 1, weights=weights)
     found = Shadow(
         np.zeros((steps, site.buildings), np.float32),
-        np.zeros((steps, site.buildings, len(PLAN_HOURS)), np.float32),
+        np.zeros((steps, site.buildings, 1 + len(PLAN_HOURS)), np.float32),
         np.zeros(steps, np.float32),
     )
     has = site.power > 0.0
 
     def keep(state: SiteState, plan: Plan) -> None:
         found.battery_kwh[state.row] = np.where(has, plan.battery_kwh[:, 0], 0.0)
-        soc = plan.stored_kwh[:, PLAN_HOURS] / np.where(has, site.capacity, 1.0)[:, np.newaxis]
+        planned = plan.stored_kwh[:, PLAN_HOURS] / np.where(has, site.capacity, 1.0)[:, np.newaxis]
+        soc = np.column_stack([state.battery_soc, planned])
         found.soc[state.row] = np.where(has[:, np.newaxis], soc, 0.0)
         found.net_kwh[state.row] = plan.net_kwh[0]
 
