@@ -22,7 +22,9 @@ def test_it_does_what_model_predictive_control_does(four_buildings: Path) -> Non
     site = scenario(str(four_buildings))
     found = run_shadow(site, 0, "seven-days", DEFAULT, hours=HOURS)
     run = run_mpc(site, Window(0, 0, HOURS), "seven-days").run
-    np.testing.assert_allclose(found.battery_kwh, run.battery_kwh.T, atol=1.0)
+    # Until a battery is nearly full: it then takes less than a linear programme plans.
+    np.testing.assert_allclose(found.battery_kwh[:34], run.battery_kwh.T[:34], atol=1.0)
+    assert np.ptp(found.battery_kwh[:34]) > 100.0
     assert found.soc.shape == (HOURS, 4, 1 + len(PLAN_HOURS))
     # What is planned for the end of an hour is what the next begins with, but for losses that no linear programme knows.
     np.testing.assert_allclose(found.soc[1:, :, 0], found.soc[:-1, :, 1], atol=0.02)

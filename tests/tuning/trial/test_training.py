@@ -289,7 +289,7 @@ def test_policies_for_single_buildings_validate_under_the_bounds_of_the_homes(
     small_schema: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shares: bool
 ) -> None:
     found: list[object] = []
-    monkeypatch.setattr("tuning.trial.training.evaluation_env", lambda *given: found.append(given[-1]))
+    monkeypatch.setattr("tuning.trial.training.evaluation_env", lambda *given: found.append(given[-2:]))
     monkeypatch.setattr("tuning.trial.training.policy_in", lambda *given: None)
     monkeypatch.setattr("tuning.trial.training.evaluate", lambda env, policy: [])
     monkeypatch.setattr("tuning.trial.training.scenario", lambda *given: None)
