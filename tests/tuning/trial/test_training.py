@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 
 from envs.objective.aim import Outcome
+from envs.seen import Seen
 from results import load
 from tests.tuning.trial.small_trials import EVALUATIONS, STEPS_OF_A_TRIAL, experiment, hyperparameters
 from tuning.experiment.folder import Experiment
@@ -296,7 +297,7 @@ def test_policies_for_single_buildings_validate_under_the_bounds_of_the_homes(
     measured = SimpleNamespace(evaluation=SimpleNamespace(running=nullcontext))
     of = SimpleNamespace(
         _settings=experiment(tmp_path / "e", small_schema, "ppo").settings, _measurements=measured, _evaluation_env=None,
-        trainer=SimpleNamespace(shares=shares),
+        trainer=SimpleNamespace(shares=shares), _seen=Seen(lag_hours=2),
     )  # fmt: skip
     Training._evaluate(of)  # type: ignore[arg-type]
-    assert found == [shares]
+    assert found == [(shares, Seen(lag_hours=2))]

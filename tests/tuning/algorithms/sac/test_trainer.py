@@ -31,10 +31,13 @@ NEEDED: dict[str, dict[str, Any]] = {
 }
 
 
-# What buildings share needs several of them, see test_building_view.
+# What buildings share and what is seen of a site need one, see test_building_view.
+TRIED = [each for each in SAC.parameters if each.name not in (*HYPERPARAMETERS, "shared_policy")]
+
+
 @pytest.mark.parametrize(
     "parameter",
-    [each for each in SAC.parameters if each.name not in (*HYPERPARAMETERS, "shared_policy")],
+    TRIED,
     ids=lambda parameter: parameter.name,
 )
 def test_what_is_read_back_is_what_was_given(parameter: Any, monkeypatch: pytest.MonkeyPatch) -> None:
