@@ -21,6 +21,8 @@ import numpy as np
 import tyro
 
 from envs.objective.episodes import Policy
+from envs.objective.weights import DEFAULT
+from envs.seen import Seen
 
 COLUMNS = ("score", "co2", "bill", "served")
 SPLITS = ("validation", "test")
@@ -41,13 +43,15 @@ class Options:
     """Runs of each, with seeds 0, 1, ..."""
     workers: int = 2
     """Runs at the same time, on one core each."""
+    preset: str = "default"
+    """Named assignment of hyperparameters."""
     change: dict[str, str] = field(default_factory=dict)
-    """Hyperparameters that differ from the default."""
+    """Hyperparameters that differ from the preset."""
     elsewhere: str = ""
     """Scenario on which the policies are judged; with shared_policy=true, it may be another than they are trained on."""
 
 
-def judge(scenario: str, policy: Policy | None) -> dict[str, list[float]]:
+def judge(scenario: str, policy: Policy | None, seen: Seen | None = None) -> dict[str, list[float]]:
     """`COLUMNS` of a policy on all weeks of each split; None for the solar-priority rule."""
     from envs.environments.factory import evaluation_env
     from envs.objective.evaluate import evaluate, score
@@ -55,7 +59,7 @@ def judge(scenario: str, policy: Policy | None) -> dict[str, list[float]]:
 
     found = {}
     for split in SPLITS:
-        env: Any = evaluation_env(scenario, "batch", split, weeks=0)
+        env: Any = evaluation_env(scenario, "batch", split, weeks=0, seen=seen)
         evaluations = evaluate(env, policy or SolarPriority(env.present))
         now, before = (
             {name: sum(kpis[name] for kpis in years) for name in ("co2_kg", "bill", "ev_required_kwh", "ev_missing_kwh")}
@@ -74,7 +78,7 @@ def run(algo: str, options: Options, seed: int) -> tuple[dict[str, list[float]],
     import torch
 
     from envs.environments.factory import training_env
-    from envs.environments.year_cache import any_district, district, observation_layout
+    from envs.environments.seen_year import seen_buildings, seen_district, seen_layout
     from envs.scenarios.scenario import scenario
     from tuning.algorithms.registry import algorithm
     from tuning.algorithms.trainer import Setup
@@ -83,18 +87,19 @@ def run(algo: str, options: Options, seed: int) -> tuple[dict[str, list[float]],
     logging.getLogger("ray").setLevel(logging.ERROR)
     ray.init(num_cpus=1, include_dashboard=False, object_store_memory=100 * 2**20, log_to_driver=False)
     spec = algorithm(algo)
-    given = spec.preset("default", spec.space.parse(options.change))
+    given = spec.preset(options.preset, spec.space.parse(options.change))
+    seen = Seen.of(DEFAULT, given)
     site = scenario(options.scenario)
-    chargers = observation_layout(site).chargers
+    chargers = seen_layout(site, seen).chargers
     setup = Setup(
         given,
-        lambda copies: training_env(options.scenario, "batch", copies),
+        lambda copies: training_env(options.scenario, "batch", copies, seen=seen),
         COPIES,
         options.steps[algo],
         seed,
         False,
         chargers,
-        district=district(site),
+        district=seen_district(site, seen),
     )
     start, steps = time.perf_counter(), 0
     trainer = spec.build(setup)
@@ -102,8 +107,8 @@ def run(algo: str, options: Options, seed: int) -> tuple[dict[str, list[float]],
         steps = trainer.update().steps
     seconds = time.perf_counter() - start
     there = options.elsewhere
-    policy = trainer.policy_on(any_district(scenario(there))) if there else trainer.policy()
-    found = judge(there or options.scenario, policy)
+    policy = trainer.policy_on(seen_buildings(scenario(there), seen)) if there else trainer.policy()
+    found = judge(there or options.scenario, policy, seen)
     trainer.stop()
     ray.shutdown()
     return found, seconds

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, fields
 import numpy as np
 
 from envs.observation import CHARGER_ACTION, ObservationLayout, charger_kind
+from envs.seen import ENERGIES as SEEN_ENERGIES
 
 COMMON = -1  # owner of what belongs to no single building
 _ENERGIES = frozenset({"non_shiftable_load", "solar_generation", "net_electricity_consumption"})
@@ -92,4 +93,4 @@ class District:
 
 def is_energy(kind: str) -> bool:
     """Whether a kind of observation is an energy of an hour [kWh], which grows with the building."""
-    return kind in _ENERGIES or kind.endswith(_ENERGY_ENDS)
+    return kind in _ENERGIES or kind.endswith(_ENERGY_ENDS) or kind.startswith(SEEN_ENERGIES)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -53,8 +53,8 @@ class ObservationLayout:
     With a layout for each year, a policy would see one load under two numbers.
 
     Attributes:
-        names: raw observations in CityLearn's order, then the month's peaks so far where the tariff has a demand charge, then
-            the day's highest import so far where the reward has weight on it.
+        names: raw observations in CityLearn's order, then what else is seen (`envs.seen`), then the month's peaks so far where
+            the tariff has a demand charge, then the day's highest import so far where the reward has weight on it.
         low: lower bound of each.
         high: upper bound of each.
         actions: names of the actions, in order.
@@ -156,6 +156,22 @@ class ObservationLayout:
         """Scale raw observations that lack the month's and the day's peaks, which read zero; else as `scale`."""
         missing = np.zeros((*raw.shape[:-1], len(self.names) - raw.shape[-1]))
         return self.scale(np.concatenate([raw.astype(np.float64), missing], axis=-1))
+
+    def seeing(self, names: tuple[str, ...], bounds: np.ndarray) -> ObservationLayout:
+        """The same layout with further observations, after CityLearn's and before the peaks.
+
+        Args:
+            names: of the further observations.
+            bounds: least and greatest value of each, shape (further, 2).
+        """
+        at = self.simulated
+        low, high = ((*own[:at], *more, *own[at:]) for own, more in zip((self.low, self.high), bounds.T.tolist(), strict=True))
+        return replace(self, names=(*self.names[:at], *names, *self.names[at:]), low=low, high=high)
+
+    @property
+    def simulated(self) -> int:
+        """Number of the raw observations before the peaks, which come last."""
+        return sum(name not in (*PEAK_NAMES, DAY_PEAK_NAME) for name in self.names)
 
     @cached_property
     def periodic(self) -> list[int]:

@@ -13,6 +13,7 @@ from search_spaces.common import (
     NORMALIZE_ADVANTAGE,
     PLAIN,
     PREPROCESSING,
+    SEEN,
     SHARED_POLICY,
     VF_COEF,
     learning_rate,
@@ -63,6 +64,7 @@ PPO = SearchSpace(
         *networks("128,128", "tanh"),
         *ACTOR_CRITIC,
         SHARED_POLICY,
+        *SEEN,
         *HARDWARE,
     )
 )  # fmt: skip

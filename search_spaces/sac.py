@@ -9,6 +9,7 @@ from search_spaces.common import (
     LEARNING_RATE_SCHEDULE,
     PLAIN,
     PREPROCESSING,
+    SEEN,
     SHARED_POLICY,
     learning_rate,
     networks,
@@ -108,6 +109,7 @@ SAC = SearchSpace(
         *PREPROCESSING,
         *networks("128,128", "relu"),
         SHARED_POLICY,
+        *SEEN,
         *HARDWARE,
     )
 )  # fmt: skip

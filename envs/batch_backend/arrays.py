@@ -13,7 +13,7 @@ from envs.objective.reference import Reference
 from envs.objective.reward import TERMS
 from envs.objective.series import MET_TOLERANCE
 from envs.objective.weights import DEFAULT, Weights
-from envs.observation import DAY_PEAK_NAME, ObservationLayout
+from envs.observation import DAY_PEAK_NAME, PEAK_NAMES, ObservationLayout
 from envs.scenarios.tariff import DemandCharge
 
 
@@ -56,7 +56,8 @@ def _observed(year: Year, layout: ObservationLayout | None) -> np.ndarray:
     observed = year.tables.site["observed"]
     if layout is None:
         return observed
-    added = layout.names[len(year.tables.names) :]
+    # What else is seen depends on no action: it is in the template.
+    added = [name for name in layout.names[len(year.tables.names) :] if name in (*PEAK_NAMES, DAY_PEAK_NAME)]
     peaks = np.zeros(len(added), dtype=records.OBSERVED)
     peaks["use"] = np.arange(len(added))
     peaks["kind"] = [records.DAY_PEAK if name == DAY_PEAK_NAME else records.MONTH_PEAK for name in added]

@@ -12,6 +12,7 @@ from envs.objective.weights import DEFAULT, Weights
 from envs.scenarios.augmentation import NONE, Augmentation, training_windows
 from envs.scenarios.scenario import Scenario, Split, Splits, Window, sample_weeks, scenario, training_starts
 from envs.scenarios.splits import DEFAULT as NOT_STATED
+from envs.seen import Seen
 
 if TYPE_CHECKING:
     from gymnasium.vector import VectorEnv
@@ -29,6 +30,7 @@ def training_env(
     splits: Splits = NOT_STATED,
     weights: Weights = DEFAULT,
     augmentation: Augmentation = NONE,
+    seen: Seen | None = None,
 ) -> VectorEnv[Any, Any, Any]:
     """Vector environment that draws two-week windows from a scenario's training split.
 
@@ -41,16 +43,17 @@ def training_env(
         splits: likewise.
         weights: of the terms of the reward `improvement`.
         augmentation: synthetic years that windows are drawn from too, for the batch backend.
+        seen: what is observed; None for what the weights need.
     """
     site = scenario(scenario_name, trusted, splits)
     windows = training_starts(training_windows(site, augmentation), TRAINING_HOURS)
     if backend == "batch":
         from envs.environments.vector_env import SiteVectorEnv
 
-        return SiteVectorEnv(site, windows, num_envs, reward, copy=False, weights=weights)
+        return SiteVectorEnv(site, windows, num_envs, reward, copy=False, weights=weights, seen=seen)
     from envs.environments.site_envs import SiteEnvs
 
-    return SiteEnvs(site, windows, num_envs, reward, weights)
+    return SiteEnvs(site, windows, num_envs, reward, weights, seen)
 
 
 def evaluation_env(
@@ -63,10 +66,11 @@ def evaluation_env(
     splits: Splits = NOT_STATED,
     weights: Weights = DEFAULT,
     own_layout: bool = False,
+    seen: Seen | None = None,
 ) -> SiteEnv | WindowsEnv:
     """Environment that runs policies through a split: `weeks` weeks of it, spread evenly, or all of it for 0."""
     site = scenario(scenario_name, trusted, splits)
-    return windows_env(site, backend, sample_weeks(site.windows(split), weeks), reward, weights, own_layout)
+    return windows_env(site, backend, sample_weeks(site.windows(split), weeks), reward, weights, own_layout, seen)
 
 
 def windows_env(
@@ -76,15 +80,17 @@ def windows_env(
     reward: RewardName = "improvement",
     weights: Weights = DEFAULT,
     own_layout: bool = False,
+    seen: Seen | None = None,
 ) -> SiteEnv | WindowsEnv:
     """Environment that runs policies through windows, in their order.
 
-    Policies for single buildings need `own_layout`, see `envs.environments.year_cache.observation_layout`.
+    Policies for single buildings need `own_layout`, see `envs.environments.year_cache.observation_layout`. `seen` is what is
+    observed; None for what the weights need.
     """
     if backend == "batch":
         from envs.environments.vector_env import WindowsEnv
 
-        return WindowsEnv(site, windows, reward, weights, own_layout)
+        return WindowsEnv(site, windows, reward, weights, own_layout, seen)
     from envs.environments.site_env import SiteEnv
 
-    return SiteEnv(site, windows, "sequence", reward, weights=weights, own_layout=own_layout)
+    return SiteEnv(site, windows, "sequence", reward, weights=weights, own_layout=own_layout, seen=seen)

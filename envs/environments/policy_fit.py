@@ -1,11 +1,32 @@
-"""Whether a policy of the training split can run on the other splits of its scenario."""
+"""Whether a policy can run on a scenario: whether that has what it sees, and other splits the layout of training."""
 
 from __future__ import annotations
 
+from envs.environments.backend import beyond_batch
 from envs.environments.split_layout import layout_gap, same_buildings
 from envs.environments.year_cache import district, observation_layout
 from envs.errors import ScenarioError
 from envs.scenarios.scenario import SPLITS, Scenario
+from envs.seen import Seen
+from envs.yardsticks.bound import why_no_bound
+
+
+def check_seen(scenario: Scenario, seen: Seen) -> None:
+    """Check that a scenario has what a policy is to see.
+
+    Raises:
+        ScenarioError: if it has not; says why.
+    """
+    options = [name for name, value in seen.hyperparameters.items() if value != getattr(Seen(), name)]
+    if not options:
+        return
+    if missing := beyond_batch(scenario):
+        raise ScenarioError(
+            f"{options[0]}: what policies see further is made of the batch backend's tables, which does not support of "
+            f"{scenario.title}: {', '.join(missing)}; leave it out"
+        )
+    if seen.plan != "none" and (reason := why_no_bound(scenario)):
+        raise ScenarioError(f"plan={seen.plan}: {scenario.title} has no model predictive control ({reason}); leave it out")
 
 
 def check_one_layout(scenario: Scenario) -> None:

@@ -14,7 +14,9 @@ from common.generators import set_generator
 from envs.citylearn_backend.pool import SIMULATORS
 from envs.current_hour import Present, SiteState, scaled
 from envs.environments.building_info import BUILDING_REWARDS
-from envs.environments.year_cache import building_series, observation_layout, year_reference
+from envs.environments.seen_rows import seen_rows
+from envs.environments.seen_year import seen_layout
+from envs.environments.year_cache import building_series, year_reference
 from envs.objective.building_rewards import Before, building_rewards
 from envs.objective.day_peak import DayPeak
 from envs.objective.episodes import EVALUATION_SEED, Episode, Policy
@@ -24,6 +26,7 @@ from envs.objective.series import import_kwh, solar_use_kwh
 from envs.objective.weights import DEFAULT, Weights
 from envs.scenarios.scenario import Scenario, Window
 from envs.scenarios.tariff import MonthPeaks
+from envs.seen import Seen
 from envs.simulator import Lend, Simulator
 
 
@@ -31,10 +34,10 @@ class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
     """A building's energy system over windows of a scenario's years, one hour a step.
 
     Observation: `Box(-1, 1, (layout.size,), float32)`. These are the observations that the schema activates, in CityLearn's
-    order, each mapped from fixed bounds to [-1, 1]. Month, day type and hour are sine and cosine. Where the tariff has a demand
-    charge, the month's highest imports so far in peak hours and outside follow. Where the reward has weight on the day's
-    highest import, that of the day so far is the last. Load, irradiance and price are those of the
-    hour that begins. State of charge and net consumption are as the last action left them.
+    order, each mapped from fixed bounds to [-1, 1]. Month, day type and hour are sine and cosine. What else is seen follows
+    (`envs.seen`). Where the tariff has a demand charge, the month's highest imports so far in peak hours and outside follow.
+    Where the reward has weight on the day's highest import, that of the day so far is the last. Load, irradiance and price are
+    those of the hour that begins. State of charge and net consumption are as the last action left them.
 
     Action: `Box(-1, 1, (actions,), float32)`, one per stationary battery and charger, mapped to the
     range that CityLearn allows. For a battery -1 is full discharge, 0 idle, 1 full charge; for a
@@ -53,6 +56,7 @@ class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
         lend: opens the simulators; CityLearn's by default.
         weights: of the terms of the reward.
         own_layout: see `envs.environments.year_cache.observation_layout`.
+        seen: what is observed; None for what the weights need.
     """
 
     metadata = {"render_modes": []}  # noqa: RUF012 - gymnasium declares it so
@@ -66,10 +70,12 @@ class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
         lend: Lend = SIMULATORS.lend,
         weights: Weights = DEFAULT,
         own_layout: bool = False,
+        seen: Seen | None = None,
     ) -> None:
         self.scenario, self.windows, self.order, self.reward_name = scenario, tuple(windows), order, reward
         self._weights = weights
-        self.layout = observation_layout(scenario, self.windows[0].year, weights.observes_day_peak, own_layout)
+        self.seen = seen or Seen.of(weights)
+        self.layout = seen_layout(scenario, self.seen, self.windows[0].year, own_layout)
         self._next_window, self._splits = 0, False
         self._lend, self._loans = lend, ExitStack()
         self._years: dict[int, tuple[Simulator, Reference]] = {}
@@ -248,11 +254,13 @@ class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
         )
 
     def _observe(self, raw: np.ndarray) -> np.ndarray:
+        if not self.seen.is_plain:
+            raw = np.append(raw, seen_rows(self.scenario, self.window.year, self.seen)[self.simulator.row])
         if self._peaks:
             self._peaks.enter(int(self.reference.exogenous.month[self.simulator.row]))
             raw = np.append(raw, [self._peaks.peak_kw, self._peaks.off_peak_kw])
         self._day_peak.enter(int(self.reference.day[self.simulator.row]))
-        if self._weights.observes_day_peak:
+        if self.seen.day_peak:
             raw = np.append(raw, self._day_peak.kw)
         return self.layout.scale(raw)
 

@@ -11,6 +11,7 @@ from envs.environments.site_env import SiteEnv
 from envs.objective.reward import RewardName
 from envs.objective.weights import DEFAULT, Weights
 from envs.scenarios.scenario import Scenario, Window
+from envs.seen import Seen
 
 
 class SiteEnvs(SyncVectorEnv):
@@ -22,6 +23,7 @@ class SiteEnvs(SyncVectorEnv):
         num_envs: number of copies.
         reward: which reward.
         weights: of its terms.
+        seen: what is observed; None for what the weights need.
     """
 
     envs: list[Any]
@@ -33,9 +35,11 @@ class SiteEnvs(SyncVectorEnv):
         num_envs: int,
         reward: RewardName,
         weights: Weights = DEFAULT,
+        seen: Seen | None = None,
     ) -> None:
+        self.seen = seen or Seen.of(weights)
         super().__init__(
-            [lambda: SiteEnv(scenario, windows, "random", reward, weights=weights) for _ in range(num_envs)],
+            [lambda: SiteEnv(scenario, windows, "random", reward, weights=weights, seen=seen) for _ in range(num_envs)],
             autoreset_mode=AutoresetMode.NEXT_STEP,
         )
 

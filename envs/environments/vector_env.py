@@ -19,8 +19,9 @@ from envs.batch_backend.rewards import SchemaReward
 from envs.batch_backend.simulator import BatchSimulator, Recorder
 from envs.current_hour import Present
 from envs.environments.building_info import BUILDING_REWARDS
+from envs.environments.seen_year import seen_layout, seen_template
 from envs.environments.split_layout import same_buildings
-from envs.environments.year_cache import batch_reference, observation_layout, scaled_template, year_tables
+from envs.environments.year_cache import batch_reference, year_tables
 from envs.objective.building_rewards import Before, BuildingSeries, building_rewards
 from envs.objective.episodes import EVALUATION_SEED, Episode, Policy
 from envs.objective.reference import Reference
@@ -28,6 +29,7 @@ from envs.objective.reward import TERMS, RewardName
 from envs.objective.weights import DEFAULT, Weights
 from envs.scenarios.scenario import Scenario, Window
 from envs.scenarios.tariff import DemandCharge
+from envs.seen import Seen
 
 STARTS = "starts"  # name of the option of `reset` with a `Start` of each copy
 
@@ -60,6 +62,7 @@ class SiteVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         reward: which reward.
         weights: of its terms.
         copy: whether `step` and `reset` hand out copies of the observations; otherwise the next call writes over them.
+        seen: what is observed; None for what the weights need.
     """
 
     metadata = {"autoreset_mode": AutoresetMode.NEXT_STEP, "render_modes": []}  # noqa: RUF012 - gymnasium declares it so
@@ -72,12 +75,14 @@ class SiteVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         reward: RewardName = "improvement",
         copy: bool = True,
         weights: Weights = DEFAULT,
+        seen: Seen | None = None,
     ) -> None:
         self.scenario, self.windows, self.reward_name, self.num_envs = scenario, tuple(windows), reward, num_envs
         self._copy, self._weights = copy, weights
-        self.layout = observation_layout(scenario, day_peak=weights.observes_day_peak)
+        self.seen = seen or Seen.of(weights)
+        self.layout = seen_layout(scenario, self.seen)
         years = sorted({window.year for window in self.windows})
-        self.simulator = open_years(scenario, years, num_envs, weights=weights)
+        self.simulator = open_years(scenario, years, num_envs, weights=weights, seen=self.seen)
         self._schema_reward = SchemaReward(self.simulator) if reward == "schema" else None
         self.single_observation_space = gym.spaces.Box(-1.0, 1.0, (self.layout.size,), np.float32)
         self.single_action_space = gym.spaces.Box(-1.0, 1.0, (self.simulator.actions,), np.float32)
@@ -195,6 +200,7 @@ class WindowsEnv:
         reward: which reward.
         weights: of its terms.
         own_layout: see `envs.environments.year_cache.observation_layout`.
+        seen: what is observed; None for what the weights need.
     """
 
     def __init__(
@@ -204,10 +210,11 @@ class WindowsEnv:
         reward: RewardName = "improvement",
         weights: Weights = DEFAULT,
         own_layout: bool = False,
+        seen: Seen | None = None,
     ) -> None:
         self.windows = tuple(windows)
         years = sorted({window.year for window in self.windows})
-        self.simulator = open_years(scenario, years, len(self.windows), True, weights, own_layout)
+        self.simulator = open_years(scenario, years, len(self.windows), True, weights, own_layout, seen)
         self._schema_reward = SchemaReward(self.simulator) if reward == "schema" else None
 
     @property
@@ -261,6 +268,7 @@ def open_years(
     record: bool = False,
     weights: Weights = DEFAULT,
     own_layout: bool = False,
+    seen: Seen | None = None,
 ) -> BatchSimulator:
     """Copies over years of a scenario, with their layout, tariff and references.
 
@@ -271,19 +279,20 @@ def open_years(
         record: see `BatchSimulator`.
         weights: likewise.
         own_layout: see `envs.environments.year_cache.observation_layout`.
+        seen: what is observed; None for what the weights need.
     """
-    seen = weights.observes_day_peak
+    seen = seen or Seen.of(weights)
     # Under the layout of training, environments of both kinds have the same years in memory.
     own_layout = own_layout and not same_buildings(scenario, scenario.split_of(years[0]))
     opened = {year: _open_year(scenario, year, seen, own_layout) for year in years}
-    layout = observation_layout(scenario, years[0], seen, own_layout)
+    layout = seen_layout(scenario, seen, years[0], own_layout)
     return BatchSimulator(opened, copies, layout, record, weights=weights)
 
 
 # Trials that follow one another in a process have the same years; simulators only read them.
 @lru_cache(maxsize=8)
-def _open_year(scenario: Scenario, year: int, day_peak: bool, own_layout: bool) -> Year:
+def _open_year(scenario: Scenario, year: int, seen: Seen, own_layout: bool) -> Year:
     tables = year_tables(scenario, year)
     tariff = DemandCharge.of(scenario.schema_path(year))
-    template = scaled_template(scenario, year, day_peak, own_layout)
+    template = seen_template(scenario, year, seen, own_layout)
     return Year(tables, template, tariff, batch_reference(scenario, year, tables))

@@ -150,12 +150,16 @@ def observation_layout(
         own_layout: whether other buildings than those that train have bounds of their own in any case. Policies for single
             buildings need it, as they know a building by its own bounds; one for the whole site needs those of training.
     """
-    trained = _split_layout(scenario, "train", day_peak)
+    return _split_layout(scenario, layout_split(scenario, year, day_peak, own_layout), day_peak)
+
+
+def layout_split(scenario: Scenario, year: int | None, day_peak: bool, own_layout: bool) -> Split:
+    """Split whose bounds the layout of `observation_layout` has."""
     split = "train" if year is None else scenario.split_of(year)
     if same_buildings(scenario, split):
-        return trained
-    own = _split_layout(scenario, split, day_peak)
-    return own if own_layout or layout_gap(trained, own) else trained
+        return "train"
+    differs = layout_gap(_split_layout(scenario, "train", day_peak), _split_layout(scenario, split, day_peak))
+    return split if own_layout or differs else "train"
 
 
 def _split_layout(scenario: Scenario, split: Split, day_peak: bool) -> ObservationLayout:

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from common.units import DAY
+from common.units import DAY, WEEK
 from envs.batch_backend.tables import Tables
-from envs.cache import cached_file
+from envs.cache import cached_file, is_cached
 from envs.environments.split_layout import same_buildings
 from envs.environments.year_cache import tables_file, year_reference
 from envs.forecasts.daily import WEEK_DAYS, mean_of_days, mean_profile
-from envs.forecasts.forest import Forest
+from envs.forecasts.forest import Forest, no_forest
 from envs.forecasts.learned import LearnedModel, TableForecast, forecast_table, scale_of, train_model
 from envs.forecasts.series import KINDS, Kind, SiteSeries
 from envs.forecasts.site_forecast import Method, SeriesForecast, SiteForecast, TrainStatistics
@@ -26,12 +26,15 @@ from envs.scenarios.scenario import Scenario
 
 VERSION = 2  # part of the cache's keys: raise it when a change of the code changes learned forecasts
 
+FOLDS = 4  # of the train split, for forecasts of its own rows
+_NO_FOLD = -1
+
 # Observations of a row that a learned forecast may use, by the beginnings of their names.
 _WEATHER = ("outdoor_", "diffuse_", "direct_")
 _CALENDAR = ("day_type", "month")
 
 
-def site_forecast(scenario: Scenario, year: int, method: Method, hours: int) -> SiteForecast:
+def site_forecast(scenario: Scenario, year: int, method: Method, hours: int, crossed: bool = False) -> SiteForecast:
     """Forecasts of a year.
 
     Args:
@@ -39,19 +42,28 @@ def site_forecast(scenario: Scenario, year: int, method: Method, hours: int) -> 
         year: year number.
         method: of the forecasts.
         hours: greatest number that is looked ahead, the present one among them.
+        crossed: see `learned_table`.
     """
     series = year_series(scenario, year)
     learned: dict[Kind, SeriesForecast] = {}
     if method == "learned":
         for kind in KINDS:
-            table = learned_table(scenario, year, kind, hours)
+            table = learned_table(scenario, year, kind, hours, crossed)
             if table is not None:
                 learned[kind] = TableForecast(series.values[kind], table)
     return SiteForecast(series, method, year_statistics(scenario, year, hours), learned)
 
 
-def learned_table(scenario: Scenario, year: int, kind: Kind, hours: int) -> np.ndarray | None:
+def learned_table(scenario: Scenario, year: int, kind: Kind, hours: int, crossed: bool = False) -> np.ndarray | None:
     """Learned forecasts of a year, see `envs.forecasts.learned.forecast_table`; made the first time and cached.
+
+    Args:
+        scenario: that the batch backend can step.
+        year: year number.
+        kind: of the series.
+        hours: greatest number that is looked ahead, the present one among them.
+        crossed: whether rows of the train split are forecast by models that did not train on them. What a policy learns from
+            has to be as good as what it will see later, and a model's forecasts of its own training rows are better.
 
     Returns:
         None where the series never changes in the train split.
@@ -61,18 +73,52 @@ def learned_table(scenario: Scenario, year: int, kind: Kind, hours: int) -> np.n
         return None
     model = trained if _has_train_buildings(scenario, year) else _of_other_buildings(trained, scenario, year, kind)
 
-    def write(path: Path) -> None:
-        with path.open("wb") as file:
-            np.save(file, forecast_table(year_series(scenario, year), kind, model, hours))
+    folds = _folds(scenario, year) if crossed else np.full(year_series(scenario, year).rows, _NO_FOLD)
+    crossed = bool((folds != _NO_FOLD).any())
 
-    path = cached_file(f"{scenario.key}/forecast-{kind}-{hours}-{year}-{forecasts_version(scenario, year)}.npy", write)
+    def write(path: Path) -> None:
+        table = forecast_table(year_series(scenario, year), kind, model, hours)
+        for fold in np.unique(folds[folds != _NO_FOLD]).tolist():
+            others = learned_model(scenario, kind, hours, fold)
+            # Where a series never changes in the other folds, there is nothing to learn, and the means of days stand in.
+            own = forecast_table(year_series(scenario, year), kind, others or replace(model, forest=no_forest()), hours)
+            table[:, folds == fold] = own[:, folds == fold]
+        with path.open("wb") as file:
+            np.save(file, table)
+
+    path = cached_file(_table_key(scenario, year, kind, hours, crossed), write)
     # Only the rows that are read come into memory.
     table: np.ndarray = np.load(path, mmap_mode="r")
     return table
 
 
-def learned_model(scenario: Scenario, kind: Kind, hours: int) -> LearnedModel | None:
+def has_learned_tables(scenario: Scenario, year: int, hours: int) -> bool:
+    """Whether the cache has crossed forecasts of a year, of load, PV and carbon intensity; a look at it trains nothing."""
+    if not all(has_learned_model(scenario, kind, hours) for kind in KINDS):
+        return False
+    crossed = any(window.year == year for window in scenario.windows("train"))
+    changing = [kind for kind in KINDS if kind != "charging" and learned_model(scenario, kind, hours) is not None]
+    return all(is_cached(_table_key(scenario, year, kind, hours, crossed)) for kind in changing)
+
+
+def _table_key(scenario: Scenario, year: int, kind: Kind, hours: int, crossed: bool) -> str:
+    which = f"{kind}-crossed" if crossed else kind
+    return f"{scenario.key}/forecast-{which}-{hours}-{year}-{forecasts_version(scenario, year)}.npy"
+
+
+def has_learned_model(scenario: Scenario, kind: Kind, hours: int, without: int | None = None) -> bool:
+    """Whether the cache has what `learned_model` gives."""
+    return is_cached(_model_key(scenario, kind, hours, without))
+
+
+def learned_model(scenario: Scenario, kind: Kind, hours: int, without: int | None = None) -> LearnedModel | None:
     """Model of a kind of series, trained on the train split the first time and cached.
+
+    Args:
+        scenario: that the batch backend can step.
+        kind: of the series.
+        hours: greatest number that is looked ahead, the present one among them.
+        without: fold of the train split that it does not train on; None to train on all.
 
     Returns:
         None where the series never changes in the train split.
@@ -80,9 +126,12 @@ def learned_model(scenario: Scenario, kind: Kind, hours: int) -> LearnedModel | 
 
     def years() -> list[tuple[SiteSeries, np.ndarray]]:
         each = ((year, year_series(scenario, year)) for year in scenario.years("train"))
-        return [(series, train_rows(scenario, year, series.rows)) for year, series in each]
+        rows = [(year, series, train_rows(scenario, year, series.rows)) for year, series in each]
+        if without is None:
+            return [(series, own) for _, series, own in rows]
+        return [(series, own & (_folds(scenario, year) != without)) for year, series, own in rows]
 
-    return cached_model(f"{scenario.key}/forecaster-{kind}-{hours}-{forecasts_version(scenario)}.npz", years, kind, hours)
+    return cached_model(_model_key(scenario, kind, hours, without), years, kind, hours)
 
 
 def cached_model(
@@ -110,6 +159,27 @@ def cached_model(
         arrays = {name: saved[name] for name in saved.files}
     scale = arrays.pop("scale")
     return LearnedModel(Forest(**arrays), scale) if len(scale) else None
+
+
+def _model_key(scenario: Scenario, kind: Kind, hours: int, without: int | None) -> str:
+    which = kind if without is None else f"{kind}-without-{without}"
+    return f"{scenario.key}/forecaster-{which}-{hours}-{forecasts_version(scenario)}.npz"
+
+
+def _folds(scenario: Scenario, year: int) -> np.ndarray:
+    """Fold that each row of a year belongs to, `_NO_FOLD` outside of the train split; shape (rows,).
+
+    Weeks of the train split belong to the folds in turn, in a short one shorter pieces.
+    """
+    found = np.full(year_series(scenario, year).rows, _NO_FOLD)
+    windows, before = scenario.windows("train"), 0
+    length = max(1, min(WEEK, sum(window.hours for window in windows) // FOLDS))
+    for window in windows:
+        if window.year == year:
+            own = found[window.start : window.start + window.hours]
+            own[:] = (before + np.arange(len(own))) // length % FOLDS
+        before += window.hours
+    return found
 
 
 def _of_other_buildings(model: LearnedModel, scenario: Scenario, year: int, kind: Kind) -> LearnedModel:

@@ -51,6 +51,12 @@ class Forest:
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
+def no_forest() -> Forest:
+    """A forest without trees: what it adds is zero."""
+    none, numbers = np.zeros(0, dtype=np.int64), np.zeros(0)
+    return Forest(none, none, numbers, np.zeros(0, dtype=bool), none, none, numbers, np.zeros(1))
+
+
 def train_forest(features: np.ndarray, target: np.ndarray) -> Forest:
     """Fit scikit-learn's histogram gradient boosting to the mean of a target.
 

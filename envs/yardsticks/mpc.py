@@ -15,7 +15,7 @@ from envs.current_hour import PlannedHour, SiteState, scaled
 from envs.forecasts.site_forecast import SiteForecast
 from envs.scenarios.scenario import Window
 from envs.scenarios.tariff import month_shares
-from envs.yardsticks.mpc_programme import HourPlan, RecedingProgramme
+from envs.yardsticks.mpc_programme import HourPlan, Plan, RecedingProgramme
 from envs.yardsticks.mpc_site import MpcSite
 from envs.yardsticks.mpc_vehicles import Need, Vehicles
 
@@ -51,6 +51,7 @@ class ModelPredictiveControl:
         hours: that it looks ahead, the present one among them.
         programme: makes the programme of a site for a number of hours.
         on_hour: called after each hour that was planned.
+        on_plan: called with the state of a copy and the plan that is made in it.
     """
 
     def __init__(
@@ -60,8 +61,10 @@ class ModelPredictiveControl:
         hours: int = HORIZON,
         programme: Callable[[MpcSite, int], RecedingProgramme] = RecedingProgramme,
         on_hour: Callable[[], None] | None = None,
+        on_plan: Callable[[SiteState, Plan], None] | None = None,
     ) -> None:
         self._present, self._plants, self._hours, self._on_hour = present, plants, hours, on_hour
+        self._on_plan = on_plan
         self._programme = programme
         self._programmes: dict[tuple[int, Window], RecedingProgramme] = {}
         self._shares: dict[Window, np.ndarray] = {}
@@ -90,6 +93,8 @@ class ModelPredictiveControl:
             self._programmes[key] = self._programme(plant.site, self._hours)
         hour, need = hour_plan(plant, state, self._hours, self._share(plant.site, state.window))
         plan = self._programmes[key].solve(hour)
+        if self._on_plan:
+            self._on_plan(state, plan)
         site = plant.site
         usable = site.battery_action >= 0
         actions[site.battery_action[usable]] = (plan.battery_kwh[:, 0] / np.where(usable, site.nominal_power, 1.0))[usable]

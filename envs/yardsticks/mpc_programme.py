@@ -80,11 +80,15 @@ class Plan:
     Attributes:
         battery_kwh: what each battery takes, negative where it gives, shape (N, H).
         charging_kwh: what the vehicles take, shape (M, H).
+        stored_kwh: charge of the batteries after each hour, shape (N, H).
+        net_kwh: net import of the site, shape (H,).
         loss: least value of what is minimised.
     """
 
     battery_kwh: np.ndarray
     charging_kwh: np.ndarray
+    stored_kwh: np.ndarray
+    net_kwh: np.ndarray
     loss: float
 
 
@@ -201,7 +205,9 @@ class RecedingProgramme:
         solution, loss = self._optimum(cost, low, high, row_low, row_high)
         slots = (hour.row + np.arange(self._hours)) % (self._hours + 1)
         battery = solution[self._taken[:, slots]] - solution[self._given[:, slots]]
-        return Plan(battery, solution[self._charging[:, slots]], loss)
+        return Plan(
+            battery, solution[self._charging[:, slots]], solution[self._stored[:, slots]], solution[self._net[slots]], loss
+        )
 
     @property
     def matrices(self) -> tuple[Any, Any]:

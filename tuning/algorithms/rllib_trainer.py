@@ -13,6 +13,7 @@ import gymnasium as gym
 import numpy as np
 from gymnasium.vector import VectorEnv
 
+from envs.seen import Seen
 from search_spaces import Assignment
 from tuning.algorithms.errors import UnfitError
 from tuning.algorithms.precision import check_device
@@ -190,6 +191,13 @@ class RLlibTrainer(Trainer):
         if view is not None and view.learns_charging is not None:
             return {"learn_charging": view.learns_charging, "initial_charging": view.initial_charging}
         return {"learn_charging": None if learned is None else True, "initial_charging": learned}
+
+    def used_for_seeing(self) -> Assignment:
+        """What `used` says of what the environment lets the policy see beside the site's own observations."""
+        env: Any = self.runner.env
+        while (seen := getattr(env, "seen", None)) is None and hasattr(env, "env"):
+            env = env.env
+        return dict((seen or Seen()).hyperparameters)
 
     def used_for_preprocessing(self) -> Assignment:
         """What `used` says of observations and rewards."""

@@ -21,8 +21,12 @@ def main(schema: str, hours: int = 8759) -> None:
     (observed,), _ = env.reset()
     month, peaks, imported, ended = None, [0.0, 0.0], 0.0, False
     hour, day_peak = 0, 0.0
+    table = here / "seen.npy"  # what the policy sees beside the site's own observations, a row for each hour of its data
+    seen = np.load(table) if table.exists() else None
     while not ended and env.time_step < hours:
         named, now, row = dict(zip(env.observation_names[0], observed, strict=True)), env.time_step, [*observed]
+        if seen is not None:
+            row += seen[now].tolist()
         if peak_hours:  # of a demand charge: the policy sees the month's peaks so far
             if named["month"] != month:
                 month, peaks = named["month"], [0.0, 0.0]

@@ -14,12 +14,15 @@ import numpy as np
 from common.json_values import checked
 from common.paths import missing_folders, remove_empty, user_path
 from envs.citylearn_backend.pool import SIMULATORS
+from envs.environments.policy_fit import check_seen
+from envs.environments.seen_rows import seen_rows
+from envs.environments.seen_year import seen_layout
 from envs.environments.split_layout import same_buildings
-from envs.environments.year_cache import observation_layout
 from envs.objective.reward import check_reward
 from envs.observation import DAY_PEAK_NAME, PEAK_NAMES, ObservationLayout
 from envs.scenarios.scenario import SPLITS, Scenario, Split, scenario
 from envs.scenarios.tariff import DemandCharge
+from envs.seen import Seen
 from results import ResultsError, load
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, open_experiment
@@ -30,6 +33,7 @@ from tuning.exporting.settings import ExportSettings
 from tuning.trial.policy import trained, trial_number
 from tuning.trial.records import TrialRecords, trial_seed
 
+SEEN = "seen.npy"  # what the policy sees beside the site's own observations, shape (rows, further observations)
 EXAMPLE = Path(__file__).with_name("controller.py")  # written as it is
 
 
@@ -84,18 +88,24 @@ def export(
     of = experiment.settings
     site = scenario(elsewhere, of.trust_scenario) if elsewhere else _trained_on(experiment)
     check_reward(site, experiment.settings.reward)
-    year, day_peak = site.years(split)[0], of.aim.weights.observes_day_peak
-    _check_peaks(site, observation_layout(site, year, day_peak))
+    seen = Seen.of(of.aim.weights, TrialRecords(experiment).assignment(number))
+    if elsewhere:
+        check_seen(site, seen)
+    _check_one_table(site, seen)
+    year = site.years(split)[0]
+    _check_peaks(site, seen_layout(site, seen, year))
     # The folder comes last, so that a refused export creates nothing.
     with trained(experiment, number, site if elsewhere else None, split) as policy, _beside(to) as new:
         # A policy for single buildings knows those of a split by bounds of their own.
-        layout = observation_layout(site, year, day_peak, own_layout=policy.shares)
+        layout = seen_layout(site, seen, year, own_layout=policy.shares)
         write_onnx(SitePolicy(layout, policy.view, policy.network, *_action_range(site, year)), new / "policy.onnx")
         about = _about(experiment, number, _trained_on(experiment), policy.steps)
         if elsewhere:
             about["acts on"] = site.title
         elif not same_buildings(site, split):
             about["acts on"] = site.title_of(split)
+        if not seen.is_plain:
+            about["sees further"] = _seen_words(site, seen)
         rows = load(experiment.paths.folder).evaluations
         rows = rows[(rows["trial"] == number) & (rows["steps"] == policy.steps)]
         texts = {
@@ -105,9 +115,34 @@ def export(
         }
         for name, text in texts.items():
             (new / name).write_text(text, encoding="utf-8")
+        if not seen.is_plain:
+            np.save(new / SEEN, seen_rows(site, site.years("test")[0], seen))
         shutil.copyfile(EXAMPLE, new / EXAMPLE.name)
         new.rename(to)
     return sorted(to.iterdir())
+
+
+def _check_one_table(site: Scenario, seen: Seen) -> None:
+    """Check that what a policy sees further is a table of all rows of a schema.
+
+    Raises:
+        UsageError: where splits are stated, as it is then made for their ranges alone.
+    """
+    if site.segments and not seen.is_plain:
+        raise UsageError(
+            f"the policy sees {', '.join(_options(seen))}, which is made for the stated splits of {site.title} alone: such a "
+            "policy cannot be exported"
+        )
+
+
+def _options(seen: Seen) -> list[str]:
+    return [f"{name}={value}" for name, value in seen.hyperparameters.items() if value != getattr(Seen(), name)]
+
+
+def _seen_words(site: Scenario, seen: Seen) -> str:
+    """Where a controller has from what the policy sees beside the site's own observations."""
+    year = "" if site.schema else f", year {site.years('test')[0]}"
+    return f"{', '.join(_options(seen))}; {SEEN} has it for each row of {site.title}{year}, and fits no other data"
 
 
 def _check_peaks(site: Scenario, layout: ObservationLayout) -> None:

@@ -74,7 +74,7 @@ def roll_out(settings: RolloutSettings) -> Rollout:
         with policy.trained(experiment, number, site if settings.scenario else None, site.split_of(year)) as trained:
             # Before the year runs: CityLearn takes minutes for it.
             _create(folder)
-            env = factory.windows_env(site, backend, (window,), of.reward, of.aim.weights, trained.shares)
+            env = factory.windows_env(site, backend, (window,), of.reward, of.aim.weights, trained.shares, trained.seen)
             (episode,) = env.episodes(trained.policy)
             env.close()
         check_episode(episode)

@@ -129,7 +129,7 @@ def _judge(site: Scenario, folder: str, number: int, windows: tuple[Window, ...]
     experiment = open_experiment(folder).trusting(site.trusted)
     with trained(experiment, number, split=SPLIT) as found:
         of = experiment.settings
-        env = windows_env(site, backend, windows, of.reward, of.aim.weights, found.shares)
+        env = windows_env(site, backend, windows, of.reward, of.aim.weights, found.shares, found.seen)
         evaluations = evaluate(env, found.policy)
         env.close()
     return [{**about, "steps": found.steps, **_columns(own, site.name, backend)} for own in evaluations]

@@ -11,6 +11,7 @@ from rich.console import Console
 
 from envs.environments.backend import Backend
 from envs.scenarios.scenario import Scenario, Split
+from envs.seen import Seen
 from envs.yardsticks.bound import why_no_bound
 from envs.yardsticks.mpc_runs import NAMES
 from results import load
@@ -145,9 +146,14 @@ class Race:
                     jobs += run_jobs(self._site, experiment.paths.folder, number, own, backend, part)
         if jobs:
             with ray_session(self._settings.address):
-                prepare(self._site, self._console, SPLITS, self._aim.weights.observes_day_peak)
+                prepare(self._site, self._console, SPLITS, self._seens())
                 self._say(f"judging by {backend}: {len(jobs)} evaluations")
                 run_all(jobs, self._judged)
+
+    def _seens(self) -> list[Seen]:
+        """What the contenders' policies see."""
+        weights = self._aim.weights
+        return [Seen.of(weights), *(Seen.of(weights, contender.hyperparameters) for contender in self._judgement.contenders)]
 
     def _yardsticks(self) -> list[Job]:
         """Baselines, model predictive control and bounds that are not in the folder yet."""

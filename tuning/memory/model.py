@@ -9,6 +9,8 @@ from __future__ import annotations
 from typing import Final
 
 from common.units import FLOAT, KIB, MIB
+from envs.objective.weights import DEFAULT
+from envs.seen import Seen
 from search_spaces import Assignment
 from tuning.algorithms.memory_terms import Term, Workload, total
 from tuning.algorithms.networks.sizes import Problem
@@ -41,6 +43,7 @@ def predict(spec: AlgorithmSpec, h: Assignment, run: Workload, sizes: Sizes) -> 
         run: its settings.
         sizes: of its scenario.
     """
+    sizes = sizes.seeing(Seen.of(DEFAULT, h))
     problem = problem_of(h, sizes)
     terms = [*_process(run), *_environments(run, sizes), *spec.memory(h, run, problem)]
     if run.taught:

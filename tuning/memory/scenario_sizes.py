@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zipfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +13,7 @@ from envs.batch_backend import records
 from envs.environments.year_cache import district, observation_layout, tables_file
 from envs.scenarios.augmentation import NONE, Augmentation, synthetic_years
 from envs.scenarios.scenario import Scenario
+from envs.seen import Seen
 from envs.yardsticks.lessons import lesson_windows
 from tuning.algorithms.networks.building_kinds import BuildingKinds, Parts
 
@@ -38,6 +39,9 @@ class BuildingSizes:
     actions: int
 
 
+NOTHING = BuildingSizes(0, 0, 0)
+
+
 @dataclass(frozen=True)
 class Sizes:
     """Sizes of a scenario.
@@ -56,6 +60,8 @@ class Sizes:
         buildings: for a policy for single buildings, with chargers that follow the rule and with learned ones; None where there
             is one building.
         lesson_hours: of a teacher's lessons, where it can teach.
+        rows: of a year.
+        meters: buildings, each of which has a meter.
     """
 
     observations: int
@@ -70,6 +76,24 @@ class Sizes:
     copy_bytes: int
     buildings: tuple[BuildingSizes, BuildingSizes] | None = None
     lesson_hours: int = 0
+    rows: int = 0
+    meters: int = 1
+
+    def seeing(self, seen: Seen) -> Sizes:
+        """The same scenario for a policy that sees more. What is seen further is of its meters and of the site."""
+        more = len(seen.names(self.meters))
+        own = 2 * len(seen.own) + len(seen.common)  # of a building and of the district
+        by_rule, learned = (replace(each, features=each.features + own) for each in self.buildings or (NOTHING, NOTHING))
+        # As it is made and as it is observed; where years are joined, once more.
+        rows = FLOAT * self.rows * more
+        return replace(
+            self,
+            observations=self.observations + more,
+            year_bytes=self.year_bytes + 2 * rows,
+            joined_bytes=self.joined_bytes + rows if self.joined_bytes else 0,
+            copy_bytes=self.copy_bytes + FLOAT * more if self.copy_bytes else 0,
+            buildings=(by_rule, learned) if self.buildings else None,
+        )
 
 
 def sizes_of(scenario: Scenario, backend: str, day_peak: bool = False, augmentation: Augmentation = NONE) -> Sizes:
@@ -90,12 +114,14 @@ def sizes_of(scenario: Scenario, backend: str, day_peak: bool = False, augmentat
     if scenario.segments:
         # Beside one year that validates, which always counts.
         years += len(scenario.years("validation")) - 1
+    site = district(scenario, day_peak)
+    meters = len(site.buildings.power_kw) if site else 1
     shape = layout.size, len(layout.actions), chargers, features, years
     if backend == "citylearn":
         rows = sum(window.hours for window in scenario.windows("train")) // len(scenario.years("train"))
         if scenario.segments:
             rows = _length(scenario, _longest(scenario))
-        return Sizes(*shape, 0, CITYLEARN_BYTES_EACH * rows * layout.size, 0, 0, 0, buildings)
+        return Sizes(*shape, 0, CITYLEARN_BYTES_EACH * rows * layout.size, 0, 0, 0, buildings, rows=rows, meters=meters)
     year = _longest(scenario) if scenario.segments else scenario.years("train")[0]
     arrays = _arrays(tables_file(scenario, year))
     rows, sessions = arrays["rows_meter"][0], arrays["sessions_end"][0]
@@ -110,7 +136,7 @@ def sizes_of(scenario: Scenario, backend: str, day_peak: bool = False, augmentat
     copy = 624 * 4 + batteries * 16 + FLOAT * layout.size
     # Each window of the lessons is run twice.
     hours = 2 * sum(window.hours for window in lesson_windows(scenario))
-    return Sizes(*shape, sessions, read + template + reference, joined, of_year, copy, buildings, hours)
+    return Sizes(*shape, sessions, read + template + reference, joined, of_year, copy, buildings, hours, rows, meters)
 
 
 def _building_sizes(scenario: Scenario, day_peak: bool) -> tuple[BuildingSizes, BuildingSizes] | None:

@@ -18,7 +18,7 @@ from tuning.experiment.settings import Settings
 from tuning.memory.allocation import concurrency
 from tuning.memory.planner import Planner
 from tuning.runtime.ray_session import NodeLostError, as_lost_node, is_ray_running, ray_session
-from tuning.search.plan import Plan, limits
+from tuning.search.plan import Plan, limits, seen_by
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -64,12 +64,10 @@ def search(experiment: Experiment, scenario: Scenario, plan: Plan, console: Cons
                 from tuning.trial.trainable import run_trial
 
                 with as_lost_node():
-                    prepare(
-                        scenario, console, day_peak=experiment.settings.aim.weights.observes_day_peak,
-                        augmentation=experiment.settings.augmentation,
-                    )  # fmt: skip
+                    aim, seens = experiment.settings.aim, seen_by(plan, experiment.settings.aim.weights)
+                    prepare(scenario, console, seens=seens, augmentation=experiment.settings.augmentation)
                     if experiment.settings.teacher != "none":
-                        prepare_lessons(scenario, console, experiment.settings.aim.weights)
+                        prepare_lessons(scenario, console, aim.weights)
                 planner = plan_resources(experiment.settings, console)
                 refuse_nothing_to_learn(plan, planner)
                 refuse_sharing_alone(plan, planner)

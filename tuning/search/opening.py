@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from common.paths import missing_folders, user_path
 from envs.environments.backend import beyond_batch, choose_backend
-from envs.environments.policy_fit import check_one_layout
+from envs.environments.policy_fit import check_one_layout, check_seen
 from envs.environments.split_layout import same_buildings
 from envs.environments.year_cache import any_district
 from envs.errors import ScenarioError
@@ -17,12 +17,13 @@ from envs.objective.aim import VEHICLES_LEFT
 from envs.objective.reward import check_reward
 from envs.scenarios.augmentation import check_augmentation, synthetic_years
 from envs.scenarios.scenario import SPLITS, Scenario, scenario
+from envs.seen import Seen
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, create, existing, open_experiment
 from tuning.experiment.settings import Settings, changed
 from tuning.runtime.cluster import check_cluster
 from tuning.search.lessons import check_teacher
-from tuning.search.plan import Plan, plan, with_trials
+from tuning.search.plan import Plan, plan, seen_by, with_trials
 from tuning.trial.checkpoint import check_versions
 from tuning.trial.provenance import provenance, version_differences
 
@@ -157,12 +158,16 @@ def open_checked(checked: Checked) -> Opened:
     return Opened(experiment, checked.scenario, checked.plan, (experiment.paths.folder, *parents))
 
 
-def _check_policy_fits(site: Scenario, planned: Plan, day_peak: bool) -> None:
-    """Check that a policy of the training split can act in the others, which may simulate other buildings.
+def _check_policy_fits(site: Scenario, planned: Plan, seens: Sequence[Seen]) -> None:
+    """Check that the site has what policies are to see, and that a policy of the training split can act in the others.
+
+    These may simulate other buildings.
 
     Raises:
         ScenarioError: if it cannot.
     """
+    for seen in seens:
+        check_seen(site, seen)
     if all(same_buildings(site, split) for split in SPLITS):
         return
     if planned.fixed.get("shared_policy") is not True:
@@ -171,6 +176,8 @@ def _check_policy_fits(site: Scenario, planned: Plan, day_peak: bool) -> None:
     from tuning.algorithms.networks.building_kinds import BuildingKinds, why_unfit
 
     # Where it is searched whether chargers are learned, a policy may need what is known of them.
+    # What is seen further is seen of all buildings.
+    day_peak = seens[0].day_peak
     kinds = BuildingKinds.of(any_district(site, day_peak), planned.fixed.get("learn_charging", True) is True)
     for split in SPLITS:
         reason = None if same_buildings(site, split) else why_unfit(kinds, any_district(site, day_peak, split))
@@ -188,7 +195,7 @@ def _checked(settings: Settings, space_file: Path | None) -> Checked:
     planned = plan(settings, space_file)
     check_reward(site, settings.reward)
     site.windows("train")
-    _check_policy_fits(site, planned, settings.aim.weights.observes_day_peak)
+    _check_policy_fits(site, planned, seen_by(planned, settings.aim.weights))
     backend = choose_backend(site, settings.backend)
     check_augmentation(site, settings.augmentation, backend)
     settings.aim.check(site, settings.reward, backend)

@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from envs.objective.weights import Weights
+from envs.seen import HYPERPARAMETERS, Seen
 from search_spaces import Assignment, SearchSpace
 from search_spaces.overrides import override
+from search_spaces.parameter import Value
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.settings import Settings
 
@@ -59,6 +62,32 @@ def plan(settings: Settings, space_file: Path | None) -> Plan:
         return Plan(space, spec.preset(settings.preset, fixed, budget), ())
     starts = tuple(spec.preset(name, fixed, budget) for name in settings.start_from)
     return Plan(space, fixed, starts)
+
+
+def seen_by(planned: Plan, weights: Weights) -> tuple[Seen, ...]:
+    """All that policies of a search may see, each kind by itself; the first is what all of them see.
+
+    Args:
+        planned: the search.
+        weights: of the reward.
+    """
+    found = [Seen.of(weights)]
+    for name in HYPERPARAMETERS:
+        if name in planned.space:
+            values = [*_values(planned, name), *(start[name] for start in planned.starts)]
+            found += [Seen.of(weights, {name: value}) for value in values]
+    return tuple(dict.fromkeys(found))
+
+
+def _values(planned: Plan, name: str) -> tuple[Value, ...]:
+    """Values that a search may give a hyperparameter; of a range the greatest."""
+    parameter = planned.space[name]
+    if name in planned.fixed:
+        return (planned.fixed[name],)
+    if parameter.search is None:
+        return (parameter.default,)
+    choices = getattr(parameter.search, "choices", None)
+    return tuple(choices) if choices else (parameter.scale.outer(parameter.search.high),)  # type: ignore[attr-defined]
 
 
 def with_trials(settings: Settings) -> Settings:

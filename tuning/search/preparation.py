@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import ray
 from ray.util.queue import Empty, Queue
@@ -10,11 +12,14 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from common.errors import UserError
+from envs.environments.seen_year import is_seen_prepared, models_to_train, prepare_seen, train_seen_model
 from envs.environments.year_cache import is_prepared, prepare_year
+from envs.forecasts.series import Kind
 from envs.objective.weights import Weights
 from envs.scenarios.augmentation import NONE, Augmentation, synthetic_years
 from envs.scenarios.scenario import Scenario, Split
 from envs.scenarios.synthetic_numbers import is_synthetic, seed_and_index
+from envs.seen import Seen
 from envs.yardsticks.lessons import has_part, lesson_part, lesson_windows, parts_of, prepare_teacher
 from tuning.cli.console import say
 from tuning.runtime.parent_watch import end_with_parent
@@ -28,16 +33,18 @@ def prepare(
     scenario: Scenario,
     console: Console,
     splits: Sequence[Split] = SPLITS,
-    day_peak: bool = False,
+    seens: Sequence[Seen] = (Seen(),),
     augmentation: Augmentation = NONE,
 ) -> None:
     """Prepare the years of some splits and the synthetic ones, one Ray task a year.
+
+    Then what policies see beside their observations, likewise.
 
     Args:
         scenario: the scenario.
         console: shows progress.
         splits: by default those that a search sees.
-        day_peak: see `envs.environments.year_cache.observation_layout`.
+        seens: what policies may see; the day's highest import all of them or none.
         augmentation: whose years train too.
 
     Raises:
@@ -45,14 +52,28 @@ def prepare(
         CacheError: if the cache cannot be read or written.
     """
     of_splits = {year for split in splits for year in scenario.years(split)} | set(synthetic_years(scenario, augmentation))
+    day_peak = seens[0].day_peak
     years = sorted(year for year in of_splits if not is_prepared(scenario, year, day_peak))
-    if not years:
-        return
-    *others, last = map(shown_year, years)
-    which = f"years {', '.join(others)} and {last}" if others else f"year {last}"
-    say(console, f"{scenario.title}: preparing {which}, this once: series, tables, the uncontrolled site")
-    queue = Queue(actor_options={"num_cpus": 0})
-    _wait({_prepare_year.remote(scenario, year, queue, day_peak): year for year in years}, queue, console, "year")
+    if years:
+        *others, last = map(shown_year, years)
+        which = f"years {', '.join(others)} and {last}" if others else f"year {last}"
+        say(console, f"{scenario.title}: preparing {which}, this once: series, tables, the uncontrolled site")
+        _run([Task(f"year {shown_year(year)}", _prepare_year, (scenario, year, day_peak)) for year in years], console)
+    parts = list(dict.fromkeys(part for seen in seens for part in seen.parts))
+    lacking = [(year, part) for year in sorted(of_splits) for part in parts if not is_seen_prepared(scenario, year, part)]
+    if lacking:
+        say(console, f"{scenario.title}: preparing what policies see, this once: {', '.join(map(_words, parts))}")
+        if any(part.learns for _, part in lacking):
+            # The other splits are forecast by models of the train split.
+            tasks = [
+                Task(f"learned {kind}" + ("" if fold is None else f", fold {fold + 1}"), _train_model, (scenario, kind, fold))
+                for kind, fold in models_to_train(scenario)
+            ]
+            _run(tasks, console)
+        _run(
+            [Task(f"year {shown_year(year)}, {_words(part)}", _prepare_seen, (scenario, year, part)) for year, part in lacking],
+            console,
+        )
 
 
 def prepare_lessons(scenario: Scenario, console: Console, weights: Weights) -> None:
@@ -68,35 +89,48 @@ def prepare_lessons(scenario: Scenario, console: Console, weights: Weights) -> N
         return
     hours = sum(window.hours for window in lesson_windows(scenario))
     say(console, f"{scenario.title}: the teacher plans {hours:,} hours of the train split, this once")
-    queue = Queue(actor_options={"num_cpus": 0})
-    _wait({_prepare_teacher.remote(scenario): 0}, Queue(actor_options={"num_cpus": 0}), console, "forecasts")
-    tasks = {_prepare_lessons.remote(scenario, part, queue, weights): part for part in parts}
-    _wait(tasks, queue, console, "lessons")
+    _run([Task("forecasts", _prepare_teacher, (scenario,))], console)
+    _run([Task(f"lessons {part}", _prepare_lessons, (scenario, part, weights)) for part in parts], console)
 
 
-def _wait(tasks: dict[ray.ObjectRef[None], int], queue: Queue, console: Console, what: str) -> None:
-    """Wait for tasks, with a bar of each.
+def _words(part: Seen) -> str:
+    """What a part of what is seen is, for people."""
+    return "learned forecasts" if part.plan == "none" else f"plan with the forecasts {part.plan}"
 
-    Args:
-        tasks: with the number of each.
-        queue: on which they tell number and part that is done.
-        console: shows the bars.
-        what: word before the number; a synthetic year counts from 1.
+
+@dataclass(frozen=True)
+class Task:
+    """Something that is prepared.
+
+    Attributes:
+        title: for people.
+        function: a Ray function, which takes the arguments, a queue for progress, and the title.
+        arguments: of it.
     """
+
+    title: str
+    function: Any
+    arguments: tuple[Any, ...]
+
+
+def _run(tasks: Sequence[Task], console: Console) -> None:
+    """Run tasks in parallel, and show how far each is."""
+    queue = Queue(actor_options={"num_cpus": 0})
+    running = {task.function.remote(*task.arguments, queue, task.title): task.title for task in tasks}
     with Progress(
-        TextColumn(f"  {what} {{task.description}}"), BarColumn(), TextColumn("{task.percentage:3.0f} %"), TimeElapsedColumn(),
+        TextColumn("  {task.description}"), BarColumn(), TextColumn("{task.percentage:3.0f} %"), TimeElapsedColumn(),
         console=console, transient=True, disable=not console.is_terminal,
     ) as bars:  # fmt: skip
-        bar = {number: bars.add_task(shown_year(number), total=1.0) for number in tasks.values()}
-        while tasks:
-            done, _ = ray.wait(list(tasks), timeout=0.5)
-            for task in done:
-                _raise_own_errors(task)
-                bars.update(bar[tasks.pop(task)], completed=1.0)
+        bar = {task.title: bars.add_task(task.title, total=1.0) for task in tasks}
+        while running:
+            done, _ = ray.wait(list(running), timeout=0.5)
+            for one in done:
+                _raise_own_errors(one)
+                bars.update(bar[running.pop(one)], completed=1.0)
             try:
                 while True:
-                    number, part = queue.get_nowait()
-                    bars.update(bar[number], completed=part)
+                    title, part = queue.get_nowait()
+                    bars.update(bar[title], completed=part)
             except Empty:
                 continue
     queue.shutdown()
@@ -118,19 +152,31 @@ def _raise_own_errors(task: ray.ObjectRef[None]) -> None:
 
 
 @ray.remote(num_cpus=1)
-def _prepare_year(scenario: Scenario, year: int, queue: Queue, day_peak: bool) -> None:
+def _prepare_year(scenario: Scenario, year: int, day_peak: bool, queue: Queue, title: str) -> None:
     end_with_parent()
-    prepare_year(scenario, year, lambda part: queue.put_nowait((year, part)), day_peak)
+    prepare_year(scenario, year, lambda part: queue.put_nowait((title, part)), day_peak)
 
 
 @ray.remote(num_cpus=1)
-def _prepare_teacher(scenario: Scenario) -> None:
+def _train_model(scenario: Scenario, kind: Kind, fold: int | None, queue: Queue, title: str) -> None:
+    end_with_parent()
+    train_seen_model(scenario, kind, fold)
+
+
+@ray.remote(num_cpus=1)
+def _prepare_seen(scenario: Scenario, year: int, part: Seen, queue: Queue, title: str) -> None:
+    end_with_parent()
+    prepare_seen(scenario, year, part, lambda done: queue.put_nowait((title, done)))
+
+
+@ray.remote(num_cpus=1)
+def _prepare_teacher(scenario: Scenario, queue: Queue, title: str) -> None:
     end_with_parent()
     prepare_teacher(scenario)
 
 
 @ray.remote(num_cpus=1)
-def _prepare_lessons(scenario: Scenario, part: int, queue: Queue, weights: Weights) -> None:
+def _prepare_lessons(scenario: Scenario, part: int, weights: Weights, queue: Queue, title: str) -> None:
     end_with_parent()
     told = 0.0
 
@@ -139,6 +185,6 @@ def _prepare_lessons(scenario: Scenario, part: int, queue: Queue, weights: Weigh
         # Each hour would be a message.
         if done - told > LEAST_NEWS:
             told = done
-            queue.put_nowait((part, done))
+            queue.put_nowait((title, done))
 
     lesson_part(scenario, part, weights, on_progress=tell)

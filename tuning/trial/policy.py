@@ -7,10 +7,12 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from envs.environments.policy_fit import check_seen
+from envs.environments.seen_year import seen_buildings
 from envs.environments.split_layout import same_buildings
-from envs.environments.year_cache import any_district
 from envs.objective.episodes import Policy
 from envs.scenarios.scenario import Scenario, Split, scenario
+from envs.seen import Seen
 from tuning.algorithms.errors import UnfitError
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.errors import UsageError
@@ -43,6 +45,7 @@ class Trained:
         view: see `Trainer.view`.
         network: see `Trainer.mode_network`.
         shares: see `Trainer.shares`; its environment needs `own_layout` then.
+        seen: what it sees.
     """
 
     policy: Policy
@@ -51,6 +54,7 @@ class Trained:
     view: SiteView | BuildingView | None
     network: nn.Module
     shares: bool
+    seen: Seen
 
 
 def trial_number(results: Results, trial: str) -> int:
@@ -80,32 +84,32 @@ def trial_number(results: Results, trial: str) -> int:
     return int(trial)
 
 
-def policy_in(trainer: Trainer, site: Scenario, split: Split, day_peak: bool) -> Policy:
+def policy_in(trainer: Trainer, site: Scenario, split: Split, seen: Seen) -> Policy:
     """A trainer's policy for a split of its scenario, which may simulate other buildings than training.
 
     Args:
         trainer: with the policy.
         site: scenario that it was trained on.
         split: to act in.
-        day_peak: whether the day's highest import so far is observed.
+        seen: what it sees.
 
     Raises:
         UnfitError: if a policy for single buildings does not fit those of the split. Of a policy for the whole site
             `envs.environments.policy_fit.check_one_layout` has checked that it fits.
     """
     if trainer.shares and not same_buildings(site, split):
-        return trainer.policy_on(any_district(site, day_peak, split))
+        return trainer.policy_on(seen_buildings(site, seen, split))
     return trainer.policy()
 
 
-def view_in(trainer: Trainer, site: Scenario, split: Split, day_peak: bool) -> SiteView | BuildingView | None:
+def view_in(trainer: Trainer, site: Scenario, split: Split, seen: Seen) -> SiteView | BuildingView | None:
     """A trainer's view for a split of its scenario; see `policy_in` and `Trainer.view`.
 
     Raises:
         UnfitError: see `policy_in`.
     """
     if trainer.shares and not same_buildings(site, split):
-        return trainer.view_on(any_district(site, day_peak, split))
+        return trainer.view_on(seen_buildings(site, seen, split))
     return trainer.view
 
 
@@ -132,7 +136,9 @@ def trained(
         raise UsageError(f"trial {number} of {experiment.paths.folder} has no checkpoint{why}")
     row = TrialRecords(experiment).assignment(number)
     settings = experiment.settings
-    day_peak = settings.aim.weights.observes_day_peak
+    seen = Seen.of(settings.aim.weights, row)
+    if elsewhere:
+        check_seen(elsewhere, seen)
     with ExitStack() as stack:
         stack.enter_context(ray_session(num_cpus=1))
         trainer = algorithm(settings.algo).build(trial_setup(settings, number, row))
@@ -142,10 +148,10 @@ def trained(
         own = elsewhere or scenario(settings.scenario, settings.trust_scenario, settings.splits)
         try:
             if elsewhere is None:
-                policy, view = policy_in(trainer, own, split, day_peak), view_in(trainer, own, split, day_peak)
+                policy, view = policy_in(trainer, own, split, seen), view_in(trainer, own, split, seen)
             else:
-                site = any_district(elsewhere, day_peak)
+                site = seen_buildings(elsewhere, seen)
                 policy, view = trainer.policy_on(site), trainer.view_on(site)
         except UnfitError as error:
             raise UsageError(f"the policy of trial {number} cannot act on {own.title}: {error}") from None
-        yield Trained(policy, number, steps, view, network, trainer.shares)
+        yield Trained(policy, number, steps, view, network, trainer.shares, seen)

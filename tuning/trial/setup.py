@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from envs.environments.factory import training_env
-from envs.environments.year_cache import district, observation_layout
+from envs.environments.seen_year import seen_district, seen_layout
 from envs.scenarios.scenario import scenario as find_scenario
+from envs.seen import Seen
 from envs.yardsticks.lessons import Lessons, lessons
 from search_spaces import Assignment
 from tuning.algorithms.trainer import Setup
@@ -25,19 +26,19 @@ def trial_setup(settings: Settings, number: int, hyperparameters: Assignment, gp
     scenario, reward, backend, trusted = settings.scenario, settings.reward, settings.stepped_by, settings.trust_scenario
     splits, weights = settings.splits, settings.aim.weights
     augmentation = settings.augmentation
-    site = find_scenario(scenario, trusted, splits)
+    site, seen = find_scenario(scenario, trusted, splits), Seen.of(weights, hyperparameters)
     return Setup(
         hyperparameters,
         # RLlib stores this function, so it holds no object of the trial.
-        lambda copies: training_env(scenario, backend, copies, reward, trusted, splits, weights, augmentation),
+        lambda copies: training_env(scenario, backend, copies, reward, trusted, splits, weights, augmentation, seen),
         # CityLearn steps one copy after another, so more of them only start more slowly.
         settings.num_envs if backend == "batch" else 1,
         settings.steps,
         trial_seed(settings.seed, number),
         gpu,
-        observation_layout(site, day_peak=weights.observes_day_peak).chargers,
+        seen_layout(site, seen).chargers,
         parts,
-        district(site, weights.observes_day_peak),
+        seen_district(site, seen),
         taught=settings.teacher != "none",
     )
 

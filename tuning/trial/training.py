@@ -16,6 +16,7 @@ from envs.objective.aim import Outcome
 from envs.objective.columns import evaluation_columns, evaluation_row
 from envs.objective.evaluate import Evaluation, EvaluationEnv, evaluate, score
 from envs.scenarios.scenario import scenario
+from envs.seen import Seen
 from results.writer import drop_parts_after, write_part
 from tuning.algorithms.registry import algorithm
 from tuning.algorithms.trainer import Trainer, Update
@@ -56,6 +57,7 @@ class Training:
         measurements: Measurements,
         damage: Sequence[str],
         started: float,
+        seen: Seen,
     ) -> None:
         """Put it together; `begin` builds the parts.
 
@@ -70,12 +72,13 @@ class Training:
             measurements: of this process; they time the trainer.
             damage: a line for each newer checkpoint, which are damaged.
             started: when building began, by `time.perf_counter`.
+            seen: what the policy sees.
         """
         self.trainer, self.state = trainer, state
         self._monitor, self._measurements = monitor, measurements
         self._settings, self._paths = experiment.settings, experiment.paths
         self._records, self._number, self._running = records, number, running
-        self._damage = damage
+        self._damage, self._seen = damage, seen
         self._last_save = started
         self._reports: list[dict[str, Any]] = []
         self._evaluation_env: EvaluationEnv | None = None
@@ -129,7 +132,8 @@ class Training:
         elif settings.teacher != "none":
             with measurements.learner.running():
                 trainer.imitate(teacher_lessons(settings))
-        return cls(experiment, records, number, trainer, state, running, monitor, measurements, damage, started)
+        seen = Seen.of(settings.aim.weights, hyperparameters)
+        return cls(experiment, records, number, trainer, state, running, monitor, measurements, damage, started, seen)
 
     def __enter__(self) -> Self:
         return self
@@ -216,11 +220,10 @@ class Training:
             if self._evaluation_env is None:
                 self._evaluation_env = evaluation_env(
                     settings.scenario, settings.stepped_by, "validation", settings.validation_weeks, settings.reward,
-                    settings.trust_scenario, settings.splits, settings.aim.weights, self.trainer.shares,
+                    settings.trust_scenario, settings.splits, settings.aim.weights, self.trainer.shares, self._seen,
                 )  # fmt: skip
                 self._site = scenario(settings.scenario, settings.trust_scenario, settings.splits)
-            day_peak = settings.aim.weights.observes_day_peak
-            return evaluate(self._evaluation_env, policy_in(self.trainer, self._site, "validation", day_peak))
+            return evaluate(self._evaluation_env, policy_in(self.trainer, self._site, "validation", self._seen))
 
     def _evaluate_copy(self) -> str:
         """Evaluate the copy that training begins with. It is in the results at 0 steps, and counts as no report."""

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from envs.objective.weights import Weights
+from envs.seen import Seen
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.settings import Settings
 from tuning.trial import setup
@@ -24,8 +25,8 @@ def no_site(monkeypatch: pytest.MonkeyPatch) -> None:
         def __init__(self, chargers: str) -> None:
             self.chargers = chargers
 
-    monkeypatch.setattr(setup, "observation_layout", lambda scenario, day_peak: Layout("chargers" if not day_peak else "seen"))
-    monkeypatch.setattr(setup, "district", lambda scenario, day_peak: "a district" if not day_peak else "with peaks")
+    monkeypatch.setattr(setup, "seen_layout", lambda scenario, seen: Layout("chargers" if seen == Seen() else "seen"))
+    monkeypatch.setattr(setup, "seen_district", lambda scenario, seen: "a district" if seen == Seen() else "with peaks")
 
 
 def test_it_has_what_the_settings_say() -> None:
@@ -46,16 +47,24 @@ def test_environments_are_those_of_the_settings(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(setup, "training_env", lambda *arguments: arguments)
     for trusted in (False, True):
         made = trial_setup(replace(SETTINGS, trust_scenario=trusted), 0, {})
-        expected = "iquitos-38", "batch", 5, "improvement", trusted, SETTINGS.splits, Weights()
+        expected = "iquitos-38", "batch", 5, "improvement", trusted, SETTINGS.splits, Weights(), Seen()
         assert made.make_envs(5) == expected  # type: ignore[comparison-overlap]
 
 
 def test_environments_and_layout_are_those_of_the_weights(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(setup, "training_env", lambda *arguments: arguments)
     made = trial_setup(replace(SETTINGS, weights=("co2=0.5", "peak=0.5")), 0, {})
-    assert made.make_envs(5)[-1] == Weights(0.5, 0.0, 0.0, 0.0, 0.0, 0.5)  # type: ignore[index]
+    own = Weights(0.5, 0.0, 0.0, 0.0, 0.0, 0.5)
+    assert made.make_envs(5)[-2:] == (own, Seen(day_peak=True))  # type: ignore[index]
     assert made.chargers == "seen"  # type: ignore[comparison-overlap]
     assert made.district == "with peaks"  # type: ignore[comparison-overlap]
+
+
+def test_environments_show_what_the_hyperparameters_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(setup, "training_env", lambda *arguments: arguments)
+    made = trial_setup(SETTINGS, 0, {"lag_hours": 2, "plan": "learned"})
+    assert made.make_envs(5)[-1] == Seen(lag_hours=2, plan="learned")  # type: ignore[index]
+    assert made.chargers == "seen"  # type: ignore[comparison-overlap]
 
 
 def test_trials_have_seeds_of_their_own() -> None:

@@ -17,6 +17,7 @@ import pytest
 from envs.environments.vector_env import Start
 from envs.objective.aim import Outcome
 from envs.scenarios.scenario import Window, scenario
+from envs.seen import Seen
 from envs.yardsticks.lessons import teach
 from results import load
 from tests.tuning.trial.small_trials import EVALUATIONS, STEPS_OF_A_TRIAL, experiment, hyperparameters
@@ -292,17 +293,17 @@ def test_policies_for_single_buildings_validate_under_the_bounds_of_the_homes(
     small_schema: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shares: bool
 ) -> None:
     found: list[object] = []
-    monkeypatch.setattr("tuning.trial.training.evaluation_env", lambda *given: found.append(given[-1]))
+    monkeypatch.setattr("tuning.trial.training.evaluation_env", lambda *given: found.append(given[-2:]))
     monkeypatch.setattr("tuning.trial.training.policy_in", lambda *given: None)
     monkeypatch.setattr("tuning.trial.training.evaluate", lambda env, policy: [])
     monkeypatch.setattr("tuning.trial.training.scenario", lambda *given: None)
     measured = SimpleNamespace(evaluation=SimpleNamespace(running=nullcontext))
     of = SimpleNamespace(
         _settings=experiment(tmp_path / "e", small_schema, "ppo").settings, _measurements=measured, _evaluation_env=None,
-        trainer=SimpleNamespace(shares=shares),
+        trainer=SimpleNamespace(shares=shares), _seen=Seen(lag_hours=2),
     )  # fmt: skip
     Training._evaluate(of)  # type: ignore[arg-type]
-    assert found == [shares]
+    assert found == [(shares, Seen(lag_hours=2))]
 
 
 @pytest.mark.usefixtures("small_ray")

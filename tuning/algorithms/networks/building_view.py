@@ -13,6 +13,7 @@ from torch import nn
 
 from envs.district import COMMON, District, is_energy
 from envs.environments.building_info import BUILDING_REWARDS
+from envs.seen import PLANNED_BATTERY
 from tuning.algorithms.errors import UnfitError
 from tuning.algorithms.networks.building_kinds import (
     CHARGER,
@@ -26,6 +27,7 @@ from tuning.algorithms.networks.building_kinds import (
     why_unfit,
 )
 from tuning.algorithms.networks.layers import UncontrolledCharging
+from tuning.algorithms.networks.planned_batteries import PlannedBatteries
 from tuning.algorithms.networks.view_state import ViewState
 
 # A change of the uncontrolled site's action within [-1, 1], times this, reaches every action from every other.
@@ -98,7 +100,8 @@ class BuildingActions(nn.Module):
     """From the actions of a site's buildings to the site's.
 
     What a policy gives for a device that a building lacks is dropped. Where it learns chargers' actions, it gives changes of
-    the uncontrolled site's: so it begins with vehicles that charge.
+    the uncontrolled site's: so it begins with vehicles that charge. Where it sees a plan, it gives changes of what the plan
+    does with batteries: so it begins with model predictive control.
     """
 
     order: torch.Tensor
@@ -119,6 +122,7 @@ class BuildingActions(nn.Module):
         self.register_buffer("order", torch.tensor(order), persistent=False)
         self.register_buffer("scale", torch.tensor(scale), persistent=False)
         self.charging = UncontrolledCharging(count, kinds.initial_charging, groups) if groups else None
+        self.planned = PlannedBatteries(site) if PLANNED_BATTERY in kinds.own else None
         if groups:
             each = torch.tensor(groups.observations).T
             self._kinds = tuple(each.shape)
@@ -132,6 +136,8 @@ class BuildingActions(nn.Module):
             observations: of the site, shape (rows, features).
         """
         given = actions.unflatten(0, (-1, self.agents)).flatten(1).index_select(1, self.order) * self.scale
+        if self.planned is not None:
+            given = given + self.planned(observations)
         if self.charging is None:
             return given
         return given + self._rule(observations)
@@ -147,6 +153,8 @@ class BuildingActions(nn.Module):
             Shape (rows * A, kinds); NaN for a device that a building lacks.
         """
         given = actions if self.charging is None else actions - self._rule(observations)
+        if self.planned is not None:
+            given = given - self.planned(observations)
         found = torch.full((len(actions), self.agents * self._count), torch.nan)
         own = self.scale != 0.0
         found[:, self.order[own]] = given[:, own] / self.scale[own]

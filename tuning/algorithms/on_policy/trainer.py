@@ -110,6 +110,7 @@ class OnPolicyTrainer(RLlibTrainer):
             "log_std_init": network.shape.log_std_init,
             "orthogonal_init": network.shape.orthogonal,
             "shared_policy": self.shares,
+            **self.used_for_seeing(),
             **self.used_for_preprocessing(),
             **self.used_for_precision(),
             **{name: schedule.initial for name, schedule in schedules.items()},

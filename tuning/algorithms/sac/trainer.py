@@ -92,6 +92,7 @@ class SACTrainer(RLlibTrainer):
             **self.used_for_charging(network.charging.initial_charging if network.site else None),
             "log_std_init": network.shape.log_std_init,
             "shared_policy": self.shares,
+            **self.used_for_seeing(),
             **self.used_for_preprocessing(),
             **self.used_for_precision(),
         }

@@ -12,10 +12,13 @@ import pytest
 from envs.district import District
 from envs.environments.building_info import BUILDING_REWARDS
 from envs.environments.factory import training_env
+from envs.environments.seen_year import seen_district, seen_layout
 from envs.environments.vector_env import SiteVectorEnv, WindowsEnv
-from envs.environments.year_cache import district, observation_layout
+from envs.environments.year_cache import district
 from envs.objective.evaluate import evaluate
+from envs.objective.weights import DEFAULT
 from envs.scenarios.scenario import Window, scenario
+from envs.seen import Seen
 from tuning.algorithms.errors import UnfitError
 from tuning.algorithms.memory_terms import Workload
 from tuning.algorithms.networks.building_kinds import BuildingKinds
@@ -158,9 +161,10 @@ SMALL: dict[str, dict[str, Any]] = {
 def built(schema: Path, algo: str, **given: Any) -> Iterator[Any]:
     h = algorithm(algo).space.complete({**SMALL[algo], **given}, {"steps": 1024.0})
     site = scenario(str(schema))
+    seen = Seen.of(DEFAULT, h)
     setup = Setup(
-        h, lambda copies: training_env(str(schema), "batch", copies), 4, 1024, 0, False, observation_layout(site).chargers,
-        district=district(site),
+        h, lambda copies: training_env(str(schema), "batch", copies, seen=seen), 4, 1024, 0, False,
+        seen_layout(site, seen).chargers, district=seen_district(site, seen),
     )  # fmt: skip
     trained = algorithm(algo).build(setup)
     try:
@@ -212,7 +216,8 @@ def test_it_learns_with_each_switch(four_buildings: Path, algo: str, switches: s
 @pytest.mark.usefixtures("small_ray")
 @pytest.mark.parametrize("algo", ["ppo", "sac"])
 def test_its_memory_is_predicted(four_buildings: Path, algo: str) -> None:
-    with built(four_buildings, algo, shared_policy=True) as trained:
+    with built(four_buildings, algo, shared_policy=True, lag_hours=2) as trained:
+        assert trained.used()["lag_hours"] == 2
         sizes, run = sizes_of(scenario(str(four_buildings)), "batch"), Workload(trained.num_envs, 1024, 2, 4, gpu=False)
         found = {term.name: term.nbytes for term in predict(algorithm(algo), trained.setup.hyperparameters, run, sizes).terms}
         learner, made = trained.learner, []

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from envs.seen import HYPERPARAMETERS
 from search_spaces import Kind
 from tests.tuning.algorithms.match import FEATURES, mean_return
 from tests.tuning.algorithms.on_policy.small import ALGOS, built, watched
@@ -22,7 +23,7 @@ def test_what_is_read_back_is_what_was_given(algo: str, monkeypatch: pytest.Monk
     # Compiling takes a minute; that it is asked for shows below.
     monkeypatch.setattr(torch, "compile", lambda function, mode: function)
     for parameter in algorithm(algo).space.parameters:
-        if parameter.name in NEED_GPU or parameter.name == "shared_policy":
+        if parameter.name in (*NEED_GPU, *HYPERPARAMETERS, "shared_policy"):
             # Refused here, see test_precision; or needs several buildings, see test_building_view.
             continue
         other = OTHERS.get(parameter.kind, next((choice for choice in parameter.choices if choice != parameter.default), None))

@@ -1,0 +1,112 @@
+"""What policies see beside CityLearn's observations, as tables of a year: the same rows for both backends.
+
+A row depends on nothing after it: on the series up to its hour, on the published tariff and calendar, and on models of the
+train split.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from envs.district import COMMON
+from envs.environments.year_cache import year_reference
+from envs.environments.year_forecasts import learned_table, year_series
+from envs.forecasts.daily import WEEK_DAYS, mean_of_days
+from envs.forecasts.series import Kind, next_rows, same_hour_before
+from envs.observation import MARGIN
+from envs.scenarios.scenario import Scenario, Split
+from envs.seen import Seen
+from envs.yardsticks.mpc import HORIZON
+from envs.yardsticks.shadow import shadow
+
+_SERIES: tuple[Kind, ...] = ("load", "pv")
+
+
+@lru_cache(maxsize=8)
+def seen_rows(scenario: Scenario, year: int, seen: Seen) -> np.ndarray:
+    """Values of a year, in the order of `Seen.names`; learned models and plans are made the first time and cached.
+
+    Args:
+        scenario: that the batch backend can step; with a plan, one that has a bound.
+        year: year number.
+        seen: what is seen.
+
+    Returns:
+        Shape (rows, observations), float32. After the year's last step nothing is decided, so its row repeats the one before.
+    """
+    series = year_series(scenario, year)
+    own: list[np.ndarray] = []  # each of shape (buildings, rows, kinds)
+    common: list[np.ndarray] = []  # each of shape (rows, kinds)
+    if seen.profile_hours:
+        own += [profiles(series.values[kind], seen.profile_hours) for kind in _SERIES]
+    if seen.lag_hours:
+        own += [lags(series.values[kind], seen.lag_hours) for kind in _SERIES]
+    if seen.forecast_hours:
+        hours = seen.forecast_hours
+        own += [_forecast(scenario, year, kind, hours) for kind in _SERIES]
+        price = year_reference(scenario, year).exogenous.price[:, : series.rows].mean(axis=0)
+        ahead = np.stack([next_rows(row, hours + 1, series.rows)[1:] for row in range(series.rows)])
+        common += [_forecast(scenario, year, "carbon", hours).mean(axis=0), price[ahead]]
+    if seen.plan != "none":
+        plans = shadow(scenario, year, seen.plan, seen.weights)
+        own += [plans.battery_kwh.T[..., np.newaxis], plans.soc.transpose(1, 0, 2)]
+        common.append(plans.net_kwh[:, np.newaxis])
+    columns = [*(part for n in range(len(series.values["load"])) for part in (each[n] for each in own)), *common]
+    values = np.concatenate([np.zeros((series.rows, 0)), *columns], axis=1).astype(np.float32)
+    return np.concatenate([values, values[-1:]])
+
+
+def owners(scenario: Scenario, year: int, seen: Seen) -> tuple[int, ...]:
+    """Building of each, see `envs.district.Buildings.observations`."""
+    buildings = len(year_series(scenario, year).values["load"])
+    return (*(n for n in range(buildings) for _ in seen.own), *(COMMON for _ in seen.common))
+
+
+def profiles(values: np.ndarray, hours: int) -> np.ndarray:
+    """Mean of the last seven days at each of the coming hours; on the first day, the present value.
+
+    Args:
+        values: shape (buildings, rows).
+        hours: how many.
+
+    Returns:
+        Shape (buildings, rows, hours).
+    """
+    row, ahead = np.arange(values.shape[1])[:, np.newaxis], np.arange(1, hours + 1)
+    before = same_hour_before(row, ahead)
+    means = mean_of_days(values, WEEK_DAYS)
+    return np.where(before >= 0, means[:, np.maximum(before, 0)], values[:, :, np.newaxis])
+
+
+def lags(values: np.ndarray, hours: int) -> np.ndarray:
+    """Values of the last hours, the latest first; before the first row, its value. Arguments and shape as of `profiles`."""
+    row, back = np.arange(values.shape[1])[:, np.newaxis], np.arange(1, hours + 1)
+    return values[:, np.maximum(row - back, 0)]
+
+
+def _forecast(scenario: Scenario, year: int, kind: Kind, hours: int) -> np.ndarray:
+    """Learned forecasts of the coming hours, shape (buildings, rows, hours); what never changes stays."""
+    table = learned_table(scenario, year, kind, HORIZON, crossed=True)
+    if table is None:
+        return np.repeat(year_series(scenario, year).values[kind][:, :, np.newaxis], hours, axis=2)
+    return np.asarray(table[:, :, :hours])
+
+
+def seen_bounds(scenario: Scenario, split: Split, seen: Seen) -> np.ndarray:
+    """Least and greatest values in a split's own rows, widened as those of other observations; shape (observations, 2).
+
+    They come from its first year, or from all its segments where splits are stated.
+    """
+    years = scenario.years(split)[: None if scenario.segments else 1]
+    own = np.concatenate(
+        [
+            seen_rows(scenario, window.year, seen)[window.start : window.start + window.hours]
+            for window in scenario.windows(split)
+            if window.year in years
+        ]
+    )
+    low, high = own.min(axis=0).astype(np.float64), own.max(axis=0).astype(np.float64)
+    margin = MARGIN * (high - low)
+    return np.stack([low - margin, high + margin], axis=1)

@@ -1,0 +1,95 @@
+"""Layout, observations and buildings of a scenario as a policy sees them: those of `year_cache`, and what else is seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from envs.district import District
+from envs.environments.seen_rows import owners, seen_bounds, seen_rows
+from envs.environments.year_cache import any_district, district, layout_split, observation_layout, scaled_template
+from envs.environments.year_forecasts import FOLDS, has_learned_model, has_learned_tables, learned_model
+from envs.forecasts.series import KINDS, Kind
+from envs.observation import ObservationLayout
+from envs.scenarios.scenario import Scenario, Split
+from envs.seen import Seen
+from envs.yardsticks.mpc import HORIZON
+from envs.yardsticks.shadow import has_shadow, shadow
+
+
+def seen_layout(scenario: Scenario, seen: Seen, year: int | None = None, own_layout: bool = False) -> ObservationLayout:
+    """Layout of what is seen; other arguments as of `envs.environments.year_cache.observation_layout`."""
+    plain = observation_layout(scenario, year, seen.day_peak, own_layout)
+    if seen.is_plain:
+        return plain
+    bounds = seen_bounds(scenario, layout_split(scenario, year, seen.day_peak, own_layout), seen)
+    return plain.seeing(seen.names(_buildings(len(bounds), seen)), bounds)
+
+
+def seen_template(scenario: Scenario, year: int, seen: Seen, own_layout: bool = False) -> np.ndarray:
+    """Observations of a year as `envs.environments.year_cache.scaled_template` gives them, with what else is seen."""
+    plain = scaled_template(scenario, year, seen.day_peak, own_layout)
+    if seen.is_plain:
+        return plain
+    layout, values = seen_layout(scenario, seen, year, own_layout), seen_rows(scenario, year, seen)
+    first = layout.names.index(seen.names(1)[0])
+    own = slice(first, first + values.shape[1])
+    centre, inverse = (each[own] for each in layout.linear)
+    scaled = np.clip((values.astype(np.float64) - centre) * inverse, -1.0, 1.0).astype(np.float32)
+    return np.concatenate([plain[:, :first], scaled, plain[:, first:]], axis=1)
+
+
+def seen_district(scenario: Scenario, seen: Seen) -> District | None:
+    """Buildings of a scenario, see `envs.environments.year_cache.district`."""
+    plain = district(scenario, seen.day_peak)
+    return plain if plain is None or seen.is_plain else seen_buildings(scenario, seen)
+
+
+def seen_buildings(scenario: Scenario, seen: Seen, split: Split = "train") -> District:
+    """Buildings of a split, see `envs.environments.year_cache.any_district`."""
+    plain = any_district(scenario, seen.day_peak, split)
+    if seen.is_plain:
+        return plain
+    year = scenario.years(split)[0]
+    of = (*plain.buildings.observations, *owners(scenario, year, seen))
+    return District(seen_layout(scenario, seen, year, own_layout=True), replace(plain.buildings, observations=of))
+
+
+def models_to_train(scenario: Scenario) -> list[tuple[Kind, int | None]]:
+    """Learned models that the cache lacks, each as its kind and the fold that it is trained without."""
+    wanted = [(kind, fold) for kind in KINDS for fold in (None, *range(FOLDS))]
+    return [(kind, fold) for kind, fold in wanted if not has_learned_model(scenario, kind, HORIZON, fold)]
+
+
+def train_seen_model(scenario: Scenario, kind: Kind, fold: int | None) -> None:
+    """Train one of `models_to_train`, and keep it in the cache."""
+    learned_model(scenario, kind, HORIZON, fold)
+
+
+def prepare_seen(scenario: Scenario, year: int, part: Seen, on_progress: Callable[[float], None] | None = None) -> None:
+    """Make one of `Seen.parts` for a year, where the cache lacks it.
+
+    Args:
+        scenario: the scenario.
+        year: year number.
+        part: what is seen.
+        on_progress: called now and then with the part that is done, 0 to 1.
+    """
+    if part.plan != "none":
+        shadow(scenario, year, part.plan, part.weights, on_progress)
+    else:
+        seen_rows(scenario, year, part)
+
+
+def is_seen_prepared(scenario: Scenario, year: int, part: Seen) -> bool:
+    """Whether `prepare_seen` has nothing to do that takes long."""
+    if part.plan != "none":
+        return has_shadow(scenario, year, part.plan, part.weights)
+    return has_learned_tables(scenario, year, HORIZON)
+
+
+def _buildings(observations: int, seen: Seen) -> int:
+    """Number of buildings that so many further observations are of."""
+    return (observations - len(seen.common)) // len(seen.own)

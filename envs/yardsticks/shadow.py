@@ -1,0 +1,127 @@
+"""The plan of model predictive control as a table: a run of it beside the policy, of which the policy sees the plans.
+
+It begins with empty batteries in the first row of a year and never learns what the policy does. So its plans are functions of
+the year and the hour alone, and the same on all backends. A policy that keeps its batteries at the plan's states of charge does
+what model predictive control does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from envs.batch_backend.arrays import Year
+from envs.batch_backend.simulator import BatchSimulator
+from envs.cache import cached_file, is_cached
+from envs.current_hour import SiteState
+from envs.environments.year_cache import year_reference, year_tables
+from envs.environments.year_forecasts import forecasts_version, site_forecast
+from envs.forecasts.site_forecast import Method
+from envs.objective.episodes import EVALUATION_SEED
+from envs.objective.weights import Weights
+from envs.scenarios.scenario import Scenario
+from envs.scenarios.tariff import DemandCharge
+from envs.seen import PLAN_HOURS
+from envs.yardsticks.mpc import HORIZON, ModelPredictiveControl, Plant
+from envs.yardsticks.mpc_programme import Plan
+from envs.yardsticks.mpc_site import MpcSite
+from envs.yardsticks.mpc_vehicles import Vehicles
+
+VERSION = 2  # part of the cache's key: raise it when a change of the code changes plans
+
+_STEPS_BETWEEN_REPORTS = 50
+
+
+@dataclass(frozen=True)
+class Shadow:
+    """Plans of a year with N buildings, one an hour.
+
+    Attributes:
+        battery_kwh: what each battery takes in the hour, negative where it gives, shape (steps, N).
+        soc: state of charge at the beginning of the hour, and as it is planned at the ends of `PLAN_HOURS` from the hour on,
+            shape (steps, N, 1 + len(PLAN_HOURS)).
+        net_kwh: planned net import of the site in the hour, shape (steps,).
+    """
+
+    battery_kwh: np.ndarray
+    soc: np.ndarray
+    net_kwh: np.ndarray
+
+
+def shadow(
+    scenario: Scenario, year: int, method: Method, weights: Weights, on_progress: Callable[[float], None] | None = None
+) -> Shadow:
+    """Plans of a year, made the first time and cached.
+
+    Args:
+        scenario: that has a bound, see `envs.yardsticks.bound.why_no_bound`.
+        year: year number.
+        method: of the forecasts. Rows of the train split are forecast by models that did not train on them.
+        weights: of the reward's terms.
+        on_progress: called now and then with the part that is done, 0 to 1.
+
+    Raises:
+        MpcError: if an hour's programme has no optimum.
+    """
+
+    def write(path: Path) -> None:
+        arrays: dict[str, Any] = asdict(run_shadow(scenario, year, method, weights, on_progress))
+        with path.open("wb") as file:
+            np.savez_compressed(file, **arrays)
+
+    with np.load(cached_file(shadow_key(scenario, year, method, weights), write)) as saved:
+        return Shadow(**{name: saved[name] for name in saved.files})
+
+
+def has_shadow(scenario: Scenario, year: int, method: Method, weights: Weights) -> bool:
+    """Whether the cache has the plans of a year."""
+    return is_cached(shadow_key(scenario, year, method, weights))
+
+
+def shadow_key(scenario: Scenario, year: int, method: Method, weights: Weights) -> str:
+    """Key of a year's plans in the cache."""
+    version = f"v{VERSION}-{forecasts_version(scenario, year)}"
+    return f"{scenario.key}/plan-{method}{weights.key}-{HORIZON}-{year}-{version}.npz"
+
+
+def run_shadow(
+    scenario: Scenario,
+    year: int,
+    method: Method,
+    weights: Weights,
+    on_progress: Callable[[float], None] | None = None,
+    hours: int | None = None,
+) -> Shadow:
+    """Run model predictive control through the first hours of a year, all by default, and keep its plans; see `shadow`."""
+    tables, reference = year_tables(scenario, year), year_reference(scenario, year)
+    site = MpcSite.of(tables, reference, weights)
+    plant = Plant(site, Vehicles(tables, reference), site_forecast(scenario, year, method, HORIZON, crossed=True))
+    # It needs no observations.
+    blank = np.zeros((len(tables.exogenous.hour), len(tables.names)), dtype=np.float32)
+    tariff, steps = DemandCharge.of(scenario.schema_path(year)), hours or reference.run.net_kwh.shape[1]
+    simulator = BatchSimulator({year: Year(tables, blank, tariff, reference)}, 1, weights=weights)
+    found = Shadow(
+        np.zeros((steps, site.buildings), np.float32),
+        np.zeros((steps, site.buildings, 1 + len(PLAN_HOURS)), np.float32),
+        np.zeros(steps, np.float32),
+    )
+    has = site.power > 0.0
+
+    def keep(state: SiteState, plan: Plan) -> None:
+        found.battery_kwh[state.row] = np.where(has, plan.battery_kwh[:, 0], 0.0)
+        planned = plan.stored_kwh[:, PLAN_HOURS] / np.where(has, site.capacity, 1.0)[:, np.newaxis]
+        soc = np.column_stack([state.battery_soc, planned])
+        found.soc[state.row] = np.where(has[:, np.newaxis], soc, 0.0)
+        found.net_kwh[state.row] = plan.net_kwh[0]
+
+    controller = ModelPredictiveControl(simulator, {year: plant}, HORIZON, on_plan=keep)
+    simulator.begin(0, year, 0, steps, EVALUATION_SEED)
+    for step in range(steps):
+        simulator.step(controller(simulator.observation))
+        if on_progress and step % _STEPS_BETWEEN_REPORTS == 0:
+            on_progress(step / steps)
+    return found

@@ -1,0 +1,94 @@
+"""What is seen further stands in the same place, with the same numbers, on both backends."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from envs.district import COMMON
+from envs.environments import seen_rows as rows_module
+from envs.environments.factory import windows_env
+from envs.environments.seen_year import (
+    is_seen_prepared,
+    models_to_train,
+    seen_buildings,
+    seen_district,
+    seen_layout,
+    seen_template,
+)
+from envs.environments.year_cache import district, observation_layout, scaled_template
+from envs.scenarios.scenario import Window, scenario
+from envs.seen import PLAN_HOURS, Seen
+from envs.yardsticks.shadow import Shadow
+
+WINDOW = Window(0, 30, 40)
+
+
+@pytest.fixture(autouse=True)
+def a_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A plan of random numbers: that of a year takes a minute."""
+
+    def plan(scenario: object, year: int, *given: object) -> Shadow:
+        rng, steps, count = np.random.default_rng(0), 960, 4
+        soc = rng.random((steps, count, 1 + len(PLAN_HOURS)))
+        return Shadow(rng.normal(size=(steps, count)) * 50, soc, rng.normal(size=steps) * 99)
+
+    monkeypatch.setattr(rows_module, "shadow", plan)
+    rows_module.seen_rows.cache_clear()
+
+
+def test_by_default_all_is_as_without(four_buildings: Path) -> None:
+    site = scenario(str(four_buildings))
+    assert seen_layout(site, Seen()) == observation_layout(site)
+    assert seen_layout(site, Seen(day_peak=True)) == observation_layout(site, day_peak=True)
+    np.testing.assert_array_equal(seen_template(site, 0, Seen()), scaled_template(site, 0))
+    assert seen_district(site, Seen()) == district(site)
+
+
+@pytest.mark.parametrize(
+    "seen", [Seen(day_peak=True, profile_hours=2, lag_hours=1), Seen(plan="yesterday")], ids=["hours", "plan"]
+)
+def test_both_backends_see_the_same(four_buildings: Path, seen: Seen) -> None:
+    site = scenario(str(four_buildings))
+    layout = seen_layout(site, seen)
+    found = []
+    for backend in ("batch", "citylearn"):
+        env, shown = windows_env(site, backend, [WINDOW], seen=seen), []  # type: ignore[arg-type]
+
+        def act(observations: np.ndarray, shown: list[np.ndarray] = shown) -> np.ndarray:
+            shown.append(observations.copy())
+            return np.zeros((1, len(layout.actions)))
+
+        list(env.episodes(act))
+        env.close()
+        found.append(np.concatenate(shown))
+    assert found[0].shape == (WINDOW.hours, layout.size)
+    np.testing.assert_allclose(*found, atol=2e-6)
+    first = layout.names.index(seen.own[0])
+    assert layout.names[first:][: len(seen.names(4))] == seen.names(4)
+    own = slice(first, first + len(seen.names(4)))
+    np.testing.assert_array_equal(found[0][:, own], found[1][:, own])
+    # Rows are those of their hours: one earlier would differ.
+    expected = seen_template(site, 0, seen)[:, own]
+    np.testing.assert_array_equal(found[0][:, own], expected[WINDOW.start : WINDOW.start + WINDOW.hours])
+    assert (expected[WINDOW.start] != expected[WINDOW.start + 1]).any()
+
+
+def test_buildings_own_what_is_seen_of_them(four_buildings: Path) -> None:
+    site, seen = scenario(str(four_buildings)), Seen(plan="yesterday")
+    found = seen_buildings(site, seen)
+    for n in range(4):
+        assert set(seen.own) <= found.observations_of(n).keys()
+    at = found.layout.names.index("planned_net")
+    assert found.buildings.observations[at] == COMMON
+    assert len(found.buildings.observations) == found.layout.simulated
+
+
+def test_what_takes_long_is_known_to_be_missing(four_buildings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BUILDING_TUNER_CACHE", str(tmp_path))
+    site = scenario(str(four_buildings))
+    assert not any(is_seen_prepared(site, 0, part) for part in Seen(forecast_hours=2, plan="learned").parts)
+    assert ("load", None) in models_to_train(site)
+    assert ("load", 3) in models_to_train(site)

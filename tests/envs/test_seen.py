@@ -1,0 +1,38 @@
+"""What a policy sees follows from weights and hyperparameters."""
+
+from envs.objective.weights import DEFAULT, Weights
+from envs.seen import HYPERPARAMETERS, MOST_HOURS, PLAN_METHODS, Seen
+from search_spaces.common import SEEN
+
+
+def test_by_default_nothing_is_seen_further() -> None:
+    assert Seen.of(DEFAULT) == Seen.of(DEFAULT, {"gamma": 0.9}) == Seen()
+    assert Seen().is_plain
+    assert Seen().names(3) == ()
+    assert Seen.of(Weights(peak=0.2)) == Seen(day_peak=True)
+
+
+def test_hyperparameters_are_those_of_the_search_spaces() -> None:
+    assert [parameter.name for parameter in SEEN] == list(HYPERPARAMETERS)
+    assert Seen().hyperparameters == {parameter.name: parameter.default for parameter in SEEN}
+    assert SEEN[-1].choices == PLAN_METHODS
+    assert all(parameter.high == MOST_HOURS for parameter in SEEN[:-1])
+
+
+def test_only_a_plan_depends_on_the_weights() -> None:
+    weights = Weights(co2=1.0)
+    assert Seen.of(weights, {"profile_hours": 3}) == Seen.of(DEFAULT, {"profile_hours": 3})
+    assert Seen.of(weights, {"plan": "learned"}) != Seen.of(DEFAULT, {"plan": "learned"})
+
+
+def test_names_are_those_of_each_building_and_then_of_the_site() -> None:
+    seen = Seen(lag_hours=1, forecast_hours=1)
+    own = ("lag_load_1", "lag_pv_1", "forecast_load_1", "forecast_pv_1")
+    assert seen.names(2) == (*own, *own, "forecast_carbon_1", "price_1")
+
+
+def test_parts_are_what_takes_long() -> None:
+    assert Seen(profile_hours=3, lag_hours=2).parts == ()
+    parts = Seen(forecast_hours=3, plan="yesterday").parts
+    assert parts == (Seen(forecast_hours=MOST_HOURS), Seen(plan="yesterday"))
+    assert [part.learns for part in parts] == [True, False]

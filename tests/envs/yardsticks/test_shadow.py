@@ -1,0 +1,54 @@
+"""The plan as a table: made of what is known in an hour, and the same as model predictive control in its own environment."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from envs.environments.year_forecasts import year_series
+from envs.objective.weights import DEFAULT, Weights
+from envs.scenarios.scenario import Window, scenario
+from envs.seen import PLAN_HOURS
+from envs.yardsticks.mpc_runs import run_mpc
+from envs.yardsticks.shadow import run_shadow, shadow_key
+
+HOURS, CHANGED = 60, 40
+
+
+def test_it_does_what_model_predictive_control_does(four_buildings: Path) -> None:
+    site = scenario(str(four_buildings))
+    found = run_shadow(site, 0, "seven-days", DEFAULT, hours=HOURS)
+    run = run_mpc(site, Window(0, 0, HOURS), "seven-days").run
+    # Until a battery is nearly full: it then takes less than a linear programme plans.
+    np.testing.assert_allclose(found.battery_kwh[:34], run.battery_kwh.T[:34], atol=1.0)
+    assert np.ptp(found.battery_kwh[:34]) > 100.0
+    assert found.soc.shape == (HOURS, 4, 1 + len(PLAN_HOURS))
+    # What is planned for the end of an hour is what the next begins with, but for losses that no linear programme knows.
+    np.testing.assert_allclose(found.soc[1:, :, 0], found.soc[:-1, :, 1], atol=0.02)
+    assert not found.battery_kwh[:, 3].any()
+    assert not found.soc[:, 3].any()
+
+
+def test_it_does_not_know_the_future(four_buildings: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    site = scenario(str(four_buildings))
+    before, whole = run_shadow(site, 0, "seven-days", DEFAULT, hours=HOURS), year_series(site, 0)
+    values = {kind: own.copy() for kind, own in whole.values.items()}
+    for own in values.values():
+        own[:, CHANGED:] = own[:, CHANGED:] * 2.0 + 3.0
+    other = replace(whole, values=values)
+    monkeypatch.setattr("envs.environments.year_forecasts.year_series", lambda scenario, year: other)
+    after = run_shadow(site, 0, "seven-days", DEFAULT, hours=HOURS)
+    for name in ("battery_kwh", "soc", "net_kwh"):
+        np.testing.assert_array_equal(getattr(after, name)[:CHANGED], getattr(before, name)[:CHANGED], err_msg=name)
+    assert (after.net_kwh[CHANGED:] != before.net_kwh[CHANGED:]).any()
+
+
+def test_plans_of_other_rewards_and_forecasts_have_other_keys(four_buildings: Path) -> None:
+    site = scenario(str(four_buildings))
+    keys = {
+        shadow_key(site, 0, method, weights) for method in ("yesterday", "learned") for weights in (DEFAULT, Weights(co2=1))
+    }  # type: ignore[arg-type]
+    assert len(keys) == 4
