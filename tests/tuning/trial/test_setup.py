@@ -47,7 +47,7 @@ def test_environments_are_those_of_the_settings(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(setup, "training_env", lambda *arguments: arguments)
     for trusted in (False, True):
         made = trial_setup(replace(SETTINGS, trust_scenario=trusted), 0, {})
-        expected = "iquitos-38", "batch", 5, "improvement", trusted, SETTINGS.splits, Weights(), Seen()
+        expected = "iquitos-38", "batch", 5, "improvement", trusted, SETTINGS.splits, Weights(), SETTINGS.augmentation, Seen()
         assert made.make_envs(5) == expected  # type: ignore[comparison-overlap]
 
 
@@ -55,7 +55,7 @@ def test_environments_and_layout_are_those_of_the_weights(monkeypatch: pytest.Mo
     monkeypatch.setattr(setup, "training_env", lambda *arguments: arguments)
     made = trial_setup(replace(SETTINGS, weights=("co2=0.5", "peak=0.5")), 0, {})
     own = Weights(0.5, 0.0, 0.0, 0.0, 0.0, 0.5)
-    assert made.make_envs(5)[-2:] == (own, Seen(day_peak=True))  # type: ignore[index]
+    assert made.make_envs(5)[-3:] == (own, SETTINGS.augmentation, Seen(day_peak=True))  # type: ignore[index]
     assert made.chargers == "seen"  # type: ignore[comparison-overlap]
     assert made.district == "with peaks"  # type: ignore[comparison-overlap]
 
