@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from envs.yardsticks.lessons import Lessons
     from tuning.algorithms.imitation.demonstration import Demonstration
     from tuning.algorithms.networks.building_view import BuildingView
+    from tuning.algorithms.networks.planned_batteries import PlannedBatteries
     from tuning.algorithms.networks.site_view import SiteView
     from tuning.algorithms.sampling.env_runner import BatchEnvRunner
     from tuning.runtime.stopwatch import Stopwatch
@@ -110,12 +111,17 @@ class RLlibTrainer(Trainer):
         from tuning.algorithms.networks.building_view import BuildingView
         from tuning.algorithms.networks.site_view import SiteView
 
+        found: SiteView | BuildingView | None = self._of_env("view", SiteView, BuildingView)
+        return found
+
+    def _of_env(self, name: str, *kinds: type) -> Any:
+        """An attribute of one of the wrappers around the site's environment; None where none has it."""
         env = self.runner.env
-        while not isinstance(view := getattr(env, "view", None), SiteView | BuildingView):
+        while not isinstance(found := vars(env).get(name), kinds):
             env = getattr(env, "env", None)
             if env is None:
                 return None
-        return view
+        return found
 
     @property
     def shares(self) -> bool:
@@ -164,13 +170,25 @@ class RLlibTrainer(Trainer):
 
     def policy(self) -> Callable[[np.ndarray], np.ndarray]:
         """See `Trainer`."""
-        mode, view = self.mode(), self.view
-        return mode if view is None else lambda observations: view.complete(mode(view.observe(observations)), observations)
+        return _policy(self.mode(), self.view, self.planned)
 
     def policy_on(self, site: District) -> Callable[[np.ndarray], np.ndarray]:
         """See `Trainer`."""
-        mode, view = self.mode(), self.view_on(site)
-        return lambda observations: view.complete(mode(view.observe(observations)), observations)
+        return _policy(self.mode(), self.view_on(site), self.planned_on(site))
+
+    @property
+    def planned(self) -> PlannedBatteries | None:
+        """See `Trainer`."""
+        from tuning.algorithms.networks.planned_batteries import PlannedBatteries
+
+        found: PlannedBatteries | None = self._of_env("planned", PlannedBatteries)
+        return found
+
+    def planned_on(self, site: District) -> PlannedBatteries | None:
+        """See `Trainer`."""
+        from tuning.algorithms.networks.planned_batteries import PlannedBatteries
+
+        return PlannedBatteries(site) if self.planned else None
 
     def view_on(self, site: District) -> BuildingView:
         """See `Trainer`."""
@@ -292,15 +310,41 @@ def building_by_building(setup: Setup, site: District) -> Setup:
     )
 
 
+def changing_the_plan(setup: Setup, site: District) -> Setup:
+    """The same site, which takes changes of the plan that it shows as its batteries' actions."""
+    make_envs = setup.make_envs
+
+    def make_planned_envs(copies: int) -> VectorEnv[Any, Any, Any]:
+        from tuning.algorithms.networks.planned_batteries import PlannedBatteriesEnv
+
+        return PlannedBatteriesEnv(make_envs(copies), site)
+
+    return replace(setup, make_envs=make_planned_envs)
+
+
 def seen_by_the_policy(setup: Setup) -> Setup:
     """The site as the hyperparameters say that policies see it: as a whole or building by building, with chargers or without.
 
     A single building has nothing to share.
     """
     h = setup.hyperparameters
+    if setup.planned:
+        setup = changing_the_plan(setup, setup.planned)
     if h.get("shared_policy") and setup.district:
         return building_by_building(setup, setup.district)
     return setup if h["learn_charging"] else without_chargers(setup)
+
+
+def _policy(
+    mode: Callable[[np.ndarray], np.ndarray], view: SiteView | BuildingView | None, planned: PlannedBatteries | None
+) -> Callable[[np.ndarray], np.ndarray]:
+    """From observations of a site to its actions."""
+
+    def act(observations: np.ndarray) -> np.ndarray:
+        actions = mode(observations) if view is None else view.complete(mode(view.observe(observations)), observations)
+        return actions if planned is None else planned.complete(actions, observations)
+
+    return act
 
 
 def _finite(value: Any) -> float | None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from envs.observation import ChargerGroups
     from envs.yardsticks.lessons import Lessons
     from tuning.algorithms.networks.building_view import BuildingView
+    from tuning.algorithms.networks.planned_batteries import PlannedBatteries
     from tuning.algorithms.networks.site_view import SiteView
     from tuning.runtime.stopwatch import Stopwatch
 
@@ -43,6 +44,8 @@ class Setup:
         district: the site's buildings; None where there is one.
         agents: transitions that a step of a copy gives: one for each building that a shared policy acts for.
         keep: further features that are not normalised.
+        planned: the site's buildings, one or several, where a plan is among the observations; else None. Batteries' actions are
+            changes of the plan then.
         taught: whether it begins as a copy of a teacher, see `Trainer.imitate`.
     """
 
@@ -58,6 +61,7 @@ class Setup:
     agents: int = 1
     keep: tuple[int, ...] = ()
     taught: bool = False
+    planned: District | None = None
 
 
 @dataclass(frozen=True)
@@ -181,6 +185,15 @@ class Trainer(ABC):
     @property
     def view(self) -> SiteView | BuildingView | None:
         """How the policy sees a site if it sees single buildings, or does not learn the chargers' actions; None otherwise."""
+        return None
+
+    @property
+    def planned(self) -> PlannedBatteries | None:
+        """How changes of a plan become actions of batteries; None where there is no plan."""
+        return None
+
+    def planned_on(self, site: District) -> PlannedBatteries | None:
+        """The same on another site."""
         return None
 
     @property

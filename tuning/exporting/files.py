@@ -98,7 +98,9 @@ def export(
     with trained(experiment, number, site if elsewhere else None, split) as policy, _beside(to) as new:
         # A policy for single buildings knows those of a split by bounds of their own.
         layout = seen_layout(site, seen, year, own_layout=policy.shares)
-        write_onnx(SitePolicy(layout, policy.view, policy.network, *_action_range(site, year)), new / "policy.onnx")
+        write_onnx(
+            SitePolicy(layout, policy.view, policy.network, *_action_range(site, year), policy.planned), new / "policy.onnx"
+        )
         about = _about(experiment, number, _trained_on(experiment), policy.steps)
         if elsewhere:
             about["acts on"] = site.title

@@ -12,6 +12,7 @@ from torch import nn
 
 from envs.observation import ObservationLayout
 from tuning.algorithms.networks.building_view import BuildingView
+from tuning.algorithms.networks.planned_batteries import PlannedBatteries
 from tuning.algorithms.networks.site_view import SiteView
 
 OBSERVATIONS, ACTIONS = "observations", "actions"  # names of the network's input and output
@@ -40,6 +41,7 @@ class SitePolicy(nn.Module):
         mode: nn.Module,
         low: np.ndarray,
         high: np.ndarray,
+        planned: PlannedBatteries | None = None,
     ) -> None:
         """Put the parts together.
 
@@ -49,6 +51,7 @@ class SitePolicy(nn.Module):
             mode: see `Trainer.mode_network`.
             low: least value of each action of CityLearn, shape (actions,).
             high: greatest value, likewise.
+            planned: see `Trainer.planned`.
         """
         super().__init__()
         centre, inverse = layout.linear
@@ -59,7 +62,7 @@ class SitePolicy(nn.Module):
         self.register_buffer("periodic", torch.tensor(layout.periodic))
         self.register_buffer("flat", torch.tensor([i not in layout.periodic for i in range(len(layout.names))]))
         self._view = None if view is None else _View(view) if isinstance(view, SiteView) else _Buildings(view)
-        self._mode = mode
+        self._mode, self._planned = mode, planned
 
     def forward(self, observations: torch.Tensor) -> torch.Tensor:
         """Actions of CityLearn.
@@ -77,6 +80,8 @@ class SitePolicy(nn.Module):
         sines = torch.zeros_like(linear).index_copy(1, self.periodic, angle.sin())
         scaled = torch.cat((torch.where(self.flat, linear, sines), angle.cos()), dim=1).float()
         actions = self._mode(scaled) if self._view is None else self._view(scaled, self._mode)
+        if self._planned is not None:
+            actions = self._planned(actions, scaled)
         return self.low + (actions.double().clamp(-1.0, 1.0) + 1.0) / 2.0 * self.span
 
 

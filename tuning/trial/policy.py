@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from results import Results
     from tuning.algorithms.networks.building_view import BuildingView
+    from tuning.algorithms.networks.planned_batteries import PlannedBatteries
     from tuning.algorithms.networks.site_view import SiteView
     from tuning.algorithms.trainer import Trainer
 
@@ -45,6 +46,7 @@ class Trained:
         view: see `Trainer.view`.
         network: see `Trainer.mode_network`.
         shares: see `Trainer.shares`; its environment needs `own_layout` then.
+        planned: see `Trainer.planned`.
         seen: what it sees.
     """
 
@@ -54,6 +56,7 @@ class Trained:
     view: SiteView | BuildingView | None
     network: nn.Module
     shares: bool
+    planned: PlannedBatteries | None
     seen: Seen
 
 
@@ -113,6 +116,13 @@ def view_in(trainer: Trainer, site: Scenario, split: Split, seen: Seen) -> SiteV
     return trainer.view
 
 
+def planned_in(trainer: Trainer, site: Scenario, split: Split, seen: Seen) -> PlannedBatteries | None:
+    """How changes of a plan become actions in a split; see `policy_in` and `Trainer.planned`."""
+    if trainer.shares and not same_buildings(site, split):
+        return trainer.planned_on(seen_buildings(site, seen, split))
+    return trainer.planned
+
+
 @contextmanager
 def trained(
     experiment: Experiment, number: int, elsewhere: Scenario | None = None, split: Split = "train"
@@ -149,9 +159,10 @@ def trained(
         try:
             if elsewhere is None:
                 policy, view = policy_in(trainer, own, split, seen), view_in(trainer, own, split, seen)
+                planned = planned_in(trainer, own, split, seen)
             else:
                 site = seen_buildings(elsewhere, seen)
-                policy, view = trainer.policy_on(site), trainer.view_on(site)
+                policy, view, planned = trainer.policy_on(site), trainer.view_on(site), trainer.planned_on(site)
         except UnfitError as error:
             raise UsageError(f"the policy of trial {number} cannot act on {own.title}: {error}") from None
-        yield Trained(policy, number, steps, view, network, trainer.shares, seen)
+        yield Trained(policy, number, steps, view, network, trainer.shares, planned, seen)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from envs.environments.factory import training_env
-from envs.environments.seen_year import seen_district, seen_layout
+from envs.environments.seen_year import seen_buildings, seen_district, seen_layout
 from envs.scenarios.scenario import scenario as find_scenario
 from envs.seen import Seen
 from envs.yardsticks.lessons import Lessons, lessons
@@ -40,6 +40,7 @@ def trial_setup(settings: Settings, number: int, hyperparameters: Assignment, gp
         parts,
         seen_district(site, seen),
         taught=settings.teacher != "none",
+        planned=None if seen.plan == "none" else seen_buildings(site, seen),
     )
 
 

@@ -9,13 +9,15 @@ import pyarrow.parquet as pq
 import pytest
 
 from envs.scenarios.scenario import scenario
+from tuning.algorithms.registry import algorithm
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import create
 from tuning.experiment.settings import Settings
 from tuning.exporting import files
 from tuning.exporting.files import export, export_policy
 from tuning.exporting.settings import ExportSettings
-from tuning.trial.records import trial_seed
+from tuning.trial.proposal import Proposal
+from tuning.trial.records import TrialRecords, trial_seed
 
 
 def test_a_target_that_exists_is_refused_before_anything_is_read(tmp_path: Path) -> None:
@@ -28,7 +30,9 @@ def test_a_file_that_cannot_be_written_leaves_no_folder(
     small_schema: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     of = create(Settings(scenario=str(small_schema), backend="batch", name="one", dir=str(tmp_path / "experiments")))
-    monkeypatch.setattr(files, "trained", lambda *_: nullcontext(SimpleNamespace(view=None, network=None, shares=False)))
+    TrialRecords(of).begin(Proposal(0, algorithm("ppo").space.complete({}, {"steps": 1e6})))
+    fake = SimpleNamespace(view=None, network=None, shares=False, planned=None)
+    monkeypatch.setattr(files, "trained", lambda *_: nullcontext(fake))
     monkeypatch.setattr(files, "SitePolicy", lambda *_: None)
 
     def fail(policy: object, path: Path) -> None:

@@ -22,6 +22,7 @@ from envs.objective.reference import Reference
 from envs.objective.series import Exogenous, Run, Sessions
 from envs.objective.weights import DEFAULT, Weights
 from envs.scenarios.scenario import Scenario, Splits, Window, scenario
+from envs.seen import Seen
 from results import load
 from results.rollout import ROLLOUT_VERSION
 from search_spaces import Assignment
@@ -155,12 +156,12 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[object]:
     @contextmanager
     def policy_of(experiment: Experiment, number: int, elsewhere: None, split: str) -> Iterator[SimpleNamespace]:
         found.append(number)
-        yield SimpleNamespace(policy=None, steps=7, shares=True)
+        yield SimpleNamespace(policy=None, steps=7, shares=True, seen=Seen())
 
     def env_of(
-        site: Scenario, backend: str, windows: tuple[Window, ...], reward: str, weights: Weights, own_layout: bool
+        site: Scenario, backend: str, windows: tuple[Window, ...], reward: str, weights: Weights, own_layout: bool, seen: Seen
     ) -> SimpleNamespace:
-        assert weights == DEFAULT
+        assert (weights, seen) == (DEFAULT, Seen())
         # A policy for single buildings sees other ones through their own bounds.
         assert own_layout
         found.append((site.name, backend, windows, reward))

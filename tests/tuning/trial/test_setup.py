@@ -27,6 +27,7 @@ def no_site(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(setup, "seen_layout", lambda scenario, seen: Layout("chargers" if seen == Seen() else "seen"))
     monkeypatch.setattr(setup, "seen_district", lambda scenario, seen: "a district" if seen == Seen() else "with peaks")
+    monkeypatch.setattr(setup, "seen_buildings", lambda scenario, seen: f"a plan: {seen.plan}")
 
 
 def test_it_has_what_the_settings_say() -> None:
@@ -64,6 +65,8 @@ def test_environments_show_what_the_hyperparameters_say(monkeypatch: pytest.Monk
     monkeypatch.setattr(setup, "training_env", lambda *arguments: arguments)
     made = trial_setup(SETTINGS, 0, {"lag_hours": 2, "plan": "learned"})
     assert made.make_envs(5)[-1] == Seen(lag_hours=2, plan="learned")  # type: ignore[index]
+    assert made.planned == "a plan: learned"  # type: ignore[comparison-overlap]
+    assert trial_setup(SETTINGS, 0, {"lag_hours": 2}).planned is None
     assert made.chargers == "seen"  # type: ignore[comparison-overlap]
 
 

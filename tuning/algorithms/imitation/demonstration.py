@@ -10,6 +10,7 @@ import numpy as np
 
 from envs.environments.vector_env import STARTS
 from envs.yardsticks.lessons import Lessons
+from tuning.algorithms.networks.view_state import own_actions
 
 
 @dataclass(frozen=True)
@@ -80,20 +81,6 @@ def demonstrations(env: Any, copies: int, lessons: Lessons) -> Iterator[Demonstr
             np.array(seen, dtype=np.float32), executed, labels, low, high, np.array(rewards),
             np.repeat(hours[: len(own)], agents), np.repeat(own, agents),
         )  # fmt: skip
-
-
-def own_actions(env: Any, actions: np.ndarray) -> np.ndarray:
-    """Actions of the site as an environment takes them in its present hour.
-
-    Args:
-        env: copies of the site, or what a view makes of them.
-        actions: of the site, shape (copies, actions).
-
-    Returns:
-        Shape (sub-environments, own actions); NaN for a device that there is not.
-    """
-    find = getattr(env, "own_actions", None)
-    return actions if find is None else find(actions)
 
 
 @dataclass(frozen=True)

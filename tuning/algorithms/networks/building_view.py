@@ -13,7 +13,6 @@ from torch import nn
 
 from envs.district import COMMON, District, is_energy
 from envs.environments.building_info import BUILDING_REWARDS
-from envs.seen import PLANNED_BATTERY
 from tuning.algorithms.errors import UnfitError
 from tuning.algorithms.networks.building_kinds import (
     CHARGER,
@@ -27,8 +26,7 @@ from tuning.algorithms.networks.building_kinds import (
     why_unfit,
 )
 from tuning.algorithms.networks.layers import UncontrolledCharging
-from tuning.algorithms.networks.planned_batteries import PlannedBatteries
-from tuning.algorithms.networks.view_state import ViewState
+from tuning.algorithms.networks.view_state import ViewState, own_actions
 
 # A change of the uncontrolled site's action within [-1, 1], times this, reaches every action from every other.
 _CHANGE = 2.0
@@ -100,8 +98,7 @@ class BuildingActions(nn.Module):
     """From the actions of a site's buildings to the site's.
 
     What a policy gives for a device that a building lacks is dropped. Where it learns chargers' actions, it gives changes of
-    the uncontrolled site's: so it begins with vehicles that charge. Where it sees a plan, it gives changes of what the plan
-    does with batteries: so it begins with model predictive control.
+    the uncontrolled site's: so it begins with vehicles that charge.
     """
 
     order: torch.Tensor
@@ -122,7 +119,6 @@ class BuildingActions(nn.Module):
         self.register_buffer("order", torch.tensor(order), persistent=False)
         self.register_buffer("scale", torch.tensor(scale), persistent=False)
         self.charging = UncontrolledCharging(count, kinds.initial_charging, groups) if groups else None
-        self.planned = PlannedBatteries(site) if PLANNED_BATTERY in kinds.own else None
         if groups:
             each = torch.tensor(groups.observations).T
             self._kinds = tuple(each.shape)
@@ -136,8 +132,6 @@ class BuildingActions(nn.Module):
             observations: of the site, shape (rows, features).
         """
         given = actions.unflatten(0, (-1, self.agents)).flatten(1).index_select(1, self.order) * self.scale
-        if self.planned is not None:
-            given = given + self.planned(observations)
         if self.charging is None:
             return given
         return given + self._rule(observations)
@@ -153,8 +147,6 @@ class BuildingActions(nn.Module):
             Shape (rows * A, kinds); NaN for a device that a building lacks.
         """
         given = actions if self.charging is None else actions - self._rule(observations)
-        if self.planned is not None:
-            given = given - self.planned(observations)
         found = torch.full((len(actions), self.agents * self._count), torch.nan)
         own = self.scale != 0.0
         found[:, self.order[own]] = given[:, own] / self.scale[own]
@@ -267,7 +259,7 @@ class BuildingViewEnv(ViewState, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
 
     def own_actions(self, actions: np.ndarray) -> np.ndarray:
         """The actions that `step` takes, of the site's, shape (copies, actions); NaN for a device that a building lacks."""
-        return self.view.own_actions(actions, self._observations)
+        return self.view.own_actions(own_actions(self.env, actions), self._observations)
 
     def close(self, **kwargs: Any) -> None:
         """Close the environment."""

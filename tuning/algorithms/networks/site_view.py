@@ -12,7 +12,7 @@ from gymnasium.vector.utils import batch_space
 
 from envs.observation import ChargerGroups
 from tuning.algorithms.networks.layers import SiteInputs, UncontrolledCharging, other_actions
-from tuning.algorithms.networks.view_state import ViewState
+from tuning.algorithms.networks.view_state import ViewState, own_actions
 
 
 class SiteView:
@@ -98,4 +98,4 @@ class SiteViewEnv(ViewState, VectorWrapper):
 
     def own_actions(self, actions: np.ndarray) -> np.ndarray:
         """The actions that `step` takes, of the site's, shape (copies, actions)."""
-        return actions[:, self.view.others]
+        return own_actions(self.env, actions)[:, self.view.others]

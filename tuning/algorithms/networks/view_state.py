@@ -1,4 +1,4 @@
-"""State of an environment that shows a site to a policy in another form."""
+"""What environments have in common that show a site to a policy in another form."""
 
 from __future__ import annotations
 
@@ -25,3 +25,17 @@ class ViewState:
         """Go on from a state of `get_state`, instead of a `reset`."""
         self.env.set_state(state["env"])
         self._observations = state["observations"].copy()
+
+
+def own_actions(env: Any, actions: np.ndarray) -> np.ndarray:
+    """Actions of the site as an environment takes them in its present hour.
+
+    Args:
+        env: copies of the site, or what a view makes of them.
+        actions: of the site, shape (copies, actions).
+
+    Returns:
+        Shape (sub-environments, own actions); NaN for a device that there is not.
+    """
+    find = getattr(env, "own_actions", None)
+    return actions if find is None else find(actions)

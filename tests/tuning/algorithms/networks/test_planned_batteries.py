@@ -4,17 +4,23 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pytest
 import torch
 
 from envs.district import District
+from envs.environments.factory import training_env
+from envs.environments.seen_year import seen_buildings
+from envs.environments.vector_env import SiteVectorEnv
 from envs.environments.year_cache import district
-from envs.scenarios.scenario import scenario
+from envs.scenarios.scenario import Scenario, Window, scenario
 from envs.seen import Seen
-from tuning.algorithms.networks.building_kinds import BuildingKinds
-from tuning.algorithms.networks.building_view import BuildingView
-from tuning.algorithms.networks.planned_batteries import PlannedBatteries
+from tuning.algorithms.networks.planned_batteries import DEAD_ZONE, PlannedBatteries, PlannedBatteriesEnv
+from tuning.algorithms.registry import algorithm
+from tuning.algorithms.trainer import Setup
+from tuning.exporting.onnx_policy import SitePolicy
 
 SEEN = Seen(plan="yesterday")
+WINDOWS = (Window(0, 0, 100), Window(0, 300, 100))
 
 
 def site_with_plan(schema: Path) -> District:
@@ -40,21 +46,82 @@ def test_it_gives_the_plans_energy_and_closes_the_gap_to_its_charge(four_buildin
     known = {(n, kind): 0.0 for n in range(3) for kind in ("planned_battery", "planned_soc", "electrical_storage_soc")}
     actions = [site.actions_of(n)["electrical_storage"] for n in range(3)]
     own = {**known, (0, "planned_battery"): 100.0, (1, "planned_soc"): 0.5, (1, "electrical_storage_soc"): 0.45}
-    found = PlannedBatteries(site)(scaled(site, own))[0, actions].numpy()
+    found = PlannedBatteries(site).plan(scaled(site, own))[0, actions].numpy()
     # 100 of 400 kW; a twentieth of 800 kWh with 100 kW.
     np.testing.assert_allclose(found, [0.25, 0.4, 0.0], atol=1e-5)
-    far = PlannedBatteries(site)(scaled(site, {**own, (1, "planned_soc"): 1.0, (1, "electrical_storage_soc"): 0.0}))
+    far = PlannedBatteries(site).plan(scaled(site, {**own, (1, "planned_soc"): 1.0, (1, "electrical_storage_soc"): 0.0}))
     assert float(far[0, actions[1]]) == 1.0
 
 
-def test_a_view_of_buildings_begins_with_the_plan(four_buildings: Path) -> None:
+def test_small_changes_change_nothing_and_greater_ones_what_they_are_more(four_buildings: Path) -> None:
     site = site_with_plan(four_buildings)
-    view = BuildingView(BuildingKinds.of(site), site)
-    observations = scaled(site, {(0, "planned_battery"): -100.0})
-    nothing = np.zeros((view.agents, len(view.kinds.actions)), np.float32)
-    at = site.actions_of(0)["electrical_storage"]
-    expected = float(PlannedBatteries(site)(observations)[0, at])
-    assert view.complete(nothing, observations.numpy())[0, at] == np.float32(expected)
-    changed = nothing.copy()
-    changed[0] = 0.1
-    assert np.isclose(view.complete(changed, observations.numpy())[0, at], expected + 0.1)
+    planned, observations = PlannedBatteries(site), scaled(site, {(0, "planned_battery"): -100.0})
+    plan, others = planned.plan(observations).numpy(), [1, 2, 4, 6]  # chargers
+    for change in (0.0, DEAD_ZONE, -DEAD_ZONE):
+        given = np.full((1, 7), change, np.float32)
+        expected = plan.copy()
+        expected[:, others] = change
+        np.testing.assert_allclose(planned.complete(given, observations.numpy()), expected, atol=1e-6)
+    more = planned.complete(np.full((1, 7), DEAD_ZONE + 0.1, np.float32), observations.numpy())
+    np.testing.assert_allclose(more[0, [0, 3, 5]], plan[0, [0, 3, 5]] + 0.1, atol=1e-6)
+    wanted = torch.tensor(np.random.default_rng(0).uniform(-1.0, 1.0, (1, 7)), dtype=torch.float32)
+    torch.testing.assert_close(planned(planned.inverse(wanted, observations), observations), wanted)
+
+
+def with_plan(schema: Path) -> tuple[Scenario, District]:
+    site = scenario(str(schema))
+    return site, seen_buildings(site, SEEN)
+
+
+def test_an_environment_takes_changes_of_the_plan_and_goes_on_from_its_state(four_buildings: Path) -> None:
+    name, site = with_plan(four_buildings)
+    first, second = (PlannedBatteriesEnv(SiteVectorEnv(name, WINDOWS, 2, seen=SEEN), site) for _ in range(2))
+    first.reset(seed=0)
+    wanted = np.random.default_rng(0).uniform(-1.0, 1.0, (2, 7)).astype(np.float32)
+    np.testing.assert_allclose(first.planned.complete(first.own_actions(wanted), first._observations), wanted, atol=1e-5)
+    state = first.get_state()
+    second.reset(seed=1)
+    second.set_state(state)
+    rng = np.random.default_rng(1)
+    for _ in range(50):
+        actions = rng.uniform(-1.0, 1.0, (2, 7)).astype(np.float32)
+        for one, other in zip(first.step(actions)[:4], second.step(actions)[:4], strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.usefixtures("small_ray")
+@pytest.mark.parametrize("shared", [False, True])
+def test_a_policy_begins_with_the_plan_whatever_it_acts_for_and_its_export_does_the_same(
+    four_buildings: Path, shared: bool
+) -> None:
+    name, site = with_plan(four_buildings)
+    small = {
+        "n_steps": 128,
+        "batch_size": 64,
+        "n_epochs": 1,
+        "hidden_sizes": "16",
+        "shared_policy": shared,
+        "plan": "yesterday",
+    }
+    h = algorithm("ppo").space.complete(small, {"steps": 1024.0})
+    observations = SiteVectorEnv(name, WINDOWS, 4, seen=SEEN).reset(seed=0)[0]
+    setup = Setup(
+        h, lambda copies: training_env(str(four_buildings), "batch", copies, seen=SEEN), 4, 1024, 0, False,
+        site.layout.chargers, district=site, planned=site,
+    )  # fmt: skip
+    trained = algorithm("ppo").build(setup)
+    try:
+        policy, batteries = trained.policy(), [0, 3, 5]
+        plan = PlannedBatteries(site).plan(torch.from_numpy(observations)).numpy()
+        np.testing.assert_allclose(policy(observations)[:, batteries], plan[:, batteries], atol=1e-6)
+        assert trained.used()["plan"] == "yesterday"
+        if shared:
+            np.testing.assert_allclose(trained.policy_on(site)(observations), policy(observations))
+        network = SitePolicy(site.layout, trained.view, trained.mode_network(), -np.ones(7), np.ones(7), trained.planned)
+        # Raw observations in the middle of their bounds.
+        raw = (np.array(site.layout.low) + np.array(site.layout.high))[np.newaxis] / 2.0
+        with torch.inference_mode():
+            found = network(torch.from_numpy(raw)).numpy()
+        np.testing.assert_allclose(found, np.clip(policy(site.layout.scale(raw)), -1.0, 1.0), atol=1e-5)
+    finally:
+        trained.stop()
