@@ -187,7 +187,9 @@ def policies(settings: Settings) -> tuple[list[dict[str, float]], float]:
     with ray_session(num_cpus=1):
         for number in range(settings.trials):
             with trained(experiment, number, split="test") as policy:
-                env = windows_env(site, "batch", site.windows("test"), settings.reward, settings.aim.weights, policy.shares)
+                env = windows_env(
+                    site, "batch", site.windows("test"), settings.reward, settings.aim.weights, policy.shares, policy.seen
+                )
                 (evaluation,) = evaluate(env, policy.policy)
                 env.close()
             found.append(figures(evaluation))

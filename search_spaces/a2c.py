@@ -62,6 +62,7 @@ _RTX4060: Assignment = {
 A2C_PRESETS: dict[str, Assignment] = {
     "default": {},
     "several-buildings": {"shared_policy": True},
+    "planned": {"shared_policy": True, "plan": "learned"},
     "rtx4060-before": {**_RTX4060, "learning_rate": 0.002, "n_steps": 16},
     "rtx4060-after": {**_RTX4060, "learning_rate": 0.001, "n_steps": 128},
     "script-before": {"learning_rate": 7e-4, "n_steps": 2048, "hidden_sizes": "1024,1024"},

@@ -77,6 +77,7 @@ _RTX4060: Assignment = {
 PPO_PRESETS: dict[str, Assignment] = {
     "default": {},
     "several-buildings": {"shared_policy": True, "learning_rate": 1e-3, "gamma": 0.95, "gae_lambda": 0.9},
+    "planned": {"shared_policy": True, "plan": "learned", "learning_rate": 1e-3, "gamma": 0.95, "gae_lambda": 0.9},
     "rtx4060-before": {**_RTX4060, "n_steps": 4096, "n_epochs": 25},
     "rtx4060-after": {**_RTX4060, "n_steps": 8192, "n_epochs": 40},
     "script-before": {
