@@ -20,22 +20,15 @@ from envs.environments.seen_year import (
 )
 from envs.environments.year_cache import district, observation_layout, scaled_template
 from envs.scenarios.scenario import Window, scenario
-from envs.seen import PLAN_HOURS, Seen
-from envs.yardsticks.shadow import Shadow
+from envs.seen import Seen
+from tests.envs.made_up_plans import made_up_plan
 
 WINDOW = Window(0, 30, 40)
 
 
 @pytest.fixture(autouse=True)
 def a_plan(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A plan of random numbers: that of a year takes a minute."""
-
-    def plan(scenario: object, year: int, *given: object) -> Shadow:
-        rng, steps, count = np.random.default_rng(0), 960, 4
-        soc = rng.random((steps, count, 1 + len(PLAN_HOURS)))
-        return Shadow(rng.normal(size=(steps, count)) * 50, soc, rng.normal(size=steps) * 99)
-
-    monkeypatch.setattr(rows_module, "shadow", plan)
+    monkeypatch.setattr(rows_module, "shadow", made_up_plan)
     rows_module.seen_rows.cache_clear()
 
 
