@@ -40,9 +40,7 @@ def test_by_default_all_is_as_without(four_buildings: Path) -> None:
     assert seen_district(site, Seen()) == district(site)
 
 
-@pytest.mark.parametrize(
-    "seen", [Seen(day_peak=True, profile_hours=2, lag_hours=1), Seen(plan="yesterday")], ids=["hours", "plan"]
-)
+@pytest.mark.parametrize("seen", [Seen(day_peak=True, profile_hours=2), Seen(plan="yesterday")], ids=["hours", "plan"])
 def test_both_backends_see_the_same(four_buildings: Path, seen: Seen) -> None:
     site = scenario(str(four_buildings))
     layout = seen_layout(site, seen)
@@ -82,6 +80,6 @@ def test_buildings_own_what_is_seen_of_them(four_buildings: Path) -> None:
 def test_what_takes_long_is_known_to_be_missing(four_buildings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BUILDING_TUNER_CACHE", str(tmp_path))
     site = scenario(str(four_buildings))
-    assert not any(is_seen_prepared(site, 0, part) for part in Seen(forecast_hours=2, plan="learned").parts)
+    assert not any(is_seen_prepared(site, 0, part) for part in Seen(plan="learned").parts)
     assert ("load", None) in models_to_train(site)
     assert ("load", 3) in models_to_train(site)
