@@ -3,6 +3,8 @@
 Run: `uv run python benchmarks/learning_site.py [--algos ppo a2c] [--steps.ppo N]`. Each run trains an algorithm's default
 preset in a process of its own. Then the mode of its policy runs through all validation and test years. It is compared with the
 uncontrolled site and the solar-priority rule. Intervals of means are 95 %, bootstrapped over the seeds.
+
+`--variants profile_hours=6 plan=learned` also runs each seed with these changes, by turns, and tells the paired differences.
 """
 
 import logging
@@ -10,7 +12,7 @@ import multiprocessing
 import os
 import time
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 os.environ["OMP_NUM_THREADS"] = "1"
@@ -47,6 +49,8 @@ class Options:
     """Named assignment of hyperparameters."""
     change: dict[str, str] = field(default_factory=dict)
     """Hyperparameters that differ from the preset."""
+    variants: tuple[str, ...] = ()
+    """Further changes, each "name=value" or several with commas between, that are compared with the runs without."""
     elsewhere: str = ""
     """Scenario on which the policies are judged; with shared_policy=true, it may be another than they are trained on."""
 
@@ -126,15 +130,43 @@ def main() -> None:
     for split, values in judge(options.elsewhere or options.scenario, None).items():
         print(f"solar-priority rule, {split}: " + ", ".join(f"{n} {v:+.4f}" for n, v in zip(COLUMNS, values, strict=True)))
     spawn = multiprocessing.get_context("spawn")
+    changes = ("", *options.variants)
+    arms = [replace(options, change={**options.change, **_changes(each)}) for each in changes]
     with ProcessPoolExecutor(options.workers, mp_context=spawn, max_tasks_per_child=1) as pool:
-        runs = {algo: [pool.submit(run, algo, options, seed) for seed in range(options.seeds)] for algo in options.algos}
+        runs = {
+            algo: [[pool.submit(run, algo, arm, seed) for arm in arms] for seed in range(options.seeds)]
+            for algo in options.algos
+        }
         for algo, futures in runs.items():
-            results = [future.result() for future in futures]
-            seconds = np.mean([taken for _, taken in results])
-            print(f"{algo}, {options.steps[algo]:,} steps in {seconds:.0f} s on average, seeds 0-{options.seeds - 1}:")
-            for split in SPLITS:
-                table = np.array([found[split] for found, _ in results]).T
-                print(f"  {split}: " + ", ".join(f"{n} {described(v)}" for n, v in zip(COLUMNS, table, strict=True)))
+            results = []
+            for seed, of_seed in enumerate(futures):
+                results.append([future.result() for future in of_seed])
+                for change, (found, seconds) in zip(changes, results[-1], strict=True):
+                    scores = ", ".join(f"{split} {found[split][0]:+.4f}" for split in SPLITS)
+                    print(f"{algo} {change} seed {seed}: {scores}, {seconds:.0f} s", flush=True)
+            _report(algo, options, changes, results)
+
+
+def _changes(variant: str) -> dict[str, str]:
+    """Hyperparameters of a variant."""
+    return {name: value for name, _, value in (each.partition("=") for each in variant.split(",")) if name}
+
+
+def _report(
+    algo: str, options: Options, changes: tuple[str, ...], results: list[list[tuple[dict[str, list[float]], float]]]
+) -> None:
+    """Print means, and for variants the differences from the runs of the same seed without them."""
+    for at, change in enumerate(changes):
+        seconds = np.mean([row[at][1] for row in results])
+        print(f"{algo} {change}, {options.steps[algo]:,} steps in {seconds:.0f} s on average, seeds 0-{options.seeds - 1}:")
+        for split in SPLITS:
+            table = np.array([row[at][0][split] for row in results])
+            print(f"  {split}: " + ", ".join(f"{n} {described(v)}" for n, v in zip(COLUMNS, table.T, strict=True)))
+            if change:
+                more = table - np.array([row[0][0][split] for row in results])
+                print(
+                    "    more than without: " + ", ".join(f"{n} {described(v)}" for n, v in zip(COLUMNS, more.T, strict=True))
+                )
 
 
 if __name__ == "__main__":

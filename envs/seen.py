@@ -5,8 +5,6 @@ Each kind is an option of its own, and none of it is on by default. Every number
 | kind | of each building | of the site |
 |---|---|---|
 | profile | load and PV generation at each of the coming hours, mean of the last seven days | |
-| lag | load and PV generation of the last hours | |
-| forecast | learned forecasts of load and PV generation for the coming hours | those of carbon intensity, and the price |
 | plan | what model predictive control does with the battery, and its states of charge | net import that it plans |
 """
 
@@ -20,12 +18,12 @@ from envs.objective.weights import DEFAULT, Weights
 
 PlanMethod = Literal["none", "yesterday", "seven-days", "learned"]
 PLAN_METHODS: tuple[PlanMethod, ...] = ("none", "yesterday", "seven-days", "learned")
-MOST_HOURS = 23  # that are looked ahead or back: with the present one a day, as far as forecasts of the yardsticks reach
+MOST_HOURS = 23  # that are looked ahead: with the present one a day, as far as forecasts of the yardsticks reach
 # Hours from the present one at whose ends the planned state of charge is seen.
 PLAN_HOURS = (0, 1, 2, 4, 8)
 PLANNED_BATTERY, PLANNED_SOC = "planned_battery", "planned_soc"  # energy of this hour, and state of charge at its beginning
 # Kinds of observations that are energies [kWh], by the beginnings of their names.
-ENERGIES = ("profile_load_", "profile_pv_", "lag_load_", "lag_pv_", "forecast_load_", "forecast_pv_", PLANNED_BATTERY)
+ENERGIES = ("profile_load_", "profile_pv_", PLANNED_BATTERY)
 SITE_ENERGIES = frozenset({"planned_net"})  # of the whole site
 
 
@@ -36,16 +34,12 @@ class Seen:
     Attributes:
         day_peak: whether the day's highest import so far is observed, see `envs.objective.weights.Weights`.
         profile_hours: of the coming hours, how many have profiles.
-        lag_hours: of the last hours, how many are seen.
-        forecast_hours: of the coming hours, how many have forecasts.
         plan: forecasts that the plan is made with.
         weights: of the reward that the plan is made for; the default without a plan.
     """
 
     day_peak: bool = False
     profile_hours: int = 0
-    lag_hours: int = 0
-    forecast_hours: int = 0
     plan: PlanMethod = "none"
     weights: Weights = DEFAULT
 
@@ -68,36 +62,31 @@ class Seen:
 
     @property
     def parts(self) -> tuple[Self, ...]:
-        """What takes long to make of it, each by itself: learned forecasts and plans."""
-        own = type(self)
-        learned = (own(forecast_hours=MOST_HOURS),) if self.forecast_hours else ()
-        return (*learned, *(() if self.plan == "none" else (own(plan=self.plan, weights=self.weights),)))
+        """What takes long to make of it: plans."""
+        return () if self.plan == "none" else (type(self)(plan=self.plan, weights=self.weights),)
 
     @property
     def learns(self) -> bool:
         """Whether it needs learned forecasts."""
-        return self.forecast_hours > 0 or self.plan == "learned"
+        return self.plan == "learned"
 
     @property
     def own(self) -> tuple[str, ...]:
         """Kinds of what is seen of each building."""
         ahead = [f"profile_{of}_{hour}" for of in ("load", "pv") for hour in range(1, self.profile_hours + 1)]
-        back = [f"lag_{of}_{hour}" for of in ("load", "pv") for hour in range(1, self.lag_hours + 1)]
-        forecast = [f"forecast_{of}_{hour}" for of in ("load", "pv") for hour in range(1, self.forecast_hours + 1)]
         planned = (
             [] if self.plan == "none" else [PLANNED_BATTERY, PLANNED_SOC, *(f"{PLANNED_SOC}_{hour}" for hour in PLAN_HOURS)]
         )
-        return (*ahead, *back, *forecast, *planned)
+        return (*ahead, *planned)
 
     @property
     def common(self) -> tuple[str, ...]:
         """Kinds of what is seen of the site as a whole."""
-        forecast = [f"{of}_{hour}" for of in ("forecast_carbon", "price") for hour in range(1, self.forecast_hours + 1)]
-        return (*forecast, *(() if self.plan == "none" else ("planned_net",)))
+        return () if self.plan == "none" else ("planned_net",)
 
     def names(self, buildings: int) -> tuple[str, ...]:
         """Names of the further observations of so many buildings: those of the first, of the second, ..., of the site."""
         return (*self.own * buildings, *self.common)
 
 
-HYPERPARAMETERS = ("profile_hours", "lag_hours", "forecast_hours", "plan")
+HYPERPARAMETERS = ("profile_hours", "plan")

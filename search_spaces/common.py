@@ -141,15 +141,12 @@ SHARED_POLICY = Parameter(
     "shared_policy", Kind.FLAG, False, "one policy sees and acts for each building by itself; nothing else on a single building"
 )
 
-_HOURS = "0 for none"
 # What policies see beside CityLearn's observations, see `envs.seen`. Not searched, as not every site can have all of it.
 SEEN = (
     Parameter(
-        "profile_hours", Kind.INTEGER, 0, f"coming hours of which the means of the last seven days are seen; {_HOURS}",
+        "profile_hours", Kind.INTEGER, 0, "coming hours of which the means of the last seven days are seen; 0 for none",
         low=0, high=23,
     ),
-    Parameter("lag_hours", Kind.INTEGER, 0, f"last hours of which load and PV are seen; {_HOURS}", low=0, high=23),
-    Parameter("forecast_hours", Kind.INTEGER, 0, f"coming hours of which learned forecasts are seen; {_HOURS}", low=0, high=23),
     Parameter(
         "plan", Kind.TEXT, "none", "forecasts of the model predictive control whose plan is seen",
         choices=("none", "yesterday", "seven-days", "learned"),

@@ -1,7 +1,7 @@
 """What policies see beside CityLearn's observations, as tables of a year: the same rows for both backends.
 
-A row depends on nothing after it: on the series up to its hour, on the published tariff and calendar, and on models of the
-train split.
+A row depends on nothing after it: on the series up to its hour, and on plans, for which models of the train
+split forecast.
 """
 
 from __future__ import annotations
@@ -11,14 +11,12 @@ from functools import lru_cache
 import numpy as np
 
 from envs.district import COMMON
-from envs.environments.year_cache import year_reference
-from envs.environments.year_forecasts import learned_table, year_series
+from envs.environments.year_forecasts import year_series
 from envs.forecasts.daily import WEEK_DAYS, mean_of_days
-from envs.forecasts.series import Kind, next_rows, same_hour_before
+from envs.forecasts.series import Kind, same_hour_before
 from envs.observation import MARGIN
 from envs.scenarios.scenario import Scenario, Split
 from envs.seen import Seen
-from envs.yardsticks.mpc import HORIZON
 from envs.yardsticks.shadow import shadow
 
 _SERIES: tuple[Kind, ...] = ("load", "pv")
@@ -26,7 +24,7 @@ _SERIES: tuple[Kind, ...] = ("load", "pv")
 
 @lru_cache(maxsize=8)
 def seen_rows(scenario: Scenario, year: int, seen: Seen) -> np.ndarray:
-    """Values of a year, in the order of `Seen.names`; learned models and plans are made the first time and cached.
+    """Values of a year, in the order of `Seen.names`; plans are made the first time and cached.
 
     Args:
         scenario: that the batch backend can step; with a plan, one that has a bound.
@@ -41,14 +39,6 @@ def seen_rows(scenario: Scenario, year: int, seen: Seen) -> np.ndarray:
     common: list[np.ndarray] = []  # each of shape (rows, kinds)
     if seen.profile_hours:
         own += [profiles(series.values[kind], seen.profile_hours) for kind in _SERIES]
-    if seen.lag_hours:
-        own += [lags(series.values[kind], seen.lag_hours) for kind in _SERIES]
-    if seen.forecast_hours:
-        hours = seen.forecast_hours
-        own += [_forecast(scenario, year, kind, hours) for kind in _SERIES]
-        price = year_reference(scenario, year).exogenous.price[:, : series.rows].mean(axis=0)
-        ahead = np.stack([next_rows(row, hours + 1, series.rows)[1:] for row in range(series.rows)])
-        common += [_forecast(scenario, year, "carbon", hours).mean(axis=0), price[ahead]]
     if seen.plan != "none":
         plans = shadow(scenario, year, seen.plan, seen.weights)
         own += [plans.battery_kwh.T[..., np.newaxis], plans.soc.transpose(1, 0, 2)]
@@ -78,20 +68,6 @@ def profiles(values: np.ndarray, hours: int) -> np.ndarray:
     before = same_hour_before(row, ahead)
     means = mean_of_days(values, WEEK_DAYS)
     return np.where(before >= 0, means[:, np.maximum(before, 0)], values[:, :, np.newaxis])
-
-
-def lags(values: np.ndarray, hours: int) -> np.ndarray:
-    """Values of the last hours, the latest first; before the first row, its value. Arguments and shape as of `profiles`."""
-    row, back = np.arange(values.shape[1])[:, np.newaxis], np.arange(1, hours + 1)
-    return values[:, np.maximum(row - back, 0)]
-
-
-def _forecast(scenario: Scenario, year: int, kind: Kind, hours: int) -> np.ndarray:
-    """Learned forecasts of the coming hours, shape (buildings, rows, hours); what never changes stays."""
-    table = learned_table(scenario, year, kind, HORIZON, crossed=True)
-    if table is None:
-        return np.repeat(year_series(scenario, year).values[kind][:, :, np.newaxis], hours, axis=2)
-    return np.asarray(table[:, :, :hours])
 
 
 def seen_bounds(scenario: Scenario, split: Split, seen: Seen) -> np.ndarray:

@@ -10,7 +10,7 @@ import numpy as np
 from envs.district import District
 from envs.environments.seen_rows import owners, seen_bounds, seen_rows
 from envs.environments.year_cache import any_district, district, layout_split, observation_layout, scaled_template
-from envs.environments.year_forecasts import FOLDS, has_learned_model, has_learned_tables, learned_model
+from envs.environments.year_forecasts import FOLDS, has_learned_model, learned_model
 from envs.forecasts.series import KINDS, Kind
 from envs.observation import ObservationLayout
 from envs.scenarios.scenario import Scenario, Split
@@ -77,17 +77,14 @@ def prepare_seen(scenario: Scenario, year: int, part: Seen, on_progress: Callabl
         part: what is seen.
         on_progress: called now and then with the part that is done, 0 to 1.
     """
-    if part.plan != "none":
-        shadow(scenario, year, part.plan, part.weights, on_progress)
-    else:
-        seen_rows(scenario, year, part)
+    assert part.plan != "none"
+    shadow(scenario, year, part.plan, part.weights, on_progress)
 
 
 def is_seen_prepared(scenario: Scenario, year: int, part: Seen) -> bool:
     """Whether `prepare_seen` has nothing to do that takes long."""
-    if part.plan != "none":
-        return has_shadow(scenario, year, part.plan, part.weights)
-    return has_learned_tables(scenario, year, HORIZON)
+    assert part.plan != "none"
+    return has_shadow(scenario, year, part.plan, part.weights)
 
 
 def _buildings(observations: int, seen: Seen) -> int:

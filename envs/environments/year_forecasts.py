@@ -92,15 +92,6 @@ def learned_table(scenario: Scenario, year: int, kind: Kind, hours: int, crossed
     return table
 
 
-def has_learned_tables(scenario: Scenario, year: int, hours: int) -> bool:
-    """Whether the cache has crossed forecasts of a year, of load, PV and carbon intensity; a look at it trains nothing."""
-    if not all(has_learned_model(scenario, kind, hours) for kind in KINDS):
-        return False
-    crossed = any(window.year == year for window in scenario.windows("train"))
-    changing = [kind for kind in KINDS if kind != "charging" and learned_model(scenario, kind, hours) is not None]
-    return all(is_cached(_table_key(scenario, year, kind, hours, crossed)) for kind in changing)
-
-
 def _table_key(scenario: Scenario, year: int, kind: Kind, hours: int, crossed: bool) -> str:
     which = f"{kind}-crossed" if crossed else kind
     return f"{scenario.key}/forecast-{which}-{hours}-{year}-{forecasts_version(scenario, year)}.npy"

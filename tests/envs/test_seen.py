@@ -26,13 +26,13 @@ def test_only_a_plan_depends_on_the_weights() -> None:
 
 
 def test_names_are_those_of_each_building_and_then_of_the_site() -> None:
-    seen = Seen(lag_hours=1, forecast_hours=1)
-    own = ("lag_load_1", "lag_pv_1", "forecast_load_1", "forecast_pv_1")
-    assert seen.names(2) == (*own, *own, "forecast_carbon_1", "price_1")
+    seen = Seen(profile_hours=1, plan="learned")
+    names = seen.names(2)
+    assert names[:3] == ("profile_load_1", "profile_pv_1", "planned_battery")
+    assert names == (*seen.own, *seen.own, "planned_net")
 
 
 def test_parts_are_what_takes_long() -> None:
-    assert Seen(profile_hours=3, lag_hours=2).parts == ()
-    parts = Seen(forecast_hours=3, plan="yesterday").parts
-    assert parts == (Seen(forecast_hours=MOST_HOURS), Seen(plan="yesterday"))
-    assert [part.learns for part in parts] == [True, False]
+    assert Seen(profile_hours=3).parts == ()
+    assert Seen(profile_hours=3, plan="yesterday").parts == (Seen(plan="yesterday"),)
+    assert [Seen(plan=method).learns for method in PLAN_METHODS] == [False, False, False, True]

@@ -1,6 +1,7 @@
 """An exported policy acts as the trained one, without this package, and says where it comes from."""
 
 import json
+import runpy
 import shlex
 import shutil
 import subprocess
@@ -10,22 +11,28 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import onnxruntime
 import pandas as pd
 import pytest
 import torch
+from citylearn.citylearn import CityLearnEnv
 
 from envs.environments.factory import windows_env
+from envs.environments.seen_rows import seen_rows
+from envs.environments.seen_year import seen_layout
 from envs.environments.site_env import SiteEnv
 from envs.environments.year_cache import observation_layout
 from envs.objective.columns import evaluation_columns
 from envs.objective.series import import_kwh
 from envs.scenarios.scenario import Window, scenario
 from envs.scenarios.tariff import DemandCharge
+from envs.seen import Seen
 from results.writer import write_part
 from search_spaces import Assignment
+from tests.envs.made_up_plans import made_up_plan
 from tests.tuning.exporting.judged_table import judgement_of
 from tests.tuning.one_trial import one_trial
 from tuning.algorithms.registry import algorithm
@@ -133,6 +140,82 @@ def test_a_policy_for_a_whole_site_is_exported_for_no_other(
     said = capsys.readouterr().err
     assert f"the policy of trial 0 cannot act on {two_buildings.parent.name}: it sees a site as a whole" in said
     assert not to.exists()
+
+
+@pytest.fixture
+def a_plan(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Random numbers in place of plans."""
+    monkeypatch.setattr("envs.environments.seen_rows.shadow", made_up_plan)
+    seen_rows.cache_clear()
+    yield
+    seen_rows.cache_clear()
+
+
+@pytest.mark.parametrize("shared", [True, pytest.param(False, marks=pytest.mark.slow)])
+def test_one_that_sees_a_plan_acts_on_citylearn_as_in_the_environment(
+    small_ray: None, a_plan: None, four_buildings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str], shared: bool,
+) -> None:  # fmt: skip
+    of = experiment(four_buildings, tmp_path, "ppo", {"shared_policy": shared, "plan": "yesterday"})
+    to = tmp_path / "exported"
+    assert main([str(of.paths.folder), "--to", str(to)]) == 0
+    assert "plan=yesterday; seen.npy has it for each row" in (to / "README.md").read_text(encoding="utf-8")
+    site, own = scenario(str(four_buildings)), Seen(plan="yesterday")
+    np.testing.assert_array_equal(np.load(to / "seen.npy"), seen_rows(site, 0, own))
+    env = windows_env(site, "citylearn", (Window(0, 0, 48),), own_layout=shared, seen=own)
+    assert isinstance(env, SiteEnv)
+    assert json.loads((to / "policy.json").read_text(encoding="utf-8"))["observations"] == list(env.layout.names)
+    expected, native = [], env._native
+
+    def watch(action: np.ndarray) -> np.ndarray:
+        expected.append(native(action))
+        return expected[-1]
+
+    env._native = watch  # type: ignore[method-assign]
+    with trained(of, 0) as found:
+        (episode,) = env.episodes(found.policy)
+    env.close()
+
+    # The controller on CityLearn itself, with batteries as empty at the start as they may be.
+    schema = json.loads(four_buildings.read_text(encoding="utf-8"))
+    schema["root_directory"] = str(four_buildings.parent)
+    for building in schema["buildings"].values():
+        if "electrical_storage" in building:
+            attributes = building["electrical_storage"]["attributes"]
+            attributes["initial_soc"] = 1.0 - attributes["depth_of_discharge"]
+    (tmp_path / "schema.json").write_text(json.dumps(schema), encoding="utf-8")
+    step, taken = CityLearnEnv.step, []
+
+    def remember(self: CityLearnEnv, actions: list[list[float]]) -> Any:
+        taken.append(actions[0])
+        return step(self, actions)
+
+    monkeypatch.setattr(CityLearnEnv, "step", remember)
+    capsys.readouterr()
+    runpy.run_path(str(to / "controller.py"))["main"](str(tmp_path / "schema.json"), 48)
+    span = env.simulator.action_high - env.simulator.action_low
+    np.testing.assert_allclose(np.array(taken) / span, np.array(expected) / span, atol=1e-5)
+    assert f"48 hours, {import_kwh(episode.run.net_kwh).sum():,.1f} kWh imported" in capsys.readouterr().out
+
+
+def test_one_that_sees_a_plan_is_exported_for_other_buildings_with_their_plan(
+    small_ray: None, a_plan: None, four_buildings: Path, two_buildings: Path, tmp_path: Path
+) -> None:
+    of = experiment(four_buildings, tmp_path, "ppo", {"shared_policy": True, "plan": "yesterday"})
+    to = tmp_path / "exported"
+    assert main([str(of.paths.folder), "--to", str(to), "--scenario", str(two_buildings)]) == 0
+    site, own = scenario(str(two_buildings)), Seen(plan="yesterday")
+    np.testing.assert_array_equal(np.load(to / "seen.npy"), seen_rows(site, 0, own))
+    layout = seen_layout(site, own, own_layout=True)
+    assert json.loads((to / "policy.json").read_text(encoding="utf-8"))["observations"] == list(layout.names)
+    raw = np.random.default_rng(0).uniform(layout.low, layout.high, (6, len(layout.names)))
+    (acts,) = onnxruntime.InferenceSession(to / "policy.onnx").run(None, {"observations": raw})
+    with trained(of, 0, site) as found:
+        env = windows_env(site, "batch", (Window(0, 0, 24),), own_layout=True, seen=found.seen)
+        (episode,) = env.episodes(found.policy)
+        batteries = [0, 3]  # with the range from -1 to 1 in CityLearn too
+        np.testing.assert_allclose(acts[:, batteries], found.policy(layout.scale(raw))[:, batteries].clip(-1, 1), atol=2e-6)
+    assert np.ptp(episode.run.battery_kwh, axis=1).all()
 
 
 def check_acts_alike(schema: Path, tmp_path: Path, algo: str, given: Assignment) -> None:

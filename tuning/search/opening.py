@@ -14,7 +14,7 @@ from envs.environments.split_layout import same_buildings
 from envs.environments.year_cache import any_district
 from envs.errors import ScenarioError
 from envs.objective.aim import VEHICLES_LEFT
-from envs.objective.reward import check_reward
+from envs.objective.reward import RewardName, check_reward
 from envs.scenarios.augmentation import check_augmentation, synthetic_years
 from envs.scenarios.scenario import SPLITS, Scenario, scenario
 from envs.seen import Seen
@@ -188,6 +188,19 @@ def _check_policy_fits(site: Scenario, planned: Plan, seens: Sequence[Seen]) -> 
             )
 
 
+def _check_plans(seens: Sequence[Seen], reward: RewardName) -> None:
+    """Check that plans are for what policies learn.
+
+    Raises:
+        UsageError: if they are for another reward.
+    """
+    planned = [seen.plan for seen in seens if seen.plan != "none"]
+    if planned and reward != "improvement":
+        raise UsageError(
+            f"plan={planned[0]}: plans are made for the reward improvement, not for --reward {reward}; leave one out"
+        )
+
+
 def _checked(settings: Settings, space_file: Path | None) -> Checked:
     settings.check()
     settings = with_trials(settings)
@@ -195,7 +208,9 @@ def _checked(settings: Settings, space_file: Path | None) -> Checked:
     planned = plan(settings, space_file)
     check_reward(site, settings.reward)
     site.windows("train")
-    _check_policy_fits(site, planned, seen_by(planned, settings.aim.weights))
+    seens = seen_by(planned, settings.aim.weights)
+    _check_policy_fits(site, planned, seens)
+    _check_plans(seens, settings.reward)
     backend = choose_backend(site, settings.backend)
     check_augmentation(site, settings.augmentation, backend)
     settings.aim.check(site, settings.reward, backend)

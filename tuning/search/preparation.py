@@ -95,7 +95,7 @@ def prepare_lessons(scenario: Scenario, console: Console, weights: Weights) -> N
 
 def _words(part: Seen) -> str:
     """What a part of what is seen is, for people."""
-    return "learned forecasts" if part.plan == "none" else f"plan with the forecasts {part.plan}"
+    return f"plan with the forecasts {part.plan}"
 
 
 @dataclass(frozen=True)

@@ -11,29 +11,27 @@ import pytest
 
 from common.units import DAY
 from envs.environments import seen_rows as module
-from envs.environments.seen_rows import lags, owners, profiles, seen_bounds, seen_rows
+from envs.environments.seen_rows import owners, profiles, seen_bounds, seen_rows
 from envs.environments.year_forecasts import year_series
 from envs.forecasts.series import SiteSeries
 from envs.scenarios.scenario import Scenario, scenario
 from envs.seen import Seen
+from tests.envs.made_up_plans import made_up_plan
 
 CHANGED = 24 * DAY + 5  # first hour that is another
-KINDS = (Seen(profile_hours=3), Seen(lag_hours=2), Seen(forecast_hours=4))
 
 
-def test_profiles_and_lags_are_of_hours_before() -> None:
+def test_profiles_are_of_hours_before() -> None:
     values = np.arange(10.0 * DAY)[np.newaxis]
     found = profiles(values, 3)
     # The same hour of the last seven days, of which the latest is `24 - ahead` hours ago.
     assert found[0, 9 * DAY].tolist() == [9 * DAY + ahead - DAY - 3 * DAY for ahead in (1, 2, 3)]
     assert found[0, 5].tolist() == [5.0] * 3
-    assert lags(values, 2)[0, 7].tolist() == [6.0, 5.0]
-    assert lags(values, 2)[0, 1].tolist() == [0.0, 0.0]
 
 
 @pytest.fixture
 def other_future(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """All series, as a site's forecasts read them, differ from a row on; models are those of the true data."""
+    """All series differ from a row on."""
 
     def changed(scenario: Scenario, year: int) -> SiteSeries:
         series = year_series(scenario, year)
@@ -44,20 +42,14 @@ def other_future(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         observed[CHANGED:] += 5.0
         return replace(series, values=values, observed=observed)
 
-    monkeypatch.setattr("envs.environments.year_forecasts.year_series", changed)
     monkeypatch.setattr(module, "year_series", changed)
-    keyed = "envs.environments.year_forecasts._table_key"
-    monkeypatch.setattr(keyed, lambda scenario, year, kind, hours, crossed: f"{scenario.key}/other-{kind}-{crossed}.npy")
     seen_rows.cache_clear()
     yield
     seen_rows.cache_clear()
 
 
-@pytest.mark.parametrize("seen", KINDS, ids=lambda seen: seen.own[0])
-def test_a_future_that_differs_changes_nothing_before_it(
-    four_buildings: Path, request: pytest.FixtureRequest, seen: Seen
-) -> None:
-    site = scenario(str(four_buildings))
+def test_a_future_that_differs_changes_nothing_before_it(four_buildings: Path, request: pytest.FixtureRequest) -> None:
+    site, seen = scenario(str(four_buildings)), Seen(profile_hours=3)
     true = seen_rows(site, 0, seen)
     request.getfixturevalue("other_future")
     other = seen_rows(site, 0, seen)
@@ -66,7 +58,7 @@ def test_a_future_that_differs_changes_nothing_before_it(
 
 
 def test_bounds_hold_the_training_rows_alone(four_buildings: Path) -> None:
-    site, seen = scenario(str(four_buildings)), Seen(lag_hours=1)
+    site, seen = scenario(str(four_buildings)), Seen(profile_hours=1)
     rows, bounds = seen_rows(site, 0, seen), seen_bounds(site, "train", seen)
     own = np.concatenate([rows[window.start : window.start + window.hours] for window in site.windows("train")])
     assert (bounds[:, 0] <= own.min(axis=0)).all()
@@ -74,6 +66,8 @@ def test_bounds_hold_the_training_rows_alone(four_buildings: Path) -> None:
     np.testing.assert_allclose(np.ptp(bounds, axis=1), 1.2 * np.ptp(own, axis=0), rtol=1e-5)
 
 
-def test_every_column_has_an_owner(four_buildings: Path) -> None:
-    site, seen = scenario(str(four_buildings)), Seen(lag_hours=1, forecast_hours=2)
+def test_every_column_has_an_owner(four_buildings: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "shadow", made_up_plan)
+    seen_rows.cache_clear()
+    site, seen = scenario(str(four_buildings)), Seen(profile_hours=2, plan="yesterday")
     assert seen_rows(site, 0, seen).shape[1] == len(owners(site, 0, seen)) == len(seen.names(4))

@@ -20,22 +20,15 @@ from envs.environments.seen_year import (
 )
 from envs.environments.year_cache import district, observation_layout, scaled_template
 from envs.scenarios.scenario import Window, scenario
-from envs.seen import PLAN_HOURS, Seen
-from envs.yardsticks.shadow import Shadow
+from envs.seen import Seen
+from tests.envs.made_up_plans import made_up_plan
 
 WINDOW = Window(0, 30, 40)
 
 
 @pytest.fixture(autouse=True)
 def a_plan(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A plan of random numbers: that of a year takes a minute."""
-
-    def plan(scenario: object, year: int, *given: object) -> Shadow:
-        rng, steps, count = np.random.default_rng(0), 960, 4
-        soc = rng.random((steps, count, 1 + len(PLAN_HOURS)))
-        return Shadow(rng.normal(size=(steps, count)) * 50, soc, rng.normal(size=steps) * 99)
-
-    monkeypatch.setattr(rows_module, "shadow", plan)
+    monkeypatch.setattr(rows_module, "shadow", made_up_plan)
     rows_module.seen_rows.cache_clear()
 
 
@@ -47,9 +40,7 @@ def test_by_default_all_is_as_without(four_buildings: Path) -> None:
     assert seen_district(site, Seen()) == district(site)
 
 
-@pytest.mark.parametrize(
-    "seen", [Seen(day_peak=True, profile_hours=2, lag_hours=1), Seen(plan="yesterday")], ids=["hours", "plan"]
-)
+@pytest.mark.parametrize("seen", [Seen(day_peak=True, profile_hours=2), Seen(plan="yesterday")], ids=["hours", "plan"])
 def test_both_backends_see_the_same(four_buildings: Path, seen: Seen) -> None:
     site = scenario(str(four_buildings))
     layout = seen_layout(site, seen)
@@ -89,6 +80,6 @@ def test_buildings_own_what_is_seen_of_them(four_buildings: Path) -> None:
 def test_what_takes_long_is_known_to_be_missing(four_buildings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BUILDING_TUNER_CACHE", str(tmp_path))
     site = scenario(str(four_buildings))
-    assert not any(is_seen_prepared(site, 0, part) for part in Seen(forecast_hours=2, plan="learned").parts)
+    assert not any(is_seen_prepared(site, 0, part) for part in Seen(plan="learned").parts)
     assert ("load", None) in models_to_train(site)
     assert ("load", 3) in models_to_train(site)

@@ -184,3 +184,12 @@ def test_synthetic_years_of_a_site_that_citylearn_steps_create_nothing(small_sch
     with pytest.raises(ScenarioError, match="--augment: the batch backend alone"):
         check(replace(given, backend="citylearn"))
     assert not (tmp_path / "runs").exists()
+
+
+def test_a_plan_beside_the_reward_of_the_schema_creates_nothing(small_schema: Path, tmp_path: Path) -> None:
+    given = settings(tmp_path / "runs", scenario=str(small_schema), set=(("plan=yesterday",),))
+    check(given)
+    with pytest.raises(UsageError, match=r"^plan=yesterday: plans .* not for --reward schema; leave one out$"):
+        check(replace(given, reward="schema"))
+    check(replace(given, reward="schema", set=()))
+    assert not (tmp_path / "runs").exists()

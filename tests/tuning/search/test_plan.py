@@ -5,10 +5,12 @@ from typing import Any
 
 import pytest
 
+from envs.objective.weights import DEFAULT, Weights
+from envs.seen import Seen
 from search_spaces.space import SpaceError
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.settings import Settings
-from tuning.search.plan import TRIALS, limits, plan, with_trials
+from tuning.search.plan import TRIALS, limits, plan, seen_by, with_trials
 
 
 def test_without_more_the_whole_space_is_searched_from_its_default() -> None:
@@ -73,3 +75,17 @@ def test_what_the_file_fixes_is_fixed_and_no_option_contradicts_it(tmp_path: Pat
     assert plan(Settings(set=(("gamma=0.9",),)), path).fixed == {"n_epochs": 3, "gamma": 0.9}
     with pytest.raises(SpaceError, match=r"n_epochs=4: it contradicts value=3 in .*change one of them"):
         plan(Settings(set=(("n_epochs=4",),)), path)
+
+
+def test_what_policies_of_a_search_may_see_is_every_value_that_is_searched_fixed_or_a_start(tmp_path: Path) -> None:
+    assert seen_by(plan(Settings(), None), DEFAULT) == (Seen(),)
+    aim = Weights(peak=0.2)
+    fixed = plan(Settings(set=(("plan=learned",),)), None)
+    assert seen_by(fixed, aim) == (Seen(day_peak=True), Seen(day_peak=True, plan="learned", weights=aim))
+    preset = plan(Settings(preset="several-buildings", set=(("plan=yesterday",),)), None)
+    assert seen_by(preset, DEFAULT) == (Seen(), Seen(plan="yesterday"))
+    path = tmp_path / "space.toml"
+    path.write_text("plan = {choices = ['yesterday', 'learned']}", encoding="utf-8")
+    found = seen_by(plan(Settings(), path), DEFAULT)
+    assert set(found) == {Seen(), Seen(plan="yesterday"), Seen(plan="learned")}
+    assert found[0] == Seen()

@@ -14,12 +14,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from envs.environments.seen_rows import seen_rows
 from envs.environments.vector_env import Start
 from envs.objective.aim import Outcome
 from envs.scenarios.scenario import Window, scenario
 from envs.seen import Seen
 from envs.yardsticks.lessons import teach
+from envs.yardsticks.shadow import Shadow
 from results import load
+from tests.envs.made_up_plans import made_up_plan
 from tests.tuning.trial.small_trials import EVALUATIONS, STEPS_OF_A_TRIAL, experiment, hyperparameters
 from tuning.experiment.folder import Experiment
 from tuning.memory.fallbacks import FALLBACKS
@@ -124,6 +127,24 @@ def test_so_does_one_with_a_policy_for_single_buildings(
     four_buildings: Path, tmp_path: Path, running: Path, algo: str, backend: str, others: dict[str, Any]
 ) -> None:
     check_interrupted(four_buildings, tmp_path, running, algo, backend, {"shared_policy": True, **others})
+
+
+@pytest.mark.usefixtures("small_ray")
+@pytest.mark.parametrize("shared", [True, pytest.param(False, marks=pytest.mark.slow)])
+def test_so_does_one_that_sees_a_plan(
+    four_buildings: Path, tmp_path: Path, running: Path, monkeypatch: pytest.MonkeyPatch, shared: bool
+) -> None:
+    asked: list[object] = []
+
+    def plan(*given: Any) -> Shadow:
+        asked.append(given[2])
+        return made_up_plan(*given)
+
+    monkeypatch.setattr("envs.environments.seen_rows.shadow", plan)
+    seen_rows.cache_clear()
+    check_interrupted(four_buildings, tmp_path, running, "ppo", "batch", {"shared_policy": shared, "plan": "yesterday"})
+    assert set(asked) == {"yesterday"}
+    seen_rows.cache_clear()
 
 
 def check_interrupted(schema: Path, folder: Path, running: Path, algo: str, backend: str, others: dict[str, Any]) -> None:
@@ -300,10 +321,10 @@ def test_policies_for_single_buildings_validate_under_the_bounds_of_the_homes(
     measured = SimpleNamespace(evaluation=SimpleNamespace(running=nullcontext))
     of = SimpleNamespace(
         _settings=experiment(tmp_path / "e", small_schema, "ppo").settings, _measurements=measured, _evaluation_env=None,
-        trainer=SimpleNamespace(shares=shares), _seen=Seen(lag_hours=2),
+        trainer=SimpleNamespace(shares=shares), _seen=Seen(profile_hours=2),
     )  # fmt: skip
     Training._evaluate(of)  # type: ignore[arg-type]
-    assert found == [(shares, Seen(lag_hours=2))]
+    assert found == [(shares, Seen(profile_hours=2))]
 
 
 @pytest.mark.usefixtures("small_ray")

@@ -216,8 +216,8 @@ def test_it_learns_with_each_switch(four_buildings: Path, algo: str, switches: s
 @pytest.mark.usefixtures("small_ray")
 @pytest.mark.parametrize("algo", ["ppo", "sac"])
 def test_its_memory_is_predicted(four_buildings: Path, algo: str) -> None:
-    with built(four_buildings, algo, shared_policy=True, lag_hours=2) as trained:
-        assert trained.used()["lag_hours"] == 2
+    with built(four_buildings, algo, shared_policy=True, profile_hours=2) as trained:
+        assert trained.used()["profile_hours"] == 2
         sizes, run = sizes_of(scenario(str(four_buildings)), "batch"), Workload(trained.num_envs, 1024, 2, 4, gpu=False)
         found = {term.name: term.nbytes for term in predict(algorithm(algo), trained.setup.hyperparameters, run, sizes).terms}
         learner, made = trained.learner, []
