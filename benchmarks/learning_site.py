@@ -104,6 +104,7 @@ def run(algo: str, options: Options, seed: int) -> tuple[dict[str, list[float]],
         False,
         chargers,
         district=seen_district(site, seen),
+        planned=None if seen.plan == "none" else seen_buildings(site, seen),
     )
     start, steps = time.perf_counter(), 0
     trainer = spec.build(setup)

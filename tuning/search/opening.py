@@ -201,6 +201,25 @@ def _check_plans(seens: Sequence[Seen], reward: RewardName) -> None:
         )
 
 
+def _check_plans_alone(seens: Sequence[Seen], settings: Settings) -> None:
+    """Check that plans do not meet what they cannot be combined with.
+
+    Raises:
+        UsageError: if they do.
+    """
+    planned = [seen.plan for seen in seens if seen.plan != "none"]
+    if planned and settings.teacher != "none":
+        raise UsageError(
+            f"plan={planned[0]}: a policy with a plan begins as model predictive control already, so it needs no --teacher "
+            f"{settings.teacher}; leave one out"
+        )
+    if "learned" in planned and settings.augment:
+        raise UsageError(
+            "plan=learned: its forecasts have learned from the days that --augment recombines, so its plans would be too good "
+            "there; take plan=seven-days, or leave one out"
+        )
+
+
 def _checked(settings: Settings, space_file: Path | None) -> Checked:
     settings.check()
     settings = with_trials(settings)
@@ -211,6 +230,7 @@ def _checked(settings: Settings, space_file: Path | None) -> Checked:
     seens = seen_by(planned, settings.aim.weights)
     _check_policy_fits(site, planned, seens)
     _check_plans(seens, settings.reward)
+    _check_plans_alone(seens, settings)
     backend = choose_backend(site, settings.backend)
     check_augmentation(site, settings.augmentation, backend)
     settings.aim.check(site, settings.reward, backend)
