@@ -13,9 +13,9 @@ import numpy as np
 from scipy.optimize import linprog
 
 from envs.environments.factory import windows_env
+from envs.planning.mpc import HORIZON, HourPlan, ModelPredictiveControl
+from envs.planning.mpc_programme import Plan, RecedingProgramme
 from envs.scenarios.scenario import Window, scenario
-from envs.yardsticks.mpc import HORIZON, HourPlan, ModelPredictiveControl
-from envs.yardsticks.mpc_programme import Plan, RecedingProgramme
 from envs.yardsticks.mpc_runs import mpc_plant
 
 START = 30 * 24  # row at which the run begins: a month with its days before

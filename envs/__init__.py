@@ -5,14 +5,17 @@ Each part imports only parts of the levels above it in this list:
 1. `errors`, `cache`: errors of scenarios, and files that are made once and kept.
 2. `scenarios`: sites with their data, and how their years are split.
 3. `objective`: the value of a run: series, reward, KPIs, checks, evaluations.
-4. `simulator`, `observation`, `current_hour`: the site as environments, policies and rules see it, on any backend.
-5. `forecasts`, `district`: the next hours of a site's series, from what is known at an hour; which part of what a site shows
+4. `seen`: what policies may see beside CityLearn's own observations.
+5. `simulator`, `observation`, `current_hour`: the site as environments, policies and rules see it, on any backend.
+6. `forecasts`, `district`: the next hours of a site's series, from what is known at an hour; which part of what a site shows
    and moves belongs to which building.
-6. `batch_backend`: steps many copies of a site at once, over arrays.
-7. `citylearn_backend`: steps a site by CityLearn, and reads CityLearn's objects into the arrays of the batch backend.
-8. `environments`: gymnasium environments over both backends.
-9. `yardsticks`: baselines, rules, model predictive control and the bound that policies are compared with.
-10. `preview`: a command that draws a generated year.
+7. `batch_backend`: steps many copies of a site at once, over arrays.
+8. `planning`: model predictive control, which plans the next hours by a linear programme.
+9. `citylearn_backend`: steps a site by CityLearn, and reads CityLearn's objects into the arrays of the batch backend.
+10. `environments`: gymnasium environments over both backends, with what else policies see.
+11. `yardsticks`: baselines, rules, runs of model predictive control and the bound that policies are compared with.
+12. `policy_fit`: whether a policy can run on a scenario.
+13. `preview`: a command that draws a generated year.
 
 `citylearn_backend` stands after `batch_backend`, because it fills the tables that the latter steps.
 """

@@ -11,13 +11,13 @@ from functools import lru_cache
 import numpy as np
 
 from envs.district import COMMON
+from envs.environments.shadow import shadow
 from envs.environments.year_forecasts import year_series
 from envs.forecasts.daily import WEEK_DAYS, mean_of_days
 from envs.forecasts.series import Kind, same_hour_before
 from envs.observation import MARGIN
 from envs.scenarios.scenario import Scenario, Split
 from envs.seen import Seen
-from envs.yardsticks.shadow import shadow
 
 _SERIES: tuple[Kind, ...] = ("load", "pv")
 

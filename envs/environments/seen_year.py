@@ -9,14 +9,14 @@ import numpy as np
 
 from envs.district import District
 from envs.environments.seen_rows import owners, seen_bounds, seen_rows
+from envs.environments.shadow import has_shadow, shadow
 from envs.environments.year_cache import any_district, district, layout_split, observation_layout, scaled_template
 from envs.environments.year_forecasts import FOLDS, has_learned_model, learned_model
 from envs.forecasts.series import KINDS, Kind
 from envs.observation import ObservationLayout
+from envs.planning.mpc import HORIZON
 from envs.scenarios.scenario import Scenario, Split
 from envs.seen import Seen
-from envs.yardsticks.mpc import HORIZON
-from envs.yardsticks.shadow import has_shadow, shadow
 
 
 def seen_layout(scenario: Scenario, seen: Seen, year: int | None = None, own_layout: bool = False) -> ObservationLayout:

@@ -145,7 +145,7 @@ def observation_layout(
     Args:
         scenario: the scenario.
         year: that runs under it. Where its buildings do not fit the layout of training, the split of that year has a layout of
-            its own, for baselines and bounds; `envs.environments.policy_fit` keeps policies for the whole site from there.
+            its own, for baselines and bounds; `envs.policy_fit` keeps policies for the whole site from there.
         day_peak: whether the day's highest import so far is observed, see `envs.objective.weights.Weights`.
         own_layout: whether other buildings than those that train have bounds of their own in any case. Policies for single
             buildings need it, as they know a building by its own bounds; one for the whole site needs those of training.

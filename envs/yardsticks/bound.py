@@ -31,12 +31,12 @@ from envs.environments.year_cache import year_tables
 from envs.errors import ScenarioError
 from envs.objective.series import Exogenous
 from envs.objective.weights import DEFAULT, Weights
+from envs.planning.linear_programme import LinearProgramme
 from envs.scenarios.scenario import Scenario, Window
 from envs.scenarios.tariff import DemandCharge
 from envs.yardsticks.bound_programme import OBJECTIVES, Objective, constrain, set_objective
 from envs.yardsticks.bound_site import BoundSite
 from envs.yardsticks.bound_solution import Bound, BoundError, read_solution
-from envs.yardsticks.linear_programme import LinearProgramme
 
 if TYPE_CHECKING:
     from envs.batch_backend.simulator import BatchSimulator

@@ -8,8 +8,8 @@ from typing import Any, Literal
 import numpy as np
 
 from envs.objective.reward import coefficients
+from envs.planning.linear_programme import LinearProgramme
 from envs.yardsticks.bound_site import BoundSite
-from envs.yardsticks.linear_programme import LinearProgramme
 
 Terms = list[tuple[np.ndarray, Any]]  # variables with their factors
 

@@ -24,8 +24,8 @@ from envs.environments.year_forecasts import forecasts_version
 from envs.forecasts.site_forecast import Method
 from envs.objective.episodes import EVALUATION_SEED
 from envs.objective.weights import DEFAULT, Weights
+from envs.planning.mpc import HORIZON, ModelPredictiveControl
 from envs.scenarios.scenario import Scenario, Window
-from envs.yardsticks.mpc import HORIZON, ModelPredictiveControl
 from envs.yardsticks.train_hours import train_plant
 
 VERSION = 2  # part of the cache's key: raise it when a change of the code changes lessons

@@ -19,10 +19,10 @@ from envs.objective.episodes import Episode, Policy
 from envs.objective.evaluate import Evaluation, evaluate
 from envs.objective.series import Run
 from envs.objective.weights import DEFAULT, Weights
+from envs.planning.mpc import HORIZON, ModelPredictiveControl, Plant
+from envs.planning.mpc_site import MpcSite
+from envs.planning.mpc_vehicles import Vehicles
 from envs.scenarios.scenario import Scenario, Window
-from envs.yardsticks.mpc import HORIZON, ModelPredictiveControl, Plant
-from envs.yardsticks.mpc_site import MpcSite
-from envs.yardsticks.mpc_vehicles import Vehicles
 
 VERSION = 2  # part of the cache's key: raise it when a change of the code changes plans
 

@@ -23,11 +23,11 @@ from envs.forecasts.site_forecast import Method, SeriesForecast, SiteForecast
 from envs.objective.reference import Reference, scale_of
 from envs.objective.series import Sessions
 from envs.objective.weights import DEFAULT, Weights
+from envs.planning.mpc import Plant
+from envs.planning.mpc_site import MpcSite
+from envs.planning.mpc_vehicles import Vehicles
 from envs.scenarios.scenario import Scenario
-from envs.yardsticks.mpc import Plant
 from envs.yardsticks.mpc_runs import mpc_plant
-from envs.yardsticks.mpc_site import MpcSite
-from envs.yardsticks.mpc_vehicles import Vehicles
 
 
 def train_reference(scenario: Scenario, year: int) -> Reference:

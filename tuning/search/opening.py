@@ -9,12 +9,12 @@ from typing import Any
 
 from common.paths import missing_folders, user_path
 from envs.environments.backend import beyond_batch, choose_backend
-from envs.environments.policy_fit import check_one_layout, check_seen
 from envs.environments.split_layout import same_buildings
 from envs.environments.year_cache import any_district
 from envs.errors import ScenarioError
 from envs.objective.aim import VEHICLES_LEFT
 from envs.objective.reward import RewardName, check_reward
+from envs.policy_fit import check_one_layout, check_seen
 from envs.scenarios.augmentation import check_augmentation, synthetic_years
 from envs.scenarios.scenario import SPLITS, Scenario, scenario
 from envs.seen import Seen

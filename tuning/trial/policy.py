@@ -7,10 +7,10 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from envs.environments.policy_fit import check_seen
 from envs.environments.seen_year import seen_buildings
 from envs.environments.split_layout import same_buildings
 from envs.objective.episodes import Policy
+from envs.policy_fit import check_seen
 from envs.scenarios.scenario import Scenario, Split, scenario
 from envs.seen import Seen
 from tuning.algorithms.errors import UnfitError
@@ -98,7 +98,7 @@ def policy_in(trainer: Trainer, site: Scenario, split: Split, seen: Seen) -> Pol
 
     Raises:
         UnfitError: if a policy for single buildings does not fit those of the split. Of a policy for the whole site
-            `envs.environments.policy_fit.check_one_layout` has checked that it fits.
+            `envs.policy_fit.check_one_layout` has checked that it fits.
     """
     if trainer.shares and not same_buildings(site, split):
         return trainer.policy_on(seen_buildings(site, seen, split))

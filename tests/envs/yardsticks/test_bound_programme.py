@@ -9,10 +9,10 @@ from scipy.optimize import linprog
 from envs.environments.vector_env import WindowsEnv
 from envs.objective.reward import coefficients
 from envs.objective.weights import Weights
+from envs.planning.linear_programme import LinearProgramme
 from envs.scenarios.scenario import Window, scenario
 from envs.yardsticks.bound_programme import OBJECTIVES, Objective, Variables, constrain, set_objective, solar_loss
 from envs.yardsticks.bound_site import BoundSite
-from envs.yardsticks.linear_programme import LinearProgramme
 from tests.envs.yardsticks.sites import changed, to_grid
 
 WINDOW = Window(0, 30 * 24, 72)  # a month ends within

@@ -7,11 +7,11 @@ import pytest
 from scipy.optimize import linprog
 
 from envs.environments.vector_env import WindowsEnv
+from envs.planning.linear_programme import LinearProgramme
 from envs.scenarios.scenario import Window, scenario
 from envs.yardsticks.bound_programme import Variables, constrain, set_objective
 from envs.yardsticks.bound_site import BoundSite
 from envs.yardsticks.bound_solution import BoundError, read_solution
-from envs.yardsticks.linear_programme import LinearProgramme
 
 WINDOW = Window(0, 24, 72)
 

@@ -14,6 +14,7 @@ from envs.errors import ScenarioError
 from envs.objective.columns import evaluation_columns
 from envs.objective.validity import ValidityError
 from envs.scenarios.scenario import scenario
+from envs.seen import Seen
 from envs.yardsticks.bound import BoundError
 from results.writer import judged_path, write_part
 from tuning.judging import evaluations
@@ -82,9 +83,12 @@ def test_policies_for_single_buildings_are_judged_under_the_bounds_of_the_homes(
 
     @contextmanager
     def policy_of(*_: object, **__: object) -> Iterator[SimpleNamespace]:
-        yield SimpleNamespace(policy=None, steps=7, shares=shares)
+        yield SimpleNamespace(policy=None, steps=7, shares=shares, seen=Seen())
 
-    def env_of(site: object, backend: object, windows: object, reward: object, weights: object, own: bool) -> SimpleNamespace:
+    def env_of(
+        site: object, backend: object, windows: object, reward: object, weights: object, own: bool, seen: Seen
+    ) -> SimpleNamespace:
+        assert seen == Seen()
         found.append(own)
         return SimpleNamespace(close=lambda: None)
 

@@ -15,12 +15,12 @@ import pandas as pd
 import pytest
 
 from envs.environments.seen_rows import seen_rows
+from envs.environments.shadow import Shadow
 from envs.environments.vector_env import Start
 from envs.objective.aim import Outcome
 from envs.scenarios.scenario import Window, scenario
 from envs.seen import Seen
 from envs.yardsticks.lessons import teach
-from envs.yardsticks.shadow import Shadow
 from results import load
 from tests.envs.made_up_plans import made_up_plan
 from tests.tuning.trial.small_trials import EVALUATIONS, STEPS_OF_A_TRIAL, experiment, hyperparameters

@@ -21,8 +21,8 @@ import numpy as np
 
 from common.errors import InconsistentError
 from common.units import DAY
-from envs.yardsticks.linear_programme import LinearProgramme
-from envs.yardsticks.mpc_site import MpcSite
+from envs.planning.linear_programme import LinearProgramme
+from envs.planning.mpc_site import MpcSite
 
 MONTHS = 2  # a horizon reaches into the next month at most
 

@@ -8,11 +8,11 @@ import pytest
 from scipy.optimize import linprog
 
 from envs.environments.factory import windows_env
+from envs.planning import mpc
+from envs.planning.mpc import HourPlan, ModelPredictiveControl
+from envs.planning.mpc_programme import MpcError, Plan, RecedingProgramme
 from envs.scenarios.scenario import Window, scenario
 from envs.scenarios.tariff import month_shares
-from envs.yardsticks import mpc
-from envs.yardsticks.mpc import HourPlan, ModelPredictiveControl
-from envs.yardsticks.mpc_programme import MpcError, Plan, RecedingProgramme
 from envs.yardsticks.mpc_runs import mpc_plant
 
 WINDOW = Window(0, 31 * 24 - 30, 60)  # a month ends within

@@ -10,8 +10,8 @@ from envs.current_hour import SiteState
 from envs.forecasts.series import KINDS
 from envs.forecasts.site_forecast import METHODS, Method, SiteForecast
 from envs.objective.weights import Weights
+from envs.planning.mpc import Plant, hour_plan
 from envs.scenarios.scenario import Window, scenario
-from envs.yardsticks.mpc import Plant, hour_plan
 from envs.yardsticks.mpc_runs import mpc_plant, run_mpc
 
 HOURS, NOW = 8, 400

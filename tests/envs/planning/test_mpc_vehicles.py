@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from envs.environments.year_cache import year_reference, year_tables
+from envs.planning.mpc_vehicles import Need, Vehicles
 from envs.scenarios.scenario import scenario
-from envs.yardsticks.mpc_vehicles import Need, Vehicles
 
 
 def need(*vehicles: tuple[float, float, int, int]) -> Need:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from envs.environments.policy_fit import check_one_layout, check_seen
 from envs.errors import ScenarioError
+from envs.policy_fit import check_one_layout, check_seen
 from envs.scenarios.scenario import Splits, scenario
 from envs.seen import Seen
 from tests.envs.changed_rows import two_buildings
@@ -48,7 +48,7 @@ def test_what_is_seen_further_needs_tables_of_the_batch_backend(small_schema: Pa
 
 
 def test_a_plan_needs_a_site_with_a_bound(small_schema: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("envs.environments.policy_fit.why_no_bound", lambda site: "prices below zero")
+    monkeypatch.setattr("envs.policy_fit.why_no_bound", lambda site: "prices below zero")
     line = refused(small_schema, Seen(plan="yesterday"))
     assert line.startswith("plan=yesterday: ")
     assert "has no model predictive control (prices below zero); leave it out" in line

@@ -1,6 +1,6 @@
 """Model predictive control: what an engineer would run instead of a learned policy.
 
-Each hour it observes the site, forecasts the next hours, plans them by a linear programme (`envs.yardsticks.mpc_programme`),
+Each hour it observes the site, forecasts the next hours, plans them by a linear programme (`envs.planning.mpc_programme`),
 and carries out the first hour. It runs in the same simulators as policies and maximises the same reward, `improvement`.
 """
 
@@ -13,11 +13,11 @@ import numpy as np
 
 from envs.current_hour import PlannedHour, SiteState, scaled
 from envs.forecasts.site_forecast import SiteForecast
+from envs.planning.mpc_programme import HourPlan, Plan, RecedingProgramme
+from envs.planning.mpc_site import MpcSite
+from envs.planning.mpc_vehicles import Need, Vehicles
 from envs.scenarios.scenario import Window
 from envs.scenarios.tariff import month_shares
-from envs.yardsticks.mpc_programme import HourPlan, Plan, RecedingProgramme
-from envs.yardsticks.mpc_site import MpcSite
-from envs.yardsticks.mpc_vehicles import Need, Vehicles
 
 HORIZON = 24  # hours
 # What an hour's wait takes from the worth of energy, as a part of the forecast's error: load that is forecast may not come, and

@@ -24,13 +24,13 @@ from envs.forecasts.site_forecast import Method
 from envs.objective.episodes import EVALUATION_SEED
 from envs.objective.reference import scale_of
 from envs.objective.weights import Weights
+from envs.planning.mpc import HORIZON, ModelPredictiveControl, Plant
+from envs.planning.mpc_programme import Plan
+from envs.planning.mpc_site import MpcSite
+from envs.planning.mpc_vehicles import Vehicles
 from envs.scenarios.scenario import Scenario
 from envs.scenarios.tariff import DemandCharge
 from envs.seen import PLAN_HOURS
-from envs.yardsticks.mpc import HORIZON, ModelPredictiveControl, Plant
-from envs.yardsticks.mpc_programme import Plan
-from envs.yardsticks.mpc_site import MpcSite
-from envs.yardsticks.mpc_vehicles import Vehicles
 
 VERSION = 3  # part of the cache's key: raise it when a change of the code changes plans
 

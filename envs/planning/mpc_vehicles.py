@@ -14,7 +14,7 @@ import numpy as np
 from envs.batch_backend import records
 from envs.batch_backend.tables import Tables
 from envs.objective.reference import Reference
-from envs.yardsticks.mpc_site import curve_roots
+from envs.planning.mpc_site import curve_roots
 
 _GRID = np.linspace(0.0, 1.0, 201)  # actions at which the energy that arrives in a battery is tabled
 

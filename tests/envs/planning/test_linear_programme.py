@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from envs.yardsticks.linear_programme import LinearProgramme
+from envs.planning.linear_programme import LinearProgramme
 
 
 def test_a_programme_of_two_blocks_has_its_optimum() -> None:

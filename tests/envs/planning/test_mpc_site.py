@@ -7,8 +7,8 @@ import pytest
 
 from envs.batch_backend import records
 from envs.environments.year_cache import year_reference, year_tables
+from envs.planning.mpc_site import MpcSite, curve_roots
 from envs.scenarios.scenario import scenario
-from envs.yardsticks.mpc_site import MpcSite, curve_roots
 
 
 @pytest.fixture

@@ -8,12 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from envs.environments.shadow import run_shadow, shadow_key
+from envs.environments.year_cache import year_reference
 from envs.environments.year_forecasts import year_series
+from envs.objective.reward import Scale
 from envs.objective.weights import DEFAULT, Weights
 from envs.scenarios.scenario import Window, scenario
 from envs.seen import PLAN_HOURS
 from envs.yardsticks.mpc_runs import run_mpc
-from envs.yardsticks.shadow import run_shadow, shadow_key
 
 HOURS, CHANGED = 60, 40
 
@@ -23,7 +25,8 @@ def test_it_does_what_model_predictive_control_does(four_buildings: Path) -> Non
     found = run_shadow(site, 0, "seven-days", DEFAULT, hours=HOURS)
     run = run_mpc(site, Window(0, 0, HOURS), "seven-days").run
     # Until a battery is nearly full: it then takes less than a linear programme plans.
-    np.testing.assert_allclose(found.battery_kwh[:34], run.battery_kwh.T[:34], atol=1.0)
+    # Which of two batteries takes it may differ, as a plan weighs terms by the hours that train.
+    np.testing.assert_allclose(found.battery_kwh[:34].sum(axis=1), run.battery_kwh.T[:34].sum(axis=1), atol=1.0)
     assert np.ptp(found.battery_kwh[:34]) > 100.0
     assert found.soc.shape == (HOURS, 4, 1 + len(PLAN_HOURS))
     # What is planned for the end of an hour is what the next begins with, but for losses that no linear programme knows.
@@ -39,6 +42,11 @@ def test_it_does_not_know_the_future(four_buildings: Path, monkeypatch: pytest.M
     for own in values.values():
         own[:, CHANGED:] = own[:, CHANGED:] * 2.0 + 3.0
     other = replace(whole, values=values)
+    # Nor do the means by which the reward weighs terms know hours that do not train.
+    reference = year_reference(site, 0)
+    monkeypatch.setattr(
+        "envs.environments.shadow.year_reference", lambda scenario, year: reference.scaled_by(Scale(*(7.0,) * 6))
+    )
     monkeypatch.setattr("envs.environments.year_forecasts.year_series", lambda scenario, year: other)
     after = run_shadow(site, 0, "seven-days", DEFAULT, hours=HOURS)
     for name in ("battery_kwh", "soc", "net_kwh"):

@@ -1,0 +1,1 @@
+"""Model predictive control: programmes of the next hours, solved each hour."""
