@@ -285,8 +285,10 @@ def test_in_a_notebook_a_ray_that_runs_already_is_used_and_left_running(small_sc
         results = tune(small, console=Console(file=output, force_jupyter=True))
         assert results.trials["state"].tolist() == ["complete"]
         assert ray.is_initialized()
+        # Not `auto`: that may find the Ray of a test that runs at the same time.
+        address = ray.get_runtime_context().gcs_address
         with pytest.raises(RayRunningError, match="leave the address out"):
-            resume(results.folder, address="auto", trials=2, console=quiet())
+            resume(results.folder, address=address, trials=2, console=quiet())
         assert ray.is_initialized()
         assert load(results.folder).trials["state"].tolist() == ["complete"]
     finally:
