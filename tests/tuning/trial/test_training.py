@@ -329,7 +329,12 @@ def test_policies_for_single_buildings_validate_under_the_bounds_of_the_homes(
 
 @pytest.mark.usefixtures("small_ray")
 @pytest.mark.parametrize(
-    ("algo", "others"), [("ppo", {"normalize_rewards": True}), pytest.param("a2c", {}, marks=pytest.mark.slow), ("sac", {})]
+    ("algo", "others"),
+    [
+        ("ppo", {"normalize_rewards": True}),
+        pytest.param("a2c", {}, marks=pytest.mark.slow),
+        pytest.param("sac", {}, marks=pytest.mark.slow),
+    ],
 )
 def test_a_taught_trial_goes_on_as_if_it_had_never_stopped(
     small_schema: Path, tmp_path: Path, running: Path, monkeypatch: pytest.MonkeyPatch, algo: str, others: dict[str, Any]
