@@ -143,7 +143,7 @@ def settings_of(phase: Phase, options: argparse.Namespace) -> Settings:
         trials=options.seeds,
         steps=options.steps,
         seed=options.seed,
-        pruner="none",
+        scheduler="none",
         keep_checkpoints="all",
         name=f"phase-{phase.name}",
         dir=str((options.to / "experiments").resolve()),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import pandas as pd
 
-_ENDED = ("complete", "pruned")  # states in which everything of a trial has been written
+_ENDED = ("complete", "frozen", "pruned")  # states in which everything of a trial has been written
 MOST_NAMED = 20  # ranges of numbers in a line
 _REMEDY = "restore the part files from a copy"
 

@@ -42,15 +42,15 @@ class Results:
 
     @property
     def scored(self) -> pd.DataFrame:
-        """Rows of the complete trials with a finite score, by number."""
-        return self.trials[(self.trials["state"] == "complete") & (ratings(self.trials).abs() < math.inf)]
+        """Rows of the complete and frozen trials with a finite score, by number."""
+        return self.trials[self.trials["state"].isin(["complete", "frozen"]) & (ratings(self.trials).abs() < math.inf)]
 
     @property
     def best(self) -> pd.Series:
-        """Row of the complete trial with the highest rating that is finite; see `ratings`.
+        """Row of the complete or frozen trial with the highest rating that is finite; see `ratings`.
 
         Raises:
-            ResultsError: if no trial is complete.
+            ResultsError: if there is none.
         """
         complete = self.scored
         if complete.empty:

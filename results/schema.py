@@ -18,7 +18,7 @@ SCHEMA_VERSION = 1
 FINGERPRINT = "columns"  # key in a file's metadata, of `fingerprint`
 FOLDER = "results"  # below the experiment's folder
 TABLES = ("trials", "reports", "evaluations")
-STATES = ("running", "complete", "pruned", "oom", "failed")
+STATES = ("running", "frozen", "complete", "pruned", "oom", "failed")
 
 # Prefixes of the columns that an algorithm's hyperparameters make in `trials`.
 GIVEN = "hp_"  # what the search assigned
@@ -29,7 +29,7 @@ Columns = Mapping[str, tuple[str, str, str]]
 
 _TRIALS: Columns = {
     "trial": ("int64", "1", "number of the trial in its experiment"),
-    "state": ("string", "", "running, complete, pruned, oom or failed"),
+    "state": ("string", "", "running, frozen (it may go on), complete, pruned, oom or failed"),
     "score": ("float64", "1", "score of the last evaluation; higher is better, 0 is the uncontrolled site"),
     "objective": ("float64", "", "value of --objective in its unit, amounts of a year; empty where that is the score"),
     "shortfall": ("float64", "1", "by how much --require is missed, as a sum of parts; 0 where all is met; empty without any"),

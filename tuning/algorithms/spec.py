@@ -29,6 +29,8 @@ class AlgorithmSpec:
         build: builds its trainer; imports what is heavy.
         copies: number of copies of the site that it steps at once, from a full assignment and an upper bound.
         memory: its own terms of the predicted memory: networks, gradients, what it stores. It gets a full assignment.
+        seconds: expected seconds of an environment step on one core, from a full assignment. Only ratios between assignments
+            matter.
         can_be_taught: whether its policies can begin as a copy of a teacher, see `Trainer.imitate`.
 
     Raises:
@@ -41,6 +43,7 @@ class AlgorithmSpec:
     build: Callable[[Setup], Trainer]
     copies: Callable[[Assignment, int], int]
     memory: Callable[[Assignment, Workload, Problem], Sequence[Term]]
+    seconds: Callable[[Assignment, Problem], float]
     can_be_taught: bool = False
 
     def __post_init__(self) -> None:

@@ -13,6 +13,7 @@ import tyro
 from common.json_values import MOST, described
 from envs.scenarios.splits import Split, Splits
 from tuning.experiment.algorithm_names import ALL, choice
+from tuning.experiment.budget import Budget
 from tuning.experiment.errors import UsageError
 
 if TYPE_CHECKING:
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
     from envs.scenarios.augmentation import Augmentation
 
 # Settings that may change when an experiment is continued.
-RESUMABLE = ("trials", "steps", "concurrency", "retries", "keep_checkpoints", "gpu_memory", "on_oom")
+RESUMABLE = ("trials", "budget", "steps", "concurrency", "retries", "keep_checkpoints", "gpu_memory", "on_oom")
+WHOLE_TRIALS = 4  # that the default budget pays for
 MOST_SYNTHETIC = 100  # years that train beside each real one
 MOST_DIGITS = 18  # of a number of trials
 # Commands to this run, not properties of the experiment. No file gives them: a stranger's would grant trust in a scenario, or
@@ -29,7 +31,7 @@ OF_A_RUN = ("resume", "extend", "trust_scenario", "address")
 # Settings that came after the first format of the file, and may be missing in it. Without one its default holds, so it must be
 # what the package did before.
 _LATER: frozenset[str] = frozenset(
-    {"weights", "objective", "require", "augment", "teacher", *(entry.name for entry in fields(Splits))}
+    {"weights", "objective", "require", "augment", "teacher", "budget", *(entry.name for entry in fields(Splits))}
 )
 
 
@@ -85,11 +87,15 @@ class Settings:
     require: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME>=NUMBER")] = ()
     """What a winner has to meet, in quotes: any KPI, as in --require 'ev_served>=0.95' 'peak_kw<=2700'."""
     trials: int = 0
-    """Number of trials; 0 for 4, or for 1 with --preset."""
+    """Most trials; 0 for as many as the budget allows, for 1 with --preset, and for 4 without a budget."""
+    budget: str = ""
+    """What the search may use: time, such as 30m or 8h, or environment steps of all trials, such as 20M. By default as many
+    steps as four whole trials take, or a quarter of --trials; with another --scheduler there is none."""
     steps: int = 250_000
-    """Environment steps of a trial."""
-    reports: int = 4
-    """Evaluations of a trial on the validation split, evenly spaced; the last ends it."""
+    """Environment steps of a trial; the most that one may learn."""
+    reports: int = 10
+    """Evaluations of a trial on the validation split, evenly spaced; the last ends it. After each, a trial may be frozen or
+    stopped."""
     validation_weeks: int = 12
     """Weeks of the validation split that an evaluation runs through, evenly spaced; 0 for all of it."""
     seed: int = 0
@@ -108,8 +114,9 @@ class Settings:
     """TOML file with bounds or choices of one's own; docs/formats.md shows its form."""
     sampler: Literal["tpe", "random", "gp", "cmaes"] = "tpe"
     """How Optuna proposes hyperparameters."""
-    pruner: Literal["median", "hyperband", "none"] = "median"
-    """How Optuna stops trials that do badly."""
+    scheduler: Literal["freeze-thaw", "asha", "hyperband", "median", "none"] = "freeze-thaw"
+    """Which trials go on: freeze-thaw continues the one that is expected to gain most, or begins another; the next three stop
+    what does badly."""
     retries: int = 1
     """How often a trial that crashes is started again, from its checkpoint. A lost process or node does not count."""
     keep_checkpoints: str = "best:10"
@@ -131,8 +138,8 @@ class Settings:
     address: str = ""
     """Ray cluster to join, such as auto; by default this machine alone."""
     resume: str = ""
-    """Folder of an experiment to continue. --trials, --steps, --concurrency, --address, --retries, --keep-checkpoints,
-    --gpu-memory and --on-oom may be given anew. The command that began it, with its --name, continues it too."""
+    """Folder of an experiment to continue. --trials, --budget, --steps, --concurrency, --address, --retries,
+    --keep-checkpoints, --gpu-memory and --on-oom may be given anew. The command that began it, with its --name, continues it too."""
     extend: bool = False
     """Let trials that are complete go on to a larger number of --steps, from their checkpoints."""
     teacher: Literal["none", "mpc"] = "none"
@@ -162,6 +169,11 @@ class Settings:
             raise UsageError(f"--augment {self.augment}: it is at most {MOST_SYNTHETIC} years")
         check_gpu_memory(self.gpu_memory)
         _ = self.kept_trials, self.aim
+        if (budget := self.limit) and not budget.is_time and budget.amount < self.steps // self.reports:
+            raise UsageError(
+                f"--budget {self.budget}: a trial takes {self.steps // self.reports:,} steps to its first evaluation; give "
+                "more, or a larger --reports"
+            )
         if self.preset and (self.start_from not in ((), ("default",)) or self.space):
             raise UsageError("--preset runs one assignment, so there is nothing for --start-from or --space to act on")
 
@@ -176,6 +188,30 @@ class Settings:
         from envs.objective.aim import Aim
 
         return Aim.parse(self.weights, self.objective, self.require)
+
+    @property
+    def freezes(self) -> bool:
+        """Whether trials are frozen and thawed. With a preset all trials are alike, so there is nothing to choose."""
+        return self.scheduler == "freeze-thaw" and not self.preset
+
+    @property
+    def most_trials(self) -> float:
+        """Number of trials that are begun at most; infinite for no limit."""
+        return self.trials or math.inf
+
+    @property
+    def limit(self) -> Budget | None:
+        """What the search may use; None for what its trials take.
+
+        Raises:
+            UsageError: if `budget` names none.
+        """
+        if self.budget:
+            return Budget.parse(self.budget)
+        if not self.freezes:
+            return None
+        whole = self.trials or WHOLE_TRIALS
+        return Budget(self.steps * max(min(whole, WHOLE_TRIALS), whole / WHOLE_TRIALS), "steps")
 
     @property
     def kept_trials(self) -> float:
@@ -254,6 +290,9 @@ class Settings:
         # Version 0.1 stored the address; it is not taken from there.
         if isinstance(values, dict):
             values = {name: value for name, value in values.items() if name != "address"}
+            # Version 0.2 named what stops trials a pruner.
+            if "pruner" in values and "scheduler" not in values:
+                values["scheduler"] = values.pop("pruner")
         own = {entry.name for entry in fields(cls)} - set(OF_A_RUN)
         if isinstance(values, dict) and (unknown := sorted(values.keys() - own)):
             raise ValueError(f"another version of this package made it: it has the setting {', '.join(unknown)}")

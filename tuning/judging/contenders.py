@@ -155,7 +155,7 @@ def run_settings(contender: Contender, of: Settings, runs: Path, seed: int, gpu_
         algo=of.algo, scenario=of.scenario, backend=of.backend, num_envs=of.num_envs, reward=of.reward,
         weights=of.weights, objective=of.objective, require=of.require, teacher=of.teacher, trials=1,
         steps=of.steps, reports=1, validation_weeks=of.validation_weeks, seed=seed, set=(pairs,), start_from=(),
-        sampler="random", pruner="none", retries=of.retries, keep_checkpoints="all", gpu_memory=gpu_memory, on_oom=of.on_oom,
+        sampler="random", scheduler="none", retries=of.retries, keep_checkpoints="all", gpu_memory=gpu_memory, on_oom=of.on_oom,
         name=contender.slug, dir=str(runs), address=address, augment=of.augment,
         **asdict(of.splits),
     )  # fmt: skip

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from envs.objective.weights import DEFAULT
+from envs.seen import Seen
 from search_spaces import Assignment
 from tuning.algorithms.memory_terms import Workload
 from tuning.algorithms.registry import algorithm
@@ -13,7 +15,7 @@ from tuning.experiment.settings import Settings
 from tuning.memory.allocation import Budget, Grant, grant
 from tuning.memory.calibration import Calibration, Correction
 from tuning.memory.fallbacks import FALLBACKS, Fallback
-from tuning.memory.model import predict
+from tuning.memory.model import predict, problem_of
 from tuning.memory.prediction import PLACES, Prediction
 from tuning.memory.scenario_sizes import Sizes
 
@@ -67,6 +69,14 @@ class Planner:
         prediction = self.prediction(hyperparameters)
         excess = self.budget.excess(prediction)
         return excess, self.budget.why_not(prediction) if excess > 0 else ""
+
+    def cost(self, hyperparameters: Assignment) -> float:
+        """Expected seconds of a step of a trial in units of the default's, above 0."""
+        seconds = self.spec.seconds
+        default = self.spec.space.complete({})
+        of_default = seconds(default, problem_of(default, self.sizes))
+        seen = self.sizes.seeing(Seen.of(DEFAULT, hyperparameters))
+        return seconds(hyperparameters, problem_of(hyperparameters, seen)) / of_default
 
     def grant(self, hyperparameters: Assignment, fallback: Fallback = FALLBACKS[0], alone: bool = False) -> Grant:
         """What a trial is granted."""

@@ -12,6 +12,7 @@ from optuna.trial import FrozenTrial, TrialState
 from search_spaces import Assignment, SearchSpace
 from tuning.experiment.settings import Settings
 from tuning.search.pruners import PRUNERS
+from tuning.search.sampler_view import as_seen
 from tuning.search.samplers import SAMPLERS
 
 # User attributes of a trial.
@@ -46,12 +47,13 @@ class Drawing:
     starts: Sequence[Assignment] = ()
     excess: Excess | None = None
 
-    def draw(self, known: Sequence[FrozenTrial], study_name: str) -> FrozenTrial:
+    def draw(self, known: Sequence[FrozenTrial], study_name: str, values: Mapping[int, float] | None = None) -> FrozenTrial:
         """The next trial, running, with its assignment.
 
         Args:
             known: all trials before it, by number.
             study_name: name of their study; Hyperband assigns trials to its brackets by it.
+            values: see `tuning.search.sampler_view.as_seen`.
         """
         number = len(known)
         # A new sampler for each trial. So a draw depends on the experiment's seed, the trial's number and the trials before
@@ -61,9 +63,9 @@ class Drawing:
             study_name=study_name,
             direction="maximize",
             sampler=SAMPLERS[self.settings.sampler](seed),
-            pruner=PRUNERS[self.settings.pruner](self.settings.steps, self.settings.reports),
+            pruner=PRUNERS[self.settings.scheduler](self.settings.steps, self.settings.reports),
         )
-        copy.add_trials(known)
+        copy.add_trials(as_seen(known, values or {}))
         fixed = self.fixed
         if number < len(self.starts):
             # The sampler learns from the values within the search; the others hold for this trial alone.

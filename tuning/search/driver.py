@@ -22,9 +22,8 @@ from tuning.search.plan import Plan, limits, seen_by
 
 if TYPE_CHECKING:
     import pandas as pd
-    from ray.tune import Tuner
+    from ray.tune import Callback, Tuner
 
-    from tuning.search.progress import Progress
     from tuning.search.scheduler import StudyScheduler
     from tuning.search.searcher import StudySearcher
 
@@ -106,6 +105,8 @@ def run_trials(
         KeyboardInterrupt: if a signal stopped the search.
         NodeLostError: if Ray has no node left.
     """
+    from tuning.search.budget_watch import BudgetWatch
+    from tuning.search.ledger import Ledger
     from tuning.search.progress import Progress
     from tuning.search.recovery import extend, settle
     from tuning.search.retention import Retention
@@ -113,6 +114,8 @@ def run_trials(
     from tuning.search.scheduler import StudyScheduler
     from tuning.search.searcher import StudySearcher
     from tuning.search.study import StudyMemory
+    from tuning.search.thawing import Thawing, searched
+    from tuning.trial.evaluation_schedule import due_steps
     from tuning.trial.records import TrialRecords
 
     settings, paths = experiment.settings, experiment.paths
@@ -127,29 +130,37 @@ def run_trials(
             say(console, f"complete trials that stay as they are, without a checkpoint (--keep-checkpoints): {numbers}")
     usual = planner.prediction(plan.space.complete(plan.fixed, limits(settings.steps)))
     before = load(paths.folder).trials
-    ended = before[before["state"] != "running"]
-    progress = Progress.of(console, settings, before)
+    ended = before[~before["state"].isin(["running", "frozen"])]
+    rung_steps = due_steps(1, settings.steps, settings.reports)
+    ledger = Ledger(memory, settings.limit, rung_steps)
+    progress = Progress.of(console, settings, before, ledger)
     retention = Retention(paths, settings.kept_trials, final_scores(ended))
     retention.enforce()
     control = RunControl(paths, retention, progress, sound=bool((ended["state"] != "failed").any()))
     control.start()
     adapt = settings.on_oom == "adapt"
+    thawing = None
+    if settings.freezes:
+        thawing = Thawing(memory, searched(plan.space, plan.fixed), settings.steps, rung_steps, planner.cost, settings.seed)
     searcher = StudySearcher(
-        memory, records, paths.folder, settings.trials, control, planner, settings.retries, adapt, settings.trust_scenario
-    )
+        memory, records, paths.folder, settings.most_trials, control, planner, settings.retries, adapt,
+        settings.trust_scenario, ledger, thawing,
+    )  # fmt: skip
     searcher.take_up(memory.adopt_unfinished())
     scheduler = StudyScheduler(memory, searcher, settings.reports, settings.steps, settings.aim)
     most_at_once = settings.concurrency or concurrency(usual, planner.budget)
     try:
         with progress, control.signals(), as_lost_node():
-            _tuner(paths, trainable, searcher, scheduler, progress, most_at_once).fit()
+            callbacks: list[Callback] = [progress, BudgetWatch(ledger, control)]
+            _tuner(paths, trainable, searcher, scheduler, callbacks, most_at_once).fit()
     except NodeLostError:
         # A search that was told to stop is not started again.
         if not control.is_stopping:
             raise
     finally:
         control.close()
-    if control.is_stopping and control.reason is None:
+    ledger.note_time()
+    if control.is_stopping and control.reason is None and not control.is_finishing:
         raise KeyboardInterrupt
     return control.reason
 
@@ -169,7 +180,7 @@ def _tuner(
     trainable: Callable[[dict[str, Any]], None],
     searcher: StudySearcher,
     scheduler: StudyScheduler,
-    progress: Progress,
+    callbacks: list[Callback],
     most_at_once: int,
 ) -> Tuner:
     """Ray Tune with our searcher and scheduler, and without what the experiment does itself: retries, names, output."""
@@ -193,7 +204,7 @@ def _tuner(
             name=paths.tune.name,
             storage_path=str(paths.folder),
             verbose=0,
-            callbacks=[progress],
+            callbacks=callbacks,
             # The searcher hands crashed trials out again.
             failure_config=tune.FailureConfig(max_failures=0),
         ),

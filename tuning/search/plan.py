@@ -11,9 +11,7 @@ from search_spaces import Assignment, SearchSpace
 from search_spaces.overrides import override
 from search_spaces.parameter import Value
 from tuning.algorithms.registry import algorithm
-from tuning.experiment.settings import Settings
-
-TRIALS = 4  # without --trials and --preset
+from tuning.experiment.settings import WHOLE_TRIALS, Settings
 
 
 @dataclass(frozen=True)
@@ -91,5 +89,7 @@ def _values(planned: Plan, name: str) -> tuple[Value, ...]:
 
 
 def with_trials(settings: Settings) -> Settings:
-    """Settings with the default number of trials, if they have none."""
-    return settings if settings.trials else replace(settings, trials=1 if settings.preset else TRIALS)
+    """Settings with the default number of trials, if they have none and no budget that ends the search."""
+    if settings.trials or settings.limit:
+        return settings
+    return replace(settings, trials=1 if settings.preset else WHOLE_TRIALS)

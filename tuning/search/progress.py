@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -18,15 +18,18 @@ from rich.text import Text
 from envs.objective.aim import SCORE_ALONE, Aim
 from results.loader import ratings
 from tuning.cli.console import say
+from tuning.experiment.budget import duration
 from tuning.runtime.ray_session import check_nodes
 from tuning.search.machine_watch import MachineWatch
-from tuning.search.time_left import TimeLeft
+from tuning.search.time_left import BudgetLeft, TimeLeft
 from tuning.trial.protocol import EVALUATION, MESSAGE, NUMBER, OUTCOME, STEPS, DriverOnly, outcome_of
+from tuning.trial.records import FROZEN
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from tuning.experiment.settings import Settings
+    from tuning.search.ledger import Ledger
 
 LINE_SECONDS = 30.0  # between two lines without a terminal
 REFRESH_SECONDS = 0.5
@@ -46,6 +49,8 @@ class Progress(DriverOnly, Callback):
         best: rating and number of the best of these.
         resumed: steps that unfinished trials of an earlier run have taken, by number.
         aim: what ranks trials.
+        ledger: what was used of the budget; None without one.
+        frozen: numbers of the trials that may go on.
     """
 
     def __init__(
@@ -57,8 +62,10 @@ class Progress(DriverOnly, Callback):
         best: tuple[float, int] | None,
         resumed: dict[int, int],
         aim: Aim = SCORE_ALONE,
+        ledger: Ledger | None = None,
+        frozen: Collection[int] = (),
     ) -> None:
-        self._aim = aim
+        self._aim, self._ledger, self._frozen = aim, ledger, set(frozen)
         self._console, self._trials = console, trials
         self._ended = {"complete": 0, "pruned": 0, "oom": 0, "failed": 0}
         for state, _ in already:
@@ -68,31 +75,40 @@ class Progress(DriverOnly, Callback):
         self._trial_steps = dict(resumed)  # of all trials that have not ended before
         self._begun_steps = sum(resumed.values())
         self._running: set[int] = set()
-        self._time_left = TimeLeft(trials, steps, [taken for _, taken in already], resumed, time.monotonic)
+        taken = [taken for _, taken in already]
+        self._time_left: TimeLeft | BudgetLeft = TimeLeft(trials, steps, taken, resumed, time.monotonic)
+        if ledger and ledger.budget:
+            self._time_left = BudgetLeft(ledger.budget, taken, resumed, ledger, time.monotonic)
         # Without a terminal, or on one that only appends, there is no line that could be replaced.
         replaces = console.is_terminal and not console.is_dumb_terminal
         self._live = Live(console=console, refresh_per_second=4, transient=True) if replaces else None
         self._watch = MachineWatch()
         self._shown = 0.0
+        self._told: set[tuple[int, int]] = set()  # trial and steps of evaluations
         self._looked = time.monotonic()
 
     @classmethod
-    def of(cls, console: Console, settings: Settings, before: pd.DataFrame) -> Progress:
+    def of(cls, console: Console, settings: Settings, before: pd.DataFrame, ledger: Ledger | None = None) -> Progress:
         """Progress of an experiment, new or continued.
 
         Args:
             console: to write to.
             settings: of the experiment.
             before: its rows of `trials` so far.
+            ledger: what was used of its budget.
         """
-        ended = before[before["state"] != "running"]
-        scored = ended.dropna(subset=["score"])
+        frozen = before[before["state"] == FROZEN]
+        ended = before[~before["state"].isin(["running", FROZEN])]
+        scored = before[before["state"] != "running"].dropna(subset=["score"])
         rated = zip(ratings(scored).tolist(), scored["trial"].tolist(), strict=True)
         best = max(((rating, number) for rating, number in rated if math.isfinite(rating)), default=None)
-        unfinished = before[before["state"] == "running"]
+        unfinished = before[before["state"].isin(["running", FROZEN])]
         resumed = dict(zip(unfinished["trial"].tolist(), unfinished["steps"].tolist(), strict=True))
         already = list(zip(ended["state"].tolist(), ended["steps"].fillna(0).astype(int).tolist(), strict=True))
-        return cls(console, settings.trials, settings.steps, already, best, resumed, settings.aim)
+        limited = ledger if settings.limit else None
+        return cls(
+            console, settings.trials, settings.steps, already, best, resumed, settings.aim, limited, frozen["trial"].tolist()
+        )
 
     def __enter__(self) -> Self:
         if self._live:
@@ -106,6 +122,7 @@ class Progress(DriverOnly, Callback):
     def on_trial_start(self, iteration: int, trials: list[Trial], trial: Trial, **info: Any) -> None:
         """A trial was started."""
         self._running.add(trial.config[NUMBER])
+        self._frozen.discard(trial.config[NUMBER])
         self._time_left.on_start(trial.config[NUMBER])
 
     def on_trial_result(self, iteration: int, trials: list[Trial], trial: Trial, result: dict[str, Any], **info: Any) -> None:
@@ -123,7 +140,10 @@ class Progress(DriverOnly, Callback):
         rating = self._aim.rating(outcome)
         if math.isfinite(rating) and (self._best is None or rating > self._best[0]):
             self._best = rating, number
-        self.say(f"trial {number}: {self._aim.told(outcome)} at {steps:,} steps")
+        if (number, steps) not in self._told:
+            # A trial that goes on begins with the evaluation of its checkpoint.
+            self._told.add((number, steps))
+            self.say(f"trial {number}: {self._aim.told(outcome)} at {steps:,} steps")
 
     def on_step_end(self, iteration: int, trials: list[Trial], **info: Any) -> None:
         """One pass of Tune's loop has ended.
@@ -149,7 +169,13 @@ class Progress(DriverOnly, Callback):
         """The state of the search, in short texts."""
         ended = [f"{count} {state}" for state, count in self._ended.items() if count]
         parts = [f"{sum(self._ended.values())}/{self._trials} trials done"]
-        if len(ended) > 1 or self._ended["complete"] != sum(self._ended.values()):
+        if self._ledger and self._ledger.budget:
+            ended += [f"{len(self._frozen)} {FROZEN}"] if self._frozen else []
+            begun = sum(self._ended.values()) + len(self._frozen) + len(self._running)
+            used = min(1.0, self._ledger.used() / self._ledger.budget.amount)
+            parts = [f"{used:.0%} of {self._ledger.budget.shown}", f"{begun} trial{'s' if begun != 1 else ''}"]
+            parts[1] += f" ({', '.join(ended)})" if ended else ""
+        elif len(ended) > 1 or self._ended["complete"] != sum(self._ended.values()):
             parts[0] += f" ({', '.join(ended)})"
         parts.append(f"{len(self._running)} running")
         if self._best:
@@ -160,8 +186,8 @@ class Progress(DriverOnly, Callback):
             parts.append(f"{trained / elapsed:,.0f} steps/s")
         left = self._time_left.seconds()
         most = "at most " if self._time_left.is_bound else ""
-        parts.append(NOT_YET if left is None else f"{most}{_duration(left)} left")
-        parts.append(f"{_duration(elapsed)} elapsed")
+        parts.append(NOT_YET if left is None else f"{most}{duration(left)} left")
+        parts.append(f"{duration(elapsed)} elapsed")
         if self._watch.text:
             parts.append(self._watch.text)
         return parts
@@ -170,6 +196,11 @@ class Progress(DriverOnly, Callback):
         """A trial has stopped running and will be continued."""
         self._running.discard(number)
         self._time_left.on_left(number)
+
+    def on_frozen(self, number: int) -> None:
+        """A trial has stopped running and may be continued."""
+        self._frozen.add(number)
+        self.on_left(number)
 
     def on_ended(self, number: int, state: str) -> None:
         """A trial ended."""
@@ -194,9 +225,3 @@ def wrapped(parts: Sequence[str], width: int) -> list[str]:
         else:
             lines.append(part)
     return lines
-
-
-def _duration(seconds: float) -> str:
-    minutes, seconds = divmod(max(0, round(seconds)), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02d}:{seconds:02d}"

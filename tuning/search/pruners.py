@@ -1,14 +1,17 @@
-"""How Optuna stops trials that do badly, by the names of `--pruner`."""
+"""How trials that do badly are stopped for good, by the names of `--scheduler`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from optuna.pruners import BasePruner, HyperbandPruner, MedianPruner, NopPruner
+from optuna.pruners import BasePruner, HyperbandPruner, MedianPruner, NopPruner, SuccessiveHalvingPruner
 
 PRUNERS: Mapping[str, Callable[[int, int], BasePruner]] = {  # each takes the steps of a trial and its number of evaluations
-    "median": lambda steps, reports: MedianPruner(n_startup_trials=5),
+    # It ends no trial: `tuning.search.thawing` decides which goes on.
+    "freeze-thaw": lambda steps, reports: NopPruner(),
+    "asha": lambda steps, reports: SuccessiveHalvingPruner(min_resource=max(1, steps // reports), reduction_factor=3),
     # A trial gets at least its first evaluation.
-    "hyperband": lambda steps, reports: HyperbandPruner(min_resource=steps // reports, max_resource=steps),
+    "hyperband": lambda steps, reports: HyperbandPruner(min_resource=max(1, steps // reports), max_resource=steps),
+    "median": lambda steps, reports: MedianPruner(n_startup_trials=5),
     "none": lambda steps, reports: NopPruner(),
 }

@@ -13,9 +13,14 @@ from tuning.experiment.folder import ExperimentPaths
 from tuning.search.agreement import check_agreement
 from tuning.search.study import StudyMemory
 from tuning.trial.evaluation_schedule import due_steps, evaluations_due
-from tuning.trial.records import TrialRecords
+from tuning.trial.records import FROZEN, TrialRecords
 
-_STATES = {TrialState.COMPLETE: "complete", TrialState.PRUNED: "pruned", TrialState.FAIL: "failed"}
+_STATES = {
+    TrialState.COMPLETE: "complete",
+    TrialState.PRUNED: "pruned",
+    TrialState.FAIL: "failed",
+    TrialState.WAITING: FROZEN,
+}
 
 
 def settle(memory: StudyMemory, records: TrialRecords, paths: ExperimentPaths, reports: int) -> None:
@@ -70,6 +75,8 @@ def _tell(memory: StudyMemory, records: TrialRecords, number: int) -> None:
         memory.complete(number, records.aim.goal(outcome), shortfall)
     elif state == "pruned":
         memory.prune(number, shortfall)
+    elif state == FROZEN:
+        memory.freeze(number)
     elif state == "oom":
         memory.run_out_of_memory(number, records.reason(number))
     else:

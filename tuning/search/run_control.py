@@ -29,6 +29,9 @@ class Listener(Protocol):
     def on_left(self, number: int) -> None:
         """A trial has stopped running and will be continued."""
 
+    def on_frozen(self, number: int) -> None:
+        """A trial has stopped running and may be continued."""
+
 
 class RunControl:
     """Stops a run, by a signal or for a reason, without losing anything.
@@ -39,6 +42,7 @@ class RunControl:
     Attributes:
         run: name of the run.
         is_stopping: whether trials have been told to stop.
+        is_finishing: whether they were told so as the search is at its end.
         reason: why, in words for the user; None for a signal.
     """
 
@@ -52,7 +56,7 @@ class RunControl:
             sound: whether a trial of this experiment has ended without a failure before.
         """
         self.run = uuid.uuid4().hex[:8]
-        self.is_stopping = False
+        self.is_stopping = self.is_finishing = False
         self.reason: str | None = None
         self._retention, self._listener, self._sound = retention, listener, sound
         self._failures: list[str] = []
@@ -73,6 +77,12 @@ class RunControl:
         if not self.is_stopping:
             self.is_stopping, self.reason = True, reason
             self._file.unlink(missing_ok=True)
+
+    def finish(self) -> None:
+        """End the search: start no more trials, and let those that run write a checkpoint and be frozen."""
+        if not self.is_stopping:
+            self.is_finishing = True
+            self.stop()
 
     def close(self) -> None:
         """End the run: remove the file that tells trials that it goes on."""
@@ -111,6 +121,10 @@ class RunControl:
     def on_left(self, number: int) -> None:
         """A trial has stopped running and will be continued."""
         self._listener.on_left(number)
+
+    def on_frozen(self, number: int) -> None:
+        """A trial has stopped running and may be continued."""
+        self._listener.on_frozen(number)
 
     def on_ended(self, number: int, state: str, score: float | None) -> None:
         """A trial ended; checkpoints that are not kept any more are removed."""

@@ -1,4 +1,4 @@
-"""Tells Ray Tune whether a trial continues: an adapter to the study's pruner."""
+"""Tells Ray Tune whether a trial continues: an adapter to the study's pruner and to freeze-thaw."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tuning.trial.protocol import EVALUATION, DriverOnly, outcome_of
 
 
 class StudyScheduler(DriverOnly, FIFOScheduler):
-    """Stops a trial when the study's pruner decides so.
+    """Stops a trial when the study's pruner decides so, or where another one goes on in its place.
 
     Args:
         memory: the study.
@@ -42,7 +42,10 @@ class StudyScheduler(DriverOnly, FIFOScheduler):
             return str(TrialScheduler.CONTINUE)
         # The due steps are the same for all trials; the steps taken are rounded up to whole updates.
         self._memory.report(number, due_steps(evaluation, self._steps, self._reports), rating)
-        if evaluation >= self._reports or not self._memory.should_prune(number):
+        self._searcher.ledger.note_time()
+        if evaluation >= self._reports:
             return str(TrialScheduler.CONTINUE)
-        self._searcher.mark_pruned(number)
-        return str(TrialScheduler.STOP)
+        if self._memory.should_prune(number):
+            self._searcher.mark_pruned(number)
+            return str(TrialScheduler.STOP)
+        return str(TrialScheduler.CONTINUE if self._searcher.goes_on(number) else TrialScheduler.STOP)

@@ -8,14 +8,17 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from optuna.trial import FrozenTrial
 from ray.tune.search import Searcher
 
 from tuning.memory.fallbacks import FALLBACKS
 from tuning.memory.planner import Planner
 from tuning.memory.prediction import PLACES, size
+from tuning.search.ledger import Ledger
 from tuning.search.retries import Losses, memory_saving, next_attempt
 from tuning.search.run_control import RunControl
 from tuning.search.study import StudyMemory
+from tuning.search.thawing import Thawing
 from tuning.trial.proposal import Proposal
 from tuning.trial.protocol import (
     BUNDLE,
@@ -35,7 +38,9 @@ from tuning.trial.protocol import (
     DriverOnly,
     outcome_of,
 )
-from tuning.trial.records import TrialRecords
+from tuning.trial.records import FROZEN, TrialRecords
+
+MOST_REPEATS = 20  # trials in a row that only repeat others; then the space has no more to try
 
 
 class StudySearcher(DriverOnly, Searcher):
@@ -48,16 +53,21 @@ class StudySearcher(DriverOnly, Searcher):
     - It ran out of memory: once, with nothing else running, as other trials may have been the cause. After that it may save
       memory.
 
+    Attributes:
+        ledger: what was used of the budget.
+
     Args:
         memory: the study.
         records: rows of the trials.
         experiment: folder of the experiment.
-        trials: number of all trials.
+        trials: most trials that are begun.
         control: of this run.
         planner: grants memory and cores.
         retries: how often a trial that crashes is started again.
         adapt: whether a trial that runs out of memory alone saves some, see `tuning.memory.fallbacks`.
         trusted: whether trials may run code of the scenario; it is not in the experiment's folder.
+        ledger: of the budget; None for no limit.
+        thawing: decides which trial goes on; None to let each trial run until it ends.
     """
 
     def __init__(
@@ -65,18 +75,21 @@ class StudySearcher(DriverOnly, Searcher):
         memory: StudyMemory,
         records: TrialRecords,
         experiment: Path,
-        trials: int,
+        trials: float,
         control: RunControl,
         planner: Planner,
         retries: int,
         adapt: bool = False,
         trusted: bool = False,
+        ledger: Ledger | None = None,
+        thawing: Thawing | None = None,
     ) -> None:
         # Without a metric: not every report has a score.
         super().__init__()
         self._memory, self._records, self._experiment, self._trials = memory, records, experiment, trials
         self._control, self._planner, self._retries, self._adapt = control, planner, retries, adapt
-        self._trusted = trusted
+        self._trusted, self._thawing = trusted, thawing
+        self.ledger = ledger or Ledger(memory, None, 0.0)
         self._waiting: deque[Proposal] = deque()
         # Numbers of trials that ran out of memory: nothing runs beside them.
         self._alone: set[int] = set()
@@ -84,6 +97,7 @@ class StudySearcher(DriverOnly, Searcher):
         self._proposals: dict[int, Proposal] = {}
         self._running: set[int] = set()
         self._pruned: set[int] = set()
+        self._freezing: set[int] = set()
         self._losses: dict[int, Losses] = {}
 
     def take_up(self, unfinished: Iterable[Proposal]) -> None:
@@ -104,6 +118,21 @@ class StudySearcher(DriverOnly, Searcher):
     def mark_pruned(self, number: int) -> None:
         """Note that the pruner stopped a trial, which otherwise counts as complete."""
         self._pruned.add(number)
+
+    def goes_on(self, number: int) -> bool:
+        """Whether a running trial keeps its slot after an evaluation. If not, it is frozen when its process has ended.
+
+        Args:
+            number: of the trial.
+        """
+        others = self._running - {number}
+        # A trial that ran out of memory waits until it can run alone.
+        kept = not self.ledger.is_spent(others) and not self._alone & {proposal.number for proposal in self._waiting}
+        if kept and self._thawing:
+            kept = self._thawing.choose(self._candidate(), self.ledger.steps_left(others), as_frozen=number) == number
+        if not kept:
+            self._freezing.add(number)
+        return kept
 
     def suggest(self, trial_id: str) -> dict[str, Any] | str | None:  # type: ignore[override]
         """Configuration of the next trial, None while there may be one later, or FINISHED."""
@@ -159,15 +188,30 @@ class StudySearcher(DriverOnly, Searcher):
             self._records.update(proposal.number, error=why)
             self._memory.run_out_of_memory(proposal.number, self._end(proposal.number, OUT_OF_MEMORY), excess)
             return self._next()
-        while self._memory.count < self._trials:
-            proposal = self._memory.ask()
+        if self.ledger.is_spent(self._running):
+            return None
+        drawn = self._candidate()
+        if self._thawing:
+            number = self._thawing.choose(drawn, self.ledger.steps_left(self._running))
+            if number is not None:
+                return self._memory.thaw(number)
+        return None if drawn is None else self._memory.add(drawn)
+
+    def _candidate(self) -> FrozenTrial | None:
+        """The trial that would begin next; None where there are as many as there may be.
+
+        Those that end at once, as they do not fit into memory or were tried before, are added and told on the way.
+        """
+        while self._memory.count < self._trials and (self._memory.repeats < MOST_REPEATS or math.isfinite(self._trials)):
+            drawn = self._thawing.draw() if self._thawing else self._memory.draw()
+            if not drawn.state.is_finished():
+                return drawn
+            proposal = self._memory.add(drawn)
             if proposal.refused:
                 self._control.say(f"trial {proposal.number}: {proposal.refused}; it is not started")
                 self._records.refuse(proposal, self._predicted(proposal))
                 self._control.on_ended(proposal.number, OUT_OF_MEMORY, None)
                 continue
-            if proposal.same_as is None:
-                return proposal
             self._control.say(f"trial {proposal.number}: has the assignment of trial {proposal.same_as}, and is not run again")
             state, score = self._records.repeat(proposal)
             self._control.on_ended(proposal.number, state, score)
@@ -185,6 +229,8 @@ class StudySearcher(DriverOnly, Searcher):
         goal = self._records.aim.goal(found)
         if error:
             self._on_error(number)
+        elif outcome == STOPPED and self._control.is_finishing:
+            self._freeze(number)
         elif outcome in (STOPPED, DISK_FULL):
             # The next run continues it.
             self._control.on_left(number)
@@ -192,6 +238,9 @@ class StudySearcher(DriverOnly, Searcher):
                 self._control.stop(str(result[MESSAGE]))
         elif outcome == OUT_OF_MEMORY:
             self._on_out_of_memory(number)
+        elif number in self._freezing:
+            self._freezing.discard(number)
+            self._freeze(number)
         elif number in self._pruned:
             self._end(number, "pruned")
             self._memory.prune(number, found.shortfall)
@@ -203,6 +252,11 @@ class StudySearcher(DriverOnly, Searcher):
         else:
             self._end(number, "complete")
             self._memory.complete(number, goal, found.shortfall)
+
+    def _freeze(self, number: int) -> None:
+        self._records.update(number, state=FROZEN)
+        self._memory.freeze(number)
+        self._control.on_frozen(number)
 
     def _on_error(self, number: int) -> None:
         """After the process of a trial ended in an error: hand the trial out again, or let it fail."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
+from types import MappingProxyType
 from typing import Self
 
 import optuna
@@ -29,6 +30,7 @@ REASON = "reason"  # why it failed
 # Name of a constraint beside `PREDICTED`, as Optuna lets none be set twice.
 MEASURED = "measured memory"
 REQUIRED = "requirements"  # by how much they are missed
+_SECONDS = "seconds"  # user attribute of a study: wall time of all runs so far
 _WHOLE = "whole"  # user attribute of a study into which all earlier trials were copied
 
 
@@ -84,26 +86,45 @@ class StudyMemory:
         return cls(storage, study, Drawing(experiment.settings, space, fixed, limits, starts, excess))
 
     def ask(self) -> Proposal:
-        """Propose a new trial.
+        """Draw a new trial, and add it."""
+        return self.add(self.draw())
 
-        One that does not fit into memory ends at once, with a violated constraint. One with an assignment that has been tried
-        ends at once with the known outcome.
+    def draw(self, values: Mapping[int, float] = MappingProxyType({})) -> FrozenTrial:
+        """Draw the next trial. Nothing is written: as long as the study stays as it is, the next call draws the same.
+
+        One that does not fit into memory has ended, with a violated constraint. One with an assignment that has been tried has
+        ended with the known outcome.
+
+        Args:
+            values: see `tuning.search.sampler_view.as_seen`.
         """
         known = self._study.get_trials()
-        drawn = self._drawing.draw(known, self._study.study_name)
-        refused = drawn.user_attrs.get(REFUSED)
-        same = None if refused else already_tried(drawn, known)
-        if refused:
+        drawn = self._drawing.draw(known, self._study.study_name, values)
+        if drawn.user_attrs.get(REFUSED):
             drawn.state, drawn.datetime_complete = TrialState.PRUNED, datetime.now()
-        elif same is not None:
+        elif (same := already_tried(drawn, known)) is not None:
             drawn.set_user_attr(SAME_AS, same.number)
             drawn.state, drawn.values = same.state, same.values
             drawn.datetime_complete = datetime.now()
             drawn.system_attrs |= same.system_attrs  # constraints among them
+        return drawn
+
+    def add(self, drawn: FrozenTrial) -> Proposal:
+        """Add a trial that was drawn.
+
+        Args:
+            drawn: see `draw`.
+        """
         self._study.add_trial(drawn)
-        if same is None and not refused:
+        if drawn.state is TrialState.RUNNING:
             self._adopt(drawn.number)
         return self._proposal(drawn)
+
+    @property
+    def repeats(self) -> int:
+        """How many of the last trials only repeated another one."""
+        trials = self._study.get_trials(deepcopy=False)
+        return next((count for count, trial in enumerate(reversed(trials)) if SAME_AS not in trial.user_attrs), len(trials))
 
     def unfinished(self) -> list[Proposal]:
         """Trials that have not ended: this process runs them, or an earlier run did not get to their end."""
@@ -120,6 +141,39 @@ class StudyMemory:
         for proposal in adopted:
             self._adopt(proposal.number)
         return adopted
+
+    def freeze(self, number: int) -> None:
+        """Put a running trial aside; `thaw` continues it. In the study it waits.
+
+        Args:
+            number: of the trial.
+        """
+        self._storage.set_trial_state_values(self._running.pop(number)._trial_id, TrialState.WAITING)
+
+    def thaw(self, number: int) -> Proposal:
+        """Continue a frozen trial.
+
+        Args:
+            number: of the trial.
+        """
+        frozen = self._study.get_trials(deepcopy=False)[number]
+        self._storage.set_trial_state_values(frozen._trial_id, TrialState.RUNNING)
+        self._adopt(number)
+        return self._proposal(self._study.get_trials(deepcopy=False)[number])
+
+    def evaluated_steps(self) -> dict[int, int]:
+        """Due steps of the last evaluation of each trial that has one, by number."""
+        trials = self._study.get_trials(deepcopy=False)
+        return {trial.number: max(trial.intermediate_values) for trial in trials if trial.intermediate_values}
+
+    @property
+    def seconds_before(self) -> float:
+        """Wall time of the search so far, as `note_seconds` wrote it; 0 where it did not."""
+        return float(self._study.user_attrs.get(_SECONDS, 0.0))
+
+    def note_seconds(self, seconds: float) -> None:
+        """Write the wall time of the search so far."""
+        self._study.set_user_attr(_SECONDS, seconds)
 
     def _proposal(self, trial: FrozenTrial) -> Proposal:
         attributes = trial.user_attrs
@@ -166,6 +220,7 @@ class StudyMemory:
                 kept = {key: value for key, value in trial.system_attrs.items() if not key.endswith(f":{REQUIRED}")}
                 trial.system_attrs = kept
             new.add_trial(trial)
+        new.set_user_attr(_SECONDS, self.seconds_before)
         new.set_user_attr(_WHOLE, True)
         self._study = new
         self._running = {}
@@ -287,4 +342,4 @@ def _current(storage: JournalStorage, settings: Settings) -> optuna.Study:
 
 
 def _pruner(settings: Settings) -> optuna.pruners.BasePruner:
-    return PRUNERS[settings.pruner](settings.steps, settings.reports)
+    return PRUNERS[settings.scheduler](settings.steps, settings.reports)

@@ -5,6 +5,9 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
+
+from tuning.experiment.budget import Budget
 
 
 @dataclass
@@ -131,3 +134,69 @@ class TimeLeft:
             return self.measured_seconds / self.measured_steps
         steps = sum(taken for taken, _ in self._firsts)
         return sum(seconds for _, seconds in self._firsts) / steps if steps else None
+
+
+class Spent(Protocol):
+    """Knows the wall time of a search."""
+
+    @property
+    def seconds(self) -> float:
+        """Of all its runs."""
+
+
+class BudgetLeft:
+    """Estimates the time until a budget is spent: for steps by their pace, all trials together.
+
+    The pace is that since the first report of this run: before it, processes started and trials were built.
+
+    Attributes:
+        is_bound: whether the estimate is only known not to be too low.
+    """
+
+    is_bound = False
+
+    def __init__(
+        self, budget: Budget, ended_steps: list[int], unfinished: dict[int, int], spent: Spent, clock: Callable[[], float]
+    ) -> None:
+        """Begin with what earlier runs have left.
+
+        Args:
+            budget: of the search.
+            ended_steps: that each ended trial has taken.
+            unfinished: steps that each of the other trials has taken, by number.
+            spent: the wall time so far.
+            clock: time, seconds.
+        """
+        self._budget, self._spent, self._clock = budget, spent, clock
+        self._steps = dict(unfinished)
+        self._taken, self._paced_steps = float(sum(ended_steps) + sum(unfinished.values())), 0.0
+        self._first: float | None = None
+
+    def on_start(self, number: int) -> None:
+        """A trial was started."""
+
+    def on_report(self, number: int, steps: int, seconds: float) -> None:
+        """A trial has taken so many steps."""
+        before = self._steps.get(number, 0)
+        if steps <= before:
+            return  # again from its checkpoint
+        self._steps[number] = steps
+        self._taken += steps - before
+        if self._first is None:
+            self._first = self._clock()
+        else:
+            self._paced_steps += steps - before
+
+    def on_left(self, number: int) -> None:
+        """A trial has stopped running and will be continued."""
+
+    def on_ended(self, number: int) -> None:
+        """A trial has ended."""
+
+    def seconds(self) -> float | None:
+        """Time until the budget is spent; None before there is a pace."""
+        if self._budget.is_time:
+            return max(0.0, self._budget.amount - self._spent.seconds)
+        if self._first is None or not self._paced_steps:
+            return None
+        return max(0.0, self._budget.amount - self._taken) * (self._clock() - self._first) / self._paced_steps

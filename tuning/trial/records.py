@@ -22,6 +22,7 @@ from tuning.trial.checkpoint import Checkpoints
 from tuning.trial.proposal import Proposal
 from tuning.trial.provenance import provenance
 
+FROZEN = "frozen"  # state of a trial that may go on
 DIED = "its process died without an error; the system kills processes when memory runs out"
 _TYPES = {Kind.INTEGER: int, Kind.NUMBER: float, Kind.TEXT: str, Kind.SIZES: str, Kind.FLAG: bool}
 

@@ -28,7 +28,7 @@ class Control:
     run = "this"
 
     def __init__(self) -> None:
-        self.is_stopping = False
+        self.is_stopping = self.is_finishing = False
         self.told: list[tuple[Any, ...]] = []
 
     def __getattr__(self, name: str) -> Any:

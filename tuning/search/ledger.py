@@ -1,0 +1,79 @@
+"""What a search has used of its budget."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+
+from tuning.experiment.budget import Budget
+from tuning.search.study import StudyMemory
+
+
+@dataclass
+class Ledger:
+    """Adds up steps or time, over all runs of an experiment.
+
+    Steps are those at which evaluations were due, so that the sum depends on the study alone. A trial that runs counts up to
+    its next evaluation. Time of earlier runs is in the study, as of their last evaluation.
+
+    Attributes:
+        memory: the study.
+        budget: None for no limit.
+        rung_steps: between two evaluations of a trial.
+        clock: time, seconds.
+    """
+
+    memory: StudyMemory
+    budget: Budget | None
+    rung_steps: float
+    clock: Callable[[], float] = time.monotonic
+    _begun: float = field(init=False)
+    _before: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._begun, self._before = self.clock(), self.memory.seconds_before
+
+    @property
+    def seconds(self) -> float:
+        """Wall time of all runs."""
+        return self._before + self.clock() - self._begun
+
+    def steps(self, running: Collection[int] = ()) -> float:
+        """Steps of all trials.
+
+        Args:
+            running: numbers of trials that count up to their next evaluation.
+        """
+        return sum(self.memory.evaluated_steps().values()) + self.rung_steps * len(running)
+
+    def used(self) -> float:
+        """What was used, in the budget's unit; without one steps."""
+        return self.seconds if self.budget and self.budget.is_time else self.steps()
+
+    def is_spent(self, running: Collection[int] = ()) -> bool:
+        """Whether the budget does not pay for one evaluation more.
+
+        Args:
+            running: numbers of the trials that run on, see `steps`.
+        """
+        if self.budget is None:
+            return False
+        if self.budget.is_time:
+            return self.seconds >= self.budget.amount
+        # A rung's steps are rounded down where they do not divide those of a trial.
+        return self.steps(running) + self.rung_steps > self.budget.amount + 0.5 * self.rung_steps
+
+    def steps_left(self, running: Collection[int] = ()) -> float:
+        """Steps that the budget still pays for, at the pace so far; infinite where that is not known."""
+        if self.budget is None:
+            return float("inf")
+        if not self.budget.is_time:
+            return max(0.0, self.budget.amount - self.steps(running))
+        steps = self.steps(running)
+        return max(0.0, self.budget.amount - self.seconds) * steps / self.seconds if steps else float("inf")
+
+    def note_time(self) -> None:
+        """Write the time so far into the study, where the budget is of time."""
+        if self.budget and self.budget.is_time:
+            self.memory.note_seconds(self.seconds)

@@ -1,0 +1,93 @@
+"""Which trial goes on: an adapter from the study to freeze-thaw."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from optuna.distributions import BaseDistribution
+from optuna.trial import FrozenTrial, TrialState
+
+from search_spaces import Assignment, SearchSpace
+from tuning.search.drawing import HYPERPARAMETERS, REFUSED, SAME_AS
+from tuning.search.freeze_thaw import Curve, decide, predicted_ends
+from tuning.search.study import StudyMemory
+
+_STREAM = 3  # key of the decisions' random numbers, beside those of trials and draws
+
+
+@dataclass(frozen=True)
+class Thawing:
+    """Decides between frozen trials and a new one. All that it knows is in the study.
+
+    Attributes:
+        memory: the study.
+        distributions: that are searched, by inner name.
+        steps: most of a trial.
+        rung_steps: between two evaluations.
+        cost: expected seconds of a step of an assignment, in units of the default's.
+        seed: of the experiment.
+    """
+
+    memory: StudyMemory
+    distributions: Mapping[str, BaseDistribution]
+    steps: int
+    rung_steps: int
+    cost: Callable[[Assignment], float]
+    seed: int
+
+    def draw(self) -> FrozenTrial:
+        """The next proposal of the sampler, which sees of each trial the rating that is expected at its end."""
+        curves = self._curves()
+        return self.memory.draw(predicted_ends(curves, self.distributions, self.steps, self._seed(curves)))
+
+    def choose(self, drawn: FrozenTrial | None, steps_left: float, as_frozen: int | None = None) -> int | None:
+        """What a free slot does.
+
+        Args:
+            drawn: the trial that would begin; None where none may.
+            steps_left: of the budget.
+            as_frozen: number of a running trial that is about to give up its slot; it may keep it.
+
+        Returns:
+            Number of the trial that goes on; None to begin the one that was drawn, or where there is none at all.
+        """
+        curves = self._curves(as_frozen)
+        candidate = None if drawn is None else self._curve(drawn, "frozen")
+        decision = decide(curves, candidate, self.distributions, self.steps, self.rung_steps, self._seed(curves), steps_left)
+        return decision.continue_
+
+    def _seed(self, curves: list[Curve]) -> int:
+        """Of a decision: a function of the study."""
+        rungs = sum(len(curve.evaluations) for curve in curves)
+        return int(np.random.SeedSequence([self.seed, len(curves), rungs, _STREAM]).generate_state(1)[0])
+
+    def _curves(self, as_frozen: int | None = None) -> list[Curve]:
+        found = []
+        for trial in self.memory.trials():
+            if {REFUSED, SAME_AS} & trial.user_attrs.keys():
+                continue
+            found.append(self._curve(trial, "frozen" if trial.number == as_frozen else _state(trial)))
+        return found
+
+    def _curve(self, trial: FrozenTrial, state: Literal["running", "frozen", "ended"]) -> Curve:
+        evaluations = tuple(sorted(trial.intermediate_values.items()))
+        return Curve(trial.number, trial.params, evaluations, self.cost(trial.user_attrs[HYPERPARAMETERS]), state)
+
+
+def searched(space: SearchSpace, fixed: Assignment) -> dict[str, BaseDistribution]:
+    """Distributions of what a search varies, by inner name.
+
+    Args:
+        space: of the algorithm.
+        fixed: values that are not searched.
+    """
+    return {p.inner_name: p.search for p in space.parameters if p.search is not None and p.name not in fixed}
+
+
+def _state(trial: FrozenTrial) -> Literal["running", "frozen", "ended"]:
+    if trial.state is TrialState.WAITING:
+        return "frozen"
+    return "running" if trial.state is TrialState.RUNNING else "ended"
