@@ -1,0 +1,111 @@
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from optuna.distributions import BaseDistribution, FloatDistribution
+
+from tuning.search.freeze_thaw import Curve, best_candidate, decide, predicted_ends
+
+SPACE: dict[str, BaseDistribution] = {"x": FloatDistribution(0, 1), "y": FloatDistribution(0, 1)}
+MOST, RUNG = 1000, 100
+
+
+def curve(number: int, x: float, ratings: list[float], state: str = "frozen", cost: float = 1.0) -> Curve:
+    """A trial with an evaluation each rung."""
+    known = tuple(((i + 1) * RUNG, rating) for i, rating in enumerate(ratings))
+    return Curve(number, {"x": x, "y": 0.5}, known, cost, state)  # type: ignore[arg-type]
+
+
+def decided(curves: list[Curve], candidate: Curve, seed: int = 0, steps_left: float = 1e6) -> int | None:
+    return decide(curves, candidate, SPACE, MOST, RUNG, seed, steps_left).continue_
+
+
+RISING = [0.10, 0.16, 0.20, 0.23, 0.25, 0.27, 0.28, 0.29, 0.295, 0.30]
+ENDED = [curve(0, 0.5, RISING, "ended"), curve(1, 0.1, [0.2 * r for r in RISING], "ended")]
+
+
+def test_without_anything_frozen_the_candidate_begins() -> None:
+    candidate = curve(9, 0.7, [])
+    assert decided([], candidate) is None
+    assert decided([curve(0, 0.5, RISING[:3], "running")], candidate) is None
+    assert decided(ENDED, candidate) is None
+
+
+def test_a_trial_ahead_of_the_best_is_continued() -> None:
+    ahead = curve(2, 0.55, [1.3 * r for r in RISING[:4]])
+    behind = curve(3, 0.05, [0.1 * r for r in RISING[:4]])
+    assert decided([*ENDED, ahead, behind], curve(9, 0.0, [])) == 2
+
+
+def test_a_hopeless_trial_is_left_for_a_new_one() -> None:
+    hopeless = [curve(number, 0.05 * number, [-0.5, -0.5, -0.5]) for number in (2, 3)]
+    assert decided([*ENDED, *hopeless], curve(9, 0.55, [])) is None
+
+
+def test_of_two_equal_trials_the_cheaper_one_is_continued() -> None:
+    twins = [replace(curve(number, 0.55, [1.2 * r for r in RISING[:4]]), cost=cost) for number, cost in ((2, 4.0), (3, 0.5))]
+    assert decided([*ENDED, *twins], curve(9, 0.0, [], cost=10.0)) == 3
+
+
+def test_a_late_riser_stays_an_option() -> None:
+    """It is behind at a quarter and ahead at the end, as others of its kind were before it."""
+    late = [0.02, 0.04, 0.07, 0.10, 0.15, 0.20, 0.25, 0.30, 0.35, 0.40]
+    before = [curve(0, 0.9, late, "ended"), curve(1, 0.2, RISING, "ended")]
+    again = curve(2, 0.92, [1.02 * r for r in late[:3]])
+    early = curve(3, 0.22, [0.98 * r for r in RISING[:3]])
+    ends = predicted_ends([*before, again, early], SPACE, MOST, 0)
+    assert ends[2] > ends[3]
+    assert decided([*before, again, early], curve(9, 0.2, [], cost=3.0)) == 2
+
+
+def test_a_decision_is_a_function_of_its_arguments() -> None:
+    curves = [*ENDED, curve(2, 0.55, RISING[:3]), curve(3, 0.4, RISING[:2]), curve(4, 0.6, RISING[:1], "running")]
+    candidate = curve(9, 0.45, [])
+    assert len({decided(curves, candidate, seed=7) for _ in range(3)}) == 1
+    assert predicted_ends(curves, SPACE, MOST, 0) == predicted_ends(curves, SPACE, MOST, 0)
+
+
+def test_a_running_trial_is_never_chosen() -> None:
+    leader = curve(2, 0.55, [1.5 * r for r in RISING[:4]], "running")
+    assert decided([*ENDED, leader, curve(3, 0.3, RISING[:2])], curve(9, 0.0, [])) in (None, 3)
+
+
+def test_no_budget_is_too_small_for_an_answer() -> None:
+    assert decided([*ENDED, curve(2, 0.55, [1.3 * r for r in RISING[:4]])], curve(9, 0.0, []), steps_left=0.0) == 2
+
+
+def test_ratings_that_are_all_equal_still_give_a_decision() -> None:
+    zeros = [curve(number, 0.1 * number, [0.0, 0.0]) for number in range(4)]
+    assert decided(zeros, curve(9, 0.9, [])) in (None, 0, 1, 2, 3)
+
+
+def test_the_best_candidate_lies_where_trials_were_good() -> None:
+    grid = np.linspace(0.0, 1.0, 6)
+    known = [curve(i, float(x), [(1 - (x - 0.6) ** 2) * r for r in RISING], "ended") for i, x in enumerate(grid)]
+    draws = [curve(10 + i, x, []) for i, x in enumerate((0.02, 0.65, 0.98))]
+    assert best_candidate(known, draws, SPACE, MOST, RUNG, 0) == 1
+    assert best_candidate([], draws, SPACE, MOST, RUNG, 0) == 0
+
+
+def test_ends_of_all_trials_are_predicted_also_without_evaluations() -> None:
+    ends = predicted_ends([*ENDED, curve(2, 0.52, []), curve(3, 0.5, RISING[:5])], SPACE, MOST, 0)
+    assert set(ends) == {0, 1, 2, 3}
+    assert ends[0] == pytest.approx(0.30, abs=0.01)
+    assert ends[3] == pytest.approx(0.30, abs=0.03)
+    assert predicted_ends([curve(0, 0.5, [])], SPACE, MOST, 0) == {}
+
+
+def test_a_decision_takes_less_than_a_second_with_1000_evaluations() -> None:
+    rng = np.random.default_rng(0)
+    space: dict[str, BaseDistribution] = {f"p{i}": FloatDistribution(0, 1) for i in range(16)}
+
+    def drawn(number: int, rungs: int) -> Curve:
+        point = {name: float(rng.random()) for name in space}
+        end = 1.0 - (point["p0"] - 0.5) ** 2 - (point["p1"] - 0.3) ** 2
+        return replace(curve(number, 0.0, [end * r for r in RISING[:rungs]]), point=point)
+
+    curves = [drawn(number, 5) for number in range(200)]
+    begin = time.process_time()
+    decide(curves, drawn(200, 0), space, MOST, RUNG, 0, 1e6)
+    assert time.process_time() - begin < 1.0
