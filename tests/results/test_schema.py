@@ -17,7 +17,7 @@ def test_every_column_has_a_unit_and_a_meaning(table: str) -> None:
 
 
 def test_states_are_those_of_the_vocabulary() -> None:
-    assert STATES == ("running", "complete", "pruned", "oom", "failed")
+    assert STATES == ("running", "frozen", "complete", "pruned", "oom", "failed")
 
 
 def test_hyperparameters_are_columns_of_what_was_given_and_what_was_used() -> None:

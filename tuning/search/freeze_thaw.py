@@ -62,7 +62,7 @@ class Decision:
 
 def decide(
     curves: Sequence[Curve],
-    candidate: Curve,
+    candidate: Curve | None,
     distributions: Mapping[str, BaseDistribution],
     most_steps: int,
     rung_steps: int,
@@ -76,7 +76,7 @@ def decide(
 
     Args:
         curves: all trials so far; running ones count with their expected next evaluation.
-        candidate: the trial that would begin.
+        candidate: the trial that would begin; None where none may.
         distributions: of the space, by inner name.
         most_steps: most that a trial may learn.
         rung_steps: steps of one rung.
@@ -86,8 +86,9 @@ def decide(
     frozen = [curve for curve in curves if curve.state == "frozen" and curve.evaluations and curve.steps < most_steps]
     if not frozen:
         return Decision(None)
-    model = _Model(curves, [candidate], distributions, most_steps, rung_steps)
-    options = [*frozen, candidate]
+    begun = [] if candidate is None else [candidate]
+    model = _Model(curves, begun, distributions, most_steps, rung_steps)
+    options = [*frozen, *begun]
     steps = [_horizons(option.steps, most_steps, rung_steps) for option in options]
     rows = np.repeat([model.rows[option.number] for option in options], [len(each) for each in steps])
     owners = np.repeat(np.arange(len(options)), [len(each) for each in steps])

@@ -33,6 +33,7 @@ class Changes(TypedDict, total=False):
     """Settings that may change when an experiment is continued; `Settings` says what they are."""
 
     trials: int
+    budget: str
     steps: int
     concurrency: int
     address: str

@@ -93,7 +93,14 @@ def tune_session():  # type: ignore[no-untyped-def]
 def searched(tune_session: None, tmp_path_factory: pytest.TempPathFactory) -> tuple[Experiment, str]:
     folder = tmp_path_factory.mktemp("search")
     settings = Settings(
-        name="fake", dir=str(folder), trials=14, steps=600, reports=EVALUATIONS, concurrency=1, sampler="random"
+        name="fake",
+        dir=str(folder),
+        trials=14,
+        steps=600,
+        reports=EVALUATIONS,
+        concurrency=1,
+        sampler="random",
+        scheduler="median",
     )
     experiment = create(settings)
     with pytest.MonkeyPatch.context() as patched:
@@ -209,7 +216,7 @@ def test_a_larger_budget_goes_on_where_the_search_ended(searched: tuple[Experime
 
 
 def test_an_unfinished_trial_of_an_earlier_run_is_first(tune_session: None, tmp_path: Path) -> None:
-    experiment = create(Settings(name="cut", dir=str(tmp_path), trials=2, steps=600, reports=EVALUATIONS, pruner="none"))
+    experiment = create(Settings(name="cut", dir=str(tmp_path), trials=2, steps=600, reports=EVALUATIONS, scheduler="none"))
     left = StudyMemory.open(experiment, algorithm("ppo").space, {}, {"steps": 600.0}).ask()
     run(experiment)
     trials = load(experiment.paths.folder).trials

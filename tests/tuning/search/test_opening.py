@@ -27,7 +27,7 @@ def begun(folder: Path, **others: Any) -> Experiment:
 
 def test_what_is_checked_has_its_open_choices_made_and_creates_nothing(tmp_path: Path) -> None:
     checked = check(settings(tmp_path))
-    assert (checked.settings.backend, checked.settings.trials) == ("batch", 4)
+    assert (checked.settings.backend, checked.settings.trials) == ("batch", 0)
     assert checked.before is None
     assert set(checked.compatibility) == {"scenario", "space", "machine"}
     assert list(tmp_path.iterdir()) == []

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from optuna.trial import FrozenTrial
 
 from results import load
 from tests.tuning.roomy import planner, roomy
@@ -13,6 +14,7 @@ from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
 from tuning.memory.fallbacks import FALLBACKS
+from tuning.search.drawing import SAME_AS
 from tuning.search.retries import MOST_LOSSES
 from tuning.search.searcher import StudySearcher
 from tuning.search.study import StudyMemory
@@ -154,8 +156,18 @@ def test_an_assignment_that_was_tried_has_a_row_and_is_not_handed_out(experiment
     searcher.suggest("a")
     TrialRecords(experiment).update(0, score=0.4, steps=4096)
     searcher.on_trial_complete("a", {STEPS: 4096, EVALUATION: REPORTS, SCORE: 0.4})
-    ask, memory = searcher._memory.ask, searcher._memory
-    memory.ask = lambda: replace(ask(), same_as=0) if memory.count == 1 else ask()  # type: ignore[method-assign]
+    draw, memory = searcher._memory.draw, searcher._memory
+    first = memory.trials()[0]
+
+    def repeats_once() -> FrozenTrial:
+        drawn = draw()
+        if memory.count == 1:
+            drawn.set_user_attr(HYPERPARAMETERS, first.user_attrs[HYPERPARAMETERS])
+            drawn.set_user_attr(SAME_AS, 0)
+            drawn.state, drawn.values, drawn.datetime_complete = first.state, first.values, first.datetime_complete
+        return drawn
+
+    memory.draw = repeats_once  # type: ignore[method-assign]
     assert searcher.suggest("b")[NUMBER] == 2  # type: ignore[index]
     trials = load(experiment.paths.folder).trials
     assert trials["state"].tolist() == ["complete", "complete", "running"]

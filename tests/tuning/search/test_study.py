@@ -68,7 +68,7 @@ def test_what_misses_a_requirement_violates_a_constraint_and_keeps_its_value(exp
 
 def test_the_pruner_stops_what_misses_requirements_where_others_meet_them(experiment: Experiment) -> None:
     aim = Aim.parse(objective="peak_kw", require=("ev_served>=0.9",))
-    study = memory(experiment)
+    study = memory(experiment, scheduler="median")
     for number in range(7):
         study.ask()
         # The last two have the lowest peaks. One of them serves too little.
@@ -278,9 +278,12 @@ def test_another_seed_proposes_otherwise(experiment: Experiment, tmp_path: Path)
     assert memory(experiment).ask() != memory(other).ask()
 
 
-@pytest.mark.parametrize(("pruner", "pruned"), [("median", True), ("hyperband", True), ("none", False)])
-def test_the_pruner_stops_what_is_worst(experiment: Experiment, pruner: str, pruned: bool) -> None:
-    study = memory(experiment, pruner=pruner, reports=9, steps=900)
+@pytest.mark.parametrize(
+    ("scheduler", "pruned"),
+    [("freeze-thaw", False), ("asha", True), ("median", True), ("hyperband", True), ("none", False)],
+)
+def test_the_scheduler_stops_what_is_worst(experiment: Experiment, scheduler: str, pruned: bool) -> None:
+    study = memory(experiment, scheduler=scheduler, reports=9, steps=900)
     stopped = []
     for number in range(12):
         study.ask()

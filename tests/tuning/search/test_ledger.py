@@ -1,0 +1,61 @@
+"""Steps are added up from the study, time over all runs; a budget is spent when it does not pay for one evaluation more."""
+
+import math
+from types import SimpleNamespace
+from typing import Any
+
+from tuning.experiment.budget import Budget
+from tuning.search.ledger import Ledger
+
+RUNG = 100.0
+
+
+def memory(**steps: int) -> Any:
+    noted: list[float] = []
+    return SimpleNamespace(evaluated_steps=lambda: steps, seconds_before=50.0, note_seconds=noted.append, noted=noted)
+
+
+class Clock:
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_without_a_budget_nothing_is_ever_spent() -> None:
+    ledger = Ledger(memory(a=10**9), None, RUNG)
+    assert not ledger.is_spent([1, 2])
+    assert ledger.steps_left() == math.inf
+
+
+def test_steps_of_running_trials_count_up_to_their_next_evaluation() -> None:
+    ledger = Ledger(memory(a=300, b=200), Budget(800.0, "steps"), RUNG)
+    assert (ledger.used(), ledger.steps_left([0])) == (500.0, 200.0)
+    assert not ledger.is_spent([0, 1])
+    assert ledger.is_spent([0, 1, 2])
+
+
+def test_rungs_that_do_not_divide_the_budget_are_not_one_too_few() -> None:
+    # Three evaluations of a trial of 1,000 steps lie 333 steps apart.
+    assert not Ledger(memory(a=667), Budget(1000.0, "steps"), 333).is_spent()
+    assert Ledger(memory(a=1000), Budget(1000.0, "steps"), 333).is_spent()
+
+
+def test_time_is_that_of_all_runs_and_is_written_into_the_study() -> None:
+    clock, study = Clock(), memory(a=300)
+    ledger = Ledger(study, Budget(100.0, "seconds"), RUNG, clock)
+    clock.now += 25.0
+    assert ledger.seconds == ledger.used() == 75.0
+    assert not ledger.is_spent([0, 1, 2])
+    ledger.note_time()
+    assert study.noted == [75.0]
+    # 300 steps took 75 s.
+    assert ledger.steps_left() == 100.0
+    clock.now += 25.0
+    assert ledger.is_spent()
+
+
+def test_a_budget_of_steps_writes_no_time() -> None:
+    study = memory()
+    Ledger(study, Budget(1.0, "steps"), RUNG).note_time()
+    assert study.noted == []

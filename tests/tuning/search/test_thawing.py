@@ -1,0 +1,91 @@
+"""What freeze-thaw is told of a study: every trial that ran, in its state, and nothing that depends on the clock."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from search_spaces import Assignment
+from tuning.algorithms.registry import algorithm
+from tuning.experiment.folder import create
+from tuning.experiment.settings import Settings
+from tuning.search.study import StudyMemory
+from tuning.search.thawing import Thawing, searched
+
+SPACE = algorithm("ppo").space
+STEPS, RUNG = 1000, 100
+FIXED: Assignment = {"gamma": 0.9}
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> StudyMemory:
+    experiment = create(Settings(name="one", dir=str(tmp_path), steps=STEPS, reports=10))
+    return StudyMemory.open(experiment, SPACE, FIXED, {"steps": float(STEPS)})
+
+
+def thawing(memory: StudyMemory, **changes: Any) -> Thawing:
+    given: dict[str, Any] = {"cost": lambda assignment: 1.0, "seed": 0, **changes}
+    return Thawing(memory, searched(SPACE, FIXED), STEPS, RUNG, **given)
+
+
+def learn(memory: StudyMemory, *ratings: float) -> int:
+    """Begin a trial, let it be evaluated, and freeze it."""
+    number = memory.ask().number
+    for rung, rating in enumerate(ratings, 1):
+        memory.report(number, rung * RUNG, rating)
+    memory.freeze(number)
+    return number
+
+
+def test_what_is_fixed_is_not_searched() -> None:
+    names = searched(SPACE, FIXED)
+    assert "learning_rate" in names
+    assert not any("gamma" in name for name in names)
+
+
+def test_the_first_trial_is_a_new_one(memory: StudyMemory) -> None:
+    model = thawing(memory)
+    assert model.choose(model.draw(), 1e6) is None
+
+
+def test_where_none_may_begin_a_frozen_one_goes_on(memory: StudyMemory) -> None:
+    number = learn(memory, 0.1)
+    assert thawing(memory).choose(None, 1e6) == number
+    assert thawing(memory).choose(None, 1e6, as_frozen=None) == number
+
+
+def test_a_running_trial_can_keep_its_slot_and_others_cannot_take_it_over(memory: StudyMemory) -> None:
+    number = memory.ask().number
+    memory.report(number, RUNG, 0.1)
+    model = thawing(memory)
+    assert model.choose(None, 1e6, as_frozen=number) == number
+    assert model.choose(None, 1e6) is None
+
+
+def test_the_better_of_two_equal_ones_goes_on(memory: StudyMemory) -> None:
+    learn(memory, *[0.01 * rung for rung in range(1, 4)])
+    good = learn(memory, *[0.05 * rung for rung in range(1, 4)])
+    assert thawing(memory).choose(None, 1e6) == good
+
+
+def test_what_costs_too_much_is_left_for_what_gains_as_much(memory: StudyMemory) -> None:
+    for _ in range(2):
+        learn(memory, 0.05, 0.1, 0.15)
+    dear = memory.trials()[0].user_attrs["hyperparameters"]
+    chosen = thawing(memory, cost=lambda assignment: 1000.0 if assignment == dear else 1.0).choose(None, 1e6)
+    assert chosen == 1
+
+
+def test_draws_and_decisions_follow_from_the_study_alone(memory: StudyMemory) -> None:
+    learn(memory, 0.1, 0.2)
+    learn(memory, 0.0)
+    one, two = (thawing(memory) for _ in range(2))
+    assert one.draw().params == two.draw().params
+    assert one.choose(one.draw(), 1e6) == two.choose(two.draw(), 1e6)
+
+
+def test_ended_and_refused_trials_do_not_go_on(memory: StudyMemory) -> None:
+    number = memory.ask().number
+    memory.report(number, RUNG, 0.3)
+    memory.complete(number, 0.3)
+    assert thawing(memory).choose(None, 1e6) is None
