@@ -30,6 +30,7 @@ class AlgorithmSpec:
         copies: number of copies of the site that it steps at once, from a full assignment and an upper bound.
         memory: its own terms of the predicted memory: networks, gradients, what it stores. It gets a full assignment.
         can_be_taught: whether its policies can begin as a copy of a teacher, see `Trainer.imitate`.
+        earlier: its spaces in earlier versions, with which experiments of these are continued; they have the same names.
 
     Raises:
         ValueError: if there is no preset `default`.
@@ -42,6 +43,7 @@ class AlgorithmSpec:
     copies: Callable[[Assignment, int], int]
     memory: Callable[[Assignment, Workload, Problem], Sequence[Term]]
     can_be_taught: bool = False
+    earlier: tuple[SearchSpace, ...] = ()
 
     def __post_init__(self) -> None:
         if DEFAULT not in self.presets:
