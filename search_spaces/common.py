@@ -137,6 +137,7 @@ CHARGING = (
     ),
 )  # fmt: skip
 
+# Searched where a site has several buildings, see `tuning.search.fitting`.
 SHARED_POLICY = Parameter(
     "shared_policy", Kind.FLAG, False, "one policy sees and acts for each building by itself; nothing else on a single building"
 )

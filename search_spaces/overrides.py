@@ -89,7 +89,9 @@ def _changed(parameter: Parameter, table: Any, source: str) -> Parameter:
     if "choices" in table:
         search = _choices(parameter, table["choices"])
         return replace(parameter, search=search, own=Bounds(source, choices=tuple(table["choices"])))
-    return replace(parameter, search=_range(parameter, table), own=Bounds(source, low=table["low"], high=table["high"]))
+    own = Bounds(source, low=table["low"], high=table["high"])
+    # Bounds are of the value, so it is drawn by itself: as a part of another value it could not keep them.
+    return replace(parameter, search=_range(parameter, table), own=own, part_of="", enough="")
 
 
 def _choices(parameter: Parameter, choices: Any) -> BaseDistribution:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import enum
 import json
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from optuna.distributions import BaseDistribution
+from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 
 from common.errors import UserError
 from common.numbers import number, whole_number
@@ -147,6 +148,9 @@ class Parameter:
         optional: whether None (`none` on the command line) is valid and switches it off.
         search: how Optuna draws it, on the inner scale; None where it is not searched.
         scale: from the inner to the outer scale.
+        part_of: name of an earlier hyperparameter, where it is searched as a part of that one's value: divided by two, so many
+            times as Optuna draws. So the range is the same whatever that value is. Empty where it is drawn by itself.
+        enough: name of a limit from which on all values act alike, so that the range ends there; empty for none.
         at_most: condition on another value.
         only_if: where it acts; elsewhere it is neither searched nor set.
         own: bounds of the user's file; None where the file does not name it.
@@ -162,6 +166,8 @@ class Parameter:
     optional: bool = False
     search: BaseDistribution | None = None
     scale: Scale = Scale.IDENTITY
+    part_of: str = ""
+    enough: str = ""
     at_most: AtMost | None = None
     only_if: OnlyIf | None = None
     own: Bounds | None = None
@@ -169,6 +175,8 @@ class Parameter:
     def __post_init__(self) -> None:
         if self.at_most and (self.kind is not Kind.INTEGER or self.scale is Scale.ONE_MINUS):
             raise ValueError(f"{self.name}: a condition needs whole numbers on a scale that rises")
+        if (self.part_of or self.enough) and self.scale is not Scale.POWER_OF_TWO:
+            raise ValueError(f"{self.name}: parts of a value, and the end of a range, need the scale of powers of two")
 
     @property
     def least(self) -> float:
@@ -178,13 +186,71 @@ class Parameter:
     @property
     def inner_name(self) -> str:
         """Name of what Optuna draws, and so of the column in its study."""
-        return self.scale.value + self.name
+        return f"{self.scale.value}{self.part_of}_per_{self.name}" if self.part_of else self.scale.value + self.name
+
+    def outer(self, inner: float | int | str, values: Mapping[str, Value]) -> Value:
+        """Value of an inner number.
+
+        Args:
+            inner: as Optuna draws it.
+            values: of the hyperparameters before it.
+        """
+        if not self.part_of:
+            return self.scale.outer(inner)
+        whole = values[self.part_of]
+        assert isinstance(whole, int)
+        return max(whole >> int(inner), int(self.low))
+
+    def nearest(self, value: Value, values: Mapping[str, Value], within: BaseDistribution) -> float | int | str:
+        """Inner number within a distribution that is nearest to a value.
+
+        A value that is none has no limit, so it is nearest to the upper end.
+
+        Args:
+            value: any valid one.
+            values: of the hyperparameters before it.
+            within: distribution of inner numbers.
+        """
+        if isinstance(within, CategoricalDistribution):
+            return self._nearest_choice(value, within.choices)
+        assert isinstance(within, IntDistribution | FloatDistribution)
+        if value is None:
+            # The upper end of the value itself.
+            return within.low if self.scale is Scale.ONE_MINUS or self.part_of else within.high
+        assert not isinstance(value, str)
+        if self.part_of:
+            whole = values[self.part_of]
+            assert isinstance(whole, int)
+            inner = math.log2(whole / value)
+        elif self.scale is Scale.ONE_MINUS:
+            inner = 1.0 - value
+        elif self.scale is Scale.POWER_OF_TWO:
+            inner = math.log2(value) if value > 0 else -math.inf
+        else:
+            inner = value
+        inner = min(max(inner, within.low), within.high)
+        return round(inner) if isinstance(within, IntDistribution) else float(inner)
+
+    def _nearest_choice(self, value: Value, choices: Sequence[Any]) -> float | int | str:
+        """The choice itself, of sizes the one with the most similar number of units, else the default or the first."""
+        if value in choices:
+            found = value
+        elif self.kind is Kind.SIZES:
+            found = min(choices, key=lambda choice: abs(math.log(_units(choice) / _units(value))))
+        elif isinstance(value, int | float) and all(isinstance(choice, int | float) for choice in choices):
+            found = min(choices, key=lambda choice: abs(choice - value))
+        else:
+            found = self.default if self.default in choices else choices[0]
+        assert isinstance(found, int | float | str)
+        return found
 
     def describe(self) -> str:
         """What is valid and what is searched, in a line."""
         valid = f"in {', '.join(self.choices)}" if self.choices else f"from {self.low:g} to {self.high:g}"
         parts = [f"{self.kind.value} {valid}", *(["or none"] if self.optional else []), f"by default {self.default}"]
         parts.append(f"searched as {self.inner_name} in {self.search}" if self.search else "not searched")
+        if self.search and self.enough:
+            parts.append(f"{self.enough} are enough")
         parts += [str(condition) for condition in (self.at_most, self.only_if) if condition]
         return ", ".join(parts)
 
@@ -235,6 +301,11 @@ class Parameter:
 def toml(value: Any) -> str:
     """A value as it stands in TOML, for a message: a text in quotes, a flag in small letters; a long one is cut."""
     return shortened(json.dumps(value, ensure_ascii=False) if isinstance(value, str | bool) else value)
+
+
+def _units(sizes: Value) -> int:
+    """Units of all hidden layers."""
+    return sum(int(size) for size in str(sizes).split(","))
 
 
 def _is_of(kind: Kind, value: Value) -> bool:

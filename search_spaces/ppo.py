@@ -32,8 +32,8 @@ PPO = SearchSpace(
         n_steps(4096, 7, 14),
         Parameter(
             "batch_size", Kind.INTEGER, 512, "transitions in one gradient step", low=1, high=10_000_000,
-            # Smaller ones leave the hardware idle, larger ones leave few gradient steps.
-            search=IntDistribution(6, 11), scale=Scale.POWER_OF_TWO, at_most=AtMost("n_steps"),
+            # From half of a rollout to a 32nd: more are slow, fewer leave few gradient steps.
+            search=IntDistribution(1, 5), scale=Scale.POWER_OF_TWO, part_of="n_steps", at_most=AtMost("n_steps"),
         ),
         Parameter(
             "n_epochs", Kind.INTEGER, 5, "passes over the collected transitions", low=1, high=1000,
@@ -56,7 +56,11 @@ PPO = SearchSpace(
         VF_COEF,
         MAX_GRAD_NORM,
         Parameter(
-            "target_kl", Kind.NUMBER, None, "divergence that an adaptive penalty aims at; none for no penalty",
+            "target_kl", Kind.NUMBER, None, "an update ends where the divergence from the policy before it is 1.5 times this; "
+            "none for no such end", low=1e-5, high=10.0, optional=True,
+        ),
+        Parameter(
+            "kl_target", Kind.NUMBER, None, "divergence that an adaptive penalty aims at; none for no penalty",
             low=1e-5, high=10.0, optional=True,
         ),
         NORMALIZE_ADVANTAGE,
@@ -96,7 +100,7 @@ PPO_PRESETS: dict[str, Assignment] = {
     "rllib": {
         **PLAIN, "learning_rate": 5e-5, "n_steps": 4000, "batch_size": 128, "n_epochs": 30, "gamma": 0.99,
         "gae_lambda": 1.0, "clip_range": 0.3, "ent_coef": 0.0, "vf_coef": 1.0,
-        "max_grad_norm": None, "target_kl": 0.01, "hidden_sizes": "256,256", "activation": "tanh",
+        "max_grad_norm": None, "kl_target": 0.01, "hidden_sizes": "256,256", "activation": "tanh",
         "state_dependent_std": True, "orthogonal_init": False,
     },
 }  # fmt: skip

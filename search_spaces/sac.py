@@ -33,7 +33,7 @@ SAC = SearchSpace(
         Parameter(
             "buffer_size", Kind.INTEGER, 1_000_000, "newest transitions that are kept", low=1, high=100_000_000,
             # From four years of hours, which forgets early mistakes, to all of a trial.
-            search=IntDistribution(15, 20), scale=Scale.POWER_OF_TWO,
+            search=IntDistribution(15, 20), scale=Scale.POWER_OF_TWO, enough="steps",
         ),
         Parameter(
             "batch_size", Kind.INTEGER, 256, "transitions in one gradient step", low=1, high=10_000_000,
@@ -48,14 +48,14 @@ SAC = SearchSpace(
         Parameter(
             "train_freq", Kind.INTEGER, 64, "transitions collected between two rounds of gradient steps",
             low=1, high=10_000_000, at_most=AtMost("steps", 0.25),
-            # Fewer use few copies at once; with more the policy that collects is old.
-            search=IntDistribution(4, 8), scale=Scale.POWER_OF_TWO,
+            # Not searched: fewer use few copies at once, with more the policy that collects is old. What counts is how many
+            # gradient steps there are for each transition.
         ),
         Parameter(
             "gradient_steps", Kind.INTEGER, 4, "gradient steps of a round", low=1, high=100_000,
-            # With 64 transitions, from a step for 32 of them to one for 2. A simulated site's next week costs less than another
-            # look at the last one: at equal time, more weeks taught more than more steps.
-            search=IntDistribution(1, 5), scale=Scale.POWER_OF_TWO,
+            # From a step for 32 transitions to one for 4. A simulated site's next week costs less than another look at the last
+            # one: at equal time, more weeks taught more than more steps.
+            search=IntDistribution(2, 5), scale=Scale.POWER_OF_TWO, part_of="train_freq",
         ),
         GAMMA,
         Parameter(

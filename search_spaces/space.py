@@ -2,6 +2,9 @@
 
 Those that are searched have one of Optuna's distributions. A `Scale` says how the number that Optuna draws becomes the value.
 An `AtMost` ties a value to one that was drawn before it, so no assignment is drawn that cannot be trained.
+
+What is drawn is a point: inner numbers by inner name, in distributions that are the same for all trials of an experiment.
+`SearchSpace.assignment` makes the values of it; `SearchSpace.point` is the way back, for any valid assignment.
 """
 
 from __future__ import annotations
@@ -115,11 +118,35 @@ class SearchSpace:
             values[parameter.name] = given.get(parameter.name, self._default(parameter, given, known))
         return values
 
-    def suggest(self, trial: optuna.Trial, fixed: Assignment, limits: Mapping[str, float] = MappingProxyType({})) -> Assignment:
-        """Full assignment: fixed values, else drawn ones, else defaults.
+    def distributions(
+        self, fixed: Assignment, limits: Mapping[str, float] = MappingProxyType({})
+    ) -> dict[str, BaseDistribution]:
+        """What is drawn in one experiment, by inner name: the same for all its trials, so samplers can model it jointly.
+
+        Ranges are cut by limits, by fixed values and by the user's bounds. A condition on a value that is drawn too cuts no
+        range; `assignment` cuts what was drawn.
 
         Args:
-            trial: of the study that draws.
+            fixed: values that are not searched.
+            limits: see `check`.
+        """
+        known = {**limits, **fixed}
+        return {
+            parameter.inner_name: self._range(parameter, fixed, known)
+            for parameter in self.parameters
+            if parameter.search is not None and parameter.name not in fixed
+        }
+
+    def assignment(
+        self,
+        point: Mapping[str, float | int | str],
+        fixed: Assignment,
+        limits: Mapping[str, float] = MappingProxyType({}),
+    ) -> Assignment:
+        """Full assignment: fixed values, else drawn ones as far as conditions leave them, else defaults.
+
+        Args:
+            point: what was drawn of `distributions`, by inner name.
             fixed: values that are not searched; they and the limits fulfil `check`.
             limits: see `check`.
 
@@ -128,37 +155,45 @@ class SearchSpace:
         """
         values: Assignment = {}
         for parameter in self.parameters:
+            known = {**limits, **values}
             if parameter.name in fixed:
                 values[parameter.name] = fixed[parameter.name]
-            elif parameter.search is None or not _acts(parameter, values):
-                values[parameter.name] = self._default(parameter, fixed, {**limits, **values})
+            elif parameter.inner_name not in point or not _acts(parameter, values):
+                values[parameter.name] = self._default(parameter, fixed, known)
             else:
-                distribution = self._within_conditions(parameter, fixed, {**limits, **values})
-                values[parameter.name] = parameter.scale.outer(_draw(trial, parameter.inner_name, distribution))
+                drawn = parameter.outer(point[parameter.inner_name], values)
+                values[parameter.name] = self._cut(parameter, drawn, fixed, known)
         return values
 
-    def inner(self, assignment: Assignment) -> tuple[dict[str, float | int | str], Assignment]:
-        """Splits an assignment into what Optuna can be handed, and the rest.
+    def whole(self, assignment: Assignment) -> Assignment:
+        """An assignment of an older version, with defaults for what it did not know, in the order of the space."""
+        return {own.name: assignment.get(own.name, own.default) for own in self.parameters}
+
+    def point(self, assignment: Assignment, distributions: Mapping[str, BaseDistribution]) -> dict[str, float | int | str]:
+        """What `distributions` would have had to give for an assignment, or the nearest of it.
+
+        What does not act in the assignment has its default there, and so the point of that.
 
         Args:
-            assignment: full and valid.
-
-        Returns:
-            Inner values of searched hyperparameters that lie within their distributions, by inner name. And all other values,
-            by name.
+            assignment: full and valid; it may lie outside what is searched.
+            distributions: of the experiment, by inner name.
         """
-        within: dict[str, float | int | str] = {}
-        outside: Assignment = {}
-        for parameter in self.parameters:
-            value = assignment[parameter.name]
-            if not _acts(parameter, assignment):
-                continue
-            inner = parameter.scale.inner(value)
-            if parameter.search is not None and inner is not None and _contains(parameter.search, inner):
-                within[parameter.inner_name] = inner
-            else:
-                outside[parameter.name] = value
-        return within, outside
+        return {
+            parameter.inner_name: parameter.nearest(assignment[parameter.name], assignment, distributions[parameter.inner_name])
+            for parameter in self.parameters
+            if parameter.inner_name in distributions
+        }
+
+    def suggest(self, trial: optuna.Trial, fixed: Assignment, limits: Mapping[str, float] = MappingProxyType({})) -> Assignment:
+        """Full assignment that a trial of Optuna's draws; see `assignment`.
+
+        Args:
+            trial: of the study that draws.
+            fixed: see `assignment`.
+            limits: see `check`.
+        """
+        point = {name: _draw(trial, name, within) for name, within in self.distributions(fixed, limits).items()}
+        return self.assignment(point, fixed, limits)
 
     def _check_room(self, parameter: Parameter, fixed: Assignment, known: Mapping[str, float]) -> None:
         """Check that conditions and the user's bounds leave a value of a hyperparameter that is not fixed."""
@@ -198,12 +233,16 @@ class SearchSpace:
 
         The conditions are its own, and those of given values that name it.
         """
-        value, bound = parameter.default, parameter.at_most
+        value = parameter.default
         if parameter.own and _acts(parameter, known):
             value = parameter.own.nearest(value)
+        return self._cut(parameter, value, given, known)
+
+    def _cut(self, parameter: Parameter, value: Value, given: Assignment, known: Mapping[str, Value]) -> Value:
+        """A value, cut to what its own condition leaves, and those of given values that name it."""
         if isinstance(value, bool) or not isinstance(value, int | float):
             return value
-        low, high = self._least(parameter, given), math.inf
+        low, high, bound = self._least(parameter, given), math.inf, parameter.at_most
         if bound and isinstance(limit := known.get(bound.name), int | float):
             high = bound.part * limit
         if value > high:
@@ -228,13 +267,17 @@ class SearchSpace:
                 needs[other.name] = (value if isinstance(value, int | float) else least) / other.at_most.part
         return needs
 
-    def _within_conditions(self, parameter: Parameter, fixed: Assignment, known: Mapping[str, Value]) -> BaseDistribution:
-        """The distribution, cut to what the conditions leave: its own, and those of fixed values that name it."""
+    def _range(self, parameter: Parameter, fixed: Assignment, known: Mapping[str, Value]) -> BaseDistribution:
+        """The distribution, cut to what limits and fixed values leave."""
         distribution = parameter.search
         assert distribution is not None
-        if not isinstance(distribution, IntDistribution | FloatDistribution):
+        if parameter.part_of or not isinstance(distribution, IntDistribution | FloatDistribution):
             return distribution
         low, high = distribution.low, distribution.high
+        if parameter.enough and isinstance(limit := known.get(parameter.enough), int | float):
+            # The first power of two that holds it all.
+            high = min(high, math.ceil(parameter.scale.inner_bound(limit)))
+            low = min(low, high)
         # Other values may force it above or below the range that is searched. Then the range gives way, not the condition.
         # A range of the user does not have to: `check` has refused what leaves no value in it.
         least = max(self._needs(parameter, fixed).values(), default=-math.inf)
@@ -257,13 +300,6 @@ def _text(parameter: Parameter, value: Value) -> str:
 
 def _acts(parameter: Parameter, values: Mapping[str, Value]) -> bool:
     return parameter.only_if is None or values[parameter.only_if.name] in parameter.only_if.values
-
-
-def _contains(distribution: BaseDistribution, inner: float | int | str) -> bool:
-    if isinstance(distribution, CategoricalDistribution):
-        return inner in distribution.choices
-    assert isinstance(distribution, IntDistribution | FloatDistribution)
-    return not isinstance(inner, str) and distribution.low <= inner <= distribution.high
 
 
 def _draw(trial: optuna.Trial, name: str, distribution: BaseDistribution) -> float | int | str:

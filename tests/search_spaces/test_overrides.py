@@ -212,6 +212,15 @@ def test_a_fixed_value_within_the_bounds_of_the_file_holds(tmp_path: Path) -> No
     override(PPO, path).check_fixed({"gamma": 0.93, "n_epochs": 3})
 
 
+def test_bounds_of_what_is_drawn_as_a_part_are_of_the_value_itself(tmp_path: Path) -> None:
+    values = drawn(tmp_path / "space.toml", "batch_size = {low = 8192, high = 16384}\nn_steps = {low = 1024, high = 32768}")
+    assert {v["batch_size"] for v in values} == {8192, 16384}
+    assert {v["n_steps"] for v in values} == {8192, 16384, 32768}
+    assert len({(v["n_steps"], v["batch_size"]) for v in values}) == 5
+    rollouts = drawn(tmp_path / "rollouts.toml", "n_steps = {low = 1024, high = 32768}")
+    assert {v["n_steps"] // v["batch_size"] for v in rollouts} == {2, 4, 8, 16, 32}  # type: ignore[operator]
+
+
 def test_bounds_change_no_text_by_which_an_experiment_is_compared(tmp_path: Path) -> None:
     path = tmp_path / "space.toml"
     path.write_text("n_steps = {low = 128, high = 16384}", encoding="utf-8")

@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 import pytest
-from optuna.distributions import FloatDistribution
+from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
 from search_spaces import AtMost, Kind, OnlyIf, Parameter, Scale, SpaceError
 
@@ -95,6 +95,59 @@ def test_a_description_says_everything_that_makes_two_spaces_differ() -> None:
         "step=None), OnlyIf(name='shape', values=('linear',))"
     )
     assert BATCH.describe() == "a whole number from 1 to 1024, by default 64, not searched"
+
+
+PART = Parameter(
+    "batch", Kind.INTEGER, 64, "", low=1, search=IntDistribution(0, 5), scale=Scale.POWER_OF_TWO, part_of="rollout"
+)
+
+
+@pytest.mark.parametrize(
+    ("batch", "rollout", "inner"), [(64, 512, 3), (512, 512, 0), (1, 512, 5), (100, 1000, 3), (None, 8, 0)]
+)
+def test_a_part_is_as_many_halvings_of_the_whole_as_are_nearest(batch: int | None, rollout: int, inner: int) -> None:
+    assert PART.search is not None
+    assert PART.nearest(batch, {"rollout": rollout}, PART.search) == inner
+    assert PART.inner_name == "log2_rollout_per_batch"
+    assert PART.outer(3, {"rollout": 100}) == 12
+    assert PART.outer(5, {"rollout": 8}) == 1
+
+
+@pytest.mark.parametrize(
+    ("value", "within", "inner"),
+    [
+        (0.0, FloatDistribution(1e-7, 1e-2, log=True), 1e-7),
+        (None, FloatDistribution(0.3, 5.0, log=True), 5.0),
+        (-7.5, FloatDistribution(-3.0, 0.0), -3.0),
+        (-2.5, FloatDistribution(-3.0, 0.0), -2.5),
+        (7, IntDistribution(1, 5), 5),
+        (True, CategoricalDistribution((True, False)), True),
+        (30, CategoricalDistribution((1, 10, 100)), 10),
+    ],
+)
+def test_what_lies_outside_of_a_range_is_nearest_to_its_end(value: Any, within: Any, inner: Any) -> None:
+    found = Parameter("x", Kind.NUMBER, 1.0, "", optional=True).nearest(value, {}, within)
+    assert (found, type(found)) == (inner, type(inner))
+
+
+def test_the_nearest_sizes_have_the_most_similar_number_of_units_and_a_text_without_order_falls_back() -> None:
+    sizes = CategoricalDistribution(("64,64", "256,256", "512,512"))
+    assert Parameter("sizes", Kind.SIZES, "64,64", "").nearest("1024,1024", {}, sizes) == "512,512"
+    assert Parameter("sizes", Kind.SIZES, "64,64", "").nearest("128", {}, sizes) == "64,64"
+    texts = Parameter("kind", Kind.TEXT, "tanh", "", choices=("relu", "tanh", "silu"))
+    assert texts.nearest("silu", {}, CategoricalDistribution(("relu", "tanh"))) == "tanh"
+    assert texts.nearest("silu", {}, CategoricalDistribution(("relu",))) == "relu"
+
+
+def test_one_minus_none_is_nearest_to_what_is_greatest_outside() -> None:
+    end = Parameter("end", Kind.NUMBER, 0.5, "", optional=True, scale=Scale.ONE_MINUS)
+    assert end.nearest(None, {}, FloatDistribution(0.01, 0.1)) == 0.01
+
+
+@pytest.mark.parametrize("others", [{"part_of": "rollout"}, {"enough": "steps"}])
+def test_parts_and_ends_of_ranges_need_powers_of_two(others: dict[str, str]) -> None:
+    with pytest.raises(ValueError, match="need the scale of powers of two"):
+        Parameter("batch", Kind.INTEGER, 64, "", **others)  # type: ignore[arg-type]
 
 
 def test_conditions_in_words() -> None:

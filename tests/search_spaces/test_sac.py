@@ -46,6 +46,22 @@ def test_the_space_refuses_what_does_not_fit_together(assignment: dict[str, Any]
         SAC.check(assignment, {"steps": 1000})
 
 
+def drawn(steps: int, trials: int = 60) -> list[Any]:
+    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
+    return [SAC.suggest(study.ask(), {}, {"steps": steps}) for _ in range(trials)]
+
+
+def test_the_buffers_range_ends_with_the_first_that_holds_the_whole_trial() -> None:
+    assert {h["buffer_size"] for h in drawn(250_000)} == {2**15, 2**16, 2**17, 2**18}
+    assert {h["buffer_size"] for h in drawn(20_000)} == {2**15}
+
+
+def test_a_draw_costs_at_most_four_times_the_defaults_gradient_steps() -> None:
+    default = SAC["gradient_steps"].default / SAC["train_freq"].default  # type: ignore[operator]
+    parts = {h["gradient_steps"] / h["train_freq"] / default for h in drawn(250_000)}
+    assert parts == {0.5, 1.0, 2.0, 4.0}
+
+
 def test_every_draw_fulfils_the_spaces_conditions() -> None:
     study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
     for _ in range(50):

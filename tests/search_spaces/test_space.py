@@ -162,11 +162,59 @@ def test_a_value_that_does_not_act_is_neither_drawn_nor_accepted() -> None:
     CONDITIONAL.check({"end": 0.1})
 
 
-def test_an_assignment_is_split_into_what_optuna_can_be_handed_and_the_rest() -> None:
-    given = {"steps_each": 256, "batch": 100, "gamma": 0.99, "shape": "7", "kind": "relu", "cut": None}
-    within, outside = SPACE.inner(given)  # type: ignore[arg-type]
-    assert within == pytest.approx({"log2_steps_each": 8, "one_minus_gamma": 0.01})
-    assert outside == {"batch": 100, "shape": "7", "kind": "relu", "cut": None}
+def test_what_lies_outside_of_the_search_has_the_nearest_point() -> None:
+    given = {"steps_each": 3000, "batch": 100, "gamma": 1.0, "shape": "9,8", "kind": "relu", "cut": None}
+    point = SPACE.point(given, SPACE.distributions({}, {"budget": 1e6}))  # type: ignore[arg-type]
+    assert point == {"log2_steps_each": 10, "log2_batch": 7, "one_minus_gamma": 1e-3, "shape": "8,8"}
+
+
+def test_the_point_of_what_was_drawn_gives_it_back() -> None:
+    for limits in ({"budget": 1e6}, {"budget": 4 * 512}):
+        distributions = SPACE.distributions({}, limits)
+        study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
+        for _ in range(40):
+            drawn = SPACE.suggest(study.ask(), {}, limits)
+            assert SPACE.assignment(SPACE.point(drawn, distributions), {}, limits) == pytest.approx(drawn)
+
+
+RATIO = SearchSpace(
+    (
+        Parameter("whole", Kind.INTEGER, 256, "", low=2, search=IntDistribution(5, 10), scale=Scale.POWER_OF_TWO,
+                  at_most=AtMost("budget")),
+        Parameter("part", Kind.INTEGER, 64, "", low=8, search=IntDistribution(0, 4), scale=Scale.POWER_OF_TWO,
+                  part_of="whole", at_most=AtMost("whole")),
+        Parameter("kept", Kind.INTEGER, 4096, "", low=1, search=IntDistribution(3, 12), scale=Scale.POWER_OF_TWO,
+                  enough="budget"),
+    )
+)  # fmt: skip
+
+
+def test_a_part_is_drawn_as_halvings_of_another_value_and_is_valid() -> None:
+    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
+    drawn = [RATIO.suggest(study.ask(), {}, {"budget": 1e6}) for _ in range(60)]
+    assert {a["whole"] // a["part"] for a in drawn if a["whole"] >= 256} == {1, 2, 4, 8, 16}  # type: ignore[operator]
+    assert min(a["part"] for a in drawn) == 8  # type: ignore[type-var]
+    assert "log2_whole_per_part" in study.trials[0].params
+    odd = RATIO.assignment({"log2_whole_per_part": 3}, {"whole": 100}, {"budget": 1e6})
+    assert (odd["whole"], odd["part"]) == (100, 12)
+
+
+def test_a_range_ends_where_all_values_act_alike() -> None:
+    for budget, high in ((1e6, 12), (1000, 10), (1024, 10), (1025, 11), (4, 2)):
+        found = RATIO.distributions({}, {"budget": budget})["log2_kept"]
+        assert (found.low, found.high) == (min(3, high), high)  # type: ignore[attr-defined]
+
+
+def test_what_is_drawn_is_the_same_for_all_trials_of_an_experiment() -> None:
+    for space in (SPACE, RATIO):
+        study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
+        for _ in range(30):
+            space.suggest(study.ask(), {}, {"budget": 2048})
+        assert len({str(trial.distributions) for trial in study.trials}) == 1
+
+
+def test_an_assignment_of_an_older_version_has_defaults_for_what_is_new() -> None:
+    assert list(SPACE.whole({"gamma": 0.5}).items())[:3] == [("steps_each", 256), ("batch", 64), ("gamma", 0.5)]
 
 
 def test_defaults_give_way_to_what_is_given_and_to_limits() -> None:

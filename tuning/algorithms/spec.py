@@ -32,6 +32,7 @@ class AlgorithmSpec:
         seconds: expected seconds of an environment step on one core, from a full assignment. Only ratios between assignments
             matter.
         can_be_taught: whether its policies can begin as a copy of a teacher, see `Trainer.imitate`.
+        earlier: its spaces in earlier versions, with which experiments of these are continued; they have the same names.
 
     Raises:
         ValueError: if there is no preset `default`.
@@ -45,6 +46,7 @@ class AlgorithmSpec:
     memory: Callable[[Assignment, Workload, Problem], Sequence[Term]]
     seconds: Callable[[Assignment, Problem], float]
     can_be_taught: bool = False
+    earlier: tuple[SearchSpace, ...] = ()
 
     def __post_init__(self) -> None:
         if DEFAULT not in self.presets:

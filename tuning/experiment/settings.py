@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 # Settings that may change when an experiment is continued.
 RESUMABLE = ("trials", "budget", "steps", "concurrency", "retries", "keep_checkpoints", "gpu_memory", "on_oom")
 WHOLE_TRIALS = 4  # that the default budget pays for
+BEGUN_FOR_EACH = 4  # trials that freeze-thaw begins, about, for each that the budget would pay for as a whole
 MOST_SYNTHETIC = 100  # years that train beside each real one
 MOST_DIGITS = 18  # of a number of trials
 # Commands to this run, not properties of the experiment. No file gives them: a stranger's would grant trust in a scenario, or
@@ -139,7 +140,8 @@ class Settings:
     """Ray cluster to join, such as auto; by default this machine alone."""
     resume: str = ""
     """Folder of an experiment to continue. --trials, --budget, --steps, --concurrency, --address, --retries,
-    --keep-checkpoints, --gpu-memory and --on-oom may be given anew. The command that began it, with its --name, continues it too."""
+    --keep-checkpoints, --gpu-memory and --on-oom may be given anew. The command that began it, with its --name, continues it
+    too."""
     extend: bool = False
     """Let trials that are complete go on to a larger number of --steps, from their checkpoints."""
     teacher: Literal["none", "mpc"] = "none"
@@ -198,6 +200,13 @@ class Settings:
     def most_trials(self) -> float:
         """Number of trials that are begun at most; infinite for no limit."""
         return self.trials or math.inf
+
+    @property
+    def expected_trials(self) -> int:
+        """About how many trials are begun."""
+        if self.trials or not (limit := self.limit) or limit.is_time:
+            return self.trials or BEGUN_FOR_EACH * WHOLE_TRIALS
+        return max(1, round(BEGUN_FOR_EACH * limit.amount / self.steps))
 
     @property
     def limit(self) -> Budget | None:

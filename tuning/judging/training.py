@@ -8,11 +8,12 @@ import numpy as np
 from rich.console import Console
 
 from common.paths import shortened
+from common.streams import Stream, stream_seed
 from envs.scenarios.scenario import Scenario
 from results import load
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.errors import UsageError
-from tuning.experiment.folder import Experiment, create, open_experiment, save
+from tuning.experiment.folder import Experiment, ExperimentPaths, create, open_experiment, save
 from tuning.experiment.lock import experiment_lock
 from tuning.experiment.settings import Settings, changed
 from tuning.judging.contenders import Contender, run_settings
@@ -24,7 +25,19 @@ from tuning.trial.records import trial_seed
 
 def fresh_seed(seed: int) -> int:
     """Seed of the contenders' experiments; it differs from the seeds of a search with the same number."""
+    return stream_seed(Stream.FRESH, seed) >> 1
+
+
+def _fresh_seed_before(seed: int) -> int:
+    """The same in version 0.1, where it was the seed of the search's trial 1 too."""
     return int(np.random.SeedSequence([seed, 1]).generate_state(1)[0] >> 1)
+
+
+def _seed_in(paths: JudgementPaths, seed: int) -> int:
+    """Seed of the contenders' experiments of a judgement; one that version 0.1 began goes on with its own."""
+    before, begun = _fresh_seed_before(seed), sorted(paths.runs.glob(f"*/{ExperimentPaths(paths.runs).settings.name}"))
+    is_older = any(open_experiment(path.parent).settings.seed == before for path in begun)
+    return before if is_older else fresh_seed(seed)
 
 
 def experiment_of(
@@ -50,7 +63,7 @@ def experiment_of(
     """
     folder = paths.run(contender)
     of = open_experiment(contender.experiment).settings
-    wanted = run_settings(contender, of, paths.runs, fresh_seed(seed), gpu_memory, address)
+    wanted = run_settings(contender, of, paths.runs, _seed_in(paths, seed), gpu_memory, address)
     if folder.is_dir():
         found = open_experiment(folder)
         wanted = _as_known(wanted, found.settings)

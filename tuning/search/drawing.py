@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 import optuna
+from optuna.distributions import BaseDistribution
 from optuna.trial import FrozenTrial, TrialState
 
+from common.streams import Stream, stream, stream_seed
 from search_spaces import Assignment, SearchSpace
+from search_spaces.earlier import in_todays_names
 from tuning.experiment.settings import Settings
+from tuning.search.prior import Point, around, centre, share
 from tuning.search.pruners import PRUNERS
+from tuning.search.sampler_view import HYPERPARAMETERS as HYPERPARAMETERS
 from tuning.search.sampler_view import as_seen
-from tuning.search.samplers import SAMPLERS
+from tuning.search.samplers import SAMPLERS, startup_trials
 
-# User attributes of a trial.
-HYPERPARAMETERS = "hyperparameters"  # the full assignment
+# User attributes of a trial, beside its assignment.
 REFUSED = "refused"  # why it does not fit into memory and was not started
 SAME_AS = "same_as"  # number of an earlier trial with the same assignment; both have the same outcome
 
@@ -47,40 +53,69 @@ class Drawing:
     starts: Sequence[Assignment] = ()
     excess: Excess | None = None
 
-    def draw(self, known: Sequence[FrozenTrial], study_name: str, values: Mapping[int, float] | None = None) -> FrozenTrial:
+    @property
+    def startup(self) -> int:
+        """Trials before the sampler's model."""
+        return startup_trials(self.settings.expected_trials)
+
+    def draw(
+        self,
+        known: Sequence[FrozenTrial],
+        study_name: str,
+        values: Mapping[int, float] = MappingProxyType({}),
+    ) -> FrozenTrial:
         """The next trial, running, with its assignment.
+
+        Its parameters are the point of the assignment, or the nearest one where that lies outside of what is searched.
 
         Args:
             known: all trials before it, by number.
             study_name: name of their study; Hyperband assigns trials to its brackets by it.
-            values: see `tuning.search.sampler_view.as_seen`.
+            values: of known trials, see `tuning.search.sampler_view.as_seen`.
         """
-        number = len(known)
+        number, settings = len(known), self.settings
+        distributions = self.space.distributions(self.fixed, self.limits)
+        seen = as_seen(known, self.space, distributions, values)
+        start = self.starts[number] if number < len(self.starts) else None
+        point = (
+            self._beside_the_sampler(number, seen, distributions) if start is None else self.space.point(start, distributions)
+        )
         # A new sampler for each trial. So a draw depends on the experiment's seed, the trial's number and the trials before
-        # it, and not on earlier draws of this process.
-        seed = int(np.random.SeedSequence([self.settings.seed, number]).generate_state(1)[0])
+        # it, and not on earlier draws of this process. Where the point is known it only hands that over.
+        name = settings.sampler if point is None else "random"
         copy = optuna.create_study(
             study_name=study_name,
             direction="maximize",
-            sampler=SAMPLERS[self.settings.sampler](seed),
-            pruner=PRUNERS[self.settings.scheduler](self.settings.steps, self.settings.reports),
+            sampler=SAMPLERS[name](stream_seed(Stream.SAMPLER, settings.seed, number), self.startup),
+            pruner=PRUNERS[settings.scheduler](settings.steps, settings.reports),
         )
-        copy.add_trials(as_seen(known, values or {}))
-        fixed = self.fixed
-        if number < len(self.starts):
-            # The sampler learns from the values within the search; the others hold for this trial alone.
-            within, outside = self.space.inner(self.starts[number])
-            copy.enqueue_trial(within)
-            fixed = {**outside, **fixed}
-        trial = copy.ask()
-        assignment = self.space.suggest(trial, fixed, self.limits)
+        copy.add_trials(seen)
+        if point is not None:
+            copy.enqueue_trial(point)
+        trial = copy.ask(distributions)
+        # A start is exactly what was named, also where the search would not draw it.
+        assignment = {**start, **self.fixed} if start else self.space.assignment(trial.params, self.fixed, self.limits)
         trial.set_user_attr(HYPERPARAMETERS, assignment)
         if self.excess:
             excess, why = self.excess(assignment)
             trial.set_constraint(PREDICTED, excess)
             if excess > 0:
                 trial.set_user_attr(REFUSED, why)
-        return copy.get_trials()[number]
+        drawn = deepcopy(copy.get_trials(deepcopy=False)[number])
+        drawn.params = self.space.point(assignment, distributions)
+        return drawn
+
+    def _beside_the_sampler(
+        self, number: int, seen: Sequence[FrozenTrial], distributions: Mapping[str, BaseDistribution]
+    ) -> Point | None:
+        """A point around what is known to work; None where the sampler draws."""
+        if self.settings.sampler == "random":
+            return None
+        random = np.random.default_rng(stream(Stream.PRIOR, self.settings.seed, number))
+        if random.random() >= share(number, self.startup):
+            return None
+        around_what = centre(seen, [self.space.point(start, distributions) for start in self.starts], random)
+        return around(around_what, distributions, random) if around_what else None
 
 
 def already_tried(drawn: FrozenTrial, known: Sequence[FrozenTrial]) -> FrozenTrial | None:
@@ -95,5 +130,6 @@ def already_tried(drawn: FrozenTrial, known: Sequence[FrozenTrial]) -> FrozenTri
     ended = (trial for trial in known if trial.state in (TrialState.COMPLETE, TrialState.PRUNED))
     # An assignment that was refused may fit now: on another card, or by a better prediction.
     tried = (trial for trial in ended if REFUSED not in trial.user_attrs)
-    same = (trial for trial in tried if trial.user_attrs[HYPERPARAMETERS] == drawn.user_attrs[HYPERPARAMETERS])
+    own = drawn.user_attrs[HYPERPARAMETERS]
+    same = (trial for trial in tried if in_todays_names(trial.user_attrs[HYPERPARAMETERS]) == own)
     return next(same, None)

@@ -114,7 +114,7 @@ def run_trials(
     from tuning.search.scheduler import StudyScheduler
     from tuning.search.searcher import StudySearcher
     from tuning.search.study import StudyMemory
-    from tuning.search.thawing import Thawing, searched
+    from tuning.search.thawing import Thawing
     from tuning.trial.evaluation_schedule import due_steps
     from tuning.trial.records import TrialRecords
 
@@ -141,7 +141,15 @@ def run_trials(
     adapt = settings.on_oom == "adapt"
     thawing = None
     if settings.freezes:
-        thawing = Thawing(memory, searched(plan.space, plan.fixed), settings.steps, rung_steps, planner.cost, settings.seed)
+        thawing = Thawing(
+            memory,
+            plan.space,
+            plan.space.distributions(plan.fixed, limits(settings.steps)),
+            settings.steps,
+            rung_steps,
+            planner.cost,
+            settings.seed,
+        )
     searcher = StudySearcher(
         memory, records, paths.folder, settings.most_trials, control, planner, settings.retries, adapt,
         settings.trust_scenario, ledger, thawing,

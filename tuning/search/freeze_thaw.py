@@ -83,7 +83,9 @@ def decide(
         seed: of this decision; breaks ties.
         steps_left: of the budget, in steps of the default's cost.
     """
-    frozen = [curve for curve in curves if curve.state == "frozen" and curve.evaluations and curve.steps < most_steps]
+    frozen = [curve for curve in curves if curve.state == "frozen" and curve.steps < most_steps]
+    if not any(curve.evaluations for curve in curves):
+        return Decision(frozen[0].number if frozen else None)
     if not frozen:
         return Decision(None)
     begun = [] if candidate is None else [candidate]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from tuning.experiment.folder import Experiment, create, existing, open_experime
 from tuning.experiment.settings import Settings, changed
 from tuning.runtime.cluster import check_cluster
 from tuning.search.lessons import check_teacher
-from tuning.search.plan import Plan, plan, seen_by, with_trials
+from tuning.search.plan import Plan, plan, plan_again, seen_by, space_differences, with_trials
 from tuning.trial.checkpoint import check_versions
 from tuning.trial.provenance import provenance, version_differences
 
@@ -131,7 +131,7 @@ def check_continued(before: Experiment, settings: Settings) -> Checked:
     kept = {name: getattr(before.settings, name) for name in ("name", "dir", "space")}
     if not settings.set or settings.fixed_texts() == before.settings.fixed_texts():
         kept["set"] = before.settings.set
-    checked = _checked(replace(settings, resume="", **kept), space_file)
+    checked = _checked(replace(settings, resume="", **kept), space_file, before.compatibility.get("space"))
     if differences := _differences(before, checked):
         raise UsageError(
             f"{before.paths.folder} was begun with other settings: {'; '.join(differences)}; start a new experiment"
@@ -220,11 +220,12 @@ def _check_plans_alone(seens: Sequence[Seen], settings: Settings) -> None:
         )
 
 
-def _checked(settings: Settings, space_file: Path | None) -> Checked:
+def _checked(settings: Settings, space_file: Path | None, described: Mapping[str, str] | None = None) -> Checked:
+    """Check settings; with the description of the space that an experiment was begun with, that is taken."""
     settings.check()
     settings = with_trials(settings)
     site = scenario(settings.scenario, settings.trust_scenario, settings.splits)
-    planned = plan(settings, space_file)
+    planned = plan_again(settings, space_file, site, described) if described else plan(settings, space_file, site)
     check_reward(site, settings.reward)
     site.windows("train")
     seens = seen_by(planned, settings.aim.weights)
@@ -239,6 +240,7 @@ def _checked(settings: Settings, space_file: Path | None) -> Checked:
     # However they were typed: an experiment is continued by what they mean.
     settings = replace(settings, weights=settings.aim.weights.texts, require=settings.aim.require)
     notes = [f"aim: {settings.aim.shown}"] if settings.aim.shown else []
+    notes += planned.notes
     if settings.augment:
         notes.append(f"synthetic years that train too: {len(synthetic_years(site, settings.augmentation))}")
     if settings.aim.leaves_vehicles(site):
@@ -262,15 +264,8 @@ def _differences(before: Experiment, checked: Checked) -> list[str]:
     differences = changed(known, checked.settings)
     if "scenario" in old and not same_data and not differences:
         differences.append(f"the scenario's data have changed ({old['scenario']}, now {new['scenario']})")
-    spaces = [facts.get("space", new["space"]) for facts in (old, new)]
-    searched = {parameter.name for parameter in checked.plan.space.parameters if parameter.search}
-    for name in {**spaces[0], **spaces[1]}:
-        if name not in spaces[0] and name not in searched:
-            # It is newer than the experiment, which has its default.
-            continue
-        texts = [space.get(name, "absent") for space in spaces]
-        if texts[0] != texts[1] and not differences:
-            differences.append(f"the space of {name} has changed ({texts[0]}; now {texts[1]})")
+    if "space" in old and not differences:
+        differences += space_differences(old["space"], checked.plan.space)[:1]
     return differences
 
 

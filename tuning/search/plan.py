@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from envs.objective.weights import Weights
+from envs.scenarios.scenario import Scenario
 from envs.seen import HYPERPARAMETERS, Seen
-from search_spaces import Assignment, SearchSpace
+from search_spaces import Assignment, SearchSpace, SpaceError
+from search_spaces.earlier import NEW_NAMES, in_todays_names
 from search_spaces.overrides import override
 from search_spaces.parameter import Value
 from tuning.algorithms.registry import algorithm
+from tuning.algorithms.spec import AlgorithmSpec
 from tuning.experiment.settings import WHOLE_TRIALS, Settings
+from tuning.search.fitting import fitted
 
 
 @dataclass(frozen=True)
@@ -22,11 +27,13 @@ class Plan:
         space: of the algorithm.
         fixed: values of hyperparameters that are not searched.
         starts: full assignments of the first trials.
+        notes: what differs from the algorithm's own space because of the site, each in a line.
     """
 
     space: SearchSpace
     fixed: Assignment
     starts: tuple[Assignment, ...]
+    notes: tuple[str, ...] = ()
 
 
 def limits(steps: int) -> dict[str, float]:
@@ -38,28 +45,99 @@ def limits(steps: int) -> dict[str, float]:
     return {"steps": float(steps)}
 
 
-def plan(settings: Settings, space_file: Path | None) -> Plan:
+def plan(settings: Settings, space_file: Path | None, site: Scenario | None = None) -> Plan:
     """Plan a search, and check every name and value in it.
 
     Args:
         settings: of one algorithm.
         space_file: TOML file with changes to its space; None for none.
+        site: that the space is fitted to; None for the algorithm's own space, as where everything is fixed.
 
     Raises:
         SpaceError: for the first name or value that is not valid, or not possible with the budget of steps.
     """
+    return _plan(settings, algorithm(settings.algo), space_file, site)
+
+
+def plan_again(settings: Settings, space_file: Path | None, site: Scenario, described: Mapping[str, str]) -> Plan:
+    """Plan a search that was begun before, by this version or an earlier one, with the space that it was begun with.
+
+    Args:
+        settings: see `plan`.
+        space_file: see `plan`.
+        site: see `plan`.
+        described: the space that it was begun with, see `SearchSpace.describe`.
+
+    Returns:
+        The plan of today's version for the site, where no version before has that space.
+
+    Raises:
+        SpaceError: see `plan`; also where a version before searched something of another meaning.
+    """
     spec = algorithm(settings.algo)
-    if space_file:
-        spec = replace(spec, space=override(spec.space, space_file))
+    earlier_names = any(name in spec.space and name not in described for name in NEW_NAMES)
+    # Its own space, as versions before took it for all sites, and those of versions before.
+    for space in (spec.space, *spec.earlier):
+        found = _plan(settings, replace(spec, space=space), space_file, earlier_names=earlier_names)
+        if not space_differences(described, found.space):
+            _check_names(found, earlier_names)
+            return found
+    return _plan(settings, spec, space_file, site)
+
+
+def _check_names(found: Plan, earlier_names: bool) -> None:
+    """Check that nothing is searched that meant something else in the version that began the experiment.
+
+    Raises:
+        SpaceError: if it is.
+    """
+    searched = earlier_names and "target_kl" in found.space and found.space["target_kl"].search
+    if searched and "target_kl" not in found.fixed:
+        raise SpaceError(
+            "target_kl: the version that began this experiment searched by this name what is kl_target now: continue it with "
+            "that version, or start a new experiment"
+        )
+
+
+def space_differences(described: Mapping[str, str], space: SearchSpace) -> list[str]:
+    """How a space differs from the one that an experiment was begun with, each in words.
+
+    Args:
+        described: the earlier one, see `SearchSpace.describe`.
+        space: the present one. What is new in it and not searched is no difference, as the experiment has its default.
+    """
+    now, searched = space.describe(), {own.name for own in space.parameters if own.search}
+    return [
+        f"the space of {name} has changed ({described.get(name, 'absent')}; now {now.get(name, 'absent')})"
+        for name in {**described, **now}
+        if (name in described or name in searched) and described.get(name) != now.get(name)
+    ]
+
+
+def _plan(
+    settings: Settings, spec: AlgorithmSpec, space_file: Path | None, site: Scenario | None = None, earlier_names: bool = False
+) -> Plan:
+    """See `plan`; with earlier names, values of presets and settings mean what they meant in a version before."""
     space, budget = spec.space, limits(settings.steps)
+    if space_file:
+        space = override(space, space_file)
+    notes: tuple[str, ...] = ()
+    if site and not settings.preset:
+        own = fitted(space, site)
+        space, notes = own.space, own.notes
+    spec = replace(spec, space=space)
     fixed = space.parse(settings.fixed_texts())
     space.check_fixed(fixed)
     fixed = {**space.own_values(), **fixed}
+    # A full assignment but for what is new was written by a version before, as for a contender of a judgement.
+    if earlier_names or {own.name for own in space.parameters} - fixed.keys() <= set(NEW_NAMES):
+        fixed = in_todays_names(fixed)
+        spec = replace(spec, presets={name: in_todays_names(own) for name, own in spec.presets.items()})
     space.check(fixed, budget)
     if settings.preset:
         return Plan(space, spec.preset(settings.preset, fixed, budget), ())
     starts = tuple(spec.preset(name, fixed, budget) for name in settings.start_from)
-    return Plan(space, fixed, starts)
+    return Plan(space, fixed, starts, notes)
 
 
 def seen_by(planned: Plan, weights: Weights) -> tuple[Seen, ...]:

@@ -1,28 +1,98 @@
-"""What a sampler sees of the trials of a study."""
+"""What a sampler sees of the trials before the one that it proposes.
+
+Optuna's samplers differ in what they read: its Gaussian process reads complete trials alone, and needs the same constraints of
+each. So all of them see the same view. Nothing in the study changes.
+
+| trial | seen as |
+|---|---|
+| complete | complete |
+| stopped by the pruner | complete, with its last value |
+| refused, or out of memory | complete, with a violated constraint; its value is the middle of the others, which says nothing |
+| frozen | complete, with its last value; without an evaluation running |
+| running | running, unless a value for it is given |
+| failed | failed, which samplers ignore |
+"""
 
 from __future__ import annotations
 
-import copy
+import math
 from collections.abc import Mapping, Sequence
+from copy import copy
 from datetime import datetime
+from statistics import median
+from types import MappingProxyType
 
+from optuna.distributions import BaseDistribution
 from optuna.trial import FrozenTrial, TrialState
 
+from search_spaces import SearchSpace
+from search_spaces.earlier import in_todays_names
 
-def as_seen(known: Sequence[FrozenTrial], values: Mapping[int, float]) -> list[FrozenTrial]:
-    """Trials as a sampler sees them: one that may still go on counts as complete, with a value that it is expected to reach.
+HYPERPARAMETERS = "hyperparameters"  # user attribute of a trial: the full assignment
+_SEEN_STATES = (TrialState.COMPLETE, TrialState.PRUNED)
+
+
+def as_seen(
+    known: Sequence[FrozenTrial],
+    space: SearchSpace,
+    distributions: Mapping[str, BaseDistribution],
+    values: Mapping[int, float] = MappingProxyType({}),
+) -> list[FrozenTrial]:
+    """Trials as a sampler sees them.
+
+    Parameters are the points of the trials' assignments in today's distributions, or the nearest ones. So a trial counts that
+    began outside of them, and so does one of an older version or of a smaller budget.
 
     Args:
-        known: all trials by number; they are not changed.
-        values: expected value of trials that have not ended, by number; others have their last.
+        known: all trials of the study, by number.
+        space: of the experiment.
+        distributions: that are drawn from, by inner name, see `SearchSpace.distributions`.
+        values: of trials, by number, such as what a model expects of one that has not ended. They replace the trial's own, and
+            a running trial with one is seen as complete. By default the last value counts.
     """
-    return [_seen(trial, values) for trial in known]
+    own = {trial.number: _value(trial, values) for trial in known}
+    finite = [value for value in own.values() if value is not None]
+    neutral = median(finite) if finite else 0.0
+    names = dict.fromkeys(name for trial in known for name in trial.constraints)
+    return [_seen(trial, space, distributions, own[trial.number], neutral, names) for trial in known]
 
 
-def _seen(trial: FrozenTrial, values: Mapping[int, float]) -> FrozenTrial:
-    if trial.state is not TrialState.WAITING:
-        return trial
-    seen = copy.copy(trial)
-    value = values.get(trial.number, trial.intermediate_values[max(trial.intermediate_values)])
-    seen.state, seen.values, seen.datetime_complete = TrialState.COMPLETE, [value], datetime.now()
+def _value(trial: FrozenTrial, values: Mapping[int, float]) -> float | None:
+    """What counts of a trial; None where nothing does."""
+    if trial.number in values:
+        return values[trial.number]
+    if trial.state is TrialState.COMPLETE:
+        return trial.value
+    # A rating of one that misses requirements is far below all values, see `envs.objective.aim`.
+    if trial.state not in (TrialState.PRUNED, TrialState.WAITING) or any(excess > 0 for excess in trial.constraints.values()):
+        return None
+    last = trial.intermediate_values.get(trial.last_step) if trial.last_step is not None else None
+    return last if last is not None and math.isfinite(last) else None
+
+
+def _seen(
+    trial: FrozenTrial,
+    space: SearchSpace,
+    distributions: Mapping[str, BaseDistribution],
+    value: float | None,
+    neutral: float,
+    names: Mapping[str, None],
+) -> FrozenTrial:
+    seen = copy(trial)
+    seen.system_attrs = dict(trial.system_attrs)
+    if isinstance(assignment := trial.user_attrs.get(HYPERPARAMETERS), dict):
+        seen.distributions = dict(distributions)
+        seen.params = space.point(space.whole(in_todays_names(assignment)), distributions)
+    if seen.state is TrialState.WAITING:
+        # Optuna would hand a waiting trial out.
+        seen.state = TrialState.RUNNING
+    is_lost = trial.state is TrialState.PRUNED and any(excess > 0 for excess in trial.constraints.values())
+    if value is not None or is_lost:
+        seen.state, seen.value = TrialState.COMPLETE, neutral if value is None else value
+        seen.datetime_complete = trial.datetime_complete or trial.datetime_start or datetime.now()
+    if seen.state in _SEEN_STATES:
+        for name in names:
+            if name not in trial.constraints:
+                # It was not told, so nothing is known against the trial.
+                seen.set_constraint(name, 0.0)
     return seen

@@ -14,6 +14,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from common.paths import shortened
 from search_spaces import Assignment, SearchSpace
+from search_spaces.earlier import in_todays_names
 from tuning.experiment.folder import Experiment
 from tuning.experiment.settings import Settings
 from tuning.search.agreement import begun, check_agreement
@@ -177,8 +178,7 @@ class StudyMemory:
 
     def _proposal(self, trial: FrozenTrial) -> Proposal:
         attributes = trial.user_attrs
-        # What an older version did not know has its default.
-        assignment = {p.name: attributes[HYPERPARAMETERS].get(p.name, p.default) for p in self._drawing.space.parameters}
+        assignment = self._drawing.space.whole(in_todays_names(attributes[HYPERPARAMETERS]))
         return Proposal(trial.number, assignment, attributes.get(SAME_AS), attributes.get(REFUSED))
 
     def proposals(self) -> list[Proposal]:

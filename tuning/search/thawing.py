@@ -6,16 +6,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-import numpy as np
 from optuna.distributions import BaseDistribution
 from optuna.trial import FrozenTrial, TrialState
 
+from common.streams import Stream, stream_seed
 from search_spaces import Assignment, SearchSpace
+from search_spaces.earlier import in_todays_names
 from tuning.search.drawing import HYPERPARAMETERS, REFUSED, SAME_AS
 from tuning.search.freeze_thaw import Curve, decide, predicted_ends
 from tuning.search.study import StudyMemory
-
-_STREAM = 3  # key of the decisions' random numbers, beside those of trials and draws
 
 
 @dataclass(frozen=True)
@@ -24,7 +23,8 @@ class Thawing:
 
     Attributes:
         memory: the study.
-        distributions: that are searched, by inner name.
+        space: of the experiment.
+        distributions: that are drawn from, by inner name, see `SearchSpace.distributions`.
         steps: most of a trial.
         rung_steps: between two evaluations.
         cost: expected seconds of a step of an assignment, in units of the default's.
@@ -32,6 +32,7 @@ class Thawing:
     """
 
     memory: StudyMemory
+    space: SearchSpace
     distributions: Mapping[str, BaseDistribution]
     steps: int
     rung_steps: int
@@ -62,7 +63,7 @@ class Thawing:
     def _seed(self, curves: list[Curve]) -> int:
         """Of a decision: a function of the study."""
         rungs = sum(len(curve.evaluations) for curve in curves)
-        return int(np.random.SeedSequence([self.seed, len(curves), rungs, _STREAM]).generate_state(1)[0])
+        return stream_seed(Stream.DECISION, self.seed, len(curves), rungs)
 
     def _curves(self, as_frozen: int | None = None) -> list[Curve]:
         found = []
@@ -74,17 +75,9 @@ class Thawing:
 
     def _curve(self, trial: FrozenTrial, state: Literal["running", "frozen", "ended"]) -> Curve:
         evaluations = tuple(sorted(trial.intermediate_values.items()))
-        return Curve(trial.number, trial.params, evaluations, self.cost(trial.user_attrs[HYPERPARAMETERS]), state)
-
-
-def searched(space: SearchSpace, fixed: Assignment) -> dict[str, BaseDistribution]:
-    """Distributions of what a search varies, by inner name.
-
-    Args:
-        space: of the algorithm.
-        fixed: values that are not searched.
-    """
-    return {p.inner_name: p.search for p in space.parameters if p.search is not None and p.name not in fixed}
+        assignment = self.space.whole(in_todays_names(trial.user_attrs[HYPERPARAMETERS]))
+        point = self.space.point(assignment, self.distributions)
+        return Curve(trial.number, point, evaluations, self.cost(assignment), state)
 
 
 def _state(trial: FrozenTrial) -> Literal["running", "frozen", "ended"]:

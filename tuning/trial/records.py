@@ -15,6 +15,7 @@ from results.parts import ResultsError, read_part
 from results.schema import GIVEN, USED
 from results.writer import write_part
 from search_spaces import Assignment, Kind, SearchSpace, SpaceError
+from search_spaces.earlier import in_todays_names
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import Experiment
 from tuning.experiment.settings import MOST_DIGITS
@@ -146,7 +147,8 @@ class TrialRecords:
             ResultsError: if its row is damaged, or holds a value that no search assigns.
         """
         row = self._read(number)
-        assignment: Assignment = {p.name: row.get(GIVEN + p.name, p.default) for p in self.space.parameters}
+        given = {p.name: row[GIVEN + p.name] for p in self.space.parameters if GIVEN + p.name in row}
+        assignment = self.space.whole(in_todays_names(given))
         try:
             # A row of a stranger would decide how large a network is built.
             self.space.check(assignment)

@@ -23,7 +23,7 @@ def test_small_letters_are_times_and_large_ones_steps(text: str, amount: float, 
     assert Budget.parse(text) == Budget(amount, unit)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("text", ["m", "0", "0h", "-5m", "5 m", "5x", "1e9", "５m", "1.m", "nan", "9" * 16])
+@pytest.mark.parametrize("text", ["m", "0", "0h", "-5m", "5 m", "5x", "1e9", "\uff15m", "1.m", "nan", "9" * 16])
 def test_other_texts_are_refused_with_an_example(text: str) -> None:
     with pytest.raises(UsageError, match=r"--budget .*(as in 90s, 30m|above 0)"):
         Budget.parse(text)

@@ -12,8 +12,10 @@ from optuna.trial import FrozenTrial, TrialState
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.settings import Settings
 from tuning.search.drawing import HYPERPARAMETERS, PREDICTED, REFUSED, Drawing, already_tried
+from tuning.search.sampler_view import as_seen
 
 LIMITS = {"steps": 1e6}
+BUT_TWO = {own.name: own.default for own in algorithm("ppo").space.parameters if own.name not in ("gamma", "clip_range")}
 
 
 def drawing(**others: Any) -> Drawing:
@@ -96,3 +98,44 @@ def test_without_anything_to_search_trials_are_repeated_on_purpose() -> None:
     known = [trial_of({"gamma": 0.9}, TrialState.COMPLETE)]
     drawn = optuna.trial.create_trial(state=TrialState.RUNNING, user_attrs={HYPERPARAMETERS: {"gamma": 0.9}})
     assert already_tried(drawn, known) is None
+
+
+def test_a_start_outside_of_the_search_leaves_every_hyperparameter_in_the_joint_model() -> None:
+    """`ent_coef` 0 lies below its range, the rollout is no power of two, and gradients are not cut: none drops out."""
+    spec = algorithm("ppo")
+    starts = [spec.preset(name, {}, LIMITS) for name in ("default", "rllib")]
+    known = draw_some(drawing(starts=starts, fixed={}, settings={"trials": 16}), 4)
+    assert [trial.user_attrs[HYPERPARAMETERS]["ent_coef"] for trial in known[:2]] == [0.0, 0.0]
+    assert [trial.params["ent_coef"] for trial in known[:2]] == [1e-7, 1e-7]
+    assert known[1].user_attrs[HYPERPARAMETERS]["max_grad_norm"] is None
+    searched = {own.inner_name for own in spec.space.parameters if own.search}
+    assert all(trial.distributions.keys() == searched for trial in known)
+    study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=0, n_startup_trials=2))
+    study.add_trials(known)
+    assert set(study.ask(known[0].distributions).relative_params) == searched
+
+
+def test_a_larger_budget_leaves_the_trials_before_it_in_the_joint_model() -> None:
+    space = algorithm("sac").space
+    small, large = (Drawing(Settings(algo="sac", trials=8), space, {}, {"steps": steps}) for steps in (1e5, 1e6))
+    known = draw_some(small, 4)
+    drawn = large.draw(known, "one")
+    assert known[0].distributions["log2_buffer_size"] != drawn.distributions["log2_buffer_size"]
+    seen = as_seen(known, space, drawn.distributions)
+    assert all(trial.distributions == drawn.distributions for trial in seen)
+
+
+def test_values_of_trials_that_have_not_ended_count_where_they_are_given() -> None:
+    of = drawing(settings={"trials": 8, "sampler": "gp", "seed": 3}, fixed=BUT_TWO)
+    known = [of.draw([], "one")]
+    known += [of.draw(known, "one")]
+    known += [of.draw(known, "one")]
+    known[2].state = known[1].state = known[0].state = TrialState.RUNNING
+    drawn = [of.draw(known, "one", values).params for values in ({}, {0: 1.0, 1: 0.0, 2: 0.0}, {0: 0.0, 1: 0.0, 2: 1.0})]
+    assert drawn[0] != drawn[1] != drawn[2]
+
+
+def test_an_assignment_that_an_older_version_tried_is_known() -> None:
+    known = [trial_of({"gamma": 0.9, "target_kl": 0.02}, TrialState.COMPLETE)]
+    drawn = trial_of({"gamma": 0.9, "target_kl": None, "kl_target": 0.02}, TrialState.RUNNING)
+    assert already_tried(drawn, known) is known[0]

@@ -310,5 +310,17 @@ def test_the_first_trials_start_from_given_assignments_and_teach_the_sampler(exp
     trials = stored(experiment)
     assert trials[0].params["learning_rate"] == 3e-4
     assert trials[0].params["log2_n_steps"] == 10
-    # 4,000 is no power of two: it holds for this trial and is nothing that the sampler could draw.
-    assert "log2_n_steps" not in trials[1].params
+    # 4,000 is no power of two: it holds for this trial, and the sampler learns from the nearest.
+    assert (proposals[1].hyperparameters["n_steps"], trials[1].params["log2_n_steps"]) == (4000, 12)
+    assert trials[0].params.keys() == trials[1].params.keys() == trials[2].params.keys()
+
+
+def test_a_trial_of_an_older_version_keeps_what_its_names_meant(experiment: Experiment) -> None:
+    study = memory(experiment)
+    proposal = study.ask()
+    older = {name: value for name, value in proposal.hyperparameters.items() if name != "kl_target"} | {"target_kl": 0.02}
+    frozen = study._study.get_trials()[0]
+    frozen.user_attrs[HYPERPARAMETERS] = older
+    study._study.add_trial(frozen)
+    found = memory(experiment).proposals()[1].hyperparameters
+    assert (found["kl_target"], found["target_kl"]) == (0.02, None)

@@ -10,7 +10,7 @@ from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import create
 from tuning.experiment.settings import Settings
 from tuning.search.study import StudyMemory
-from tuning.search.thawing import Thawing, searched
+from tuning.search.thawing import Thawing
 
 SPACE = algorithm("ppo").space
 STEPS, RUNG = 1000, 100
@@ -25,7 +25,8 @@ def memory(tmp_path: Path) -> StudyMemory:
 
 def thawing(memory: StudyMemory, **changes: Any) -> Thawing:
     given: dict[str, Any] = {"cost": lambda assignment: 1.0, "seed": 0, **changes}
-    return Thawing(memory, searched(SPACE, FIXED), STEPS, RUNG, **given)
+    distributions = SPACE.distributions(FIXED, {"steps": float(STEPS)})
+    return Thawing(memory, SPACE, distributions, STEPS, RUNG, **given)
 
 
 def learn(memory: StudyMemory, *ratings: float) -> int:
@@ -37,10 +38,11 @@ def learn(memory: StudyMemory, *ratings: float) -> int:
     return number
 
 
-def test_what_is_fixed_is_not_searched() -> None:
-    names = searched(SPACE, FIXED)
-    assert "learning_rate" in names
-    assert not any("gamma" in name for name in names)
+def test_a_trial_that_was_frozen_before_its_first_evaluation_goes_on_first(memory: StudyMemory) -> None:
+    number = memory.ask().number
+    memory.freeze(number)
+    model = thawing(memory)
+    assert model.choose(model.draw(), 1e6) == number
 
 
 def test_the_first_trial_is_a_new_one(memory: StudyMemory) -> None:

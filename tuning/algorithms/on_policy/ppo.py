@@ -13,15 +13,19 @@ from tuning.algorithms.on_policy.config import OnPolicyConfig
 from tuning.algorithms.on_policy.learner import Loss, OnPolicy, OnPolicyLearner
 from tuning.algorithms.on_policy.trainer import OnPolicyTrainer
 
+MOST_DIVERGENCE = 1.5  # of an update, in parts of `target_kl`
+
 
 class PPOConfig(OnPolicyConfig):
     """Configuration of `PPOTrainer`'s algorithm.
 
     Attributes:
         clip_range_vf: furthest that a value is trained to move in one update; None for no limit.
+        target_kl: an update ends where the divergence is `MOST_DIVERGENCE` times this; None for no such end.
     """
 
     clip_range_vf: float | None = None
+    target_kl: float | None = None
 
     def __init__(self, algo_class: type[Algorithm] | None = None) -> None:
         super().__init__(algo_class=algo_class or OnPolicy)
@@ -43,11 +47,15 @@ class PPOLearner(OnPolicyLearner):
 
     def learn(self, batch: Batch) -> list[dict[str, torch.Tensor]]:
         """See `OnPolicyLearner`."""
-        terms = []
+        terms: list[dict[str, torch.Tensor]] = []
+        most = None if self.config.target_kl is None else MOST_DIVERGENCE * self.config.target_kl
         for _ in range(self.config.num_epochs):
             for index in minibatches(len(batch), self.config.minibatch_size or len(batch)):
                 self.optimizer.zero_grad(set_to_none=True)
                 found = self.gradient(batch.take(index.to(self._device)))
+                # As in Stable-Baselines3: the minibatch that is beyond it takes no step, and no other follows.
+                if most is not None and terms and found["kl"].item() > most:
+                    return terms
                 terms.append({**found, "gradient_norm": self.step()})
         return terms
 
@@ -86,12 +94,13 @@ class PPOTrainer(OnPolicyTrainer):
         """See `OnPolicyTrainer`."""
         config = PPOConfig()
         config.clip_range_vf = h["clip_range_vf"]
+        config.target_kl = h["target_kl"]
         config.training(
             minibatch_size=h["batch_size"],
             num_epochs=h["n_epochs"],
             clip_param=h["clip_range"],
-            use_kl_loss=h["target_kl"] is not None,
-            **({} if h["target_kl"] is None else {"kl_target": h["target_kl"]}),
+            use_kl_loss=h["kl_target"] is not None,
+            **({} if h["kl_target"] is None else {"kl_target": h["kl_target"]}),
         )
         return config
 
@@ -104,5 +113,6 @@ class PPOTrainer(OnPolicyTrainer):
             "n_epochs": config.num_epochs,
             "clip_range": config.clip_param,
             "clip_range_vf": config.clip_range_vf,
-            "target_kl": config.kl_target if config.use_kl_loss else None,
+            "target_kl": config.target_kl,
+            "kl_target": config.kl_target if config.use_kl_loss else None,
         }

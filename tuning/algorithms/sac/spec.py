@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from search_spaces import sac
+from search_spaces.earlier import EARLIER
 from tuning.algorithms.sac.copies import copies
 from tuning.algorithms.sac.cost import sac_seconds
 from tuning.algorithms.sac.memory import sac_memory
@@ -20,4 +21,6 @@ def _sac(setup: Setup) -> Trainer:
     return SACTrainer(setup)
 
 
-SAC = AlgorithmSpec("sac", sac.SAC, sac.SAC_PRESETS, _sac, copies, sac_memory, sac_seconds, can_be_taught=True)
+SAC = AlgorithmSpec(
+    "sac", sac.SAC, sac.SAC_PRESETS, _sac, copies, sac_memory, sac_seconds, can_be_taught=True, earlier=EARLIER["sac"]
+)

@@ -29,8 +29,17 @@ def test_beyond_clip_range_vf_a_value_does_not_move() -> None:
             assert (gradient(trained, made_up(moved=0.5)(trained))["value"] > 0.0) is moves
 
 
-def test_target_kl_adapts_the_penalty_and_none_leaves_it_out() -> None:
-    with built("ppo", target_kl=1e-9) as trained:
+def test_target_kl_ends_an_update_that_moved_too_far_and_none_does_not() -> None:
+    taken = {}
+    for target in (None, 1e9, 1e-5):
+        with built("ppo", target_kl=target, n_epochs=4, learning_rate=1e-2) as trained:
+            assert trained.used()["target_kl"] == target
+            taken[target] = trained.losses(trained.algorithm.train())["gradient_steps"]
+    assert taken[None] == taken[1e9] > taken[1e-5] >= 1
+
+
+def test_kl_target_adapts_the_penalty_and_none_leaves_it_out() -> None:
+    with built("ppo", kl_target=1e-9) as trained:
         before = trained.learner.kl_coefficient
         trained.algorithm.train()
         assert trained.learner.kl_coefficient == 2.0 * before > 0.0
@@ -44,7 +53,7 @@ def test_target_kl_adapts_the_penalty_and_none_leaves_it_out() -> None:
         trained.learner.kl_coefficient = 0.0
         without = trained.learner.loss(batch, inputs, batch.values)
         assert float(with_penalty.total - without.total) == pytest.approx(2.0 * before * float(without.terms["kl"]), rel=1e-4)
-    with built("ppo", target_kl=1e9) as trained:
+    with built("ppo", kl_target=1e9) as trained:
         before = trained.learner.kl_coefficient
         trained.algorithm.train()
         assert trained.learner.kl_coefficient == before / 2.0

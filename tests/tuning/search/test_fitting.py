@@ -1,0 +1,80 @@
+"""What does nothing on a site is not searched, and what decides there is."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from envs.scenarios.scenario import Scenario, scenario
+from search_spaces import SearchSpace, SpaceError
+from search_spaces.overrides import override
+from tests.envs.changed_rows import two_buildings
+from tuning.algorithms.registry import algorithm
+from tuning.experiment.settings import Settings
+from tuning.search.fitting import fitted
+from tuning.search.plan import plan, plan_again
+
+PPO = algorithm("ppo").space
+
+
+def searched(space: SearchSpace) -> set[str]:
+    return {own.name for own in space.parameters if own.search}
+
+
+@pytest.fixture
+def homes(small_schema: Path, tmp_path: Path) -> Scenario:
+    """Two buildings, and no chargers."""
+    path = two_buildings(small_schema, tmp_path / "homes")
+    schema = json.loads(path.read_text(encoding="utf-8"))
+    for building in schema["buildings"].values():
+        building.pop("chargers", None)
+    schema["actions"].pop("electric_vehicle_storage", None)
+    path.write_text(json.dumps(schema), encoding="utf-8")
+    return replace(scenario("iquitos"), site=None, schema=path)
+
+
+def test_a_site_with_chargers_and_one_building_has_the_algorithms_own_space(small_schema: Path) -> None:
+    for site in (scenario("iquitos"), scenario(str(small_schema))):
+        assert fitted(PPO, site).space is PPO
+        assert fitted(PPO, site).notes == ()
+
+
+def test_without_chargers_nothing_of_them_is_searched_and_with_several_buildings_sharing_is(homes: Scenario) -> None:
+    found = fitted(PPO, homes)
+    assert searched(PPO) - searched(found.space) == {"learn_charging"}
+    assert searched(found.space) - searched(PPO) == {"shared_policy"}
+    assert [note.rpartition(" ")[2] for note in found.notes] == ["learn_charging", "shared_policy"]
+    assert found.space["learn_charging"].default is False
+
+
+def test_what_the_users_file_says_holds_and_what_it_searches_for_nothing_is_refused(homes: Scenario, tmp_path: Path) -> None:
+    path = tmp_path / "space.toml"
+    path.write_text("shared_policy = {value = true}\nlearn_charging = {value = true}", encoding="utf-8")
+    space = fitted(override(PPO, path), homes).space
+    assert not {"shared_policy", "learn_charging"} & searched(space)
+    assert space.own_values() == {"shared_policy": True, "learn_charging": True}
+    path.write_text("learn_charging = {choices = [true, false]}", encoding="utf-8")
+    with pytest.raises(
+        SpaceError, match=r"^learn_charging: .* has no chargers, so it does nothing there; remove it from .*toml$"
+    ):
+        fitted(override(PPO, path), homes)
+
+
+def test_a_fixed_value_is_respected(homes: Scenario) -> None:
+    planned = plan(Settings(set=(("shared_policy=true", "learn_charging=true"),)), None, homes)
+    assert planned.fixed == {"shared_policy": True, "learn_charging": True}
+    assert not {"shared_policy", "learn_charging"} & planned.space.distributions(planned.fixed).keys()
+
+
+def test_splits_of_other_buildings_do_not_search_sharing(homes: Scenario, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tuning.search.fitting.same_buildings", lambda site, split: split != "test")
+    assert "shared_policy" not in searched(fitted(PPO, homes).space)
+
+
+def test_an_experiment_goes_on_with_the_space_that_it_was_begun_with(homes: Scenario) -> None:
+    today = plan(Settings(), None, homes).space
+    for before in (today, PPO, *algorithm("ppo").earlier):
+        assert plan_again(Settings(), None, homes, before.describe()).space.describe() == before.describe()

@@ -1,0 +1,104 @@
+"""What a sampler sees of the trials before."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import optuna
+import pytest
+from optuna.distributions import FloatDistribution
+from optuna.trial import FrozenTrial, TrialState
+
+from search_spaces import Kind, Parameter, SearchSpace
+from tuning.search.sampler_view import HYPERPARAMETERS, as_seen
+from tuning.search.samplers import SAMPLERS
+
+WITHIN = FloatDistribution(0.0, 1.0)
+SPACE = SearchSpace(
+    (
+        Parameter("x", Kind.NUMBER, 0.5, "", search=WITHIN),
+        Parameter("y", Kind.NUMBER, 0.5, "", search=WITHIN),
+        Parameter("note", Kind.NUMBER, 0.0, ""),
+    )
+)
+BOX = SPACE.distributions({})
+COMPLETE, PRUNED, RUNNING, FAIL = TrialState.COMPLETE, TrialState.PRUNED, TrialState.RUNNING, TrialState.FAIL
+
+
+def trial(
+    state: TrialState, steps: dict[int, float] | None = None, value: float | None = None, number: int = 0, **more: Any
+) -> FrozenTrial:
+    found = optuna.trial.create_trial(
+        state=state, value=value, intermediate_values=steps or {}, constraints=more.get("constraints"),
+        user_attrs={HYPERPARAMETERS: {"x": more.get("x", 0.5), "y": more.get("y", 0.5), "note": 1.0}},
+    )  # fmt: skip
+    found.number = number
+    return found
+
+
+@pytest.mark.parametrize(
+    ("known", "values", "state", "value"),
+    [
+        (trial(COMPLETE, {1: 0.1}, 0.2), {}, COMPLETE, 0.2),
+        (trial(PRUNED, {1: 0.1, 2: 0.15}), {}, COMPLETE, 0.15),
+        (trial(PRUNED), {}, PRUNED, None),
+        (trial(PRUNED, {1: float("nan")}), {}, PRUNED, None),
+        (trial(RUNNING, {1: 0.1}), {}, RUNNING, None),
+        (trial(RUNNING, {1: 0.1}), {0: 0.7}, COMPLETE, 0.7),
+        (trial(PRUNED, {1: 0.1}), {0: 0.7}, COMPLETE, 0.7),
+        (trial(FAIL), {}, FAIL, None),
+    ],
+)
+def test_each_state_is_seen_as_the_table_says(
+    known: FrozenTrial, values: dict[int, float], state: TrialState, value: float | None
+) -> None:
+    (seen,) = as_seen([known], SPACE, BOX, values)
+    assert (seen.state, seen.value if state is COMPLETE else None) == (state, value)
+
+
+def test_what_is_lost_violates_a_constraint_and_its_value_says_nothing() -> None:
+    known = [
+        trial(COMPLETE, value=1.0, number=0, constraints={"memory": -5.0}),
+        trial(COMPLETE, value=3.0, number=1, constraints={"memory": -5.0, "requirements": 0.2}),
+        trial(PRUNED, number=2, constraints={"memory": 7.0}),
+        # Its rating is far below all values, as it misses requirements.
+        trial(PRUNED, {1: -1e15}, number=3, constraints={"memory": -5.0, "requirements": 0.1}),
+    ]
+    seen = as_seen(known, SPACE, BOX)
+    assert [one.state for one in seen] == [COMPLETE] * 4
+    assert [one.value for one in seen] == [1.0, 3.0, 2.0, 2.0]
+    # The same constraints of each, as the Gaussian process needs them.
+    assert {tuple(sorted(one.constraints)) for one in seen} == {("memory", "requirements")}
+    assert [max(one.constraints.values()) > 0 for one in seen] == [False, True, True, True]
+    study = optuna.create_study(direction="maximize", sampler=SAMPLERS["gp"](0, 2))
+    study.add_trials(seen)
+    assert set(study.ask(BOX).relative_params) == {"x", "y"}
+
+
+def test_the_study_itself_does_not_change() -> None:
+    known = [trial(PRUNED, {1: 0.1}, number=0), trial(COMPLETE, value=1.0, number=1, constraints={"memory": 1.0})]
+    before = [(one.state, dict(one.params), dict(one.system_attrs)) for one in known]
+    as_seen(known, SPACE, BOX)
+    assert [(one.state, dict(one.params), dict(one.system_attrs)) for one in known] == before
+
+
+def test_parameters_are_the_nearest_points_of_the_assignment() -> None:
+    (seen,) = as_seen([trial(COMPLETE, value=0.0, x=1.7, y=0.25)], SPACE, BOX)
+    assert (seen.params, seen.distributions) == ({"x": 1.0, "y": 0.25}, BOX)
+
+
+def test_a_gaussian_process_beside_a_pruner_leaves_where_trials_were_pruned() -> None:
+    """All but two trials were pruned. Optuna's own view shows a GP these two alone, and it draws at random."""
+    random = np.random.default_rng(0)
+    known = []
+    for number, (x, y) in enumerate(random.random((12, 2))):
+        score = -((x - 0.8) ** 2) - (y - 0.2) ** 2
+        if number < 2:
+            known.append(trial(COMPLETE, value=score, x=x, y=y, number=number))
+        else:
+            known.append(trial(PRUNED, {1: score}, x=x, y=y, number=number))
+    study = optuna.create_study(direction="maximize", sampler=SAMPLERS["gp"](0, 4))
+    study.add_trials(as_seen(known, SPACE, BOX))
+    asked = study.ask(BOX)
+    assert np.hypot(asked.params["x"] - 0.8, asked.params["y"] - 0.2) < 0.2

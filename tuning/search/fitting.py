@@ -1,0 +1,72 @@
+"""The space of one experiment: what is searched follows from what acts on its site."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from optuna.distributions import CategoricalDistribution
+
+from envs.environments.split_layout import same_buildings
+from envs.scenarios.augmentation import has_chargers
+from envs.scenarios.scenario import SPLITS, Scenario
+from envs.scenarios.schema_file import count_buildings
+from search_spaces import SearchSpace, SpaceError
+from search_spaces.parameter import Parameter
+
+CHARGING = ("learn_charging", "initial_charging")
+SHARED = "shared_policy"
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A space that fits its site.
+
+    Attributes:
+        space: with which the experiment draws.
+        notes: what differs from the algorithm's own space, each in a line.
+    """
+
+    space: SearchSpace
+    notes: tuple[str, ...] = ()
+
+
+def fitted(space: SearchSpace, site: Scenario) -> Fitted:
+    """The space of an experiment: without what does nothing on its site, and with what decides there.
+
+    What the user's file says of a hyperparameter holds. What the search may draw and does not fit into memory is refused trial
+    by trial, so the machine changes nothing here.
+
+    Args:
+        space: of the algorithm, with the changes of the user's file.
+        site: of the experiment. No more than its schema is read.
+
+    Raises:
+        SpaceError: if the user's file searches what does nothing on the site.
+    """
+    notes = []
+    for name in CHARGING if not _charges(site) else ():
+        if name in space and space[name].search is not None:
+            if own := space[name].own:
+                raise SpaceError(f"{name}: {site.title} has no chargers, so it does nothing there; remove it from {own.source}")
+            space = _with(space, replace(space[name], search=None))
+            notes.append(f"not searched, as {site.title} has no chargers: {name}")
+    if SHARED in space and space[SHARED].own is None and _can_share(site):
+        space = _with(space, replace(space[SHARED], search=CategoricalDistribution((False, True))))
+        notes.append(f"searched too, as {site.title} has several buildings: {SHARED}")
+    return Fitted(space, tuple(notes))
+
+
+def _charges(site: Scenario) -> bool:
+    """Whether vehicles charge on a site. All generated ones have chargers."""
+    return site.schema is None or has_chargers(site)
+
+
+def _can_share(site: Scenario) -> bool:
+    """Whether policies with and without sharing can run on all splits of a site."""
+    if not site.schema or not all(same_buildings(site, split) for split in SPLITS):
+        return False
+    return count_buildings(site.schema_path(site.years("train")[0])) > 1
+
+
+def _with(space: SearchSpace, parameter: Parameter) -> SearchSpace:
+    return SearchSpace(tuple(parameter if own.name == parameter.name else own for own in space.parameters))

@@ -1,0 +1,91 @@
+"""Draws around what is known to work: the start assignments, and the best trial so far.
+
+With few trials a search gains more near these than in the whole space (PriorBand, Mallik et al. 2023). With many it should not
+depend on them, so their share of the draws fades. They stand beside any sampler but `random`, which stays what its name says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
+from optuna.trial import FrozenTrial, TrialState
+
+Point = dict[str, float | int | str]
+
+FIRST_SHARE = 0.6  # of the draws, at first
+BEST_PART = 0.5  # of these, around the best trial so far
+MOVED_PART, STEP = 0.5, 0.2  # numbers that are moved, and how far: deviation as a part of the range
+CHANGED_PART = 0.15  # choices that are drawn anew
+
+
+def share(number: int, startup: int) -> float:
+    """Part of the draws that come from around what is known.
+
+    Args:
+        number: of the trial.
+        startup: trials before the sampler's model; after twice as many the share has halved.
+    """
+    return float(FIRST_SHARE * 0.5 ** (number / (2.0 * startup)))
+
+
+def centre(seen: Sequence[FrozenTrial], starts: Sequence[Point], random: np.random.Generator) -> Point | None:
+    """What to draw around; None where nothing is known.
+
+    Args:
+        seen: trials as the sampler sees them, see `tuning.search.sampler_view`.
+        starts: points of the start assignments.
+        random: source of chance.
+    """
+    feasible = [
+        trial
+        for trial in seen
+        if trial.state is TrialState.COMPLETE and all(excess <= 0 for excess in trial.constraints.values())
+    ]
+    best = max(feasible, key=lambda trial: (trial.value, -trial.number), default=None)
+    if best is not None and (not starts or random.random() < BEST_PART):
+        return dict(best.params)
+    return dict(starts[int(random.integers(len(starts)))]) if starts else None
+
+
+def around(point: Point, distributions: Mapping[str, BaseDistribution], random: np.random.Generator) -> Point:
+    """A point near another one; at least one of its numbers or choices differs, if any can.
+
+    Args:
+        point: within the distributions.
+        distributions: by inner name.
+        random: source of chance.
+    """
+    free = {name: within for name, within in distributions.items() if not within.single()}
+    if not free:
+        return dict(point)
+    while True:
+        found = {name: _moved(point[name], within, random) if name in free else point[name]
+                 for name, within in distributions.items()}  # fmt: skip
+        if found != point:
+            return found
+
+
+def _moved(value: float | int | str, within: BaseDistribution, random: np.random.Generator) -> float | int | str:
+    if isinstance(within, CategoricalDistribution):
+        if random.random() >= CHANGED_PART:
+            return value
+        choice: float | int | str = within.choices[int(random.integers(len(within.choices)))]  # type: ignore[assignment]
+        return choice
+    assert isinstance(within, IntDistribution | FloatDistribution)
+    assert not isinstance(value, str)
+    if random.random() >= MOVED_PART:
+        return value
+    low, high, now = (float(np.log(each)) if within.log else float(each) for each in (within.low, within.high, value))
+    step = STEP * (high - low)
+    if isinstance(within, IntDistribution) and not within.log:
+        # The neighbours of a whole number can be reached, however short the range is.
+        step = max(step, 1.0)
+    moved = now + step * random.standard_normal()
+    # Reflected at the ends, as cut values would gather there.
+    moved = low + abs(moved - low)
+    moved = max(low, high - abs(high - moved))
+    outer = float(np.exp(moved)) if within.log else moved
+    outer = min(max(outer, within.low), within.high)
+    return round(outer) if isinstance(within, IntDistribution) else outer
