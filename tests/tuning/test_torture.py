@@ -17,6 +17,7 @@ from typing import Any
 import pandas as pd
 import psutil
 import pytest
+from optuna.trial import TrialState
 
 from results import load
 from tuning.experiment.folder import ExperimentPaths, open_experiment
@@ -27,14 +28,15 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="its raylet and 
 DRIVER, WORKER, RAYLET = "driver", "worker", "raylet"
 GONE_SECONDS = 30.0  # that trials' processes may take to notice that their run is over
 AGENTS_GONE_SECONDS = 240.0  # and Ray's agents, which try to tell others first that their node died
+EVALUATIONS = 8  # of a trial
 MEASURED = ("time", "seconds", "steps_per_second", "rss_bytes", "vram_bytes", "machine_memory_bytes", "cpu_cores")
 
 
-def command(folder: Path, schema: Path, trials: int, concurrency: int, steps: int) -> list[str]:
+def command(folder: Path, schema: Path, budget: int, concurrency: int, steps: int) -> list[str]:
     return [
         sys.executable, "-m", "tuning.run", "--dir", str(folder.parent), "--name", folder.name, "--algo", "ppo",
-        "--scenario", str(schema), "--steps", str(steps), "--reports", "8", "--validation-weeks", "1",
-        "--trials", str(trials), "--concurrency", str(concurrency), "--keep-checkpoints", "all",
+        "--scenario", str(schema), "--steps", str(steps), "--reports", str(EVALUATIONS), "--validation-weeks", "1",
+        "--budget", str(budget), "--concurrency", str(concurrency), "--keep-checkpoints", "all",
         "--set", "hidden_sizes=32,32", "batch_size=64", "n_steps=128", "n_epochs=4",
     ]  # fmt: skip
 
@@ -67,13 +69,13 @@ class Torturer:
     kills: Counter[str] = field(default_factory=Counter)
     frozen: dict[Path, int] = field(default_factory=dict)
 
-    def run(self, trials: int, kill: bool) -> bool:
-        """Run the search once.
+    def run(self, budget: int, kill: bool) -> bool:
+        """Run the search once, with a budget of steps.
 
         Returns:
             Whether it got to its end.
         """
-        with self._started(trials) as driver:
+        with self._started(budget) as driver:
             family: dict[int, psutil.Process] = {}
             names: dict[int, str] = {}
             before = self.kills.total()
@@ -102,8 +104,8 @@ class Torturer:
             return status == 0
 
     @contextlib.contextmanager
-    def _started(self, trials: int) -> Iterator[subprocess.Popen[bytes]]:
-        arguments = command(self.folder, self.schema, trials, self.concurrency, self.steps)
+    def _started(self, budget: int) -> Iterator[subprocess.Popen[bytes]]:
+        arguments = command(self.folder, self.schema, budget, self.concurrency, self.steps)
         with self.log.open("a") as file, subprocess.Popen(arguments, stdout=file, stderr=file) as driver:
             yield driver
 
@@ -160,27 +162,34 @@ def _find(driver: int, family: dict[int, psutil.Process], victim: str) -> psutil
     return None
 
 
-def torture(torturer: Torturer, kills: int, trials: int) -> int:
+def torture(torturer: Torturer, kills: int, trials: int) -> list[int]:
     """Torture a search until it was killed so often and then got to its end.
 
+    Args:
+        torturer: of it.
+        kills: at least.
+        trials: that the first budget would pay for as a whole.
+
     Returns:
-        How many trials the search had in the end: more than asked for, where it was too quick.
+        The budgets that it had one after the other: larger ones, where it was too quick.
     """
+    budgets = [trials * torturer.steps]
     while True:
-        ended = torturer.run(trials, kill=torturer.kills.total() < kills)
+        ended = torturer.run(budgets[-1], kill=torturer.kills.total() < kills)
         if ended and torturer.kills.total() >= kills:
-            return trials
+            return budgets
         if ended:
-            trials += 2
+            budgets.append(budgets[-1] + 2 * torturer.steps)
 
 
-def check(folder: Path, trials: int, steps: int) -> None:
+def check(folder: Path, budgets: list[int], steps: int) -> None:
     """Check that results and study hold everything once."""
     found = load(folder)
     assert found.skipped == ()
+    trials = len(found.trials)
     assert found.trials["trial"].tolist() == list(range(trials))
-    assert found.trials["state"].isin(["complete", "pruned"]).all()
-    assert found.trials["finished"].notna().all()
+    assert found.trials["state"].isin(["complete", "frozen"]).all()
+    assert found.trials["finished"].notna().equals(found.trials["state"] == "complete")
     assert found.trials["crashes"].eq(0).all()
     for number, reports in found.reports.groupby("trial"):
         assert reports["update"].tolist() == list(range(1, len(reports) + 1)), number
@@ -194,17 +203,21 @@ def check(folder: Path, trials: int, steps: int) -> None:
         zip(found.evaluations["trial"], found.evaluations["steps"], strict=True)
     )
     ended: Counter[int] = Counter()
-    running = set()
+    waiting: Counter[int] = Counter()
     for line in (folder / "study.journal").read_text(encoding="utf-8").splitlines():
         log = json.loads(line)
-        if "trial_id" in log and "state" in log:
+        if "trial_id" in log and log.get("state") == TrialState.WAITING:
+            waiting[log["trial_id"]] += 1
+        elif "trial_id" in log and log.get("state") == TrialState.COMPLETE:
             ended[log["trial_id"]] += 1
-        elif log.get("state") == 0:
-            running.add(len(running))
-    assert ended == dict.fromkeys(range(trials), 1)
+    assert ended == dict.fromkeys(found.trials.loc[found.trials["state"] == "complete", "trial"], 1)
+    assert set(found.trials.loc[found.trials["state"] == "frozen", "trial"]) <= set(waiting)
+    # What an evaluation is due at is counted, once for each trial.
+    evaluated = found.reports.dropna(subset=["score"]).groupby("trial")["steps"].max() * EVALUATIONS // steps
+    assert (evaluated.clip(upper=EVALUATIONS) * steps // EVALUATIONS).sum() == budgets[-1]
     left = [path.name for path in folder.iterdir() if path.name.startswith(("running-", "owner"))]
     assert left == []
-    assert open_experiment(folder).settings.trials == trials
+    assert open_experiment(folder).settings.budget == str(budgets[-1])
 
 
 def numbers(frame: pd.DataFrame) -> pd.DataFrame:
@@ -221,9 +234,10 @@ def compare(folder: Path, other: Path) -> None:
     pd.testing.assert_frame_equal(one.trials[columns], two.trials[columns], check_exact=True)
 
 
-def undisturbed(folder: Path, schema: Path, trials: int, steps: int) -> None:
-    done = subprocess.run(command(folder, schema, trials, 1, steps), capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+def undisturbed(folder: Path, schema: Path, budgets: list[int], steps: int) -> None:
+    for budget in budgets:
+        done = subprocess.run(command(folder, schema, budget, 1, steps), capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_a_search_that_is_killed_a_few_times_is_the_same_search(small_schema: Path, tmp_path: Path) -> None:
@@ -231,10 +245,10 @@ def test_a_search_that_is_killed_a_few_times_is_the_same_search(small_schema: Pa
     torturer = Torturer(
         tmp_path / "killed", small_schema, random.Random(3), 1, steps=4096, latest=15.0, victims=(DRIVER, WORKER), patient=False
     )
-    trials = torture(torturer, kills=2, trials=2)
+    budgets = torture(torturer, kills=2, trials=2)
     assert torturer.kills.total() >= 2
-    check(tmp_path / "killed", trials, 4096)
-    undisturbed(tmp_path / "whole", small_schema, trials, 4096)
+    check(tmp_path / "killed", budgets, 4096)
+    undisturbed(tmp_path / "whole", small_schema, budgets, 4096)
     compare(tmp_path / "killed", tmp_path / "whole")
 
 
@@ -242,11 +256,11 @@ def test_a_search_that_is_killed_a_few_times_is_the_same_search(small_schema: Pa
 @pytest.mark.parametrize(("concurrency", "seed"), [(1, 1), (2, 2)])
 def test_a_search_that_is_killed_all_the_time(small_schema: Path, tmp_path: Path, concurrency: int, seed: int) -> None:
     torturer = Torturer(tmp_path / "killed", small_schema, random.Random(seed), concurrency, steps=8192, latest=60.0)
-    trials = torture(torturer, kills=25, trials=12)
-    print(dict(torturer.kills), trials, "trials")
+    budgets = torture(torturer, kills=25, trials=12)
+    print(dict(torturer.kills), "budgets of", budgets, "steps")
     assert torturer.kills.total() >= 25
     assert min(torturer.kills[victim] for victim in (DRIVER, WORKER, RAYLET)) >= 3
-    check(tmp_path / "killed", trials, 8192)
+    check(tmp_path / "killed", budgets, 8192)
     if concurrency == 1:
-        undisturbed(tmp_path / "whole", small_schema, trials, 8192)
+        undisturbed(tmp_path / "whole", small_schema, budgets, 8192)
         compare(tmp_path / "killed", tmp_path / "whole")

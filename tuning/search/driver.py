@@ -141,15 +141,8 @@ def run_trials(
     adapt = settings.on_oom == "adapt"
     thawing = None
     if settings.freezes:
-        thawing = Thawing(
-            memory,
-            plan.space,
-            plan.space.distributions(plan.fixed, limits(settings.steps)),
-            settings.steps,
-            rung_steps,
-            planner.cost,
-            settings.seed,
-        )
+        drawn_from = plan.space.distributions(plan.fixed, limits(settings.steps))
+        thawing = Thawing(memory, plan.space, drawn_from, settings.steps, rung_steps, planner.cost, settings.seed)
     searcher = StudySearcher(
         memory, records, paths.folder, settings.most_trials, control, planner, settings.retries, adapt,
         settings.trust_scenario, ledger, thawing,
