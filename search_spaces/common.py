@@ -74,7 +74,7 @@ ENTROPY = (
     Parameter(
         "ent_coef", Kind.NUMBER, 0.0, "weight of the entropy bonus", low=0.0, high=10.0,
         # The mean reward is a few hundredths: a larger bonus drowns it.
-        search=FloatDistribution(1e-7, 1e-2, log=True),
+        search=FloatDistribution(1e-7, 3e-3, log=True),
     ),
     *schedule("ent_coef"),
 )  # fmt: skip

@@ -31,6 +31,7 @@ def _powers(low: int, high: int) -> Mapping[str, Any]:
 
 
 _WIDE_NETWORKS = MappingProxyType({"search": CategoricalDistribution(("64,64", "128,128", "256,256", "512,512"))})
+_BONUS = MappingProxyType({"search": FloatDistribution(1e-7, 1e-2, log=True)})
 
 # By algorithm, the newest first; the last is that of version 0.1.
 EARLIER: Mapping[str, tuple[SearchSpace, ...]] = {
@@ -41,11 +42,12 @@ EARLIER: Mapping[str, tuple[SearchSpace, ...]] = {
                 "learning_rate": {"search": FloatDistribution(1e-5, 3e-3, log=True)},
                 "n_steps": _powers(7, 14),
                 "batch_size": _powers(6, 11),
+                "ent_coef": _BONUS,
                 "hidden_sizes": _WIDE_NETWORKS,
             },
         ),
     ),
-    "a2c": (_with(A2C, {"n_steps": _powers(6, 12), "hidden_sizes": _WIDE_NETWORKS}),),
+    "a2c": (_with(A2C, {"n_steps": _powers(6, 12), "ent_coef": _BONUS, "hidden_sizes": _WIDE_NETWORKS}),),
     "sac": (
         _with(
             SAC,
