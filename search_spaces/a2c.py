@@ -32,8 +32,8 @@ A2C = SearchSpace(
             "optimizer", Kind.TEXT, "adam", "what takes the gradient step", choices=("rmsprop", "adam"),
             search=CategoricalDistribution(("rmsprop", "adam")),
         ),
-        # Each update is one gradient step, so rollouts are short: from 64 hours over all copies to half a year.
-        n_steps(1024, 6, 12),
+        # Each update is one gradient step, so rollouts are short: from 128 hours over all copies to half a year.
+        n_steps(1024, 7, 12),
         Parameter(
             "batch_size", Kind.INTEGER, None, "transitions of which the gradient is computed at once, which bounds memory "
             "alone; none for all", low=1, high=10_000_000, optional=True, at_most=AtMost("n_steps"),

@@ -53,10 +53,14 @@ GAMMA = Parameter(
 
 
 def n_steps(default: int, low: int, high: int) -> Parameter:
-    """Transitions between two updates, searched between two powers of two; at least four updates in a trial."""
+    """Transitions between two updates, searched between two powers of two.
+
+    At least four updates in a trial are valid. Fewer than eight are not searched: most policies do not move in so few.
+    """
     return Parameter(
         "n_steps", Kind.INTEGER, default, "transitions collected between two updates", low=2, high=10_000_000,
         search=IntDistribution(low, high), scale=Scale.POWER_OF_TWO, at_most=AtMost("steps", 0.25),
+        searched_to=AtMost("steps", 1 / 8),
     )  # fmt: skip
 
 
@@ -70,7 +74,7 @@ ENTROPY = (
     Parameter(
         "ent_coef", Kind.NUMBER, 0.0, "weight of the entropy bonus", low=0.0, high=10.0,
         # The mean reward is a few hundredths: a larger bonus drowns it.
-        search=FloatDistribution(1e-7, 1e-2, log=True),
+        search=FloatDistribution(1e-7, 3e-3, log=True),
     ),
     *schedule("ent_coef"),
 )  # fmt: skip
@@ -114,8 +118,9 @@ def networks(default: str, activation: str) -> tuple[Parameter, Parameter]:
     return (
         Parameter(
             "hidden_sizes", Kind.SIZES, default, "units of the hidden layers, of each network",
-            # Some hundred observations and up to 130 actions: narrower than 64 they do not fit through.
-            search=CategoricalDistribution(("64,64", "128,128", "256,256", "512,512")),
+            # Some hundred observations and up to 130 actions: narrower than 64 they do not fit through. Wider than 256 they
+            # cost several times as much, and no trial was better for it.
+            search=CategoricalDistribution(("64,64", "128,128", "256,256")),
         ),
         Parameter(
             "activation", Kind.TEXT, activation, "of the hidden layers", choices=("tanh", "relu", "silu"),

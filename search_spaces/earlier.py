@@ -10,8 +10,9 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from optuna.distributions import IntDistribution
+from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
+from search_spaces.a2c import A2C
 from search_spaces.parameter import Assignment, Scale
 from search_spaces.ppo import PPO
 from search_spaces.sac import SAC
@@ -23,19 +24,38 @@ def _with(space: SearchSpace, changes: Mapping[str, Mapping[str, Any]]) -> Searc
     return SearchSpace(tuple(replace(own, **changes.get(own.name, {})) for own in space.parameters))
 
 
-_POWERS = MappingProxyType({"scale": Scale.POWER_OF_TWO, "part_of": "", "enough": ""})
+def _powers(low: int, high: int) -> Mapping[str, Any]:
+    """Fields of what was drawn by itself over powers of two, with the same range for all budgets."""
+    own = {"search": IntDistribution(low, high), "scale": Scale.POWER_OF_TWO}
+    return MappingProxyType({**own, "part_of": None, "enough": "", "searched_to": None})
 
-# By algorithm, the newest first. Of version 0.1: batches and gradient steps were drawn by themselves.
+
+_WIDE_NETWORKS = MappingProxyType({"search": CategoricalDistribution(("64,64", "128,128", "256,256", "512,512"))})
+_BONUS = MappingProxyType({"search": FloatDistribution(1e-7, 1e-2, log=True)})
+
+# By algorithm, the newest first; the last is that of version 0.1.
 EARLIER: Mapping[str, tuple[SearchSpace, ...]] = {
-    "ppo": (_with(PPO, {"batch_size": {**_POWERS, "search": IntDistribution(6, 11)}}),),
-    "a2c": (),
+    "ppo": (
+        _with(
+            PPO,
+            {
+                "learning_rate": {"search": FloatDistribution(1e-5, 3e-3, log=True)},
+                "n_steps": _powers(7, 14),
+                "batch_size": _powers(6, 11),
+                "ent_coef": _BONUS,
+                "hidden_sizes": _WIDE_NETWORKS,
+            },
+        ),
+    ),
+    "a2c": (_with(A2C, {"n_steps": _powers(6, 12), "ent_coef": _BONUS, "hidden_sizes": _WIDE_NETWORKS}),),
     "sac": (
         _with(
             SAC,
             {
-                "buffer_size": {"enough": ""},
-                "train_freq": {**_POWERS, "search": IntDistribution(4, 8)},
-                "gradient_steps": {**_POWERS, "search": IntDistribution(1, 5)},
+                "buffer_size": _powers(15, 20),
+                "train_freq": _powers(4, 8),
+                "gradient_steps": _powers(1, 5),
+                "hidden_sizes": _WIDE_NETWORKS,
             },
         ),
     ),

@@ -91,7 +91,7 @@ def _changed(parameter: Parameter, table: Any, source: str) -> Parameter:
         return replace(parameter, search=search, own=Bounds(source, choices=tuple(table["choices"])))
     own = Bounds(source, low=table["low"], high=table["high"])
     # Bounds are of the value, so it is drawn by itself: as a part of another value it could not keep them.
-    return replace(parameter, search=_range(parameter, table), own=own, part_of="", enough="")
+    return replace(parameter, search=_range(parameter, table), own=own, part_of=None, enough="", searched_to=None)
 
 
 def _choices(parameter: Parameter, choices: Any) -> BaseDistribution:

@@ -83,6 +83,25 @@ class AtMost:
 
 
 @dataclass(frozen=True)
+class PartOf:
+    """How a value is searched as a part of that of `name`, an earlier hyperparameter: divided by two again and again.
+
+    What Optuna draws is how often. So the range is the same whatever the other value is.
+
+    Attributes:
+        name: of the other hyperparameter.
+        least: value that such a part is not below, unless the other one is.
+    """
+
+    name: str
+    least: int = 1
+
+    def of(self, whole: int, halvings: int) -> int:
+        """The part of a value."""
+        return max(whole >> halvings, min(self.least, whole))
+
+
+@dataclass(frozen=True)
 class OnlyIf:
     """Condition: the value acts only where `name`, an earlier hyperparameter, has one of some values."""
 
@@ -148,9 +167,9 @@ class Parameter:
         optional: whether None (`none` on the command line) is valid and switches it off.
         search: how Optuna draws it, on the inner scale; None where it is not searched.
         scale: from the inner to the outer scale.
-        part_of: name of an earlier hyperparameter, where it is searched as a part of that one's value: divided by two, so many
-            times as Optuna draws. So the range is the same whatever that value is. Empty where it is drawn by itself.
+        part_of: what it is searched as a part of; None where it is drawn by itself.
         enough: name of a limit from which on all values act alike, so that the range ends there; empty for none.
+        searched_to: where else the range ends, though greater values are valid; None for no such end.
         at_most: condition on another value.
         only_if: where it acts; elsewhere it is neither searched nor set.
         own: bounds of the user's file; None where the file does not name it.
@@ -166,8 +185,9 @@ class Parameter:
     optional: bool = False
     search: BaseDistribution | None = None
     scale: Scale = Scale.IDENTITY
-    part_of: str = ""
+    part_of: PartOf | None = None
     enough: str = ""
+    searched_to: AtMost | None = None
     at_most: AtMost | None = None
     only_if: OnlyIf | None = None
     own: Bounds | None = None
@@ -175,7 +195,7 @@ class Parameter:
     def __post_init__(self) -> None:
         if self.at_most and (self.kind is not Kind.INTEGER or self.scale is Scale.ONE_MINUS):
             raise ValueError(f"{self.name}: a condition needs whole numbers on a scale that rises")
-        if (self.part_of or self.enough) and self.scale is not Scale.POWER_OF_TWO:
+        if (self.part_of or self.enough or self.searched_to) and self.scale is not Scale.POWER_OF_TWO:
             raise ValueError(f"{self.name}: parts of a value, and the end of a range, need the scale of powers of two")
 
     @property
@@ -186,7 +206,7 @@ class Parameter:
     @property
     def inner_name(self) -> str:
         """Name of what Optuna draws, and so of the column in its study."""
-        return f"{self.scale.value}{self.part_of}_per_{self.name}" if self.part_of else self.scale.value + self.name
+        return f"{self.scale.value}{self.part_of.name}_per_{self.name}" if self.part_of else self.scale.value + self.name
 
     def outer(self, inner: float | int | str, values: Mapping[str, Value]) -> Value:
         """Value of an inner number.
@@ -197,9 +217,9 @@ class Parameter:
         """
         if not self.part_of:
             return self.scale.outer(inner)
-        whole = values[self.part_of]
+        whole = values[self.part_of.name]
         assert isinstance(whole, int)
-        return max(whole >> int(inner), int(self.low))
+        return self.part_of.of(whole, int(inner))
 
     def nearest(self, value: Value, values: Mapping[str, Value], within: BaseDistribution) -> float | int | str:
         """Inner number within a distribution that is nearest to a value.
@@ -219,7 +239,7 @@ class Parameter:
             return within.low if self.scale is Scale.ONE_MINUS or self.part_of else within.high
         assert not isinstance(value, str)
         if self.part_of:
-            whole = values[self.part_of]
+            whole = values[self.part_of.name]
             assert isinstance(whole, int)
             inner = math.log2(whole / value)
         elif self.scale is Scale.ONE_MINUS:
@@ -249,8 +269,10 @@ class Parameter:
         valid = f"in {', '.join(self.choices)}" if self.choices else f"from {self.low:g} to {self.high:g}"
         parts = [f"{self.kind.value} {valid}", *(["or none"] if self.optional else []), f"by default {self.default}"]
         parts.append(f"searched as {self.inner_name} in {self.search}" if self.search else "not searched")
-        if self.search and self.enough:
-            parts.append(f"{self.enough} are enough")
+        if self.search:
+            parts += [f"at least {self.part_of.least}"] if self.part_of else []
+            parts += [f"{self.enough} are enough"] if self.enough else []
+            parts += [f"searched to {self.searched_to.part:g} of {self.searched_to.name}"] if self.searched_to else []
         parts += [str(condition) for condition in (self.at_most, self.only_if) if condition]
         return ", ".join(parts)
 

@@ -20,20 +20,21 @@ from search_spaces.common import (
     n_steps,
     networks,
 )
-from search_spaces.parameter import Assignment, AtMost, Kind, Parameter, Scale
+from search_spaces.parameter import Assignment, AtMost, Kind, Parameter, PartOf, Scale
 from search_spaces.space import SearchSpace
 
 PPO = SearchSpace(
     (
-        # Below, half a million steps do not get anywhere; above, the ratio's clip is left in one step.
-        learning_rate(5e-4, 1e-5, 3e-3),
+        # Below, policies do not move within a search's budget; above, the ratio's clip is left in one step.
+        learning_rate(5e-4, 3e-5, 3e-3),
         *LEARNING_RATE_SCHEDULE,
-        # From five days to two years of hours; above, half a million steps are few updates.
-        n_steps(4096, 7, 14),
+        # From three weeks to two years of hours. An update costs time beside what it learns, so below it is the updates that
+        # take most of it.
+        n_steps(4096, 9, 14),
         Parameter(
             "batch_size", Kind.INTEGER, 512, "transitions in one gradient step", low=1, high=10_000_000,
             # From half of a rollout to a 32nd: more are slow, fewer leave few gradient steps.
-            search=IntDistribution(1, 5), scale=Scale.POWER_OF_TWO, part_of="n_steps", at_most=AtMost("n_steps"),
+            search=IntDistribution(1, 5), scale=Scale.POWER_OF_TWO, part_of=PartOf("n_steps", 64), at_most=AtMost("n_steps"),
         ),
         Parameter(
             "n_epochs", Kind.INTEGER, 5, "passes over the collected transitions", low=1, high=1000,

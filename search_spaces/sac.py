@@ -14,7 +14,7 @@ from search_spaces.common import (
     learning_rate,
     networks,
 )
-from search_spaces.parameter import Assignment, AtMost, Kind, OnlyIf, Parameter, Scale
+from search_spaces.parameter import Assignment, AtMost, Kind, OnlyIf, Parameter, PartOf, Scale
 from search_spaces.space import SearchSpace
 
 _AUTOMATIC = OnlyIf("ent_coef", (None,))
@@ -55,7 +55,7 @@ SAC = SearchSpace(
             "gradient_steps", Kind.INTEGER, 4, "gradient steps of a round", low=1, high=100_000,
             # From a step for 32 transitions to one for 4. A simulated site's next week costs less than another look at the last
             # one: at equal time, more weeks taught more than more steps.
-            search=IntDistribution(2, 5), scale=Scale.POWER_OF_TWO, part_of="train_freq",
+            search=IntDistribution(2, 5), scale=Scale.POWER_OF_TWO, part_of=PartOf("train_freq"),
         ),
         GAMMA,
         Parameter(

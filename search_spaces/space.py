@@ -278,6 +278,10 @@ class SearchSpace:
             # The first power of two that holds it all.
             high = min(high, math.ceil(parameter.scale.inner_bound(limit)))
             low = min(low, high)
+        end = parameter.searched_to
+        if end and isinstance(limit := known.get(end.name), int | float):
+            high = min(high, math.floor(parameter.scale.inner_bound(max(end.part * limit, 1.0))))
+            low = min(low, high)
         # Other values may force it above or below the range that is searched. Then the range gives way, not the condition.
         # A range of the user does not have to: `check` has refused what leaves no value in it.
         least = max(self._needs(parameter, fixed).values(), default=-math.inf)

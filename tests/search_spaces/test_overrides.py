@@ -223,7 +223,7 @@ def test_bounds_of_what_is_drawn_as_a_part_are_of_the_value_itself(tmp_path: Pat
 
 def test_bounds_change_no_text_by_which_an_experiment_is_compared(tmp_path: Path) -> None:
     path = tmp_path / "space.toml"
-    path.write_text("n_steps = {low = 128, high = 16384}", encoding="utf-8")
+    path.write_text("clip_range = {low = 0.1, high = 0.4}", encoding="utf-8")
     assert override(PPO, path).describe() == PPO.describe()
 
 

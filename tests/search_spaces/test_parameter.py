@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
-from search_spaces import AtMost, Kind, OnlyIf, Parameter, Scale, SpaceError
+from search_spaces import AtMost, Kind, OnlyIf, Parameter, PartOf, Scale, SpaceError
 
 BATCH = Parameter("batch", Kind.INTEGER, 64, "", low=1, high=1024)
 CUT = Parameter("cut", Kind.NUMBER, 0.5, "", low=0.1, high=2.0, optional=True)
@@ -98,7 +98,7 @@ def test_a_description_says_everything_that_makes_two_spaces_differ() -> None:
 
 
 PART = Parameter(
-    "batch", Kind.INTEGER, 64, "", low=1, search=IntDistribution(0, 5), scale=Scale.POWER_OF_TWO, part_of="rollout"
+    "batch", Kind.INTEGER, 64, "", low=1, search=IntDistribution(0, 5), scale=Scale.POWER_OF_TWO, part_of=PartOf("rollout", 2)
 )
 
 
@@ -110,7 +110,8 @@ def test_a_part_is_as_many_halvings_of_the_whole_as_are_nearest(batch: int | Non
     assert PART.nearest(batch, {"rollout": rollout}, PART.search) == inner
     assert PART.inner_name == "log2_rollout_per_batch"
     assert PART.outer(3, {"rollout": 100}) == 12
-    assert PART.outer(5, {"rollout": 8}) == 1
+    assert PART.outer(5, {"rollout": 8}) == 2
+    assert PART.outer(5, {"rollout": 1}) == 1
 
 
 @pytest.mark.parametrize(
@@ -144,10 +145,10 @@ def test_one_minus_none_is_nearest_to_what_is_greatest_outside() -> None:
     assert end.nearest(None, {}, FloatDistribution(0.01, 0.1)) == 0.01
 
 
-@pytest.mark.parametrize("others", [{"part_of": "rollout"}, {"enough": "steps"}])
-def test_parts_and_ends_of_ranges_need_powers_of_two(others: dict[str, str]) -> None:
+@pytest.mark.parametrize("others", [{"part_of": PartOf("rollout")}, {"enough": "steps"}, {"searched_to": AtMost("steps")}])
+def test_parts_and_ends_of_ranges_need_powers_of_two(others: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="need the scale of powers of two"):
-        Parameter("batch", Kind.INTEGER, 64, "", **others)  # type: ignore[arg-type]
+        Parameter("batch", Kind.INTEGER, 64, "", **others)
 
 
 def test_conditions_in_words() -> None:

@@ -4,7 +4,7 @@ import optuna
 import pytest
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
-from search_spaces import AtMost, Kind, OnlyIf, Parameter, Scale, SearchSpace, SpaceError
+from search_spaces import AtMost, Kind, OnlyIf, Parameter, PartOf, Scale, SearchSpace, SpaceError
 
 SPACE = SearchSpace(
     (
@@ -182,7 +182,7 @@ RATIO = SearchSpace(
         Parameter("whole", Kind.INTEGER, 256, "", low=2, search=IntDistribution(5, 10), scale=Scale.POWER_OF_TWO,
                   at_most=AtMost("budget")),
         Parameter("part", Kind.INTEGER, 64, "", low=8, search=IntDistribution(0, 4), scale=Scale.POWER_OF_TWO,
-                  part_of="whole", at_most=AtMost("whole")),
+                  part_of=PartOf("whole", 8), at_most=AtMost("whole")),
         Parameter("kept", Kind.INTEGER, 4096, "", low=1, search=IntDistribution(3, 12), scale=Scale.POWER_OF_TWO,
                   enough="budget"),
     )

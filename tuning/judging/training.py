@@ -11,6 +11,7 @@ from common.paths import shortened
 from common.streams import Stream, stream_seed
 from envs.scenarios.scenario import Scenario
 from results import load
+from search_spaces.earlier import in_todays_names
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, ExperimentPaths, create, open_experiment, save
@@ -109,7 +110,9 @@ def train(experiment: Experiment, runs: int, site: Scenario, console: Console) -
         with experiment_lock(experiment.paths):
             going = replace(experiment, settings=settings)
             save(going)
-            if reason := search(going, site, plan(settings, None), console):
+            planned = plan(settings, None)
+            # A contender's settings name all hyperparameters that its version knew, by the names of that version.
+            if reason := search(going, site, replace(planned, fixed=in_todays_names(planned.fixed)), console):
                 raise UsageError(reason)
     trials = load(folder).trials
     return [int(number) for number in trials.loc[trials["state"] == "complete", "trial"]]

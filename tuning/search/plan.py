@@ -129,8 +129,7 @@ def _plan(
     fixed = space.parse(settings.fixed_texts())
     space.check_fixed(fixed)
     fixed = {**space.own_values(), **fixed}
-    # A full assignment but for what is new was written by a version before, as for a contender of a judgement.
-    if earlier_names or {own.name for own in space.parameters} - fixed.keys() <= set(NEW_NAMES):
+    if earlier_names:
         fixed = in_todays_names(fixed)
         spec = replace(spec, presets={name: in_todays_names(own) for name, own in spec.presets.items()})
     space.check(fixed, budget)

@@ -9,8 +9,11 @@ from typing import Any
 import pytest
 
 from envs.errors import ScenarioError
+from search_spaces import SpaceError
+from search_spaces.overrides import override
 from tests.envs.changed_rows import two_buildings
 from tests.envs.scenarios import strangers
+from tuning.algorithms.registry import algorithm
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, open_experiment, save
 from tuning.experiment.settings import Settings
@@ -193,3 +196,31 @@ def test_a_plan_beside_the_reward_of_the_schema_creates_nothing(small_schema: Pa
         check(replace(given, reward="schema"))
     check(replace(given, reward="schema", set=()))
     assert not (tmp_path / "runs").exists()
+
+
+OLDER: dict[str, Any] = {"start_from": ("rtx4060-after",), "set": (("target_kl=0.03",),), "steps": 100_000}
+
+
+def test_an_experiment_of_an_earlier_version_goes_on_with_its_space_and_names(tmp_path: Path) -> None:
+    before = begun(tmp_path, **OLDER)
+    (earlier,) = algorithm("ppo").earlier
+    older = {name: text for name, text in earlier.describe().items() if name != "kl_target"}
+    save(replace(before, compatibility={**before.compatibility, "space": older}))
+    goes_on = check(settings(tmp_path, **OLDER)).plan
+    assert goes_on.space["n_steps"].search == earlier["n_steps"].search != algorithm("ppo").space["n_steps"].search
+    assert (goes_on.fixed["kl_target"], goes_on.fixed["target_kl"]) == (0.03, None)
+    assert (goes_on.starts[0]["kl_target"], goes_on.starts[0]["target_kl"]) == (0.03, None)
+    # By today's names, for an experiment of today.
+    new = check_new(settings(tmp_path, name="two", start_from=("rtx4060-after",), steps=100_000)).plan
+    assert (new.starts[0]["kl_target"], new.starts[0]["target_kl"]) == (None, 0.02)
+
+
+def test_an_earlier_search_of_a_name_that_means_something_else_now_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "space.toml"
+    path.write_text("target_kl = {low = 0.01, high = 0.05}", encoding="utf-8")
+    before = begun(tmp_path, space=str(path))
+    earlier = override(algorithm("ppo").earlier[0], path)
+    older = {name: text for name, text in earlier.describe().items() if name != "kl_target"}
+    save(replace(before, compatibility={**before.compatibility, "space": older}))
+    with pytest.raises(SpaceError, match=r"^target_kl: the version that began this experiment .* start a new experiment$"):
+        check(settings(tmp_path, space=str(path)))
