@@ -19,7 +19,13 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-JUDGEMENT_VERSION = 1
+JUDGEMENT_VERSION = 2
+# What a table holds of each metric, by its version. A bootstrap of few runs is too narrow.
+STATISTICS = {
+    1: "interquartile mean over the runs with its 95 % bootstrap interval",
+    2: "mean over the runs with Student's 95 % interval over seeds",
+}
+STATISTIC = "statistic"  # attribute of a table: one of these
 BOUND = "bound of score"  # name of the rows with the bound of the score
 BOUNDS = (BOUND, "bound of co2", "bound of cost")
 EXACT_MPC = "MPC: exact future"  # on the way to the bound, and no rival: no controller knows the future
@@ -166,28 +172,24 @@ def _ratio(part: float, whole: float) -> float:
     return part / whole if whole > 0.0 else float("nan")
 
 
-def judgement(
-    evaluations: pd.DataFrame, random: np.random.Generator | None = None, ranking: Ranking | None = None
-) -> pd.DataFrame:
+def judgement(evaluations: pd.DataFrame, ranking: Ranking | None = None) -> pd.DataFrame:
     """The table: a row for each contender, baseline and bound, the best contender first.
 
     Args:
         evaluations: of a judgement.
-        random: of the bootstrap; by default one with a fixed seed.
         ranking: see `per_run`.
 
     Returns:
-        Columns contender, algorithm, runs, backend, comparable, and of each of `METRICS` the interquartile mean over runs. The
-        ends of its 95 % bootstrap interval are `..._low` and `..._high`, empty with a single run. `comparable` is false below
-        `LEAST_SERVED`. With a ranking there are `OBJECTIVE`, its interval, `GOAL` and `meets` too; a contender that misses
-        requirements is not comparable.
+        Columns contender, algorithm, runs, backend, comparable, and of each of `METRICS` the mean over runs. The ends of
+        Student's 95 % interval are `..._low` and `..._high`, empty with a single run. It is over seeds, for the years that were
+        judged, and of this number by itself. `comparable` is false below `LEAST_SERVED`. With a ranking there are `OBJECTIVE`,
+        its interval, `GOAL` and `meets` too; a contender that misses requirements is not comparable.
     """
     import numpy as np
     import pandas as pd
 
-    from results.statistics import bootstrap, iqm
+    from results.statistics import mean
 
-    random = random or np.random.default_rng(0)
     runs = per_run(evaluations, ranking)
     measured = [*METRICS, OBJECTIVE] if ranking else [*METRICS]
     rows = []
@@ -199,8 +201,8 @@ def judgement(
         for name in measured:
             values = own[name].to_numpy(float)
             known = bool(np.isfinite(values).all())
-            row[name] = iqm(values) if known else float("nan")
-            interval = bootstrap(values[:, np.newaxis], iqm, random) if known and len(values) > 1 else None
+            row[name] = float(values.mean()) if known else float("nan")
+            interval = mean(values) if known and len(values) > 1 else None
             row[f"{name}_low"], row[f"{name}_high"] = (interval.low, interval.high) if interval else (float("nan"),) * 2
         row["comparable"] = serves(own["served"].to_numpy(float))
         if ranking:
@@ -208,11 +210,12 @@ def judgement(
             rated = contender not in BOUNDS and bool(own["score"].notna().any())
             row["meets"] = not rated or meets(own[SHORTFALL].to_numpy(float))
             row["comparable"] = row["comparable"] and row["meets"]
-            row[GOAL] = iqm(own[GOAL].to_numpy(float)) if rated and np.isfinite(own[GOAL]).all() else float("nan")
+            row[GOAL] = float(own[GOAL].mean()) if rated and np.isfinite(own[GOAL]).all() else float("nan")
         rows.append(row)
     ends = [f"{name}{end}" for name in measured for end in ("", "_low", "_high")]
     of_ranking = [GOAL, "meets"] if ranking else []
     table = pd.DataFrame(rows, columns=["contender", "algorithm", "runs", "backend", "comparable", *ends, *of_ranking])
+    table.attrs[STATISTIC] = STATISTICS[JUDGEMENT_VERSION]
     table["_kind"] = [0 if row.algorithm else 2 if row.contender in BOUNDS else 1 for row in table.itertuples()]
     order = ["_kind", "comparable", GOAL if ranking else "score"]
     return table.sort_values(order, ascending=[True, False, False], ignore_index=True, na_position="last").drop(columns="_kind")

@@ -120,11 +120,32 @@ def improvement(
     return bootstrap(first - second, statistic, random, repetitions, confidence)
 
 
-def paired_mean(first: np.ndarray, second: np.ndarray, confidence: float = CONFIDENCE) -> Interval:
-    """Mean of the differences of pairs with Student's interval (Student 1908), for few pairs.
+def mean(values: np.ndarray, confidence: float = CONFIDENCE) -> Interval:
+    """Mean of a few runs with Student's interval (Student 1908).
 
     A bootstrap of three to five runs gives intervals that are too narrow. Of its 95 % intervals of five normal numbers, 84 %
     contain the mean, and of three 73 % (3,000 simulations). Of Student's intervals 95 % do; a test simulates both.
+
+    Args:
+        values: shape (runs,), at least two.
+        confidence: part of such intervals that contain the true mean over seeds, where values are normal.
+
+    Raises:
+        ValueError: for fewer runs, or a value that is not finite.
+    """
+    from scipy.stats import t
+
+    checked = _checked(values)
+    if checked.ndim != 1 or len(checked) < 2:
+        raise ValueError(f"values of shape {checked.shape}: an interval takes at least two runs")
+    runs = len(checked)
+    half = float(t.ppf((1.0 + confidence) / 2.0, runs - 1) * checked.std(ddof=1) / np.sqrt(runs))
+    middle = float(checked.mean())
+    return Interval(middle - half, middle, middle + half)
+
+
+def paired_mean(first: np.ndarray, second: np.ndarray, confidence: float = CONFIDENCE) -> Interval:
+    """Mean of the differences of pairs with Student's interval; see `mean`.
 
     Args:
         first: shape (runs,), at least two.
@@ -137,15 +158,9 @@ def paired_mean(first: np.ndarray, second: np.ndarray, confidence: float = CONFI
     Raises:
         ValueError: for fewer pairs, shapes that differ, or a score that is not finite.
     """
-    from scipy.stats import t
-
-    differences = _checked(first) - _checked(second)
-    if differences.ndim != 1 or np.shape(first) != np.shape(second) or len(differences) < 2:
+    if np.ndim(first) != 1 or np.shape(first) != np.shape(second) or len(first) < 2:
         raise ValueError(f"values of shape {np.shape(first)} and {np.shape(second)}: it takes at least two pairs")
-    runs = len(differences)
-    half = float(t.ppf((1.0 + confidence) / 2.0, runs - 1) * differences.std(ddof=1) / np.sqrt(runs))
-    mean = float(differences.mean())
-    return Interval(mean - half, mean, mean + half)
+    return mean(_checked(first) - _checked(second), confidence)
 
 
 def probability_of_improvement(first: np.ndarray, second: np.ndarray) -> float:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
@@ -89,9 +90,20 @@ def test_runs_make_an_interval_and_one_makes_none() -> None:
     table = judgement(frame(*BOUNDS, *runs, row("rule", 3, 0.03))).set_index("contender")
     own = table.loc["a"]
     assert own["runs"] == 5
-    assert own["score"] == pytest.approx((0.75 * 0.05 + 0.06 + 0.75 * 0.07) / 2.5)
-    assert 0.04 <= own["score_low"] < own["score"] < own["score_high"] <= 0.2
+    # Deviation .0657; Student's 97.5 % point with four degrees of freedom is 2.77645.
+    assert own["score"] == pytest.approx(0.084)
+    half = 2.7764451 * np.std([0.04, 0.05, 0.06, 0.07, 0.2], ddof=1) / np.sqrt(5.0)
+    assert (own["score_low"], own["score_high"]) == pytest.approx((0.084 - half, 0.084 + half))
     assert pd.isna(table.loc["rule", "score_low"])
+
+
+def test_intervals_of_three_runs_hold_the_true_mean_in_95_of_100() -> None:
+    random, repetitions, count = np.random.default_rng(0), 150, 3
+    rows = [row(str(i), 3, 0.05 + 0.001 * random.standard_normal(), seed) for i in range(repetitions) for seed in range(count)]
+    table = judgement(frame(*BOUNDS, *rows))
+    table = table[table["algorithm"] == "ppo"]
+    held = ((table["score_low"] <= 0.05) & (table["score_high"] >= 0.05)).mean()
+    assert abs(held - 0.95) < 3.0 * np.sqrt(0.95 * 0.05 / repetitions)
 
 
 def test_what_has_no_score_has_no_share_of_the_bound() -> None:
@@ -110,7 +122,8 @@ def test_the_table_is_written_in_both_forms(tmp_path: Path) -> None:
     lines = to_markdown(table).splitlines()
     assert len(lines) == 2 + len(table)
     assert {line.count("|") for line in lines} == {len(headings()) + 1}
-    assert "| a | 2 | +0.0550 (+0.0500 to +0.0600) |" in lines[2]
+    # Of two runs little is known: half the width is 12.7 times the error of the mean.
+    assert "| a | 2 | +0.0550 (-0.0085 to +0.1185) |" in lines[2]
     write_table(tmp_path / "table.parquet", table, {"scenario": "small"})
     found = pq.read_table(tmp_path / "table.parquet")
     assert found.schema.metadata[b"scenario"] == b"small"

@@ -10,6 +10,7 @@ from results.statistics import (
     bootstrap,
     improvement,
     iqm,
+    mean,
     paired_mean,
     performance_profile,
     probability_of_improvement,
@@ -128,6 +129,13 @@ def test_intervals_of_few_pairs_hold_the_truth_where_a_bootstrap_does_not(runs: 
     # Three standard deviations of what 400 repetitions find of 95 %.
     assert abs(held["student"] / repetitions - 0.95) < 3.0 * np.sqrt(0.95 * 0.05 / repetitions)
     assert held["bootstrap"] / repetitions < 0.9
+
+
+def test_the_mean_of_runs_is_that_of_pairs_with_zeros() -> None:
+    values = np.array([0.3, 0.5, 0.9])
+    assert mean(values, 0.9) == paired_mean(values, np.zeros(3), 0.9)
+    with pytest.raises(ValueError, match="at least two runs"):
+        mean(values[:1])
 
 
 @pytest.mark.parametrize("pair", [([1.0], [2.0]), ([1.0, 2.0], [1.0]), ([1.0, np.nan], [1.0, 2.0])])

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 
 from common.paths import user_path
 from envs.scenarios.scenario import scenario
-from results.judgement import JUDGEMENT_VERSION, METRICS
+from results.judgement import JUDGEMENT_VERSION, METRICS, STATISTIC, STATISTICS
 from results.parts import size_fault
 from search_spaces import Assignment
 from tuning.algorithms.registry import algorithm
@@ -98,6 +98,7 @@ def _table(paths: JudgementPaths) -> pd.DataFrame:
         # What pandas wrote of the index beside the columns is not needed, and may be anything.
         table = content.replace_schema_metadata().to_pandas()
         _check_columns(table)
+        table.attrs[STATISTIC] = STATISTICS.get(version, STATISTICS[1])
         return table
     except (pa.ArrowException, OSError, ValueError) as error:
         why = str(error).partition("\n")[0]

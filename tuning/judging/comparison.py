@@ -87,7 +87,7 @@ def compare(settings: JudgeSettings, console: Console | None = None) -> Comparis
             race.run(settings.judged_by)
             title = site.title_of("test")
             report = write_report(
-                judgement.paths, title, settings.seeds, race.comparisons, race.failed, of.aim, not site.segments
+                judgement.paths, title, settings.seeds, len(race.looks), race.failed, of.aim, not site.segments
             )
             print_report(report, console)
     except KeyboardInterrupt:

@@ -37,7 +37,7 @@ from tuning.judging.evaluations import (
 )
 from tuning.judging.folder import Judgement
 from tuning.judging.settings import NO_MPC, Mpc, methods
-from tuning.judging.standings import comparisons, looks, standing
+from tuning.judging.standings import looks, standing
 from tuning.judging.training import experiment_of, seed_of, train
 from tuning.runtime.ray_session import ray_session
 from tuning.search.preparation import prepare
@@ -51,7 +51,7 @@ class Race:
     Results that are in the folder already are not computed again, so a stopped race continues where it was.
 
     Attributes:
-        comparisons: number of comparisons that the race makes, see `tuning.judging.standings.standing`.
+        looks: numbers of runs after which contenders are compared.
         failed: contenders that lack runs, with the reason.
         finalists: names of the contenders that stayed in the race to its end.
     """
@@ -77,8 +77,7 @@ class Race:
         self._judgement, self._paths, self._site = judgement, judgement.paths, site
         self._settings, self._console, self._aim = settings, console, settings.aim
         self._backend = judging_backend(site, self._aim)
-        self._looks = looks(judgement.settings.seeds)
-        self.comparisons = comparisons(len(judgement.contenders), judgement.settings.seeds)
+        self.looks = looks(judgement.settings.seeds)
         self.failed: dict[str, str] = {}
         self.finalists: list[str] = []
         self._experiments: dict[str, Experiment] = {}
@@ -103,7 +102,7 @@ class Race:
                 contender, self._paths, self._judgement.settings.seed, self._settings.gpu_memory, self._settings.address,
                 self._settings.trust_scenario,
             )  # fmt: skip
-        for count in self._looks:
+        for count in self.looks:
             for contender in list(racing):
                 self._say(f"{contender.name}: {count} runs")
                 complete = train(self._experiments[contender.name], count, self._site, self._console)
@@ -118,7 +117,7 @@ class Race:
             self._evaluate(racing, self._backend)
             racing = self._serving(racing)
             # At the last look no score drops a contender: the verdict compares all that remain.
-            if count != self._looks[-1] and len(racing) > 1:
+            if count != self.looks[-1] and len(racing) > 1:
                 racing = self._ahead(racing)
         self.finalists = [contender.name for contender in racing]
         if racing and judged_by == "citylearn" and self._backend != "citylearn":
@@ -252,7 +251,7 @@ class Race:
     def _ahead(self, racing: list[Contender]) -> list[Contender]:
         """Contenders that the leader does not beat."""
         scores = {contender.name: self._of_runs(contender, lambda rows: goal_of(rows, self._aim)) for contender in racing}
-        now = standing(scores, self.comparisons)
+        now = standing(scores, len(self.looks))
         for name in now.beaten:
             self._say(f"{name} is out of the race: {now.leader} is better by {now.behind[name]}")
         return [contender for contender in racing if contender.name not in now.beaten]

@@ -28,6 +28,10 @@ AMOUNTS = (
     ("import_kwh", "MWh", 1e-3), ("co2_kg", "t CO2", 1e-3), ("co2_change", "CO2", 1.0), ("bill_change", "bill", 1.0),
     ("peak_kw", "peak, kW", 1.0), ("self_consumption", "PV used", 1.0), ("served", "vehicles", 1.0),
 )  # fmt: skip
+_INTERVALS = (
+    "Means over runs. Intervals are Student's, 95 %, each by itself. They are over seeds of training, for these test years as "
+    "they are. Those below hold for all contenders together."
+)
 NOT_COMPARABLE = " *"  # behind the name of a contender that is not comparable
 
 
@@ -68,7 +72,7 @@ def write_report(
     paths: JudgementPaths,
     title: str,
     seeds: int,
-    comparisons: int,
+    looks: int,
     failed: Mapping[str, str],
     aim: Aim = SCORE_ALONE,
     has_years: bool = True,
@@ -79,7 +83,7 @@ def write_report(
         paths: of the judgement.
         title: of the scenario.
         seeds: see `tuning.judging.verdict.verdict`, as for the next two.
-        comparisons: of the race.
+        looks: of the race.
         failed: contenders that lack runs, with the reason.
         aim: of the experiments.
         has_years: whether the test has years, and not ranges that the title names.
@@ -94,7 +98,7 @@ def write_report(
     check_amounts(evaluations)
     ranking = ranking_of(aim)
     table = judgement(evaluations, ranking=ranking)
-    lines = verdict(evaluations, table, seeds, comparisons, failed, ranking)
+    lines = verdict(evaluations, table, seeds, looks, failed, ranking)
     if aim.shown:
         lines = [f"aim: {aim.shown}", *lines]
     hours = evaluations.groupby("year")["hours"].first()
@@ -102,7 +106,14 @@ def write_report(
     heading = f"{title}, {_extent(hours, has_years)}"
     write_table(paths.table, table, {"scenario": title, "years": years, "hours": str(hours.sum()), **aim.facts})
     text = "\n".join(
-        [f"# {markdown(heading)}", "", to_markdown(table, ranking), *(f"- {markdown(line)}" for line in lines), ""]
+        [
+            f"# {markdown(heading)}",
+            "",
+            to_markdown(table, ranking),
+            f"{_INTERVALS}\n",
+            *(f"- {markdown(line)}" for line in lines),
+            "",
+        ]
     )
     write_whole(paths.report, lambda file: file.write(text.encode()))
     return JudgementReport(paths, heading, table, tuple(lines), ranking)

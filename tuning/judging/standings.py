@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from results.statistics import CONFIDENCE, Interval, paired_mean
+from results.multiple_comparisons import compared_in_pairs
+from results.statistics import CONFIDENCE, Interval
 
 FIRST = 3  # runs of each contender before the first is dropped: an interval of two runs is too wide
 GROWTH = 1.5  # factor of the number of runs from one look to the next
@@ -46,26 +47,24 @@ def looks(runs: int) -> list[int]:
     return [*found, runs]
 
 
-def comparisons(contenders: int, runs: int) -> int:
-    """Number of comparisons in a race: at each look any two contenders may be the leader and one behind it."""
-    return max(1, len(looks(runs)) * contenders * (contenders - 1) // 2)
+def standing(scores: Mapping[str, np.ndarray], looks: int = 1) -> Standing:
+    """Compare the leader with all others, over runs with the same seeds.
 
-
-def standing(scores: Mapping[str, np.ndarray], comparisons: int = 1) -> Standing:
-    """Compare the leader with all others, pair by pair of runs with the same seed.
+    All intervals of all looks together hold the truth with `CONFIDENCE`: any contender may lead, and any be behind it. The
+    looks share the error. A contender that was dropped is compared as at the look that dropped it, so that is none more.
 
     Args:
         scores: mean over the years of each run, by contender, in the order of the seeds; shape (runs,), at least two. A
             dropped contender has fewer runs and cannot lead, as its mean is of other seeds.
-        comparisons: of the whole race, see `comparisons`. Intervals are widened so that all of them together hold the truth
-            with `CONFIDENCE` (Bonferroni). Otherwise many contenders and looks would drop a good one by chance.
+        looks: number of looks of the race, see `looks`.
     """
     most = max(len(own) for own in scores.values())
     leader = max((name for name, own in scores.items() if len(own) == most), key=lambda name: float(np.mean(scores[name])))
-    confidence = 1.0 - (1.0 - CONFIDENCE) / max(1, comparisons)
-    behind = {}
-    for name, own in scores.items():
-        if name != leader:
-            common = min(len(own), len(scores[leader]))
-            behind[name] = paired_mean(scores[leader][:common], own[:common], confidence)
-    return Standing(leader, behind)
+    confidence = 1.0 - (1.0 - CONFIDENCE) / looks
+    behind: dict[str, Interval] = {}
+    for runs in {len(own) for own in scores.values()}:
+        # All that were in the race then, whose runs tell how much noise there is.
+        racing = {name: own[:runs] for name, own in scores.items() if len(own) >= runs}
+        compared = compared_in_pairs(racing, confidence)
+        behind |= {name: compared[leader, name] for name, own in scores.items() if len(own) == runs and name != leader}
+    return Standing(leader, {name: behind[name] for name in scores if name != leader})

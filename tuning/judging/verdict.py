@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 
 from results.judgement import BOUNDS, EXACT_MPC, GOAL, LEAST_SERVED, Ranking, per_run
-from results.statistics import Interval, paired_mean
+from results.multiple_comparisons import compared_with_value
+from results.statistics import Interval
 from tuning.judging.standings import Standing, standing
 
 
@@ -22,7 +23,7 @@ def verdict(
     evaluations: pd.DataFrame,
     table: pd.DataFrame,
     seeds: int,
-    comparisons: int,
+    looks: int,
     failed: Mapping[str, str],
     ranking: Ranking | None = None,
 ) -> list[str]:
@@ -32,7 +33,7 @@ def verdict(
         evaluations: of the judgement.
         table: of `results.judgement.judgement`.
         seeds: runs of a finalist; only a contender that has them all can win.
-        comparisons: see `tuning.judging.standings.standing`.
+        looks: see `tuning.judging.standings.standing`.
         failed: contenders that lack runs, with the reason.
         ranking: by what else than the score contenders are ranked; differences are in its unit then.
     """
@@ -53,19 +54,20 @@ def verdict(
     scores = {name: values for name, values in run_scores(runs, column).items() if name in known and len(values) > 1}
     if not any(len(values) == seeds for values in scores.values()):
         return [*lines, f"no contender has {seeds} runs that can be compared, so there is no verdict"]
-    found = standing(scores, comparisons)
+    found = standing(scores, looks)
     lines += _winner(found, scores)
+    # The leader is the best of these by their means, so its intervals have to hold for all of them.
+    leading = {name: values for name, values in scores.items() if len(values) == len(scores[found.leader])}
     rival = (table["algorithm"] == "") & ~table["contender"].isin((*BOUNDS, EXACT_MPC))
     # What has no score is another site, whatever its KPIs.
     rules = table[rival & table["comparable"] & table["score"].notna() & table[column].notna()]
     if not rules.empty:
         best = rules.sort_values(column, ascending=False).iloc[0]
-        own = scores[found.leader]
-        lines.append(_against(found.leader, str(best["contender"]), paired_mean(own, np.full(len(own), best[column]))))
-    share = table.set_index("contender").loc[found.leader, ["bound_share", "bound_share_low", "bound_share_high"]]
-    if share.notna().all():
-        value, low, high = share
-        lines.append(f"{found.leader} reaches {value:.1%} of the bound ({low:.1%} to {high:.1%})")
+        lines.append(_against(found.leader, str(best["contender"]), compared_with_value(leading, best[column])[found.leader]))
+    shares = {name: values for name, values in run_scores(runs, "bound_share").items() if name in leading}
+    if all(np.isfinite(values).all() for values in shares.values()):
+        share = compared_with_value(shares, 0.0)[found.leader]
+        lines.append(f"{found.leader} reaches {share.value:.1%} of the bound ({share.low:.1%} to {share.high:.1%})")
     return lines
 
 

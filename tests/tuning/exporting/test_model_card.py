@@ -5,6 +5,7 @@ import tomllib
 import pandas as pd
 import pytest
 
+from results.judgement import JUDGEMENT_VERSION, STATISTIC, STATISTICS
 from tests.tuning.exporting.judged_table import judgement_of
 from tuning.experiment.settings import Settings
 from tuning.exporting.model_card import KPIS, card, hyperparameters_toml
@@ -41,6 +42,11 @@ def test_a_card_says_whether_it_was_judged() -> None:
     assert "| ppo-1 3 | 2 | +0.0700 (+0.0600 to +0.0800) |" in judged
     assert "| uncontrolled |  | +0.0700" in judged
     assert "ppo-1 4" not in judged
+    # What the table says it holds; one of an earlier version does not.
+    assert "interquartile mean over the runs with its 95 % bootstrap interval" in judged
+    table = judgement_of("ppo-1 3")
+    table.attrs[STATISTIC] = STATISTICS[JUDGEMENT_VERSION]
+    assert "mean over the runs with Student's 95 % interval" in card({"policy": "p"}, rows, table, "ppo-1 3")
     assert "| 2 | 168 |" not in judged
     for own in (text, judged):
         assert own.startswith("# ppo-1, trial 3\n")

@@ -31,7 +31,7 @@ def test_every_figure_can_be_read_in_eighty_columns() -> None:
     assert "…" not in text
     for figure in (
         "+0.0701",
-        "(+0.0700 to +0.0702)",
+        "(+0.0699 to +0.0703)",
         "90.8%",
         "6,114",
         "2,764",

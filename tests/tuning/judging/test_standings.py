@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from tuning.judging.standings import FIRST, comparisons, looks, standing
+from results.statistics import paired_mean
+from tuning.judging.standings import FIRST, looks, standing
 
 
 @pytest.mark.parametrize("runs", [2, 3, 4, 5, 8, 20])
@@ -44,20 +45,62 @@ def test_one_that_was_dropped_does_not_lead_by_its_luckier_seeds() -> None:
     assert found.behind["b"].value == pytest.approx(0.01)
 
 
-def test_more_comparisons_need_more_evidence() -> None:
-    scores = {"a": np.array([0.070, 0.072, 0.071]), "b": np.array([0.068, 0.069, 0.0695])}
-    assert standing(scores, comparisons=1).winner == "a"
-    assert standing(scores, comparisons=50).winner is None
+def test_more_looks_and_more_contenders_need_more_evidence() -> None:
+    scores = {"a": np.array([0.0703, 0.072, 0.071]), "b": np.array([0.068, 0.069, 0.0695])}
+    assert standing(scores).winner == "a"
+    assert standing(scores, 5).winner is None
+    others = {str(i): scores["b"] - 0.05 + np.array([i, -i, 0]) * 1e-4 for i in range(1, 7)}
+    assert "b" not in standing(scores | others).beaten
 
 
-def test_among_equals_hardly_ever_anybody_is_dropped() -> None:
-    """Six contenders that are alike, looked at twice: in no more than one race of twenty is one of them beaten."""
+def test_the_noise_of_the_others_tells_how_wide_an_interval_is() -> None:
+    """Two contenders that seem exact by chance, among others that are not."""
+    lucky = {"a": np.array([0.07, 0.07, 0.07]), "b": np.array([0.0688, 0.069, 0.0691])}
     random = np.random.default_rng(0)
-    races, dropped = 400, 0
-    for _ in range(races):
-        scores = {str(i): random.standard_normal(5) for i in range(6)}
-        looked = [
-            standing({name: own[:count] for name, own in scores.items()}, comparisons=comparisons(6, 5)) for count in looks(5)
-        ]
-        dropped += any(found.beaten for found in looked)
-    assert dropped / races < 0.05 + 3.0 * np.sqrt(0.05 * 0.95 / races)
+    others = {str(i): 0.06 + 0.004 * random.standard_normal(3) for i in range(4)}
+    assert standing(lucky).beaten == ["b"]
+    assert "b" not in standing(lucky | others).beaten
+
+
+def test_one_that_was_dropped_is_compared_with_the_noise_of_its_time() -> None:
+    random = np.random.default_rng(1)
+    scores = {name: 0.06 + 1e-4 * random.standard_normal(5) for name in "abc"}
+    scores["d"] = scores["a"][:3] - 0.01
+    then = {name: own[:3] for name, own in scores.items()}
+    now = standing(scores, 2)
+    assert list(now.behind) == [name for name in "abcd" if name != now.leader]
+    if standing(then, 2).leader == now.leader:
+        assert now.behind["d"] == standing(then, 2).behind["d"]
+    assert "d" in now.beaten
+
+
+def race(scores: np.ndarray) -> tuple[bool, bool]:
+    """Whether any of the contenders is beaten in a race in which the beaten are dropped, and whether there is a winner.
+
+    Args:
+        scores: shape (contenders, runs).
+    """
+    racing = {str(number): own for number, own in enumerate(scores)}
+    counts = looks(scores.shape[1])
+    for count in counts:
+        now = standing({name: own[:count] for name, own in racing.items()}, len(counts))
+        racing = {name: own for name, own in racing.items() if name not in now.beaten}
+    return len(racing) < len(scores), len(racing) == 1
+
+
+@pytest.mark.parametrize("noise", [(1.0,) * 6, (1.0, 0.1, 0.1, 0.1, 0.1, 0.1), (1.0, 1.0, 0.3, 0.1, 0.03, 0.01)])
+def test_among_equals_hardly_ever_one_is_dropped(noise: tuple[float, ...]) -> None:
+    """Six contenders that are equally good, looked at twice: in no more than one race of twenty is one of them beaten."""
+    random, races = np.random.default_rng(0), 1000
+    scores = random.standard_normal((races, 6, 5)) * np.array(noise)[:, np.newaxis]
+    dropped = np.mean([race(own)[0] for own in scores])
+    assert dropped < 0.05 + 3.0 * np.sqrt(0.05 * 0.95 / races)
+
+
+def test_a_clear_winner_is_told_after_few_runs() -> None:
+    """Six deviations ahead of five others: five runs tell it nearly always, and with Bonferroni's correction seldom."""
+    random = np.random.default_rng(2)
+    scores = random.standard_normal((100, 6, 5)) + np.array([6.0, 0, 0, 0, 0, 0])[:, np.newaxis]
+    assert np.mean([race(own)[1] for own in scores]) > 0.85
+    pairwise = [[paired_mean(own[0], other, 1.0 - 0.05 / 30).low > 0.0 for other in own[1:]] for own in scores]
+    assert np.mean([all(own) for own in pairwise]) < 0.6
