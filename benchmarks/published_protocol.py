@@ -131,7 +131,7 @@ def settings_of(phase: Phase, options: argparse.Namespace) -> Settings:
     """The experiment of a phase: one assignment, once for each seed.
 
     Raises:
-        UsageError: if `--run-options` states what this command does, or policies cannot be exported that are to be.
+        UsageError: if `--run-options` states what this command does.
     """
     base = Settings(
         scenario=str((options.data / "schema.json").resolve()),
@@ -153,10 +153,6 @@ def settings_of(phase: Phase, options: argparse.Namespace) -> Settings:
         if getattr(settings, name) != getattr(base, name):
             raise UsageError(f"--run-options --{name.replace('_', '-')}: {PROGRAM} states it itself; leave it out")
     settings.check()
-    from tuning.search.plan import plan
-
-    if options.check_export and plan(settings, None).fixed.get("plan", "none") != "none":
-        raise UsageError("--check-export: policies with a plan cannot be exported where splits are stated; leave it out")
     return settings
 
 

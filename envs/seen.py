@@ -19,7 +19,7 @@ from envs.objective.weights import DEFAULT, Weights
 PlanMethod = Literal["none", "yesterday", "seven-days", "learned"]
 PLAN_METHODS: tuple[PlanMethod, ...] = ("none", "yesterday", "seven-days", "learned")
 MOST_HOURS = 23  # that are looked ahead: with the present one a day, as far as forecasts of the yardsticks reach
-# Hours from the present one at whose ends the planned state of charge is seen.
+# Hours from the present one: at the end of each, the planned state of charge is seen.
 PLAN_HOURS = (0, 1, 2, 4, 8)
 PLANNED_BATTERY, PLANNED_SOC = "planned_battery", "planned_soc"  # energy of this hour, and state of charge at its beginning
 # Kinds of observations that are energies [kWh], by the beginnings of their names.

@@ -154,7 +154,7 @@ SEEN = (
         low=0, high=23,
     ),
     Parameter(
-        "plan", Kind.TEXT, "none", "forecasts of the model predictive control whose plan is seen",
+        "plan", Kind.TEXT, "none", "forecasts with which model predictive control makes the plan that is seen",
         choices=("none", "yesterday", "seven-days", "learned"),
     ),
 )  # fmt: skip

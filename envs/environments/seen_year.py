@@ -11,7 +11,7 @@ from envs.district import District
 from envs.environments.seen_rows import owners, seen_bounds, seen_rows
 from envs.environments.shadow import has_shadow, shadow
 from envs.environments.year_cache import any_district, district, layout_split, observation_layout, scaled_template
-from envs.environments.year_forecasts import FOLDS, has_learned_model, learned_model
+from envs.environments.year_forecasts import FOLDS, has_learned_model
 from envs.forecasts.series import KINDS, Kind
 from envs.observation import ObservationLayout
 from envs.planning.mpc import HORIZON
@@ -57,15 +57,10 @@ def seen_buildings(scenario: Scenario, seen: Seen, split: Split = "train") -> Di
     return District(seen_layout(scenario, seen, year, own_layout=True), replace(plain.buildings, observations=of))
 
 
-def models_to_train(scenario: Scenario) -> list[tuple[Kind, int | None]]:
-    """Learned models that the cache lacks, each as its kind and the fold that it is trained without."""
-    wanted = [(kind, fold) for kind in KINDS for fold in (None, *range(FOLDS))]
-    return [(kind, fold) for kind, fold in wanted if not has_learned_model(scenario, kind, HORIZON, fold)]
-
-
-def train_seen_model(scenario: Scenario, kind: Kind, fold: int | None) -> None:
-    """Train one of `models_to_train`, and keep it in the cache."""
-    learned_model(scenario, kind, HORIZON, fold)
+def models_to_train(scenario: Scenario) -> list[tuple[Kind, int, int | None]]:
+    """Learned models that the cache lacks, each as what `learned_model` needs beside the scenario."""
+    wanted = [(kind, HORIZON, fold) for kind in KINDS for fold in (None, *range(FOLDS))]
+    return [model for model in wanted if not has_learned_model(scenario, *model)]
 
 
 def prepare_seen(scenario: Scenario, year: int, part: Seen, on_progress: Callable[[float], None] | None = None) -> None:

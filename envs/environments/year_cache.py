@@ -154,7 +154,7 @@ def observation_layout(
 
 
 def layout_split(scenario: Scenario, year: int | None, day_peak: bool, own_layout: bool) -> Split:
-    """Split whose bounds the layout of `observation_layout` has."""
+    """Split that the layout of `observation_layout` has its bounds from."""
     split = "train" if year is None else scenario.split_of(year)
     if same_buildings(scenario, split):
         return "train"
@@ -195,9 +195,12 @@ def district(scenario: Scenario, day_peak: bool = False) -> District | None:
         scenario: the scenario.
         day_peak: see `observation_layout`.
     """
-    if not scenario.schema or count_buildings(scenario.schema_path(scenario.years("train")[0])) < 2:
-        return None
-    return any_district(scenario, day_peak)
+    return any_district(scenario, day_peak) if has_several_buildings(scenario) else None
+
+
+def has_several_buildings(scenario: Scenario) -> bool:
+    """Whether several buildings of a scenario train. CityLearn is not opened, and nothing is made but schemas of segments."""
+    return scenario.schema is not None and count_buildings(scenario.schema_path(scenario.years("train")[0])) > 1
 
 
 def any_district(scenario: Scenario, day_peak: bool = False, split: Split = "train") -> District:

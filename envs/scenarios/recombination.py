@@ -39,7 +39,7 @@ class Calendar:
     Attributes:
         kind: of each day: working day, Saturday, Sunday or holiday, with the hour of its first row, as summer time moves the
             hours of the rows; shape (days,).
-        donors: days whose rows all belong to the train split, shape (donors,).
+        donors: days of which all rows belong to the train split, shape (donors,).
         trains: whether a row belongs to the train split, shape (rows,).
     """
 

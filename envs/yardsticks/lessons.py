@@ -4,8 +4,8 @@ Each week of the train split is run twice, both times from a random charge of th
 carried out, in the other they are disturbed. So there are labels for states that it would never come into by itself, as a copy
 will that errs. The label is always what it would do in the state that it is in.
 
-Lessons are windows, charges at their start, actions that were carried out, and labels. They hold no observation: whoever learns
-carries out the same actions in the same windows and sees what it sees.
+Lessons are windows, charges at their start, actions that were carried out, and labels. They hold no observation: a policy
+that learns from them carries out the same actions in the same windows, and sees its own observations there.
 """
 
 from __future__ import annotations

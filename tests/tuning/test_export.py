@@ -198,6 +198,44 @@ def test_one_that_sees_a_plan_acts_on_citylearn_as_in_the_environment(
     assert f"48 hours, {import_kwh(episode.run.net_kwh).sum():,.1f} kWh imported" in capsys.readouterr().out
 
 
+def test_one_that_sees_a_plan_acts_on_citylearn_in_a_stated_split_as_in_the_environment(
+    small_ray: None, a_plan: None, four_buildings: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    h: Assignment = {"shared_policy": True, "plan": "yesterday", "hidden_sizes": "16", "n_steps": 64, "batch_size": 32}
+    days = {"train": ("0-19",), "validation": ("20-24",), "test": ("25-28", "31-33")}
+    of = one_trial(four_buildings, tmp_path, STEPS, h, **days, test_buildings=("one", "three"))
+    to = tmp_path / "exported"
+    assert main([str(of.paths.folder), "--to", str(to), "--split", "test"]) == 0
+    assert "for each row of" in (to / "README.md").read_text(encoding="utf-8")
+    site, controller = scenario(str(four_buildings), splits=of.settings.splits), runpy.run_path(str(to / "controller.py"))
+    schema = json.loads(four_buildings.read_text(encoding="utf-8")) | {"root_directory": str(four_buildings.parent)}
+    for name, building in schema["buildings"].items():
+        building["include"] = name in ("one", "three")
+        if "electrical_storage" in building:
+            attributes = building["electrical_storage"]["attributes"]
+            attributes["initial_soc"] = 1.0 - attributes["depth_of_discharge"]
+    path = tmp_path / "schema.json"
+
+    def controlled(first: int, rows: int) -> str:
+        path.write_text(
+            json.dumps(schema | {"simulation_start_time_step": first, "simulation_end_time_step": first + rows - 1}),
+            encoding="utf-8",
+        )
+        capsys.readouterr()
+        controller["main"](str(path))
+        return capsys.readouterr().out
+
+    with trained(of, 0, split="test") as found:
+        env = windows_env(site, "batch", site.windows("test"), own_layout=True, seen=found.seen)
+        *_, episode = env.episodes(found.policy)
+    segment = site.segments[site.years("test")[-1]]
+    expected = f"{segment.rows - 1} hours, {import_kwh(episode.run.net_kwh).sum():,.1f} kWh imported"
+    assert expected in controlled(segment.first, segment.rows)
+    # The day before does not belong to the split.
+    with pytest.raises(SystemExit, match="has nothing for hour 0 of"):
+        controlled(segment.first - 24, 48)
+
+
 def test_one_that_sees_a_plan_is_exported_for_other_buildings_with_their_plan(
     small_ray: None, a_plan: None, four_buildings: Path, two_buildings: Path, tmp_path: Path
 ) -> None:

@@ -46,7 +46,7 @@ class Workload:
         windows: of an evaluation, stepped side by side.
         gpu: whether the learner uses a GPU.
         parts: pieces that a minibatch's gradient is summed up from.
-        taught: whether it begins as a copy of a teacher.
+        lessons: hours of each run that a teacher demonstrates before it learns on; none without a teacher.
     """
 
     num_envs: int
@@ -55,7 +55,7 @@ class Workload:
     windows: int
     gpu: bool
     parts: int = 1
-    taught: bool = False
+    lessons: tuple[int, ...] = ()
 
     @property
     def learner(self) -> Place:

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from envs.environments.backend import choose_backend
+from envs.scenarios.augmentation import check_augmentation
 from envs.scenarios.scenario import scenario
 from tuning.cli.console import say
 from tuning.cli.tables import Fitted
@@ -19,6 +20,7 @@ from tuning.memory.machine import this_machine
 from tuning.memory.planner import Planner
 from tuning.memory.prediction import PLACES, Place, Prediction, size
 from tuning.memory.scenario_sizes import sizes_of
+from tuning.search.lessons import check_teacher
 from tuning.search.plan import limits, plan
 
 PLACE_NAMES: dict[Place, str] = {"vram": "GPU memory", "ram": "Host memory"}
@@ -60,13 +62,16 @@ def predict_memory(settings: MemorySettings) -> MemoryForecast:
     own = Settings(
         algo=settings.algo, scenario=settings.scenario, backend=choose_backend(site, settings.backend), steps=settings.steps,
         num_envs=settings.num_envs, set=settings.set, preset=settings.preset, gpu_memory=settings.gpu_memory,
-        **asdict(splits),
+        augment=settings.augment, teacher=settings.teacher, **asdict(splits),
     )  # fmt: skip
     own.check()
+    check_augmentation(site, own.augmentation, own.backend)
+    if own.teacher != "none":
+        check_teacher(site, own.algo, own.stepped_by, own.reward)
     planned = plan(own, None)
     hyperparameters = planned.space.complete(planned.fixed, limits(own.steps))
     budget, device = this_machine(settings.device, settings.gpu_memory)
-    planner = Planner(own, sizes_of(site, own.backend), budget, device, Calibration())
+    planner = Planner(own, sizes_of(site, own.backend, augmentation=own.augmentation), budget, device, Calibration())
     prediction = planner.prediction(hyperparameters)
     fits = budget.excess(prediction) <= 0
     return MemoryForecast(

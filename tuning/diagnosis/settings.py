@@ -8,28 +8,15 @@ from typing import Annotated, Literal
 import tyro
 
 from tuning.experiment.algorithm_names import ALL, choice
+from tuning.experiment.site_settings import SiteSettings
 
 
 @dataclass(frozen=True)
-class MemorySettings:
+class MemorySettings(SiteSettings):
     """Predict the GPU memory and host memory of a trial, term by term, and how many trials run at once."""
 
     algo: Annotated[str, choice()] = "ppo"
     """Learning algorithm."""
-    scenario: str = "iquitos"
-    """Site: iquitos, iquitos-38, or the path of a CityLearn schema.json."""
-    train: tuple[str, ...] = ()
-    """What trains; see python -m tuning.run, as for the next five."""
-    validation: tuple[str, ...] = ()
-    """What validates."""
-    test: tuple[str, ...] = ()
-    """What only the judge sees."""
-    train_buildings: tuple[str, ...] = ()
-    """Buildings that train."""
-    validation_buildings: tuple[str, ...] = ()
-    """Buildings that validate."""
-    test_buildings: tuple[str, ...] = ()
-    """Buildings of the test."""
     backend: Literal["auto", "batch", "citylearn"] = "auto"
     """What steps the site; as for a search."""
     num_envs: int = 32
@@ -43,6 +30,10 @@ class MemorySettings:
     ] = ()
     preset: str = ""
     """A named assignment, such as rtx4060-after; --set goes before it."""
+    augment: int = 0
+    """Synthetic years that train beside each real one."""
+    teacher: Literal["none", "mpc"] = "none"
+    """What the policy begins as a copy of."""
     device: Literal["auto", "cpu", "gpu"] = "auto"
     """Where it learns; by default on a card if there is one. gpu on a machine without a card assumes one with --gpu-memory."""
     gpu_memory: float = 0.0
@@ -52,25 +43,11 @@ class MemorySettings:
 
 
 @dataclass(frozen=True)
-class DoctorSettings:
+class DoctorSettings(SiteSettings):
     """Check that this machine can run searches, by training a little with each algorithm."""
 
     algo: Annotated[str, choice(ALL)] = ALL
     """Algorithms that take real updates."""
-    scenario: str = "iquitos"
-    """Site that they train on."""
-    train: tuple[str, ...] = ()
-    """What trains; see python -m tuning.run, as for the next five."""
-    validation: tuple[str, ...] = ()
-    """What validates."""
-    test: tuple[str, ...] = ()
-    """What only the judge sees."""
-    train_buildings: tuple[str, ...] = ()
-    """Buildings that train."""
-    validation_buildings: tuple[str, ...] = ()
-    """Buildings that validate."""
-    test_buildings: tuple[str, ...] = ()
-    """Buildings of the test."""
     gpu_memory: float = 0.0
     """GPU memory for all trials on a card, GiB; 0 for the smaller of 8 and what the card has."""
     dir: str = "experiments"

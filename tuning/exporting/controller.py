@@ -23,10 +23,13 @@ def main(schema: str, hours: int = 8759) -> None:
     hour, day_peak = 0, 0.0
     table = here / "seen.npy"  # what the policy sees beside the site's own observations, a row for each hour of its data
     seen = np.load(table) if table.exists() else None
+    first = 0 if seen is None else site["simulation_start_time_step"] - interface["first_seen_row"]
     while not ended and env.time_step < hours:
         named, now, row = dict(zip(env.observation_names[0], observed, strict=True)), env.time_step, [*observed]
         if seen is not None:
-            row += seen[now].tolist()
+            if not 0 <= first + now < len(seen) or np.isnan(seen[first + now]).any():
+                sys.exit(f"error: {table} has nothing for hour {now} of {path}: run hours that the policy was exported for")
+            row += seen[first + now].tolist()
         if peak_hours:  # of a demand charge: the policy sees the month's peaks so far
             if named["month"] != month:
                 month, peaks = named["month"], [0.0, 0.0]

@@ -14,7 +14,6 @@ import numpy as np
 from common.json_values import checked
 from common.paths import missing_folders, remove_empty, user_path
 from envs.citylearn_backend.pool import SIMULATORS
-from envs.environments.seen_rows import seen_rows
 from envs.environments.seen_year import seen_layout
 from envs.environments.split_layout import same_buildings
 from envs.objective.reward import check_reward
@@ -29,11 +28,12 @@ from tuning.experiment.folder import Experiment, open_experiment
 from tuning.exporting.judged import given_judgement, own_judgement
 from tuning.exporting.model_card import card, hyperparameters_toml
 from tuning.exporting.onnx_policy import SitePolicy, write_onnx
+from tuning.exporting.seen_table import first_row, seen_table
 from tuning.exporting.settings import ExportSettings
 from tuning.trial.policy import trained, trial_number
 from tuning.trial.records import TrialRecords, trial_seed
 
-SEEN = "seen.npy"  # what the policy sees beside the site's own observations, shape (rows, further observations)
+SEEN = "seen.npy"  # see `tuning.exporting.seen_table.seen_table`
 EXAMPLE = Path(__file__).with_name("controller.py")  # written as it is
 
 
@@ -91,7 +91,6 @@ def export(
     seen = Seen.of(of.aim.weights, TrialRecords(experiment).assignment(number))
     if elsewhere:
         check_seen(site, seen)
-    _check_one_table(site, seen)
     year = site.years(split)[0]
     _check_peaks(site, seen_layout(site, seen, year))
     # The folder comes last, so that a refused export creates nothing.
@@ -107,44 +106,29 @@ def export(
         elif not same_buildings(site, split):
             about["acts on"] = site.title_of(split)
         if not seen.is_plain:
-            about["sees further"] = _seen_words(site, seen)
+            about["sees further"] = _seen_words(site, split, seen)
         rows = load(experiment.paths.folder).evaluations
         rows = rows[(rows["trial"] == number) & (rows["steps"] == policy.steps)]
         texts = {
-            "policy.json": _interface(site, layout),
+            "policy.json": _interface(site, layout, seen),
             "hyperparameters.toml": hyperparameters_toml(TrialRecords(experiment).assignment(number), experiment.settings),
             "README.md": card(about, rows, judged, contender),
         }
         for name, text in texts.items():
             (new / name).write_text(text, encoding="utf-8")
         if not seen.is_plain:
-            np.save(new / SEEN, seen_rows(site, site.years("test")[0], seen))
+            np.save(new / SEEN, seen_table(site, split, seen))
         shutil.copyfile(EXAMPLE, new / EXAMPLE.name)
         new.rename(to)
     return sorted(to.iterdir())
 
 
-def _check_one_table(site: Scenario, seen: Seen) -> None:
-    """Check that what a policy sees further is a table of all rows of a schema.
-
-    Raises:
-        UsageError: where splits are stated, as it is then made for their ranges alone.
-    """
-    if site.segments and not seen.is_plain:
-        raise UsageError(
-            f"the policy sees {', '.join(_options(seen))}, which is made for the stated splits of {site.title} alone: such a "
-            "policy cannot be exported"
-        )
-
-
-def _options(seen: Seen) -> list[str]:
-    return [f"{name}={value}" for name, value in seen.hyperparameters.items() if value != getattr(Seen(), name)]
-
-
-def _seen_words(site: Scenario, seen: Seen) -> str:
+def _seen_words(site: Scenario, split: Split, seen: Seen) -> str:
     """Where a controller has from what the policy sees beside the site's own observations."""
+    options = [f"{name}={value}" for name, value in seen.hyperparameters.items() if value != getattr(Seen(), name)]
+    where = site.title_of(split) if site.segments else site.title
     year = "" if site.schema else f", year {site.years('test')[0]}"
-    return f"{', '.join(_options(seen))}; {SEEN} has it for each row of {site.title}{year}, and fits no other data"
+    return f"{', '.join(options)}; {SEEN} has it for each row of {where}{year}, and fits no other data"
 
 
 def _check_peaks(site: Scenario, layout: ObservationLayout) -> None:
@@ -238,11 +222,12 @@ def _versions(text: str | None, number: int) -> dict[str, str | None]:
     return versions
 
 
-def _interface(site: Scenario, layout: ObservationLayout) -> str:
-    """Names of inputs and outputs in their order, and the peak hours of the demand charge, as JSON.
+def _interface(site: Scenario, layout: ObservationLayout, seen: Seen) -> str:
+    """Names of inputs and outputs in their order, the peak hours of the demand charge, and where a table begins, as JSON.
 
     Where the policy sees the day's highest import so far, its name is the last of the observations.
     """
     tariff = DemandCharge.of(site.schema_path(site.years("train")[0]))
     hours = list(tariff.peak_hours) if tariff else []
-    return json.dumps({"observations": layout.names, "actions": layout.actions, "peak_hours": hours}, indent=1)
+    table = {} if seen.is_plain else {"first_seen_row": first_row(site)}
+    return json.dumps({"observations": layout.names, "actions": layout.actions, "peak_hours": hours, **table}, indent=1)

@@ -11,6 +11,7 @@ import tyro
 
 from tuning.experiment.errors import UsageError
 from tuning.experiment.settings import check_gpu_memory
+from tuning.experiment.site_settings import SiteSettings
 
 if TYPE_CHECKING:
     from envs.forecasts.site_forecast import Method
@@ -84,28 +85,14 @@ class JudgeSettings:
 
 
 @dataclass(frozen=True)
-class HeadroomSettings:
+class HeadroomSettings(SiteSettings):
     """Compare the uncontrolled site, rules, model predictive control and the perfect-foresight bound.
 
     It prints the remaining headroom for learning.
     """
 
-    scenario: str = "iquitos"
-    """Site: iquitos, iquitos-38, or the path of a CityLearn schema.json."""
     split: Literal["train", "validation", "test"] = "validation"
     """Split of the years or weeks to run."""
-    train: tuple[str, ...] = ()
-    """What trains; see python -m tuning.run, as for the next five."""
-    validation: tuple[str, ...] = ()
-    """What validates."""
-    test: tuple[str, ...] = ()
-    """What only the judge sees."""
-    train_buildings: tuple[str, ...] = ()
-    """Buildings that train."""
-    validation_buildings: tuple[str, ...] = ()
-    """Buildings that validate."""
-    test_buildings: tuple[str, ...] = ()
-    """Buildings of the test."""
     mpc: tuple[Mpc, ...] = ALL_MPC
     """Forecasts of model predictive control, on sites that have a bound. It plans each hour anew by a linear programme over the
     next day. It takes load, PV, carbon intensity and arrivals from the day before, from the mean of seven days, from boosted

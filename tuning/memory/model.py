@@ -46,8 +46,8 @@ def predict(spec: AlgorithmSpec, h: Assignment, run: Workload, sizes: Sizes) -> 
     sizes = sizes.seeing(Seen.of(DEFAULT, h))
     problem = problem_of(h, sizes)
     terms = [*_process(run), *_environments(run, sizes), *spec.memory(h, run, problem)]
-    if run.taught:
-        terms += _lessons(run, sizes, problem)
+    if run.lessons:
+        terms += _lessons(run, problem)
     if run.gpu:
         terms += _device(terms)
     return Prediction(tuple(terms))
@@ -99,9 +99,9 @@ def _environments(run: Workload, sizes: Sizes) -> list[Term]:
     ]  # fmt: skip
 
 
-def _lessons(run: Workload, sizes: Sizes, problem: Problem) -> list[Term]:
+def _lessons(run: Workload, problem: Problem) -> list[Term]:
     """What a copy learns from before the first update. It is freed then, but may leave a gap in the heap."""
-    rows = sizes.lesson_hours * problem.agents
+    rows = sum(run.lessons) * problem.agents
     # Observations as they are shown, as the policy gets them, and joined; actions, labels, ends of their range, twice; rewards.
     numbers = 3 * problem.observations + 9 * problem.actions + 4
     terms = [Term("lessons of the teacher", "ram", FLOAT * rows * numbers, f"{rows:,} hours x {numbers} x 4 B")]

@@ -38,8 +38,9 @@ class BuildingSizes:
     features: int
     actions: int
 
-
-NOTHING = BuildingSizes(0, 0, 0)
+    def seeing(self, more: int) -> BuildingSizes:
+        """The same buildings for a policy that sees so many more features of each."""
+        return replace(self, features=self.features + more)
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ class Sizes:
         copy_bytes: state of one copy of the site.
         buildings: for a policy for single buildings, with chargers that follow the rule and with learned ones; None where there
             is one building.
-        lesson_hours: of a teacher's lessons, where it can teach.
+        lessons: hours of each run of a teacher's lessons, where it can teach.
         rows: of a year.
         meters: buildings, each of which has a meter.
     """
@@ -75,7 +76,7 @@ class Sizes:
     single_bytes: int
     copy_bytes: int
     buildings: tuple[BuildingSizes, BuildingSizes] | None = None
-    lesson_hours: int = 0
+    lessons: tuple[int, ...] = ()
     rows: int = 0
     meters: int = 1
 
@@ -83,7 +84,6 @@ class Sizes:
         """The same scenario for a policy that sees more. What is seen further is of its meters and of the site."""
         more = len(seen.names(self.meters))
         own = 2 * len(seen.own) + len(seen.common)  # of a building and of the district
-        by_rule, learned = (replace(each, features=each.features + own) for each in self.buildings or (NOTHING, NOTHING))
         # As it is made and as it is observed; where years are joined, once more.
         rows = FLOAT * self.rows * more
         return replace(
@@ -92,7 +92,7 @@ class Sizes:
             year_bytes=self.year_bytes + 2 * rows,
             joined_bytes=self.joined_bytes + rows if self.joined_bytes else 0,
             copy_bytes=self.copy_bytes + FLOAT * more if self.copy_bytes else 0,
-            buildings=(by_rule, learned) if self.buildings else None,
+            buildings=(self.buildings[0].seeing(own), self.buildings[1].seeing(own)) if self.buildings else None,
         )
 
 
@@ -105,7 +105,7 @@ def sizes_of(scenario: Scenario, backend: str, day_peak: bool = False, augmentat
         scenario: the scenario.
         backend: what steps it, `batch` or `citylearn`.
         day_peak: see `envs.environments.year_cache.observation_layout`.
-        augmentation: whose years train too.
+        augmentation: synthetic years that train too.
     """
     layout, buildings = observation_layout(scenario, day_peak=day_peak), _building_sizes(scenario, day_peak)
     groups = layout.chargers
@@ -135,8 +135,8 @@ def sizes_of(scenario: Scenario, backend: str, day_peak: bool = False, augmentat
     # Random numbers' state, charge of each battery now and before and its wear, the observation.
     copy = 624 * 4 + batteries * 16 + FLOAT * layout.size
     # Each window of the lessons is run twice.
-    hours = 2 * sum(window.hours for window in lesson_windows(scenario))
-    return Sizes(*shape, sessions, read + template + reference, joined, of_year, copy, buildings, hours, rows, meters)
+    lessons = tuple(window.hours for window in lesson_windows(scenario) for _ in range(2))
+    return Sizes(*shape, sessions, read + template + reference, joined, of_year, copy, buildings, lessons, rows, meters)
 
 
 def _building_sizes(scenario: Scenario, day_peak: bool) -> tuple[BuildingSizes, BuildingSizes] | None:

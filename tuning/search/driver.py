@@ -69,7 +69,6 @@ def search(experiment: Experiment, scenario: Scenario, plan: Plan, console: Cons
                         prepare_lessons(scenario, console, aim.weights)
                 planner = plan_resources(experiment.settings, console)
                 refuse_nothing_to_learn(plan, planner)
-                refuse_sharing_alone(plan, planner)
                 refuse_what_cannot_fit(plan, planner)
                 return run_trials(experiment, plan, planner, console, run_trial, extended)
         except NodeLostError:
@@ -248,21 +247,6 @@ def refuse_nothing_to_learn(plan: Plan, planner: Planner) -> None:
     is_open = learned.search is not None and "learn_charging" not in plan.fixed
     if sizes.chargers == sizes.actions and (is_open or not plan.fixed.get("learn_charging", learned.default)):
         raise UsageError("all actions of this site are chargers', so policies have to learn these: --set learn_charging=true")
-
-
-def refuse_sharing_alone(plan: Plan, planner: Planner) -> None:
-    """Refuse a search in which trials might share a policy among the buildings of a site that has one.
-
-    Raises:
-        UsageError: if the plan fixes `shared_policy` to true, searches it or starts with it.
-    """
-    if "shared_policy" not in plan.space or planner.sizes.buildings:
-        return
-    parameter = plan.space["shared_policy"]
-    choices = getattr(parameter.search, "choices", ())
-    searched = "shared_policy" not in plan.fixed and True in choices
-    if searched or plan.fixed.get("shared_policy", parameter.default) or any(start["shared_policy"] for start in plan.starts):
-        raise UsageError("shared_policy=true: this site has one building, and one policy acts for it anyway; leave it out")
 
 
 def refuse_what_cannot_fit(plan: Plan, planner: Planner) -> None:

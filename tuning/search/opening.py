@@ -10,7 +10,7 @@ from typing import Any
 from common.paths import missing_folders, user_path
 from envs.environments.backend import beyond_batch, choose_backend
 from envs.environments.split_layout import same_buildings
-from envs.environments.year_cache import any_district
+from envs.environments.year_cache import any_district, has_several_buildings
 from envs.errors import ScenarioError
 from envs.objective.aim import VEHICLES_LEFT
 from envs.objective.reward import RewardName, check_reward
@@ -158,6 +158,25 @@ def open_checked(checked: Checked) -> Opened:
     return Opened(experiment, checked.scenario, checked.plan, (experiment.paths.folder, *parents))
 
 
+def _check_shared(site: Scenario, planned: Plan, settings: Settings) -> None:
+    """Check that no trial shares a policy among the buildings of a site that has one.
+
+    Raises:
+        UsageError: if the plan fixes `shared_policy` to true, searches it or starts with it.
+    """
+    if "shared_policy" not in planned.space or has_several_buildings(site):
+        return
+    parameter = planned.space["shared_policy"]
+    is_open = "shared_policy" not in planned.fixed and True in getattr(parameter.search, "choices", ())
+    begins = any(start["shared_policy"] for start in planned.starts)
+    if not (is_open or begins or planned.fixed.get("shared_policy", parameter.default)):
+        return
+    at, remedy = "shared_policy=true", "leave it out"
+    if settings.preset and "shared_policy" not in settings.fixed_texts():
+        at, remedy = f"--preset {settings.preset}", "take another preset, or add --set shared_policy=false"
+    raise UsageError(f"{at}: {site.title} has one building, and one policy acts for it anyway; {remedy}")
+
+
 def _check_policy_fits(site: Scenario, planned: Plan, seens: Sequence[Seen]) -> None:
     """Check that the site has what policies are to see, and that a policy of the training split can act in the others.
 
@@ -228,6 +247,7 @@ def _checked(settings: Settings, space_file: Path | None, described: Mapping[str
     planned = plan_again(settings, space_file, site, described) if described else plan(settings, space_file, site)
     check_reward(site, settings.reward)
     site.windows("train")
+    _check_shared(site, planned, settings)
     seens = seen_by(planned, settings.aim.weights)
     _check_policy_fits(site, planned, seens)
     _check_plans(seens, settings.reward)

@@ -12,8 +12,9 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from common.errors import UserError
-from envs.environments.seen_year import is_seen_prepared, models_to_train, prepare_seen, train_seen_model
+from envs.environments.seen_year import is_seen_prepared, models_to_train, prepare_seen
 from envs.environments.year_cache import is_prepared, prepare_year
+from envs.environments.year_forecasts import learned_model
 from envs.forecasts.series import Kind
 from envs.objective.weights import Weights
 from envs.scenarios.augmentation import NONE, Augmentation, synthetic_years
@@ -45,7 +46,7 @@ def prepare(
         console: shows progress.
         splits: by default those that a search sees.
         seens: what policies may see; the day's highest import all of them or none.
-        augmentation: whose years train too.
+        augmentation: synthetic years that train too.
 
     Raises:
         ScenarioError: if the scenario's data are not valid.
@@ -66,14 +67,18 @@ def prepare(
         if any(part.learns for _, part in lacking):
             # The other splits are forecast by models of the train split.
             tasks = [
-                Task(f"learned {kind}" + ("" if fold is None else f", fold {fold + 1}"), _train_model, (scenario, kind, fold))
-                for kind, fold in models_to_train(scenario)
+                Task(_model_title(kind, fold), _train_model, (scenario, kind, hours, fold))
+                for kind, hours, fold in models_to_train(scenario)
             ]
             _run(tasks, console)
         _run(
             [Task(f"year {shown_year(year)}, {_words(part)}", _prepare_seen, (scenario, year, part)) for year, part in lacking],
             console,
         )
+
+
+def _model_title(kind: Kind, fold: int | None) -> str:
+    return f"learned {kind}" if fold is None else f"learned {kind}, fold {fold + 1}"
 
 
 def prepare_lessons(scenario: Scenario, console: Console, weights: Weights) -> None:
@@ -158,9 +163,9 @@ def _prepare_year(scenario: Scenario, year: int, day_peak: bool, queue: Queue, t
 
 
 @ray.remote(num_cpus=1)
-def _train_model(scenario: Scenario, kind: Kind, fold: int | None, queue: Queue, title: str) -> None:
+def _train_model(scenario: Scenario, kind: Kind, hours: int, fold: int | None, queue: Queue, title: str) -> None:
     end_with_parent()
-    train_seen_model(scenario, kind, fold)
+    learned_model(scenario, kind, hours, fold)
 
 
 @ray.remote(num_cpus=1)

@@ -19,6 +19,7 @@ from envs.environments.seen_year import (
     seen_template,
 )
 from envs.environments.year_cache import district, observation_layout, scaled_template
+from envs.planning.mpc import HORIZON
 from envs.scenarios.scenario import Window, scenario
 from envs.seen import Seen
 from tests.envs.made_up_plans import made_up_plan
@@ -81,5 +82,5 @@ def test_what_takes_long_is_known_to_be_missing(four_buildings: Path, tmp_path: 
     monkeypatch.setenv("BUILDING_TUNER_CACHE", str(tmp_path))
     site = scenario(str(four_buildings))
     assert not any(is_seen_prepared(site, 0, part) for part in Seen(plan="learned").parts)
-    assert ("load", None) in models_to_train(site)
-    assert ("load", 3) in models_to_train(site)
+    assert ("load", HORIZON, None) in models_to_train(site)
+    assert ("load", HORIZON, 3) in models_to_train(site)

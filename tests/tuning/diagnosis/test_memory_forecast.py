@@ -1,6 +1,7 @@
 """A forecast is the planner's prediction on this machine, and nothing is trained for it."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -8,6 +9,7 @@ from common.units import GIB
 from tuning.diagnosis import memory_forecast
 from tuning.diagnosis.memory_forecast import predict_memory
 from tuning.diagnosis.settings import MemorySettings
+from tuning.experiment.errors import UsageError
 from tuning.memory.allocation import Budget, concurrency, grant
 from tuning.memory.prediction import Term
 
@@ -46,6 +48,21 @@ def test_stated_splits_count_their_buildings_and_their_ranges(four_buildings: Pa
     assert two["rollout as collected"].nbytes < four["rollout as collected"].nbytes
     assert two["scenario years"].formula.startswith("1 for training")
     assert terms(("0-9", "20-29"), "one", "two")["scenario years"].formula.startswith("2 for training")
+
+
+def test_synthetic_years_and_a_teacher_take_memory(four_buildings: Path) -> None:
+    def of(**more: Any) -> dict[str, Term]:
+        forecast = predict_memory(MemorySettings(scenario=str(four_buildings), algo="sac", device="cpu", **more))
+        return {term.name: term for term in forecast.prediction.terms}
+
+    plain, augmented, taught = of(), of(augment=2), of(teacher="mpc")
+    assert augmented["scenario years"].formula.startswith("3 for training")
+    assert "lessons of the teacher" in set(taught) - set(plain)
+    assert taught["replay buffer"].nbytes > plain["replay buffer"].nbytes
+    with pytest.raises(UsageError, match="--augment -1"):
+        of(augment=-1)
+    with pytest.raises(UsageError, match="--teacher mpc: "):
+        of(teacher="mpc", backend="citylearn")
 
 
 def test_a_larger_buffer_takes_more_and_may_not_fit(small_schema: Path, monkeypatch: pytest.MonkeyPatch) -> None:

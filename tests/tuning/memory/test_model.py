@@ -52,11 +52,11 @@ def test_on_the_cpu_everything_is_on_the_host(algo: str) -> None:
 
 
 def test_lessons_are_counted_where_a_teacher_gives_some() -> None:
-    sizes = Sizes(40, 5, 0, 0, 1, 100, 0, 0, 0, 0, lesson_hours=1000)
+    sizes = Sizes(40, 5, 0, 0, 1, 100, 0, 0, 0, 0)
     h, spec = assignment("ppo"), algorithm("ppo")
-    plain, taught = (predict(spec, h, Workload(4, 1000, 2, 1, False, taught=given), sizes) for given in (False, True))
+    plain, taught = (predict(spec, h, Workload(4, 1000, 2, 1, False, lessons=given), sizes) for given in ((), (168,) * 6))
     (own,) = (each for each in taught.terms if each not in plain.terms)
     # Observations, actions and labels at least.
     assert own.place == "ram"
-    assert own.nbytes >= 4 * 1000 * (40 + 2 * 5)
+    assert own.nbytes >= 4 * 6 * 168 * (40 + 2 * 5)
     assert [each for each in taught.terms if each != own] == list(plain.terms)

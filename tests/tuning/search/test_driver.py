@@ -20,9 +20,8 @@ from tuning.algorithms.registry import algorithm
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
-from tuning.memory.scenario_sizes import BuildingSizes
 from tuning.runtime.ray_session import ray_session
-from tuning.search.driver import final_scores, refuse_nothing_to_learn, refuse_sharing_alone, run_trials
+from tuning.search.driver import final_scores, refuse_nothing_to_learn, run_trials
 from tuning.search.plan import Plan, plan
 from tuning.search.study import REASON, StudyMemory
 
@@ -234,20 +233,6 @@ def test_a_site_with_chargers_alone_is_searched_only_if_charging_is_learned(tmp_
         refuse_nothing_to_learn(plan(replace(Settings(), **given), space), planner(Settings(), tmp_path))
     for given, space in (({"set": (("learn_charging=true",),)}, None), ({"start_from": ()}, told)):
         refuse_nothing_to_learn(plan(replace(Settings(), **given), space), chargers)
-
-
-def test_a_policy_is_shared_only_where_there_are_several_buildings(tmp_path: Path) -> None:
-    alone = planner(Settings(), tmp_path)
-    several = replace(alone, sizes=replace(SMALL, buildings=(BuildingSizes(2, 9, 1), BuildingSizes(2, 9, 1))))
-    searched = tmp_path / "searched.toml"
-    searched.write_text("[shared_policy]\nchoices = [true, false]\n", encoding="utf-8")
-    shared = {"set": (("shared_policy=true",),)}
-    for given, space in ((shared, None), ({**shared, "preset": "default"}, None), ({}, searched)):
-        with pytest.raises(UsageError, match="one building"):
-            refuse_sharing_alone(plan(replace(Settings(), **given), space), alone)
-        refuse_sharing_alone(plan(replace(Settings(), **given), space), several)
-    for given in ({}, {"set": (("shared_policy=false",),)}):
-        refuse_sharing_alone(plan(replace(Settings(), **given), None), alone)
 
 
 def test_only_trials_that_ended_by_themselves_or_the_pruner_have_a_final_score() -> None:

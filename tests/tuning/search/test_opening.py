@@ -54,6 +54,35 @@ def test_splits_that_a_policy_cannot_run_on_create_nothing(small_schema: Path, t
     assert not (tmp_path / "runs").exists()
 
 
+def test_a_policy_is_shared_only_where_there_are_several_buildings(small_schema: Path, tmp_path: Path) -> None:
+    searched = tmp_path / "searched.toml"
+    searched.write_text("[shared_policy]\nchoices = [true, false]\n", encoding="utf-8")
+    alone = settings(tmp_path / "runs", scenario=str(small_schema))
+    several = replace(alone, scenario=str(two_buildings(small_schema, tmp_path / "site")))
+    shared: tuple[tuple[str, dict[str, Any]], ...] = (
+        ("shared_policy=true: ", {"set": (("shared_policy=true",),)}),
+        ("shared_policy=true: ", {"set": (("shared_policy=true",),), "preset": "default"}),
+        ("shared_policy=true: ", {"space": str(searched)}),
+        ("shared_policy=true: ", {"start_from": ("several-buildings",)}),
+        ("--preset several-buildings: ", {"preset": "several-buildings"}),
+        ("--preset planned: ", {"preset": "planned"}),
+    )
+    for place, given in shared:
+        with pytest.raises(UsageError, match=f"^{place}.* has one building"):
+            check(replace(alone, **given))
+        check(replace(several, **given))
+    for given in ({}, {"set": (("shared_policy=false",),)}, {"preset": "planned", "set": (("shared_policy=false",),)}):
+        check(replace(alone, **given))
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_site_of_one_building_is_told_before_anything_is_prepared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BUILDING_TUNER_CACHE", str(tmp_path / "cache"))
+    with pytest.raises(UsageError, match="has one building"):
+        check(settings(tmp_path, preset="planned"))
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_trust_is_given_to_each_run_and_stored_nowhere(small_schema: Path, tmp_path: Path) -> None:
     path = strangers.write(small_schema, tmp_path, strangers.NOT_NEEDED["a reward"])
     given = settings(tmp_path, scenario=str(path), backend="citylearn", reward="schema")

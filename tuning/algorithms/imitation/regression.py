@@ -31,8 +31,7 @@ class Fit:
 def fit(
     parameters: Sequence[torch.nn.Parameter],
     loss: Callable[[torch.Tensor], torch.Tensor],
-    rows: torch.Tensor,
-    held_out: torch.Tensor,
+    is_held_out: torch.Tensor,
     seed: int,
     epochs: int = EPOCHS,
 ) -> Fit:
@@ -42,12 +41,12 @@ def fit(
 
     Args:
         parameters: that are moved. Their gradients are kept as the tensors that they are.
-        loss: of rows, by their indices: one number for each, shape (rows,).
-        rows: indices of the rows that are learned from.
-        held_out: indices of the others.
+        loss: of rows, by their indices: one number for each.
+        is_held_out: whether a row decides when to stop, shape (rows,), bool; the others are learned from.
         seed: of the order.
         epochs: most passes over the rows.
     """
+    rows, held_out = (~is_held_out).nonzero()[:, 0], is_held_out.nonzero()[:, 0]
     # Of a site with very few windows none is held out.
     held_out = held_out if len(held_out) else rows
     generator = torch.Generator().manual_seed(seed)

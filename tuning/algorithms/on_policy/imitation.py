@@ -39,7 +39,7 @@ def copy_policy(network: ActorCriticModule, runner: BatchEnvRunner, parts: list[
         return (off.square() * weights[index]).sum(dim=1)
 
     held_out = torch.as_tensor(rows.held_out, device=device)
-    fit(network.mean_parameters(), loss, (~held_out).nonzero()[:, 0], held_out.nonzero()[:, 0], seed)
+    fit(network.mean_parameters(), loss, held_out, seed)
     network.set_deviations(min(network.shape.log_std_init, LOG_STD))
 
 
@@ -70,6 +70,6 @@ def copy_values(
         def loss(index: torch.Tensor, wanted: torch.Tensor = wanted) -> torch.Tensor:
             return (network.plain_values(seen[index]) - wanted[index]).square()
 
-        fit(network.value_parameters(), loss, (~held_out).nonzero()[:, 0], held_out.nonzero()[:, 0], seed)
+        fit(network.value_parameters(), loss, held_out, seed)
         with torch.no_grad():
             last = [network.plain_values(torch.as_tensor(end, device=device)).cpu().numpy() for end in ends]

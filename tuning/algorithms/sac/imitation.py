@@ -48,7 +48,7 @@ def copy_policy(network: SACModule, runner: ReplayEnvRunner, parts: list[Demonst
         return ((mean.tanh() - labels[index]).square() * weights[index]).sum(dim=1)
 
     held_out = torch.as_tensor(rows.held_out, device=device)
-    fit(network.policy_parameters(), loss, (~held_out).nonzero()[:, 0], held_out.nonzero()[:, 0], seed)
+    fit(network.policy_parameters(), loss, held_out, seed)
     network.set_deviations(min(network.shape.log_std_init, LOG_STD))
 
 
@@ -83,6 +83,6 @@ def copy_values(learner: SACLearner, runner: ReplayEnvRunner, parts: list[Demons
     def loss(index: torch.Tensor) -> torch.Tensor:
         return (network.critics(seen[index], actions[index]) - wanted[index]).square().sum(dim=0)
 
-    fit(list(network.critics.parameters()), loss, (~held_out).nonzero()[:, 0], held_out.nonzero()[:, 0], seed, epochs=15)
+    fit(list(network.critics.parameters()), loss, held_out, seed, epochs=15)
     learner.follow_at_once()
     learner.learn_values(replay, STEPS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, Final
 
 from common.units import FLOAT, MIB
@@ -48,15 +49,28 @@ def sac_memory(h: Any, run: Workload, problem: Problem) -> list[Term]:
         words = "as drawn, and in memory that the card reads"
         terms.append(Term("batches on their way", "ram", 2 * drawn, words, "batch_size"))
     copies = run.num_envs * problem.agents
-    held = min(h["buffer_size"], run.steps * problem.agents + copies)
+    taught = lesson_places(run.lessons, run.num_envs, problem.agents)
+    held = min(h["buffer_size"], run.steps * problem.agents + copies + taught)
     buffer = replay_bytes(held, copies, problem.observations, problem.actions, h["prioritized_replay"])
     words = f"{held:,} transitions x ({problem.observations} + {problem.actions} + 1) x 4 B, in host memory"
     terms.append(Term("replay buffer", "ram", buffer, words, "buffer_size"))
     # Rows since the last evaluation are copied to be written, a file of them at a time.
-    new = min(held, run.steps * problem.agents // run.reports)
+    new = min(held, run.steps * problem.agents // run.reports + taught)
     new = replay_bytes(new, copies, problem.observations, problem.actions, False)
     terms.append(checkpoint_term(3 * trained + critics, min(new, REPLAY_FILE_BYTES), terms))
     return terms
+
+
+def lesson_places(hours: Sequence[int], num_envs: int, agents: int) -> int:
+    """Places of a `ReplayBuffer` that a teacher's lessons take: rows of all copies, as many runs side by side as there are.
+
+    Args:
+        hours: of each run.
+        num_envs: copies of the site.
+        agents: that act in each.
+    """
+    rows = sum(max(hours[first : first + num_envs]) + 1 for first in range(0, len(hours), num_envs))
+    return rows * num_envs * agents
 
 
 def replay_bytes(size: int, copies: int, observations: int, actions: int, prioritized: bool) -> int:

@@ -2,13 +2,17 @@
 
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
 from tests.tuning.algorithms.match import FEATURES
 from tests.tuning.algorithms.memory_checks import assignment, check_learner, predicted, term, trainer
 from tests.tuning.algorithms.sac.sac_small import built
-from tuning.algorithms.sac.memory import replay_bytes
+from tuning.algorithms.memory_terms import Workload
+from tuning.algorithms.networks.sizes import Problem
+from tuning.algorithms.registry import algorithm
+from tuning.algorithms.sac.memory import lesson_places, replay_bytes
 from tuning.algorithms.sac.prioritized_replay import Prioritization
 from tuning.algorithms.sac.replay_buffer import ReplayBuffer
 
@@ -50,6 +54,34 @@ def test_a_replay_buffer(size: int, copies: int, prioritized: bool) -> None:
 def test_a_buffer_takes_no_more_than_the_budget_fills() -> None:
     small, large = (predicted("sac", assignment("sac", buffer_size=size)) for size in (5000, 1_000_000))
     assert term(small, "replay buffer") <= term(large, "replay buffer") < 1.1 * term(small, "replay buffer")
+
+
+def test_a_buffer_takes_the_rows_of_a_teacher_too() -> None:
+    hours, copies, agents = (30, 30, 24, 24, 7, 7, 12), 3, 2
+    buffer = ReplayBuffer(10_000, copies * agents, 17, 5, 0.99)
+    for first in range(0, len(hours), copies):
+        own = np.repeat(hours[first : first + copies], agents)
+        steps, runs = own.max(), len(own)
+        buffer.add_run(np.zeros((steps + 1, runs, 17)), np.zeros((steps, runs, 5)), np.zeros((steps, runs)), own)
+    buffer.begin(np.zeros((copies * agents, 17)))
+    assert lesson_places(hours, copies, agents) == buffer.rows * copies * agents
+    assert lesson_places((), copies, agents) == 0
+
+
+def test_a_teacher_fills_a_buffer_beyond_the_budget() -> None:
+    h, problem = assignment("sac", buffer_size=1_000_000), Problem(17, 5, 17, agents=2)
+
+    def of(*lessons: int) -> dict[str, int]:
+        run = Workload(4, 1000, 2, 1, False, lessons=lessons)
+        return {term.name: term.nbytes for term in algorithm("sac").memory(h, run, problem)}
+
+    plain, taught = of(), of(*(168,) * 40)
+    more = lesson_places((168,) * 40, 4, 2) * (4 * (17 + 5 + 1) + 1)
+    assert taught["replay buffer"] - plain["replay buffer"] == more
+    assert taught["checkpoint"] > plain["checkpoint"]
+    # A buffer that is full anyway takes no more.
+    h = assignment("sac", buffer_size=1000)
+    assert of()["replay buffer"] == of(*(168,) * 40)["replay buffer"]
 
 
 def test_a_replay_buffer_is_never_on_the_card() -> None:
