@@ -21,6 +21,7 @@ class Stream(enum.IntEnum):
     PRIOR = 2  # draws around what is known to work
     FRESH = 3  # runs of a judgement
     DECISION = 4  # which trial goes on, where several would gain alike
+    CONFIRM = 5  # trainings with fresh seeds at the end of a search
 
 
 def stream(of: Stream, *numbers: int) -> np.random.SeedSequence:

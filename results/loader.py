@@ -42,8 +42,14 @@ class Results:
 
     @property
     def scored(self) -> pd.DataFrame:
-        """Rows of the complete and frozen trials with a finite score, by number."""
-        return self.trials[self.trials["state"].isin(["complete", "frozen"]) & (ratings(self.trials).abs() < math.inf)]
+        """Rows of the search's complete and frozen trials with a finite score, by number; see `confirmations`."""
+        ended = self.trials["state"].isin(["complete", "frozen"]) & self.trials["confirms"].isna()
+        return self.trials[ended & (ratings(self.trials).abs() < math.inf)]
+
+    @property
+    def confirmations(self) -> pd.DataFrame:
+        """Rows of the trials that trained the best and the default again with fresh seeds, by number."""
+        return self.trials[self.trials["confirms"].notna()]
 
     @property
     def best(self) -> pd.Series:

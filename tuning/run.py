@@ -84,7 +84,7 @@ def _status(outcome: Results | SearchStoppedError, console: Console) -> int:
     sizes = [Checkpoints(experiment.paths.checkpoints(number)).nbytes for number in outcome.trials["trial"]]
     kept, size = sum(size > 0 for size in sizes), sum(sizes) / 2**20
     say(console, f"Checkpoints: {size:,.1f} MiB of {kept} trials (--keep-checkpoints {experiment.settings.keep_checkpoints})")
-    return 0 if (outcome.trials["state"] == "complete").any() else NONE_COMPLETE
+    return 0 if not outcome.scored.empty else NONE_COMPLETE
 
 
 if __name__ == "__main__":

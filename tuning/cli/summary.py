@@ -16,6 +16,7 @@ from envs.objective.aim import SCORE_ALONE, Aim
 from results import Results
 from results.loader import ratings
 from results.schema import FOLDER, GIVEN
+from tuning.cli.confirmed import confirmation_lines
 from tuning.cli.console import say
 from tuning.cli.tables import Fitted
 
@@ -54,6 +55,8 @@ def print_summary(
             say(console, f"Teacher: {teacher}; {_copied(results, best)}")
         if missed := aim.missed(_rows(last)):
             say(console, f"no trial meets the requirements; trial {best['trial']} is nearest and misses {'; '.join(missed)}")
+        for line in confirmation_lines(results, aim.told_rating):
+            say(console, line)
         values = printable("  ".join(f"{name}={_value(value)}" for name, value in given.items()))
         console.print(Padding(values, (0, 2)), highlight=False, markup=False)
         console.print(Fitted(_against_uncontrolled(last, validation)))

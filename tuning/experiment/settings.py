@@ -21,9 +21,11 @@ if TYPE_CHECKING:
     from envs.scenarios.augmentation import Augmentation
 
 # Settings that may change when an experiment is continued.
-RESUMABLE = ("trials", "budget", "steps", "concurrency", "retries", "keep_checkpoints", "gpu_memory", "on_oom")
+RESUMABLE = ("trials", "budget", "confirm", "steps", "concurrency", "retries", "keep_checkpoints", "gpu_memory", "on_oom")
 WHOLE_TRIALS = 4  # that the default budget pays for
 BEGUN_FOR_EACH = 4  # trials that freeze-thaw begins, about, for each that the budget would pay for as a whole
+MOST_CONFIRM = 0.5  # of a budget
+LEAST_CONFIRMING_RUNS = 2  # with fresh seeds, of the best and of the default: one has no interval
 MOST_SYNTHETIC = 100  # years that train beside each real one
 MOST_DIGITS = 18  # of a number of trials
 # Commands to this run, not properties of the experiment. No file gives them: a stranger's would grant trust in a scenario, or
@@ -32,7 +34,7 @@ OF_A_RUN = ("resume", "extend", "trust_scenario", "address")
 # Settings that came after the first format of the file, and may be missing in it. Without one its default holds, so it must be
 # what the package did before.
 _LATER: frozenset[str] = frozenset(
-    {"weights", "objective", "require", "augment", "teacher", "budget", *(entry.name for entry in fields(Splits))}
+    {"weights", "objective", "require", "augment", "teacher", "budget", "confirm", *(entry.name for entry in fields(Splits))}
 )
 
 
@@ -92,6 +94,9 @@ class Settings:
     budget: str = ""
     """What the search may use: time, such as 30m or 8h, or environment steps of all trials, such as 20M. By default as many
     steps as four whole trials take, or a quarter of --trials; with another --scheduler there is none."""
+    confirm: float = 0.15
+    """Part of the budget that trains the best again with fresh seeds, beside the default; 0 for none. A part that does not
+    pay for two such trainings of each is left to the search."""
     steps: int = 250_000
     """Environment steps of a trial; the most that one may learn."""
     reports: int = 10
@@ -170,6 +175,8 @@ class Settings:
         if self.augment > MOST_SYNTHETIC:
             raise UsageError(f"--augment {self.augment}: it is at most {MOST_SYNTHETIC} years")
         check_gpu_memory(self.gpu_memory)
+        if not 0.0 <= self.confirm <= MOST_CONFIRM:
+            raise UsageError(f"--confirm {self.confirm:g}: it is a part of the budget from 0 to {MOST_CONFIRM:g}")
         _ = self.kept_trials, self.aim
         if (budget := self.limit) and not budget.is_time and budget.amount < self.steps // self.reports:
             raise UsageError(
@@ -200,6 +207,14 @@ class Settings:
     def most_trials(self) -> float:
         """Number of trials that are begun at most; infinite for no limit."""
         return self.trials or math.inf
+
+    @property
+    def confirming_part(self) -> float:
+        """Part of the budget that trains the best again; 0 where it does not pay for that."""
+        if not (limit := self.limit) or self.preset:
+            return 0.0
+        pays = limit.is_time or self.confirm * limit.amount >= 2 * LEAST_CONFIRMING_RUNS * self.steps
+        return self.confirm if pays else 0.0
 
     @property
     def expected_trials(self) -> int:

@@ -31,7 +31,7 @@ from tuning.exporting.onnx_policy import SitePolicy, write_onnx
 from tuning.exporting.seen_table import first_row, seen_table
 from tuning.exporting.settings import ExportSettings
 from tuning.trial.policy import trained, trial_number
-from tuning.trial.records import TrialRecords, trial_seed
+from tuning.trial.records import TrialRecords
 
 SEEN = "seen.npy"  # see `tuning.exporting.seen_table.seen_table`
 EXAMPLE = Path(__file__).with_name("controller.py")  # written as it is
@@ -197,7 +197,7 @@ def _about(experiment: Experiment, number: int, site: Scenario, steps: int) -> d
         "reward": settings.reward, **settings.aim.facts,
         **({"synthetic years": f"{settings.augment} for each that trained"} if settings.augment else {}),
         **({} if settings.teacher == "none" else {"began as a copy of": settings.teacher}),
-        "trained for": f"{steps:,} steps with seed {trial_seed(settings.seed, number)}",
+        "trained for": f"{steps:,} steps with seed {TrialRecords(experiment).seed(number)}",
         "versions": ", ".join(f"{name} {value}" for name, value in _versions(row.get("versions"), number).items()),
         "commit": row.get("git_commit") or "not known",
     }  # fmt: skip

@@ -11,6 +11,8 @@ from rich.console import Console
 from envs.scenarios.scenario import Scenario
 from results import load
 from results.loader import ratings
+from tuning.algorithms.registry import algorithm
+from tuning.algorithms.spec import DEFAULT
 from tuning.cli.console import say
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, ExperimentPaths
@@ -105,6 +107,7 @@ def run_trials(
         NodeLostError: if Ray has no node left.
     """
     from tuning.search.budget_watch import BudgetWatch
+    from tuning.search.confirmation import Confirmation
     from tuning.search.ledger import Ledger
     from tuning.search.progress import Progress
     from tuning.search.recovery import extend, settle
@@ -142,9 +145,14 @@ def run_trials(
     if settings.freezes:
         drawn_from = plan.space.distributions(plan.fixed, limits(settings.steps))
         thawing = Thawing(memory, plan.space, drawn_from, settings.steps, rung_steps, planner.cost, settings.seed)
+    confirming_part = settings.confirming_part
+    confirmation = None
+    if confirming_part:
+        default = algorithm(settings.algo).preset(DEFAULT, plan.fixed, limits(settings.steps))
+        confirmation = Confirmation(plan.space, default, settings.steps, rung_steps)
     searcher = StudySearcher(
         memory, records, paths.folder, settings.most_trials, control, planner, settings.retries, adapt,
-        settings.trust_scenario, ledger, thawing,
+        settings.trust_scenario, ledger, thawing, confirmation, confirming_part,
     )  # fmt: skip
     searcher.take_up(memory.adopt_unfinished())
     scheduler = StudyScheduler(memory, searcher, settings.reports, settings.steps, settings.aim)

@@ -51,18 +51,19 @@ class Ledger:
         """What was used, in the budget's unit; without one steps."""
         return self.seconds if self.budget and self.budget.is_time else self.steps()
 
-    def is_spent(self, running: Collection[int] = ()) -> bool:
+    def is_spent(self, running: Collection[int] = (), part: float = 1.0) -> bool:
         """Whether the budget does not pay for one evaluation more.
 
         Args:
             running: numbers of the trials that run on, see `steps`.
+            part: of the budget.
         """
         if self.budget is None:
             return False
         if self.budget.is_time:
-            return self.seconds >= self.budget.amount
+            return self.seconds >= part * self.budget.amount
         # A rung's steps are rounded down where they do not divide those of a trial.
-        return self.steps(running) + self.rung_steps > self.budget.amount + 0.5 * self.rung_steps
+        return self.steps(running) + self.rung_steps > part * self.budget.amount + 0.5 * self.rung_steps
 
     def steps_left(self, running: Collection[int] = ()) -> float:
         """Steps that the budget still pays for, at the pace so far; infinite where that is not known."""

@@ -14,6 +14,7 @@ from ray.tune.search import Searcher
 from tuning.memory.fallbacks import FALLBACKS
 from tuning.memory.planner import Planner
 from tuning.memory.prediction import PLACES, size
+from tuning.search.confirmation import Confirmation
 from tuning.search.ledger import Ledger
 from tuning.search.retries import Losses, memory_saving, next_attempt
 from tuning.search.run_control import RunControl
@@ -68,6 +69,8 @@ class StudySearcher(DriverOnly, Searcher):
         trusted: whether trials may run code of the scenario; it is not in the experiment's folder.
         ledger: of the budget; None for no limit.
         thawing: decides which trial goes on; None to let each trial run until it ends.
+        confirmation: trains the best again; None not to.
+        confirming_part: of the budget, for it.
     """
 
     def __init__(
@@ -83,12 +86,15 @@ class StudySearcher(DriverOnly, Searcher):
         trusted: bool = False,
         ledger: Ledger | None = None,
         thawing: Thawing | None = None,
+        confirmation: Confirmation | None = None,
+        confirming_part: float = 0.0,
     ) -> None:
         # Without a metric: not every report has a score.
         super().__init__()
         self._memory, self._records, self._experiment, self._trials = memory, records, experiment, trials
         self._control, self._planner, self._retries, self._adapt = control, planner, retries, adapt
         self._trusted, self._thawing = trusted, thawing
+        self._confirmation, self._searching_part = confirmation, 1.0 - confirming_part
         self.ledger = ledger or Ledger(memory, None, 0.0)
         self._waiting: deque[Proposal] = deque()
         # Numbers of trials that ran out of memory: nothing runs beside them.
@@ -127,8 +133,8 @@ class StudySearcher(DriverOnly, Searcher):
         """
         others = self._running - {number}
         # A trial that ran out of memory waits until it can run alone.
-        kept = not self.ledger.is_spent(others) and not self._alone & {proposal.number for proposal in self._waiting}
-        if kept and self._thawing:
+        kept = not self._is_over(number, others) and not self._alone & {proposal.number for proposal in self._waiting}
+        if kept and self._thawing and self._proposals[number].confirms is None:
             kept = self._thawing.choose(self._candidate(), self.ledger.steps_left(others), as_frozen=number) == number
         if not kept:
             self._freezing.add(number)
@@ -190,6 +196,11 @@ class StudySearcher(DriverOnly, Searcher):
             return self._next()
         if self.ledger.is_spent(self._running):
             return None
+        if self._confirmation and self._is_confirming(self._running):
+            if any(self._proposals[number].confirms is None for number in self._running):
+                return None  # what runs may yet be among the best
+            again = self._confirmation.next(self._memory.trials(), self.ledger.steps_left(self._running))
+            return None if again is None else self._memory.add(again)
         drawn = self._candidate()
         if self._thawing:
             number = self._thawing.choose(drawn, self.ledger.steps_left(self._running))
@@ -197,12 +208,22 @@ class StudySearcher(DriverOnly, Searcher):
                 return self._memory.thaw(number)
         return None if drawn is None else self._memory.add(drawn)
 
+    def _is_over(self, number: int, others: set[int]) -> bool:
+        """Whether the budget does not pay for a trial to go on."""
+        return self.ledger.is_spent(others) or (self._proposals[number].confirms is None and self._is_confirming(others))
+
+    def _is_confirming(self, running: set[int]) -> bool:
+        """Whether what is left of the budget is for the confirmation, and pays for one."""
+        if self._confirmation is None or not self.ledger.is_spent(running, self._searching_part):
+            return False
+        return bool(self._confirmation.contenders(self._memory.trials(), self.ledger.steps_left(running)))
+
     def _candidate(self) -> FrozenTrial | None:
         """The trial that would begin next; None where there are as many as there may be.
 
         Those that end at once, as they do not fit into memory or were tried before, are added and told on the way.
         """
-        while self._memory.count < self._trials and (self._memory.repeats < MOST_REPEATS or math.isfinite(self._trials)):
+        while self._memory.searched < self._trials and (self._memory.repeats < MOST_REPEATS or math.isfinite(self._trials)):
             drawn = self._thawing.draw() if self._thawing else self._memory.draw()
             if not drawn.state.is_finished():
                 return drawn

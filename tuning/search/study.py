@@ -18,6 +18,7 @@ from search_spaces.earlier import in_todays_names
 from tuning.experiment.folder import Experiment
 from tuning.experiment.settings import Settings
 from tuning.search.agreement import begun, check_agreement
+from tuning.search.confirmation import CONFIRMS, ROLE, RUN
 from tuning.search.drawing import HYPERPARAMETERS, REFUSED, SAME_AS, Drawing, Excess, already_tried
 from tuning.search.errors import DamagedStudyError
 from tuning.search.journal import has_entries, is_sealed, open_mended_journal
@@ -116,10 +117,16 @@ class StudyMemory:
         Args:
             drawn: see `draw`.
         """
+        number = self.count
         self._study.add_trial(drawn)
         if drawn.state is TrialState.RUNNING:
-            self._adopt(drawn.number)
-        return self._proposal(drawn)
+            self._adopt(number)
+        return self._proposal(self.trials()[number])
+
+    @property
+    def searched(self) -> int:
+        """Number of all trials of the search itself, in any state."""
+        return sum(CONFIRMS not in trial.user_attrs for trial in self._study.get_trials(deepcopy=False))
 
     @property
     def repeats(self) -> int:
@@ -179,7 +186,8 @@ class StudyMemory:
     def _proposal(self, trial: FrozenTrial) -> Proposal:
         attributes = trial.user_attrs
         assignment = self._drawing.space.whole(in_todays_names(attributes[HYPERPARAMETERS]))
-        return Proposal(trial.number, assignment, attributes.get(SAME_AS), attributes.get(REFUSED))
+        names = (SAME_AS, REFUSED, CONFIRMS, RUN, ROLE)
+        return Proposal(trial.number, assignment, *(attributes.get(name) for name in names))
 
     def proposals(self) -> list[Proposal]:
         """All trials by number, in any state."""

@@ -12,6 +12,7 @@ from optuna.trial import FrozenTrial, TrialState
 from common.streams import Stream, stream_seed
 from search_spaces import Assignment, SearchSpace
 from search_spaces.earlier import in_todays_names
+from tuning.search.confirmation import CONFIRMS
 from tuning.search.drawing import HYPERPARAMETERS, REFUSED, SAME_AS
 from tuning.search.freeze_thaw import Curve, decide, predicted_ends
 from tuning.search.study import StudyMemory
@@ -70,7 +71,8 @@ class Thawing:
         for trial in self.memory.trials():
             if {REFUSED, SAME_AS} & trial.user_attrs.keys():
                 continue
-            found.append(self._curve(trial, "frozen" if trial.number == as_frozen else _state(trial)))
+            state = "frozen" if trial.number == as_frozen else _state(trial)
+            found.append(self._curve(trial, state))
         return found
 
     def _curve(self, trial: FrozenTrial, state: Literal["running", "frozen", "ended"]) -> Curve:
@@ -82,5 +84,6 @@ class Thawing:
 
 def _state(trial: FrozenTrial) -> Literal["running", "frozen", "ended"]:
     if trial.state is TrialState.WAITING:
-        return "frozen"
+        # One that confirms another is no part of the search, and only teaches.
+        return "ended" if CONFIRMS in trial.user_attrs else "frozen"
     return "running" if trial.state is TrialState.RUNNING else "ended"

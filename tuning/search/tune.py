@@ -34,6 +34,7 @@ class Changes(TypedDict, total=False):
 
     trials: int
     budget: str
+    confirm: float
     steps: int
     concurrency: int
     address: str

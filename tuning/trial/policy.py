@@ -144,14 +144,15 @@ def trained(
     if checkpoint is None:
         why = f": {'; '.join(damage)}" if damage else ", as --keep-checkpoints says which ended trials keep theirs"
         raise UsageError(f"trial {number} of {experiment.paths.folder} has no checkpoint{why}")
-    row = TrialRecords(experiment).assignment(number)
+    records = TrialRecords(experiment)
+    row = records.assignment(number)
     settings = experiment.settings
     seen = Seen.of(settings.aim.weights, row)
     if elsewhere:
         check_seen(elsewhere, seen)
     with ExitStack() as stack:
         stack.enter_context(ray_session(num_cpus=1))
-        trainer = algorithm(settings.algo).build(trial_setup(settings, number, row))
+        trainer = algorithm(settings.algo).build(trial_setup(settings, records.seed(number), row))
         stack.callback(trainer.stop)
         checkpoint.restore(trainer)
         steps, network = checkpoint.trial.steps, trainer.mode_network()

@@ -16,9 +16,15 @@ class Proposal:
         hyperparameters: the assignment.
         same_as: number of an ended trial with the same assignment, so that there is nothing to run; None where it is new.
         refused: why it cannot fit into the machine's memory, so that there is nothing to run; None where it can.
+        confirms: number of the trial with the same assignment that this one trains again; None in the search itself.
+        confirm_run: number of its seed, which trials that are compared share.
+        confirm_role: `default`, or `best` for one that is compared with it.
     """
 
     number: int
     hyperparameters: Assignment
     same_as: int | None = None
     refused: str | None = None
+    confirms: int | None = None
+    confirm_run: int | None = None
+    confirm_role: str | None = None

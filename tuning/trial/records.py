@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from common.streams import Stream, stream_seed
 from envs.objective.aim import Outcome
 from results.parts import ResultsError, read_part
 from results.schema import GIVEN, USED
@@ -76,7 +77,10 @@ class TrialRecords:
             "scenario": settings.scenario,
             "backend": settings.backend,
             "reward": settings.reward,
-            "seed": trial_seed(settings.seed, proposal.number),
+            "seed": trial_seed(settings.seed, proposal.number, proposal.confirm_run),
+            "confirms": proposal.confirms,
+            "confirm_run": proposal.confirm_run,
+            "confirm_role": proposal.confirm_role,
             "steps": 0,
             "budget_steps": settings.steps,
             "updates": 0,
@@ -95,6 +99,12 @@ class TrialRecords:
         """How the last evaluation in a trial's row came out; None without one."""
         row = self._read(number)
         return None if row["score"] is None else Outcome(row["score"], row.get("objective"), row.get("shortfall"))
+
+    def seed(self, number: int) -> int:
+        """Seed of a trial."""
+        row = self._read(number)
+        seed: int | None = row.get("seed")
+        return trial_seed(self._experiment.settings.seed, number) if seed is None else seed
 
     def reason(self, number: int) -> str:
         """Last line of the error in a trial's row."""
@@ -194,7 +204,7 @@ class TrialRecords:
         path, settings = self._path(number), self._experiment.settings
         (row,) = read_part(path)
         own = {"algorithm": settings.algo, "backend": settings.backend, "reward": settings.reward}
-        for name, value in {**own, "seed": trial_seed(settings.seed, number)}.items():
+        for name, value in {**own, "seed": trial_seed(settings.seed, number, row.get("confirm_run"))}.items():
             if row.get(name, value) != value:
                 raise ResultsError(
                     f"{path} and {self._experiment.paths.settings} are of different experiments: {name} is {row[name]} in the "
@@ -212,6 +222,14 @@ def _rating(row: Mapping[str, Any]) -> float | None:
     return row["score"] if rating is None else rating
 
 
-def trial_seed(experiment_seed: int, number: int) -> int:
-    """Seed of a trial, below 2^31."""
+def trial_seed(experiment_seed: int, number: int, confirm_run: int | None = None) -> int:
+    """Seed of a trial, below 2^31.
+
+    Args:
+        experiment_seed: of its experiment.
+        number: of the trial.
+        confirm_run: number of the seed of a trial that confirms another one; trials that are compared share it.
+    """
+    if confirm_run is not None:
+        return stream_seed(Stream.CONFIRM, experiment_seed, confirm_run) >> 1
     return int(np.random.SeedSequence([experiment_seed, number, 0]).generate_state(1)[0] >> 1)

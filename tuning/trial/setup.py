@@ -10,15 +10,14 @@ from envs.yardsticks.lessons import Lessons, lessons
 from search_spaces import Assignment
 from tuning.algorithms.trainer import Setup
 from tuning.experiment.settings import Settings
-from tuning.trial.records import trial_seed
 
 
-def trial_setup(settings: Settings, number: int, hyperparameters: Assignment, gpu: bool = False, parts: int = 1) -> Setup:
+def trial_setup(settings: Settings, seed: int, hyperparameters: Assignment, gpu: bool = False, parts: int = 1) -> Setup:
     """Set-up of the trainer of a trial.
 
     Args:
         settings: of its experiment; `backend` is not `auto`.
-        number: of the trial.
+        seed: of the trial.
         hyperparameters: full assignment.
         gpu: whether the learner uses the GPU.
         parts: see `Setup`.
@@ -34,7 +33,7 @@ def trial_setup(settings: Settings, number: int, hyperparameters: Assignment, gp
         # CityLearn steps one copy after another, so more of them only start more slowly.
         settings.num_envs if backend == "batch" else 1,
         settings.steps,
-        trial_seed(settings.seed, number),
+        seed,
         gpu,
         seen_layout(site, seen).chargers,
         parts,

@@ -121,7 +121,7 @@ class Training:
             drop_parts_after(paths.folder, table, number, state.steps)
         device.reset_peak()
         trainer = algorithm(settings.algo).build(
-            trial_setup(settings, number, fallback.apply(hyperparameters), device.is_gpu, fallback.parts)
+            trial_setup(settings, records.seed(number), fallback.apply(hyperparameters), device.is_gpu, fallback.parts)
         )
         measurements = Measurements(device, monitor, started)
         trainer.watch(measurements.environment, measurements.learner)

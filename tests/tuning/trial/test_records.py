@@ -10,7 +10,7 @@ from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import ExperimentPaths, create
 from tuning.experiment.settings import Settings
 from tuning.trial.proposal import Proposal
-from tuning.trial.records import DIED, TrialRecords
+from tuning.trial.records import DIED, TrialRecords, trial_seed
 
 
 def test_a_process_that_does_not_know_the_commit_leaves_the_drivers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,3 +136,16 @@ def test_a_row_without_its_budget_is_told(records: TrialRecords) -> None:
     records.update(0, budget_steps=None)
     with pytest.raises(ResultsError, match=r"00000\.parquet has no budget_steps: restore it from a copy"):
         records.budget_steps(0)
+
+
+def test_trials_have_seeds_of_their_own() -> None:
+    seeds = [trial_seed(3, number) for number in range(50)]
+    assert len(set(seeds)) == 50
+    assert all(0 <= seed < 2**31 for seed in seeds)
+
+
+def test_trials_that_are_compared_share_a_seed_that_no_other_trial_has() -> None:
+    fresh = [trial_seed(3, number, run) for run in range(10) for number in (50, 51)]
+    assert fresh[::2] == fresh[1::2]
+    assert len(set(fresh)) == 10
+    assert not set(fresh) & {trial_seed(3, number) for number in range(100)}

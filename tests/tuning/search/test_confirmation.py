@@ -1,0 +1,101 @@
+"""The best few and the default are trained again with the same fresh seeds, as far as the budget pays for whole rounds."""
+
+from pathlib import Path
+
+import pytest
+
+from tuning.algorithms.registry import algorithm
+from tuning.experiment.folder import create
+from tuning.experiment.settings import Settings
+from tuning.search.confirmation import Confirmation
+from tuning.search.study import StudyMemory
+from tuning.trial.proposal import Proposal
+
+SPACE = algorithm("ppo").space
+STEPS, RUNG = 1000, 100
+LIMITS = {"steps": float(STEPS)}
+DEFAULT = algorithm("ppo").preset("default", {}, LIMITS)
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> StudyMemory:
+    """A study with the default, 0.1, and frozen trials with 0.2, 0.3 and 0.4 after half of their steps."""
+    experiment = create(Settings(name="one", dir=str(tmp_path), steps=STEPS, reports=10, sampler="random"))
+    memory = StudyMemory.open(experiment, SPACE, {}, LIMITS, [DEFAULT])
+    for number in range(4):
+        assert memory.ask().number == number
+        memory.report(number, RUNG, 0.5)  # what counts is the last
+        memory.report(number, 5 * RUNG, 0.1 * (number + 1))
+        memory.freeze(number)
+    return memory
+
+
+CONFIRMATION = Confirmation(SPACE, DEFAULT, STEPS, RUNG)
+
+
+def begin(memory: StudyMemory, steps_left: float) -> Proposal | None:
+    drawn = CONFIRMATION.next(memory.trials(), steps_left)
+    return None if drawn is None else memory.add(drawn)
+
+
+def end(memory: StudyMemory, proposal: Proposal) -> None:
+    memory.report(proposal.number, STEPS, 0.3)
+    memory.complete(proposal.number, 0.3)
+
+
+def test_each_round_has_the_default_and_the_best_with_one_seed(memory: StudyMemory) -> None:
+    left, found = 6.0 * STEPS, []
+    while proposal := begin(memory, left):
+        found.append((proposal.confirms, proposal.confirm_run, proposal.confirm_role))
+        end(memory, proposal)
+        left -= STEPS
+    round_of_three = [(0, "default"), (3, "best"), (2, "best")]
+    assert found == [(number, run, role) for run in range(2) for number, role in round_of_three]
+    assert left == 0.0
+
+
+def test_with_less_budget_one_is_confirmed_and_with_too_little_none(memory: StudyMemory) -> None:
+    assert CONFIRMATION.contenders(memory.trials(), 6.0 * STEPS) == [0, 3, 2]
+    assert CONFIRMATION.contenders(memory.trials(), 5.9 * STEPS) == [0, 3]
+    assert CONFIRMATION.contenders(memory.trials(), 3.9 * STEPS) == []
+    assert begin(memory, 3.9 * STEPS) is None
+
+
+def test_what_confirms_is_not_confirmed_itself(memory: StudyMemory) -> None:
+    first = begin(memory, 6.0 * STEPS)
+    assert first
+    memory.report(first.number, STEPS, 9.0)
+    memory.complete(first.number, 9.0)
+    assert CONFIRMATION.contenders(memory.trials(), 5.0 * STEPS) == [0, 3, 2]
+
+
+def test_a_round_is_begun_only_where_all_of_it_is_paid_for(memory: StudyMemory) -> None:
+    left = 5.0 * STEPS  # two rounds of two, and half of a third
+    for _ in range(4):
+        proposal = begin(memory, left)
+        assert proposal
+        end(memory, proposal)
+        left -= STEPS
+    assert begin(memory, left) is None
+
+
+def test_two_of_a_round_run_at_once(memory: StudyMemory) -> None:
+    first, second = begin(memory, 4.0 * STEPS), begin(memory, 4.0 * STEPS - RUNG)
+    assert first
+    assert second
+    assert first.confirm_run == second.confirm_run == 0
+    # What both still take is theirs, and the rest pays for the second round.
+    third = begin(memory, 4.0 * STEPS - 2 * RUNG)
+    assert third
+    assert third.confirm_run == 1
+    end(memory, first)
+    end(memory, second)
+
+
+def test_where_the_default_was_not_tried_the_best_stands_alone(tmp_path: Path) -> None:
+    experiment = create(Settings(name="two", dir=str(tmp_path), steps=STEPS, reports=10, sampler="random"))
+    memory = StudyMemory.open(experiment, SPACE, {}, LIMITS)
+    memory.ask()
+    memory.report(0, STEPS, 0.2)
+    memory.complete(0, 0.2)
+    assert CONFIRMATION.contenders(memory.trials(), 2.0 * STEPS) == [0]
