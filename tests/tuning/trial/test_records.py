@@ -3,9 +3,11 @@
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 from results import ResultsError
+from results.schema import FINGERPRINT, fingerprint
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import ExperimentPaths, create
 from tuning.experiment.settings import Settings
@@ -136,3 +138,20 @@ def test_a_row_without_its_budget_is_told(records: TrialRecords) -> None:
     records.update(0, budget_steps=None)
     with pytest.raises(ResultsError, match=r"00000\.parquet has no budget_steps: restore it from a copy"):
         records.budget_steps(0)
+
+
+def test_a_row_of_an_older_version_means_what_it_meant_however_often_it_is_changed(
+    records: TrialRecords, tmp_path: Path
+) -> None:
+    records.begin(Proposal(0, {**algorithm("ppo").space.complete({}), "target_kl": 0.02}))
+    path = tmp_path / "e" / "results" / "trials" / "00000.parquet"
+    newer = [f"{prefix}{name}" for prefix in ("hp_", "used_") for name in ("kl_target", "shared_policy")]
+    columns = pq.read_table(path).drop_columns(newer)
+    pq.write_table(
+        columns.replace_schema_metadata({**columns.schema.metadata, FINGERPRINT.encode(): fingerprint(columns)}), path
+    )
+    for state in ("running", "complete"):
+        found = records.assignment(0)
+        assert (found["kl_target"], found["target_kl"], found["shared_policy"]) == (0.02, None, False)
+        records.update(0, state=state)
+    assert records.assignment(0) == found
