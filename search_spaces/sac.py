@@ -47,7 +47,7 @@ SAC = SearchSpace(
         ),
         Parameter(
             "train_freq", Kind.INTEGER, 64, "transitions collected between two rounds of gradient steps",
-            low=1, high=10_000_000, at_most=AtMost("steps", 0.25),
+            low=1, high=10_000_000, scale=Scale.POWER_OF_TWO, at_most=AtMost("steps", 0.25),
             # Not searched: fewer use few copies at once, with more the policy that collects is old. What counts is how many
             # gradient steps there are for each transition.
         ),

@@ -21,6 +21,7 @@ from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
 from tuning.runtime.ray_session import ray_session
+from tuning.search.drawing import HYPERPARAMETERS, Drawing
 from tuning.search.driver import run_trials
 from tuning.search.plan import Plan
 from tuning.search.study import StudyMemory
@@ -101,14 +102,13 @@ def known_trial(config: dict[str, Any]) -> None:
         tune.report({STEPS: steps, EVALUATION: report, SCORE: score})
 
 
-def plain_optuna(seed: int, trials: int) -> optuna.Study:
-    """The same search by Optuna alone."""
+def plain_optuna(drawing: Drawing, trials: int) -> list[optuna.trial.FrozenTrial]:
+    """The same search without Tune: an ask-and-tell loop over a study of Optuna's own."""
     study = optuna.create_study(direction="maximize", pruner=optuna.pruners.MedianPruner(n_startup_trials=5))
     for number in range(trials):
-        own = int(np.random.SeedSequence([seed, number]).generate_state(1)[0])
-        study.sampler = optuna.samplers.TPESampler(seed=own)
-        trial = study.ask()
-        final = final_score(SPACE.suggest(trial, FIXED, LIMITS))
+        study.add_trial(drawing.draw(study.get_trials(), study.study_name))
+        trial = optuna.Trial(study, study.get_trials()[number]._trial_id)
+        final = final_score(study.get_trials()[number].user_attrs[HYPERPARAMETERS])
         for report in range(1, REPORTS + 1):
             trial.report(score_after(report, final), report * BUDGET // REPORTS)
             if report < REPORTS and trial.should_prune():
@@ -116,7 +116,7 @@ def plain_optuna(seed: int, trials: int) -> optuna.Study:
                 break
         else:
             study.tell(trial, final)
-    return study
+    return study.get_trials()
 
 
 def test_through_tune_a_search_is_what_it_is_with_optuna_alone(tmp_path: Path) -> None:
@@ -138,7 +138,7 @@ def test_through_tune_a_search_is_what_it_is_with_optuna_alone(tmp_path: Path) -
             )
             is None
         )
-    plain = plain_optuna(3, trials).get_trials()
+    plain = plain_optuna(Drawing(settings, SPACE, FIXED, LIMITS), trials)
     ours = StudyMemory.open(experiment, SPACE, FIXED, LIMITS)._study.get_trials()
     assert len(ours) == trials
     for one, two in zip(ours, plain, strict=True):

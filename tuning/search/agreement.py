@@ -11,6 +11,7 @@ from common.paths import shortened
 from results.parts import ResultsError
 from results.schema import GIVEN
 from search_spaces import SpaceError
+from search_spaces.earlier import in_todays_names
 from tuning.experiment.folder import ExperimentPaths
 from tuning.search.drawing import HYPERPARAMETERS, REFUSED, SAME_AS
 from tuning.search.errors import DamagedStudyError
@@ -77,7 +78,7 @@ def _check_whole(trials: list[FrozenTrial], path: Path) -> None:
 
 def _check_row(trial: FrozenTrial, records: TrialRecords, paths: ExperimentPaths) -> None:
     row = records.measured(trial.number)
-    for name, value in trial.user_attrs[HYPERPARAMETERS].items():
+    for name, value in in_todays_names(trial.user_attrs[HYPERPARAMETERS]).items():
         if (own := row.get(GIVEN + name, value)) != value:
             raise DamagedStudyError(paths.study, f"trial {trial.number} has {name}={value} in it, and {own} in the results")
     # A trial that is being continued has its last score until it is evaluated again.

@@ -157,8 +157,7 @@ class TrialRecords:
             ResultsError: if its row is damaged, or holds a value that no search assigns.
         """
         row = self._read(number)
-        given = {p.name: row[GIVEN + p.name] for p in self.space.parameters if GIVEN + p.name in row}
-        assignment = self.space.whole(in_todays_names(given))
+        assignment = _given(row, self.space)
         try:
             # A row of a stranger would decide how large a network is built.
             self.space.check(assignment)
@@ -210,7 +209,8 @@ class TrialRecords:
                     f"{path} and {self._experiment.paths.settings} are of different experiments: {name} is {row[name]} in the "
                     f"first, {value} by the second; restore them from one copy"
                 )
-        return row
+        # Whole, so that a row that is written again has no empty columns.
+        return {**row, **{GIVEN + name: value for name, value in _given(row, self.space).items()}}
 
     def _write(self, row: dict[str, Any]) -> None:
         write_part(self._path(row["trial"]), "trials", [row], self._hyperparameters)
@@ -220,6 +220,12 @@ def _rating(row: Mapping[str, Any]) -> float | None:
     """What a trial is ranked by; an older version wrote the score alone."""
     rating: float | None = row.get("rating")
     return row["score"] if rating is None else rating
+
+
+def _given(row: Mapping[str, Any], space: SearchSpace) -> Assignment:
+    """Hyperparameters in a row, by today's names; what is newer than the row has its default."""
+    given = {own.name: row[GIVEN + own.name] for own in space.parameters if GIVEN + own.name in row}
+    return space.whole(in_todays_names(given))
 
 
 def trial_seed(experiment_seed: int, number: int, confirm_run: int | None = None) -> int:

@@ -3,9 +3,11 @@
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 from results import ResultsError
+from results.schema import FINGERPRINT, fingerprint
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import ExperimentPaths, create
 from tuning.experiment.settings import Settings
@@ -149,3 +151,20 @@ def test_trials_that_are_compared_share_a_seed_that_no_other_trial_has() -> None
     assert fresh[::2] == fresh[1::2]
     assert len(set(fresh)) == 10
     assert not set(fresh) & {trial_seed(3, number) for number in range(100)}
+
+
+def test_a_row_of_an_older_version_means_what_it_meant_however_often_it_is_changed(
+    records: TrialRecords, tmp_path: Path
+) -> None:
+    records.begin(Proposal(0, {**algorithm("ppo").space.complete({}), "target_kl": 0.02}))
+    path = tmp_path / "e" / "results" / "trials" / "00000.parquet"
+    newer = [f"{prefix}{name}" for prefix in ("hp_", "used_") for name in ("kl_target", "shared_policy")]
+    columns = pq.read_table(path).drop_columns(newer)
+    pq.write_table(
+        columns.replace_schema_metadata({**columns.schema.metadata, FINGERPRINT.encode(): fingerprint(columns)}), path
+    )
+    for state in ("running", "complete"):
+        found = records.assignment(0)
+        assert (found["kl_target"], found["target_kl"], found["shared_policy"]) == (0.02, None, False)
+        records.update(0, state=state)
+    assert records.assignment(0) == found
