@@ -12,6 +12,7 @@ from envs.objective.aim import SCORE_ALONE, Aim
 from tuning.search.searcher import StudySearcher
 from tuning.search.study import StudyMemory
 from tuning.trial.evaluation_schedule import due_steps
+from tuning.trial.idleness import is_given_up
 from tuning.trial.protocol import EVALUATION, DriverOnly, outcome_of
 
 
@@ -42,7 +43,8 @@ class StudyScheduler(DriverOnly, FIFOScheduler):
             return str(TrialScheduler.CONTINUE)
         # The due steps are the same for all trials; the steps taken are rounded up to whole updates.
         self._memory.report(number, due_steps(evaluation, self._steps, self._reports), rating)
-        if evaluation >= self._reports or not self._memory.should_prune(number):
+        stops = is_given_up(result, self._steps, self._reports) or self._memory.should_prune(number)
+        if evaluation >= self._reports or not stops:
             return str(TrialScheduler.CONTINUE)
         self._searcher.mark_pruned(number)
         return str(TrialScheduler.STOP)
