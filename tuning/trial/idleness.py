@@ -18,7 +18,7 @@ from tuning.trial.evaluation_schedule import due_steps
 from tuning.trial.protocol import EVALUATION, IDLE
 
 # Part of a trial's budget. Of 45 random assignments of PPO and A2C on `iquitos` (60,000 steps), 16 did nothing after a quarter,
-# and three of these ended among the best, at +0.061 to +0.064. After half, twelve did nothing: the best of these ended at +0.025.
+# and three of these ended among the best, at +0.061 to +0.064. After half, twelve did nothing; the best of these got +0.025.
 GIVEN_UP = 0.5
 _ROUNDING = 1e-6  # of the energy that the site exchanges with the grid
 
