@@ -62,6 +62,7 @@ _TRIALS: Columns = {
     "savings": ("string", "", "what it did to need less memory (--on-oom adapt); empty for nothing"),
     "device": ("string", "", "device of the learner"),
     "crashes": ("int64", "1", "how often it crashed; it goes on from its checkpoint"),
+    "noticed": ("string", "", "what its policy does that no score tells: that it does nothing; empty for nothing to tell"),
     "error": ("string", "", "traceback of its last crash since it was last started"),
     "confirms": ("int64", "1", "trial with the same assignment that this one trains again, to confirm it; empty in the search"),
     "confirm_run": ("int64", "1", "number of the fresh seed, which the trials that are compared share; empty in the search"),

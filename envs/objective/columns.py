@@ -18,6 +18,8 @@ _TERMS = {
     "peak": "likewise: the days' highest imports",
 }
 
+CHANGED = "changed_kwh"
+
 
 def evaluation_columns() -> dict[str, tuple[str, str, str]]:
     """Arrow type, unit and meaning of what an evaluation measures, by column and in their order."""
@@ -28,6 +30,7 @@ def evaluation_columns() -> dict[str, tuple[str, str, str]]:
             f"uncontrolled_{name}": (kpi.kind, kpi.unit, f"the same of the uncontrolled run: {kpi.meaning}")
             for name, kpi in KPIS.items()
         },
+        CHANGED: ("float64", "kWh", "difference of net import from the uncontrolled run, summed over hours and buildings"),
         **{
             column: ("float64", "1", f"CityLearn's ratio {name}; its baseline charges no vehicle")
             for column, name in RATIOS.items()
@@ -45,5 +48,6 @@ def evaluation_row(evaluation: Evaluation) -> dict[str, Any]:
         **{f"term_{name}": value for name, value in evaluation.terms.items()},
         **evaluation.kpis,
         **{f"uncontrolled_{name}": value for name, value in evaluation.uncontrolled.items()},
+        CHANGED: evaluation.changed_kwh,
         **evaluation.citylearn,
     }

@@ -30,6 +30,8 @@ class Evaluation:
         terms: mean weighted terms of the `improvement` reward an hour, by name.
         kpis: see `envs.objective.kpis`.
         uncontrolled: KPIs of the uncontrolled run over the same hours.
+        changed_kwh: by how much net import differs from the uncontrolled run's, summed over hours and buildings; but for
+            rounding 0 for a policy that does nothing.
         citylearn: CityLearn's own ratios and the score of its challenge, averaged over the windows, by column. NaN where
             there is none.
     """
@@ -40,6 +42,7 @@ class Evaluation:
     terms: dict[str, float]
     kpis: Kpis
     uncontrolled: Kpis
+    changed_kwh: float
     citylearn: dict[str, float]
 
 
@@ -89,6 +92,7 @@ class _Tally:
         self._reference = reference
         self._steps = 0
         self._reward = 0.0
+        self._changed = 0.0
         self._terms = dict.fromkeys(TERMS, 0.0)
         self._parts: list[Part] = []
         self._uncontrolled: list[Part] = []
@@ -102,7 +106,9 @@ class _Tally:
         for name, value in episode.terms.items():
             self._terms[name] += value
         self._parts.append(Part(window.start, episode.run))
-        self._uncontrolled.append(Part(window.start, cut(self._reference.run, window.start, window.hours)))
+        uncontrolled = cut(self._reference.run, window.start, window.hours)
+        self._changed += float(np.abs(episode.run.net_kwh - uncontrolled.net_kwh).sum(dtype=np.float64))
+        self._uncontrolled.append(Part(window.start, uncontrolled))
         self._citylearn.append(episode.citylearn)
 
     def evaluation(self, year: int) -> Evaluation:
@@ -118,5 +124,6 @@ class _Tally:
             terms={name: value / self._steps for name, value in self._terms.items()},
             kpis=kpis(JoinedRun(self._parts, *of_year)),
             uncontrolled=kpis(JoinedRun(self._uncontrolled, *of_year)),
+            changed_kwh=self._changed,
             citylearn={**ratios, SCORE_2022: score_2022(ratios)},
         )

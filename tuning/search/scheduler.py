@@ -12,6 +12,7 @@ from envs.objective.aim import SCORE_ALONE, Aim
 from tuning.search.searcher import StudySearcher
 from tuning.search.study import StudyMemory
 from tuning.trial.evaluation_schedule import due_steps
+from tuning.trial.idleness import is_given_up
 from tuning.trial.protocol import EVALUATION, DriverOnly, outcome_of
 
 
@@ -45,7 +46,7 @@ class StudyScheduler(DriverOnly, FIFOScheduler):
         self._searcher.ledger.note_time()
         if evaluation >= self._reports:
             return str(TrialScheduler.CONTINUE)
-        if self._memory.should_prune(number):
+        if is_given_up(result, self._steps, self._reports) or self._memory.should_prune(number):
             self._searcher.mark_pruned(number)
             return str(TrialScheduler.STOP)
         return str(TrialScheduler.CONTINUE if self._searcher.goes_on(number) else TrialScheduler.STOP)

@@ -317,6 +317,8 @@ class StudySearcher(DriverOnly, Searcher):
         if state in ("complete", "pruned"):
             # Only these took all the memory that they need.
             self._planner.learn(self._records.measured(number))
+        if noticed := self._records.measured(number).get("noticed"):
+            self._control.say(f"trial {number}: {noticed}")
         self._control.on_ended(number, state, score)
         return reason
 

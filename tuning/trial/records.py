@@ -64,7 +64,7 @@ class TrialRecords:
         """
         assert proposal.same_as is not None
         of = self._read(proposal.same_as)
-        same = {name: of.get(name) for name in ("state", "score", "objective", "shortfall", "rating")}
+        same = {name: of.get(name) for name in ("state", "score", "objective", "shortfall", "rating", "noticed")}
         now = datetime.now(UTC)
         self._write({**self._new(proposal), **same, "same_as": proposal.same_as, "finished": now})
         return str(of["state"]), _rating(of)

@@ -26,10 +26,11 @@ from tuning.trial.checkpoint import Checkpoints
 from tuning.trial.checkpoint_files import TrialState
 from tuning.trial.device import CPU, Device
 from tuning.trial.evaluation_schedule import evaluations_due
+from tuning.trial.idleness import noticed_in
 from tuning.trial.measurements import Measurements
 from tuning.trial.monitor import Monitor
 from tuning.trial.policy import policy_in
-from tuning.trial.protocol import EVALUATION, MESSAGE, OBJECTIVE, OUTCOME, SCORE, SHORTFALL, STEPS, STOPPED
+from tuning.trial.protocol import EVALUATION, IDLE, MESSAGE, OBJECTIVE, OUTCOME, SCORE, SHORTFALL, STEPS, STOPPED
 from tuning.trial.records import TrialRecords
 from tuning.trial.setup import teacher_lessons, trial_setup
 
@@ -203,7 +204,8 @@ class Training:
         outcome = self._outcome()
         of_aim = {OBJECTIVE: outcome.objective, SHORTFALL: outcome.shortfall}
         known = {name: value for name, value in of_aim.items() if value is not None}
-        return {STEPS: self.state.steps, EVALUATION: self.evaluations, SCORE: outcome.score, **known}
+        idle = {IDLE: True} if noticed_in(self._paths.folder, self._number) else {}
+        return {STEPS: self.state.steps, EVALUATION: self.evaluations, SCORE: outcome.score, **known, **idle}
 
     def _outcome(self) -> Outcome:
         """How the last evaluation came out. What it should have and the state has not, is not finite."""
@@ -292,7 +294,8 @@ class Training:
         measured = asdict(state)
         del measured["evaluated_steps"]
         named = state.environment_seconds + state.learner_seconds + state.evaluation_seconds
-        self._records.update(self._number, **(measured | self._rated()), rest_seconds=state.seconds - named)
+        noticed = noticed_in(self._paths.folder, self._number)
+        self._records.update(self._number, **(measured | self._rated()), noticed=noticed, rest_seconds=state.seconds - named)
 
 
 def _finite(value: float | None) -> float | None:

@@ -62,6 +62,13 @@ def test_the_uncontrolled_site_ran_through_the_same_hours() -> None:
     assert found.uncontrolled["import_kwh"] == RUN.net_kwh[:, :2].clip(min=0.0).sum()
 
 
+def test_what_a_policy_changes_is_summed_hour_by_hour() -> None:
+    other = replace(RUN, net_kwh=RUN.net_kwh + np.array([1.0, -1.0, 0.0, 0.5]))
+    (found,) = evaluated(replace(episode(1, 0, 4, 0.0), reference=Reference(other, BALANCED, SESSIONS, None)))
+    assert found.changed_kwh == pytest.approx(2.5 * len(RUN.net_kwh))
+    assert evaluated(episode(1, 0, 4, 0.0))[0].changed_kwh == 0.0
+
+
 def test_ratios_are_means_over_the_windows_and_nan_where_one_is_missing() -> None:
     name = RATIOS["citylearn_cost_total"]
     (both,) = evaluated(episode(1, 0, 2, 0.0, {name: 1.0}), episode(1, 2, 2, 0.0, {name: 2.0}))

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from results import load
-from tests.tuning.search.fakes import REPORTS, adapters, decide
+from tests.tuning.search.fakes import REPORTS, Control, PrunesAll, adapters, decide
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
 from tuning.search.study import REQUIRED
-from tuning.trial.protocol import EVALUATION, OBJECTIVE, SCORE, SHORTFALL, STEPS
+from tuning.trial.protocol import EVALUATION, IDLE, OBJECTIVE, SCORE, SHORTFALL, STEPS
 
 
 @pytest.fixture
@@ -50,3 +50,21 @@ def test_the_study_is_told_the_objective_and_what_is_missing_not_the_score(tmp_p
     assert met == -40.0
     assert lowest < -1e15
     assert (trial.value, trial.constraints[REQUIRED]) == (-40.0, 0.5)
+
+
+def test_a_trial_with_a_policy_that_does_nothing_is_stopped_by_no_pruner(
+    experiment: Experiment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(PrunesAll, "should_prune", lambda self, number: False)
+    control = Control()
+    searcher, scheduler = adapters(experiment, control)
+    searcher.suggest("a")
+    assert decide(scheduler, **{STEPS: 1400, EVALUATION: 1, SCORE: 0.0, IDLE: True}) == "CONTINUE"
+    last = {STEPS: 2800, EVALUATION: 2, SCORE: 0.0}
+    assert decide(scheduler, **last) == "CONTINUE"
+    assert decide(scheduler, **last, **{IDLE: True}) == "STOP"
+    searcher._records.update(0, noticed="policy does nothing: as it was told")
+    searcher.on_trial_complete("a", last)
+    (row,) = load(experiment.paths.folder).trials.to_dict("records")
+    assert (row["state"], row["noticed"]) == ("pruned", "policy does nothing: as it was told")
+    assert ("say", "trial 0: policy does nothing: as it was told") in control.told

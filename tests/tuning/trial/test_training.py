@@ -30,6 +30,7 @@ from tuning.trial.checkpoint import Checkpoints
 from tuning.trial.proposal import Proposal
 from tuning.trial.protocol import (
     EVALUATION,
+    IDLE,
     MESSAGE,
     OBJECTIVE,
     OUTCOME,
@@ -259,6 +260,23 @@ def test_a_long_way_to_the_next_evaluation_has_checkpoints(
             assert Checkpoints(of.paths.checkpoints(0)).steps == report[STEPS]
     reports = load(of.paths.folder).reports
     assert reports["update"].tolist() == list(range(1, len(reports) + 1))
+
+
+@pytest.mark.usefixtures("small_ray")
+def test_a_trial_tells_that_its_policy_does_nothing_also_where_it_is_taken_up_again(
+    small_schema: Path, tmp_path: Path, running: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tuning.trial.idleness._ROUNDING", math.inf)  # so all that it does is nothing
+    of, assignment = experiment(tmp_path / "one", small_schema, "a2c"), hyperparameters("a2c")
+    assert train_in_pieces(of, assignment, running) == EVALUATIONS
+    (row,) = load(of.paths.folder).trials.to_dict("records")
+    assert row["noticed"] == "policy does nothing: every hour of all of its 3 evaluations is as on the uncontrolled site"
+    # A kill may have come between the checkpoint and the report of its evaluation.
+    (again,) = [report for report in train(of, assignment, running) if EVALUATION in report]
+    assert again[IDLE]
+    monkeypatch.undo()
+    (again,) = [report for report in train(of, assignment, running) if EVALUATION in report]
+    assert IDLE not in again
 
 
 @pytest.mark.usefixtures("small_ray")

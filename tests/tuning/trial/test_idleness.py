@@ -1,0 +1,94 @@
+"""A policy that does nothing is told from one that does little, or that only charges vehicles."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from envs.environments.vector_env import WindowsEnv
+from envs.objective.columns import CHANGED, evaluation_columns, evaluation_row
+from envs.objective.evaluate import evaluate
+from envs.scenarios.scenario import Window, scenario
+from results.writer import part_path, write_part
+from tuning.trial.idleness import GIVEN_UP, does_nothing, is_given_up, noticed, noticed_in
+from tuning.trial.protocol import EVALUATION, IDLE
+
+IDLE_ROW = {CHANGED: 1e-4, "uncontrolled_import_kwh": 900.0, "uncontrolled_export_kwh": 100.0}
+ACTIVE_ROW = {**IDLE_ROW, CHANGED: 0.01}
+
+
+@pytest.fixture
+def env(small_schema: Path) -> WindowsEnv:
+    return WindowsEnv(scenario(str(small_schema)), [Window(0, 24, 96)])
+
+
+def row_of(env: WindowsEnv, change: Callable[[np.ndarray], None]) -> dict[str, Any]:
+    def policy(observations: np.ndarray) -> np.ndarray:
+        actions = np.array(env.simulator.uncontrolled_actions())
+        change(actions)
+        return actions
+
+    (found,) = evaluate(env, policy)
+    return evaluation_row(found)
+
+
+def change_battery(value: float) -> Callable[[np.ndarray], None]:
+    def change(actions: np.ndarray) -> None:
+        actions[:, 0] = value
+
+    return change
+
+
+def charge_at(part: float) -> Callable[[np.ndarray], None]:
+    def change(actions: np.ndarray) -> None:
+        actions[:, 1:] = np.minimum(actions[:, 1:], part)
+
+    return change
+
+
+def test_discharging_an_empty_battery_is_nothing_and_charging_it_is_something(env: WindowsEnv) -> None:
+    assert does_nothing(row_of(env, lambda actions: None))
+    assert does_nothing(row_of(env, change_battery(-1.0)))
+    assert does_nothing(row_of(env, change_battery(-0.01)))
+    assert not does_nothing(row_of(env, change_battery(0.01)))
+
+
+def test_a_policy_that_only_charges_vehicles_otherwise_does_something(env: WindowsEnv) -> None:
+    assert not does_nothing(row_of(env, charge_at(0.5)))
+
+
+def test_a_policy_does_nothing_if_it_never_did_anything() -> None:
+    rows = [{**IDLE_ROW, "steps": steps, "year": year} for steps in (10, 20) for year in (1, 2)]
+    assert noticed(rows) == "policy does nothing: every hour of all of its 2 evaluations is as on the uncontrolled site"
+    assert noticed(rows[:2]) == "policy does nothing: every hour of its one evaluation is as on the uncontrolled site"
+    assert noticed([{**ACTIVE_ROW, "steps": 5, "year": 1}, *rows]) is None
+    assert noticed([*rows[:3], {**ACTIVE_ROW, "steps": 20, "year": 2}]) is None
+    assert noticed([]) is None
+
+
+def test_an_evaluation_of_an_earlier_version_tells_nothing() -> None:
+    assert not does_nothing({**IDLE_ROW, CHANGED: None})
+    assert not does_nothing({"uncontrolled_import_kwh": 900.0})
+
+
+def test_the_results_of_a_trial_tell_what_it_did(tmp_path: Path) -> None:
+    def write(trial: int, steps: int, row: dict[str, float]) -> None:
+        rows = [{**dict.fromkeys(evaluation_columns(), 1.0), **row, "trial": trial, "steps": steps, "year": 0}]
+        write_part(part_path(tmp_path, "evaluations", trial, steps), "evaluations", rows, measures=evaluation_columns())
+
+    assert noticed_in(tmp_path, 3) is None
+    for steps in (10, 20):
+        write(3, steps, IDLE_ROW)
+        write(4, steps, ACTIVE_ROW)
+    assert "all of its 2 evaluations" in (noticed_in(tmp_path, 3) or "")
+    assert noticed_in(tmp_path, 4) is None
+
+
+@pytest.mark.parametrize(("evaluation", "given_up"), [(1, False), (2, True), (3, True), (4, False)])
+def test_a_trial_is_given_up_from_half_its_budget_on_and_not_at_its_end(evaluation: int, given_up: bool) -> None:
+    assert GIVEN_UP == 0.5
+    assert is_given_up({EVALUATION: evaluation, IDLE: True}, 1001, 4) is (given_up and evaluation > 2)
+    assert is_given_up({EVALUATION: evaluation, IDLE: True}, 1000, 4) is given_up
+    assert not is_given_up({EVALUATION: evaluation}, 1000, 4)
