@@ -18,6 +18,7 @@ from envs.policy_fit import check_one_layout, check_seen
 from envs.scenarios.augmentation import check_augmentation, synthetic_years
 from envs.scenarios.scenario import SPLITS, Scenario, scenario
 from envs.seen import Seen
+from search_spaces.removed import REMOVED
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, create, existing, open_experiment
 from tuning.experiment.settings import Settings, changed
@@ -287,6 +288,9 @@ def _differences(before: Experiment, checked: Checked) -> list[str]:
     for name in {**spaces[0], **spaces[1]}:
         if name not in spaces[0] and name not in searched:
             # It is newer than the experiment, which has its default.
+            continue
+        if name in REMOVED and "not searched" in spaces[0].get(name, ""):
+            # What is neither searched nor set has done nothing. Set, it is no hyperparameter of the plan any more.
             continue
         texts = [space.get(name, "absent") for space in spaces]
         if texts[0] != texts[1] and not differences:
