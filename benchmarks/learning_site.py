@@ -4,7 +4,7 @@ Run: `uv run python benchmarks/learning_site.py [--algos ppo a2c] [--steps.ppo N
 preset in a process of its own. Then the mode of its policy runs through all validation and test years. It is compared with the
 uncontrolled site and the solar-priority rule. Intervals of means are 95 %, bootstrapped over the seeds.
 
-`--variants profile_hours=6 plan=learned` also runs each seed with these changes, by turns, and tells the paired differences.
+`--variants gamma=0.95 plan=learned` also runs each seed with these changes, by turns, and tells the paired differences.
 """
 
 import logging

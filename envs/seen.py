@@ -4,7 +4,6 @@ Each kind is an option of its own, and none of it is on by default. Every number
 
 | kind | of each building | of the site |
 |---|---|---|
-| profile | load and PV generation at each of the coming hours, mean of the last seven days | |
 | plan | what model predictive control does with the battery, and its states of charge | net import that it plans |
 """
 
@@ -18,12 +17,11 @@ from envs.objective.weights import DEFAULT, Weights
 
 PlanMethod = Literal["none", "yesterday", "seven-days", "learned"]
 PLAN_METHODS: tuple[PlanMethod, ...] = ("none", "yesterday", "seven-days", "learned")
-MOST_HOURS = 23  # that are looked ahead: with the present one a day, as far as forecasts of the yardsticks reach
 # Hours from the present one: at the end of each, the planned state of charge is seen.
 PLAN_HOURS = (0, 1, 2, 4, 8)
 PLANNED_BATTERY, PLANNED_SOC = "planned_battery", "planned_soc"  # energy of this hour, and state of charge at its beginning
 # Kinds of observations that are energies [kWh], by the beginnings of their names.
-ENERGIES = ("profile_load_", "profile_pv_", PLANNED_BATTERY)
+ENERGIES = (PLANNED_BATTERY,)
 SITE_ENERGIES = frozenset({"planned_net"})  # of the whole site
 
 
@@ -33,13 +31,11 @@ class Seen:
 
     Attributes:
         day_peak: whether the day's highest import so far is observed, see `envs.objective.weights.Weights`.
-        profile_hours: of the coming hours, how many have profiles.
         plan: forecasts that the plan is made with.
         weights: of the reward that the plan is made for; the default without a plan.
     """
 
     day_peak: bool = False
-    profile_hours: int = 0
     plan: PlanMethod = "none"
     weights: Weights = DEFAULT
 
@@ -51,7 +47,7 @@ class Seen:
         return cls(day_peak=weights.observes_day_peak, weights=weights if planned else DEFAULT, **given)
 
     @property
-    def hyperparameters(self) -> dict[str, int | str]:
+    def hyperparameters(self) -> dict[str, str]:
         """The values that `of` reads."""
         return {name: getattr(self, name) for name in HYPERPARAMETERS}
 
@@ -73,11 +69,9 @@ class Seen:
     @property
     def own(self) -> tuple[str, ...]:
         """Kinds of what is seen of each building."""
-        ahead = [f"profile_{of}_{hour}" for of in ("load", "pv") for hour in range(1, self.profile_hours + 1)]
-        planned = (
-            [] if self.plan == "none" else [PLANNED_BATTERY, PLANNED_SOC, *(f"{PLANNED_SOC}_{hour}" for hour in PLAN_HOURS)]
-        )
-        return (*ahead, *planned)
+        if self.plan == "none":
+            return ()
+        return (PLANNED_BATTERY, PLANNED_SOC, *(f"{PLANNED_SOC}_{hour}" for hour in PLAN_HOURS))
 
     @property
     def common(self) -> tuple[str, ...]:
@@ -89,4 +83,4 @@ class Seen:
         return (*self.own * buildings, *self.common)
 
 
-HYPERPARAMETERS = ("profile_hours", "plan")
+HYPERPARAMETERS = ("plan",)

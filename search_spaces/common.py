@@ -150,10 +150,6 @@ SHARED_POLICY = Parameter(
 # What policies see beside CityLearn's observations, see `envs.seen`. Not searched, as not every site can have all of it.
 SEEN = (
     Parameter(
-        "profile_hours", Kind.INTEGER, 0, "coming hours of which the means of the last seven days are seen; 0 for none",
-        low=0, high=23,
-    ),
-    Parameter(
         "plan", Kind.TEXT, "none", "forecasts with which model predictive control makes the plan that is seen",
         choices=("none", "yesterday", "seven-days", "learned"),
     ),

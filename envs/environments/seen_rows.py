@@ -1,7 +1,6 @@
 """What policies see beside CityLearn's observations, as tables of a year: the same rows for both backends.
 
-A row depends on nothing after it: on the series up to its hour, and on plans, for which models of the train
-split forecast.
+A row depends on nothing after it: on plans alone, for which models of the train split forecast.
 """
 
 from __future__ import annotations
@@ -13,13 +12,9 @@ import numpy as np
 from envs.district import COMMON
 from envs.environments.shadow import shadow
 from envs.environments.year_forecasts import year_series
-from envs.forecasts.daily import WEEK_DAYS, mean_of_days
-from envs.forecasts.series import Kind, same_hour_before
 from envs.observation import MARGIN
 from envs.scenarios.scenario import Scenario, Split
 from envs.seen import Seen
-
-_SERIES: tuple[Kind, ...] = ("load", "pv")
 
 
 @lru_cache(maxsize=8)
@@ -37,8 +32,6 @@ def seen_rows(scenario: Scenario, year: int, seen: Seen) -> np.ndarray:
     series = year_series(scenario, year)
     own: list[np.ndarray] = []  # each of shape (buildings, rows, kinds)
     common: list[np.ndarray] = []  # each of shape (rows, kinds)
-    if seen.profile_hours:
-        own += [profiles(series.values[kind], seen.profile_hours) for kind in _SERIES]
     if seen.plan != "none":
         plans = shadow(scenario, year, seen.plan, seen.weights)
         own += [plans.battery_kwh.T[..., np.newaxis], plans.soc.transpose(1, 0, 2)]
@@ -52,22 +45,6 @@ def owners(scenario: Scenario, year: int, seen: Seen) -> tuple[int, ...]:
     """Building of each, see `envs.district.Buildings.observations`."""
     buildings = len(year_series(scenario, year).values["load"])
     return (*(n for n in range(buildings) for _ in seen.own), *(COMMON for _ in seen.common))
-
-
-def profiles(values: np.ndarray, hours: int) -> np.ndarray:
-    """Mean of the last seven days at each of the coming hours; on the first day, the present value.
-
-    Args:
-        values: shape (buildings, rows).
-        hours: how many.
-
-    Returns:
-        Shape (buildings, rows, hours).
-    """
-    row, ahead = np.arange(values.shape[1])[:, np.newaxis], np.arange(1, hours + 1)
-    before = same_hour_before(row, ahead)
-    means = mean_of_days(values, WEEK_DAYS)
-    return np.where(before >= 0, means[:, np.maximum(before, 0)], values[:, :, np.newaxis])
 
 
 def seen_bounds(scenario: Scenario, split: Split, seen: Seen) -> np.ndarray:

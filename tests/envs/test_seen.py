@@ -1,7 +1,7 @@
 """What a policy sees follows from weights and hyperparameters."""
 
 from envs.objective.weights import DEFAULT, Weights
-from envs.seen import HYPERPARAMETERS, MOST_HOURS, PLAN_METHODS, Seen
+from envs.seen import HYPERPARAMETERS, PLAN_METHODS, Seen
 from search_spaces.common import SEEN
 
 
@@ -16,23 +16,22 @@ def test_hyperparameters_are_those_of_the_search_spaces() -> None:
     assert [parameter.name for parameter in SEEN] == list(HYPERPARAMETERS)
     assert Seen().hyperparameters == {parameter.name: parameter.default for parameter in SEEN}
     assert SEEN[-1].choices == PLAN_METHODS
-    assert all(parameter.high == MOST_HOURS for parameter in SEEN[:-1])
 
 
 def test_only_a_plan_depends_on_the_weights() -> None:
     weights = Weights(co2=1.0)
-    assert Seen.of(weights, {"profile_hours": 3}) == Seen.of(DEFAULT, {"profile_hours": 3})
+    assert Seen.of(weights, {"plan": "none"}) == Seen.of(DEFAULT, {"plan": "none"})
     assert Seen.of(weights, {"plan": "learned"}) != Seen.of(DEFAULT, {"plan": "learned"})
 
 
 def test_names_are_those_of_each_building_and_then_of_the_site() -> None:
-    seen = Seen(profile_hours=1, plan="learned")
+    seen = Seen(plan="learned")
     names = seen.names(2)
-    assert names[:3] == ("profile_load_1", "profile_pv_1", "planned_battery")
+    assert names[:2] == ("planned_battery", "planned_soc")
     assert names == (*seen.own, *seen.own, "planned_net")
 
 
 def test_parts_are_what_takes_long() -> None:
-    assert Seen(profile_hours=3).parts == ()
-    assert Seen(profile_hours=3, plan="yesterday").parts == (Seen(plan="yesterday"),)
+    assert Seen(day_peak=True).parts == ()
+    assert Seen(day_peak=True, plan="yesterday").parts == (Seen(plan="yesterday"),)
     assert [Seen(plan=method).learns for method in PLAN_METHODS] == [False, False, False, True]

@@ -12,6 +12,7 @@ from results.parts import ResultsError
 from results.schema import GIVEN
 from search_spaces import SpaceError
 from search_spaces.earlier import in_todays_names
+from search_spaces.removed import without_removed
 from tuning.experiment.folder import ExperimentPaths
 from tuning.search.drawing import HYPERPARAMETERS, REFUSED, SAME_AS
 from tuning.search.errors import DamagedStudyError
@@ -44,7 +45,7 @@ def check_agreement(trials: list[FrozenTrial], records: TrialRecords, paths: Exp
             raise DamagedStudyError(paths.study, f"trial {trial.number} in it has no {lacking[0]}")
         try:
             # A trainer is built from them.
-            records.space.check(assignment)
+            records.space.check(without_removed(assignment))
         except SpaceError as error:
             raise DamagedStudyError(paths.study, f"trial {trial.number} in it has {error}") from None
         same = trial.user_attrs.get(SAME_AS, 0)

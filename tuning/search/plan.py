@@ -13,6 +13,7 @@ from search_spaces import Assignment, SearchSpace, SpaceError
 from search_spaces.earlier import NEW_NAMES, in_todays_names
 from search_spaces.overrides import override
 from search_spaces.parameter import Value
+from search_spaces.removed import REMOVED
 from tuning.algorithms.registry import algorithm
 from tuning.algorithms.spec import AlgorithmSpec
 from tuning.experiment.settings import WHOLE_TRIALS, Settings
@@ -110,7 +111,10 @@ def space_differences(described: Mapping[str, str], space: SearchSpace) -> list[
     return [
         f"the space of {name} has changed ({described.get(name, 'absent')}; now {now.get(name, 'absent')})"
         for name in {**described, **now}
-        if (name in described or name in searched) and described.get(name) != now.get(name)
+        if (name in described or name in searched)
+        and described.get(name) != now.get(name)
+        # What was neither searched nor set has done nothing. Set, it is no hyperparameter of the plan any more.
+        and not (name in REMOVED and "not searched" in described[name])
     ]
 
 

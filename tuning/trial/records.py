@@ -17,6 +17,7 @@ from results.schema import GIVEN, USED
 from results.writer import write_part
 from search_spaces import Assignment, Kind, SearchSpace, SpaceError
 from search_spaces.earlier import in_todays_names
+from search_spaces.removed import REMOVED, without_removed
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import Experiment
 from tuning.experiment.settings import MOST_DIGITS
@@ -154,9 +155,14 @@ class TrialRecords:
         """Hyperparameters that the search assigned to a trial; those that an older version did not have get their default.
 
         Raises:
-            ResultsError: if its row is damaged, or holds a value that no search assigns.
+            ResultsError: if its row is damaged, holds a value that no search assigns, or a hyperparameter that is gone and did
+                something.
         """
         row = self._read(number)
+        try:
+            without_removed({name: row[GIVEN + name] for name in REMOVED if GIVEN + name in row})
+        except SpaceError as error:
+            raise ResultsError(f"{self._path(number)}: {error}") from None
         assignment = _given(row, self.space)
         try:
             # A row of a stranger would decide how large a network is built.
@@ -213,7 +219,9 @@ class TrialRecords:
         return {**row, **{GIVEN + name: value for name, value in _given(row, self.space).items()}}
 
     def _write(self, row: dict[str, Any]) -> None:
-        write_part(self._path(row["trial"]), "trials", [row], self._hyperparameters)
+        gone = {prefix + name for name in REMOVED for prefix in (GIVEN, USED)}
+        kept = {name: value for name, value in row.items() if name not in gone}
+        write_part(self._path(row["trial"]), "trials", [kept], self._hyperparameters)
 
 
 def _rating(row: Mapping[str, Any]) -> float | None:

@@ -41,7 +41,7 @@ def test_by_default_all_is_as_without(four_buildings: Path) -> None:
     assert seen_district(site, Seen()) == district(site)
 
 
-@pytest.mark.parametrize("seen", [Seen(day_peak=True, profile_hours=2), Seen(plan="yesterday")], ids=["hours", "plan"])
+@pytest.mark.parametrize("seen", [Seen(day_peak=True, plan="learned"), Seen(plan="yesterday")], ids=["peak", "plan"])
 def test_both_backends_see_the_same(four_buildings: Path, seen: Seen) -> None:
     site = scenario(str(four_buildings))
     layout = seen_layout(site, seen)

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from results import ResultsError
+from results import ResultsError, load
+from results.parts import read_part
+from results.writer import write_part
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
@@ -54,6 +56,31 @@ def entries(experiment: Experiment) -> list[bytes]:
 def test_what_agrees_goes_on(experiment: Experiment) -> None:
     assert begun(experiment.paths) == [0, 1]
     open_again(experiment)
+
+
+@pytest.mark.parametrize("value", [0, 6])
+def test_a_trial_with_a_hyperparameter_that_is_gone_goes_on_unless_it_did_something(experiment: Experiment, value: int) -> None:
+    """As an older version wrote it."""
+    before = experiment.paths.study.read_bytes()
+    assert before.count(b'"plan":"none"') == 2
+    experiment.paths.study.write_bytes(before.replace(b'"plan":"none"', b'"plan":"none","profile_hours":%d' % value))
+    records = TrialRecords(experiment)
+    known = {**records._hyperparameters, "profile_hours": int}
+    for number in (0, 1):
+        path = experiment.paths.part("trials", number)
+        (row,) = read_part(path)
+        write_part(path, "trials", [{**row, "hp_profile_hours": value, "used_profile_hours": value}], known)
+    assert len(load(experiment.paths.folder).trials) == 2
+    if value:
+        with pytest.raises(DamagedStudyError, match="trial 0 in it has profile_hours=6, which this version does not have"):
+            open_again(experiment)
+        with pytest.raises(ResultsError, match="profile_hours=6, which this version does not have"):
+            records.assignment(1)
+    else:
+        open_again(experiment)
+        assert "profile_hours" not in records.assignment(1)
+        records.update(1, score=0.25)
+        assert load(experiment.paths.folder).trials["score"].tolist() == [0.5, 0.25]
 
 
 @pytest.mark.parametrize("content", [None, b"", b"half a line"])

@@ -159,6 +159,18 @@ def test_what_would_be_another_experiment_is_refused(tmp_path: Path, others: dic
         check_continued(before, replace(before.settings, **others))
 
 
+def test_a_hyperparameter_that_is_gone_stops_nothing_unless_it_was_searched(tmp_path: Path) -> None:
+    before = begun(tmp_path)
+
+    def with_one(text: str) -> Experiment:
+        space = {**before.compatibility["space"], "profile_hours": f"integer from 0 to 23, by default 0, {text}"}
+        return replace(before, compatibility={**before.compatibility, "space": space})
+
+    assert check_continued(with_one("not searched"), before.settings).settings == before.settings
+    with pytest.raises(UsageError, match="the space of profile_hours has changed"):
+        check_continued(with_one("searched as profile_hours in ..."), before.settings)
+
+
 def test_an_aim_is_continued_however_it_is_typed(tmp_path: Path) -> None:
     aimed = settings(tmp_path, weights=("ramping=.5", "co2=0.5"), objective="bill", require=("ev_served>=0.90",))
     before = open_checked(check(aimed)).experiment

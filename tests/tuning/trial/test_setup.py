@@ -62,8 +62,8 @@ def test_environments_and_layout_are_those_of_the_weights(monkeypatch: pytest.Mo
 
 def test_environments_show_what_the_hyperparameters_say(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(setup, "training_env", lambda *arguments: arguments)
-    made = trial_setup(SETTINGS, 0, {"profile_hours": 2, "plan": "learned"})
-    assert made.make_envs(5)[-1] == Seen(profile_hours=2, plan="learned")  # type: ignore[index]
+    made = trial_setup(SETTINGS, 0, {"plan": "learned"})
+    assert made.make_envs(5)[-1] == Seen(plan="learned")  # type: ignore[index]
     assert made.planned == "a plan: learned"  # type: ignore[comparison-overlap]
-    assert trial_setup(SETTINGS, 0, {"profile_hours": 2}).planned is None
+    assert trial_setup(SETTINGS, 0, {}).planned is None
     assert made.chargers == "seen"  # type: ignore[comparison-overlap]

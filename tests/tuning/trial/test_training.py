@@ -339,10 +339,10 @@ def test_policies_for_single_buildings_validate_under_the_bounds_of_the_homes(
     measured = SimpleNamespace(evaluation=SimpleNamespace(running=nullcontext))
     of = SimpleNamespace(
         _settings=experiment(tmp_path / "e", small_schema, "ppo").settings, _measurements=measured, _evaluation_env=None,
-        trainer=SimpleNamespace(shares=shares), _seen=Seen(profile_hours=2),
+        trainer=SimpleNamespace(shares=shares), _seen=Seen(plan="yesterday"),
     )  # fmt: skip
     Training._evaluate(of)  # type: ignore[arg-type]
-    assert found == [(shares, Seen(profile_hours=2))]
+    assert found == [(shares, Seen(plan="yesterday"))]
 
 
 @pytest.mark.usefixtures("small_ray")

@@ -12,6 +12,7 @@ import pytest
 from envs.district import District
 from envs.environments.building_info import BUILDING_REWARDS
 from envs.environments.factory import training_env
+from envs.environments.seen_rows import seen_rows
 from envs.environments.seen_year import seen_district, seen_layout
 from envs.environments.vector_env import SiteVectorEnv, WindowsEnv
 from envs.environments.year_cache import district
@@ -19,6 +20,7 @@ from envs.objective.evaluate import evaluate
 from envs.objective.weights import DEFAULT
 from envs.scenarios.scenario import Window, scenario
 from envs.seen import Seen
+from tests.envs.made_up_plans import made_up_plan
 from tuning.algorithms.errors import UnfitError
 from tuning.algorithms.memory_terms import Workload
 from tuning.algorithms.networks.building_kinds import BuildingKinds
@@ -213,11 +215,20 @@ def test_it_learns_with_each_switch(four_buildings: Path, algo: str, switches: s
         assert np.isfinite(found.score)
 
 
-@pytest.mark.usefixtures("small_ray")
+@pytest.fixture
+def a_plan(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Random numbers in place of plans."""
+    monkeypatch.setattr("envs.environments.seen_rows.shadow", made_up_plan)
+    seen_rows.cache_clear()
+    yield
+    seen_rows.cache_clear()
+
+
+@pytest.mark.usefixtures("small_ray", "a_plan")
 @pytest.mark.parametrize("algo", ["ppo", "sac"])
 def test_its_memory_is_predicted(four_buildings: Path, algo: str) -> None:
-    with built(four_buildings, algo, shared_policy=True, profile_hours=2) as trained:
-        assert trained.used()["profile_hours"] == 2
+    with built(four_buildings, algo, shared_policy=True, plan="yesterday") as trained:
+        assert trained.used()["plan"] == "yesterday"
         sizes, run = sizes_of(scenario(str(four_buildings)), "batch"), Workload(trained.num_envs, 1024, 2, 4, gpu=False)
         found = {term.name: term.nbytes for term in predict(algorithm(algo), trained.setup.hyperparameters, run, sizes).terms}
         learner, made = trained.learner, []
