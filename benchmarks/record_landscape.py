@@ -9,7 +9,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,14 +17,15 @@ os.environ["OMP_NUM_THREADS"] = "1"
 
 import numpy as np
 import tyro
-from optuna.distributions import BaseDistribution
 
 from benchmarks.replay.landscape import Landscape, save
 from common.errors import UserError
 from results import load
 from search_spaces import SearchSpace
+from search_spaces.overrides import override
 from search_spaces.parameter import Kind, Value
 from tuning.algorithms.registry import algorithm
+from tuning.experiment.folder import open_experiment
 
 FOLDER = Path(__file__).parent / "landscapes"
 NEAR = {  # a narrow space around PPO's default
@@ -100,13 +101,12 @@ def packed(name: str, folders: Sequence[Path]) -> Landscape:
     points: list[dict[str, float | int | str]] = []
     curves: list[list[float]] = []
     costs: list[float] = []
-    default, due, space = None, 0, None
+    default, due, budget = None, 0, 0
+    space = wide_space(folders)
     for folder in folders:
         results = load(folder)
         complete = results.trials[(results.trials["state"] == "complete") & results.trials["same_as"].isna()]
         for _, trial in complete.iterrows():
-            if space is None:
-                space = algorithm(str(trial["algorithm"])).space
             reports = results.reports[(results.reports["trial"] == trial["trial"]) & results.reports["score"].notna()]
             ratings = reports.sort_values("steps")["score"].tolist()
             due = due or len(ratings)
@@ -117,24 +117,49 @@ def packed(name: str, folders: Sequence[Path]) -> Landscape:
             assignment = {p.name: _plain(trial.get(f"hp_{p.name}", p.default), p.kind, p.default) for p in space.parameters}
             if default is None and trial["trial"] == 0:
                 default = len(points)
-            points.append(_inner(space, assignment))
+            points.append(space.inner(assignment)[0])
             curves.append(ratings)
-            # Evaluations cost the same for all; building happens once.
-            costs.append((trial["seconds"] - trial["evaluation_seconds"] - _building(results.reports, trial)) / trial["steps"])
+            # Seconds of a core: on a busy machine the wall clock tells of other work.
+            cores = results.reports.loc[results.reports["trial"] == trial["trial"], "cpu_cores"].mean()
+            costs.append(cores * (trial["environment_seconds"] + trial["learner_seconds"]) / trial["steps"])
             budget = int(trial["budget_steps"])
-    if space is None:
-        raise LandscapeError(f"{', '.join(map(str, folders)) or 'no folder'}: no trial has finished; let one end first")
+    if not points:
+        raise LandscapeError(f"{', '.join(map(str, folders))}: no trial has finished; let one end first")
     relative = np.array(costs) / (costs[default] if default is not None else float(np.median(costs)))
-    distributions = {p.inner_name: p.search for p in space.parameters if p.search is not None}
+    distributions = {
+        p.inner_name: p.search for p in sorted(space.parameters, key=lambda p: p.inner_name) if p.search is not None
+    }
     return Landscape(
         name,
         points,
-        _wide(distributions),
+        distributions,
         np.arange(1, due + 1) * (budget // due),
         np.array(curves)[:, None, :],
         relative,
         default,
     )
+
+
+def wide_space(folders: Sequence[Path]) -> SearchSpace:
+    """The algorithm's space, with what the experiments search beside it: flags of a site, as `shared_policy`.
+
+    Raises:
+        LandscapeError: if the experiments are of several algorithms.
+    """
+    experiments = [open_experiment(folder) for folder in folders]
+    names = {experiment.settings.algo for experiment in experiments}
+    if len(names) != 1:
+        raise LandscapeError(
+            f"{', '.join(sorted(names)) or 'no experiment'}: a landscape is of one algorithm; name such folders"
+        )
+    space = algorithm(names.pop()).space
+    for experiment in experiments:
+        if experiment.paths.space.exists():
+            own = override(space, experiment.paths.space)
+            # Bounds of one half would cut the other.
+            mixed = (replace(p, search=p.search or own[p.name].search) for p in space.parameters)
+            space = SearchSpace(tuple(mixed))
+    return space
 
 
 def _name(options: Options) -> str:
@@ -148,22 +173,6 @@ def _plain(value: Any, kind: Kind, default: Value) -> Value:
     if kind is Kind.FLAG:
         return bool(value)
     return int(value) if kind is Kind.INTEGER else float(value) if kind is Kind.NUMBER else str(value)
-
-
-def _inner(space: SearchSpace, assignment: dict[str, Value]) -> dict[str, float | int | str]:
-    """Inner values of all searched hyperparameters that act; where there is no inner number, as for 1,000,000, none."""
-    return space.inner(assignment)[0]
-
-
-def _building(reports: Any, trial: Any) -> float:
-    """Seconds before the first update, from the first report."""
-    first = reports[reports["trial"] == trial["trial"]].sort_values("steps").iloc[0]
-    return float(first["seconds"] - first["environment_seconds"] - first["learner_seconds"])
-
-
-def _wide(distributions: dict[str, BaseDistribution]) -> dict[str, BaseDistribution]:
-    """Distributions in the order of their names, as a file has them."""
-    return {name: distributions[name] for name in sorted(distributions)}
 
 
 def narrow_space() -> str:

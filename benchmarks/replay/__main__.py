@@ -18,9 +18,13 @@ import numpy as np
 import tyro
 
 from benchmarks.replay.landscape import Landscape, load, made
-from benchmarks.replay.searchers import SEARCHERS, replayed
+from benchmarks.replay.searchers import SEARCHERS, Searcher, replayed
+from benchmarks.replay.smac_search import MISSING, installed, smac_hyperband
 from benchmarks.replay.tables import BUDGETS, findings, markdown
 from common.errors import UserError
+
+SMAC = "smac+hyperband"
+ALL: dict[str, Searcher] = {**SEARCHERS, SMAC: smac_hyperband}
 
 
 class ReplayError(UserError):
@@ -35,7 +39,7 @@ class Options:
     """Files, or made:SEED."""
     seeds: int = 20
     """Replays of each searcher."""
-    searchers: tuple[str, ...] = tuple(SEARCHERS)
+    searchers: tuple[str, ...] = tuple(ALL)
     """Which ones."""
     json: Path | None = None
     """File for all regrets and ranks; those that are in it are not computed again."""
@@ -56,15 +60,18 @@ def regrets(options: Options) -> dict[str, dict[str, list[list[float]]]]:
     """Regrets by landscape and searcher, each of shape (seeds, budgets)."""
     done = json.loads(options.json.read_text(encoding="utf-8"))["regrets"] if options.json and options.json.exists() else {}
     for name in options.searchers:
-        if name not in SEARCHERS:
-            raise ReplayError(f"{name}: there is no such searcher; name one of {', '.join(SEARCHERS)}")
+        if name not in ALL:
+            raise ReplayError(f"{name}: there is no such searcher; name one of {', '.join(ALL)}")
+    if SMAC in options.searchers and not installed():
+        print(MISSING, file=sys.stderr)
+    names = [name for name in options.searchers if name != SMAC or installed()]
     for land in [landscape(name) for name in options.landscapes]:
         of_land = done.setdefault(land.describe(), {})
-        for name in options.searchers:
+        for name in names:
             known = of_land.setdefault(name, [])
             begin = time.perf_counter()
             for seed in range(len(known), options.seeds):
-                replay = replayed(land, SEARCHERS[name], max(BUDGETS), seed)
+                replay = replayed(land, ALL[name], max(BUDGETS), seed)
                 known.append([replay.regret(budget * float(land.steps[-1])) for budget in BUDGETS])
             if options.json:
                 options.json.write_text(json.dumps({"budgets": BUDGETS, "regrets": done}), encoding="utf-8")
