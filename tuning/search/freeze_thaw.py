@@ -53,7 +53,7 @@ class Decision:
     """What a free slot does next.
 
     Attributes:
-        continue_: number of the frozen trial that goes on by one rung; None begins the candidate.
+        continue_: number of the frozen trial that goes on by one rung; None begins the candidate, or does nothing without one.
     """
 
     continue_: int | None
@@ -61,7 +61,7 @@ class Decision:
 
 def decide(
     curves: Sequence[Curve],
-    candidate: Curve,
+    candidate: Curve | None,
     distributions: Mapping[str, BaseDistribution],
     most_steps: int,
     rung_steps: int,
@@ -72,32 +72,36 @@ def decide(
 
     1. A trial that has begun gets its first `FIRST` of the most steps: before, curves say little.
     2. The option with the greatest expected improvement of its end over the best expected end, per cost of a step, gets a rung.
-    3. Where the budget just suffices to finish the trial with the best expected end, the option that is expected to gain most
-       over the best rating so far with all that is left gets a rung.
+    3. Where the budget just suffices to finish the trial with the best expected end, that one goes on, if it is expected to
+       exceed the best rating so far. Else the option that is expected to gain most over it with all that is left.
 
     Args:
         curves: all trials so far; running ones count with their expected next evaluation.
-        candidate: the trial that would begin.
+        candidate: the trial that would begin; None where none may.
         distributions: of the space, by inner name.
         most_steps: most that a trial may learn.
         rung_steps: steps of one rung.
         seed: of this decision; it decides between equal values.
         steps_left: of the budget, in steps of the default's cost.
     """
-    frozen = [curve for curve in curves if curve.state == "frozen" and curve.evaluations and curve.steps < most_steps]
+    frozen = [curve for curve in curves if curve.state == "frozen" and curve.steps < most_steps]
     if not frozen:
         return Decision(None)
     young = [curve for curve in frozen if curve.steps < FIRST * most_steps]
     if young:
         return Decision(max(young, key=lambda curve: (curve.steps, -curve.number)).number)
-    model = _Model(curves, [candidate], distributions, most_steps, rung_steps)
-    options = [*frozen, candidate]
+    beginning = [] if candidate is None else [candidate]
+    model = _Model(curves, beginning, distributions, most_steps, rung_steps)
+    options = [*frozen, *beginning]
     rows = np.array([model.rows[option.number] for option in options])
     begun = np.array([option.steps for option in options])
     costs = np.array([option.cost for option in options])
     ends, deviation = model.at(rows, np.full(len(options), most_steps))
-    leader = int(ends[:-1].argmax())
-    if steps_left < costs[leader] * (most_steps - begun[leader]) + costs[-1] * FIRST * most_steps:
+    leader = int(ends[: len(frozen)].argmax())
+    first = FIRST * most_steps * sum(each.cost for each in beginning)
+    if steps_left < costs[leader] * (most_steps - begun[leader]) + first:
+        if ends[leader] > model.best:
+            return Decision(frozen[leader].number)
         reached = np.minimum(begun + np.maximum(steps_left / costs, rung_steps), most_steps)
         values = expected_improvement(*model.at(rows, reached), model.best)
     else:
