@@ -111,29 +111,26 @@ def optuna_search(replay: Replay, sampler: Callable[[int], BaseSampler], pruner:
         known.append(ended)
 
 
-def freeze_thaw(replay: Replay, draws: int) -> None:
+def freeze_thaw(replay: Replay, draws: int, costs: bool = True) -> None:
     """The model of `tuning.search.freeze_thaw`; TPE proposes.
 
     With more than one draw, every second proposal after the first `START` is the model's choice among random ones.
-    Costs of assignments are known to it, as a formula would tell them.
+    With `costs` it knows the cost of each assignment, as a formula would tell it; without, all cost the same to it.
     """
     land, order = replay.landscape, list[int]()
     most, rung = int(land.steps[-1]), int(land.steps[RUNG - 1])
     decisions = 0
     while True:
         decisions += 1
-        curves = [_curve(replay, number, index) for number, index in enumerate(order)]
+        curves = [_curve(replay, number, index, costs) for number, index in enumerate(order)]
         free = replay.free
         if not free and all(curve.state == "ended" for curve in curves):
             return
         left = replay.budget - replay.time
-        chosen = None
+        chosen, candidate = None, None
         if free:
             chosen = _candidate(replay, curves, order, draws, decisions)
-            candidate = Curve(len(order), land.points[chosen], (), float(land.costs[chosen]), "frozen")
-        else:
-            # Nothing can begin, so the candidate is one that never pays.
-            candidate = Curve(len(order), land.points[0], (), 1e9, "frozen")
+            candidate = Curve(len(order), land.points[chosen], (), _cost(land, chosen, costs), "frozen")
         decision = decide(curves, candidate, land.distributions, most, rung, _seed(replay, decisions, 2), left)
         if decision.continue_ is None and chosen is None:
             return
@@ -150,10 +147,14 @@ def _seed(replay: Replay, number: int, stream: int) -> int:
     return int(np.random.SeedSequence([replay.seed, number, stream]).generate_state(1)[0])
 
 
-def _curve(replay: Replay, number: int, index: int) -> Curve:
+def _cost(land: Landscape, index: int, known: bool) -> float:
+    return float(land.costs[index]) if known else 1.0
+
+
+def _curve(replay: Replay, number: int, index: int, costs: bool) -> Curve:
     land, reached = replay.landscape, replay.reached[index]
     known = tuple((int(land.steps[i]), float(replay.ratings[index, i])) for i in range(reached))
-    return Curve(number, land.points[index], known, float(land.costs[index]), "ended" if replay.ended(index) else "frozen")
+    return Curve(number, land.points[index], known, _cost(land, index, costs), "ended" if replay.ended(index) else "frozen")
 
 
 def _candidate(replay: Replay, curves: Sequence[Curve], order: Sequence[int], draws: int, decision: int) -> int:
@@ -251,6 +252,7 @@ SEARCHERS: dict[str, Searcher] = {
     "tpe+asha": partial(optuna_search, sampler=_tpe, pruner=_halving),
     "gp": partial(optuna_search, sampler=_gp, pruner=_no_pruner),
     "freeze-thaw": partial(freeze_thaw, draws=1),
+    "freeze-thaw, costs unknown": partial(freeze_thaw, draws=1, costs=False),
     "freeze-thaw, model proposes": partial(freeze_thaw, draws=DRAWS),
 }
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Self
 
 import numpy as np
@@ -130,18 +130,26 @@ class CurveModel:
             trial: rows of the points, one for each prediction.
             log_steps: of each prediction.
         """
-        kernel = _Kernel(self.points, self.logs)
-        prior = kernel.variance()
+        prior = self._kernel.variance()
         if not len(self.data):
             return np.zeros(len(trial)), np.full(len(trial), math.sqrt(prior))
-        own = kernel.between(self.data.trial, self.data.log_steps, self.data.trial, self.data.log_steps)
-        own[np.diag_indices_from(own)] += kernel.noise + _JITTER
-        factor = cho_factor(own, lower=True, check_finite=False)
-        cross = kernel.between(self.data.trial, self.data.log_steps, trial, log_steps)
-        mean = cross.T @ cho_solve(factor, self.data.ratings, check_finite=False)
-        half = solve_triangular(factor[0], cross, lower=True, check_finite=False)
+        factor, weights = self._solved
+        cross = self._kernel.between(self.data.trial, self.data.log_steps, trial, log_steps)
+        half = solve_triangular(factor, cross, lower=True, check_finite=False)
         variance = prior - np.einsum("ij,ij->j", half, half)
-        return mean, np.sqrt(np.maximum(variance, _JITTER))
+        return cross.T @ weights, np.sqrt(np.maximum(variance, _JITTER))
+
+    @cached_property
+    def _kernel(self) -> _Kernel:
+        return _Kernel(self.points, self.logs)
+
+    @cached_property
+    def _solved(self) -> tuple[Array, Array]:
+        """Cholesky factor of the evaluations' covariance, and what it makes of their ratings."""
+        own = self._kernel.between(self.data.trial, self.data.log_steps, self.data.trial, self.data.log_steps)
+        own[np.diag_indices_from(own)] += self._kernel.noise + _JITTER
+        factor, lower = cho_factor(own, lower=True, check_finite=False)
+        return factor, cho_solve((factor, lower), self.data.ratings, check_finite=False)
 
 
 def thinned(data: Evaluations, most: int) -> Evaluations:
