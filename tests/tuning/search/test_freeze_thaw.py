@@ -43,9 +43,13 @@ def test_a_hopeless_trial_is_left_for_a_new_one() -> None:
     assert decided([*ENDED, *hopeless], curve(9, 0.55, [])) is None
 
 
-def test_of_two_equal_trials_the_cheaper_one_is_continued() -> None:
-    twins = [replace(curve(number, 0.55, [1.2 * r for r in RISING[:4]]), cost=cost) for number, cost in ((2, 4.0), (3, 0.5))]
-    assert decided([*ENDED, *twins], curve(9, 0.0, [], cost=10.0)) == 3
+@pytest.mark.parametrize(("costs", "chosen"), [((4.0, 0.5), 3), ((0.5, 4.0), 2)])
+def test_of_two_equal_trials_the_cheaper_one_is_continued(costs: tuple[float, float], chosen: int) -> None:
+    twins = [
+        replace(curve(number, 0.55, [1.2 * r for r in RISING[:4]]), cost=cost)
+        for number, cost in zip((2, 3), costs, strict=True)
+    ]
+    assert decided([*ENDED, *twins], curve(9, 0.0, [], cost=10.0)) == chosen
 
 
 def test_a_late_riser_stays_an_option() -> None:
