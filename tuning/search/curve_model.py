@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import Self
 
 import numpy as np
@@ -34,7 +35,7 @@ _COLUMN_LENGTH, _COLUMN_SPREAD = 0.5, 0.75  # times the root of the number of co
 _MEAN = 4.0  # prior variance of the level of all ratings
 _BOUND = 4.0  # of each hyperparameter, standard deviations
 _JITTER = 1e-8
-FIT_ITERATIONS = 25
+FIT_ITERATIONS = 15
 
 
 @dataclass(frozen=True)
@@ -111,20 +112,12 @@ class CurveModel:
             most: evaluations that decide the hyperparameters; of more, evenly many of each trial are taken.
             iterations: of the search for them.
         """
-        start, spread = _priors(points.shape[1])
         few = thinned(data, most)
         if len(few) < 2:
-            return cls(points, data, start)
-        objective = _Objective(points, few, start, spread)
-        found = minimize(
-            objective,
-            start,
-            jac=True,
-            method="L-BFGS-B",
-            bounds=list(zip(start - _BOUND * spread, start + _BOUND * spread, strict=True)),
-            options={"maxiter": iterations, "maxfun": 2 * iterations},
-        )
-        return cls(points, data, found.x)
+            return cls(points, data, _priors(points.shape[1])[0])
+        # Points without evaluations do not matter here.
+        rows, trial = np.unique(few.trial, return_inverse=True)
+        return cls(points, data, _most_probable(_Arrays(points[rows], trial, few.log_steps, few.ratings), iterations))
 
     def with_data(self, data: Evaluations) -> CurveModel:
         """The same hyperparameters with other evaluations."""
@@ -137,18 +130,26 @@ class CurveModel:
             trial: rows of the points, one for each prediction.
             log_steps: of each prediction.
         """
-        kernel = _Kernel(self.points, self.logs)
-        prior = kernel.variance()
+        prior = self._kernel.variance()
         if not len(self.data):
             return np.zeros(len(trial)), np.full(len(trial), math.sqrt(prior))
-        own = kernel.between(self.data.trial, self.data.log_steps, self.data.trial, self.data.log_steps)
-        own[np.diag_indices_from(own)] += kernel.noise + _JITTER
-        factor = cho_factor(own, lower=True, check_finite=False)
-        cross = kernel.between(self.data.trial, self.data.log_steps, trial, log_steps)
-        mean = cross.T @ cho_solve(factor, self.data.ratings, check_finite=False)
-        half = solve_triangular(factor[0], cross, lower=True, check_finite=False)
+        factor, weights = self._solved
+        cross = self._kernel.between(self.data.trial, self.data.log_steps, trial, log_steps)
+        half = solve_triangular(factor, cross, lower=True, check_finite=False)
         variance = prior - np.einsum("ij,ij->j", half, half)
-        return mean, np.sqrt(np.maximum(variance, _JITTER))
+        return cross.T @ weights, np.sqrt(np.maximum(variance, _JITTER))
+
+    @cached_property
+    def _kernel(self) -> _Kernel:
+        return _Kernel(self.points, self.logs)
+
+    @cached_property
+    def _solved(self) -> tuple[Array, Array]:
+        """Cholesky factor of the evaluations' covariance, and what it makes of their ratings."""
+        own = self._kernel.between(self.data.trial, self.data.log_steps, self.data.trial, self.data.log_steps)
+        own[np.diag_indices_from(own)] += self._kernel.noise + _JITTER
+        factor, lower = cho_factor(own, lower=True, check_finite=False)
+        return factor, cho_solve((factor, lower), self.data.ratings, check_finite=False)
 
 
 def thinned(data: Evaluations, most: int) -> Evaluations:
@@ -181,6 +182,35 @@ def _priors(columns: int) -> tuple[Array, Array]:
     values = np.array([math.log(value) for value, _ in _EXPECTED.values()])
     spreads = np.array([spread for _, spread in _EXPECTED.values()])
     return np.concatenate([lengths, values]), np.concatenate([np.full(columns, _COLUMN_SPREAD), spreads])
+
+
+class _Arrays:
+    """Arrays that decide hyperparameters; equal where all numbers are."""
+
+    def __init__(self, points: Array, trial: Integers, log_steps: Array, ratings: Array) -> None:
+        self.points, self.data = points, Evaluations(trial, log_steps, ratings)
+        self._key = (points.shape, *(each.tobytes() for each in (points, trial, log_steps, ratings)))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Arrays) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+
+@lru_cache(maxsize=8)  # a proposal and the decision about it need the same
+def _most_probable(arrays: _Arrays, iterations: int) -> Array:
+    """Logarithms of the most probable hyperparameters, from where they are expected."""
+    start, spread = _priors(arrays.points.shape[1])
+    found = minimize(
+        _Objective(arrays.points, arrays.data, start, spread),
+        start,
+        jac=True,
+        method="L-BFGS-B",
+        bounds=list(zip(start - _BOUND * spread, start + _BOUND * spread, strict=True)),
+        options={"maxiter": iterations, "maxfun": 2 * iterations},
+    )
+    return np.asarray(found.x)
 
 
 class _Kernel:
@@ -226,12 +256,11 @@ class _Objective:
     """Negative logarithm of the posterior of the hyperparameters, and its gradient (Rasmussen and Williams 2006, eq. 5.9)."""
 
     def __init__(self, points: Array, data: Evaluations, expected: Array, spread: Array) -> None:
-        # Points without evaluations do not matter here.
-        rows, trial = np.unique(data.trial, return_inverse=True)
-        self._points, self._trial, self._ratings = points[rows], trial, data.ratings
+        trial = data.trial
+        self._points, self._trial, self._ratings = points, trial, data.ratings
         self._apart = np.abs(data.log_steps[:, None] - data.log_steps[None, :])
         self._same = (trial[:, None] == trial[None, :]).astype(np.float64)
-        self._member = (trial[None, :] == np.arange(len(rows))[:, None]).astype(np.float64)
+        self._member = (trial[None, :] == np.arange(len(points))[:, None]).astype(np.float64)
         self._differences = (self._points[:, None, :] - self._points[None, :, :]) ** 2
         self._expected, self._spread = expected, spread
 
@@ -244,14 +273,14 @@ class _Objective:
         covariance += self._same * (kernel.trial + kernel.trial_curve * trial_curve)
         size = len(covariance)
         covariance[np.diag_indices(size)] += kernel.noise + _JITTER
-        factor, failed = lapack.dpotrf(covariance, lower=1)
+        factor, failed = lapack.dpotrf(covariance, lower=1, clean=1)
         away = (logs - self._expected) / self._spread
         if failed:
             return 1e10, np.zeros_like(logs)
         weights = cho_solve((factor, True), self._ratings, check_finite=False)
         value = 0.5 * self._ratings @ weights + np.log(np.diag(factor)).sum() + 0.5 * away @ away
         inverse, _ = lapack.dpotri(factor, lower=1)
-        inverse = np.tril(inverse) + np.tril(inverse, -1).T
+        inverse += inverse.T - np.diag(np.diag(inverse))
         slope = 0.5 * (inverse - np.outer(weights, weights))  # of the value with the covariance
 
         at_points = self._member @ (slope * along) @ self._member.T

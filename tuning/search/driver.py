@@ -143,8 +143,10 @@ def run_trials(
     adapt = settings.on_oom == "adapt"
     thawing = None
     if settings.freezes:
+        # A budget of steps counts each alike.
+        cost = planner.cost if ledger.budget and ledger.budget.is_time else lambda assignment: 1.0
         drawn_from = plan.space.distributions(plan.fixed, limits(settings.steps))
-        thawing = Thawing(memory, plan.space, drawn_from, settings.steps, rung_steps, planner.cost, settings.seed)
+        thawing = Thawing(memory, plan.space, drawn_from, settings.steps, rung_steps, cost, settings.seed)
     confirming_part = settings.confirming_part
     confirmation = None
     if confirming_part:

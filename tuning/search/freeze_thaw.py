@@ -6,10 +6,9 @@ docs/search.md has the model and the rule.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +19,8 @@ from tuning.search.encoding import encode
 from tuning.search.gain import expected_improvement
 
 Array = NDArray[np.float64]
-FIT_EVALUATIONS, EVALUATIONS = 250, 1000  # most that decide the model's hyperparameters, and that it predicts from
-HORIZONS = 8  # of one option
+FIT_EVALUATIONS, EVALUATIONS = 100, 1000  # most that decide the model's hyperparameters, and that it predicts from
+FIRST = 0.2  # part of the most steps that every trial gets
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,7 @@ class Decision:
     """What a free slot does next.
 
     Attributes:
-        continue_: number of the frozen trial that goes on by one rung; None begins the candidate.
+        continue_: number of the frozen trial that goes on by one rung; None begins the candidate, or does nothing without one.
     """
 
     continue_: int | None
@@ -69,10 +68,12 @@ def decide(
     seed: int,
     steps_left: float,
 ) -> Decision:
-    """Decide what a free slot does: the option with the greatest expected gain of the best rating per second.
+    """Decide what a free slot does, in three steps; the page docs/search.md says why.
 
-    An option is a trial with a horizon: a number of rungs that it might go on. Its gain is the expected improvement of the best
-    rating at that horizon. The option with the greatest gain per cost wins, and its trial gets one rung.
+    1. A trial that has begun gets its first `FIRST` of the most steps: before, curves say little.
+    2. The option with the greatest expected improvement of its end over the best expected end, per cost of a step, gets a rung.
+    3. Where the budget just suffices to finish the trial with the best expected end, that one goes on, if it is expected to
+       exceed the best rating so far. Else the option that is expected to gain most over it with all that is left.
 
     Args:
         curves: all trials so far; running ones count with their expected next evaluation.
@@ -80,30 +81,34 @@ def decide(
         distributions: of the space, by inner name.
         most_steps: most that a trial may learn.
         rung_steps: steps of one rung.
-        seed: of this decision; breaks ties.
+        seed: of this decision; it decides between equal values.
         steps_left: of the budget, in steps of the default's cost.
     """
     frozen = [curve for curve in curves if curve.state == "frozen" and curve.steps < most_steps]
-    if not any(curve.evaluations for curve in curves):
-        return Decision(frozen[0].number if frozen else None)
     if not frozen:
         return Decision(None)
-    begun = [] if candidate is None else [candidate]
-    model = _Model(curves, begun, distributions, most_steps, rung_steps)
-    options = [*frozen, *begun]
-    steps = [_horizons(option.steps, most_steps, rung_steps) for option in options]
-    rows = np.repeat([model.rows[option.number] for option in options], [len(each) for each in steps])
-    owners = np.repeat(np.arange(len(options)), [len(each) for each in steps])
-    ahead = np.concatenate(steps)
-    mean, deviation = model.at(rows, ahead)
-    costs = np.array([option.cost for option in options])[owners]
-    spent = costs * (ahead - np.array([option.steps for option in options])[owners])
-    gains = expected_improvement(mean, deviation, model.incumbent())
-    affordable = spent <= max(steps_left, spent.min())
-    rates = np.where(affordable, gains / spent, -1.0)
-    # Equal rates, as 0 where nothing is expected, are drawn: no trial is favoured by its number.
-    best = np.flatnonzero(rates == rates.max())
-    chosen = options[owners[np.random.default_rng(seed).choice(best)]]
+    young = [curve for curve in frozen if curve.steps < FIRST * most_steps]
+    if young:
+        return Decision(max(young, key=lambda curve: (curve.steps, -curve.number)).number)
+    beginning = [] if candidate is None else [candidate]
+    model = _Model(curves, beginning, distributions, most_steps, rung_steps)
+    options = [*frozen, *beginning]
+    rows = np.array([model.rows[option.number] for option in options])
+    begun = np.array([option.steps for option in options])
+    costs = np.array([option.cost for option in options])
+    ends, deviation = model.at(rows, np.full(len(options), most_steps))
+    leader = int(ends[: len(frozen)].argmax())
+    first = FIRST * most_steps * sum(each.cost for each in beginning)
+    if steps_left < costs[leader] * (most_steps - begun[leader]) + first:
+        if ends[leader] > model.best:
+            return Decision(frozen[leader].number)
+        reached = np.minimum(begun + np.maximum(steps_left / costs, rung_steps), most_steps)
+        values = expected_improvement(*model.at(rows, reached), model.best)
+    else:
+        values = expected_improvement(ends, deviation, model.best_end()) / costs
+    # Equal values are drawn: no trial is favoured by its number.
+    best = np.flatnonzero(values == values.max())
+    chosen = options[int(np.random.default_rng(seed).choice(best))]
     return Decision(None if chosen is candidate else chosen.number)
 
 
@@ -133,7 +138,7 @@ def best_candidate(
     model = _Model(curves, candidates, distributions, most_steps, rung_steps)
     rows = np.array([model.rows[candidate.number] for candidate in candidates])
     mean, deviation = model.at(rows, np.full(len(candidates), most_steps))
-    gains = expected_improvement(mean, deviation, model.incumbent())
+    gains = expected_improvement(mean, deviation, model.best_end())
     rates = gains / np.array([candidate.cost for candidate in candidates])
     return int(np.random.default_rng(seed).choice(np.flatnonzero(rates == rates.max())))
 
@@ -176,11 +181,13 @@ class _Model:
         observed = [(row, steps, rating) for row, curve in enumerate(curves) for steps, rating in curve.evaluations]
         ratings = np.array([rating for _, _, rating in observed])
         self.scale = Scale.of(ratings)
-        self._best = float(self.scale.scaled(ratings).max())
+        scaled = self.scale.scaled(ratings)
+        self.best = float(scaled.max())  # scaled rating
+        self._curves, self._most_steps = curves, most_steps
         data = Evaluations(
             np.array([row for row, _, _ in observed], dtype=np.int64),
             np.log([steps for _, steps, _ in observed]),
-            self.scale.scaled(ratings),
+            scaled,
         )
         points = encode([curve.point for curve in everyone], distributions)
         model = CurveModel.fitted(points, data, FIT_EVALUATIONS)
@@ -192,7 +199,6 @@ class _Model:
             at = np.array([row for row, _ in running])
             logs = np.log([min(curve.steps + rung_steps, most_steps) for _, curve in running])
             believed, _ = model.predict(at, logs)
-            self._best = max(self._best, float(believed.max()))
             known = model.data
             model = model.with_data(
                 Evaluations(
@@ -203,17 +209,14 @@ class _Model:
             )
         self._model = model
 
-    def incumbent(self) -> float:
-        """The best scaled rating that there is, or that running trials are expected to have next."""
-        return self._best
+    def best_end(self) -> float:
+        """The best rating that there is, or that a trial is expected to have at its end, scaled."""
+        rows = np.array([row for row, curve in enumerate(self._curves) if curve.state != "ended"], dtype=np.int64)
+        if not len(rows):
+            return self.best
+        mean, _ = self.at(rows, np.full(len(rows), self._most_steps))
+        return max(self.best, float(mean.max()))
 
-    def at(self, rows: NDArray[np.int64], steps: NDArray[np.int64]) -> tuple[Array, Array]:
+    def at(self, rows: NDArray[np.int64], steps: NDArray[Any]) -> tuple[Array, Array]:
         """Mean and standard deviation of scaled ratings of trials after some steps."""
         return self._model.predict(rows, np.log(steps))
-
-
-def _horizons(steps: int, most_steps: int, rung_steps: int) -> NDArray[np.int64]:
-    """Steps after one rung more, after all rungs, and at most `HORIZONS` numbers of rungs between."""
-    count = math.ceil((most_steps - steps) / rung_steps)
-    rungs = np.unique(np.round(np.geomspace(1, count, HORIZONS)).astype(np.int64))
-    return np.minimum(steps + rung_steps * rungs, most_steps)

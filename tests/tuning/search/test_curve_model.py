@@ -57,6 +57,13 @@ def test_near_points_are_predicted_alike_and_far_ones_with_less_certainty() -> N
     assert deviation[0] < deviation[1]
 
 
+def test_trials_with_the_same_assignment_keep_curves_of_their_own() -> None:
+    points = np.array([[0.5], [0.5], [0.1]])
+    data = evaluations([[0.0, 0.5, 1.0], [0.0, 0.1, 0.2], [0.0, 0.3, 0.6, 0.9]])
+    mean, _ = CurveModel.fitted(points, data, 100).predict(np.array([0, 1]), np.repeat(STEPS[3:], 2))
+    assert mean[0] > mean[1] + 0.5
+
+
 def test_noise_is_told_from_differences_between_trials() -> None:
     rng = np.random.default_rng(1)
     level = rng.normal(size=12)

@@ -17,7 +17,7 @@ def curve(number: int, x: float, ratings: list[float], state: str = "frozen", co
     return Curve(number, {"x": x, "y": 0.5}, known, cost, state)  # type: ignore[arg-type]
 
 
-def decided(curves: list[Curve], candidate: Curve, seed: int = 0, steps_left: float = 1e6) -> int | None:
+def decided(curves: list[Curve], candidate: Curve | None, seed: int = 0, steps_left: float = 1e6) -> int | None:
     return decide(curves, candidate, SPACE, MOST, RUNG, seed, steps_left).continue_
 
 
@@ -43,9 +43,13 @@ def test_a_hopeless_trial_is_left_for_a_new_one() -> None:
     assert decided([*ENDED, *hopeless], curve(9, 0.55, [])) is None
 
 
-def test_of_two_equal_trials_the_cheaper_one_is_continued() -> None:
-    twins = [replace(curve(number, 0.55, [1.2 * r for r in RISING[:4]]), cost=cost) for number, cost in ((2, 4.0), (3, 0.5))]
-    assert decided([*ENDED, *twins], curve(9, 0.0, [], cost=10.0)) == 3
+@pytest.mark.parametrize(("costs", "chosen"), [((4.0, 0.5), 3), ((0.5, 4.0), 2)])
+def test_of_two_equal_trials_the_cheaper_one_is_continued(costs: tuple[float, float], chosen: int) -> None:
+    twins = [
+        replace(curve(number, 0.55, [1.2 * r for r in RISING[:4]]), cost=cost)
+        for number, cost in zip((2, 3), costs, strict=True)
+    ]
+    assert decided([*ENDED, *twins], curve(9, 0.0, [], cost=10.0)) == chosen
 
 
 def test_a_late_riser_stays_an_option() -> None:
@@ -71,8 +75,25 @@ def test_a_running_trial_is_never_chosen() -> None:
     assert decided([*ENDED, leader, curve(3, 0.3, RISING[:2])], curve(9, 0.0, [])) in (None, 3)
 
 
-def test_no_budget_is_too_small_for_an_answer() -> None:
-    assert decided([*ENDED, curve(2, 0.55, [1.3 * r for r in RISING[:4]])], curve(9, 0.0, []), steps_left=0.0) == 2
+def test_with_little_left_the_trial_that_can_still_exceed_the_best_is_finished() -> None:
+    """A new trial might end higher, but not with what is left."""
+    nearly = curve(2, 0.55, [1.1 * r for r in RISING[:8]])
+    unknown = curve(9, 0.9, [], cost=0.5)
+    curves = [*ENDED, nearly, curve(3, 0.3, RISING[:2])]
+    assert decided(curves, unknown, steps_left=2 * RUNG) == 2
+    assert decided(curves, unknown, steps_left=0.0) == 2
+
+
+def test_the_first_fifth_comes_before_any_judgement() -> None:
+    hopeless, first = curve(2, 0.55, [-9.0]), curve(3, 0.55, [1.2 * r for r in RISING[:4]])
+    assert decided([*ENDED, hopeless, first], curve(9, 0.5, [])) == 2
+    assert decided([*ENDED, curve(4, 0.55, []), first], curve(9, 0.5, [])) == 4
+    assert decided([curve(4, 0.55, [])], curve(9, 0.5, [])) == 4
+
+
+def test_where_nothing_may_begin_a_frozen_trial_goes_on() -> None:
+    assert decided([*ENDED, curve(2, 0.05, [-0.5, -0.5, -0.5])], None) == 2
+    assert decided(ENDED, None) is None
 
 
 def test_ratings_that_are_all_equal_still_give_a_decision() -> None:

@@ -1,0 +1,1 @@
+"""Searches replayed on recorded learning curves, in virtual time."""

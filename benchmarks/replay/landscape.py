@@ -1,0 +1,171 @@
+"""Recorded learning curves of many assignments, to search over without training."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+from optuna.distributions import (
+    BaseDistribution,
+    CategoricalDistribution,
+    FloatDistribution,
+    distribution_to_json,
+    json_to_distribution,
+)
+
+from tuning.search.encoding import Point, encode
+
+Array = NDArray[np.float64]
+WHOLE = 100  # assignments; a landscape with fewer is preliminary
+
+
+@dataclass(frozen=True)
+class Landscape:
+    """Curves of assignments.
+
+    Attributes:
+        name: of the landscape.
+        points: inner values of each assignment, by inner name.
+        distributions: by inner name.
+        steps: at which all were evaluated, rising, evenly spaced.
+        ratings: of shape (assignments, seeds, evaluations); NaN where a seed is missing.
+        costs: seconds a step of each assignment, in units of the default's, else of the median.
+        default: index of the assignment that every search begins with; None where there is none.
+        encoded: the points as rows, see `tuning.search.encoding`.
+    """
+
+    name: str
+    points: Sequence[Point]
+    distributions: dict[str, BaseDistribution]
+    steps: NDArray[np.int64]
+    ratings: Array
+    costs: Array
+    default: int | None = None
+    encoded: Array = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "encoded", encode(self.points, self.distributions))
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    @property
+    def means(self) -> Array:
+        """Mean rating over the seeds, of shape (assignments, evaluations)."""
+        return np.nanmean(self.ratings, axis=1)
+
+    def nearest(self, point: Point, free: Sequence[int]) -> int:
+        """The nearest of some assignments, in the encoded space."""
+        row = encode([point, *self.points], self.distributions)[0]
+        rows = list(free)
+        return rows[int(np.square(self.encoded[rows] - row).sum(axis=1).argmin())]
+
+    def regret(self, rating: float) -> float:
+        """How far a rating is from the best mean end: 0 there and above, 1 at the median end; at most 2."""
+        ends = self.means[:, -1]
+        best, median = ends.max(), np.median(ends)
+        return float(np.clip((best - rating) / (best - median), 0.0, 2.0))
+
+    def describe(self) -> str:
+        """Name and size in words."""
+        preliminary = "" if len(self) >= WHOLE else ", preliminary"
+        return f"{self.name} ({len(self)} assignments, {self.ratings.shape[1]} seeds{preliminary})"
+
+
+def save(landscape: Landscape, path: Path) -> None:
+    """Write a landscape as Parquet, one row for each assignment; scores as float32."""
+    ratings = landscape.ratings.astype(np.float32)
+    table = pa.table(
+        {
+            "point": pa.array([json.dumps(dict(point), sort_keys=True) for point in landscape.points]),
+            "cost": pa.array(landscape.costs.astype(np.float32)),
+            "ratings": pa.array(list(ratings.reshape(len(landscape), -1))),
+        }
+    ).replace_schema_metadata(
+        {
+            "name": landscape.name,
+            "distributions": json.dumps({name: distribution_to_json(d) for name, d in landscape.distributions.items()}),
+            "steps": json.dumps(landscape.steps.tolist()),
+            "seeds": str(ratings.shape[1]),
+            "default": json.dumps(landscape.default),
+        }
+    )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(table, path, compression="zstd")
+
+
+def load(path: Path) -> Landscape:
+    """Read a landscape: a Parquet of `save`, or HPO-RL-Bench's learning curves as CSV."""
+    if path.suffix == ".csv":
+        return _hpo_rl_bench(path)
+    table = pq.read_table(path)
+    about = {key.decode(): value.decode() for key, value in table.schema.metadata.items()}
+    steps = np.array(json.loads(about["steps"]))
+    return Landscape(
+        about["name"],
+        [json.loads(point) for point in table["point"].to_pylist()],
+        {name: json_to_distribution(text) for name, text in json.loads(about["distributions"]).items()},
+        steps,
+        np.array(table["ratings"].to_pylist(), dtype=np.float64).reshape(len(table), int(about["seeds"]), len(steps)),
+        table["cost"].to_numpy().astype(np.float64),
+        json.loads(about["default"]),
+    )
+
+
+def _hpo_rl_bench(path: Path) -> Landscape:
+    """PPO's curves: columns log10_learning_rate, gamma, clip, seed, evaluation, return (Shala et al. 2024)."""
+    import pandas as pd
+
+    table = pd.read_csv(path)
+    names = ["log10_learning_rate", "gamma", "clip"]
+    curves = table.pivot_table(index=[*names, "seed"], columns="evaluation", values="return")
+    points = list(dict.fromkeys(index[:3] for index in curves.index))
+    seeds = sorted(table["seed"].unique())
+    ratings = np.full((len(points), len(seeds), curves.shape[1]), np.nan)
+    for index, row in zip(curves.index, curves.to_numpy(), strict=True):
+        ratings[points.index(index[:3]), seeds.index(index[3])] = row
+    gammas = sorted(table["gamma"].unique())
+    distributions: dict[str, BaseDistribution] = {
+        "log10_learning_rate": FloatDistribution(-6, -1),
+        # Their distances mean little as numbers: .98, .99 and 1 are worlds apart.
+        "gamma": FloatDistribution(0, len(gammas) - 1),
+        "clip": FloatDistribution(0.2, 0.4),
+    }
+    values: list[Point] = [{names[0]: p[0], "gamma": gammas.index(p[1]), "clip": p[2]} for p in points]
+    # The first evaluation comes after a first part of the training, not before it.
+    steps = np.arange(1, curves.shape[1] + 1) * 50_000
+    return Landscape("PPO on Enduro", values, distributions, steps, ratings, np.ones(len(points)))
+
+
+def made(seed: int, assignments: int = 120, columns: int = 10) -> Landscape:
+    """A landscape by formula, with what was seen in recorded ones; for tests, and where few are recorded.
+
+    A third never leaves 0. The others end at a plateau less a distance from an optimum. What ends higher tends to rise later.
+    Costs differ tenfold. Half of the assignments lie around the default, which is good and not best.
+    """
+    rng = np.random.default_rng(seed)
+    distributions: dict[str, BaseDistribution] = {f"x{i}": FloatDistribution(0, 1) for i in range(columns)}
+    distributions["kind"] = CategoricalDistribution(["a", "b"])
+    optimum, weights = rng.uniform(0.2, 0.8, columns), rng.dirichlet(np.full(columns, 0.6))
+    default = np.clip(optimum + rng.choice((-0.3, 0.3), columns), 0, 1)
+    near = np.clip(default + rng.normal(0, 0.2, (assignments // 2, columns)), 0, 1)
+    x = np.vstack([default, near, rng.random((assignments - len(near) - 1, columns))])
+    kind = np.concatenate([[0], rng.integers(0, 2, assignments - 1)])
+    away = ((x - optimum) ** 2 @ weights) * 6 + 0.15 * kind * x[:, 0]
+    end = 0.2 - 0.2 * away
+    hopeless = away > np.quantile(away, 2 / 3)
+    late = np.exp(0.6 * rng.normal(size=assignments) + 3.0 * (x[:, 1] - 0.5) + (end - end.mean()) / (end.std() + 1e-9) * 0.3)
+    steps = np.arange(1, 21) * 25_000
+    share = steps / steps[-1]
+    curves = end[:, None] * (1 - np.exp(-share[None, :] / (0.25 * late[:, None]))) - 0.05 * np.exp(-share / 0.05)
+    curves[hopeless] = np.minimum(end[hopeless, None], 0.0) * share
+    ratings = curves[:, None, :] + rng.normal(0, 0.002, (assignments, 3, 1)) + rng.normal(0, 0.002, (assignments, 3, 20))
+    costs = 10 ** (x[:, 2] - default[2] + 0.3 * kind)
+    points: list[Point] = [
+        {**{f"x{i}": float(value) for i, value in enumerate(row)}, "kind": "ab"[k]} for row, k in zip(x, kind, strict=True)
+    ]
+    return Landscape(f"made {seed}", points, distributions, steps, ratings, costs, 0)

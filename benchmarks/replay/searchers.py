@@ -1,0 +1,275 @@
+"""Searchers over a landscape, each in virtual time with one trial at once."""
+
+import contextlib
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+import numpy as np
+import optuna
+from optuna.pruners import BasePruner, HyperbandPruner, MedianPruner, NopPruner, SuccessiveHalvingPruner
+from optuna.samplers import BaseSampler, GPSampler, RandomSampler, TPESampler
+from optuna.trial import FrozenTrial, TrialState, create_trial
+
+from benchmarks.replay.landscape import Landscape
+from tuning.search.freeze_thaw import Curve, best_candidate, decide, predicted_ends
+
+RUNG = 2  # evaluations
+START = 8  # trials before the model proposes
+DRAWS = 32  # candidates of which the model takes one
+
+
+class Spent(Exception):  # noqa: N818
+    """The budget does not reach for the next evaluation."""
+
+
+@dataclass
+class Replay:
+    """One search: what it trains, and what it has at each time.
+
+    Attributes:
+        landscape: that it searches.
+        budget: in steps of the default's cost.
+        seed: of the replay; decides the seed that each assignment is trained with.
+        time: spent so far.
+        reached: evaluations so far, by assignment.
+        trace: after each improvement: time, and the mean rating of what had the best observed rating.
+    """
+
+    landscape: Landscape
+    budget: float
+    seed: int
+    time: float = 0.0
+    reached: dict[int, int] = field(default_factory=dict)
+    trace: list[tuple[float, float]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        land = self.landscape
+        rng = np.random.default_rng([self.seed, 1])
+        there = ~np.isnan(land.ratings).any(axis=2)
+        seeds = [int(rng.choice(np.flatnonzero(each))) for each in there]
+        self.ratings = land.ratings[np.arange(len(land)), seeds]
+        self._best = -np.inf
+        self._means = land.means
+
+    @property
+    def free(self) -> list[int]:
+        """Assignments that have not begun."""
+        return [index for index in range(len(self.landscape)) if index not in self.reached]
+
+    def train(self, assignment: int) -> float:
+        """Train an assignment up to its next evaluation.
+
+        Returns:
+            Its rating there.
+
+        Raises:
+            Spent: if the budget ends before.
+        """
+        land, done = self.landscape, self.reached.get(assignment, 0)
+        self.time += float(land.steps[done] - (land.steps[done - 1] if done else 0)) * float(land.costs[assignment])
+        if self.time > self.budget:
+            raise Spent
+        self.reached[assignment] = done + 1
+        rating = float(self.ratings[assignment, done])
+        if rating > self._best:
+            self._best = rating
+            self.trace.append((self.time, float(self._means[assignment, done])))
+        return rating
+
+    def ended(self, assignment: int) -> bool:
+        """Whether an assignment has been trained to the end."""
+        return self.reached.get(assignment, 0) == len(self.landscape.steps)
+
+    def regret(self, time: float) -> float:
+        """Normalised regret at a time; 2 before the first evaluation."""
+        found = [rating for when, rating in self.trace if when <= time]
+        return self.landscape.regret(found[-1]) if found else 2.0
+
+
+Searcher = Callable[[Replay], None]
+
+
+def optuna_search(replay: Replay, sampler: Callable[[int], BaseSampler], pruner: Callable[[Landscape], BasePruner]) -> None:
+    """Optuna's samplers and pruners; a proposal becomes the nearest assignment that has not begun."""
+    land, known = replay.landscape, list[FrozenTrial]()
+    while replay.free:
+        study, trial = _asked(replay, known, sampler, pruner(land))
+        chosen = _chosen(replay, trial, first=not known)
+        reports: dict[int, float] = {}
+        while not replay.ended(chosen):
+            rating = replay.train(chosen)
+            step = replay.reached[chosen]
+            reports[step] = rating
+            trial.report(rating, step)
+            if not replay.ended(chosen) and trial.should_prune():
+                break
+        state = TrialState.COMPLETE if replay.ended(chosen) else TrialState.PRUNED
+        ended = _trial(land, chosen, state, reports, None)
+        ended.system_attrs = study.get_trials()[-1].system_attrs  # rungs that it completed, and its bracket
+        known.append(ended)
+
+
+def freeze_thaw(replay: Replay, draws: int, costs: bool = True) -> None:
+    """The model of `tuning.search.freeze_thaw`; TPE proposes.
+
+    With more than one draw, every second proposal after the first `START` is the model's choice among random ones.
+    With `costs` it knows the cost of each assignment, as a formula would tell it; without, all cost the same to it.
+    """
+    land, order = replay.landscape, list[int]()
+    most, rung = int(land.steps[-1]), int(land.steps[RUNG - 1])
+    decisions = 0
+    while True:
+        decisions += 1
+        curves = [_curve(replay, number, index, costs) for number, index in enumerate(order)]
+        free = replay.free
+        if not free and all(curve.state == "ended" for curve in curves):
+            return
+        left = replay.budget - replay.time
+        chosen, candidate = None, None
+        if free:
+            chosen = _candidate(replay, curves, order, draws, decisions)
+            candidate = Curve(len(order), land.points[chosen], (), _cost(land, chosen, costs), "frozen")
+        decision = decide(curves, candidate, land.distributions, most, rung, _seed(replay, decisions, 2), left)
+        if decision.continue_ is None and chosen is None:
+            return
+        if decision.continue_ is None:
+            assert chosen is not None
+            order.append(chosen)
+        index = order[-1] if decision.continue_ is None else order[decision.continue_]
+        for _ in range(RUNG):
+            if not replay.ended(index):
+                replay.train(index)
+
+
+def _seed(replay: Replay, number: int, stream: int) -> int:
+    return int(np.random.SeedSequence([replay.seed, number, stream]).generate_state(1)[0])
+
+
+def _cost(land: Landscape, index: int, known: bool) -> float:
+    return float(land.costs[index]) if known else 1.0
+
+
+def _curve(replay: Replay, number: int, index: int, costs: bool) -> Curve:
+    land, reached = replay.landscape, replay.reached[index]
+    known = tuple((int(land.steps[i]), float(replay.ratings[index, i])) for i in range(reached))
+    return Curve(number, land.points[index], known, _cost(land, index, costs), "ended" if replay.ended(index) else "frozen")
+
+
+def _candidate(replay: Replay, curves: Sequence[Curve], order: Sequence[int], draws: int, decision: int) -> int:
+    land = replay.landscape
+    most, rung = int(land.steps[-1]), int(land.steps[RUNG - 1])
+    if not order and land.default is not None:
+        return land.default
+    if draws == 1 or len(order) < START or len(order) % 2 == 0:
+        ends = predicted_ends(curves, land.distributions, most, 0) if curves else {}
+        known = [_trial(land, index, TrialState.COMPLETE, {}, ends[number]) for number, index in enumerate(order)]
+        _, trial = _asked(replay, known, lambda seed: TPESampler(seed=seed), NopPruner(), decision)
+        return _chosen(replay, trial, first=False)
+    rng = np.random.default_rng([replay.seed, decision, 3])
+    free = replay.free
+    drawn = rng.permutation(free)[:draws].tolist()
+    candidates = [
+        Curve(len(order) + i, land.points[index], (), float(land.costs[index]), "frozen") for i, index in enumerate(drawn)
+    ]
+    return drawn[best_candidate(curves, candidates, land.distributions, most, rung, _seed(replay, decision, 4))]
+
+
+def _asked(
+    replay: Replay,
+    known: list[FrozenTrial],
+    sampler: Callable[[int], BaseSampler],
+    pruner: BasePruner,
+    number: int | None = None,
+) -> tuple[optuna.Study, optuna.Trial]:
+    """A study of what is known, as the tuner makes one for each draw, and the trial that it proposes."""
+    seed = _seed(replay, len(known) if number is None else number, 0)
+    name = f"{replay.landscape.name} {replay.seed}"  # Hyperband's brackets depend on it
+    study = optuna.create_study(direction="maximize", study_name=name, sampler=sampler(seed), pruner=pruner)
+    study.add_trials(known)
+    return study, study.ask(replay.landscape.distributions)
+
+
+def _chosen(replay: Replay, trial: optuna.Trial, first: bool) -> int:
+    land = replay.landscape
+    return land.default if first and land.default is not None else land.nearest(trial.params, replay.free)
+
+
+def _trial(land: Landscape, index: int, state: TrialState, reports: dict[int, float], value: float | None) -> FrozenTrial:
+    params = dict(land.points[index])
+    found = create_trial(
+        state=state,
+        value=value if value is not None else reports[max(reports)] if state is TrialState.COMPLETE else None,
+        params={name: _within(land, name, params[name]) for name in land.distributions if name in params},
+        distributions={name: land.distributions[name] for name in land.distributions if name in params},
+    )
+    found.intermediate_values = reports
+    return found
+
+
+def _within(land: Landscape, name: str, value: float | int | str) -> float | int | str:
+    """A value, or the nearest one in its range: presets may lie outside."""
+    low, high = getattr(land.distributions[name], "low", None), getattr(land.distributions[name], "high", None)
+    if low is None or high is None or isinstance(value, str):
+        return value
+    return type(value)(min(max(value, low), high))
+
+
+def _random(seed: int) -> BaseSampler:
+    return RandomSampler(seed=seed)
+
+
+def _tpe(seed: int) -> BaseSampler:
+    return TPESampler(seed=seed)
+
+
+def _gp(seed: int) -> BaseSampler:
+    return GPSampler(seed=seed, warn_independent_sampling=False)
+
+
+def _no_pruner(land: Landscape) -> BasePruner:
+    return NopPruner()
+
+
+def _median(land: Landscape) -> BasePruner:
+    return MedianPruner(n_startup_trials=5)
+
+
+def _hyperband(land: Landscape) -> BasePruner:
+    return HyperbandPruner(min_resource=1, max_resource=len(land.steps))
+
+
+def _halving(land: Landscape) -> BasePruner:
+    return SuccessiveHalvingPruner(min_resource=1, reduction_factor=4)  # the factor of Ray's ASHAScheduler
+
+
+SEARCHERS: dict[str, Searcher] = {
+    "random": partial(optuna_search, sampler=_random, pruner=_no_pruner),
+    "tpe+median": partial(optuna_search, sampler=_tpe, pruner=_median),
+    "tpe+hyperband": partial(optuna_search, sampler=_tpe, pruner=_hyperband),
+    "asha": partial(optuna_search, sampler=_random, pruner=_halving),
+    "tpe+asha": partial(optuna_search, sampler=_tpe, pruner=_halving),
+    "gp": partial(optuna_search, sampler=_gp, pruner=_no_pruner),
+    "freeze-thaw": partial(freeze_thaw, draws=1),
+    "freeze-thaw, costs unknown": partial(freeze_thaw, draws=1, costs=False),
+    "freeze-thaw, model proposes": partial(freeze_thaw, draws=DRAWS),
+}
+
+
+def replayed(landscape: Landscape, searcher: Searcher, budget: float, seed: int) -> Replay:
+    """A search over a landscape.
+
+    Args:
+        landscape: to search.
+        searcher: of `SEARCHERS`.
+        budget: full trainings of the default's cost.
+        seed: of the replay.
+    """
+    replay = Replay(landscape, budget * float(landscape.steps[-1]), seed)
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of experimental features, once for each study
+        with contextlib.suppress(Spent):
+            searcher(replay)
+    return replay

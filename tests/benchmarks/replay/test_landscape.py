@@ -1,0 +1,57 @@
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks.replay.landscape import load, made, save
+
+
+def test_a_saved_landscape_is_read_as_it_was(tmp_path: Path) -> None:
+    land = made(0, assignments=12)
+    save(land, tmp_path / "made.parquet")
+    read = load(tmp_path / "made.parquet")
+    assert read.points == land.points
+    assert read.distributions == land.distributions
+    assert read.steps.tolist() == land.steps.tolist()
+    assert read.ratings == pytest.approx(land.ratings, rel=1e-6)
+    assert (read.name, read.default) == (land.name, land.default)
+    assert (tmp_path / "made.parquet").stat().st_size < 12 * 5000
+
+
+def test_regret_is_0_at_the_best_end_and_1_at_the_median_one() -> None:
+    land = made(1, assignments=21)
+    ends = land.means[:, -1]
+    assert land.regret(ends.max()) == 0.0
+    assert land.regret(ends.max() + 1.0) == 0.0
+    assert land.regret(float(np.median(ends))) == pytest.approx(1.0)
+    assert land.regret(-1e9) == 2.0
+
+
+def test_a_proposal_becomes_the_nearest_assignment_that_is_free() -> None:
+    land = made(2, assignments=10)
+    assert land.nearest(land.points[4], range(10)) == 4
+    assert land.nearest(land.points[4], [0, 1]) in (0, 1)
+
+
+def test_a_landscape_with_few_assignments_says_so() -> None:
+    assert "preliminary" in made(0, assignments=40).describe()
+    assert "preliminary" not in made(0, assignments=100).describe()
+
+
+def test_a_missing_seed_does_not_count() -> None:
+    land = made(0, assignments=5)
+    ratings = land.ratings.copy()
+    ratings[0, 1] = np.nan
+    assert np.isfinite(replace(land, ratings=ratings).means).all()
+
+
+def test_learning_curves_of_others_are_read_from_their_table(tmp_path: Path) -> None:
+    lines = ["log10_learning_rate,gamma,clip,seed,evaluation,return"]
+    lines += [f"{rate},{gamma},0.2,{seed},{e},{-rate * e + seed}" for rate in (-1, -4) for gamma in (0.9, 1.0)
+              for seed in (0, 1) for e in (0, 5)]  # fmt: skip
+    (tmp_path / "curves.csv").write_text("\n".join(lines))
+    land = load(tmp_path / "curves.csv")
+    assert land.ratings.shape == (4, 2, 2)
+    assert [point["gamma"] for point in land.points] == [0, 1, 0, 1]
+    assert land.means[:, -1] == pytest.approx([20.5, 20.5, 5.5, 5.5])

@@ -1,0 +1,61 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from benchmarks.replay.landscape import made
+from benchmarks.replay.searchers import SEARCHERS, Replay, Spent, replayed
+
+LAND = made(0, assignments=12, columns=3)
+FULL = float(LAND.steps[-1])
+
+
+def test_virtual_time_is_steps_times_cost() -> None:
+    replay = Replay(LAND, 100 * FULL, seed=0)
+    for _ in range(3):
+        replay.train(5)
+    assert replay.time == pytest.approx(3 * 25_000 * LAND.costs[5])
+    assert replay.reached == {5: 3}
+    assert replay.free == [0, 1, 2, 3, 4, 6, 7, 8, 9, 10, 11]
+
+
+def test_nothing_is_trained_beyond_the_budget() -> None:
+    replay = Replay(LAND, 0.1 * FULL * LAND.costs[0], seed=0)
+    replay.train(0)
+    replay.train(0)
+    with pytest.raises(Spent):
+        replay.train(0)
+    assert replay.reached == {0: 2}
+
+
+def test_the_regret_is_that_of_the_best_observed_by_its_mean_over_seeds() -> None:
+    ratings = np.tile(np.linspace(0.1, 1.0, 20), (12, 2, 1))
+    ratings[3, 0] += 5.0  # a lucky seed
+    ratings[3, 1] -= 5.0
+    ratings[4] += 0.5
+    land = replace(LAND, ratings=ratings, costs=np.ones(12))
+    lucky = next(seed for seed in range(20) if Replay(land, FULL, seed).ratings[3, 0] > 1)
+    replay = Replay(land, 10 * FULL, lucky)
+    for assignment in (4, 3):
+        for _ in range(20):
+            replay.train(assignment)
+    assert replay.regret(FULL) == 0.0
+    assert replay.regret(2 * FULL) == pytest.approx(1.0)  # what looks best is no better than the median
+    assert replay.regret(0.0) == 2.0
+
+
+@pytest.mark.parametrize("name", sorted(set(SEARCHERS) - {"gp"}))  # GP takes torch, and a second for each proposal
+def test_a_searcher_begins_with_the_default_and_repeats_itself(name: str) -> None:
+    first, again = (replayed(LAND, SEARCHERS[name], 2.0, seed=3) for _ in range(2))
+    assert next(iter(first.reached)) == LAND.default
+    assert first.reached == again.reached
+    assert first.trace == again.trace
+    assert first.reached.keys() >= {0}
+    assert first.regret(2 * FULL) < 2.0
+
+
+def test_freeze_thaw_spreads_over_more_assignments_than_full_trainings() -> None:
+    wide = made(3, assignments=40, columns=3)
+    ours, full = (replayed(wide, SEARCHERS[name], 4.0, seed=0) for name in ("freeze-thaw", "random"))
+    assert len(ours.reached) > len(full.reached)
+    assert min(ours.reached.values()) < 20
