@@ -47,7 +47,7 @@ DEFAULT_WEIGHTS = ", default weights"  # ending of the names of MPC that plans f
 AGREEMENT = 1e-4  # greatest difference of a score on untouched CityLearn; ONNX computes in single precision
 # Options of a search that this command states itself.
 OWN = (
-    "scenario", *(entry.name for entry in fields(Splits)), "steps", "seed", "preset", "trials", "pruner", "name", "dir",
+    "scenario", *(entry.name for entry in fields(Splits)), "steps", "seed", "preset", "trials", "scheduler", "name", "dir",
     "resume", "extend", "keep_checkpoints", "start_from", "space",
 )  # fmt: skip
 

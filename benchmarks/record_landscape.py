@@ -79,7 +79,7 @@ def commands(options: Options, space_file: Path) -> list[tuple[Path, list[str]]]
             found.append((folder, [*run, "--resume", str(folder), "--trials", str(trials)]))
             continue
         given = {
-            "algo": options.algo, "scenario": options.site, "sampler": "random", "pruner": "none", "steps": options.steps,
+            "algo": options.algo, "scenario": options.site, "sampler": "random", "scheduler": "none", "steps": options.steps,
             "reports": options.reports, "trials": trials, "seed": seed, "dir": options.work, "name": folder.name,
             "keep-checkpoints": "best:1",
         }  # fmt: skip

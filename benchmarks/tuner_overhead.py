@@ -53,7 +53,7 @@ def main() -> None:
         began = datetime.now(UTC)
         wall = search(
             Path(folder), "measured", "--trials", str(given.trials), "--steps", str(given.steps),
-            "--concurrency", str(given.concurrency), "--pruner", "none",
+            "--concurrency", str(given.concurrency), "--scheduler", "none",
         )  # fmt: skip
         results = load(Path(folder) / "measured")
     trials = results.trials
