@@ -46,6 +46,8 @@ A2C = SearchSpace(
         MAX_GRAD_NORM,
         NORMALIZE_ADVANTAGE,
         *PREPROCESSING,
+        # Not searched: with relu, whose outputs are never below zero, the actions of all hours first fall together. Policies
+        # that only discharge, and so do nothing, all had it.
         *networks("128,128", "tanh"),
         *ACTOR_CRITIC,
         SHARED_POLICY,

@@ -113,8 +113,14 @@ PREPROCESSING = (
 )  # fmt: skip
 
 
-def networks(default: str, activation: str) -> tuple[Parameter, Parameter]:
-    """Hidden layers."""
+def networks(default: str, activation: str, search: CategoricalDistribution | None = None) -> tuple[Parameter, Parameter]:
+    """Hidden layers.
+
+    Args:
+        default: units of the hidden layers.
+        activation: of them.
+        search: of the activation.
+    """
     return (
         Parameter(
             "hidden_sizes", Kind.SIZES, default, "units of the hidden layers, of each network",
@@ -123,8 +129,7 @@ def networks(default: str, activation: str) -> tuple[Parameter, Parameter]:
             search=CategoricalDistribution(("64,64", "128,128", "256,256")),
         ),
         Parameter(
-            "activation", Kind.TEXT, activation, "of the hidden layers", choices=("tanh", "relu", "silu"),
-            search=CategoricalDistribution(("tanh", "relu")),
+            "activation", Kind.TEXT, activation, "of the hidden layers", choices=("tanh", "relu", "silu"), search=search,
         ),
     )  # fmt: skip
 

@@ -66,6 +66,8 @@ PPO = SearchSpace(
         ),
         NORMALIZE_ADVANTAGE,
         *PREPROCESSING,
+        # Not searched: with relu, whose outputs are never below zero, the actions of all hours first fall together. Policies
+        # that only discharge, and so do nothing, all had it.
         *networks("128,128", "tanh"),
         *ACTOR_CRITIC,
         SHARED_POLICY,

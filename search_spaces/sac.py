@@ -1,6 +1,6 @@
 """SAC's hyperparameters and how they are searched. Steps and transitions are those of all copies together."""
 
-from optuna.distributions import FloatDistribution, IntDistribution
+from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
 from search_spaces.common import (
     CHARGING,
@@ -107,7 +107,7 @@ SAC = SearchSpace(
             # Not searched: the entropy coefficient soon has them where it wants them.
         ),
         *PREPROCESSING,
-        *networks("128,128", "relu"),
+        *networks("128,128", "relu", CategoricalDistribution(("tanh", "relu"))),
         SHARED_POLICY,
         *SEEN,
         *HARDWARE,

@@ -34,3 +34,10 @@ def test_what_needs_a_gpu_is_a_switch_that_is_off(space: object) -> None:
 @pytest.mark.parametrize("space", [PPO, A2C, SAC], ids=["ppo", "a2c", "sac"])
 def test_what_libraries_have_in_common_is_valid_everywhere(space: object) -> None:
     space.check(PLAIN)  # type: ignore[attr-defined]
+
+
+def test_the_activation_is_searched_by_sac_alone() -> None:
+    """With relu the actions of all hours of PPO and A2C first fall together, and many policies do nothing."""
+    assert [space["activation"].search is not None for space in (PPO, A2C, SAC)] == [False, False, True]
+    assert PPO["activation"].default == A2C["activation"].default == "tanh"
+    PPO.check({"activation": "relu"})  # it can be set
