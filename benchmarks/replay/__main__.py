@@ -73,8 +73,8 @@ def regrets(options: Options) -> dict[str, dict[str, list[list[float]]]]:
             for seed in range(len(known), options.seeds):
                 replay = replayed(land, ALL[name], max(BUDGETS), seed)
                 known.append([replay.regret(budget * float(land.steps[-1])) for budget in BUDGETS])
-            if options.json:
-                options.json.write_text(json.dumps({"budgets": BUDGETS, "regrets": done}), encoding="utf-8")
+                if options.json:  # after each, as replays take long
+                    options.json.write_text(json.dumps({"budgets": BUDGETS, "regrets": done}), encoding="utf-8")
             means = " ".join(f"{value:.3f}" for value in np.mean(known, axis=0))
             print(f"{land.name}, {name}: {means} ({time.perf_counter() - begin:.0f} s)", file=sys.stderr, flush=True)
     return done

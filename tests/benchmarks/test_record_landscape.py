@@ -1,10 +1,41 @@
 """How a landscape is recorded: the commands, and how finished trials are packed. Nothing is trained here."""
 
 from pathlib import Path
+from typing import Any
 
-from benchmarks.record_landscape import NEAR, Options, commands, narrow_space
+import pytest
+
+from benchmarks.record_landscape import NEAR, LandscapeError, Options, commands, narrow_space, packed
+from results.schema import GIVEN
+from results.writer import part_path, write_part
 from search_spaces.overrides import override
+from search_spaces.parameter import Kind
 from tuning.algorithms.registry import algorithm
+from tuning.experiment.folder import create
+from tuning.experiment.settings import Settings
+
+
+def recorded(folder: Path, name: str, rates: list[float], space: str = "") -> Path:
+    """An experiment with a complete trial for each learning rate, and one that runs."""
+    paths = create(Settings(name=name, dir=str(folder), steps=200, reports=2)).paths
+    if space:
+        paths.space.write_text(space)
+    types = {Kind.INTEGER: int, Kind.NUMBER: float, Kind.FLAG: bool}
+    kinds = {parameter.name: types.get(parameter.kind, str) for parameter in algorithm("ppo").space.parameters}
+    given = {f"{GIVEN}{parameter.name}": parameter.default for parameter in algorithm("ppo").space.parameters}
+    for number, rate in enumerate([*rates, 1e-3]):
+        row: dict[str, Any] = {
+            "trial": number, "state": "complete" if number < len(rates) else "running", "algorithm": "ppo", "steps": 200,
+            "budget_steps": 200, "environment_seconds": 1.0, "learner_seconds": 1.0 + number,
+        }  # fmt: skip
+        row |= given | {f"{GIVEN}learning_rate": rate}
+        write_part(part_path(paths.folder, "trials", number), "trials", [row], kinds)
+        rows = [
+            {"trial": number, "update": update, "steps": 100 * update, "score": rate * update, "cpu_cores": 0.5}
+            for update in (1, 2)
+        ]
+        write_part(part_path(paths.folder, "reports", number, 200), "reports", rows)
+    return paths.folder
 
 
 def test_half_of_the_draws_lie_around_the_default_and_half_in_the_whole_space(tmp_path: Path) -> None:
@@ -28,3 +59,22 @@ def test_the_narrow_space_is_valid_and_holds_the_default(tmp_path: Path) -> None
     (tmp_path / "near.toml").write_text(narrow_space())
     space = override(algorithm("ppo").space, tmp_path / "near.toml")
     assert all(NEAR[name][0] <= space[name].default <= NEAR[name][1] for name in NEAR if name != "ent_coef")  # type: ignore[operator]
+
+
+@pytest.mark.filterwarnings("ignore:.*it lacks the evaluation")  # the table of KPIs is not read here
+def test_finished_trials_of_several_experiments_become_one_landscape(tmp_path: Path) -> None:
+    flags = "shared_policy = {choices = [true, false]}\n"
+    folders = [recorded(tmp_path, "a", [5e-4, 1e-3], flags), recorded(tmp_path, "b", [2e-4])]
+    land = packed("both", folders)
+    assert [point["learning_rate"] for point in land.points] == [5e-4, 1e-3, 2e-4]
+    assert [point["log2_n_steps"] for point in land.points] == [12, 12, 12]
+    assert "shared_policy" in land.distributions
+    assert land.steps.tolist() == [100, 200]
+    assert land.ratings[:, 0, 1] == pytest.approx([1e-3, 2e-3, 4e-4])
+    assert land.costs == pytest.approx([1.0, 1.5, 1.0])
+    assert land.default == 0
+
+
+def test_without_a_finished_trial_the_folders_are_named(tmp_path: Path) -> None:
+    with pytest.raises(LandscapeError, match="a: no trial has finished"):
+        packed("none", [recorded(tmp_path, "a", [])])
