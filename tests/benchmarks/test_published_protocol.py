@@ -68,7 +68,7 @@ def test_options_of_a_search_are_passed_on(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "option", ["--train 0-364", "--test-buildings Building_1", "--trials 9", "--pruner median", "--steps 7"]
+    "option", ["--train 0-364", "--test-buildings Building_1", "--trials 9", "--scheduler median", "--steps 7"]
 )
 def test_what_the_protocol_states_is_no_option_of_a_run(
     tmp_path: Path, option: str, capsys: pytest.CaptureFixture[str]

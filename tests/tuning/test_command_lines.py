@@ -49,8 +49,8 @@ class Command:
 
 SEARCH = (
     "algo", "scenario", "backend", "num-envs", "reward", "trials", "steps", "reports", "validation-weeks", "seed", "set",
-    "preset", "start-from", "space", "sampler", "scheduler", "budget", "confirm", "retries", "keep-checkpoints", "concurrency", "gpu-memory", "on-oom",
-    "name", "dir", "address", "resume", "extend", "no-extend",
+    "preset", "start-from", "space", "sampler", "scheduler", "budget", "confirm", "retries", "keep-checkpoints", "concurrency",
+    "gpu-memory", "on-oom", "name", "dir", "address", "resume", "extend", "no-extend",
 )  # fmt: skip
 COMMANDS = {
     "run": Command(run.main, (), (), SEARCH),
