@@ -94,12 +94,13 @@ NORMALIZE_ADVANTAGE = Parameter(
     "normalize_advantage", Kind.FLAG, True, "bring advantages to mean 0 and deviation 1 before they weigh the gradient"
 )
 
+NORMALIZE_OBSERVATIONS = Parameter(
+    "normalize_observations", Kind.FLAG, True, "scale observations by their running mean and variance",
+    # They lie within [-1, 1] already; what moves in a small part of that is drawn out by it.
+    search=CategoricalDistribution((True, False)),
+)  # fmt: skip
+
 PREPROCESSING = (
-    Parameter(
-        "normalize_observations", Kind.FLAG, True, "scale observations by their running mean and variance",
-        # They lie within [-1, 1] already; what moves in a small part of that is drawn out by it.
-        search=CategoricalDistribution((True, False)),
-    ),
     Parameter(
         "clip_obs", Kind.NUMBER, 10.0, "largest magnitude of an observation, after it is scaled; none for no limit",
         low=0.1, high=1e6, optional=True,

@@ -31,6 +31,13 @@ def _powers(low: int, high: int) -> Mapping[str, Any]:
 
 
 _WIDE_NETWORKS = MappingProxyType({"search": CategoricalDistribution(("64,64", "128,128", "256,256", "512,512"))})
+_NETWORKS_OF_PPO = MappingProxyType(
+    {
+        "hidden_sizes": _WIDE_NETWORKS,
+        "activation": {"search": CategoricalDistribution(("tanh", "relu"))},
+        "normalize_observations": {"search": CategoricalDistribution((True, False))},
+    }
+)
 _BONUS = MappingProxyType({"search": FloatDistribution(1e-7, 1e-2, log=True)})
 
 # By algorithm, the newest first; the last is that of version 0.1.
@@ -43,11 +50,11 @@ EARLIER: Mapping[str, tuple[SearchSpace, ...]] = {
                 "n_steps": _powers(7, 14),
                 "batch_size": _powers(6, 11),
                 "ent_coef": _BONUS,
-                "hidden_sizes": _WIDE_NETWORKS,
+                **_NETWORKS_OF_PPO,
             },
         ),
     ),
-    "a2c": (_with(A2C, {"n_steps": _powers(6, 12), "ent_coef": _BONUS, "hidden_sizes": _WIDE_NETWORKS}),),
+    "a2c": (_with(A2C, {"n_steps": _powers(6, 12), "ent_coef": _BONUS, **_NETWORKS_OF_PPO}),),
     "sac": (
         _with(
             SAC,

@@ -7,6 +7,7 @@ from search_spaces.common import (
     GAMMA,
     HARDWARE,
     LEARNING_RATE_SCHEDULE,
+    NORMALIZE_OBSERVATIONS,
     PLAIN,
     PREPROCESSING,
     SEEN,
@@ -106,6 +107,7 @@ SAC = SearchSpace(
             low=-10.0, high=2.0,
             # Not searched: the entropy coefficient soon has them where it wants them.
         ),
+        NORMALIZE_OBSERVATIONS,
         *PREPROCESSING,
         *networks("128,128", "relu", CategoricalDistribution(("tanh", "relu"))),
         SHARED_POLICY,
