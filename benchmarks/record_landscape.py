@@ -22,6 +22,7 @@ from benchmarks.replay.landscape import Landscape, save
 from common.errors import UserError
 from results import load
 from search_spaces import SearchSpace
+from search_spaces.earlier import in_todays_names
 from search_spaces.overrides import override
 from search_spaces.parameter import Kind, Value
 from tuning.algorithms.registry import algorithm
@@ -103,6 +104,7 @@ def packed(name: str, folders: Sequence[Path]) -> Landscape:
     costs: list[float] = []
     default, due, budget = None, 0, 0
     space = wide_space(folders)
+    distributions = dict(sorted(space.distributions({}).items()))
     for folder in folders:
         results = load(folder)
         complete = results.trials[(results.trials["state"] == "complete") & results.trials["same_as"].isna()]
@@ -117,7 +119,7 @@ def packed(name: str, folders: Sequence[Path]) -> Landscape:
             assignment = {p.name: _plain(trial.get(f"hp_{p.name}", p.default), p.kind, p.default) for p in space.parameters}
             if default is None and trial["trial"] == 0:
                 default = len(points)
-            points.append(space.inner(assignment)[0])
+            points.append(space.point(space.whole(in_todays_names(assignment)), distributions))
             curves.append(ratings)
             # Seconds of a core: on a busy machine the wall clock tells of other work.
             cores = results.reports.loc[results.reports["trial"] == trial["trial"], "cpu_cores"].mean()
@@ -126,9 +128,6 @@ def packed(name: str, folders: Sequence[Path]) -> Landscape:
     if not points:
         raise LandscapeError(f"{', '.join(map(str, folders))}: no trial has finished; let one end first")
     relative = np.array(costs) / (costs[default] if default is not None else float(np.median(costs)))
-    distributions = {
-        p.inner_name: p.search for p in sorted(space.parameters, key=lambda p: p.inner_name) if p.search is not None
-    }
     return Landscape(
         name,
         points,

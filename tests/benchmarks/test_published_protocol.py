@@ -104,8 +104,8 @@ def test_a_folder_is_continued_by_the_same_command_alone(
     assert main(command) == 0
     assert trained == []
     assert "trained on days 120-364" in (tmp_path / "to" / "report.md").read_text(encoding="utf-8")
-    assert main([*command, "--steps", "5"]) == 2
-    assert "it has --steps 600000, not 5; name another folder" in capsys.readouterr().err
+    assert main([*command, "--steps", "50"]) == 2
+    assert "it has --steps 600000, not 50; name another folder" in capsys.readouterr().err
 
 
 def test_the_best_mpc_with_forecasts_is_the_rival_with_whichever_weights() -> None:

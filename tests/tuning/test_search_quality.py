@@ -72,7 +72,7 @@ def test_tpe_with_pruning_needs_fewer_steps_than_random_search(tmp_path: Path) -
     for seed in range(20):
         for sampler, pruner in (("tpe", "median"), ("random", "none")):
             settings = Settings(
-                name=f"{sampler}-{seed}", dir=str(tmp_path), seed=seed, sampler=sampler, pruner=pruner,  # type: ignore[arg-type]
+                name=f"{sampler}-{seed}", dir=str(tmp_path), seed=seed, sampler=sampler, scheduler=pruner,  # type: ignore[arg-type]
                 steps=BUDGET, reports=REPORTS,
             )  # fmt: skip
             taken[sampler].append(steps_to_a_good_score(create(settings), trials=100))
@@ -121,7 +121,9 @@ def plain_optuna(drawing: Drawing, trials: int) -> list[optuna.trial.FrozenTrial
 
 def test_through_tune_a_search_is_what_it_is_with_optuna_alone(tmp_path: Path) -> None:
     trials = 24
-    settings = Settings(name="one", dir=str(tmp_path), trials=trials, steps=BUDGET, reports=REPORTS, concurrency=1, seed=3)
+    settings = Settings(
+        name="one", dir=str(tmp_path), trials=trials, steps=BUDGET, reports=REPORTS, concurrency=1, seed=3, scheduler="median"
+    )
     experiment = create(settings)
     with ray_session(num_cpus=1):
         import ray

@@ -30,7 +30,7 @@ class AlgorithmSpec:
         copies: number of copies of the site that it steps at once, from a full assignment and an upper bound.
         memory: its own terms of the predicted memory: networks, gradients, what it stores. It gets a full assignment.
         seconds: expected seconds of an environment step on one core, from a full assignment. Only ratios between assignments
-            matter.
+            matter; by default all cost the same.
         can_be_taught: whether its policies can begin as a copy of a teacher, see `Trainer.imitate`.
         earlier: its spaces in earlier versions, with which experiments of these are continued; they have the same names.
 
@@ -44,7 +44,7 @@ class AlgorithmSpec:
     build: Callable[[Setup], Trainer]
     copies: Callable[[Assignment, int], int]
     memory: Callable[[Assignment, Workload, Problem], Sequence[Term]]
-    seconds: Callable[[Assignment, Problem], float]
+    seconds: Callable[[Assignment, Problem], float] = lambda assignment, problem: 1.0
     can_be_taught: bool = False
     earlier: tuple[SearchSpace, ...] = ()
 
