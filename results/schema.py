@@ -64,7 +64,11 @@ _TRIALS: Columns = {
     "crashes": ("int64", "1", "how often it crashed; it goes on from its checkpoint"),
     "noticed": ("string", "", "what its policy does that no score tells: that it does nothing; empty for nothing to tell"),
     "error": ("string", "", "traceback of its last crash since it was last started"),
-    "confirms": ("int64", "1", "trial with the same assignment that this one trains again, to confirm it; empty in the search"),
+    "confirms": (
+        "int64",
+        "1",
+        "trial that this one trains again; -1 for a default that was not tried; empty in the search",
+    ),
     "confirm_run": ("int64", "1", "number of the fresh seed, which the trials that are compared share; empty in the search"),
     "confirm_role": ("string", "", "default, or best for what is compared with it; empty in the search"),
     "same_as": ("int64", "1", "trial with the same assignment; this one has its outcome without a run; else empty"),

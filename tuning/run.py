@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -76,11 +77,15 @@ def _status(outcome: Results | SearchStoppedError, console: Console) -> int:
     from tuning.cli.console import say
     from tuning.cli.summary import print_summary
     from tuning.experiment.folder import open_experiment
+    from tuning.experiment.settings import LEAST_CONFIRMING_RUNS
     from tuning.trial.checkpoint import Checkpoints
 
     experiment = open_experiment(outcome.folder)
     of = experiment.settings
     print_summary(outcome, console, of.aim, of.words_of("validation"), of.teacher)
+    if of.freezes and of.confirm and not of.confirming_part:
+        least = math.ceil(2 * LEAST_CONFIRMING_RUNS / of.confirm)
+        say(console, f"The best was trained once; a budget of {least} whole trials (--budget) trains it again with fresh seeds")
     sizes = [Checkpoints(experiment.paths.checkpoints(number)).nbytes for number in outcome.trials["trial"]]
     kept, size = sum(size > 0 for size in sizes), sum(sizes) / 2**20
     say(console, f"Checkpoints: {size:,.1f} MiB of {kept} trials (--keep-checkpoints {experiment.settings.keep_checkpoints})")

@@ -184,6 +184,16 @@ class Aim:
             return self.goal(outcome)
         return _MISSED * (1.0 + min(outcome.shortfall, _MOST_SHORT)) if math.isfinite(self.goal(outcome)) else math.nan
 
+    @staticmethod
+    def shortfall_of(rating: float) -> float:
+        """By how much requirements are missed where a rating says so, as a sum of parts; 0 where it does not."""
+        return max(0.0, rating / _MISSED - 1.0) if rating <= _MISSED else 0.0
+
+    @staticmethod
+    def is_missed(rating: float) -> bool:
+        """Whether a rating says that requirements are missed."""
+        return rating <= _MISSED
+
     def told(self, outcome: Outcome) -> str:
         """What a line says of an outcome: the score, then what else was aimed at."""
         parts = [f"score {outcome.score:+.4f}"]

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pandas as pd
 
+from envs.objective.aim import Aim
 from results import Results
 from results.loader import ratings
 from results.statistics import CONFIDENCE, Interval, mean, paired_mean
@@ -37,18 +38,27 @@ def confirmation_lines(results: Results, shown: Callable[[float], str]) -> list[
     confidence = 1.0 - (1.0 - CONFIDENCE) / max(1, len(contenders))
     lines = [f"Trained again with fresh seeds; in brackets {CONFIDENCE:.0%} intervals over seeds:"]
     for number in ([] if control is None else [control]) + contenders:
-        name = f"the default (trial {number})" if number == control else f"trial {number}"
-        lines.append(f"  {name}: {_told(mean(runs[number].to_numpy()), shown)}, {len(runs[number])} seeds")
+        name = f"trial {number}"
+        if number == control:
+            name = "the default" if number < 0 else f"the default (trial {number})"
+        missed = sum(map(Aim.is_missed, runs[number]))
+        found = f"{missed} miss a requirement" if missed else _told(mean(runs[number].to_numpy()), shown)
+        lines.append(f"  {name}: {found}, {len(runs[number])} seeds")
     if control is None:
         return lines
-    better = []
+    better, compared = [], 0
     for number in contenders:
         pairs = pd.concat([runs[number], runs[control]], axis=1, join="inner").to_numpy()
         if len(pairs) > 1:
+            compared += 1
+            if any(map(Aim.is_missed, pairs.ravel())):
+                continue
             gain = paired_mean(pairs[:, 0], pairs[:, 1], confidence)
             lines.append(f"  trial {number} against the default: {gain.value:+.4g} ({gain.low:+.4g} to {gain.high:+.4g})")
             if gain.low > 0.0:
                 better.append(number)
+    if not compared:
+        return lines
     found = " and ".join(f"trial {number}" for number in better)
     return [*lines, f"Better than the default: {found}." if better else "No trial is shown to be better than the default."]
 

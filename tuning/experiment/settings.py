@@ -93,7 +93,7 @@ class Settings:
     """Most trials; 0 for as many as the budget allows, for 1 with --preset, and for 4 without a budget."""
     budget: str = ""
     """What the search may use: time, such as 30m or 8h, or environment steps of all trials, such as 20M. By default as many
-    steps as four whole trials take, or a quarter of --trials; with another --scheduler there is none."""
+    steps as four whole trials take, or a quarter of --trials if that is more; with another --scheduler there is none."""
     confirm: float = 0.15
     """Part of the budget that trains the best again with fresh seeds, beside the default; 0 for none. A part that does not
     pay for two such trainings of each is left to the search."""
@@ -126,7 +126,8 @@ class Settings:
     retries: int = 1
     """How often a trial that crashes is started again, from its checkpoint. A lost process or node does not count."""
     keep_checkpoints: str = "best:10"
-    """Which ended trials keep their checkpoints: best:K, or all. Others can be neither extended nor judged later."""
+    """Which ended trials keep their checkpoints: best:K, or all. Others can be neither extended nor judged later. Frozen
+    trials keep theirs."""
     concurrency: int = 0
     """Trials that run at once; 0 for as many as cores and memory allow."""
     gpu_memory: float = 0.0

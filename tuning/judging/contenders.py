@@ -9,6 +9,7 @@ from pathlib import Path
 
 from results import Results, load
 from results.loader import ratings
+from results.schema import GIVEN
 from search_spaces import Assignment
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.errors import UsageError
@@ -114,7 +115,11 @@ def best_trials(results: Results, top: int) -> list[int]:
     ended = scored[scored["same_as"].isna()]
     if ended.empty:
         raise UsageError(f"{results.folder}: no trial is complete, so there is nothing to judge")
+    # The same assignment may have begun twice, at once.
+    given = [name for name in ended.columns if name.startswith(GIVEN)]
     best = ratings(ended).sort_values(ascending=False, kind="stable")
+    ended = ended.loc[best.index].drop_duplicates(subset=given) if given else ended
+    best = best[best.index.isin(ended.index)]
     return [int(number) for number in ended.loc[best.index, "trial"].head(top)]
 
 

@@ -23,6 +23,7 @@ RUN = "confirm_run"  # number of its seed, from 0
 ROLE = "confirm_role"  # whether it has the default's assignment or one of the best
 
 MOST_CONTENDERS = 2  # beside the default
+NOT_TRIED = -1  # in place of a number: of the default, where no trial of the search had it
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ class Confirmation:
             missing = [number for number in contenders if (number, run) not in done]
             # A round that was begun was paid for.
             if missing and (len(missing) < len(contenders) or left >= len(missing) * self.steps):
-                return self._trial(trials[missing[0]], missing[0], run)
+                return self._trial(trials, missing[0], run)
             if missing:
                 return None
         return None
@@ -79,12 +80,16 @@ class Confirmation:
             trial for trial in trials if CONFIRMS not in trial.user_attrs and not {REFUSED, SAME_AS} & trial.user_attrs.keys()
         ]
         rated = [trial for trial in searched if trial.intermediate_values and trial.state is not TrialState.FAIL]
-        control = [trial.number for trial in searched if self._assignment(trial) == self.default][:1]
+        control = [*(trial.number for trial in searched if self._assignment(trial) == self.default), NOT_TRIED][:1]
         others = [trial for trial in rated if self._assignment(trial) != self.default]
         others.sort(key=lambda trial: (-trial.intermediate_values[max(trial.intermediate_values)], trial.number))
+        different: list[FrozenTrial] = []
+        for trial in others:
+            if all(self._assignment(trial) != self._assignment(one) for one in different):
+                different.append(trial)
         for count in range(MOST_CONTENDERS, 0, -1):
             if steps >= LEAST_CONFIRMING_RUNS * (count + len(control)) * self.steps:
-                return [*control, *(trial.number for trial in others[:count])] if others else []
+                return [*control, *(trial.number for trial in different[:count])] if different else []
         return []
 
     def _counted(self, trial: FrozenTrial) -> int:
@@ -94,11 +99,15 @@ class Confirmation:
     def _assignment(self, trial: FrozenTrial) -> Assignment:
         return self.space.whole(in_todays_names(trial.user_attrs[HYPERPARAMETERS]))
 
-    def _trial(self, of: FrozenTrial, number: int, run: int) -> FrozenTrial:
-        role = "default" if self._assignment(of) == self.default else "best"
-        attributes = {HYPERPARAMETERS: of.user_attrs[HYPERPARAMETERS], CONFIRMS: number, RUN: run, ROLE: role}
+    def _trial(self, trials: Sequence[FrozenTrial], number: int, run: int) -> FrozenTrial:
+        assignment = self.default if number == NOT_TRIED else self._assignment(trials[number])
+        distributions = trials[max(number, 0)].distributions
+        role = "default" if assignment == self.default else "best"
         return optuna.trial.create_trial(
-            state=TrialState.RUNNING, params=of.params, distributions=of.distributions, user_attrs=attributes
+            state=TrialState.RUNNING,
+            params=self.space.point(assignment, distributions),
+            distributions=distributions,
+            user_attrs={HYPERPARAMETERS: assignment, CONFIRMS: number, RUN: run, ROLE: role},
         )
 
 

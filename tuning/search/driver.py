@@ -124,6 +124,10 @@ def run_trials(
     memory = StudyMemory.open(experiment, plan.space, plan.fixed, limits(settings.steps), plan.starts, planner.excess)
     records = TrialRecords(experiment)
     settle(memory, records, paths, settings.reports)
+    rung_steps = due_steps(1, settings.steps, settings.reports)
+    ledger = Ledger(memory, settings.limit, rung_steps)
+    if extended and ledger.is_spent():
+        raise UsageError("--extend: the budget of this experiment is spent, so no trial can go on; give a larger --budget too")
     if extended:
         continued, without_checkpoint = extend(memory, records, settings.steps)
         say(console, f"complete trials that continue to {settings.steps:,} steps: {_numbers(continued)}")
@@ -133,12 +137,11 @@ def run_trials(
     usual = planner.prediction(plan.space.complete(plan.fixed, limits(settings.steps)))
     before = load(paths.folder).trials
     ended = before[~before["state"].isin(["running", "frozen"])]
-    rung_steps = due_steps(1, settings.steps, settings.reports)
-    ledger = Ledger(memory, settings.limit, rung_steps)
     progress = Progress.of(console, settings, before, ledger)
     retention = Retention(paths, settings.kept_trials, final_scores(ended))
     retention.enforce()
-    control = RunControl(paths, retention, progress, sound=bool((ended["state"] != "failed").any()))
+    sound = before["state"].isin(["complete", "frozen", "pruned", "oom"]).any()
+    control = RunControl(paths, retention, progress, sound=bool(sound))
     control.start()
     adapt = settings.on_oom == "adapt"
     thawing = None
@@ -176,12 +179,12 @@ def run_trials(
 
 
 def final_scores(ended: pd.DataFrame) -> dict[int, float]:
-    """Ratings of ended trials by number: of complete and pruned ones; NaN for the others.
+    """Ratings of ended trials by number: of complete and pruned ones of the search; NaN for the others.
 
     Args:
         ended: rows of `trials`.
     """
-    scores = ratings(ended).where(ended["state"].isin(["complete", "pruned"]))
+    scores = ratings(ended).where(ended["state"].isin(["complete", "pruned"]) & ended["confirms"].isna())
     return dict(zip(ended["trial"].tolist(), scores.tolist(), strict=True))
 
 

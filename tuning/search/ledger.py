@@ -26,7 +26,7 @@ class Ledger:
 
     memory: StudyMemory
     budget: Budget | None
-    rung_steps: float
+    rung_steps: int
     clock: Callable[[], float] = time.monotonic
     _begun: float = field(init=False)
     _before: float = field(init=False)
@@ -45,7 +45,7 @@ class Ledger:
         Args:
             running: numbers of trials that count up to their next evaluation.
         """
-        return sum(self.memory.evaluated_steps().values()) + self.rung_steps * len(running)
+        return sum(self.memory.used_steps(self.rung_steps).values()) + self.rung_steps * len(running)
 
     def used(self) -> float:
         """What was used, in the budget's unit; without one steps."""
@@ -65,14 +65,14 @@ class Ledger:
         # A rung's steps are rounded down where they do not divide those of a trial.
         return self.steps(running) + self.rung_steps > part * self.budget.amount + 0.5 * self.rung_steps
 
-    def steps_left(self, running: Collection[int] = ()) -> float:
-        """Steps that the budget still pays for, at the pace so far; infinite where that is not known."""
+    def steps_left(self, running: Collection[int] = (), part: float = 1.0) -> float:
+        """Steps that a part of the budget still pays for, at the pace so far; infinite where that is not known."""
         if self.budget is None:
             return float("inf")
         if not self.budget.is_time:
-            return max(0.0, self.budget.amount - self.steps(running))
+            return max(0.0, part * self.budget.amount - self.steps(running))
         steps = self.steps(running)
-        return max(0.0, self.budget.amount - self.seconds) * steps / self.seconds if steps else float("inf")
+        return max(0.0, part * self.budget.amount - self.seconds) * steps / self.seconds if steps else float("inf")
 
     def note_time(self) -> None:
         """Write the time so far into the study, where the budget is of time."""

@@ -99,6 +99,7 @@ def extend(memory: StudyMemory, records: TrialRecords, steps: int) -> tuple[list
         for proposal in memory.proposals()
         if records.state(proposal.number) == "complete"
         and proposal.same_as is None
+        and proposal.confirms is None
         and records.budget_steps(proposal.number) < steps
     ]
     continued = [number for number in short if records.checkpoint_steps(number)]

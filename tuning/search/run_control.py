@@ -77,6 +77,9 @@ class RunControl:
         if not self.is_stopping:
             self.is_stopping, self.reason = True, reason
             self._file.unlink(missing_ok=True)
+        elif self.is_finishing and reason:
+            # Such as a full disk, where the last checkpoints are written.
+            self.is_finishing, self.reason = False, reason
 
     def finish(self) -> None:
         """End the search: start no more trials, and let those that run write a checkpoint and be frozen."""
@@ -97,10 +100,12 @@ class RunControl:
         Raises:
             KeyboardInterrupt: at the second signal.
         """
+        signalled: list[int] = []
 
         def on_signal(number: int, frame: FrameType | None) -> None:
-            if self.is_stopping:
+            if signalled:
                 raise KeyboardInterrupt
+            signalled.append(number)
             self.stop()
             self._listener.say("stopping: trials write their checkpoints; a second Ctrl-C stops at once")
 
@@ -124,6 +129,7 @@ class RunControl:
 
     def on_frozen(self, number: int) -> None:
         """A trial has stopped running and may be continued."""
+        self._sound = True
         self._listener.on_frozen(number)
 
     def on_ended(self, number: int, state: str, score: float | None) -> None:

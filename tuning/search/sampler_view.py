@@ -59,12 +59,14 @@ def as_seen(
 
 def _value(trial: FrozenTrial, values: Mapping[int, float]) -> float | None:
     """What counts of a trial; None where nothing does."""
+    if trial.state is TrialState.FAIL or (trial.state is TrialState.PRUNED and _is_violated(trial)):
+        return None
     if trial.number in values:
         return values[trial.number]
     if trial.state is TrialState.COMPLETE:
         return trial.value
     # A rating of one that misses requirements is far below all values, see `envs.objective.aim`.
-    if trial.state not in (TrialState.PRUNED, TrialState.WAITING) or any(excess > 0 for excess in trial.constraints.values()):
+    if trial.state not in (TrialState.PRUNED, TrialState.WAITING) or _is_violated(trial):
         return None
     last = trial.intermediate_values.get(trial.last_step) if trial.last_step is not None else None
     return last if last is not None and math.isfinite(last) else None
@@ -86,7 +88,7 @@ def _seen(
     if seen.state is TrialState.WAITING:
         # Optuna would hand a waiting trial out.
         seen.state = TrialState.RUNNING
-    is_lost = trial.state is TrialState.PRUNED and any(excess > 0 for excess in trial.constraints.values())
+    is_lost = trial.state is TrialState.PRUNED and _is_violated(trial)
     if value is not None or is_lost:
         seen.state, seen.value = TrialState.COMPLETE, neutral if value is None else value
         seen.datetime_complete = trial.datetime_complete or trial.datetime_start or datetime.now()
@@ -96,3 +98,7 @@ def _seen(
                 # It was not told, so nothing is known against the trial.
                 seen.set_constraint(name, 0.0)
     return seen
+
+
+def _is_violated(trial: FrozenTrial) -> bool:
+    return any(excess > 0 for excess in trial.constraints.values())

@@ -40,7 +40,8 @@ class StudyScheduler(DriverOnly, FIFOScheduler):
         evaluation = int(result[EVALUATION])
         rating = self._aim.rating(outcome_of(result))
         if not math.isfinite(rating):
-            return str(TrialScheduler.CONTINUE)
+            # No step of a budget is worth more of it. It ends as one that failed.
+            return str(TrialScheduler.STOP if self._searcher.ledger.budget else TrialScheduler.CONTINUE)
         # The due steps are the same for all trials; the steps taken are rounded up to whole updates.
         self._memory.report(number, due_steps(evaluation, self._steps, self._reports), rating)
         self._searcher.ledger.note_time()

@@ -41,7 +41,7 @@ from tuning.trial.protocol import (
 )
 from tuning.trial.records import FROZEN, TrialRecords
 
-MOST_REPEATS = 20  # trials in a row that only repeat others; then the space has no more to try
+MOST_IN_VAIN = 20  # trials in a row that repeat others or do not fit; then the space has no more to try
 
 
 class StudySearcher(DriverOnly, Searcher):
@@ -95,7 +95,7 @@ class StudySearcher(DriverOnly, Searcher):
         self._control, self._planner, self._retries, self._adapt = control, planner, retries, adapt
         self._trusted, self._thawing = trusted, thawing
         self._confirmation, self._searching_part = confirmation, 1.0 - confirming_part
-        self.ledger = ledger or Ledger(memory, None, 0.0)
+        self.ledger = ledger or Ledger(memory, None, 0)
         self._waiting: deque[Proposal] = deque()
         # Numbers of trials that ran out of memory: nothing runs beside them.
         self._alone: set[int] = set()
@@ -132,10 +132,12 @@ class StudySearcher(DriverOnly, Searcher):
             number: of the trial.
         """
         others = self._running - {number}
-        # A trial that ran out of memory waits until it can run alone.
-        kept = not self._is_over(number, others) and not self._alone & {proposal.number for proposal in self._waiting}
+        kept = not self._is_over(number, others)
         if kept and self._thawing and self._proposals[number].confirms is None:
-            kept = self._thawing.choose(self._candidate(), self.ledger.steps_left(others), as_frozen=number) == number
+            # A trial that ran out of memory waits until it can run alone.
+            kept = not self._alone & {proposal.number for proposal in self._waiting} and number == self._thawing.choose(
+                self._candidate(), self._search_steps_left(others), as_frozen=number
+            )
         if not kept:
             self._freezing.add(number)
         return kept
@@ -196,17 +198,42 @@ class StudySearcher(DriverOnly, Searcher):
             return self._next()
         if self.ledger.is_spent(self._running):
             return None
-        if self._confirmation and self._is_confirming(self._running):
-            if any(self._proposals[number].confirms is None for number in self._running):
-                return None  # what runs may yet be among the best
-            again = self._confirmation.next(self._memory.trials(), self.ledger.steps_left(self._running))
-            return None if again is None else self._memory.add(again)
+        chosen = None if self._is_confirming(self._running) else self._next_of_search()
+        chosen = chosen or self._next_that_confirms()
+        if chosen is None:
+            return None
+        # It may have run on a larger machine, or out of memory beside others.
+        if self._records.state(chosen.number) and self._records.times_out_of_memory(chosen.number):
+            self._alone.add(chosen.number)
+        self._waiting.append(chosen)
+        return self._next()
+
+    def _next_of_search(self) -> Proposal | None:
+        """The trial that goes on or begins; None where there is none."""
         drawn = self._candidate()
         if self._thawing:
-            number = self._thawing.choose(drawn, self.ledger.steps_left(self._running))
-            if number is not None:
-                return self._memory.thaw(number)
+            number = self._thawing.choose(drawn, self._search_steps_left(self._running))
+        else:
+            number = next(iter(self._memory.frozen(confirming=False)), None)
+        if number is not None:
+            return self._memory.thaw(number)
         return None if drawn is None else self._memory.add(drawn)
+
+    def _next_that_confirms(self) -> Proposal | None:
+        """The trial that trains the best or the default again; None where there is none, or none yet."""
+        if self._confirmation is None or any(self._proposals[number].confirms is None for number in self._running):
+            return None  # what runs may yet be among the best
+        left = self.ledger.steps_left(self._running)
+        if not self._confirmation.contenders(self._memory.trials(), left):
+            return None
+        for number in self._memory.frozen(confirming=True):
+            return self._memory.thaw(number)
+        again = self._confirmation.next(self._memory.trials(), left)
+        return None if again is None else self._memory.add(again)
+
+    def _search_steps_left(self, running: set[int]) -> float:
+        """Steps that the budget has left for the search itself."""
+        return self.ledger.steps_left(running, self._searching_part)
 
     def _is_over(self, number: int, others: set[int]) -> bool:
         """Whether the budget does not pay for a trial to go on."""
@@ -223,7 +250,7 @@ class StudySearcher(DriverOnly, Searcher):
 
         Those that end at once, as they do not fit into memory or were tried before, are added and told on the way.
         """
-        while self._memory.searched < self._trials and (self._memory.repeats < MOST_REPEATS or math.isfinite(self._trials)):
+        while self._memory.searched < self._trials and (self._memory.in_vain < MOST_IN_VAIN or math.isfinite(self._trials)):
             drawn = self._thawing.draw() if self._thawing else self._memory.draw()
             if not drawn.state.is_finished():
                 return drawn
@@ -319,7 +346,9 @@ class StudySearcher(DriverOnly, Searcher):
             self._planner.learn(self._records.measured(number))
         if noticed := self._records.measured(number).get("noticed"):
             self._control.say(f"trial {number}: {noticed}")
-        self._control.on_ended(number, state, score)
+        # One that confirms is never the best, so its checkpoint is not kept in place of another.
+        confirms = number in self._proposals and self._proposals[number].confirms is not None
+        self._control.on_ended(number, state, None if confirms else score)
         return reason
 
     def save(self, checkpoint_path: str) -> None:

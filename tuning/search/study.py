@@ -129,10 +129,16 @@ class StudyMemory:
         return sum(CONFIRMS not in trial.user_attrs for trial in self._study.get_trials(deepcopy=False))
 
     @property
-    def repeats(self) -> int:
-        """How many of the last trials only repeated another one."""
+    def in_vain(self) -> int:
+        """How many of the last trials had nothing to run: they repeated another one, or did not fit into memory."""
         trials = self._study.get_trials(deepcopy=False)
-        return next((count for count, trial in enumerate(reversed(trials)) if SAME_AS not in trial.user_attrs), len(trials))
+        began = (count for count, trial in enumerate(reversed(trials)) if not {SAME_AS, REFUSED} & trial.user_attrs.keys())
+        return next(began, len(trials))
+
+    def frozen(self, confirming: bool) -> list[int]:
+        """Numbers of the frozen trials, those of the search or those that confirm others."""
+        waiting = self._study.get_trials(deepcopy=False, states=(TrialState.WAITING,))
+        return [trial.number for trial in waiting if (CONFIRMS in trial.user_attrs) == confirming]
 
     def unfinished(self) -> list[Proposal]:
         """Trials that have not ended: this process runs them, or an earlier run did not get to their end."""
@@ -169,10 +175,17 @@ class StudyMemory:
         self._adopt(number)
         return self._proposal(self._study.get_trials(deepcopy=False)[number])
 
-    def evaluated_steps(self) -> dict[int, int]:
-        """Due steps of the last evaluation of each trial that has one, by number."""
-        trials = self._study.get_trials(deepcopy=False)
-        return {trial.number: max(trial.intermediate_values) for trial in trials if trial.intermediate_values}
+    def used_steps(self, least: int) -> dict[int, int]:
+        """Due steps of the last evaluation of each trial that ran, by number.
+
+        Args:
+            least: what counts for a trial that failed before its first evaluation.
+        """
+        used = {}
+        for trial in self._study.get_trials(deepcopy=False):
+            if not {SAME_AS, REFUSED} & trial.user_attrs.keys():
+                used[trial.number] = max(trial.intermediate_values, default=least if trial.state.is_finished() else 0)
+        return used
 
     @property
     def seconds_before(self) -> float:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from optuna.distributions import BaseDistribution
 from optuna.trial import FrozenTrial, TrialState
 
 from common.streams import Stream, stream_seed
+from envs.objective.aim import Aim
 from search_spaces import Assignment, SearchSpace
 from search_spaces.earlier import in_todays_names
 from tuning.search.confirmation import CONFIRMS
@@ -73,13 +74,28 @@ class Thawing:
                 continue
             state = "frozen" if trial.number == as_frozen else _state(trial)
             found.append(self._curve(trial, state))
-        return found
+        return _comparable(found)
 
     def _curve(self, trial: FrozenTrial, state: Literal["running", "frozen", "ended"]) -> Curve:
         evaluations = tuple(sorted(trial.intermediate_values.items()))
         assignment = self.space.whole(in_todays_names(trial.user_attrs[HYPERPARAMETERS]))
         point = self.space.point(assignment, self.distributions)
         return Curve(trial.number, point, evaluations, self.cost(assignment), state)
+
+
+def _comparable(curves: list[Curve]) -> list[Curve]:
+    """Curves with ratings on one scale: one that misses requirements lies below all that meet them, by how much it misses."""
+    ratings = [rating for curve in curves for _, rating in curve.evaluations]
+    met = [rating for rating in ratings if not Aim.is_missed(rating)]
+    if len(met) == len(ratings):
+        return curves
+    spread = max(met) - min(met) if len(set(met)) > 1 else 1.0
+    lowest = min(met, default=0.0)
+
+    def of(rating: float) -> float:
+        return lowest - spread * (1.0 + min(Aim.shortfall_of(rating), 1.0)) if Aim.is_missed(rating) else rating
+
+    return [replace(curve, evaluations=tuple((steps, of(rating)) for steps, rating in curve.evaluations)) for curve in curves]
 
 
 def _state(trial: FrozenTrial) -> Literal["running", "frozen", "ended"]:

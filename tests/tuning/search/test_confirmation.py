@@ -2,12 +2,13 @@
 
 from pathlib import Path
 
+import optuna
 import pytest
 
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import create
 from tuning.experiment.settings import Settings
-from tuning.search.confirmation import Confirmation
+from tuning.search.confirmation import NOT_TRIED, Confirmation
 from tuning.search.study import StudyMemory
 from tuning.trial.proposal import Proposal
 
@@ -92,10 +93,25 @@ def test_two_of_a_round_run_at_once(memory: StudyMemory) -> None:
     end(memory, second)
 
 
-def test_where_the_default_was_not_tried_the_best_stands_alone(tmp_path: Path) -> None:
+def test_where_the_default_was_not_tried_it_is_trained_all_the_same(tmp_path: Path) -> None:
     experiment = create(Settings(name="two", dir=str(tmp_path), steps=STEPS, reports=10, sampler="random"))
     memory = StudyMemory.open(experiment, SPACE, {}, LIMITS)
     memory.ask()
     memory.report(0, STEPS, 0.2)
     memory.complete(0, 0.2)
-    assert CONFIRMATION.contenders(memory.trials(), 2.0 * STEPS) == [0]
+    first = begin(memory, 4.0 * STEPS)
+    assert first
+    assert (first.confirms, first.confirm_role, first.hyperparameters) == (NOT_TRIED, "default", DEFAULT)
+    second = begin(memory, 4.0 * STEPS - RUNG)
+    assert second
+    assert (second.confirms, second.confirm_role, second.confirm_run) == (0, "best", 0)
+
+
+def test_an_assignment_is_confirmed_once_however_often_it_ran(memory: StudyMemory) -> None:
+    best = memory.trials()[3]
+    again = optuna.trial.create_trial(
+        params=best.params, distributions=best.distributions, user_attrs=best.user_attrs, value=0.5,
+        intermediate_values={STEPS: 0.5},
+    )  # fmt: skip
+    memory.add(again)
+    assert CONFIRMATION.contenders(memory.trials(), 6.0 * STEPS) == [0, 4, 2]

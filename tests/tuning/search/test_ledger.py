@@ -7,12 +7,12 @@ from typing import Any
 from tuning.experiment.budget import Budget
 from tuning.search.ledger import Ledger
 
-RUNG = 100.0
+RUNG = 100
 
 
 def memory(**steps: int) -> Any:
     noted: list[float] = []
-    return SimpleNamespace(evaluated_steps=lambda: steps, seconds_before=50.0, note_seconds=noted.append, noted=noted)
+    return SimpleNamespace(used_steps=lambda least: steps, seconds_before=50.0, note_seconds=noted.append, noted=noted)
 
 
 class Clock:
@@ -59,3 +59,11 @@ def test_a_budget_of_steps_writes_no_time() -> None:
     study = memory()
     Ledger(study, Budget(1.0, "steps"), RUNG).note_time()
     assert study.noted == []
+
+
+def test_a_part_of_the_budget_is_spent_earlier() -> None:
+    ledger = Ledger(memory(a=700), Budget(1000.0, "steps"), RUNG)
+    assert (ledger.steps_left(), ledger.steps_left(part=0.8)) == (300.0, 100.0)
+    assert not ledger.is_spent(part=0.8)
+    assert ledger.is_spent([0], part=0.8)
+    assert not ledger.is_spent([0])

@@ -23,6 +23,9 @@ class Listener:
     def on_left(self, number: int) -> None:
         self.lines.append(f"{number} left")
 
+    def on_frozen(self, number: int) -> None:
+        self.lines.append(f"{number} frozen")
+
 
 @pytest.fixture
 def listener() -> Listener:
@@ -119,3 +122,20 @@ def test_failures_after_a_trial_that_ended_well_stop_nothing(tmp_path: Path, lis
     assert not fail(run, A, A)
     run.on_ended(2, state, 0.1)
     assert not fail(run, A, A)
+
+
+def test_good_trials_that_are_frozen_show_that_the_code_is_sound(tmp_path: Path, listener: Listener) -> None:
+    run = control(tmp_path, listener)
+    run.on_frozen(0)
+    assert not fail(run, A, A, A)
+
+
+def test_a_search_that_finishes_can_still_be_interrupted_and_told_of_a_full_disk(tmp_path: Path, listener: Listener) -> None:
+    run = control(tmp_path, listener)
+    with run.signals():
+        run.finish()
+        assert run.is_finishing
+        assert not goes_on(tmp_path, run)
+        signal.raise_signal(signal.SIGINT)  # checkpoints are being written
+        run.stop("the disk is full")
+    assert (run.is_finishing, run.reason) == (False, "the disk is full")

@@ -1,5 +1,6 @@
 """Which trial Tune is given next, and what becomes of one that ends, without Tune."""
 
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,13 +12,16 @@ from results import load
 from tests.tuning.roomy import planner, roomy
 from tests.tuning.search.fakes import REPORTS, Control, adapters, decide, states
 from tuning.algorithms.registry import algorithm
+from tuning.experiment.budget import Budget
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
 from tuning.memory.fallbacks import FALLBACKS
 from tuning.search.drawing import SAME_AS
+from tuning.search.ledger import Ledger
 from tuning.search.retries import MOST_LOSSES
-from tuning.search.searcher import StudySearcher
+from tuning.search.searcher import MOST_IN_VAIN, StudySearcher
 from tuning.search.study import StudyMemory
+from tuning.search.thawing import Thawing
 from tuning.trial.protocol import (
     DISK_FULL,
     EVALUATION,
@@ -314,3 +318,91 @@ def test_an_assignment_that_cannot_fit_is_never_begun(experiment: Experiment) ->
     assert [max(trial.constraints.values()) for trial in told] == [
         5.0 if n in refused["trial"].tolist() else -5.0 for n in range(12)
     ]
+
+
+RUNG = 4096 // REPORTS
+
+
+def thawing_searcher(of: Experiment, steps: int, trials: float = 3, freezes: bool = True, cores: int = 8) -> StudySearcher:
+    """A searcher with a budget of steps; with `freezes` trials give way to one another."""
+    space = algorithm("ppo").space
+    memory = StudyMemory.open(of, space, {}, {"steps": 4096.0})
+    drawn_from = space.distributions({}, {"steps": 4096.0})
+    thawing = Thawing(memory, space, drawn_from, 4096, RUNG, lambda assignment: 1.0, 0) if freezes else None
+    searcher = StudySearcher(
+        memory, TrialRecords(of), of.paths.folder, trials, Control(), planner(of.settings, of.paths.folder, cores=cores), 1,  # type: ignore[arg-type]
+        ledger=Ledger(memory, Budget(steps, "steps"), RUNG), thawing=thawing,
+    )  # fmt: skip
+    searcher.take_up(memory.adopt_unfinished())
+    return searcher
+
+
+def evaluated(searcher: StudySearcher, name: str, rung: int, score: float = 0.1) -> bool:
+    """Whether a trial that was evaluated keeps its slot; if not, its process ends."""
+    number = searcher.number(name)
+    searcher._memory.report(number, rung * RUNG, score)
+    searcher._records.update(number, steps=rung * RUNG, score=score)
+    kept = searcher.goes_on(number)
+    if not kept:
+        searcher.on_trial_complete(name, {STEPS: rung * RUNG, EVALUATION: rung, SCORE: score})
+    return kept
+
+
+@pytest.mark.parametrize("freezes", [True, False])
+def test_what_is_frozen_as_the_budget_is_spent_goes_on_with_a_larger_one(experiment: Experiment, freezes: bool) -> None:
+    searcher = thawing_searcher(experiment, RUNG, freezes=freezes)
+    assert searcher.suggest("a")[NUMBER] == 0  # type: ignore[index]
+    assert not evaluated(searcher, "a", 1)
+    assert searcher.suggest("b") == "FINISHED"
+    assert states(experiment) == ["frozen"]
+    later = thawing_searcher(experiment, 2 * RUNG, trials=1, freezes=freezes)
+    assert later.suggest("a")[NUMBER] == 0  # type: ignore[index]
+    assert states(experiment) == ["running"]
+
+
+@pytest.mark.parametrize("freezes", [True, False])
+def test_beside_a_trial_that_waits_to_run_alone_others_are_frozen_only_if_they_go_on_later(
+    experiment: Experiment, freezes: bool
+) -> None:
+    searcher = thawing_searcher(experiment, 100 * RUNG, trials=2, freezes=freezes)
+    assert [searcher.suggest(name)[NUMBER] for name in "ab"] == [0, 1]  # type: ignore[index]
+    run_out(searcher, searcher._records, "a", 0)
+    assert evaluated(searcher, "b", 1) is not freezes
+    if not freezes:
+        return
+    assert searcher.suggest("c")[NUMBER] == 0  # type: ignore[index]
+    assert searcher.suggest("d") is None
+    searcher.on_trial_complete("c", {STEPS: 4096, EVALUATION: REPORTS, SCORE: 0.2})
+    assert searcher.suggest("e")[NUMBER] == 1  # type: ignore[index]
+
+
+def test_a_frozen_trial_of_a_larger_machine_ends_where_it_cannot_fit(experiment: Experiment) -> None:
+    searcher = thawing_searcher(experiment, RUNG)
+    searcher.suggest("a")
+    assert not evaluated(searcher, "a", 1)
+    later = thawing_searcher(experiment, 3 * RUNG, trials=1)
+    later._planner = planner(experiment.settings, experiment.paths.folder, ram_bytes=2**29)
+    assert later.suggest("a") == "FINISHED"
+    assert states(experiment) == ["oom"]
+
+
+def test_a_space_in_which_nothing_fits_ends_the_search(experiment: Experiment) -> None:
+    memory = StudyMemory.open(
+        experiment, algorithm("ppo").space, {}, {"steps": 4096.0}, excess=lambda assignment: (5, "does not fit")
+    )
+    searcher = StudySearcher(
+        memory, TrialRecords(experiment), experiment.paths.folder, math.inf, Control(), roomy(experiment), 1  # type: ignore[arg-type]
+    )  # fmt: skip
+    assert searcher.suggest("a") == "FINISHED"
+    assert memory.count == MOST_IN_VAIN
+
+
+def test_trials_that_fail_at_once_use_the_budget_up(experiment: Experiment) -> None:
+    searcher = thawing_searcher(experiment, 3 * RUNG, trials=math.inf)
+    begun = 0
+    while isinstance(searcher.suggest(str(begun)), dict):
+        searcher._records.count_crash(begun, "Traceback\nValueError: bad")
+        searcher._retries = 0
+        searcher.on_trial_complete(str(begun), None, error=True)
+        begun += 1
+    assert begun == 3

@@ -4,11 +4,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from optuna.trial import TrialState
 
+from envs.objective.aim import Aim, Outcome
 from search_spaces import Assignment
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import create
 from tuning.experiment.settings import Settings
+from tuning.search.confirmation import CONFIRMS
+from tuning.search.sampler_view import as_seen
 from tuning.search.study import StudyMemory
 from tuning.search.thawing import Thawing
 
@@ -53,7 +57,6 @@ def test_the_first_trial_is_a_new_one(memory: StudyMemory) -> None:
 def test_where_none_may_begin_a_frozen_one_goes_on(memory: StudyMemory) -> None:
     number = learn(memory, 0.1)
     assert thawing(memory).choose(None, 1e6) == number
-    assert thawing(memory).choose(None, 1e6, as_frozen=None) == number
 
 
 def test_a_running_trial_can_keep_its_slot_and_others_cannot_take_it_over(memory: StudyMemory) -> None:
@@ -86,8 +89,35 @@ def test_draws_and_decisions_follow_from_the_study_alone(memory: StudyMemory) ->
     assert one.choose(one.draw(), 1e6) == two.choose(two.draw(), 1e6)
 
 
-def test_ended_and_refused_trials_do_not_go_on(memory: StudyMemory) -> None:
+def test_ended_trials_and_those_that_confirm_do_not_go_on(memory: StudyMemory) -> None:
     number = memory.ask().number
     memory.report(number, RUNG, 0.3)
     memory.complete(number, 0.3)
+    failed = memory.ask().number
+    memory.fail(failed, "bad luck")
+    again = memory.draw()
+    again.set_user_attr(CONFIRMS, number)
+    memory.freeze(memory.add(again).number)
     assert thawing(memory).choose(None, 1e6) is None
+
+
+def test_a_trial_that_failed_is_no_good_one_to_the_sampler(memory: StudyMemory) -> None:
+    learn(memory, 0.1, 0.2)
+    failed = memory.ask().number
+    memory.fail(failed, "bad luck")
+    distributions = SPACE.distributions(FIXED, {"steps": float(STEPS)})
+    seen = as_seen(memory.trials(), SPACE, distributions, {0: 0.3, failed: 0.3})
+    assert [trial.state for trial in seen] == [TrialState.COMPLETE, TrialState.FAIL]
+
+
+def test_one_that_misses_requirements_is_below_all_and_decides_no_scale(memory: StudyMemory) -> None:
+    aim = Aim.parse(require=("ev_served>=0.9",))
+    missed, near = (aim.rating(Outcome(0.9, None, shortfall)) for shortfall in (0.5, 0.1))
+    learn(memory, 0.1, 0.2)
+    learn(memory, missed, missed)
+    learn(memory, near, near)
+    curves = thawing(memory)._curves()
+    ends = [curve.evaluations[-1][1] for curve in curves]
+    assert ends[0] == 0.2
+    assert ends[1] < ends[2] < 0.1
+    assert min(ends) > -1.0
