@@ -7,7 +7,7 @@ from typing import Any, Final
 from search_spaces import Assignment
 from tuning.algorithms.networks.sizes import Problem, hidden_sizes, perceptron
 
-# Measured on one core at 2.x GHz over random assignments; docs/search.md says how well the sums fit. Only their ratios matter.
+# Measured on one core over recorded trials; docs/search.md says how well the sums fit. Only their ratios matter.
 SAMPLING_SECONDS: Final = 5e-5  # of a step: environments, forward pass, evaluations
 UPDATE_SECONDS: Final = 2e-2  # of RLlib around an update
 GRADIENT_SECONDS: Final = 1.5e-3  # of a gradient step, however few its rows
