@@ -1,6 +1,6 @@
 """Record a landscape: learning curves of many assignments on a site, as a small Parquet in `benchmarks/landscapes/`.
 
-Run: `uv run python benchmarks/record_landscape.py --site iquitos-38 --trials 100 --work /tmp/land`. It trains, or resumes, two
+Run: `uv run python benchmarks/record_landscape.py --site iquitos-38 --trials 100 --work recordings`. It trains, or resumes, two
 experiments of random draws: over the whole space, and over a narrow one around the default. `--from FOLDER...` packs the
 finished trials of experiments that are there, and trains nothing. A part of a landscape can be packed at any time.
 """

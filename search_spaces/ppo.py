@@ -71,7 +71,7 @@ PPO = SearchSpace(
         # Not searched: of nine draws of PPO seven learned better with it, and policies without it did nothing more often.
         replace(NORMALIZE_OBSERVATIONS, search=None),
         *PREPROCESSING,
-        # Not searched: with relu, whose outputs are never below zero, the actions of all hours first fall together. Policies
+        # Not searched: outputs of relu are never below zero, so with it the actions of all hours first fall together. Policies
         # that only discharge, and so do nothing, all had it.
         *networks("128,128", "tanh"),
         *ACTOR_CRITIC,

@@ -63,7 +63,7 @@ def standing(scores: Mapping[str, np.ndarray], looks: int = 1) -> Standing:
     confidence = 1.0 - (1.0 - CONFIDENCE) / looks
     behind: dict[str, Interval] = {}
     for runs in {len(own) for own in scores.values()}:
-        # All that were in the race then, whose runs tell how much noise there is.
+        # All that were in the race then: their runs tell how much noise there is.
         racing = {name: own[:runs] for name, own in scores.items() if len(own) >= runs}
         compared = compared_in_pairs(racing, confidence)
         behind |= {name: compared[leader, name] for name, own in scores.items() if len(own) == runs and name != leader}
