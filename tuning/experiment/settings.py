@@ -115,7 +115,8 @@ class Settings:
     """Run one named assignment, such as rtx4060-after, oom-safe or stable-baselines3; with --trials several times, with
     different seeds. --set goes before it."""
     start_from: tuple[str, ...] = ("default",)
-    """Named assignments that the first trials try; by default the one that is known to work."""
+    """Named assignments that the first trials try; by default the one that is known to work, and on a site of several
+    buildings several-buildings."""
     space: str = ""
     """TOML file with bounds or choices of one's own; docs/formats.md shows its form."""
     sampler: Literal["tpe", "random", "gp", "cmaes"] = "tpe"

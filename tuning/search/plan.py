@@ -15,9 +15,11 @@ from search_spaces.overrides import override
 from search_spaces.parameter import Value
 from search_spaces.removed import REMOVED
 from tuning.algorithms.registry import algorithm
-from tuning.algorithms.spec import AlgorithmSpec
+from tuning.algorithms.spec import DEFAULT, AlgorithmSpec
 from tuning.experiment.settings import WHOLE_TRIALS, Settings
-from tuning.search.fitting import fitted
+from tuning.search.fitting import SHARED, fitted
+
+SEVERAL = "several-buildings"  # the preset that a search on a site of several buildings starts with too
 
 
 @dataclass(frozen=True)
@@ -139,7 +141,12 @@ def _plan(
     space.check(fixed, budget)
     if settings.preset:
         return Plan(space, spec.preset(settings.preset, fixed, budget), ())
-    starts = tuple(spec.preset(name, fixed, budget) for name in settings.start_from)
+    names = settings.start_from
+    sharing = site and SHARED in space and space[SHARED].search and not space[SHARED].own and SHARED not in fixed
+    if sharing and names == (DEFAULT,) and SEVERAL in spec.presets:
+        # What won on such sites, see docs/algorithms.md.
+        names = (DEFAULT, SEVERAL)
+    starts = tuple(spec.preset(name, fixed, budget) for name in names)
     return Plan(space, fixed, starts, notes)
 
 

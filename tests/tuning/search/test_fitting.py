@@ -78,3 +78,13 @@ def test_an_experiment_goes_on_with_the_space_that_it_was_begun_with(homes: Scen
     today = plan(Settings(), None, homes).space
     for before in (today, PPO, *algorithm("ppo").earlier):
         assert plan_again(Settings(), None, homes, before.describe()).space.describe() == before.describe()
+
+
+def test_a_search_on_several_buildings_starts_with_what_won_there_too(homes: Scenario) -> None:
+    default, several = plan(Settings(), None, homes).starts
+    assert (default["shared_policy"], several["shared_policy"]) == (False, True)
+    assert several == algorithm("ppo").preset("several-buildings", {}, {"steps": 250_000.0})
+    # What the user says holds.
+    assert len(plan(Settings(start_from=("stable-baselines3",)), None, homes).starts) == 1
+    assert len(plan(Settings(set=(("shared_policy=false",),)), None, homes).starts) == 1
+    assert len(plan(Settings(), None, scenario("iquitos")).starts) == 1
