@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -83,9 +82,9 @@ def _status(outcome: Results | SearchStoppedError, console: Console) -> int:
     experiment = open_experiment(outcome.folder)
     of = experiment.settings
     print_summary(outcome, console, of.aim, of.words_of("validation"), of.teacher)
-    if of.freezes and of.confirm and not of.confirming_part:
-        least = math.ceil(2 * LEAST_CONFIRMING_RUNS / of.confirm)
-        say(console, f"The best was trained once; a budget of {least} whole trials (--budget) trains it again with fresh seeds")
+    if of.freezes and of.confirm and outcome.confirmations.empty and not outcome.scored.empty:
+        part = f"{of.confirm:.0%} of the budget pays for less than {LEAST_CONFIRMING_RUNS} trainings of it and of the default"
+        say(console, f"The best was trained once: {part} (--budget, --confirm)")
     sizes = [Checkpoints(experiment.paths.checkpoints(number)).nbytes for number in outcome.trials["trial"]]
     kept, size = sum(size > 0 for size in sizes), sum(sizes) / 2**20
     say(console, f"Checkpoints: {size:,.1f} MiB of {kept} trials (--keep-checkpoints {experiment.settings.keep_checkpoints})")
