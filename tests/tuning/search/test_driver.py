@@ -236,7 +236,14 @@ def test_a_site_with_chargers_alone_is_searched_only_if_charging_is_learned(tmp_
 
 
 def test_only_trials_that_ended_by_themselves_or_the_pruner_have_a_final_score() -> None:
-    states = ["complete", "pruned", "oom", "failed"]
-    found = final_scores(pd.DataFrame({"trial": range(4), "state": states, "score": [0.1, 0.2, 0.3, 0.4]}))
+    ended = pd.DataFrame(
+        {
+            "trial": range(5),
+            "state": ["complete", "pruned", "oom", "failed", "complete"],
+            "score": [0.1, 0.2, 0.3, 0.4, 0.5],
+            "confirms": [None, None, None, None, 0],
+        }
+    )
+    found = final_scores(ended)
     assert {number: score for number, score in found.items() if not math.isnan(score)} == {0: 0.1, 1: 0.2}
-    assert set(found) == {0, 1, 2, 3}
+    assert set(found) == {0, 1, 2, 3, 4}
