@@ -78,7 +78,7 @@ class Progress(DriverOnly, Callback):
         taken = [taken for _, taken in already]
         self._time_left: TimeLeft | BudgetLeft = TimeLeft(trials, steps, taken, resumed, time.monotonic)
         if ledger and ledger.budget:
-            self._time_left = BudgetLeft(ledger.budget, taken, resumed, ledger, time.monotonic)
+            self._time_left = BudgetLeft(ledger.budget, ledger, time.monotonic)
         # Without a terminal, or on one that only appends, there is no line that could be replaced.
         replaces = console.is_terminal and not console.is_dumb_terminal
         self._live = Live(console=console, refresh_per_second=4, transient=True) if replaces else None

@@ -9,6 +9,8 @@ from typing import Protocol
 
 from tuning.experiment.budget import Budget
 
+LEAST_SECONDS = 30.0  # that a pace is measured over
+
 
 @dataclass
 class _Trial:
@@ -137,17 +139,17 @@ class TimeLeft:
 
 
 class Spent(Protocol):
-    """Knows the wall time of a search."""
+    """Knows what a search has used of its budget."""
 
-    @property
-    def seconds(self) -> float:
-        """Of all its runs."""
+    def used(self) -> float:
+        """In the budget's unit, over all its runs."""
 
 
 class BudgetLeft:
-    """Estimates the time until a budget is spent: for steps by their pace, all trials together.
+    """Estimates the time until a budget is spent; for steps by the pace of all trials together.
 
-    The pace is that since the first report of this run: before it, processes started and trials were built.
+    The pace is that of the last third of the time, as it changes: trials cost differently, and a trial that begins has to be
+    built.
 
     Attributes:
         is_bound: whether the estimate is only known not to be too low.
@@ -155,37 +157,26 @@ class BudgetLeft:
 
     is_bound = False
 
-    def __init__(
-        self, budget: Budget, ended_steps: list[int], unfinished: dict[int, int], spent: Spent, clock: Callable[[], float]
-    ) -> None:
-        """Begin with what earlier runs have left.
+    def __init__(self, budget: Budget, spent: Spent, clock: Callable[[], float]) -> None:
+        """Begin to measure.
 
         Args:
             budget: of the search.
-            ended_steps: that each ended trial has taken.
-            unfinished: steps that each of the other trials has taken, by number.
-            spent: the wall time so far.
+            spent: what was used of it so far.
             clock: time, seconds.
         """
         self._budget, self._spent, self._clock = budget, spent, clock
-        self._steps = dict(unfinished)
-        self._taken, self._paced_steps = float(sum(ended_steps) + sum(unfinished.values())), 0.0
-        self._first: float | None = None
+        self._samples: list[tuple[float, float]] = []  # time, and what was used then
 
     def on_start(self, number: int) -> None:
         """A trial was started."""
 
     def on_report(self, number: int, steps: int, seconds: float) -> None:
-        """A trial has taken so many steps."""
-        before = self._steps.get(number, 0)
-        if steps <= before:
-            return  # again from its checkpoint
-        self._steps[number] = steps
-        self._taken += steps - before
-        if self._first is None:
-            self._first = self._clock()
-        else:
-            self._paced_steps += steps - before
+        """A trial has reported."""
+        used = self._spent.used()
+        # Before the first evaluation processes started, which is no pace.
+        if used > 0.0 and (not self._samples or used > self._samples[-1][1]):
+            self._samples.append((self._clock(), used))
 
     def on_left(self, number: int) -> None:
         """A trial has stopped running and will be continued."""
@@ -195,8 +186,15 @@ class BudgetLeft:
 
     def seconds(self) -> float | None:
         """Time until the budget is spent; None before there is a pace."""
+        left = max(0.0, self._budget.amount - self._spent.used())
         if self._budget.is_time:
-            return max(0.0, self._budget.amount - self._spent.seconds)
-        if self._first is None or not self._paced_steps:
+            return left
+        if len(self._samples) < 2:
             return None
-        return max(0.0, self._budget.amount - self._taken) * (self._clock() - self._first) / self._paced_steps
+        last, used = self._samples[-1]
+        begun = last - max(LEAST_SECONDS, (last - self._samples[0][0]) / 3.0)
+        since, before = next(
+            sample for sample in reversed(self._samples[:-1]) if sample[0] <= begun or sample is self._samples[0]
+        )
+        # What has passed since the last evaluation is time in which the next ones got nearer.
+        return max(0.0, left * (last - since) / (used - before) - (self._clock() - last))

@@ -2,7 +2,8 @@
 
 import pytest
 
-from tuning.search.time_left import TimeLeft
+from tuning.experiment.budget import Budget
+from tuning.search.time_left import BudgetLeft, TimeLeft
 
 
 class Clock:
@@ -121,3 +122,52 @@ def test_each_trial_has_its_own_pace(clock: Clock) -> None:
     left.on_report(0, 900, 10.0)
     left.on_report(1, 100, 10.0)
     assert left.seconds() == pytest.approx(90.0)
+
+
+class Used:
+    amount = 0.0
+
+    def used(self) -> float:
+        return self.amount
+
+
+def spend(left: BudgetLeft, used: Used, clock: Clock, *moments: tuple[float, float]) -> None:
+    """Let trials report at these times, when so much was used."""
+    for clock.now, used.amount in moments:
+        left.on_report(0, 1, 0.0)
+
+
+def test_a_budget_of_time_is_left_by_the_clock_alone(clock: Clock) -> None:
+    used = Used()
+    left = BudgetLeft(Budget(60.0, "seconds"), used, clock)
+    assert left.seconds() == 60.0
+    used.amount = 45.0
+    assert left.seconds() == 15.0
+    used.amount = 61.0
+    assert left.seconds() == 0.0
+
+
+def test_a_budget_of_steps_is_left_by_the_pace_since_the_first_evaluation(clock: Clock) -> None:
+    used = Used()
+    left = BudgetLeft(Budget(1000.0, "steps"), used, clock)
+    spend(left, used, clock, (20.0, 0.0))  # processes start
+    assert left.seconds() is None
+    spend(left, used, clock, (40.0, 100.0), (60.0, 300.0))
+    # 10 steps a second, and 700 are left.
+    assert left.seconds() == 70.0
+    clock.now = 65.0
+    assert left.seconds() == 65.0
+
+
+def test_the_pace_is_that_of_the_last_third(clock: Clock) -> None:
+    used = Used()
+    left = BudgetLeft(Budget(10_000.0, "steps"), used, clock)
+    # 50 steps a second for two minutes, then 5.
+    spend(
+        left,
+        used,
+        clock,
+        *((10.0 * i, 500.0 * i) for i in range(1, 13)),
+        *((120.0 + 10.0 * i, 6000.0 + 50.0 * i) for i in range(1, 7)),
+    )
+    assert left.seconds() == (10_000.0 - 6300.0) / 5.0
