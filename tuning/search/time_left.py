@@ -9,7 +9,7 @@ from typing import Protocol
 
 from tuning.experiment.budget import Budget
 
-LEAST_SECONDS = 30.0  # that a pace is measured over
+LEAST_SECONDS = 60.0  # that a pace is measured over
 
 
 @dataclass
@@ -148,7 +148,7 @@ class Spent(Protocol):
 class BudgetLeft:
     """Estimates the time until a budget is spent; for steps by the pace of all trials together.
 
-    The pace is that of the last third of the time, as it changes: trials cost differently, and a trial that begins has to be
+    The pace is that of the last half of the time, as it changes: trials cost differently, and a trial that begins has to be
     built.
 
     Attributes:
@@ -192,7 +192,7 @@ class BudgetLeft:
         if len(self._samples) < 2:
             return None
         last, used = self._samples[-1]
-        begun = last - max(LEAST_SECONDS, (last - self._samples[0][0]) / 3.0)
+        begun = last - max(LEAST_SECONDS, (last - self._samples[0][0]) / 2.0)
         since, before = next(
             sample for sample in reversed(self._samples[:-1]) if sample[0] <= begun or sample is self._samples[0]
         )

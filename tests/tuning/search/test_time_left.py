@@ -159,15 +159,11 @@ def test_a_budget_of_steps_is_left_by_the_pace_since_the_first_evaluation(clock:
     assert left.seconds() == 65.0
 
 
-def test_the_pace_is_that_of_the_last_third(clock: Clock) -> None:
+def test_the_pace_is_that_of_the_last_half(clock: Clock) -> None:
     used = Used()
-    left = BudgetLeft(Budget(10_000.0, "steps"), used, clock)
-    # 50 steps a second for two minutes, then 5.
-    spend(
-        left,
-        used,
-        clock,
-        *((10.0 * i, 500.0 * i) for i in range(1, 13)),
-        *((120.0 + 10.0 * i, 6000.0 + 50.0 * i) for i in range(1, 7)),
-    )
-    assert left.seconds() == (10_000.0 - 6300.0) / 5.0
+    left = BudgetLeft(Budget(20_000.0, "steps"), used, clock)
+    # 50 steps a second for two minutes, then 5 for as long.
+    fast = [(10.0 * i, 500.0 * i) for i in range(1, 13)]
+    slow = [(120.0 + 10.0 * i, 6000.0 + 50.0 * i) for i in range(1, 13)]
+    spend(left, used, clock, *fast, *slow)
+    assert left.seconds() == (20_000.0 - 6600.0) / 5.0
