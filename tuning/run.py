@@ -30,8 +30,8 @@ def main(arguments: list[str] | None = None) -> int:
     Returns:
         Exit status:
 
-        - 0: at least one trial (of each algorithm) is complete.
-        - 1: no trial is complete, or the search had to stop.
+        - 0: at least one trial (of each algorithm) is complete, or frozen with a score.
+        - 1: there is none, or the search had to stop.
         - 2: the command is refused.
         - 130: it was stopped by Ctrl-C or SIGTERM.
     """
@@ -82,13 +82,21 @@ def _status(outcome: Results | SearchStoppedError, console: Console) -> int:
     experiment = open_experiment(outcome.folder)
     of = experiment.settings
     print_summary(outcome, console, of.aim, of.words_of("validation"), of.teacher)
-    if of.freezes and of.confirm and outcome.confirmations.empty and not outcome.scored.empty:
+    if of.freezes and of.confirm and not outcome.scored.empty and _is_unpaid(of, outcome):
         part = f"{of.confirm:.0%} of the budget pays for less than {LEAST_CONFIRMING_RUNS} trainings of it and of the default"
         say(console, f"The best was trained once: {part} (--budget, --confirm)")
     sizes = [Checkpoints(experiment.paths.checkpoints(number)).nbytes for number in outcome.trials["trial"]]
     kept, size = sum(size > 0 for size in sizes), sum(sizes) / 2**20
     say(console, f"Checkpoints: {size:,.1f} MiB of {kept} trials (--keep-checkpoints {experiment.settings.keep_checkpoints})")
     return 0 if not outcome.scored.empty else NONE_COMPLETE
+
+
+def _is_unpaid(settings: Settings, results: Results) -> bool:
+    """Whether the best was not trained again as the budget does not pay for it; of time, that shows when it is spent."""
+    if not settings.confirming_part:
+        return True
+    limit = settings.limit
+    return limit is not None and limit.is_time and results.confirmations.empty and len(results.scored) > 1
 
 
 if __name__ == "__main__":

@@ -13,11 +13,9 @@ from optuna.samplers import BaseSampler, GPSampler, RandomSampler, TPESampler
 from optuna.trial import FrozenTrial, TrialState, create_trial
 
 from benchmarks.replay.landscape import Landscape
-from tuning.search.freeze_thaw import Curve, best_candidate, decide, predicted_ends
+from tuning.search.freeze_thaw import Curve, decide, predicted_ends
 
 RUNG = 2  # evaluations
-START = 8  # trials before the model proposes
-DRAWS = 32  # candidates of which the model takes one
 
 
 class Spent(Exception):  # noqa: N818
@@ -111,10 +109,9 @@ def optuna_search(replay: Replay, sampler: Callable[[int], BaseSampler], pruner:
         known.append(ended)
 
 
-def freeze_thaw(replay: Replay, draws: int, costs: bool = True) -> None:
+def freeze_thaw(replay: Replay, costs: bool = True) -> None:
     """The model of `tuning.search.freeze_thaw`; TPE proposes.
 
-    With more than one draw, every second proposal after the first `START` is the model's choice among random ones.
     With `costs` it knows the cost of each assignment, as a formula would tell it; without, all cost the same to it.
     """
     land, order = replay.landscape, list[int]()
@@ -129,15 +126,15 @@ def freeze_thaw(replay: Replay, draws: int, costs: bool = True) -> None:
         left = replay.budget - replay.time
         chosen, candidate = None, None
         if free:
-            chosen = _candidate(replay, curves, order, draws, decisions)
+            chosen = _candidate(replay, curves, order, decisions)
             candidate = Curve(len(order), land.points[chosen], (), _cost(land, chosen, costs), "frozen")
-        decision = decide(curves, candidate, land.distributions, most, rung, _seed(replay, decisions, 2), left)
-        if decision.continue_ is None and chosen is None:
+        number = decide(curves, candidate, land.distributions, most, rung, _seed(replay, decisions, 2), left)
+        if number is None and chosen is None:
             return
-        if decision.continue_ is None:
+        if number is None:
             assert chosen is not None
             order.append(chosen)
-        index = order[-1] if decision.continue_ is None else order[decision.continue_]
+        index = order[-1] if number is None else order[number]
         for _ in range(RUNG):
             if not replay.ended(index):
                 replay.train(index)
@@ -157,23 +154,14 @@ def _curve(replay: Replay, number: int, index: int, costs: bool) -> Curve:
     return Curve(number, land.points[index], known, _cost(land, index, costs), "ended" if replay.ended(index) else "frozen")
 
 
-def _candidate(replay: Replay, curves: Sequence[Curve], order: Sequence[int], draws: int, decision: int) -> int:
+def _candidate(replay: Replay, curves: Sequence[Curve], order: Sequence[int], decision: int) -> int:
     land = replay.landscape
-    most, rung = int(land.steps[-1]), int(land.steps[RUNG - 1])
     if not order and land.default is not None:
         return land.default
-    if draws == 1 or len(order) < START or len(order) % 2 == 0:
-        ends = predicted_ends(curves, land.distributions, most, 0) if curves else {}
-        known = [_trial(land, index, TrialState.COMPLETE, {}, ends[number]) for number, index in enumerate(order)]
-        _, trial = _asked(replay, known, lambda seed: TPESampler(seed=seed), NopPruner(), decision)
-        return _chosen(replay, trial, first=False)
-    rng = np.random.default_rng([replay.seed, decision, 3])
-    free = replay.free
-    drawn = rng.permutation(free)[:draws].tolist()
-    candidates = [
-        Curve(len(order) + i, land.points[index], (), float(land.costs[index]), "frozen") for i, index in enumerate(drawn)
-    ]
-    return drawn[best_candidate(curves, candidates, land.distributions, most, rung, _seed(replay, decision, 4))]
+    ends = predicted_ends(curves, land.distributions, int(land.steps[-1])) if curves else {}
+    known = [_trial(land, index, TrialState.COMPLETE, {}, ends[number]) for number, index in enumerate(order)]
+    _, trial = _asked(replay, known, lambda seed: TPESampler(seed=seed), NopPruner(), decision)
+    return _chosen(replay, trial, first=False)
 
 
 def _asked(
@@ -251,9 +239,8 @@ SEARCHERS: dict[str, Searcher] = {
     "asha": partial(optuna_search, sampler=_random, pruner=_halving),
     "tpe+asha": partial(optuna_search, sampler=_tpe, pruner=_halving),
     "gp": partial(optuna_search, sampler=_gp, pruner=_no_pruner),
-    "freeze-thaw": partial(freeze_thaw, draws=1),
-    "freeze-thaw, costs unknown": partial(freeze_thaw, draws=1, costs=False),
-    "freeze-thaw, model proposes": partial(freeze_thaw, draws=DRAWS),
+    "freeze-thaw": freeze_thaw,
+    "freeze-thaw, costs unknown": partial(freeze_thaw, costs=False),
 }
 
 

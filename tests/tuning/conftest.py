@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from envs.environments.seen_rows import seen_rows
+from tests.envs.made_up_plans import made_up_plan
 from tuning.runtime.ray_session import ray_session
 
 
@@ -79,3 +81,12 @@ def _callers() -> list[Any]:
     """The two innermost frames. For all of them with their sources, RLlib's connectors take half of the time of such tests."""
     own = sys._getframe(1)
     return [SimpleNamespace(frame=own), SimpleNamespace(frame=own.f_back)]
+
+
+@pytest.fixture
+def a_plan(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Random numbers in place of plans."""
+    monkeypatch.setattr("envs.environments.seen_rows.shadow", made_up_plan)
+    seen_rows.cache_clear()
+    yield
+    seen_rows.cache_clear()

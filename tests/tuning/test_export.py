@@ -32,7 +32,6 @@ from envs.scenarios.tariff import DemandCharge
 from envs.seen import Seen
 from results.writer import write_part
 from search_spaces import Assignment
-from tests.envs.made_up_plans import made_up_plan
 from tests.tuning.exporting.judged_table import judgement_of
 from tests.tuning.one_trial import one_trial
 from tuning.algorithms.registry import algorithm
@@ -140,15 +139,6 @@ def test_a_policy_for_a_whole_site_is_exported_for_no_other(
     said = capsys.readouterr().err
     assert f"the policy of trial 0 cannot act on {two_buildings.parent.name}: it sees a site as a whole" in said
     assert not to.exists()
-
-
-@pytest.fixture
-def a_plan(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Random numbers in place of plans."""
-    monkeypatch.setattr("envs.environments.seen_rows.shadow", made_up_plan)
-    seen_rows.cache_clear()
-    yield
-    seen_rows.cache_clear()
 
 
 @pytest.mark.parametrize("shared", [True, pytest.param(False, marks=pytest.mark.slow)])

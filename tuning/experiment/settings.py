@@ -146,7 +146,7 @@ class Settings:
     address: str = ""
     """Ray cluster to join, such as auto; by default this machine alone."""
     resume: str = ""
-    """Folder of an experiment to continue. --trials, --budget, --steps, --concurrency, --address, --retries,
+    """Folder of an experiment to continue. --trials, --budget, --confirm, --steps, --concurrency, --address, --retries,
     --keep-checkpoints, --gpu-memory and --on-oom may be given anew. The command that began it, with its --name, continues it
     too."""
     extend: bool = False
@@ -316,7 +316,7 @@ class Settings:
         # Version 0.1 stored the address; it is not taken from there.
         if isinstance(values, dict):
             values = {name: value for name, value in values.items() if name != "address"}
-            # Version 0.2 named what stops trials a pruner.
+            # Version 0.1 called it a pruner, and had no others than these.
             if "pruner" in values and "scheduler" not in values:
                 values["scheduler"] = values.pop("pruner")
         own = {entry.name for entry in fields(cls)} - set(OF_A_RUN)

@@ -48,7 +48,7 @@ def slug(name: str) -> str:
 
 
 def contenders(experiments: Sequence[Experiment], top: int) -> list[Contender]:
-    """The best complete trials of each experiment, and its algorithm's default.
+    """The best trials of each experiment, complete or frozen, and its algorithm's default.
 
     Args:
         experiments: of one scenario, reward and aim, each with a name of its own.
@@ -106,7 +106,7 @@ def _structure(experiment: Experiment) -> tuple[Assignment, str]:
 
 
 def best_trials(results: Results, top: int) -> list[int]:
-    """Numbers of the best complete trials, each assignment once.
+    """Numbers of the best trials, complete or frozen, each assignment once.
 
     Raises:
         UsageError: if no trial is complete.

@@ -48,17 +48,6 @@ class Curve:
         return self.evaluations[-1][0] if self.evaluations else 0
 
 
-@dataclass(frozen=True)
-class Decision:
-    """What a free slot does next.
-
-    Attributes:
-        continue_: number of the frozen trial that goes on by one rung; None begins the candidate, or does nothing without one.
-    """
-
-    continue_: int | None
-
-
 def decide(
     curves: Sequence[Curve],
     candidate: Curve | None,
@@ -67,7 +56,7 @@ def decide(
     rung_steps: int,
     seed: int,
     steps_left: float,
-) -> Decision:
+) -> int | None:
     """Decide what a free slot does, in three steps; the page docs/search.md says why.
 
     1. A trial that has begun gets its first `FIRST` of the most steps: before, curves say little.
@@ -83,13 +72,16 @@ def decide(
         rung_steps: steps of one rung.
         seed: of this decision; it decides between equal values.
         steps_left: of the budget, in steps of the default's cost.
+
+    Returns:
+        Number of the frozen trial that goes on by one rung; None to begin the candidate, or for nothing without one.
     """
     frozen = [curve for curve in curves if curve.state == "frozen" and curve.steps < most_steps]
     if not frozen:
-        return Decision(None)
+        return None
     young = [curve for curve in frozen if curve.steps < FIRST * most_steps]
     if young:
-        return Decision(max(young, key=lambda curve: (curve.steps, -curve.number)).number)
+        return max(young, key=lambda curve: (curve.steps, -curve.number)).number
     beginning = [] if candidate is None else [candidate]
     model = _Model(curves, beginning, distributions, most_steps, rung_steps)
     options = [*frozen, *beginning]
@@ -101,7 +93,7 @@ def decide(
     first = FIRST * most_steps * sum(each.cost for each in beginning)
     if steps_left < costs[leader] * (most_steps - begun[leader]) + first:
         if ends[leader] > model.best:
-            return Decision(frozen[leader].number)
+            return frozen[leader].number
         reached = np.minimum(begun + np.maximum(steps_left / costs, rung_steps), most_steps)
         values = expected_improvement(*model.at(rows, reached), model.best)
     else:
@@ -109,50 +101,16 @@ def decide(
     # Equal values are drawn: no trial is favoured by its number.
     best = np.flatnonzero(values == values.max())
     chosen = options[int(np.random.default_rng(seed).choice(best))]
-    return Decision(None if chosen is candidate else chosen.number)
+    return None if chosen is candidate else chosen.number
 
 
-def best_candidate(
-    curves: Sequence[Curve],
-    candidates: Sequence[Curve],
-    distributions: Mapping[str, BaseDistribution],
-    most_steps: int,
-    rung_steps: int,
-    seed: int,
-) -> int:
-    """The most promising of several draws: the greatest expected gain of the best end per cost.
-
-    Args:
-        curves: all trials so far.
-        candidates: draws; at least one, each with a number of its own that no curve has.
-        distributions: see `decide`.
-        most_steps: see there.
-        rung_steps: see there.
-        seed: see there.
-
-    Returns:
-        Index among the candidates; without any evaluation the first.
-    """
-    if not any(curve.evaluations for curve in curves):
-        return 0
-    model = _Model(curves, candidates, distributions, most_steps, rung_steps)
-    rows = np.array([model.rows[candidate.number] for candidate in candidates])
-    mean, deviation = model.at(rows, np.full(len(candidates), most_steps))
-    gains = expected_improvement(mean, deviation, model.best_end())
-    rates = gains / np.array([candidate.cost for candidate in candidates])
-    return int(np.random.default_rng(seed).choice(np.flatnonzero(rates == rates.max())))
-
-
-def predicted_ends(
-    curves: Sequence[Curve], distributions: Mapping[str, BaseDistribution], most_steps: int, seed: int
-) -> dict[int, float]:
+def predicted_ends(curves: Sequence[Curve], distributions: Mapping[str, BaseDistribution], most_steps: int) -> dict[int, float]:
     """Rating that each trial is expected to have after the most steps, by number.
 
     Args:
         curves: all trials; those without evaluations are predicted from the others.
         distributions: see `decide`.
         most_steps: see there.
-        seed: the model has no chance in it, so this changes nothing.
 
     Returns:
         Empty where no trial has an evaluation.

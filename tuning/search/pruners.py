@@ -9,7 +9,8 @@ from optuna.pruners import BasePruner, HyperbandPruner, MedianPruner, NopPruner,
 PRUNERS: Mapping[str, Callable[[int, int], BasePruner]] = {  # each takes the steps of a trial and its number of evaluations
     # It ends no trial: `tuning.search.thawing` decides which goes on.
     "freeze-thaw": lambda steps, reports: NopPruner(),
-    "asha": lambda steps, reports: SuccessiveHalvingPruner(min_resource=max(1, steps // reports), reduction_factor=3),
+    # The factor of Ray's ASHA, as replayed.
+    "asha": lambda steps, reports: SuccessiveHalvingPruner(min_resource=max(1, steps // reports), reduction_factor=4),
     # A trial gets at least its first evaluation.
     "hyperband": lambda steps, reports: HyperbandPruner(min_resource=max(1, steps // reports), max_resource=steps),
     "median": lambda steps, reports: MedianPruner(n_startup_trials=5),

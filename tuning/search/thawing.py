@@ -44,7 +44,7 @@ class Thawing:
     def draw(self) -> FrozenTrial:
         """The next proposal of the sampler, which sees of each trial the rating that is expected at its end."""
         curves = self._curves()
-        return self.memory.draw(predicted_ends(curves, self.distributions, self.steps, self._seed(curves)))
+        return self.memory.draw(predicted_ends(curves, self.distributions, self.steps))
 
     def choose(self, drawn: FrozenTrial | None, steps_left: float, as_frozen: int | None = None) -> int | None:
         """What a free slot does.
@@ -59,13 +59,9 @@ class Thawing:
         """
         curves = self._curves(as_frozen)
         candidate = None if drawn is None else self._curve(drawn, "frozen")
-        decision = decide(curves, candidate, self.distributions, self.steps, self.rung_steps, self._seed(curves), steps_left)
-        return decision.continue_
-
-    def _seed(self, curves: list[Curve]) -> int:
-        """Of a decision: a function of the study."""
         rungs = sum(len(curve.evaluations) for curve in curves)
-        return stream_seed(Stream.DECISION, self.seed, len(curves), rungs)
+        seed = stream_seed(Stream.DECISION, self.seed, len(curves), rungs)
+        return decide(curves, candidate, self.distributions, self.steps, self.rung_steps, seed, steps_left)
 
     def _curves(self, as_frozen: int | None = None) -> list[Curve]:
         found = []

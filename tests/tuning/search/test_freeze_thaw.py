@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from optuna.distributions import BaseDistribution, FloatDistribution
 
-from tuning.search.freeze_thaw import Curve, best_candidate, decide, predicted_ends
+from tuning.search.freeze_thaw import Curve, decide, predicted_ends
 
 SPACE: dict[str, BaseDistribution] = {"x": FloatDistribution(0, 1), "y": FloatDistribution(0, 1)}
 MOST, RUNG = 1000, 100
@@ -18,7 +18,7 @@ def curve(number: int, x: float, ratings: list[float], state: str = "frozen", co
 
 
 def decided(curves: list[Curve], candidate: Curve | None, seed: int = 0, steps_left: float = 1e6) -> int | None:
-    return decide(curves, candidate, SPACE, MOST, RUNG, seed, steps_left).continue_
+    return decide(curves, candidate, SPACE, MOST, RUNG, seed, steps_left)
 
 
 RISING = [0.10, 0.16, 0.20, 0.23, 0.25, 0.27, 0.28, 0.29, 0.295, 0.30]
@@ -58,7 +58,7 @@ def test_a_late_riser_stays_an_option() -> None:
     before = [curve(0, 0.9, late, "ended"), curve(1, 0.2, RISING, "ended")]
     again = curve(2, 0.92, [1.02 * r for r in late[:3]])
     early = curve(3, 0.22, [0.98 * r for r in RISING[:3]])
-    ends = predicted_ends([*before, again, early], SPACE, MOST, 0)
+    ends = predicted_ends([*before, again, early], SPACE, MOST)
     assert ends[2] > ends[3]
     assert decided([*before, again, early], curve(9, 0.2, [], cost=3.0)) == 2
 
@@ -67,7 +67,7 @@ def test_a_decision_is_a_function_of_its_arguments() -> None:
     curves = [*ENDED, curve(2, 0.55, RISING[:3]), curve(3, 0.4, RISING[:2]), curve(4, 0.6, RISING[:1], "running")]
     candidate = curve(9, 0.45, [])
     assert len({decided(curves, candidate, seed=7) for _ in range(3)}) == 1
-    assert predicted_ends(curves, SPACE, MOST, 0) == predicted_ends(curves, SPACE, MOST, 0)
+    assert predicted_ends(curves, SPACE, MOST) == predicted_ends(curves, SPACE, MOST)
 
 
 def test_a_running_trial_is_never_chosen() -> None:
@@ -101,20 +101,12 @@ def test_ratings_that_are_all_equal_still_give_a_decision() -> None:
     assert decided(zeros, curve(9, 0.9, [])) in (None, 0, 1, 2, 3)
 
 
-def test_the_best_candidate_lies_where_trials_were_good() -> None:
-    grid = np.linspace(0.0, 1.0, 6)
-    known = [curve(i, float(x), [(1 - (x - 0.6) ** 2) * r for r in RISING], "ended") for i, x in enumerate(grid)]
-    draws = [curve(10 + i, x, []) for i, x in enumerate((0.02, 0.65, 0.98))]
-    assert best_candidate(known, draws, SPACE, MOST, RUNG, 0) == 1
-    assert best_candidate([], draws, SPACE, MOST, RUNG, 0) == 0
-
-
 def test_ends_of_all_trials_are_predicted_also_without_evaluations() -> None:
-    ends = predicted_ends([*ENDED, curve(2, 0.52, []), curve(3, 0.5, RISING[:5])], SPACE, MOST, 0)
+    ends = predicted_ends([*ENDED, curve(2, 0.52, []), curve(3, 0.5, RISING[:5])], SPACE, MOST)
     assert set(ends) == {0, 1, 2, 3}
     assert ends[0] == pytest.approx(0.30, abs=0.01)
     assert ends[3] == pytest.approx(0.30, abs=0.03)
-    assert predicted_ends([curve(0, 0.5, [])], SPACE, MOST, 0) == {}
+    assert predicted_ends([curve(0, 0.5, [])], SPACE, MOST) == {}
 
 
 def test_a_decision_takes_less_than_a_second_with_1000_evaluations() -> None:

@@ -12,7 +12,6 @@ import pytest
 from envs.district import District
 from envs.environments.building_info import BUILDING_REWARDS
 from envs.environments.factory import training_env
-from envs.environments.seen_rows import seen_rows
 from envs.environments.seen_year import seen_district, seen_layout
 from envs.environments.vector_env import SiteVectorEnv, WindowsEnv
 from envs.environments.year_cache import district
@@ -20,7 +19,6 @@ from envs.objective.evaluate import evaluate
 from envs.objective.weights import DEFAULT
 from envs.scenarios.scenario import Window, scenario
 from envs.seen import Seen
-from tests.envs.made_up_plans import made_up_plan
 from tuning.algorithms.errors import UnfitError
 from tuning.algorithms.memory_terms import Workload
 from tuning.algorithms.networks.building_kinds import BuildingKinds
@@ -213,15 +211,6 @@ def test_it_learns_with_each_switch(four_buildings: Path, algo: str, switches: s
         assert not np.allclose(before, after, atol=1e-6)
         (found,) = evaluate(WindowsEnv(scenario(str(four_buildings)), WINDOWS), trained.policy())
         assert np.isfinite(found.score)
-
-
-@pytest.fixture
-def a_plan(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Random numbers in place of plans."""
-    monkeypatch.setattr("envs.environments.seen_rows.shadow", made_up_plan)
-    seen_rows.cache_clear()
-    yield
-    seen_rows.cache_clear()
 
 
 @pytest.mark.usefixtures("small_ray", "a_plan")
