@@ -17,16 +17,16 @@ def check_seen(scenario: Scenario, seen: Seen) -> None:
     Raises:
         ScenarioError: if it has not; says why.
     """
-    options = [name for name, value in seen.hyperparameters.items() if value != getattr(Seen(), name)]
-    if not options:
-        return
+    if seen.plan != "none" and (reason := why_no_plan(scenario)):
+        raise ScenarioError(f"plan={seen.plan}: {reason}; leave it out")
+
+
+def why_no_plan(scenario: Scenario) -> str | None:
+    """Why there is no plan of model predictive control for a scenario; None where there is one."""
     if missing := beyond_batch(scenario):
-        raise ScenarioError(
-            f"{options[0]}: what policies see further is made of the batch backend's tables, which does not support of "
-            f"{scenario.title}: {', '.join(missing)}; leave it out"
-        )
-    if seen.plan != "none" and (reason := why_no_bound(scenario)):
-        raise ScenarioError(f"plan={seen.plan}: {scenario.title} has no model predictive control ({reason}); leave it out")
+        return f"a plan is made of the batch backend's tables, which does not support of {scenario.title}: {', '.join(missing)}"
+    reason = why_no_bound(scenario)
+    return f"{scenario.title} has no model predictive control ({reason})" if reason else None
 
 
 def check_one_layout(scenario: Scenario) -> None:

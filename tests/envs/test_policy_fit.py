@@ -40,7 +40,7 @@ def test_what_is_seen_further_needs_tables_of_the_batch_backend(small_schema: Pa
     schema = json.loads(path.read_text(encoding="utf-8"))
     path.write_text(json.dumps({**schema, "timezone": "America/Lima"}), encoding="utf-8")
     line = refused(path, Seen(plan="learned"))
-    assert line.startswith("plan: what policies see further")
+    assert line.startswith("plan=learned: a plan is made of the batch backend's tables")
     assert "'timezone' of the schema" in line
     assert line.endswith("leave it out")
     check_seen(scenario(str(path)), Seen(day_peak=True))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from optuna.distributions import CategoricalDistribution
 
 from envs.environments.split_layout import same_buildings
+from envs.policy_fit import why_no_plan
 from envs.scenarios.augmentation import has_chargers
 from envs.scenarios.scenario import SPLITS, Scenario
 from envs.scenarios.schema_file import count_buildings
@@ -14,7 +15,7 @@ from search_spaces import SearchSpace, SpaceError
 from search_spaces.parameter import Parameter
 
 CHARGING = ("learn_charging", "initial_charging")
-SHARED = "shared_policy"
+SHARED, PLAN = "shared_policy", "plan"
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Fitted:
     notes: tuple[str, ...] = ()
 
 
-def fitted(space: SearchSpace, site: Scenario) -> Fitted:
+def fitted(space: SearchSpace, site: Scenario, plans: bool = False) -> Fitted:
     """The space of an experiment: without what does nothing on its site, and with what decides there.
 
     What the user's file says of a hyperparameter holds. What the search may draw and does not fit into memory is refused trial
@@ -39,6 +40,7 @@ def fitted(space: SearchSpace, site: Scenario) -> Fitted:
     Args:
         space: of the algorithm, with the changes of the user's file.
         site: of the experiment. No more than its schema is read.
+        plans: whether to search with and without a plan of model predictive control, where a site of several buildings has one.
 
     Raises:
         SpaceError: if the user's file searches what does nothing on the site.
@@ -53,6 +55,12 @@ def fitted(space: SearchSpace, site: Scenario) -> Fitted:
     if SHARED in space and space[SHARED].own is None and _can_share(site):
         space = _with(space, replace(space[SHARED], search=CategoricalDistribution((False, True))))
         notes.append(f"searched too, as {site.title} has several buildings: {SHARED}")
+        if plans and PLAN in space and space[PLAN].own is None and not why_no_plan(site):
+            space = _with(space, replace(space[PLAN], search=CategoricalDistribution(("none", "learned"))))
+            notes.append(
+                f"searched too, as {site.title} has model predictive control: {PLAN}; such a policy needs its plan wherever it "
+                f"acts, so --set {PLAN}=none leaves it out"
+            )
     return Fitted(space, tuple(notes))
 
 

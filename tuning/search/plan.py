@@ -17,9 +17,10 @@ from search_spaces.removed import REMOVED
 from tuning.algorithms.registry import algorithm
 from tuning.algorithms.spec import DEFAULT, AlgorithmSpec
 from tuning.experiment.settings import WHOLE_TRIALS, Settings
-from tuning.search.fitting import SHARED, fitted
+from tuning.search.fitting import PLAN, SHARED, fitted
 
-SEVERAL = "several-buildings"  # the preset that a search on a site of several buildings starts with too
+# Presets that a search on a site of several buildings starts with too, and what each needs to be searched.
+SEVERAL = {"several-buildings": SHARED, "planned": PLAN}
 
 
 @dataclass(frozen=True)
@@ -79,13 +80,20 @@ def plan_again(settings: Settings, space_file: Path | None, site: Scenario, desc
     """
     spec = algorithm(settings.algo)
     earlier_names = any(name in spec.space and name not in described for name in NEW_NAMES)
-    # Its own space, as versions before took it for all sites, and those of versions before.
-    for space in (spec.space, *spec.earlier):
-        found = _plan(settings, replace(spec, space=space), space_file, earlier_names=earlier_names)
+    # Its own space, as versions before took it for all sites, and those of versions before. Then the site's without plans.
+    specs = [replace(spec, space=space) for space in (spec.space, *spec.earlier)]
+    candidates = [(own, None) for own in specs] + [(_without_plans(spec), site)]
+    for own, where in candidates:
+        found = _plan(settings, own, space_file, where, earlier_names)
         if not space_differences(described, found.space):
             _check_names(found, earlier_names)
             return found
     return _plan(settings, spec, space_file, site)
+
+
+def _without_plans(spec: AlgorithmSpec) -> AlgorithmSpec:
+    """An algorithm whose searches neither start with a plan nor draw one, as before version 0.2."""
+    return replace(spec, presets={name: own for name, own in spec.presets.items() if own.get(PLAN, "none") == "none"})
 
 
 def _check_names(found: Plan, earlier_names: bool) -> None:
@@ -129,7 +137,9 @@ def _plan(
         space = override(space, space_file)
     notes: tuple[str, ...] = ()
     if site and not settings.preset:
-        own = fitted(space, site)
+        # What a plan does not go with is said of `--set plan=learned`; a search just leaves it out.
+        plans = settings.reward == "improvement" and settings.teacher == "none" and not settings.augment
+        own = fitted(space, site, plans and any(own.get(PLAN, "none") != "none" for own in spec.presets.values()))
         space, notes = own.space, own.notes
     spec = replace(spec, space=space)
     fixed = space.parse(settings.fixed_texts())
@@ -142,12 +152,16 @@ def _plan(
     if settings.preset:
         return Plan(space, spec.preset(settings.preset, fixed, budget), ())
     names = settings.start_from
-    sharing = site and SHARED in space and space[SHARED].search and not space[SHARED].own and SHARED not in fixed
-    if sharing and names == (DEFAULT,) and SEVERAL in spec.presets:
+    if site and names == (DEFAULT,):
         # What won on such sites, see docs/algorithms.md.
-        names = (DEFAULT, SEVERAL)
+        names += tuple(name for name, open_ in SEVERAL.items() if name in spec.presets and _is_open(space, open_, fixed))
     starts = tuple(spec.preset(name, fixed, budget) for name in names)
     return Plan(space, fixed, starts, notes)
+
+
+def _is_open(space: SearchSpace, name: str, fixed: Assignment) -> bool:
+    """Whether a search draws a hyperparameter because of its site, rather than because of the user's file."""
+    return name in space and name not in fixed and space[name].search is not None and space[name].own is None
 
 
 def seen_by(planned: Plan, weights: Weights) -> tuple[Seen, ...]:

@@ -76,15 +76,36 @@ def test_splits_of_other_buildings_do_not_search_sharing(homes: Scenario, monkey
 
 def test_an_experiment_goes_on_with_the_space_that_it_was_begun_with(homes: Scenario) -> None:
     today = plan(Settings(), None, homes).space
-    for before in (today, PPO, *algorithm("ppo").earlier):
+    for before in (today, fitted(PPO, homes).space, PPO, *algorithm("ppo").earlier):
         assert plan_again(Settings(), None, homes, before.describe()).space.describe() == before.describe()
 
 
+def test_a_plan_is_searched_where_the_algorithm_starts_from_one_and_what_is_set_allows_it(homes: Scenario) -> None:
+    def searches_a_plan(**settings: object) -> bool:
+        return "plan" in searched(plan(Settings(**settings), None, homes).space)  # type: ignore[arg-type]
+
+    assert searches_a_plan() and searches_a_plan(algo="a2c")
+    assert not searches_a_plan(algo="sac")
+    assert not searches_a_plan(reward="schema")
+    assert not searches_a_plan(teacher="mpc")
+    assert not searches_a_plan(augment=2)
+
+
+def test_no_plan_is_searched_where_there_is_none(homes: Scenario, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tuning.search.fitting.why_no_plan", lambda site: "no bound")
+    assert "plan" not in searched(fitted(PPO, homes, plans=True).space)
+
+
 def test_a_search_on_several_buildings_starts_with_what_won_there_too(homes: Scenario) -> None:
-    default, several = plan(Settings(), None, homes).starts
+    default, several, planned = plan(Settings(), None, homes).starts
     assert (default["shared_policy"], several["shared_policy"]) == (False, True)
     assert several == algorithm("ppo").preset("several-buildings", {}, {"steps": 250_000.0})
+    assert planned == algorithm("ppo").preset("planned", {}, {"steps": 250_000.0})
+    assert [start["shared_policy"] for start in plan(Settings(algo="sac"), None, homes).starts] == [False, True]
+    # Either can be left out by itself.
+    assert [start["plan"] for start in plan(Settings(set=(("plan=none",),)), None, homes).starts] == ["none", "none"]
+    both = plan(Settings(set=(("shared_policy=true",),)), None, homes).starts
+    assert [start["plan"] for start in both] == ["none", "learned"]
     # What the user says holds.
     assert len(plan(Settings(start_from=("stable-baselines3",)), None, homes).starts) == 1
-    assert len(plan(Settings(set=(("shared_policy=false",),)), None, homes).starts) == 1
     assert len(plan(Settings(), None, scenario("iquitos")).starts) == 1
