@@ -84,7 +84,8 @@ def test_a_plan_is_searched_where_the_algorithm_starts_from_one_and_what_is_set_
     def searches_a_plan(**settings: object) -> bool:
         return "plan" in searched(plan(Settings(**settings), None, homes).space)  # type: ignore[arg-type]
 
-    assert searches_a_plan() and searches_a_plan(algo="a2c")
+    assert searches_a_plan()
+    assert searches_a_plan(algo="a2c")
     assert not searches_a_plan(algo="sac")
     assert not searches_a_plan(reward="schema")
     assert not searches_a_plan(teacher="mpc")
