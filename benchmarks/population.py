@@ -2,9 +2,9 @@
 
 Run: `uv run python benchmarks/population.py --scenario path/to/schema.json --members 4 10 --seeds 3`.
 
-A population begins with the starts of a search and random draws (Jaderberg et al. 2017). All members learn to the next rung. Then
-each of the worst quarter takes the checkpoint and the hyperparameters of one of the best quarter, and moves these. What shapes the
-network or the copies of the site stays, as checkpoints fit no other. A search has a budget of as many whole trainings.
+A population begins with the starts of a search and random draws (Jaderberg et al. 2017). All members learn to the next rung.
+Then each of the worst quarter takes the checkpoint and the hyperparameters of one of the best quarter, and moves these.
+What shapes the network or the copies of the site stays, as checkpoints fit no other. A search has as many whole trainings.
 
 Both are rated by the best evaluation that any of their policies had, on the validation split; differences are paired by seed.
 """
