@@ -57,9 +57,7 @@ def _learned(text: str, folder: Path, settings: Settings) -> LearnedExperiment:
     except UsageError as error:
         raise UsageError(f"{at}: {error}") from error
     if other.settings.algo != settings.algo:
-        raise UsageError(
-            f"{at}: it is an experiment of {other.settings.algo}, and this one is of {settings.algo}; leave it out"
-        )
+        raise UsageError(f"{at}: it is an experiment of {other.settings.algo}, not of {settings.algo}; leave it out")
     try:
         trials = read_trials(other)
     except DamagedStudyError as error:

@@ -111,8 +111,6 @@ def check_new(settings: Settings) -> Checked:
     """
     if settings.extend:
         raise UsageError("--extend continues an experiment: say which with --resume, or with its --name")
-    # Absolute, as the name of the scenario is.
-    settings = replace(settings, learn_from=tuple(str(user_path(folder).resolve()) for folder in settings.learn_from))
     checked = _checked(settings, user_path(settings.space) if settings.space else None)
     if not settings.learn_from:
         return checked
@@ -278,6 +276,7 @@ def _checked(settings: Settings, space_file: Path | None, described: Mapping[str
         check_teacher(site, settings.algo, backend, settings.reward)
     # However they were typed: an experiment is continued by what they mean.
     settings = replace(settings, weights=settings.aim.weights.texts, require=settings.aim.require)
+    settings = replace(settings, learn_from=tuple(str(user_path(folder).resolve()) for folder in settings.learn_from))
     notes = [f"aim: {settings.aim.shown}"] if settings.aim.shown else []
     notes += planned.notes
     if settings.augment:

@@ -22,7 +22,7 @@ from tuning.search.prior import Point
 Array = NDArray[np.float64]
 
 SHARE = 0.8  # of the draws, where an earlier experiment agrees
-TRUST = 2.0  # an earlier experiment counts as if so many trials had agreed already
+TRUST = 1.0  # an earlier experiment counts as if so many trials had agreed already
 GOOD_PART = 0.25  # of an earlier experiment's trials: what is drawn
 FIT_TRIALS = 100  # that decide the hyperparameters of the model of an earlier experiment
 _ROUNDING = 1e-9  # of a part of a range
