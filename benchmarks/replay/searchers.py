@@ -287,7 +287,12 @@ def source(before: Replay, land: Landscape) -> Source:
     order = [index for index, reached in before.reached.items() if before.landscape.steps[reached - 1] >= first]
     curves = [_curve(before, number, index, True) for number, index in enumerate(order)]
     ends = predicted_ends(curves, before.landscape.distributions, int(before.landscape.steps[-1]))
-    points = [land.points[land.nearest(before.landscape.points[index], range(len(land)))] for index in order]
+    # What the other one does not have takes the default, as in the tuner.
+    default = {} if land.default is None else land.points[land.default]
+    points = [
+        land.points[land.nearest(within(land, {**default, **before.landscape.points[index]}), range(len(land)))]
+        for index in order
+    ]
     return Source([within(land, point) for point in points], rankdata([-ends[number] for number in range(len(order))]).tolist())
 
 
