@@ -22,6 +22,7 @@ class Stream(enum.IntEnum):
     FRESH = 3  # runs of a judgement
     DECISION = 4  # which trial goes on, where several would gain alike
     CONFIRM = 5  # trainings with fresh seeds at the end of a search
+    TRANSFER = 6  # draws from what other experiments found good
 
 
 def stream(of: Stream, *numbers: int) -> np.random.SeedSequence:

@@ -20,6 +20,8 @@ from optuna.distributions import (
 from tuning.search.encoding import Point, encode
 
 Array = NDArray[np.float64]
+SITES = ("alike", "unrelated", "opposite")  # kinds of other sites by formula
+_SITE = 77  # apart from seeds of landscapes
 WHOLE = 100  # assignments; a landscape with fewer is preliminary
 
 
@@ -141,11 +143,19 @@ def _hpo_rl_bench(path: Path) -> Landscape:
     return Landscape("PPO on Enduro", values, distributions, steps, ratings, np.ones(len(points)))
 
 
-def made(seed: int, assignments: int = 120, columns: int = 10) -> Landscape:
+def made(seed: int, assignments: int = 120, columns: int = 10, site: str = "") -> Landscape:
     """A landscape by formula, with what was seen in recorded ones; for tests, and where few are recorded.
 
     A third never leaves 0. The others end at a plateau less a distance from an optimum. What ends higher tends to rise later.
     Costs differ tenfold. Half of the assignments lie around the default, which is good and not best.
+
+    Args:
+        seed: of the landscape.
+        assignments: how many.
+        columns: numbers in each.
+        site: KIND:NUMBER for another site with the same assignments. `alike` moves the optimum by a tenth of the ranges and
+            changes a fifth of the weights; `unrelated` draws both anew; `opposite` turns the order of the ends. The number
+            draws another one of that kind.
     """
     rng = np.random.default_rng(seed)
     distributions: dict[str, BaseDistribution] = {f"x{i}": FloatDistribution(0, 1) for i in range(columns)}
@@ -155,7 +165,17 @@ def made(seed: int, assignments: int = 120, columns: int = 10) -> Landscape:
     near = np.clip(default + rng.normal(0, 0.2, (assignments // 2, columns)), 0, 1)
     x = np.vstack([default, near, rng.random((assignments - len(near) - 1, columns))])
     kind = np.concatenate([[0], rng.integers(0, 2, assignments - 1)])
+    relation, _, number = site.partition(":")
+    if site:
+        rng = np.random.default_rng([seed, int(number), _SITE])
+    if relation == "alike":
+        optimum = np.clip(optimum + rng.normal(0, 0.1, columns), 0, 1)
+        weights = 0.8 * weights + 0.2 * rng.dirichlet(np.full(columns, 0.6))
+    elif relation == "unrelated":
+        optimum, weights = rng.uniform(0, 1, columns), rng.dirichlet(np.full(columns, 0.6))
     away = ((x - optimum) ** 2 @ weights) * 6 + 0.15 * kind * x[:, 0]
+    if relation == "opposite":
+        away = away.max() + away.min() - away
     end = 0.2 - 0.2 * away
     hopeless = away > np.quantile(away, 2 / 3)
     late = np.exp(0.6 * rng.normal(size=assignments) + 3.0 * (x[:, 1] - 0.5) + (end - end.mean()) / (end.std() + 1e-9) * 0.3)
@@ -168,4 +188,4 @@ def made(seed: int, assignments: int = 120, columns: int = 10) -> Landscape:
     points: list[Point] = [
         {**{f"x{i}": float(value) for i, value in enumerate(row)}, "kind": "ab"[k]} for row, k in zip(x, kind, strict=True)
     ]
-    return Landscape(f"made {seed}", points, distributions, steps, ratings, costs, 0)
+    return Landscape(f"made {seed}{f', {site}' if site else ''}", points, distributions, steps, ratings, costs, 0)

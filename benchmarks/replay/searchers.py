@@ -11,9 +11,15 @@ import optuna
 from optuna.pruners import BasePruner, HyperbandPruner, MedianPruner, NopPruner, SuccessiveHalvingPruner
 from optuna.samplers import BaseSampler, GPSampler, RandomSampler, TPESampler
 from optuna.trial import FrozenTrial, TrialState, create_trial
+from scipy.stats import rankdata
 
 from benchmarks.replay.landscape import Landscape
-from tuning.search.freeze_thaw import Curve, decide, predicted_ends
+from tuning.experiment.settings import BEGUN_FOR_EACH
+from tuning.search.encoding import Point
+from tuning.search.freeze_thaw import FIRST, Curve, decide, predicted_ends
+from tuning.search.prior import around, centre, share
+from tuning.search.samplers import startup_trials
+from tuning.search.transfer import Source, Transfer
 
 RUNG = 2  # evaluations
 
@@ -109,11 +115,14 @@ def optuna_search(replay: Replay, sampler: Callable[[int], BaseSampler], pruner:
         known.append(ended)
 
 
-def freeze_thaw(replay: Replay, costs: bool = True) -> None:
+def freeze_thaw(replay: Replay, costs: bool = True, prior: bool = False, sources: Sequence[Source] = ()) -> None:
     """The model of `tuning.search.freeze_thaw`; TPE proposes.
 
     With `costs` it knows the cost of each assignment, as a formula would tell it; without, all cost the same to it.
+    With `prior` some proposals are drawn around the default and the best so far, as `tuning.search.prior` does.
+    With `sources` some come from earlier experiments, as `tuning.search.transfer` does.
     """
+    beside = Beside(Transfer(sources, replay.landscape.distributions), prior)
     land, order = replay.landscape, list[int]()
     most, rung = int(land.steps[-1]), int(land.steps[RUNG - 1])
     decisions = 0
@@ -126,7 +135,7 @@ def freeze_thaw(replay: Replay, costs: bool = True) -> None:
         left = replay.budget - replay.time
         chosen, candidate = None, None
         if free:
-            chosen = _candidate(replay, curves, order, decisions)
+            chosen = _candidate(replay, curves, order, decisions, beside)
             candidate = Curve(len(order), land.points[chosen], (), _cost(land, chosen, costs), "frozen")
         number = decide(curves, candidate, land.distributions, most, rung, _seed(replay, decisions, 2), left)
         if number is None and chosen is None:
@@ -154,12 +163,42 @@ def _curve(replay: Replay, number: int, index: int, costs: bool) -> Curve:
     return Curve(number, land.points[index], known, _cost(land, index, costs), "ended" if replay.ended(index) else "frozen")
 
 
-def _candidate(replay: Replay, curves: Sequence[Curve], order: Sequence[int], decision: int) -> int:
+@dataclass(frozen=True)
+class Beside:
+    """What proposes beside the sampler.
+
+    Attributes:
+        transfer: from earlier experiments; without a source nothing.
+        prior: whether draws around the default and the best so far do.
+    """
+
+    transfer: Transfer
+    prior: bool
+
+    def draw(self, replay: Replay, known: Sequence[FrozenTrial]) -> Point | None:
+        """A point for the next trial, as the tuner draws it; None where the sampler proposes."""
+        land, number = replay.landscape, len(known)
+        rng = np.random.default_rng([replay.seed, number, 3])
+        if (learned := self.transfer.draw(known, rng)) is not None:
+            return learned
+        startup = startup_trials(round(BEGUN_FOR_EACH * replay.budget / float(land.steps[-1])))
+        if not self.prior or rng.random() >= share(number, startup):
+            return None
+        start = [] if land.default is None else [within(land, land.points[land.default])]
+        near = centre(known, start, rng)
+        return None if near is None else around(near, land.distributions, rng)
+
+
+def _candidate(replay: Replay, curves: Sequence[Curve], order: Sequence[int], decision: int, beside: Beside) -> int:
     land = replay.landscape
     if not order and land.default is not None:
         return land.default
     ends = predicted_ends(curves, land.distributions, int(land.steps[-1])) if curves else {}
     known = [_trial(land, index, TrialState.COMPLETE, {}, ends[number]) for number, index in enumerate(order)]
+    for number, each in enumerate(known):
+        each.number = number
+    if (point := beside.draw(replay, known)) is not None:
+        return land.nearest(point, replay.free)
     _, trial = _asked(replay, known, lambda seed: TPESampler(seed=seed), NopPruner(), decision)
     return _chosen(replay, trial, first=False)
 
@@ -189,11 +228,16 @@ def _trial(land: Landscape, index: int, state: TrialState, reports: dict[int, fl
     found = create_trial(
         state=state,
         value=value if value is not None else reports[max(reports)] if state is TrialState.COMPLETE else None,
-        params={name: _within(land, name, params[name]) for name in land.distributions if name in params},
+        params=within(land, params),
         distributions={name: land.distributions[name] for name in land.distributions if name in params},
     )
     found.intermediate_values = reports
     return found
+
+
+def within(land: Landscape, point: Point) -> dict[str, float | int | str]:
+    """A point with the nearest values in the ranges."""
+    return {name: _within(land, name, point[name]) for name in land.distributions if name in point}
 
 
 def _within(land: Landscape, name: str, value: float | int | str) -> float | int | str:
@@ -232,6 +276,26 @@ def _halving(land: Landscape) -> BasePruner:
     return SuccessiveHalvingPruner(min_resource=1, reduction_factor=4)  # the factor of Ray's ASHAScheduler
 
 
+def source(before: Replay, land: Landscape) -> Source:
+    """What a replay on one landscape has to teach a search on another one, as `--learn-from` takes it.
+
+    Args:
+        before: the earlier search.
+        land: that is searched now, with the same hyperparameters.
+    """
+    first = FIRST * float(before.landscape.steps[-1])
+    order = [index for index, reached in before.reached.items() if before.landscape.steps[reached - 1] >= first]
+    curves = [_curve(before, number, index, True) for number, index in enumerate(order)]
+    ends = predicted_ends(curves, before.landscape.distributions, int(before.landscape.steps[-1]))
+    # What the other one does not have takes the default, as in the tuner.
+    default = {} if land.default is None else land.points[land.default]
+    points = [
+        land.points[land.nearest(within(land, {**default, **before.landscape.points[index]}), range(len(land)))]
+        for index in order
+    ]
+    return Source([within(land, point) for point in points], rankdata([-ends[number] for number in range(len(order))]).tolist())
+
+
 SEARCHERS: dict[str, Searcher] = {
     "random": partial(optuna_search, sampler=_random, pruner=_no_pruner),
     "tpe+median": partial(optuna_search, sampler=_tpe, pruner=_median),
@@ -240,6 +304,7 @@ SEARCHERS: dict[str, Searcher] = {
     "tpe+asha": partial(optuna_search, sampler=_tpe, pruner=_halving),
     "gp": partial(optuna_search, sampler=_gp, pruner=_no_pruner),
     "freeze-thaw": freeze_thaw,
+    "freeze-thaw, prior": partial(freeze_thaw, prior=True),
     "freeze-thaw, costs unknown": partial(freeze_thaw, costs=False),
 }
 

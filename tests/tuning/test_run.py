@@ -66,6 +66,7 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
         (["--gpu-memory", "inf"], "--gpu-memory inf: it is a number of GiB from 0 on"),
         (["--gpu-memory", "-1"], "--gpu-memory -1: it is a number of GiB from 0 on"),
         (["--retries", "-1"], "--retries -1: it is at least 0"),
+        (["--learn-from", "nowhere"], "nowhere: no experiment in"),
     ],
 )
 def test_bad_input_is_refused_in_one_line_and_nothing_is_created(

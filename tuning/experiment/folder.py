@@ -22,8 +22,9 @@ from tuning.experiment.settings import Settings
 FORMAT = 1  # version of `experiment.json`; a file without one has the first
 _COMPATIBILITY = "marks"  # key in the file
 _MAY_BE_EDITED = ("name", "dir", "scenario")  # settings beyond the file's checksum: a folder may be moved or renamed by hand
+LEARNED = "learned"  # fact: checksum of what was learned from other experiments
 # Types of the facts to compare; an experiment may have none of them.
-_FACTS = {"scenario": str, "space": dict[str, str], "machine": dict[str, str]}
+_FACTS = {"scenario": str, "space": dict[str, str], "machine": dict[str, str], LEARNED: str}
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,11 @@ class ExperimentPaths:
     def space(self) -> Path:
         """The user's changes to the search space, if there are any."""
         return self.folder / "space.toml"
+
+    @property
+    def learned(self) -> Path:
+        """Trials and ranks of other experiments that it learns from, as JSON, if there are any."""
+        return self.folder / "learned.json"
 
     @property
     def lock(self) -> Path:
@@ -116,12 +122,13 @@ class Experiment:
         return replace(self, settings=replace(self.settings, trust_scenario=trust_scenario))
 
 
-def create(settings: Settings, compatibility: dict[str, Any] | None = None) -> Experiment:
+def create(settings: Settings, compatibility: dict[str, Any] | None = None, learned: str = "") -> Experiment:
     """Create the folder of a new experiment.
 
     Args:
         settings: checked; without a name, the first free one is taken.
         compatibility: see `Experiment`.
+        learned: content of its file of what was learned from other experiments; without any there is none.
 
     Raises:
         UsageError: if the name is taken or no name for a folder; nothing is created then.
@@ -146,6 +153,8 @@ def create(settings: Settings, compatibility: dict[str, Any] | None = None) -> E
         if settings.space:
             # A copy: the file may change before the experiment is continued.
             shutil.copyfile(user_path(settings.space), paths.space)
+        if learned:
+            write_whole(paths.learned, lambda file: file.write(learned.encode()))
         save(experiment)
     except BaseException as error:
         discard(paths.folder, made)

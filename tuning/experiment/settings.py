@@ -34,7 +34,17 @@ OF_A_RUN = ("resume", "extend", "trust_scenario", "address")
 # Settings that came after the first format of the file, and may be missing in it. Without one its default holds, so it must be
 # what the package did before.
 _LATER: frozenset[str] = frozenset(
-    {"weights", "objective", "require", "augment", "teacher", "budget", "confirm", *(entry.name for entry in fields(Splits))}
+    {
+        "weights",
+        "objective",
+        "require",
+        "augment",
+        "teacher",
+        "budget",
+        "confirm",
+        "learn_from",
+        *(entry.name for entry in fields(Splits)),
+    }
 )
 
 
@@ -117,6 +127,9 @@ class Settings:
     start_from: tuple[str, ...] = ("default",)
     """Named assignments that the first trials try; by default the one that is known to work, and on a site of several
     buildings several-buildings."""
+    learn_from: tuple[str, ...] = ()
+    """Folders of other experiments of the same algorithm, of any site and budget: what ranked high there shapes the first
+    draws, as long as trials here agree. Their trials and ranks are stored in the new experiment."""
     space: str = ""
     """TOML file with bounds or choices of one's own; docs/formats.md shows its form."""
     sampler: Literal["tpe", "random", "gp", "cmaes"] = "tpe"
@@ -187,6 +200,9 @@ class Settings:
             )
         if self.preset and (self.start_from not in ((), ("default",)) or self.space):
             raise UsageError("--preset runs one assignment, so there is nothing for --start-from or --space to act on")
+        if self.learn_from and (self.preset or self.sampler == "random"):
+            other = "--preset runs one assignment" if self.preset else "--sampler random draws from the whole space alone"
+            raise UsageError(f"{other}, so there is nothing for --learn-from to act on; leave one of them out")
 
     @cached_property
     def aim(self) -> Aim:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
 
 import numpy as np
@@ -16,11 +17,13 @@ from common.streams import Stream, stream, stream_seed
 from search_spaces import Assignment, SearchSpace
 from search_spaces.earlier import in_todays_names
 from tuning.experiment.settings import Settings
+from tuning.search.learned import LearnedExperiment, assignments
 from tuning.search.prior import Point, around, centre, share
 from tuning.search.pruners import PRUNERS
 from tuning.search.sampler_view import HYPERPARAMETERS as HYPERPARAMETERS
 from tuning.search.sampler_view import as_seen
 from tuning.search.samplers import SAMPLERS, startup_trials
+from tuning.search.transfer import Source, Transfer
 
 # User attributes of a trial, beside its assignment.
 REFUSED = "refused"  # why it does not fit into memory and was not started
@@ -44,6 +47,7 @@ class Drawing:
         limits: what conditions of the space may name beside hyperparameters.
         starts: full assignments of the first trials.
         excess: of an assignment; None where memory does not matter.
+        learned: other experiments that it learns from.
     """
 
     settings: Settings
@@ -52,6 +56,7 @@ class Drawing:
     limits: Mapping[str, float]
     starts: Sequence[Assignment] = ()
     excess: Excess | None = None
+    learned: Sequence[LearnedExperiment] = ()
 
     @property
     def startup(self) -> int:
@@ -111,11 +116,30 @@ class Drawing:
         """A point around what is known to work; None where the sampler draws."""
         if self.settings.sampler == "random":
             return None
+        if self.learned:
+            learned = self._transfer.draw(seen, np.random.default_rng(stream(Stream.TRANSFER, self.settings.seed, number)))
+            if learned is not None:
+                return learned
         random = np.random.default_rng(stream(Stream.PRIOR, self.settings.seed, number))
         if random.random() >= share(number, self.startup):
             return None
         around_what = centre(seen, [self.space.point(start, distributions) for start in self.starts], random)
         return around(around_what, distributions, random) if around_what else None
+
+    @cached_property
+    def _transfer(self) -> Transfer:
+        """What other experiments found good, as points that trials of this one can have."""
+        distributions = self.space.distributions(self.fixed, self.limits)
+
+        def point(assignment: Assignment) -> Point:
+            nearest = self.space.assignment(self.space.point(assignment, distributions), self.fixed, self.limits)
+            return self.space.point(nearest, distributions)
+
+        sources = [
+            Source([point(self.space.whole(own)) for own in assignments(each)], [trial.rank for trial in each.trials])
+            for each in self.learned
+        ]
+        return Transfer(sources, distributions)
 
 
 def already_tried(drawn: FrozenTrial, known: Sequence[FrozenTrial]) -> FrozenTrial | None:

@@ -27,9 +27,15 @@ class SearchStoppedError(UserError):
 
 
 class DamagedStudyError(UserError):
-    """The memory of a search is not as it was written, or contradicts the results. Nothing has been changed."""
+    """The memory of a search is not as it was written, or contradicts the results. Nothing has been changed.
+
+    Attributes:
+        path: of the file that is damaged.
+        why: in words.
+    """
 
     def __init__(self, path: Path, why: str) -> None:
+        self.path, self.why = path, why
         super().__init__(
             f"{path} cannot be continued: {why}; restore it from a copy, or start a new experiment; the results can still be "
             "loaded, judged and exported"

@@ -54,7 +54,7 @@ class _SealedJournal(JournalFileBackend):
         self._digest.update(added)
         self._length += len(added)
         seal = Seal(self._length, self._digest.hexdigest())
-        write_whole(_seal_path(self._path), lambda file: file.write(json.dumps(asdict(seal)).encode()))
+        write_whole(seal_path(self._path), lambda file: file.write(json.dumps(asdict(seal)).encode()))
 
 
 def open_mended_journal(path: Path) -> JournalStorage:
@@ -88,7 +88,7 @@ def has_entries(path: Path) -> bool:
 
 def is_sealed(path: Path) -> bool:
     """Whether a journal was written before."""
-    return _seal_path(path).exists()
+    return seal_path(path).exists()
 
 
 def _check(path: Path) -> None:
@@ -127,7 +127,7 @@ def _seal(path: Path) -> Seal | None:
     Raises:
         DamagedStudyError: if there is one that cannot be read.
     """
-    own = _seal_path(path)
+    own = seal_path(path)
     try:
         return described(Seal, read_json(own), "the seal")
     except FileNotFoundError:
@@ -136,5 +136,6 @@ def _seal(path: Path) -> Seal | None:
         raise DamagedStudyError(own, str(error)) from error
 
 
-def _seal_path(path: Path) -> Path:
+def seal_path(path: Path) -> Path:
+    """The seal of a journal."""
     return path.with_suffix(".seal")

@@ -19,9 +19,11 @@ from envs.scenarios.augmentation import check_augmentation, synthetic_years
 from envs.scenarios.scenario import SPLITS, Scenario, scenario
 from envs.seen import Seen
 from tuning.experiment.errors import UsageError
-from tuning.experiment.folder import Experiment, create, existing, open_experiment
+from tuning.experiment.folder import LEARNED, Experiment, create, existing, open_experiment
 from tuning.experiment.settings import Settings, changed
 from tuning.runtime.cluster import check_cluster
+from tuning.search.learned import LearnedExperiment, digest, read_learned, text_of
+from tuning.search.learning import learned_from
 from tuning.search.lessons import check_teacher
 from tuning.search.plan import Plan, plan, plan_again, seen_by, space_differences, with_trials
 from tuning.trial.checkpoint import check_versions
@@ -43,6 +45,7 @@ class Checked:
         compatibility: see `Experiment`.
         before: the experiment that is continued; None for a new one.
         notes: lines for the user.
+        learned: content of the file of what a new experiment learns from others; empty for none.
     """
 
     settings: Settings
@@ -51,6 +54,7 @@ class Checked:
     compatibility: dict[str, Any]
     before: Experiment | None = None
     notes: tuple[str, ...] = ()
+    learned: str = ""
 
 
 @dataclass(frozen=True)
@@ -107,7 +111,13 @@ def check_new(settings: Settings) -> Checked:
     """
     if settings.extend:
         raise UsageError("--extend continues an experiment: say which with --resume, or with its --name")
-    return _checked(settings, user_path(settings.space) if settings.space else None)
+    checked = _checked(settings, user_path(settings.space) if settings.space else None)
+    if not settings.learn_from:
+        return checked
+    learned = learned_from(settings)
+    text = text_of(learned)
+    compatibility = {**checked.compatibility, LEARNED: digest(text)}
+    return replace(checked, compatibility=compatibility, notes=(*checked.notes, *_learned_notes(learned)), learned=text)
 
 
 def check_continued(before: Experiment, settings: Settings) -> Checked:
@@ -132,16 +142,19 @@ def check_continued(before: Experiment, settings: Settings) -> Checked:
     if not settings.set or settings.fixed_texts() == before.settings.fixed_texts():
         kept["set"] = before.settings.set
     checked = _checked(replace(settings, resume="", **kept), space_file, before.compatibility.get("space"))
+    compatibility = checked.compatibility
+    if LEARNED in before.compatibility:
+        compatibility = {**compatibility, LEARNED: before.compatibility[LEARNED]}
     if differences := _differences(before, checked):
         raise UsageError(
             f"{before.paths.folder} was begun with other settings: {'; '.join(differences)}; start a new experiment"
         )
-    notes = list(checked.notes)
+    notes = [*checked.notes, *_learned_notes(read_learned(before, checked.plan.space))]
     if not settings.resume:
         notes.append(f"{before.paths.folder} exists and is continued")
     for difference in _version_differences(before, checked):
         notes.append(f"the code has changed, so results may differ: {difference}")
-    return replace(checked, before=before, notes=tuple(notes))
+    return replace(checked, compatibility=compatibility, before=before, notes=tuple(notes))
 
 
 def open_checked(checked: Checked) -> Opened:
@@ -154,8 +167,12 @@ def open_checked(checked: Checked) -> Opened:
         experiment = replace(checked.before, settings=checked.settings, compatibility=checked.compatibility)
         return Opened(experiment, checked.scenario, checked.plan)
     parents = missing_folders(user_path(checked.settings.dir).resolve())
-    experiment = create(checked.settings, checked.compatibility)
+    experiment = create(checked.settings, checked.compatibility, checked.learned)
     return Opened(experiment, checked.scenario, checked.plan, (experiment.paths.folder, *parents))
+
+
+def _learned_notes(learned: Sequence[LearnedExperiment]) -> list[str]:
+    return [f"learns from {each.folder}: {each.summary}" for each in learned]
 
 
 def _check_shared(site: Scenario, planned: Plan, settings: Settings) -> None:
@@ -259,6 +276,7 @@ def _checked(settings: Settings, space_file: Path | None, described: Mapping[str
         check_teacher(site, settings.algo, backend, settings.reward)
     # However they were typed: an experiment is continued by what they mean.
     settings = replace(settings, weights=settings.aim.weights.texts, require=settings.aim.require)
+    settings = replace(settings, learn_from=tuple(str(user_path(folder).resolve()) for folder in settings.learn_from))
     notes = [f"aim: {settings.aim.shown}"] if settings.aim.shown else []
     notes += planned.notes
     if settings.augment:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import MappingProxyType
 from typing import Self
 
@@ -15,13 +19,14 @@ from optuna.trial import FrozenTrial, TrialState
 from common.paths import shortened
 from search_spaces import Assignment, SearchSpace
 from search_spaces.earlier import in_todays_names
-from tuning.experiment.folder import Experiment
+from tuning.experiment.folder import Experiment, ExperimentPaths
 from tuning.experiment.settings import Settings
 from tuning.search.agreement import begun, check_agreement
 from tuning.search.confirmation import CONFIRMS, ROLE, RUN
 from tuning.search.drawing import HYPERPARAMETERS, REFUSED, SAME_AS, Drawing, Excess, already_tried
 from tuning.search.errors import DamagedStudyError
-from tuning.search.journal import has_entries, is_sealed, open_mended_journal
+from tuning.search.journal import has_entries, is_sealed, open_mended_journal, seal_path
+from tuning.search.learned import read_learned
 from tuning.search.pruners import PRUNERS
 from tuning.trial.proposal import Proposal
 from tuning.trial.records import TrialRecords
@@ -81,11 +86,13 @@ class StudyMemory:
 
         Raises:
             DamagedStudyError: if its journal is not as it was written, or not of this experiment.
+            UsageError: if what it learned from others is not as it was written.
         """
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         storage = _open_journal(experiment)
         study = _current(storage, experiment.settings)
-        return cls(storage, study, Drawing(experiment.settings, space, fixed, limits, starts, excess))
+        learned = read_learned(experiment, space)
+        return cls(storage, study, Drawing(experiment.settings, space, fixed, limits, starts, excess, learned))
 
     def ask(self) -> Proposal:
         """Draw a new trial, and add it."""
@@ -331,6 +338,40 @@ def check_study(experiment: Experiment) -> None:
     if optuna.get_all_study_names(storage):
         trials = _current(storage, experiment.settings).get_trials(deepcopy=False)
         check_agreement(trials, TrialRecords(experiment), experiment.paths)
+
+
+def read_trials(experiment: Experiment) -> list[FrozenTrial]:
+    """Trials of an experiment that may be in use, by number; its folder is not written to.
+
+    Args:
+        experiment: any; without a study it has no trials.
+
+    Raises:
+        DamagedStudyError: if its journal is not as it was written, or not of this experiment.
+    """
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    own = experiment.paths
+    if not own.study.exists() and not begun(own) and not is_sealed(own.study):
+        return []
+    # To open a journal mends it, so a copy is opened. The seal goes first: it may be older than the journal, and not newer.
+    with TemporaryDirectory() as folder:
+        copy = replace(experiment, paths=ExperimentPaths(Path(folder)))
+        for path in (seal_path(own.study), own.study):
+            try:
+                if path.exists():
+                    shutil.copyfile(path, Path(folder) / path.name)
+            except OSError as error:
+                raise DamagedStudyError(path, error.strerror or str(error)) from error
+        try:
+            storage = _open_journal(copy)
+            trials: list[FrozenTrial] = []
+            if optuna.get_all_study_names(storage):
+                trials = _current(storage, experiment.settings).get_trials(deepcopy=False)
+        except DamagedStudyError as error:
+            raise DamagedStudyError(own.folder / error.path.name, error.why) from error
+    if (rows := begun(own)) and rows[-1] >= len(trials):
+        raise DamagedStudyError(own.study, f"it lacks trial {rows[-1]} of the results")
+    return trials
 
 
 def _open_journal(experiment: Experiment) -> JournalStorage:

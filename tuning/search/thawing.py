@@ -70,7 +70,7 @@ class Thawing:
                 continue
             state = "frozen" if trial.number == as_frozen else _state(trial)
             found.append(self._curve(trial, state))
-        return _comparable(found)
+        return comparable(found)
 
     def _curve(self, trial: FrozenTrial, state: Literal["running", "frozen", "ended"]) -> Curve:
         evaluations = tuple(sorted(trial.intermediate_values.items()))
@@ -79,7 +79,7 @@ class Thawing:
         return Curve(trial.number, point, evaluations, self.cost(assignment), state)
 
 
-def _comparable(curves: list[Curve]) -> list[Curve]:
+def comparable(curves: list[Curve]) -> list[Curve]:
     """Curves with ratings on one scale: one that misses requirements lies below all that meet them, by how much it misses."""
     ratings = [rating for curve in curves for _, rating in curve.evaluations]
     met = [rating for rating in ratings if not Aim.is_missed(rating)]

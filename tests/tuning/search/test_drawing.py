@@ -12,6 +12,7 @@ from optuna.trial import FrozenTrial, TrialState
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.settings import Settings
 from tuning.search.drawing import HYPERPARAMETERS, PREDICTED, REFUSED, Drawing, already_tried
+from tuning.search.learned import LearnedExperiment, LearnedTrial
 from tuning.search.sampler_view import as_seen
 
 LIMITS = {"steps": 1e6}
@@ -139,3 +140,18 @@ def test_an_assignment_that_an_older_version_tried_is_known() -> None:
     known = [trial_of({"gamma": 0.9, "target_kl": 0.02}, TrialState.COMPLETE)]
     drawn = trial_of({"gamma": 0.9, "target_kl": None, "kl_target": 0.02}, TrialState.RUNNING)
     assert already_tried(drawn, known) is known[0]
+
+
+def test_what_other_experiments_found_good_is_drawn_and_nothing_else_changes_without_them() -> None:
+    space = algorithm("ppo").space
+    good = {**space.complete({}, LIMITS), "learning_rate": 1e-3, "gamma": 0.97}
+    others = [{**good, "learning_rate": rate, "gamma": 0.9} for rate in (3e-4, 1e-4, 5e-5)]
+    trials = tuple(LearnedTrial(number, number + 1.0, own) for number, own in enumerate([good, *others]))
+    learned = (LearnedExperiment("elsewhere", "4 of 4 trials", trials),)
+    drawn = [drawing(settings={"seed": seed}, fixed={}, learned=learned).draw([], "one").user_attrs for seed in range(10)]
+    rates = [own[HYPERPARAMETERS]["learning_rate"] for own in drawn]
+    assert rates.count(pytest.approx(1e-3)) >= 6
+    assert drawing(fixed={"gamma": 0.99}, learned=learned).draw([], "one").user_attrs[HYPERPARAMETERS]["gamma"] == 0.99
+    known = draw_some(drawing(fixed={}, learned=learned, settings={"trials": 16}), 8)
+    assert sum(trial.user_attrs[HYPERPARAMETERS]["gamma"] == pytest.approx(0.97) for trial in known) == 1
+    assert [trial.params for trial in draw_some(drawing(learned=()), 4)] == [trial.params for trial in draw_some(drawing(), 4)]

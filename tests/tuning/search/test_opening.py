@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import shutil
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, open_experiment, save
 from tuning.experiment.settings import Settings
 from tuning.search.opening import check, check_continued, check_new, experiment_to_continue, open_checked
+from tuning.search.study import StudyMemory
 
 
 def settings(folder: Path, **others: Any) -> Settings:
@@ -265,3 +267,46 @@ def test_an_earlier_search_of_a_name_that_means_something_else_now_is_refused(tm
     save(replace(before, compatibility={**before.compatibility, "space": older}))
     with pytest.raises(SpaceError, match=r"^target_kl: the version that began this experiment .* start a new experiment$"):
         check(settings(tmp_path, space=str(path)))
+
+
+def test_what_was_learned_is_in_the_experiment_and_the_other_folder_is_needed_no_more(tmp_path: Path) -> None:
+    other = begun(tmp_path / "before", name="old")
+    memory = StudyMemory.open(other, algorithm("ppo").space, {}, {"steps": 4096.0})
+    for rating in (0.1, 0.3, 0.2):
+        number = memory.ask().number
+        memory.report(number, 4096, rating)
+        memory.complete(number, rating)
+    given = settings(tmp_path, learn_from=(str(other.paths.folder),))
+    checked = check(given)
+    assert f"learns from {other.paths.folder}: 3 of 3 trials" in checked.notes
+    assert not (tmp_path / "one").exists()
+    opened = open_checked(checked)
+    drawn = [memory_of(opened.experiment).draw().params for _ in range(2)]
+    shutil.rmtree(other.paths.folder)
+    again = open_checked(check(given))  # the same command continues it
+    assert "learns from" in check(given).notes[0]
+    assert again.experiment.compatibility["learned"] == opened.experiment.compatibility["learned"]
+    assert [memory_of(again.experiment).draw().params for _ in range(2)] == drawn
+    save(again.experiment)
+    assert check(Settings(**{**asdict(given), "resume": str(tmp_path / "one")})).settings.learn_from == given.learn_from
+    with pytest.raises(UsageError, match="begun with other settings: --learn-from is "):
+        check(replace(given, learn_from=()))
+    opened.experiment.paths.learned.unlink()
+    with pytest.raises(UsageError, match=r"learned\.json cannot be read"):
+        check(given)
+
+
+def memory_of(experiment: Experiment) -> StudyMemory:
+    return StudyMemory.open(experiment, algorithm("ppo").space, {}, {"steps": 4096.0})
+
+
+def test_what_cannot_be_learned_from_creates_nothing(tmp_path: Path) -> None:
+    begun(tmp_path / "before", name="old")
+    for others, message in (
+        ({}, "ranks need at least 2 trials"),
+        ({"sampler": "random"}, "--sampler random draws from the whole space alone"),
+        ({"preset": "default"}, "--preset runs one assignment"),
+    ):
+        with pytest.raises(UsageError, match=message):
+            check(settings(tmp_path / "runs", learn_from=(str(tmp_path / "before" / "old"),), **others))
+    assert not (tmp_path / "runs").exists()

@@ -1,0 +1,56 @@
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import spearmanr
+
+from benchmarks.replay import transfer
+from benchmarks.replay.landscape import made
+from benchmarks.replay.searchers import SEARCHERS, replayed, source
+from benchmarks.replay.transfer import WITHOUT, Options, markdown, regrets
+
+LAND = made(0, assignments=12, columns=3)
+
+
+def ends(site: str) -> np.ndarray:
+    return made(0, site=site).means[:, -1]
+
+
+def test_other_sites_by_formula_are_what_their_names_say() -> None:
+    own = ends("")
+    agreement = {kind: np.mean([spearmanr(own, ends(f"{kind}:{k}"))[0] for k in range(5)]) for kind in ("alike", "unrelated")}
+    assert agreement["alike"] > 0.6
+    assert abs(agreement["unrelated"]) < 0.4
+    assert spearmanr(own, ends("opposite:0"))[0] < -0.7
+    assert made(0, site="alike:1").points == made(0).points
+
+
+def test_a_search_teaches_what_it_trained_long_enough_by_rank() -> None:
+    before = replayed(LAND, SEARCHERS["freeze-thaw, prior"], 3.0, seed=0)
+    found = source(before, LAND)
+    long = [index for index, reached in before.reached.items() if reached >= 4]
+    assert len(found.points) == len(long)
+    assert sum(found.ranks) == pytest.approx(len(long) * (len(long) + 1) / 2)
+    best = max(long, key=lambda index: LAND.means[index, before.reached[index] - 1])
+    assert min(found.ranks) == found.ranks[long.index(best)]
+
+
+def test_one_table_has_the_search_without_and_the_paired_differences() -> None:
+    found = {
+        "a": {WITHOUT: [[0.5] * 4] * 3, "alike": [[0.25] * 4] * 3},
+        "b": {WITHOUT: [[0.3] * 4] * 3, "alike": [[0.25] * 4] * 3},
+    }
+    text = markdown(found)
+    assert "| without | 0.40 " in text
+    assert "| alike | -0.15 " in text
+
+
+def test_what_is_done_is_not_computed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transfer, "landscape", lambda name: LAND)
+    monkeypatch.setattr(transfer, "_other", lambda name: made(0, assignments=12, columns=3, site=name.partition(":")[2][2:]))
+    options = Options(("made:0",), seeds=1, budget=1.0, json=tmp_path / "regrets.json")
+    first = regrets(options)
+    assert [len(each) for each in first[LAND.describe()].values()] == [1] * 4
+    monkeypatch.setattr(transfer, "replayed", None)
+    assert regrets(replace(options)) == first

@@ -1,0 +1,142 @@
+"""Read the trials of other experiments that a new one learns from. Nothing of theirs is changed."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from optuna.trial import FrozenTrial, TrialState
+from scipy.stats import rankdata
+
+from common.paths import user_path
+from search_spaces import Assignment, SearchSpace, SpaceError
+from search_spaces.earlier import in_todays_names
+from search_spaces.removed import without_removed
+from tuning.algorithms.registry import algorithm
+from tuning.experiment.errors import UsageError
+from tuning.experiment.folder import Experiment, open_experiment
+from tuning.experiment.settings import Settings
+from tuning.search.confirmation import CONFIRMS
+from tuning.search.drawing import HYPERPARAMETERS, REFUSED, SAME_AS
+from tuning.search.errors import DamagedStudyError
+from tuning.search.freeze_thaw import FIRST, Curve, predicted_ends
+from tuning.search.learned import LearnedExperiment, LearnedTrial
+from tuning.search.plan import limits
+from tuning.search.study import read_trials
+from tuning.search.thawing import comparable
+
+LEAST = 2  # trials: one has no rank
+
+
+def learned_from(settings: Settings) -> tuple[LearnedExperiment, ...]:
+    """Trials and ranks of the experiments that settings learn from.
+
+    Args:
+        settings: of a new experiment, with one algorithm.
+
+    Raises:
+        UsageError: if one of the folders holds no experiment, a damaged one, one of another algorithm, or too few trials.
+        UserError: one of its other kinds, see `open_experiment`.
+    """
+    found: dict[Path, LearnedExperiment] = {}
+    for text in settings.learn_from:
+        folder = user_path(text).resolve()
+        if folder in found:
+            raise UsageError(f"--learn-from {text}: it is given twice; leave one out")
+        found[folder] = _learned(text, folder, settings)
+    return tuple(found.values())
+
+
+def _learned(text: str, folder: Path, settings: Settings) -> LearnedExperiment:
+    at = f"--learn-from {text}"
+    try:
+        other = open_experiment(folder)
+    except UsageError as error:
+        raise UsageError(f"{at}: {error}") from error
+    if other.settings.algo != settings.algo:
+        raise UsageError(f"{at}: it is an experiment of {other.settings.algo}, not of {settings.algo}; leave it out")
+    try:
+        trials = read_trials(other)
+    except DamagedStudyError as error:
+        raise UsageError(f"{at}: {error.path} is damaged ({error.why}); restore it from a copy, or leave it out") from error
+    used, left_out = usable(trials, other.settings, algorithm(settings.algo).space)
+    summary = f"{len(used)} of {len(trials)} trials" + (
+        f" (not used: {', '.join(f'{count} {reason}' for reason, count in sorted(left_out.items()))})" if left_out else ""
+    )
+    if len(used) < LEAST:
+        raise UsageError(f"{at}: ranks need at least {LEAST} trials, and it has {summary}; run it longer, or leave it out")
+    ends = expected_ends({number: (trials[number], of) for number, of in used.items()}, other)
+    ranks = rankdata([-ends[number] for number in used])
+    own = tuple(LearnedTrial(number, float(rank), of) for (number, of), rank in zip(used.items(), ranks, strict=True))
+    return LearnedExperiment(str(folder), summary, own)
+
+
+def usable(
+    trials: Sequence[FrozenTrial], settings: Settings, space: SearchSpace
+) -> tuple[dict[int, Assignment], Mapping[str, int]]:
+    """Trials that teach, and why others do not.
+
+    Args:
+        trials: of the other experiment, by number.
+        settings: of it.
+        space: of the algorithm today. What a trial lacks has its default.
+
+    Returns:
+        Full assignments by number; the number of other trials by reason.
+    """
+    used: dict[int, Assignment] = {}
+    left_out: Counter[str] = Counter()
+    for trial in trials:
+        if reason := _why_not(trial, settings):
+            left_out[reason] += 1
+            continue
+        try:
+            assignment = in_todays_names(without_removed(trial.user_attrs[HYPERPARAMETERS]))
+            if unknown := sorted(assignment.keys() - space.describe().keys()):
+                raise SpaceError(unknown[0])
+            space.check(assignment)
+        except SpaceError:
+            left_out["with hyperparameters that this version does not take"] += 1
+            continue
+        used[trial.number] = space.whole(assignment)
+    return used, left_out
+
+
+def _why_not(trial: FrozenTrial, settings: Settings) -> str:
+    """Why a trial does not teach; empty where it does."""
+    reported = [steps for steps, rating in trial.intermediate_values.items() if math.isfinite(rating)]
+    reasons = {
+        "that repeat another": SAME_AS in trial.user_attrs,
+        "that confirm another": CONFIRMS in trial.user_attrs,
+        "that did not fit into memory": REFUSED in trial.user_attrs or _lacked_memory(trial),
+        "that failed": trial.state is TrialState.FAIL,
+        "without hyperparameters": not isinstance(trial.user_attrs.get(HYPERPARAMETERS), dict),
+        # Ranks before that mislead, see `FIRST`.
+        f"below {FIRST:.0%} of their steps": max(reported, default=0) < FIRST * settings.steps,
+    }
+    return next((reason for reason, applies in reasons.items() if applies), "")
+
+
+def _lacked_memory(trial: FrozenTrial) -> bool:
+    return any(excess > 0 and "memory" in name for name, excess in trial.constraints.items())
+
+
+def expected_ends(used: Mapping[int, tuple[FrozenTrial, Assignment]], other: Experiment) -> dict[int, float]:
+    """Rating that each trial is expected to have after the most steps of its experiment, by number.
+
+    So trials that were frozen or stopped after different steps can be ranked. The model is that of freeze-thaw.
+
+    Args:
+        used: trials and their full assignments, by number.
+        other: their experiment.
+    """
+    space = algorithm(other.settings.algo).space
+    distributions = space.distributions({}, limits(other.settings.steps))
+    curves = []
+    for number, (trial, assignment) in used.items():
+        reported = sorted((steps, value) for steps, value in trial.intermediate_values.items() if np.isfinite(value))
+        curves.append(Curve(number, space.point(assignment, distributions), tuple(reported), 1.0, "ended"))
+    return predicted_ends(comparable(curves), distributions, other.settings.steps)
