@@ -137,7 +137,7 @@ def run_trials(
     usual = planner.prediction(plan.space.complete(plan.fixed, limits(settings.steps)))
     before = load(paths.folder).trials
     ended = before[~before["state"].isin(["running", "frozen"])]
-    progress = Progress.of(console, settings, before, ledger)
+    progress = Progress.of(console, settings, before, ledger, paths.folder)
     retention = Retention(paths, settings.kept_trials, final_scores(ended))
     retention.enforce()
     sound = before["state"].isin(["complete", "frozen", "pruned", "oom"]).any()
@@ -173,6 +173,7 @@ def run_trials(
     finally:
         control.close()
     ledger.note_time()
+    progress.end(control.is_stopping and not control.is_finishing, control.reason or "")
     if control.is_stopping and control.reason is None and not control.is_finishing:
         raise KeyboardInterrupt
     return control.reason
