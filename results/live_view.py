@@ -96,9 +96,7 @@ class LiveView:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Lines, none wider than the terminal."""
         most = max(1, min(MOST_SHOWN, options.size.height - OTHER_LINES))
-        for line in self.lines(options.max_width, most, options.ascii_only):
-            line.no_wrap, line.overflow = True, "crop"
-            yield line
+        yield from self.lines(options.max_width, most, options.ascii_only)
 
     def lines(self, width: int, most_trials: int = MOST_SHOWN, ascii_only: bool = False) -> list[Text]:
         """The view, line by line.
@@ -136,7 +134,9 @@ class LiveView:
         shown = search.trials[:most]
         heads = ("trial", "state", "steps", f"last {search.rating}")
         rows = [(str(trial.number), trial.state, f"{trial.steps:,}", trial.rating) for trial in shown]
-        wide = [max(len(row[column]) for row in (heads, *rows)) for column in range(len(heads))]
+        # As wide as they may become, so that columns stay where they are.
+        widest = ("", "continuing", f"{search.most_steps:,}", "")
+        wide = [max(len(row[column]) for row in (heads, widest, *rows)) for column in range(len(heads))]
         bar = min(MOST_BAR, width - sum(wide) - 2 * len(wide) - 5)
         progress = bar + 5 if bar >= LEAST_BAR else 4
 

@@ -6,6 +6,7 @@ It reads two small files of the experiment's folder, and needs neither Ray nor t
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import signal
 import socket
@@ -13,6 +14,7 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -27,6 +29,7 @@ from results.live import OWNER_FILE, PROGRESS_FILE, LiveSearch, Owner
 if TYPE_CHECKING:
     from rich.console import Console
 
+EXPERIMENT_FILE = "experiment.json"
 PROGRAM = "python -m results.watch"
 LOOK_SECONDS = 1.0  # between two looks at the files
 LINE_SECONDS = 30.0  # between two lines of a search's state without a terminal
@@ -74,6 +77,8 @@ def look(folder: Path, now: float) -> Seen:
     owner, search = Owner.read(folder), _search(folder)
     if owner is None:
         if search is None:
+            if _age(now, folder / EXPERIMENT_FILE) <= SILENT_SECONDS:
+                return Seen("starting", None, None, 0.0)  # it was created just now
             raise WatchError(
                 f"{folder}: no run works on it, and it has no {PROGRESS_FILE}, which runs write; continue it with: "
                 f"{python_command('tuning.run', '--resume', folder)}"
@@ -81,14 +86,22 @@ def look(folder: Path, now: float) -> Seen:
         return Seen("complete" if search.phase == "complete" else "stopped", search, None, 0.0)
     if search and search.written < datetime.fromisoformat(owner.since).timestamp():
         search = None  # of an earlier run
-    signs = [path.stat().st_mtime for path in (folder / OWNER_FILE, folder / PROGRESS_FILE) if path.exists()]
-    age = max(0.0, now - max(signs, default=now))
+    age = _age(now, folder / OWNER_FILE, folder / PROGRESS_FILE)
     if search and search.phase != "running":
         return Seen(search.phase, search, owner, age)
     if age > SILENT_SECONDS:
         state: State = "dead" if _is_gone(owner) else ("silent" if search else "starting")
         return Seen(state, search, owner, age)
     return Seen("running" if search else "starting", search, owner, age)
+
+
+def _age(now: float, *paths: Path) -> float:
+    """Seconds since the last of some files was written; infinite without any."""
+    times = []
+    for path in paths:
+        with suppress(FileNotFoundError):
+            times.append(path.stat().st_mtime)
+    return max(0.0, now - max(times, default=-math.inf))
 
 
 def _search(folder: Path) -> LiveSearch | None:
@@ -252,7 +265,7 @@ def watch(folder: str | Path, console: Console | None = None) -> int:
     from rich.console import Console
 
     path = user_path(folder).resolve()
-    if not (path / "experiment.json").is_file():
+    if not (path / EXPERIMENT_FILE).is_file():
         raise WatchError(f"no experiment in {path}: give the folder of an experiment, such as experiments/ppo-iquitos-1")
     plain = None if os.environ.get("NO_COLOR") else "auto"
     return Watch(path, console or Console(color_system=plain)).run()  # type: ignore[arg-type]

@@ -99,6 +99,7 @@ def test_another_process_with_the_number_of_the_run_is_not_the_run(folder: Path)
 
 
 def test_without_a_run_there_is_nothing_to_watch(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert look(folder, time.time()).state == "starting"  # it is created before it has an owner
     with pytest.raises(WatchError, match=r"no run works on it.*tuning\.run --resume"):
         look(folder, NOW)
     assert main([str(tmp_path / "nowhere")]) == REFUSED

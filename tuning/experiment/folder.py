@@ -88,6 +88,14 @@ class ExperimentPaths:
         """Folder of a trial's checkpoints."""
         return self.folder / "trials" / f"{trial:05d}"
 
+    def progress_csv(self, trial: int) -> Path:
+        """Reports of a trial as CSV, if they are wanted."""
+        return self.folder / "csv" / f"{trial:05d}.csv"
+
+    def tensorboard(self, trial: int) -> Path:
+        """Folder of a trial's events for TensorBoard, if they are wanted."""
+        return self.folder / "tensorboard" / f"{trial:05d}"
+
     def memory_marker(self, trial: int) -> Path:
         """Written by a trial's process that ended itself because it took too much memory: how much, bytes."""
         return self.folder / "trials" / f"{trial:05d}.memory"

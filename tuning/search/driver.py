@@ -107,6 +107,7 @@ def run_trials(
         NodeLostError: if Ray has no node left.
     """
     from tuning.search.budget_watch import BudgetWatch
+    from tuning.search.callbacks import callbacks_named
     from tuning.search.confirmation import Confirmation
     from tuning.search.ledger import Ledger
     from tuning.search.progress import Progress
@@ -164,7 +165,7 @@ def run_trials(
     most_at_once = settings.concurrency or concurrency(usual, planner.budget)
     try:
         with progress, control.signals(), as_lost_node():
-            callbacks: list[Callback] = [progress, BudgetWatch(ledger, control)]
+            callbacks: list[Callback] = [progress, BudgetWatch(ledger, control), *callbacks_named(settings.callback)]
             _tuner(paths, trainable, searcher, scheduler, callbacks, most_at_once).fit()
     except NodeLostError:
         # A search that was told to stop is not started again.

@@ -22,6 +22,7 @@ from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, create, existing, open_experiment
 from tuning.experiment.settings import Settings, changed
 from tuning.runtime.cluster import check_cluster
+from tuning.search.callbacks import callbacks_named
 from tuning.search.lessons import check_teacher
 from tuning.search.plan import Plan, plan, plan_again, seen_by, space_differences, with_trials
 from tuning.trial.checkpoint import check_versions
@@ -272,6 +273,7 @@ def _checked(settings: Settings, space_file: Path | None, described: Mapping[str
     name = str(site.schema) if site.schema else settings.scenario
     compatibility = {"scenario": site.key, "space": planned.space.describe(), "machine": provenance()}
     check_cluster(settings.address)
+    callbacks_named(settings.callback)
     return Checked(replace(settings, backend=backend, scenario=name), site, planned, compatibility, notes=tuple(notes))
 
 
