@@ -12,7 +12,7 @@ from rich.text import Text
 
 from common.texts import printable
 
-NARROWEST_FOLD, MOST_FOLDS = 16, 2  # characters to which a column of names may be folded, and lines of a name
+NARROWEST = 12  # characters of a column of names; on a narrower terminal each name has a line of its own
 _GAPS = ("  ", " ")  # between columns, as the terminal allows
 
 
@@ -31,15 +31,15 @@ def plain_table(title: str | None = None) -> Table:
 
 @dataclass(frozen=True)
 class Fitted:
-    """A table where the terminal is wide enough for it, with names on at most two lines.
+    """A table where the terminal is wide enough for it.
 
-    On a narrower one each name has a line of its own, above its values in columns; on one that is narrower still, each value
-    has a line.
+    On a narrower one a name that is too long has a line of its own, above its values, which stay in their columns. On one
+    that is too narrow for the columns, each value has a line.
 
     Brackets in its cells are no markup, and control characters are escapes: names come from files of other people too.
 
     Attributes:
-        table: of texts. Its first column names the rows. Columns with `overflow="fold"` may be folded, others may not.
+        table: of texts. Its first column names the rows.
     """
 
     table: Table
@@ -52,65 +52,73 @@ class Fitted:
 
     def _parts(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
         """The table, or its lines."""
-        if self._least_width(console) <= options.max_width:
-            for column in self.table.columns:
-                column.no_wrap = column.overflow != "fold"
+        width = options.max_width
+        widest = console.options.update(max_width=10_000, markup=False)
+        if console.measure(self.table, options=widest).maximum <= width:
             yield self.table
             return
         if self.table.title:
             yield Text(str(self.table.title), style="italic")
-        names, *columns = self.table.columns
-        rows = [(f"{names.header} {name}".strip(), row) for row, name in enumerate(names.cells)]
-        texts = [[str(column.header), *map(str, column.cells)] for column in columns]
-        widths = [max(map(_widest, own)) for own in texts]
-        gap = next((own for own in _GAPS if 1 + sum(widths) + len(own) * (len(widths) - 1) <= options.max_width), None)
+        columns = [_Cells.of(column) for column in self.table.columns]
+        names, values = columns[0], columns[1:]
+        needed = {gap: sum(own.width for own in values) + len(gap) * (len(values) - 1) for gap in _GAPS}
+        gap = next((own for own in _GAPS if needed[own] < width), None)
         if gap is None:
-            for name, row in rows:
-                yield Text(name, style="bold")
-                for own in texts:
-                    if value := " ".join(own[row + 1].split()):
-                        yield Text(f"  {own[0]}: {value}")
+            for row in range(1, len(names.texts)):
+                yield Text(names.full(row), style="bold")
+                for own in values:
+                    if value := " ".join(own.texts[row].split()):
+                        yield Text(f"  {own.texts[0]}: {value}")
             return
-        yield from _aligned([own[0] for own in texts], columns, widths, gap, "dim")
-        for name, row in rows:
-            yield Text(name, style="bold", overflow="fold")
-            yield from _aligned([own[row + 1] for own in texts], columns, widths, gap, "")
-
-    def _least_width(self, console: Console) -> int:
-        widest = console.options.update(max_width=10_000, markup=False)
-        natural = console.measure(self.table, options=widest).maximum
-        return natural - sum(
-            max(0, _width(column) - _narrowest(console, column)) for column in self.table.columns if column.overflow == "fold"
-        )
+        room = width - needed[gap] - len(gap)
+        room = min(room, names.width) if room >= NARROWEST else 0
+        for row, name in enumerate(names.texts):
+            is_inside = len(name) <= room
+            if not is_inside and row:
+                yield Text(names.full(row), overflow="fold")
+            yield from _lines([names.placed(name if is_inside else "", room)] if room else [], values, row, gap)
 
 
-def _aligned(cells: Sequence[str], columns: Sequence[Column], widths: Sequence[int], gap: str, style: str) -> Iterator[Text]:
-    """Cells in columns, one below the other where they have several lines."""
-    parts = [cell.split("\n") for cell in cells]
-    for number in range(max(map(len, parts), default=0)):
-        line = [own[number] if number < len(own) else "" for own in parts]
-        placed = (
-            text.rjust(width) if column.justify == "right" else text.ljust(width)
-            for text, column, width in zip(line, columns, widths, strict=True)
-        )
-        if shown := gap.join(placed).rstrip():
-            yield Text(f" {shown}", style=style)
+_GAPS = ("  ", " ")  # between columns, as the terminal allows
 
 
-def _narrowest(console: Console, column: Column) -> int:
-    """Width at which the texts of a column that may be folded have at most `MOST_FOLDS` lines."""
-    texts = [Text(str(text)) for text in (column.header, *column.cells)]
-    for width in range(min(NARROWEST_FOLD, _width(column)), _width(column)):
-        if all(len(text.wrap(console, width, overflow="fold")) <= MOST_FOLDS + str(text).count("\n") for text in texts):
-            return width
-    return _width(column)
+@dataclass(frozen=True)
+class _Cells:
+    """A column.
+
+    Attributes:
+        texts: its header, then its cells.
+        is_right: whether they stand at the right.
+        width: characters of the longest line.
+    """
+
+    texts: Sequence[str]
+    is_right: bool
+    width: int
+
+    @classmethod
+    def of(cls, column: Column) -> _Cells:
+        """The column of a table."""
+        texts = [str(column.header), *map(str, column.cells)]
+        return cls(texts, column.justify == "right", max(len(line) for text in texts for line in [*text.splitlines(), ""]))
+
+    def full(self, row: int) -> str:
+        """A name with the heading of the names."""
+        return f"{self.texts[0]} {self.texts[row]}".strip()
+
+    def placed(self, text: str, width: int) -> str:
+        """A text at its side of a column."""
+        return text.rjust(width) if self.is_right else text.ljust(width)
 
 
-def _width(column: Column) -> int:
-    """Characters of its longest line."""
-    return max(_widest(str(text)) for text in [column.header, *column.cells])
-
-
-def _widest(text: str) -> int:
-    """Characters of the longest line of a text."""
-    return max(map(len, [*text.splitlines(), ""]))
+def _lines(name: Sequence[str], values: Sequence[_Cells], row: int, gap: str) -> Iterator[Text]:
+    """A row: as many lines as its values have."""
+    parts = [own.texts[row].split("\n") for own in values]
+    for number in range(max(map(len, parts))):
+        cells = [
+            own.placed(part[number] if number < len(part) else "", own.width) for own, part in zip(values, parts, strict=True)
+        ]
+        first = [cell if number == 0 else " " * len(cell) for cell in name]
+        # Without a column of names, values stand one blank behind them.
+        if shown := ("" if name else " ") + gap.join([*first, *cells]).rstrip():
+            yield Text(shown, style="bold" if row == 0 else "")
