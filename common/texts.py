@@ -20,3 +20,10 @@ def printable(text: str) -> str:
 def markdown(text: str) -> str:
     """A text of one line for Markdown, in which it stands for itself: no link, no HTML, and no end of a table's cell."""
     return _MARKDOWN.sub(r"\\\g<0>", printable(text))
+
+
+def duration(seconds: float) -> str:
+    """Hours, minutes and seconds, as 1:02:03."""
+    minutes, seconds = divmod(max(0, round(seconds)), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{seconds:02d}"

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from common.amounts import Scale
 from common.files import write_whole
 from common.texts import markdown
 from common.units import YEAR
@@ -37,12 +38,12 @@ _A_YEAR = f"all hours that were judged scaled to a year of {YEAR:,}"
 METRICS: Mapping[str, tuple[str, str, str, str]] = {
     "score": ("1", "score", "+.4f", "mean reward an hour; 0 is the uncontrolled site"),
     "bound_share": ("1", "of bound", ".1%", "score over that of perfect foresight"),
-    "import_kwh": ("kWh", "import, kWh", ",.0f", f"drawn from the grid, {_A_YEAR}"),
-    "co2_kg": ("kg", "CO2, kg", ",.0f", f"emission of the import, {_A_YEAR}"),
+    "import_kwh": ("kWh", "import", ",.0f", f"drawn from the grid, {_A_YEAR}"),
+    "co2_kg": ("kg", "CO2", ",.0f", f"emission of the import, {_A_YEAR}"),
     "co2_change": ("1", "CO2", "+.2%", "against the uncontrolled site"),
     "bill": ("currency", "bill", ",.0f", f"energy and demand charge, {_A_YEAR}"),
     "bill_change": ("1", "bill", "+.2%", "against the uncontrolled site"),
-    "peak_kw": ("kW", "peak, kW", ",.0f", "highest import of all hours that were judged"),
+    "peak_kw": ("kW", "peak", ",.0f", "highest import of all hours that were judged"),
     "self_consumption": ("1", "PV used", ".1%", "part of the PV energy used on site"),
     "served": ("1", "vehicles", ".1%", "vehicle energy served, of what charging at full power from arrival serves"),
 }
@@ -230,34 +231,56 @@ def objective_cell(row: pd.Series, ranking: Ranking) -> str:
     return text if pd.isna(low) else f"{text} ({ranking.shown(low)} to {ranking.shown(high)})"
 
 
-def cells(row: pd.Series) -> list[str]:
-    """Cells of a row: its name, its runs and each of `METRICS`."""
+def scales(table: pd.DataFrame) -> dict[str, Scale]:
+    """How the amounts of a table are shown, by metric: in units of their size."""
+    units = {"kWh": "kWh", "kg": "kg", "kW": "kW", "currency": ""}
+    return {name: Scale.of(table[name], units[unit]) for name, (unit, *_) in METRICS.items() if unit in units}
+
+
+def cells(row: pd.Series, scales: Mapping[str, Scale]) -> list[str]:
+    """Cells of a row: its name, its runs and each of `METRICS`.
+
+    Args:
+        row: of the table.
+        scales: of the table.
+    """
     name = str(row["contender"]) if row["comparable"] else f"{row['contender']} (not comparable)"
-    return [name, str(row["runs"]) if row["algorithm"] else "", *(cell(row, metric) for metric in METRICS)]
+    return [name, str(row["runs"]) if row["algorithm"] else "", *(cell(row, metric, scales.get(metric)) for metric in METRICS)]
 
 
-def cell(row: pd.Series, metric: str) -> str:
-    """Cell of one of `METRICS`, with its interval if it has one; empty without a value."""
+def cell(row: pd.Series, metric: str, scale: Scale | None = None) -> str:
+    """Cell of one of `METRICS`, with its interval if it has one; empty without a value.
+
+    Args:
+        row: of the table.
+        metric: one of `METRICS`.
+        scale: of its column; None for what is no amount.
+    """
     import pandas as pd
 
-    form = METRICS[metric][2]
+    def shown(value: float) -> str:
+        return scale.text(value) if scale else format(value, METRICS[metric][2])
+
     value, low, high = (row[f"{metric}{end}"] for end in ("", "_low", "_high"))
-    text = "" if pd.isna(value) else format(value, form)
-    return text if pd.isna(low) else f"{text} ({format(low, form)} to {format(high, form)})"
+    text = "" if pd.isna(value) else shown(value)
+    return text if pd.isna(low) else f"{text} ({shown(low)} to {shown(high)})"
 
 
-def headings() -> list[str]:
+def headings(scales: Mapping[str, Scale]) -> list[str]:
     """Headings of `cells`."""
-    return ["", "runs", *(label for _, label, _, _ in METRICS.values())]
+    labels = {name: label for name, (_, label, _, _) in METRICS.items()}
+    return ["", "runs", *(scales[name].heading(label) if name in scales else label for name, label in labels.items())]
 
 
 def to_markdown(table: pd.DataFrame, ranking: Ranking | None = None) -> str:
     """The table in Markdown, with the objective behind the runs where it is not the score."""
     heading = [ranking.heading] if ranking and ranking.heading else []
-    first, rest = headings()[:2], headings()[2:]
+    sizes = scales(table)
+    named = headings(sizes)
+    first, rest = named[:2], named[2:]
     lines = [[*first, *heading, *rest], ["---", *["---:"] * (len(METRICS) + len(heading) + 1)]]
     for _, row in table.iterrows():
-        own = cells(row)
+        own = cells(row, sizes)
         objective = [objective_cell(row, ranking)] if ranking and heading else []
         lines.append([markdown(text) for text in (*own[:2], *objective, *own[2:])])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"

@@ -70,7 +70,7 @@ def _status(outcome: Results | SearchStoppedError, console: Console) -> int:
     from tuning.search.errors import SearchStoppedError, continue_command
 
     if isinstance(outcome, SearchStoppedError):
-        continuing = continue_command(outcome.folder, outcome.trust_scenario, outcome.address)
+        continuing = continue_command(outcome.folder, outcome.trust_scenario, outcome.address, outcome.callback)
         tell(*outcome.reason.splitlines(), f"then continue with: {continuing}")
         return STOPPED
     from tuning.cli.console import say

@@ -9,7 +9,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from results.judgement import BOUND, METRICS, Ranking, cells, headings, judgement, per_run, to_markdown, write_table
+from results.judgement import BOUND, METRICS, Ranking, cells, headings, judgement, per_run, scales, to_markdown, write_table
 
 
 def row(contender: str, year: int, score: float, seed: int | None = None, **given: Any) -> dict[str, Any]:
@@ -69,14 +69,14 @@ def test_vehicles_count_by_what_can_be_served() -> None:
     assert list(table["comparable"])[:2] == [True, False]
     # However good its score, it comes after those that serve.
     assert list(table.index)[:2] == ["all that can be", "less"]
-    assert "not comparable" in cells(table.reset_index().iloc[1])[0]
+    assert "not comparable" in cells(table.reset_index().iloc[1], scales(table))[0]
 
 
 def test_a_site_without_vehicles_can_be_compared() -> None:
     none = {"ev_required_kwh": 0.0, "ev_missing_kwh": 0.0, "uncontrolled_ev_missing_kwh": 0.0}
     table = judgement(frame(*BOUNDS, row("a", 3, 0.05, 1, **none)))
     assert table.iloc[0]["comparable"]
-    assert cells(table.iloc[0])[-1] == ""
+    assert cells(table.iloc[0], scales(table))[-1] == ""
 
 
 def test_citylearns_numbers_count_where_both_judged() -> None:
@@ -121,8 +121,9 @@ def test_the_table_is_written_in_both_forms(tmp_path: Path) -> None:
     table = judgement(frame(*BOUNDS, row("a", 3, 0.05, 1), row("a", 3, 0.06, 2)))
     lines = to_markdown(table).splitlines()
     assert len(lines) == 2 + len(table)
-    assert {line.count("|") for line in lines} == {len(headings()) + 1}
+    assert {line.count("|") for line in lines} == {len(headings(scales(table))) + 1}
     # Of two runs little is known: half the width is 12.7 times the error of the mean.
+    assert lines[0].startswith("|  | runs | score | of bound | import, kWh | CO2, kg |")
     assert "| a | 2 | +0.0550 (-0.0085 to +0.1185) |" in lines[2]
     write_table(tmp_path / "table.parquet", table, {"scenario": "small"})
     found = pq.read_table(tmp_path / "table.parquet")

@@ -7,10 +7,10 @@ from typing import Any
 
 import pandas as pd
 from rich.console import Console
-from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Table
 
+from common.amounts import Scale
 from common.texts import printable
 from envs.objective.aim import SCORE_ALONE, Aim
 from results import Results
@@ -18,7 +18,7 @@ from results.loader import ratings
 from results.schema import FOLDER, GIVEN
 from tuning.cli.confirmed import confirmation_lines
 from tuning.cli.console import say
-from tuning.cli.tables import Fitted
+from tuning.cli.tables import Fitted, plain_table
 
 SHOWN = 5  # trials in the table
 
@@ -74,9 +74,9 @@ def print_comparison(experiments: Sequence[Results], console: Console, aim: Aim 
     """
     if aim.shown:
         say(console, f"Aim: {aim.shown}")
-    table = Table(title="Best trial of each algorithm, on the validation split", title_justify="left")
+    table = plain_table("Best trial of each algorithm, on the validation split")
     of_aim = _columns(aim)
-    for name in ("algorithm", "score", *of_aim, "CO2", "bill", "served", "trial", "minutes", "experiment"):
+    for name in ("algorithm", "score", *of_aim, "CO2", "bill", "served", "trial", "min", "experiment"):
         table.add_column(name, justify="left" if name in ("algorithm", "experiment") else "right", overflow="fold")
     for results in experiments:
         trials = results.trials
@@ -135,14 +135,14 @@ def _cells(row: pd.Series, aim: Aim) -> list[str]:
 
 
 def _ranking(best: pd.DataFrame, trials: pd.DataFrame, aim: Aim) -> Table:
-    table = Table(title=f"Best of {len(trials)} trials", title_justify="left")
-    for name in ("trial", "score", *_columns(aim), "steps", "minutes", "steps/s", "env", "learner", "evaluation"):
+    table = plain_table(f"Best of {len(trials)} trials")
+    for name in ("trial", "score", *_columns(aim), "steps", "min", "steps/s", "env", "learner", "eval"):
         table.add_column(name, justify="right")
     for _, row in best.iterrows():
         training = row["seconds"] - row["evaluation_seconds"]
         table.add_row(
             str(row["trial"]), f"{row['score']:+.4f}", *_cells(row, aim), f"{row['steps']:,}", f"{row['seconds'] / 60:.1f}",
-            f"{row['steps'] / training:.0f}",
+            f"{row['steps'] / training:,.0f}",
             *(f"{row[f'{part}_seconds'] / row['seconds']:.0%}" for part in ("environment", "learner", "evaluation")),
         )  # fmt: skip
     return table
@@ -150,14 +150,17 @@ def _ranking(best: pd.DataFrame, trials: pd.DataFrame, aim: Aim) -> Table:
 
 def _against_uncontrolled(rows: pd.DataFrame, validation: str) -> Table:
     """KPIs of the rows (one a year) beside the uncontrolled site's, which ran through the same hours."""
-    stated = f" ({escape(printable(validation))})" if validation else ""
-    table = Table(title=f"Validation{stated}, {rows['hours'].sum():,} hours", title_justify="left")
+    stated = f" ({validation})" if validation else ""
+    table = plain_table(printable(f"Validation{stated}, {rows['hours'].sum():,} hours"))
     for name in ("", "controlled", "uncontrolled", "change"):
         table.add_column(name, justify="left" if not name else "right")
-    for name, label in (("co2_kg", "CO2, kg"), ("bill", "bill"), ("import_kwh", "import, kWh"), ("peak_kw", "peak, kW")):
+    amounts = (("co2_kg", "CO2", "kg"), ("bill", "bill", ""), ("import_kwh", "import", "kWh"), ("peak_kw", "peak", "kW"))
+    for name, label, unit in amounts:
         combine = "max" if name == "peak_kw" else "sum"
         now, before = (float(getattr(rows[column], combine)()) for column in (name, f"uncontrolled_{name}"))
-        table.add_row(label, f"{now:,.0f}", f"{before:,.0f}", f"{now / before - 1.0:+.1%}" if before else "")
+        scale = Scale.of((now, before), unit)
+        change = f"{now / before - 1.0:+.1%}" if before else ""
+        table.add_row(scale.heading(label), scale.text(now), scale.text(before), change)
     required = rows["ev_required_kwh"].sum()
     if required > 0.0:
         served, before = (1.0 - rows[column].sum() / required for column in ("ev_missing_kwh", "uncontrolled_ev_missing_kwh"))

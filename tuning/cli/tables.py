@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rich.box import SIMPLE_HEAD
@@ -12,7 +12,8 @@ from rich.text import Text
 
 from common.texts import printable
 
-NARROWEST_FOLD = 16  # characters to which a column of names may be folded
+NARROWEST = 12  # characters of a column of names; on a narrower terminal each name has a line of its own
+_GAPS = ("  ", " ")  # between columns, as the terminal allows
 
 
 def plain_table(title: str | None = None) -> Table:
@@ -22,6 +23,7 @@ def plain_table(title: str | None = None) -> Table:
         title=Text(title, style="table.title") if title else None,
         title_justify="left",
         box=SIMPLE_HEAD,
+        show_edge=False,
         pad_edge=False,
         collapse_padding=True,
     )
@@ -29,12 +31,15 @@ def plain_table(title: str | None = None) -> Table:
 
 @dataclass(frozen=True)
 class Fitted:
-    """A table where the terminal is wide enough for it; elsewhere a line for each row and value.
+    """A table where the terminal is wide enough for it.
+
+    On a narrower one a name that is too long has a line of its own, above its values, which stay in their columns. On one
+    that is too narrow for the columns, each value has a line.
 
     Brackets in its cells are no markup, and control characters are escapes: names come from files of other people too.
 
     Attributes:
-        table: of texts. Its first column names the rows. Columns with `overflow="fold"` may be folded, others may not.
+        table: of texts. Its first column names the rows.
     """
 
     table: Table
@@ -47,27 +52,73 @@ class Fitted:
 
     def _parts(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
         """The table, or its lines."""
-        if self._least_width(console) <= options.max_width:
+        width = options.max_width
+        widest = console.options.update(max_width=10_000, markup=False)
+        if console.measure(self.table, options=widest).maximum <= width:
             yield self.table
             return
         if self.table.title:
             yield Text(str(self.table.title), style="italic")
-        names, *columns = self.table.columns
-        for row, name in enumerate(names.cells):
-            yield Text(f"{names.header} {name}".strip(), style="bold")
-            for column in columns:
-                if value := " ".join(str(list(column.cells)[row]).split()):
-                    yield Text(f"  {column.header}: {value}")
+        columns = [_Cells.of(column) for column in self.table.columns]
+        names, values = columns[0], columns[1:]
+        needed = {gap: sum(own.width for own in values) + len(gap) * (len(values) - 1) for gap in _GAPS}
+        gap = next((own for own in _GAPS if needed[own] < width), None)
+        if gap is None:
+            for row in range(1, len(names.texts)):
+                yield Text(names.full(row), style="bold")
+                for own in values:
+                    if value := " ".join(own.texts[row].split()):
+                        yield Text(f"  {own.texts[0]}: {value}")
+            return
+        room = width - needed[gap] - len(gap)
+        room = min(room, names.width) if room >= NARROWEST else 0
+        for row, name in enumerate(names.texts):
+            is_inside = len(name) <= room
+            if not is_inside and row:
+                yield Text(names.full(row), overflow="fold")
+            yield from _lines([names.placed(name if is_inside else "", room)] if room else [], values, row, gap)
 
-    def _least_width(self, console: Console) -> int:
-        widest = console.options.update(max_width=10_000, markup=False)
-        natural = console.measure(self.table, options=widest).maximum
-        return natural - sum(
-            max(0, _width(column) - NARROWEST_FOLD) for column in self.table.columns if column.overflow == "fold"
-        )
+
+_GAPS = ("  ", " ")  # between columns, as the terminal allows
 
 
-def _width(column: Column) -> int:
-    """Characters of its longest line."""
-    texts = [column.header, *column.cells]
-    return max(len(line) for text in texts for line in [*str(text).splitlines(), ""])
+@dataclass(frozen=True)
+class _Cells:
+    """A column.
+
+    Attributes:
+        texts: its header, then its cells.
+        is_right: whether they stand at the right.
+        width: characters of the longest line.
+    """
+
+    texts: Sequence[str]
+    is_right: bool
+    width: int
+
+    @classmethod
+    def of(cls, column: Column) -> _Cells:
+        """The column of a table."""
+        texts = [str(column.header), *map(str, column.cells)]
+        return cls(texts, column.justify == "right", max(len(line) for text in texts for line in [*text.splitlines(), ""]))
+
+    def full(self, row: int) -> str:
+        """A name with the heading of the names."""
+        return f"{self.texts[0]} {self.texts[row]}".strip()
+
+    def placed(self, text: str, width: int) -> str:
+        """A text at its side of a column."""
+        return text.rjust(width) if self.is_right else text.ljust(width)
+
+
+def _lines(name: Sequence[str], values: Sequence[_Cells], row: int, gap: str) -> Iterator[Text]:
+    """A row: as many lines as its values have."""
+    parts = [own.texts[row].split("\n") for own in values]
+    for number in range(max(map(len, parts))):
+        cells = [
+            own.placed(part[number] if number < len(part) else "", own.width) for own, part in zip(values, parts, strict=True)
+        ]
+        first = [cell if number == 0 else " " * len(cell) for cell in name]
+        # Without a column of names, values stand one blank behind them.
+        if shown := ("" if name else " ") + gap.join([*first, *cells]).rstrip():
+            yield Text(shown, style="bold" if row == 0 else "")

@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from common.texts import duration
 from tuning.experiment.errors import UsageError
 
 _UNITS: dict[str, tuple[Literal["seconds", "steps"], float]] = {
@@ -60,10 +61,3 @@ class Budget:
     def shown(self) -> str:
         """The budget in words."""
         return f"{duration(self.amount)} of time" if self.is_time else f"{self.amount:,.0f} steps"
-
-
-def duration(seconds: float) -> str:
-    """Hours, minutes and seconds, as 1:02:03."""
-    minutes, seconds = divmod(max(0, round(seconds)), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02d}:{seconds:02d}"

@@ -14,6 +14,7 @@ from common.files import write_whole
 from common.json_values import checked, parsed, read_json
 from common.links import refuse_links
 from common.paths import fit_name, missing_folders, name_fault, remove_empty, shortened, user_path
+from results.live import OWNER_FILE
 from results.schema import FOLDER
 from results.writer import part_path
 from tuning.experiment.errors import NewerFormatError, UsageError
@@ -65,7 +66,7 @@ class ExperimentPaths:
     @property
     def owner(self) -> Path:
         """Which run that is, as JSON; removed when it ends, so one that is left over tells of a run that was killed."""
-        return self.folder / "owner.json"
+        return self.folder / OWNER_FILE
 
     def running(self, run: str) -> Path:
         """File that is there while a run lets its trials go on; trials stop when it is removed.
@@ -92,6 +93,14 @@ class ExperimentPaths:
     def checkpoints(self, trial: int) -> Path:
         """Folder of a trial's checkpoints."""
         return self.folder / "trials" / f"{trial:05d}"
+
+    def progress_csv(self, trial: int) -> Path:
+        """Reports of a trial as CSV, if they are wanted."""
+        return self.folder / "csv" / f"{trial:05d}.csv"
+
+    def tensorboard(self, trial: int) -> Path:
+        """Folder of a trial's events for TensorBoard, if they are wanted."""
+        return self.folder / "tensorboard" / f"{trial:05d}"
 
     def memory_marker(self, trial: int) -> Path:
         """Written by a trial's process that ended itself because it took too much memory: how much, bytes."""

@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     from envs.scenarios.augmentation import Augmentation
 
 # Settings that may change when an experiment is continued.
-RESUMABLE = ("trials", "budget", "confirm", "steps", "concurrency", "retries", "keep_checkpoints", "gpu_memory", "on_oom")
+RESUMABLE = (
+    "trials", "budget", "confirm", "steps", "concurrency", "retries", "keep_checkpoints", "gpu_memory", "on_oom",
+    "progress_csv", "tensorboard",
+)  # fmt: skip
 WHOLE_TRIALS = 4  # that the default budget pays for
 BEGUN_FOR_EACH = 4  # trials that freeze-thaw begins, about, for each that the budget would pay for as a whole
 MOST_CONFIRM = 0.5  # of a budget
@@ -29,22 +32,13 @@ LEAST_CONFIRMING_RUNS = 2  # with fresh seeds, of the best and of the default: o
 MOST_SYNTHETIC = 100  # years that train beside each real one
 MOST_DIGITS = 18  # of a number of trials
 # Commands to this run, not properties of the experiment. No file gives them: a stranger's would grant trust in a scenario, or
-# let Ray join a cluster, which runs what it is sent and sends what is run here.
-OF_A_RUN = ("resume", "extend", "trust_scenario", "address")
+# let Ray join a cluster, which runs what it is sent and sends what is run here, or name code to import.
+OF_A_RUN = ("resume", "extend", "trust_scenario", "address", "callback")
 # Settings that came after the first format of the file, and may be missing in it. Without one its default holds, so it must be
 # what the package did before.
 _LATER: frozenset[str] = frozenset(
-    {
-        "weights",
-        "objective",
-        "require",
-        "augment",
-        "teacher",
-        "budget",
-        "confirm",
-        "learn_from",
-        *(entry.name for entry in fields(Splits)),
-    }
+    {"weights", "objective", "require", "augment", "teacher", "budget", "confirm", *(entry.name for entry in fields(Splits))}
+    | {"learn_from", "progress_csv", "tensorboard"}
 )
 
 
@@ -160,10 +154,17 @@ class Settings:
     """Ray cluster to join, such as auto; by default this machine alone."""
     resume: str = ""
     """Folder of an experiment to continue. --trials, --budget, --confirm, --steps, --concurrency, --address, --retries,
-    --keep-checkpoints, --gpu-memory and --on-oom may be given anew. The command that began it, with its --name, continues it
-    too."""
+    --keep-checkpoints, --gpu-memory, --on-oom, --progress-csv, --tensorboard and --callback may be given anew. The command
+    that began it, with its --name, continues it too."""
     extend: bool = False
     """Let trials that are complete go on to a larger number of --steps, from their checkpoints."""
+    progress_csv: bool = False
+    """Write the reports of each trial as CSV too: csv/00000.csv in the experiment's folder."""
+    tensorboard: bool = False
+    """Write the reports of each trial as events of TensorBoard too, into the folder tensorboard of the experiment."""
+    callback: Annotated[tuple[str, ...], tyro.conf.arg(metavar="MODULE:NAME")] = ()
+    """Callbacks of Ray Tune, such as ray.air.integrations.mlflow:MLflowLoggerCallback. Their code runs here, so the name is
+    never stored, and a command that continues needs it again."""
     teacher: Literal["none", "mpc"] = "none"
     """What policies begin as a copy of, to learn on from there: model predictive control on the train split, or nothing."""
     trust_scenario: bool = False

@@ -12,7 +12,7 @@ import pandas as pd
 from common.commands import quoted
 from common.texts import markdown, printable
 from common.units import YEAR
-from results.judgement import METRICS, STATISTIC, STATISTICS, cells, headings
+from results.judgement import METRICS, STATISTIC, STATISTICS, cells, headings, scales
 from search_spaces import Assignment, Value
 from tuning.experiment.settings import Settings
 
@@ -67,13 +67,14 @@ def card(about: Mapping[str, Any], evaluations: pd.DataFrame, judged: pd.DataFra
     lines += ["", "## What it does", ""]
     if judged is not None:
         own = judged[(judged["contender"] == contender) | (judged["algorithm"] == "")]
+        sizes = scales(own)
         lines += [
             "Trained again with fresh seeds and judged on years that no search has seen:",
             f"{judged.attrs.get(STATISTIC, STATISTICS[1])},",
             f"energies, emission and bill of a year of {YEAR:,} hours. This policy is one of them, or of the same",
             "hyperparameters.",
             "",
-            *_table(headings(), [[markdown(text) for text in cells(row)] for _, row in own.iterrows()]),
+            *_table(headings(sizes), [[markdown(text) for text in cells(row, sizes)] for _, row in own.iterrows()]),
         ]
     else:
         lines += [

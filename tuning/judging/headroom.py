@@ -13,6 +13,7 @@ from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
+from common.amounts import Scale
 from common.texts import printable
 from envs.objective.aim import SCORE_ALONE, VEHICLES_LEFT, Aim
 from envs.objective.columns import evaluation_row
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
 
 _BOUNDED = ("score", "co2_kg", "bill")  # objectives that have a bound
 NEGLIGIBLE = 0.005  # part of the uncontrolled site's figure, or score
-THOUSANDS_FROM = 100_000.0  # kilogrammes, or money: from here on tables show thousands
 
 
 @dataclass(frozen=True)
@@ -124,6 +124,7 @@ def find_headroom(settings: HeadroomSettings, console: Console | None = None) ->
     headroom = Headroom(f"{site.title}, {site.described(settings.split)}: {hours:,} hours", tuple(rows), tuple(lines))
     for table in tables(headroom.title, rows, uncontrolled, aim):
         console.print(Fitted(table))
+        console.print()
     for line in lines:
         say(console, line)
     return headroom
@@ -266,12 +267,12 @@ def _serves(row: Row, uncontrolled: Row) -> bool:
 def tables(title: str, rows: Sequence[Row], uncontrolled: Row, aim: Aim = SCORE_ALONE) -> tuple[Table, Table]:
     """Two tables for a terminal of 80 columns: ratings, and the site's figures with their change from the uncontrolled site."""
     ratings, amounts = plain_table(title), plain_table()
-    co2, cost = (1e-3 if max(getattr(row, name) for row in rows) >= THOUSANDS_FROM else 1.0 for name in ("co2_kg", "cost"))
-    units = "CO2, kg" if co2 == 1.0 else "CO2, t", "bill" if cost == 1.0 else "bill, 1000"
+    co2 = Scale.of([row.co2_kg for row in rows], "kg")
+    cost, peak = Scale.of([row.cost for row in rows], ""), Scale.of([row.peak_kw for row in rows], "kW")
     objective, required = ([] if aim.is_score else [aim.objective.name]), (["required"] if aim.requirements else [])
     for table, names in (
         (ratings, ("score", *objective, *required, "served")),
-        (amounts, (units[0], "change", units[1], "change", "peak, kW")),
+        (amounts, (co2.heading("CO2"), "change", cost.heading("bill"), "change", peak.heading("peak"))),
     ):
         table.add_column("", overflow="fold")
         for name in names:
@@ -282,8 +283,8 @@ def tables(title: str, rows: Sequence[Row], uncontrolled: Row, aim: Aim = SCORE_
         met = [] if not required else [("missed" if row.misses else "met") if judged else ""]
         ratings.add_row(row.name, _cell(row.score, "+.4f"), *own, *met, _cell(row.served, ".1%"))
         amounts.add_row(
-            row.name, f"{row.co2_kg * co2:,.1f}", _change(row.co2_kg, uncontrolled.co2_kg),
-            f"{row.cost * cost:,.1f}", _change(row.cost, uncontrolled.cost), _cell(row.peak_kw, ",.0f"),
+            row.name, co2.text(row.co2_kg), _change(row.co2_kg, uncontrolled.co2_kg),
+            cost.text(row.cost), _change(row.cost, uncontrolled.cost), peak.text(row.peak_kw),
         )  # fmt: skip
     return ratings, amounts
 

@@ -10,6 +10,7 @@ import pandas as pd
 from rich.console import Console
 from rich.table import Table
 
+from common.amounts import Scale
 from common.files import write_whole
 from common.texts import markdown
 from common.units import YEAR
@@ -23,11 +24,13 @@ from tuning.judging.folder import JudgementPaths
 from tuning.judging.verdict import verdict
 
 RATINGS = ("score", "bound_share")  # columns of the first printed table, with their intervals
-# Columns of the second: metric, heading, factor.
-AMOUNTS = (
-    ("import_kwh", "MWh", 1e-3), ("co2_kg", "t CO2", 1e-3), ("co2_change", "CO2", 1.0), ("bill_change", "bill", 1.0),
-    ("peak_kw", "peak, kW", 1.0), ("self_consumption", "PV used", 1.0), ("served", "vehicles", 1.0),
-)  # fmt: skip
+AMOUNTS = {"import_kwh": ("import", "kWh"), "co2_kg": ("CO2", "kg"), "peak_kw": ("peak", "kW")}  # of the second, with units
+# Columns of the second and their headings; amounts have theirs by their size.
+FIGURES = {
+    "import_kwh": "", "co2_kg": "", "co2_change": "CO2", "bill_change": "bill", "peak_kw": "", "self_consumption": "PV used",
+    "served": "served",
+}  # fmt: skip
+INTERVAL = "95% interval"
 _INTERVALS = (
     "Means over runs. Intervals are Student's, 95 %, each by itself. They are over seeds of training, for these test years as "
     "they are. Those below hold for all contenders together."
@@ -123,6 +126,7 @@ def print_report(report: JudgementReport, console: Console) -> None:
     """Print tables, verdict and the paths of the files."""
     for shown in tables(report.table, report.title, report.ranking):
         console.print(Fitted(shown))
+        console.print()
     for line in (*report.verdict, report.paths.report, report.paths.table):
         say(console, line)
 
@@ -143,22 +147,32 @@ def _extent(hours: pd.Series, has_years: bool) -> str:
 
 
 def tables(table: pd.DataFrame, title: str, ranking: Ranking | None = None) -> tuple[Table, Table]:
-    """Two tables for a terminal of 80 columns: ratings with their intervals, and the site's figures."""
+    """Two tables: ratings, each with its interval in a column of its own, and the site's figures in units of their size."""
     objective = [ranking.heading.partition(",")[0]] if ranking and ranking.heading else []
     ratings, amounts = plain_table(title), plain_table()
-    ratings.add_column("", overflow="fold")
-    amounts.add_column("", overflow="fold", min_width=16)
-    for heading in ("runs", *objective, *(METRICS[name][1] for name in RATINGS)):
-        ratings.add_column(heading, justify="right")
-    for _, heading, _ in AMOUNTS:
-        amounts.add_column(heading, justify="right", no_wrap=True)
+    for own in (ratings, amounts):
+        own.add_column("", overflow="fold")
+    headings = (
+        "runs",
+        *(heading for name in (*objective, *(METRICS[name][1] for name in RATINGS)) for heading in (name, INTERVAL)),
+    )
+    for heading in headings:
+        ratings.add_column(heading, justify="right", no_wrap=True)
+    scales = {name: Scale.of(table[name], unit) for name, (_, unit) in AMOUNTS.items()}
+    for name, heading in FIGURES.items():
+        amounts.add_column(scales[name].heading(AMOUNTS[name][0]) if name in scales else heading, justify="right", no_wrap=True)
     for _, row in table.iterrows():
         name = str(row["contender"]) + ("" if row["comparable"] else NOT_COMPARABLE)
         runs = str(row["runs"]) if row["algorithm"] else ""
         of_objective = [objective_cell(row, ranking)] if ranking and objective else []
-        own = (*of_objective, *(cell(row, metric) for metric in RATINGS))
-        ratings.add_row(name, runs, *(text.replace(" (", "\n(") for text in own))
-        values = (row[metric] * factor for metric, _, factor in AMOUNTS)
-        forms = (METRICS[metric][2] for metric, _, _ in AMOUNTS)
-        amounts.add_row(name, *("" if pd.isna(v) else format(v, form) for v, form in zip(values, forms, strict=True)))
+        own_cells = (*of_objective, *(cell(row, metric) for metric in RATINGS))
+        parts = [text.removesuffix(")").partition(" (") for text in own_cells]
+        ratings.add_row(name, runs, *(part for value, _, interval in parts for part in (value, interval)))
+        amounts.add_row(name, *(_figure(row[metric], metric, scales) for metric in FIGURES))
     return ratings, amounts
+
+
+def _figure(value: float, metric: str, scales: Mapping[str, Scale]) -> str:
+    if metric in scales:
+        return scales[metric].text(value)
+    return "" if pd.isna(value) else format(value, METRICS[metric][2])

@@ -107,6 +107,7 @@ def run_trials(
         NodeLostError: if Ray has no node left.
     """
     from tuning.search.budget_watch import BudgetWatch
+    from tuning.search.callbacks import callbacks_named
     from tuning.search.confirmation import Confirmation
     from tuning.search.ledger import Ledger
     from tuning.search.progress import Progress
@@ -137,7 +138,7 @@ def run_trials(
     usual = planner.prediction(plan.space.complete(plan.fixed, limits(settings.steps)))
     before = load(paths.folder).trials
     ended = before[~before["state"].isin(["running", "frozen"])]
-    progress = Progress.of(console, settings, before, ledger)
+    progress = Progress.of(console, settings, before, ledger, paths.folder)
     retention = Retention(paths, settings.kept_trials, final_scores(ended))
     retention.enforce()
     sound = before["state"].isin(["complete", "frozen", "pruned", "oom"]).any()
@@ -164,7 +165,7 @@ def run_trials(
     most_at_once = settings.concurrency or concurrency(usual, planner.budget)
     try:
         with progress, control.signals(), as_lost_node():
-            callbacks: list[Callback] = [progress, BudgetWatch(ledger, control)]
+            callbacks: list[Callback] = [progress, BudgetWatch(ledger, control), *callbacks_named(settings.callback)]
             _tuner(paths, trainable, searcher, scheduler, callbacks, most_at_once).fit()
     except NodeLostError:
         # A search that was told to stop is not started again.
@@ -173,6 +174,7 @@ def run_trials(
     finally:
         control.close()
     ledger.note_time()
+    progress.end(control.is_stopping and not control.is_finishing, control.reason or "")
     if control.is_stopping and control.reason is None and not control.is_finishing:
         raise KeyboardInterrupt
     return control.reason

@@ -16,14 +16,19 @@ class SearchStoppedError(UserError):
         folder: of the experiment; it holds everything that is needed to continue.
         trust_scenario: whether this run trusted the scenario, which is not in the folder.
         address: of the cluster that this run joined, which is not in the folder either.
+        callback: names of this run's callbacks, likewise.
     """
 
-    def __init__(self, reason: str, folder: Path, trust_scenario: bool = False, address: str = "") -> None:
+    def __init__(
+        self, reason: str, folder: Path, trust_scenario: bool = False, address: str = "", callback: tuple[str, ...] = ()
+    ) -> None:
         trust = (", trust_scenario=True" if trust_scenario else "") + (f", address={address!r}" if address else "")
-        command = continue_command(folder, trust_scenario, address)
+        trust += f", callback={callback!r}" if callback else ""
+        command = continue_command(folder, trust_scenario, address, callback)
         then = f"then continue with: {command}, or in Python: resume({str(folder)!r}{trust})"
         super().__init__(*reason.splitlines(), then)
         self.reason, self.folder, self.trust_scenario, self.address = reason, folder, trust_scenario, address
+        self.callback = callback
 
 
 class DamagedStudyError(UserError):
@@ -42,7 +47,8 @@ class DamagedStudyError(UserError):
         )
 
 
-def continue_command(folder: Path, trust_scenario: bool = False, address: str = "") -> str:
-    """The command that continues an experiment, with the trust and the cluster of this run, as no file has them."""
+def continue_command(folder: Path, trust_scenario: bool = False, address: str = "", callback: tuple[str, ...] = ()) -> str:
+    """The command that continues an experiment, with the trust, cluster and callbacks of this run, as no file has them."""
     more = [*(["--trust-scenario"] if trust_scenario else []), *(["--address", address] if address else [])]
+    more += ["--callback", *callback] if callback else []
     return python_command("tuning.run", "--resume", folder, *more)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Collection, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -12,13 +14,12 @@ from ray.tune import Callback
 from ray.tune.experiment import Trial
 from ray.tune.result import TIME_TOTAL_S
 from rich.console import Console
-from rich.live import Live
-from rich.text import Text
 
 from envs.objective.aim import SCORE_ALONE, Aim
+from results.live import MOST_EVENTS, MOST_POINTS, PROGRESS_FILE, LiveSearch, LiveTrial, Phase
+from results.live_view import BETWEEN, LiveRegion, LiveView, replaces_lines, texts
 from results.loader import ratings
 from tuning.cli.console import say
-from tuning.experiment.budget import duration
 from tuning.runtime.ray_session import check_nodes
 from tuning.search.machine_watch import MachineWatch
 from tuning.search.time_left import BudgetLeft, TimeLeft
@@ -33,13 +34,14 @@ if TYPE_CHECKING:
 
 LINE_SECONDS = 30.0  # between two lines without a terminal
 REFRESH_SECONDS = 0.5
-BETWEEN = " | "
-NOT_YET = "time left: known after the first report of a trial"
+FILE_SECONDS = 2.0  # between two writings of the file that `python -m results.watch` reads
 LOOK_SECONDS = 5.0  # between two checks of Ray's nodes
 
 
 class Progress(DriverOnly, Callback):
-    """On a terminal one line that is updated in place; in a notebook or a log a line every `LINE_SECONDS`.
+    """On a terminal a view that is updated in place; in a notebook or a log a line every `LINE_SECONDS`.
+
+    With a folder, the same is in a file of it, for `python -m results.watch`.
 
     Args:
         console: to write to.
@@ -51,6 +53,7 @@ class Progress(DriverOnly, Callback):
         aim: what ranks trials.
         ledger: what was used of the budget; None without one.
         frozen: numbers of the trials that may go on.
+        folder: of the experiment, for the file; None for no file.
     """
 
     def __init__(
@@ -64,9 +67,10 @@ class Progress(DriverOnly, Callback):
         aim: Aim = SCORE_ALONE,
         ledger: Ledger | None = None,
         frozen: Collection[int] = (),
+        folder: Path | None = None,
     ) -> None:
-        self._aim, self._ledger, self._frozen = aim, ledger, set(frozen)
-        self._console, self._trials = console, trials
+        self._aim, self._ledger, self._frozen, self._folder = aim, ledger, set(frozen), folder
+        self._console, self._trials, self._steps = console, trials, steps
         self._ended = {"complete": 0, "pruned": 0, "oom": 0, "failed": 0}
         for state, _ in already:
             self._ended[state] += 1
@@ -74,21 +78,33 @@ class Progress(DriverOnly, Callback):
         self._start = time.monotonic()
         self._trial_steps = dict(resumed)  # of all trials that have not ended before
         self._begun_steps = sum(resumed.values())
-        self._running: set[int] = set()
+        self._running: dict[int, LiveTrial] = {}
         taken = [taken for _, taken in already]
         self._time_left: TimeLeft | BudgetLeft = TimeLeft(trials, steps, taken, resumed, time.monotonic)
         if ledger and ledger.budget:
             self._time_left = BudgetLeft(ledger.budget, ledger, time.monotonic)
-        # Without a terminal, or on one that only appends, there is no line that could be replaced.
-        replaces = console.is_terminal and not console.is_dumb_terminal
-        self._live = Live(console=console, refresh_per_second=4, transient=True) if replaces else None
+        self._live = LiveRegion(console) if replaces_lines(console) else None
+        self._curve: list[tuple[float, float]] = []
+        self._add_to_curve()
+        self._events: list[str] = []  # the last ones
+        self._told_lines = 0
+        self._phase: Phase = "running"
+        self._reason = ""
+        self._filed = -math.inf
         self._watch = MachineWatch()
         self._shown = 0.0
         self._told: set[tuple[int, int]] = set()  # trial and steps of evaluations
         self._looked = time.monotonic()
 
     @classmethod
-    def of(cls, console: Console, settings: Settings, before: pd.DataFrame, ledger: Ledger | None = None) -> Progress:
+    def of(
+        cls,
+        console: Console,
+        settings: Settings,
+        before: pd.DataFrame,
+        ledger: Ledger | None = None,
+        folder: Path | None = None,
+    ) -> Progress:
         """Progress of an experiment, new or continued.
 
         Args:
@@ -96,6 +112,7 @@ class Progress(DriverOnly, Callback):
             settings: of the experiment.
             before: its rows of `trials` so far.
             ledger: what was used of its budget.
+            folder: of the experiment; see `Progress`.
         """
         frozen = before[before["state"] == FROZEN]
         ended = before[~before["state"].isin(["running", FROZEN])]
@@ -107,12 +124,14 @@ class Progress(DriverOnly, Callback):
         already = list(zip(ended["state"].tolist(), ended["steps"].fillna(0).astype(int).tolist(), strict=True))
         limited = ledger if settings.limit else None
         return cls(
-            console, settings.trials, settings.steps, already, best, resumed, settings.aim, limited, frozen["trial"].tolist()
-        )
+            console, settings.trials, settings.steps, already, best, resumed, settings.aim, limited, frozen["trial"].tolist(),
+            folder,
+        )  # fmt: skip
 
     def __enter__(self) -> Self:
         if self._live:
             self._live.start()
+        self._write_file()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
@@ -121,9 +140,11 @@ class Progress(DriverOnly, Callback):
 
     def on_trial_start(self, iteration: int, trials: list[Trial], trial: Trial, **info: Any) -> None:
         """A trial was started."""
-        self._running.add(trial.config[NUMBER])
-        self._frozen.discard(trial.config[NUMBER])
-        self._time_left.on_start(trial.config[NUMBER])
+        number = trial.config[NUMBER]
+        steps = self._trial_steps.get(number, 0)
+        self._running[number] = LiveTrial(number, "continuing" if steps else "starting", steps)
+        self._frozen.discard(number)
+        self._time_left.on_start(number)
 
     def on_trial_result(self, iteration: int, trials: list[Trial], trial: Trial, result: dict[str, Any], **info: Any) -> None:
         """A trial reported."""
@@ -134,16 +155,24 @@ class Progress(DriverOnly, Callback):
         number, steps = trial.config[NUMBER], int(result[STEPS])
         self._trial_steps[number] = steps
         self._time_left.on_report(number, steps, float(result[TIME_TOTAL_S]))
+        self._show_steps(number, steps)
         if result.get(EVALUATION) is None:
             return
         outcome = outcome_of(result)
         rating = self._aim.rating(outcome)
         if math.isfinite(rating) and (self._best is None or rating > self._best[0]):
             self._best = rating, number
+            self._add_to_curve()
+        self._show_steps(number, steps, self._aim.told_rating(rating) if math.isfinite(rating) else f"{rating:g}")
         if (number, steps) not in self._told:
             # A trial that goes on begins with the evaluation of its checkpoint.
             self._told.add((number, steps))
             self.say(f"trial {number}: {self._aim.told(outcome)} at {steps:,} steps")
+
+    def _show_steps(self, number: int, steps: int, rating: str = "") -> None:
+        """Note how far a trial that runs is; without a rating, that of its last evaluation stays."""
+        if number in self._running:
+            self._running[number] = LiveTrial(number, "training", steps, rating or self._running[number].rating)
 
     def on_step_end(self, iteration: int, trials: list[Trial], **info: Any) -> None:
         """One pass of Tune's loop has ended.
@@ -157,44 +186,94 @@ class Progress(DriverOnly, Callback):
             check_nodes()
         for line in self._watch.look(bool(self._running)):
             self.say(line)
+        if now - self._filed >= FILE_SECONDS:
+            self._write_file()
         if now - self._shown < (REFRESH_SECONDS if self._live else LINE_SECONDS):
             return
         self._shown = now
         if self._live:
-            self._live.update(Text("\n".join(wrapped(self.parts(), self._console.width))))
+            self._live.show(LiveView(self.state()))
         else:
-            self.say(BETWEEN.join(self.parts()))
+            say(self._console, BETWEEN.join(self.parts()))
 
     def parts(self) -> list[str]:
         """The state of the search, in short texts."""
-        ended = [f"{count} {state}" for state, count in self._ended.items() if count]
-        parts = [f"{sum(self._ended.values())}/{self._trials} trials done"]
-        if self._ledger and self._ledger.budget:
-            ended += [f"{len(self._frozen)} {FROZEN}"] if self._frozen else []
-            begun = sum(self._ended.values()) + len(self._frozen) + len(self._running)
-            used = min(1.0, self._ledger.used() / self._ledger.budget.amount)
-            parts = [f"{used:.0%} of {self._ledger.budget.shown}", f"{begun} trial{'s' if begun != 1 else ''}"]
-            parts[1] += f" ({', '.join(ended)})" if ended else ""
-        elif len(ended) > 1 or self._ended["complete"] != sum(self._ended.values()):
-            parts[0] += f" ({', '.join(ended)})"
-        parts.append(f"{len(self._running)} running")
-        if self._best:
-            parts.append(f"best {self._aim.told_rating(self._best[0])} (trial {self._best[1]})")
+        return texts(self.state())
+
+    def state(self) -> LiveSearch:
+        """The search now."""
         elapsed = time.monotonic() - self._start
         trained = sum(self._trial_steps.values()) - self._begun_steps
-        if trained > 0 and elapsed > 0.0:
-            parts.append(f"{trained / elapsed:,.0f} steps/s")
-        left = self._time_left.seconds()
-        most = "at most " if self._time_left.is_bound else ""
-        parts.append(NOT_YET if left is None else f"{most}{duration(left)} left")
-        parts.append(f"{duration(elapsed)} elapsed")
-        if self._watch.text:
-            parts.append(self._watch.text)
-        return parts
+        done, amounts = self._done()
+        return LiveSearch(
+            experiment=self._folder.name if self._folder else "",
+            written=datetime.now(UTC).timestamp(),
+            phase=self._phase,
+            reason=self._reason,
+            done=done,
+            amounts=tuple(amounts),
+            trials=tuple(self._running[number] for number in sorted(self._running)),
+            most_steps=self._steps,
+            rating="score" if self._aim.is_score else "value",
+            best=f"{self._aim.told_rating(self._best[0])} (trial {self._best[1]})" if self._best else "",
+            curve=tuple(self._curve),
+            steps_per_second=trained / elapsed if trained > 0 and elapsed > 0.0 else None,
+            elapsed=elapsed,
+            left=self._time_left.seconds(),
+            left_is_bound=self._time_left.is_bound,
+            machine=tuple(self._watch.text.split(", ")) if self._watch.text else (),
+            events=tuple(self._events),
+            events_before=self._told_lines - len(self._events),
+        )
+
+    def _done(self) -> tuple[float, list[str]]:
+        """What part of the search is done, and the amounts in short texts."""
+        ended = [f"{count} {state}" for state, count in self._ended.items() if count]
+        number, running = sum(self._ended.values()), f"{len(self._running)} running"
+        if self._ledger and self._ledger.budget:
+            ended += [f"{len(self._frozen)} {FROZEN}"] if self._frozen else []
+            begun = number + len(self._frozen) + len(self._running)
+            used = min(1.0, self._ledger.used() / self._ledger.budget.amount)
+            trials = f"{begun} trial{'s' if begun != 1 else ''}" + (f" ({', '.join(ended)})" if ended else "")
+            return used, [f"{used:.0%} of {self._ledger.budget.shown}", trials, running]
+        done = f"{number}/{self._trials} trials done"
+        if len(ended) > 1 or self._ended["complete"] != number:
+            done += f" ({', '.join(ended)})"
+        return number / self._trials if self._trials else 0.0, [done, running]
+
+    def _add_to_curve(self) -> None:
+        """Add the best so far to its curve; one that misses a requirement has no place on its scale."""
+        if self._best and not self._aim.is_missed(self._best[0]):
+            # A search has few improvements; where it has many, the first matter least.
+            self._curve = [*self._curve, (time.monotonic() - self._start, self._best[0])][-MOST_POINTS:]
+
+    def end(self, is_stopped: bool, reason: str = "") -> None:
+        """Say in the file that the run has ended.
+
+        Args:
+            is_stopped: whether before the search was at its end.
+            reason: why; empty for a signal.
+        """
+        self._phase, self._reason = "stopped" if is_stopped else "complete", reason
+        self._write_file()
+
+    def _write_file(self) -> None:
+        """Write what `python -m results.watch` reads. A search goes on without it, after a line."""
+        self._filed = time.monotonic()
+        if self._folder is None:
+            return
+        try:
+            self.state().write(self._folder)
+        except PermissionError:
+            # On Windows a file cannot be replaced while another process reads it. The next one follows.
+            return
+        except OSError as error:
+            self._folder = None
+            self.say(f"{PROGRESS_FILE} cannot be written ({error.strerror}), so this run cannot be watched from elsewhere")
 
     def on_left(self, number: int) -> None:
         """A trial has stopped running and will be continued."""
-        self._running.discard(number)
+        self._running.pop(number, None)
         self._time_left.on_left(number)
 
     def on_frozen(self, number: int) -> None:
@@ -204,24 +283,14 @@ class Progress(DriverOnly, Callback):
 
     def on_ended(self, number: int, state: str) -> None:
         """A trial ended."""
-        self._running.discard(number)
+        self._running.pop(number, None)
         self._time_left.on_ended(number)
         self._ended[state] += 1
         if state != "complete":
             self.say(f"trial {number}: {state}")
 
     def say(self, line: str) -> None:
-        """Print a line, on a terminal above the one that is updated in place."""
+        """Print a line, on a terminal above the view."""
+        self._events = [*self._events, line][-MOST_EVENTS:]
+        self._told_lines += 1
         say(self._console, line)
-
-
-def wrapped(parts: Sequence[str], width: int) -> list[str]:
-    """Texts side by side in lines that are at most so wide; a wider text has a line of its own."""
-    lines = [parts[0]]
-    for part in parts[1:]:
-        joined = BETWEEN.join((lines[-1], part))
-        if len(joined) <= width:
-            lines[-1] = joined
-        else:
-            lines.append(part)
-    return lines

@@ -42,6 +42,9 @@ class Changes(TypedDict, total=False):
     keep_checkpoints: str
     gpu_memory: float
     on_oom: Literal["retry", "adapt"]
+    progress_csv: bool
+    tensorboard: bool
+    callback: tuple[str, ...]
     scenario: str  # the same data in another place
 
 
@@ -227,7 +230,8 @@ def search_opened(opened: Opened, console: Console) -> Results:
 
 def _continuing(opened: Opened) -> str:
     experiment = opened.experiment
-    return continue_command(experiment.paths.folder, opened.scenario.trusted, experiment.settings.address)
+    settings = experiment.settings
+    return continue_command(experiment.paths.folder, opened.scenario.trusted, settings.address, settings.callback)
 
 
 def _search(opened: Opened, console: Console) -> Results:
@@ -239,7 +243,7 @@ def _search(opened: Opened, console: Console) -> Results:
     from tuning.search.study import check_study
 
     experiment = opened.experiment
-    folder = experiment.paths.folder
+    folder, of_run = experiment.paths.folder, (experiment.settings.address, experiment.settings.callback)
     with experiment_lock(experiment.paths) as killed:
         say(console, f"experiment {folder}")
         if killed:
@@ -253,12 +257,12 @@ def _search(opened: Opened, console: Console) -> Results:
         except NodeLostError as error:
             where = f": see its logs in {error.logs}" if error.logs else ""
             reason = f"Ray lost its last node again and again{where}"
-            raise SearchStoppedError(reason, folder, opened.scenario.trusted, experiment.settings.address) from error
+            raise SearchStoppedError(reason, folder, opened.scenario.trusted, *of_run) from error
         except OSError as error:
             if error.errno != errno.ENOSPC:
                 raise
             reason = f"the disk of {folder} is full: free some of it"
-            raise SearchStoppedError(reason, folder, opened.scenario.trusted, experiment.settings.address) from error
+            raise SearchStoppedError(reason, folder, opened.scenario.trusted, *of_run) from error
         if reason:
-            raise SearchStoppedError(reason, folder, opened.scenario.trusted, experiment.settings.address)
+            raise SearchStoppedError(reason, folder, opened.scenario.trusted, *of_run)
         return load(folder)

@@ -32,6 +32,7 @@ from tuning.trial.monitor import Monitor
 from tuning.trial.policy import policy_in
 from tuning.trial.protocol import EVALUATION, IDLE, MESSAGE, OBJECTIVE, OUTCOME, SCORE, SHORTFALL, STEPS, STOPPED
 from tuning.trial.records import TrialRecords
+from tuning.trial.report_copies import ReportCopies
 from tuning.trial.setup import teacher_lessons, trial_setup
 
 REPORT_SECONDS = 5.0  # at least, between two reports without an evaluation; a trial waits until Tune has taken a report
@@ -59,6 +60,7 @@ class Training:
         damage: Sequence[str],
         started: float,
         seen: Seen,
+        copies: ReportCopies,
     ) -> None:
         """Put it together; `begin` builds the parts.
 
@@ -74,12 +76,13 @@ class Training:
             damage: a line for each newer checkpoint, which are damaged.
             started: when building began, by `time.perf_counter`.
             seen: what the policy sees.
+            copies: of its reports, for other programs.
         """
         self.trainer, self.state = trainer, state
         self._monitor, self._measurements = monitor, measurements
         self._settings, self._paths = experiment.settings, experiment.paths
         self._records, self._number, self._running = records, number, running
-        self._damage, self._seen = damage, seen
+        self._damage, self._seen, self._copies = damage, seen, copies
         self._last_save = started
         self._reports: list[dict[str, Any]] = []
         self._evaluation_env: EvaluationEnv | None = None
@@ -134,7 +137,8 @@ class Training:
             with measurements.learner.running():
                 trainer.imitate(teacher_lessons(settings))
         seen = Seen.of(settings.aim.weights, hyperparameters)
-        return cls(experiment, records, number, trainer, state, running, monitor, measurements, damage, started, seen)
+        copies = ReportCopies.begin(settings, paths, number)
+        return cls(experiment, records, number, trainer, state, running, monitor, measurements, damage, started, seen, copies)
 
     def __enter__(self) -> Self:
         return self
@@ -143,6 +147,7 @@ class Training:
         if isinstance(error, Exception) and not isinstance(error, OSError):
             # The reports before a failure help to explain it. After an error of the file system nothing can be written.
             self._write_reports()
+        self._copies.close()
         self.trainer.stop()
         if self._evaluation_env:
             self._evaluation_env.close()
@@ -290,6 +295,7 @@ class Training:
         state = self.state
         if self._reports:
             write_part(self._paths.part("reports", self._number, state.steps), "reports", self._reports)
+            self._copies.add(self._reports)
             self._reports = []
         measured = asdict(state)
         del measured["evaluated_steps"]

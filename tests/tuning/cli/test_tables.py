@@ -21,13 +21,13 @@ def test_a_table_has_a_title_at_the_left_and_no_frame() -> None:
     assert "\N{BOX DRAWINGS LIGHT VERTICAL}" not in out.getvalue()
 
 
-def wide(width: int) -> list[str]:
+def wide(width: int, name: str = "a-contender-with-a-long-name") -> list[str]:
     """Lines of a table that needs 60 columns, on a terminal of this width."""
     table = plain_table("energy of a year")
     table.add_column("", overflow="fold")
-    for name in ("controlled, MWh", "uncontrolled, MWh", "change"):
-        table.add_column(name, justify="right")
-    table.add_row("a-contender-with-a-long-name", "1,234.5\n(1,200 to 1,300)", "1,345.6", "-8.3%")
+    for heading in ("controlled, MWh", "uncontrolled, MWh", "change"):
+        table.add_column(heading, justify="right")
+    table.add_row(name, "1,234.5\n(1,200 to 1,300)", "1,345.6", "-8.3%")
     table.add_row("bound", "", "1,345.6", "")
     out = StringIO()
     Console(file=out, width=width).print(Fitted(table))
@@ -37,6 +37,38 @@ def wide(width: int) -> list[str]:
 @pytest.mark.parametrize("width", [80, 120])
 def test_a_table_is_one_where_it_fits(width: int) -> None:
     assert any(line.split() == ["controlled,", "MWh", "uncontrolled,", "MWh", "change"] for line in wide(width))
+
+
+@pytest.mark.parametrize("width", range(30, 130, 5))
+def test_no_name_is_broken(width: int) -> None:
+    name = "a-name-of-some-forty-letters-in-one-word"
+    if width >= len(name):
+        (line,) = (line for line in wide(width, name) if line.startswith(name))
+        assert len(line) <= width
+    assert max(map(len, wide(width, name))) <= width
+
+
+def test_a_name_that_is_too_long_has_a_line_of_its_own_and_values_line_up() -> None:
+    assert wide(65) == [
+        "energy of a year",
+        "                       controlled, MWh  uncontrolled, MWh  change",
+        "a-contender-with-a-long-name",
+        "                               1,234.5            1,345.6   -8.3%",
+        "                      (1,200 to 1,300)",
+        "bound                                             1,345.6",
+    ]
+
+
+def test_on_a_narrower_terminal_all_names_have() -> None:
+    assert wide(50) == [
+        "energy of a year",
+        "  controlled, MWh  uncontrolled, MWh  change",
+        "a-contender-with-a-long-name",
+        "          1,234.5            1,345.6   -8.3%",
+        " (1,200 to 1,300)",
+        "bound",
+        "                             1,345.6",
+    ]
 
 
 def test_elsewhere_each_value_has_a_line_and_nothing_is_cut() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tuning.experiment.budget import Budget, duration
+from tuning.experiment.budget import Budget
 from tuning.experiment.errors import UsageError
 
 
@@ -32,4 +32,3 @@ def test_other_texts_are_refused_with_an_example(text: str) -> None:
 def test_what_it_is_in_words() -> None:
     assert Budget.parse("90m").shown == "1:30:00 of time"
     assert Budget.parse("2M").shown == "2,000,000 steps"
-    assert duration(3723.4) == "1:02:03"

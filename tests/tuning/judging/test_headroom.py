@@ -12,6 +12,7 @@ from envs.scenarios.scenario import Window, scenario
 from envs.yardsticks.baselines import UNCONTROLLED, baselines
 from envs.yardsticks.bound import bound
 from results.judgement import EXACT_MPC
+from tuning.cli.tables import Fitted
 from tuning.judging.headroom import Row, best_of, check_baselines, remaining, tables
 
 
@@ -71,21 +72,24 @@ def test_a_controller_with_forecasts_is_the_rival_and_one_that_knows_the_future_
 @pytest.mark.parametrize(
     ("co2", "cost", "shown"),
     [
-        (3_028_557.0, 4_044_713.0, ("3,028.6", "4,044.7", "CO2, t", "bill, 1000")),
-        (867.1, 1_611.6, ("867.1", "1,611.6", "CO2, kg", "bill")),
-        (9_876_543_210.0, 98_765_432_109.0, ("9,876,543.2", "98,765,432.1")),
+        (3_028_557.0, 4_044_713.0, ("3,029", "4,045", "CO2, t", "bill, thousand")),
+        (867.1, 1_611.6, ("867", "1,612", "CO2, kg", "bill")),
+        (9_876_543_210.0, 98_765_432_109.0, ("9,877", "98,765", "CO2, kt", "bill, million")),
     ],
 )
-def test_all_figures_fit_80_columns(co2: float, cost: float, shown: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_all_figures_and_the_whole_name_fit(width: int, co2: float, cost: float, shown: tuple[str, ...]) -> None:
     name = "CityLearn: BasicElectricVehicleRBC_ReferenceController"
     rows = [Row(name, -0.0820, co2, cost, 2_990.0, 0.911)]
-    console = Console(width=80, record=True)
+    console = Console(width=width, record=True)
     for table in tables("iquitos, validation: 8,760 hours", rows, rows[0]):
-        console.print(table)
+        console.print(Fitted(table))
     text = console.export_text()
     for figure in (*shown, "-0.0820", "91.1%", "+0.0%", "2,990"):
         assert figure in text
     assert "\N{HORIZONTAL ELLIPSIS}" not in text
+    assert name in text
+    assert max(map(len, text.splitlines())) <= width
 
 
 def test_a_baseline_above_the_bound_of_its_year_stops(small_schema: Path) -> None:

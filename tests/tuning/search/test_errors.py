@@ -35,4 +35,7 @@ def test_the_cluster_is_said_again_as_nothing_stores_it() -> None:
     line = str(SearchStoppedError("the disk is full", Path("/x/one"), address="10.0.0.1:6379")).splitlines()[1]
     assert "--resume /x/one --address 10.0.0.1:6379, or" in line
     assert line.endswith("resume('/x/one', address='10.0.0.1:6379')")
+    line = str(SearchStoppedError("the disk is full", Path("/x/one"), callback=("a.b:C",))).splitlines()[1]
+    assert "--resume /x/one --callback a.b:C, or" in line
+    assert line.endswith("resume('/x/one', callback=('a.b:C',))")
     assert "address" not in continue_command(Path("/x/one"))

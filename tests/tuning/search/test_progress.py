@@ -3,6 +3,7 @@
 import io
 import math
 from collections.abc import Sequence
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,8 +12,10 @@ import pytest
 from ray.tune.result import TIME_TOTAL_S
 from rich.console import Console
 
+from results.live import LiveSearch
+from results.live_view import NOT_YET
 from tuning.experiment.settings import Settings
-from tuning.search.progress import NOT_YET, Progress, wrapped
+from tuning.search.progress import Progress
 from tuning.trial.protocol import EVALUATION, MESSAGE, NUMBER, OUTCOME, SCORE, STEPS
 
 
@@ -143,14 +146,6 @@ def test_scores_are_lasting_lines_on_a_terminal_too(clock: Clock, monkeypatch: p
     assert "1/4 trials done" in text
 
 
-@pytest.mark.parametrize("width", [40, 60, 80, 120])
-def test_lines_that_are_updated_break_between_texts(width: int) -> None:
-    parts = ["3/8 trials done (2 complete, 1 pruned)", "2 running", "best +0.1234 (trial 2)", "1,234 steps/s", "0:12:34 left"]
-    lines = wrapped(parts, width)
-    assert " | ".join(lines) == " | ".join(parts)
-    assert all(len(line) <= width for line in lines)
-
-
 def test_a_trial_that_is_left_is_not_running_and_keeps_its_steps(clock: Clock) -> None:
     shown, _ = progress()
     start(shown, 0)
@@ -184,3 +179,36 @@ def test_the_best_so_far_is_a_trial_with_a_rating() -> None:
     settings = Settings(objective="peak_kw", trials=3)
     assert Progress.of(Console(quiet=True), settings, before)._best == (-40.0, 1)
     assert Progress.of(Console(quiet=True), settings, before[:1])._best is None
+
+
+def test_the_file_has_what_the_terminal_shows_and_how_the_run_ended(clock: Clock, tmp_path: Path) -> None:
+    shown = Progress(Console(quiet=True), 4, 1000, [], None, {3: 400}, folder=tmp_path)
+    with shown:
+        assert LiveSearch.read(tmp_path).phase == "running"
+        for number in (3, 0):
+            start(shown, number)
+        report(shown, 0, 300, score=-0.1)
+        report(shown, 0, 350)
+        clock.now = 10.0
+        shown.on_step_end(0, [])
+        told = LiveSearch.read(tmp_path)
+        assert [(own.number, own.state, own.steps, own.rating) for own in told.trials] == [
+            (0, "training", 350, "-0.1000"), (3, "continuing", 400, ""),
+        ]  # fmt: skip
+        assert (told.best, told.curve) == ("-0.1000 (trial 0)", ((0.0, -0.1),))
+        assert told.events == ("trial 0: score -0.1000 at 300 steps",)
+    shown.end(is_stopped=True, reason="the disk is full")
+    told = LiveSearch.read(tmp_path)
+    assert (told.phase, told.reason) == ("stopped", "the disk is full")
+
+
+def test_a_search_goes_on_where_its_file_cannot_be_written(clock: Clock, tmp_path: Path) -> None:
+    output = io.StringIO()
+    shown = Progress(Console(file=output, width=200), 4, 1000, [], None, {}, folder=tmp_path / "gone")
+    with shown:
+        start(shown, 0)
+        clock.now = 10.0
+        shown.on_step_end(0, [])
+    assert [line for line in output.getvalue().splitlines() if "|" not in line] == [
+        "progress.json cannot be written (No such file or directory), so this run cannot be watched from elsewhere"
+    ]

@@ -1,0 +1,300 @@
+"""Watch a search that was started elsewhere: `python -m results.watch experiments/ppo-iquitos-1`.
+
+It reads two small files of the experiment's folder, and needs neither Ray nor torch. It ends when the run ends.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from common.commands import python_command
+from common.errors import UserError
+from common.paths import user_path
+from common.texts import duration, printable
+from results.live import OWNER_FILE, PROGRESS_FILE, LiveSearch, Owner
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+EXPERIMENT_FILE = "experiment.json"
+PROGRAM = "python -m results.watch"
+LOOK_SECONDS = 1.0  # between two looks at the files
+LINE_SECONDS = 30.0  # between two lines of a search's state without a terminal
+SILENT_SECONDS = 15.0  # without a sign of life, after which the process is looked for
+FIRST_EVENTS = 5  # of a run that began earlier
+ENDED, DEAD, REFUSED, INTERRUPTED = 0, 1, 2, 130  # exit status
+
+State = Literal["starting", "running", "silent", "complete", "stopped", "dead"]
+_ALIVE = ("starting", "running", "silent")  # states
+
+
+class WatchError(UserError):
+    """There is nothing to watch; says why and what to do."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What the files of an experiment say.
+
+    Attributes:
+        state: of the run. Silent is one without a sign of life for `SILENT_SECONDS`, though its process is there or is on
+            another machine; dead one that was killed.
+        search: as the run wrote it last; None before it did.
+        owner: process of the run; None where it has ended.
+        age: seconds since the last sign of life.
+    """
+
+    state: State
+    search: LiveSearch | None
+    owner: Owner | None
+    age: float
+
+
+def look(folder: Path, now: float) -> Seen:
+    """Look at an experiment.
+
+    Args:
+        folder: of it.
+        now: seconds since 1970.
+
+    Raises:
+        WatchError: if no run works on it and none has written its progress, or the file is damaged.
+    """
+    # The owner first: a run writes its last progress before it goes.
+    owner, search = Owner.read(folder), _search(folder)
+    if owner is None:
+        if search is None:
+            if _age(now, folder / EXPERIMENT_FILE) <= SILENT_SECONDS:
+                return Seen("starting", None, None, 0.0)  # it was created just now
+            raise WatchError(
+                f"{folder}: no run works on it, and it has no {PROGRESS_FILE}, which runs write; continue it with: "
+                f"{python_command('tuning.run', '--resume', folder)}"
+            )
+        return Seen("complete" if search.phase == "complete" else "stopped", search, None, 0.0)
+    if search and search.written < datetime.fromisoformat(owner.since).timestamp():
+        search = None  # of an earlier run
+    age = _age(now, folder / OWNER_FILE, folder / PROGRESS_FILE)
+    if search and search.phase != "running":
+        return Seen(search.phase, search, owner, age)
+    if age > SILENT_SECONDS:
+        state: State = "dead" if _is_gone(owner) else ("silent" if search else "starting")
+        return Seen(state, search, owner, age)
+    return Seen("running" if search else "starting", search, owner, age)
+
+
+def _age(now: float, *paths: Path) -> float:
+    """Seconds since the last of some files was written; infinite without any."""
+    times = []
+    for path in paths:
+        with suppress(FileNotFoundError):
+            times.append(path.stat().st_mtime)
+    return max(0.0, now - max(times, default=-math.inf))
+
+
+def _search(folder: Path) -> LiveSearch | None:
+    """What the run wrote last; None without it.
+
+    Raises:
+        WatchError: if the file cannot be read.
+    """
+    try:
+        return LiveSearch.read(folder)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise WatchError(f"{folder / PROGRESS_FILE} cannot be read ({error.strerror}): make it readable") from error
+    except ValueError as error:
+        raise WatchError(
+            f"{folder / PROGRESS_FILE} is damaged or of another version ({error}): delete it; a run writes it anew"
+        ) from error
+
+
+def _is_gone(owner: Owner) -> bool:
+    """Whether the process of a run has ended, as far as this machine knows."""
+    if owner.host != socket.gethostname():
+        return False
+    import psutil
+
+    try:
+        # The number may be that of another process by now, which began later.
+        begun = psutil.Process(owner.process).create_time()
+    except psutil.NoSuchProcess:
+        return True
+    except psutil.AccessDenied:
+        return False
+    return begun > datetime.fromisoformat(owner.since).timestamp() + SILENT_SECONDS
+
+
+class Watch:
+    """Shows what is seen: on a terminal a view that is updated in place, elsewhere lines."""
+
+    def __init__(self, folder: Path, console: Console) -> None:
+        """Prepare it.
+
+        Args:
+            folder: of the experiment.
+            console: to write to.
+        """
+        from results.live_view import LiveRegion, replaces_lines
+
+        self._folder, self._console = folder, console
+        self._region = LiveRegion(console) if replaces_lines(console) else None
+        self._events: int | None = None  # number of the lines that were told
+        self._lined = -LINE_SECONDS
+        self._state: State | None = None
+        self._size = console.size
+
+    def run(self) -> int:
+        """Watch until the run ends; the exit status."""
+        seen = look(self._folder, time.time())
+        if self._region and seen.state in _ALIVE:
+            self._region.start()
+        try:
+            while seen.state in _ALIVE:
+                self._show(seen)
+                seen = self._next(seen)
+        finally:
+            if self._region:
+                self._region.stop()
+        return self._end(seen)
+
+    def _next(self, seen: Seen) -> Seen:
+        """What there is to see after a while. To read costs a hundred times as much as to see that nothing has changed."""
+        before, begun = self._written(), time.monotonic()
+        while True:
+            time.sleep(LOOK_SECONDS)
+            is_resized = self._region is not None and self._console.size != self._size
+            if is_resized or self._written() != before or time.monotonic() - begun >= SILENT_SECONDS / 3:
+                return look(self._folder, time.time())
+
+    def _written(self) -> list[int | None]:
+        """When each of the files was written."""
+        times: list[int | None] = []
+        for name in (OWNER_FILE, PROGRESS_FILE):
+            try:
+                times.append((self._folder / name).stat().st_mtime_ns)
+            except OSError:
+                times.append(None)
+        return times
+
+    def _show(self, seen: Seen) -> None:
+        """Show the events that are new, and the state."""
+        from results.live_view import BETWEEN, LiveView, texts
+
+        self._tell_events(seen)
+        if seen.state != self._state and seen.state == "starting" and seen.owner:
+            self._say(f"the run starts: {seen.owner.shown}")
+        if seen.state != self._state and seen.state == "silent" and not self._region:
+            self._say(_silence(seen))
+        self._state = seen.state
+        if seen.search is None:
+            return
+        if self._region:
+            self._size = self._console.size
+            self._region.show(LiveView(seen.search, _silence(seen) if seen.state == "silent" else ""))
+        elif time.monotonic() - self._lined >= LINE_SECONDS:
+            self._lined = time.monotonic()
+            self._say(BETWEEN.join(texts(seen.search)))
+
+    def _tell_events(self, seen: Seen) -> None:
+        if seen.search is None:
+            return
+        count = seen.search.events_before + len(seen.search.events)
+        if self._events is None or self._events > count:
+            self._events = max(seen.search.events_before, count - FIRST_EVENTS)
+        if (missed := seen.search.events_before - self._events) > 0:
+            self._say(f"... {missed} lines")
+            self._events = seen.search.events_before
+        for line in seen.search.events[self._events - seen.search.events_before :]:
+            self._say(line)
+        self._events = count
+
+    def _end(self, seen: Seen) -> int:
+        """Say how the run ended; the exit status."""
+        from results.live_view import BETWEEN, texts
+
+        self._tell_events(seen)
+        if seen.search:
+            self._say(BETWEEN.join(texts(seen.search)))
+        command = python_command("tuning.run", "--resume", self._folder)
+        if seen.state == "dead" and seen.owner:
+            self._say(f"the run was killed ({seen.owner.shown}); continue with: {command}")
+            return DEAD
+        if seen.state == "stopped":
+            why = f": {seen.search.reason}" if seen.search and seen.search.reason else ""
+            self._say(f"the run was stopped{why}; continue with: {command}")
+            return ENDED
+        self._say("the run has ended")
+        return ENDED
+
+    def _say(self, line: str) -> None:
+        self._console.print(printable(line), highlight=False, markup=False, soft_wrap=True)
+
+
+def _silence(seen: Seen) -> str:
+    where = f" of {seen.owner.shown}" if seen.owner else ""
+    return f"no sign of life{where} for {duration(seen.age)}"
+
+
+def watch(folder: str | Path, console: Console | None = None) -> int:
+    """Watch a search until its run ends.
+
+    Args:
+        folder: of the experiment.
+        console: to write to; by default the terminal.
+
+    Returns:
+        0 where the run has ended or was stopped, 1 where it was killed.
+
+    Raises:
+        WatchError: if there is nothing to watch.
+    """
+    from rich.console import Console
+
+    path = user_path(folder).resolve()
+    if not (path / EXPERIMENT_FILE).is_file():
+        raise WatchError(f"no experiment in {path}: give the folder of an experiment, such as experiments/ppo-iquitos-1")
+    plain = None if os.environ.get("NO_COLOR") else "auto"
+    return Watch(path, console or Console(color_system=plain)).run()  # type: ignore[arg-type]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Watch a search.
+
+    Args:
+        arguments: of the command line; those of this process by default.
+
+    Returns:
+        Exit status: 0 where the run has ended or was stopped; 1 where it was killed; 2 where there is nothing to watch; 130
+        after Ctrl-C.
+    """
+    parser = argparse.ArgumentParser(PROGRAM, description="Show a search that was started elsewhere, from its files.")
+    parser.add_argument("experiment", help="folder of the experiment, such as experiments/ppo-iquitos-1")
+    given = parser.parse_args(arguments)
+    if threading.current_thread() is threading.main_thread():
+        # So that the lines on the terminal are removed, whatever ends this process.
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        return watch(given.experiment)
+    except UserError as error:
+        print("error: " + "\n".join(map(printable, map(str, error.args))), file=sys.stderr)
+        return REFUSED
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+if __name__ == "__main__":
+    sys.exit(main())

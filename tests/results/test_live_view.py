@@ -1,0 +1,124 @@
+"""A view fits its terminal and cuts nothing; what is printed or logged meanwhile stands above it."""
+
+import io
+import logging
+import sys
+
+import pytest
+from rich.console import Console
+from rich.segment import ControlType
+
+from results.live import LiveSearch, LiveTrial
+from results.live_view import BETWEEN, LiveRegion, LiveView, sparkline, texts, wrapped
+from tests.results.searches import SEARCH, search
+
+LONG = search(
+    experiment="a-name-of-many-letters-" * 5,
+    best="peak_kw 1,234,567.8 kW (trial 1234)",
+    trials=tuple(LiveTrial(1230 + n, "continuing", 99_000_000 + n, "misses a requirement") for n in range(12)),
+    most_steps=100_000_000,
+)
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120])
+def test_lines_that_are_updated_break_between_texts(width: int) -> None:
+    parts = ["3/8 trials done (2 complete, 1 pruned)", "2 running", "best +0.1234 (trial 2)", "1,234 steps/s", "0:12:34 left"]
+    lines = wrapped(parts, width)
+    assert BETWEEN.join(lines) == BETWEEN.join(parts)
+    assert all(len(line) <= width for line in lines)
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+@pytest.mark.parametrize("shown", [SEARCH, LONG, search(trials=(), best="", curve=(), machine=(), left=None)])
+@pytest.mark.parametrize("ascii_only", [False, True])
+def test_a_view_is_no_wider_than_its_terminal_and_cuts_nothing(width: int, shown: LiveSearch, ascii_only: bool) -> None:
+    lines = [line.plain for line in LiveView(shown, "no sign of life for 0:01:00").lines(width, 8, ascii_only)]
+    assert max(map(len, lines)) <= width
+    text = "".join("".join(lines).split())
+    for part in (
+        shown.experiment,
+        *shown.amounts,
+        shown.best,
+        *shown.machine,
+        "no sign of life for 0:01:00",
+        f"{shown.done:.0%}",
+    ):
+        assert "".join(part.split()) in text
+    for own in shown.trials[:8]:
+        (line,) = (line for line in lines if line.split()[:1] == [str(own.number)])
+        assert line.split()[1:3] == [own.state, f"{own.steps:,}"]
+        assert line.endswith(own.rating or "%")
+    assert ("and 4 more" in lines) == (len(shown.trials) == 12)
+    assert not ascii_only or "".join(lines).isascii()
+
+
+def test_columns_of_trials_line_up() -> None:
+    lines = [line.plain for line in LiveView(SEARCH).lines(60)]
+    head = next(line for line in lines if line.startswith("trial  state"))
+    rows = [line for line in lines if line.split()[0] in ("3", "11")]
+    assert {line.index("%") for line in rows} == {rows[0].index("%")}
+    assert rows[0].index("training") == rows[1].index("starting") == head.index("state")
+    assert len(rows[0]) == len(head)
+
+
+def test_a_log_has_the_same_in_one_line() -> None:
+    assert BETWEEN.join(texts(SEARCH)) == (
+        "42% of 1,000,000 steps | 5 trials (3 frozen) | 2 running | best +0.0656 (trial 3) | 14,476 steps/s | 0:00:17 left | "
+        "0:00:30 elapsed | CPU 98 %, RAM 12 %, GPU 1.2/8.0 GiB 97 % 65 C 120 W"
+    )
+
+
+def test_a_sparkline_rises_with_the_best_over_time() -> None:
+    assert sparkline([(5.0, -1.0), (10.0, 1.0)], 20.0, 4, "01234567") == "0777"
+    assert sparkline([(6.0, -1.0), (10.0, 0.0), (20.0, 1.0)], 20.0, 4, "01234567") == " 447"
+    assert sparkline([(0.0, 0.3)], 20.0, 4, "01234567") == "0000"
+    assert sparkline([], 20.0, 4) == ""
+
+
+def terminal(width: int) -> tuple[Console, io.StringIO]:
+    output = io.StringIO()
+    console = Console(
+        file=output, force_terminal=True, width=width, height=30, legacy_windows=False, _environ={"TERM": "xterm"}
+    )
+    return console, output
+
+
+def test_after_a_terminal_was_made_narrower_all_rows_of_the_last_view_are_removed() -> None:
+    console, _ = terminal(120)
+    region = LiveRegion(console)
+    region.start()
+    region.show(LiveView(SEARCH))
+    widths = [len(line.plain) for line in LiveView(SEARCH).lines(120)]
+
+    def removed() -> int:
+        codes = region._live_render.position_cursor().segment.control or ()
+        return 1 + sum(code[0] == ControlType.CURSOR_UP for code in codes)
+
+    assert removed() == len(widths)
+    console.width = 40
+    assert removed() == sum(-(-width // 40) for width in widths) > len(widths)
+    region.stop()
+
+
+def test_what_is_logged_meanwhile_stands_above_the_view(capsys: pytest.CaptureFixture[str]) -> None:
+    handler = logging.StreamHandler(sys.stderr)
+    own = logging.getLogger("test.live")
+    own.addHandler(handler)
+    before = handler.stream
+    console, output = terminal(60)
+    region = LiveRegion(console)
+    region.start()
+    try:
+        region.show(LiveView(SEARCH))
+        own.warning("a warning")
+        print("printed")
+    finally:
+        region.stop()
+        own.removeHandler(handler)
+    assert handler.stream is before
+    assert capsys.readouterr().err == ""
+    text = output.getvalue()
+    for line in ("a warning", "printed"):
+        # Whole, from the first column on, after what removes the view.
+        assert f"\x1b[2K{line}" in text
+    assert text.endswith("\x1b[?25h") or "\x1b[?25h" in text[-400:]

@@ -1,0 +1,110 @@
+"""Copies of reports have each report once, whatever was killed, and all of them where they are wanted only later."""
+
+import csv
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tensorboardX.proto.event_pb2 import Event
+
+from results.writer import drop_parts_after, part_path, write_part
+from tuning.experiment.folder import ExperimentPaths
+from tuning.experiment.settings import Settings
+from tuning.trial.report_copies import ReportCopies
+
+CSV, EVENTS = Settings(progress_csv=True), Settings(tensorboard=True)
+
+
+def rows(*steps: int) -> list[dict[str, Any]]:
+    """Reports after so many steps."""
+    return [
+        {
+            "trial": 3, "update": own // 100, "steps": own, "time": datetime(2026, 1, 1, tzinfo=UTC), "score": None,
+            "episode_return": own / 1000.0, "policy_loss": -0.5, "value_loss": 2.0, "entropy": None, "learning_rate": 1e-3,
+        }
+        for own in steps
+    ]  # fmt: skip
+
+
+def write(paths: ExperimentPaths, copies: ReportCopies, *steps: int) -> None:
+    """What a trial does: the table first, then its copies."""
+    write_part(part_path(paths.folder, "reports", 3, steps[-1]), "reports", rows(*steps))
+    copies.add(rows(*steps))
+
+
+@pytest.fixture
+def paths(tmp_path: Path) -> ExperimentPaths:
+    return ExperimentPaths(tmp_path)
+
+
+def lines(paths: ExperimentPaths) -> list[dict[str, str]]:
+    with paths.progress_csv(3).open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def events(paths: ExperimentPaths, tag: str) -> list[tuple[int, float]]:
+    """Steps and values of a tag, and that the file begins by dropping what was read before."""
+    (path,) = paths.tensorboard(3).iterdir()
+    content, found = path.read_bytes(), list[Event]()
+    while content:
+        # Length, its checksum, the event, its checksum.
+        length = int.from_bytes(content[:8], "little")
+        found.append(Event.FromString(content[12 : 12 + length]))
+        content = content[16 + length :]
+    assert any(event.HasField("session_log") and event.step == 0 for event in found[:3])
+    return [(event.step, round(value.simple_value, 6)) for event in found for value in event.summary.value if value.tag == tag]
+
+
+def test_a_line_of_the_csv_file_is_a_report(paths: ExperimentPaths) -> None:
+    copies = ReportCopies.begin(CSV, paths, 3)
+    assert lines(paths) == []
+    write(paths, copies, 100, 700)
+    copies.close()
+    assert paths.progress_csv(3).read_text(encoding="utf-8").splitlines() == [
+        "episode,step,reward_avg,actor_loss,critic_loss,entropy,lr",
+        "0,100,0.1,-0.5,2.0,,0.001",
+        "2,700,0.7,-0.5,2.0,,0.001",
+    ]
+
+
+def test_an_event_is_a_value_of_a_report(paths: ExperimentPaths) -> None:
+    copies = ReportCopies.begin(EVENTS, paths, 3)
+    write(paths, copies, 100, 200)
+    copies.close()
+    assert events(paths, "train/reward_avg") == [(100, 0.1), (200, 0.2)]
+    assert events(paths, "train/entropy") == events(paths, "score") == []
+
+
+def seen(paths: ExperimentPaths, settings: Settings) -> Sequence[int]:
+    if settings.progress_csv:
+        return [int(line["step"]) for line in lines(paths)]
+    return [step for step, _ in events(paths, "train/lr")]
+
+
+@pytest.mark.parametrize("settings", [CSV, EVENTS])
+def test_after_a_kill_no_report_is_doubled_or_missing(paths: ExperimentPaths, settings: Settings) -> None:
+    copies = ReportCopies.begin(settings, paths, 3)
+    write(paths, copies, 100, 200)
+    copies.add(rows(300))  # beyond the checkpoint: the table has lost it
+    write_part(part_path(paths.folder, "reports", 3, 400), "reports", rows(400))  # so is this one dropped
+    copies.close()
+    drop_parts_after(paths.folder, "reports", 3, 200)
+    again = ReportCopies.begin(settings, paths, 3)
+    write(paths, again, 300, 400)
+    again.close()
+    assert seen(paths, settings) == [100, 200, 300, 400]
+
+
+@pytest.mark.parametrize("settings", [CSV, EVENTS])
+def test_a_copy_that_is_wanted_later_has_the_reports_from_before(paths: ExperimentPaths, settings: Settings) -> None:
+    before = ReportCopies.begin(Settings(), paths, 3)
+    write(paths, before, 100, 200)
+    before.close()
+    assert not paths.progress_csv(3).exists()
+    assert not paths.tensorboard(3).exists()
+    write_part(part_path(paths.folder, "reports", 4, 900), "reports", [{**row, "trial": 4} for row in rows(900)])
+    ReportCopies.begin(replace(settings, steps=9), paths, 3).close()
+    assert seen(paths, settings) == [100, 200]

@@ -1,0 +1,48 @@
+"""Callbacks of Ray Tune that a user names: they see each result, such as loggers of Weights & Biases or MLflow."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from tuning.experiment.errors import UsageError
+
+if TYPE_CHECKING:
+    from ray.tune import Callback
+
+_FORM = "it takes package.module:NAME, as in ray.air.integrations.mlflow:MLflowLoggerCallback"
+# What code of a user raises that cannot be imported or called; Ray's loggers raise RuntimeError without their package.
+_REFUSED = (ImportError, SyntaxError, AttributeError, NameError, RuntimeError, TypeError, ValueError, OSError)
+
+
+def callbacks_named(names: Sequence[str]) -> list[Callback]:
+    """Import and make callbacks.
+
+    Args:
+        names: each `package.module:NAME` of a class, or of a function, that makes a callback without arguments.
+
+    Raises:
+        UsageError: for the first that is none.
+    """
+    return [_callback(name) for name in names]
+
+
+def _callback(name: str) -> Callback:
+    from ray.tune import Callback
+
+    module, _, attribute = name.partition(":")
+    if not all(part.isidentifier() for part in (*module.split("."), attribute)):
+        raise UsageError(f"--callback {name!r}: {_FORM}")
+    try:
+        make = getattr(importlib.import_module(module), attribute)
+        made = make()
+    except _REFUSED as error:
+        first = str(error).strip().partition("\n")[0]
+        raise UsageError(
+            f"--callback {name!r}: it cannot be made ({type(error).__name__}: {first}); install its package, or write a module "
+            "that is on the path"
+        ) from error
+    if not isinstance(made, Callback):
+        raise UsageError(f"--callback {name!r}: it makes {type(made).__name__!r}, which is no ray.tune.Callback; {_FORM}")
+    return made

@@ -1,0 +1,149 @@
+"""A trial's reports in formats of other programs, beside the Parquet tables: CSV, and events of TensorBoard."""
+
+from __future__ import annotations
+
+import csv
+import io
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol, Self
+
+from common.files import write_whole
+from envs.objective.episodes import TRAINING_HOURS
+from results.parts import read_part
+from tuning.experiment.folder import ExperimentPaths
+from tuning.experiment.settings import Settings
+
+# Column of the CSV file: column of `reports`.
+CSV_COLUMNS = {
+    "episode": "", "step": "steps", "reward_avg": "episode_return", "actor_loss": "policy_loss", "critic_loss": "value_loss",
+    "entropy": "entropy", "lr": "learning_rate",
+}  # fmt: skip
+# Tag of TensorBoard: column of `reports`. What is empty in a report has no event.
+TAGS = {
+    "score": "score", "train/reward_avg": "episode_return", "train/actor_loss": "policy_loss",
+    "train/critic_loss": "value_loss", "train/entropy": "entropy", "train/lr": "learning_rate",
+    "speed/steps_per_second": "steps_per_second",
+}  # fmt: skip
+
+Row = Mapping[str, Any]  # of the table `reports`
+
+
+class Copy(Protocol):
+    """Reports of a trial in another format."""
+
+    def add(self, rows: Sequence[Row]) -> None:
+        """Append reports."""
+
+    def close(self) -> None:
+        """Write what is buffered."""
+
+
+class ReportCopies:
+    """The copies of a trial's reports that its experiment wants.
+
+    Each is made anew from the Parquet parts when a trial begins or goes on. So it has each report once, whatever a kill left,
+    and all of them where it is wanted only later.
+    """
+
+    def __init__(self, copies: Sequence[Copy]) -> None:
+        self._copies = copies
+
+    @classmethod
+    def begin(cls, settings: Settings, paths: ExperimentPaths, number: int) -> Self:
+        """Make the copies of the reports so far.
+
+        Args:
+            settings: of the experiment.
+            paths: of it.
+            number: of the trial. It has no reports beyond its checkpoint.
+        """
+        if not (settings.progress_csv or settings.tensorboard):
+            return cls(())
+        first = paths.part("reports", number, 0)
+        parts = sorted(first.parent.glob(f"{number:05d}-*{first.suffix}"))
+        rows = [row for part in parts for row in read_part(part)]
+        copies: list[Copy] = []
+        if settings.progress_csv:
+            copies.append(CsvCopy(paths.progress_csv(number), rows))
+        if settings.tensorboard:
+            copies.append(TensorBoardCopy(paths.tensorboard(number), rows))
+        return cls(copies)
+
+    def add(self, rows: Sequence[Row]) -> None:
+        """Append reports to each copy."""
+        for copy in self._copies:
+            copy.add(rows)
+
+    def close(self) -> None:
+        """Write what is buffered."""
+        for copy in self._copies:
+            copy.close()
+
+
+class CsvCopy:
+    """Reports as CSV, one line each; see `CSV_COLUMNS`."""
+
+    def __init__(self, path: Path, rows: Sequence[Row]) -> None:
+        """Write the file.
+
+        Args:
+            path: of the file; one that is there is replaced.
+            rows: so far.
+        """
+        self._path = path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        text = _lines([list(CSV_COLUMNS)]) + _lines(map(_csv_row, rows))
+        write_whole(path, lambda file: file.write(text.encode()))
+
+    def add(self, rows: Sequence[Row]) -> None:
+        """Append reports."""
+        with self._path.open("ab") as file:
+            file.write(_lines(map(_csv_row, rows)).encode())
+
+    def close(self) -> None:
+        """Do nothing: each line is in the file."""
+
+
+class TensorBoardCopy:
+    """Reports as events of TensorBoard; see `TAGS`."""
+
+    def __init__(self, folder: Path, rows: Sequence[Row]) -> None:
+        """Write the events.
+
+        Args:
+            folder: of the trial's events; one that is there is replaced.
+            rows: so far.
+        """
+        from tensorboardX import SummaryWriter
+
+        shutil.rmtree(folder, ignore_errors=True)
+        # A TensorBoard that is open drops the events that it has read from step 0 on.
+        self._writer = SummaryWriter(str(folder), purge_step=0)
+        self.add(rows)
+
+    def add(self, rows: Sequence[Row]) -> None:
+        """Append reports."""
+        for row in rows:
+            for tag, column in TAGS.items():
+                if (value := row.get(column)) is not None:
+                    self._writer.add_scalar(tag, value, row["steps"], walltime=row["time"].timestamp())
+        self._writer.flush()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._writer.close()
+
+
+def _csv_row(row: Row) -> list[Any]:
+    """A line of the CSV file. Empty where nothing was measured."""
+    values = [row.get(column) for column in CSV_COLUMNS.values()]
+    values[0] = row["steps"] // TRAINING_HOURS
+    return ["" if value is None else value for value in values]
+
+
+def _lines(rows: Any) -> str:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue()
