@@ -22,7 +22,7 @@ from tuning.experiment.budget import duration
 from tuning.runtime.ray_session import check_nodes
 from tuning.search.machine_watch import MachineWatch
 from tuning.search.time_left import BudgetLeft, TimeLeft
-from tuning.trial.protocol import EVALUATION, MESSAGE, NUMBER, OUTCOME, STEPS, DriverOnly, outcome_of
+from tuning.trial.protocol import EVALUATED, EVALUATION, MESSAGE, NUMBER, OUTCOME, STEPS, DriverOnly, outcome_of
 from tuning.trial.records import FROZEN
 
 if TYPE_CHECKING:
@@ -140,10 +140,11 @@ class Progress(DriverOnly, Callback):
         rating = self._aim.rating(outcome)
         if math.isfinite(rating) and (self._best is None or rating > self._best[0]):
             self._best = rating, number
-        if (number, steps) not in self._told:
-            # A trial that goes on begins with the evaluation of its checkpoint.
-            self._told.add((number, steps))
-            self.say(f"trial {number}: {self._aim.told(outcome)} at {steps:,} steps")
+        evaluated = int(result.get(EVALUATED, steps))
+        if (number, evaluated) not in self._told:
+            # A trial that goes on begins with the last evaluation before its checkpoint.
+            self._told.add((number, evaluated))
+            self.say(f"trial {number}: {self._aim.told(outcome)} at {evaluated:,} steps")
 
     def on_step_end(self, iteration: int, trials: list[Trial], **info: Any) -> None:
         """One pass of Tune's loop has ended.
