@@ -36,7 +36,7 @@ DRIVER, WORKER, RAYLET = "driver", "worker", "raylet"
 GONE_SECONDS = 30.0  # that trials' processes may take to notice that their run is over
 AGENTS_GONE_SECONDS = 240.0  # and Ray's agents, which try to tell others first that their node died
 EARLY = 0.2  # part of the kills that do not wait until the run has got further
-EVALUATIONS = 8  # of a trial
+EVALUATIONS = 4  # of a trial
 WRITTEN_ANEW = ("worker_id", "datetime_start", "datetime_complete")  # what differs between two journals of one search
 MEASURED = ("time", "seconds", "steps_per_second", "rss_bytes", "vram_bytes", "machine_memory_bytes", "cpu_cores")
 
@@ -337,10 +337,10 @@ def train_alone(experiment: Experiment, number: int, steps: int) -> None:
 
 def test_a_search_that_is_killed_a_few_times_is_the_same_search(small_schema: Path, tmp_path: Path) -> None:
     # Of a raylet's death Ray learns only after half a minute.
-    torturer = Torturer(tmp_path / "killed", small_schema, random.Random(3), 1, 4096, latest=5.0, victims=(DRIVER, WORKER))
+    torturer = Torturer(tmp_path / "killed", small_schema, random.Random(3), 1, 2048, latest=5.0, victims=(DRIVER, WORKER))
     budgets = torture(torturer, trials=2)
-    check(tmp_path / "killed", budgets, 4096, confirms=False)
-    undisturbed(tmp_path / "whole", small_schema, budgets, 4096, confirm=0.0)
+    check(tmp_path / "killed", budgets, 2048, confirms=False)
+    undisturbed(tmp_path / "whole", small_schema, budgets, 2048, confirm=0.0)
     compare(tmp_path / "killed", tmp_path / "whole")
 
 
@@ -348,12 +348,12 @@ def test_a_search_that_is_killed_a_few_times_is_the_same_search(small_schema: Pa
 @pytest.mark.parametrize(("concurrency", "seed"), [(1, 1), (2, 2)])
 def test_a_search_that_is_killed_all_the_time(small_schema: Path, tmp_path: Path, concurrency: int, seed: int) -> None:
     drawn = random.Random(seed)
-    victims = drawn.sample((DRIVER,) * 11 + (WORKER,) * 11 + (RAYLET,) * 3, k=25)
-    steps, confirm = 4096, 0.34
+    victims = drawn.sample((DRIVER,) * 8 + (WORKER,) * 14 + (RAYLET,) * 3, k=25)
+    steps, confirm = 2048, 0.34
     torturer = Torturer(tmp_path / "killed", small_schema, drawn, concurrency, steps, 5.0, tuple(victims), confirm)
     budgets = torture(torturer, trials=12)
     print(dict(torturer.kills), "budgets of", budgets, "steps")
-    assert torturer.kills == {DRIVER: 11, WORKER: 11, RAYLET: 3}
+    assert torturer.kills == {DRIVER: 8, WORKER: 14, RAYLET: 3}
     check(tmp_path / "killed", budgets, steps, confirms=True)
     assert load(tmp_path / "killed").confirmations["state"].eq("complete").all()
     assert len(load(tmp_path / "killed").confirmations) >= 4
