@@ -19,17 +19,21 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import optuna.samplers._tpe.sampler
 import pandas as pd
+import pyarrow.parquet
 import pytest
+import scipy.optimize
 from optuna.trial import TrialState
 from rich.console import Console
 
 from results import load
-from results.writer import write_part
+from results.writer import drop_parts_after, write_part
 from tests.tuning.roomy import roomy
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import Experiment, ExperimentPaths, create, open_experiment
 from tuning.experiment.settings import Settings
+from tuning.search import budget_watch, machine_watch, progress, scheduler
 from tuning.search.curve_model import _priors
 from tuning.search.driver import run_trials
 from tuning.search.plan import Plan
@@ -37,6 +41,9 @@ from tuning.trial.checkpoint import Checkpoints
 from tuning.trial.evaluation_schedule import due_steps
 from tuning.trial.protocol import EVALUATION, HYPERPARAMETERS, NUMBER, SCORE, STEPS
 from tuning.trial.records import TrialRecords
+
+# A fork does not import again what is imported here; to import Ray takes longer than a search.
+ONCE = (optuna.samplers._tpe.sampler, pyarrow.parquet, scipy.optimize, budget_watch, machine_watch, progress, scheduler)
 
 pytestmark = [
     pytest.mark.skipif(sys.platform == "win32", reason="a search runs in a fork, which Windows lacks"),
@@ -81,7 +88,9 @@ class Slots:
 def made_up_trial(experiment: Experiment, config: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """In place of training: it writes what a trial does, in this order, and goes on from its newest checkpoint."""
     number, paths, records = config[NUMBER], experiment.paths, TrialRecords(experiment)
-    evaluation = Checkpoints(paths.checkpoints(number)).steps * EVALUATIONS // STEPS_OF_A_TRIAL
+    taken = Checkpoints(paths.checkpoints(number)).steps
+    drop_parts_after(paths.folder, "reports", number, taken)
+    evaluation = taken * EVALUATIONS // STEPS_OF_A_TRIAL
     if evaluation:
         yield report(evaluation, rating(records.seed(number), config, evaluation))
     while evaluation < EVALUATIONS:
