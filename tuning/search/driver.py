@@ -139,7 +139,8 @@ def run_trials(
     before = load(paths.folder).trials
     ended = before[~before["state"].isin(["running", "frozen"])]
     progress = Progress.of(console, settings, before, ledger, paths.folder)
-    retention = Retention(paths, settings.kept_trials, final_scores(ended))
+    frozen = before.loc[before["state"] == "frozen", "trial"].tolist()
+    retention = Retention(paths, settings.kept_trials, final_scores(ended), frozen)
     retention.enforce()
     sound = before["state"].isin(["complete", "frozen", "pruned", "oom"]).any()
     control = RunControl(paths, retention, progress, sound=bool(sound))

@@ -23,7 +23,7 @@ from tuning.cli.console import say
 from tuning.runtime.ray_session import check_nodes
 from tuning.search.machine_watch import MachineWatch
 from tuning.search.time_left import BudgetLeft, TimeLeft
-from tuning.trial.protocol import EVALUATION, MESSAGE, NUMBER, OUTCOME, STEPS, DriverOnly, outcome_of
+from tuning.trial.protocol import EVALUATED, EVALUATION, MESSAGE, NUMBER, OUTCOME, STEPS, DriverOnly, outcome_of
 from tuning.trial.records import FROZEN
 
 if TYPE_CHECKING:
@@ -164,10 +164,11 @@ class Progress(DriverOnly, Callback):
             self._best = rating, number
             self._add_to_curve()
         self._show_steps(number, steps, self._aim.told_rating(rating) if math.isfinite(rating) else f"{rating:g}")
-        if (number, steps) not in self._told:
-            # A trial that goes on begins with the evaluation of its checkpoint.
-            self._told.add((number, steps))
-            self.say(f"trial {number}: {self._aim.told(outcome)} at {steps:,} steps")
+        evaluated = int(result.get(EVALUATED, steps))
+        if (number, evaluated) not in self._told:
+            # A trial that goes on begins with the last evaluation before its checkpoint.
+            self._told.add((number, evaluated))
+            self.say(f"trial {number}: {self._aim.told(outcome)} at {evaluated:,} steps")
 
     def _show_steps(self, number: int, steps: int, rating: str = "") -> None:
         """Note how far a trial that runs is; without a rating, that of its last evaluation stays."""

@@ -1,26 +1,31 @@
-"""Which ended trials keep their checkpoints."""
+"""Which checkpoints trials keep that do not run."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from tuning.experiment.folder import ExperimentPaths
 from tuning.trial.checkpoint import Checkpoints
 
 
 class Retention:
-    """Removes checkpoints of ended trials that are not among the best, at `enforce` and at each `on_ended`.
+    """Removes checkpoints of ended trials that are not among the best, and all but the newest of frozen ones.
+
+    It does so at `enforce`, and when a trial has ended or is frozen. The second newest is for a kill while one is written.
 
     Args:
         paths: of the experiment.
         kept: number of trials that keep their checkpoints, see `Settings.kept_trials`.
         scores: of the trials that ended before, by number; None or NaN for those without one.
+        frozen: numbers of the trials that were frozen before.
     """
 
-    def __init__(self, paths: ExperimentPaths, kept: float, scores: Mapping[int, float | None]) -> None:
+    def __init__(
+        self, paths: ExperimentPaths, kept: float, scores: Mapping[int, float | None], frozen: Collection[int] = ()
+    ) -> None:
         self._paths, self._kept = paths, kept
-        self._scores = dict(scores)
+        self._scores, self._frozen = dict(scores), tuple(frozen)
 
     def on_ended(self, number: int, score: float | None) -> None:
         """Add a trial that ended, and remove the checkpoints that are not kept any more.
@@ -30,10 +35,20 @@ class Retention:
             score: its last; None if its checkpoints are not kept in any case.
         """
         self._scores[number] = score
-        self.enforce()
+        self._remove()
+
+    def on_frozen(self, number: int) -> None:
+        """Remove the older checkpoints of a trial that was frozen: it goes on from its newest."""
+        Checkpoints(self._paths.checkpoints(number)).keep_one()
 
     def enforce(self) -> None:
         """Remove the checkpoints that are not kept."""
+        for number in self._frozen:
+            self.on_frozen(number)
+        self._remove()
+
+    def _remove(self) -> None:
+        """Remove those of ended trials that are not kept."""
         for number in not_kept(self._scores, self._kept):
             Checkpoints(self._paths.checkpoints(number)).remove()
 

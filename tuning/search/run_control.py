@@ -128,8 +128,9 @@ class RunControl:
         self._listener.on_left(number)
 
     def on_frozen(self, number: int) -> None:
-        """A trial has stopped running and may be continued."""
+        """A trial has stopped running and may be continued; of its checkpoints the newest is kept."""
         self._sound = True
+        self._retention.on_frozen(number)
         self._listener.on_frozen(number)
 
     def on_ended(self, number: int, state: str, score: float | None) -> None:

@@ -41,7 +41,7 @@ from tuning.trial.packed_state import check_fits, unpack
 if TYPE_CHECKING:
     from tuning.algorithms.trainer import Trainer
 
-KEPT = 2  # checkpoints of a trial
+KEPT = 2  # checkpoints of a trial that runs
 
 # What RLlib, torch and NumPy raise where they are given the values of another trainer, or values that no trainer has.
 MISFITS = (StateError, ValueError, KeyError, IndexError, TypeError, AttributeError, RuntimeError, OverflowError, AssertionError)
@@ -151,6 +151,16 @@ class Checkpoints:
         self._row_files[target] = rows
         self._drop_old()
 
+    def keep_one(self) -> None:
+        """Remove all before the newest; where that one is damaged, the one before stays too."""
+        newest = self._complete()[-1:]
+        try:
+            for folder in newest:
+                check_file(folder / ARRAYS, read_state(folder).files[ARRAYS])
+        except DamageError:
+            return
+        self._drop_old(1)
+
     def remove(self) -> None:
         """Remove all of them."""
         if self._folder.is_dir():
@@ -190,14 +200,14 @@ class Checkpoints:
             if int(folder.name) > steps:
                 shutil.rmtree(folder)
 
-    def _drop_old(self) -> None:
-        """Remove all but the newest two, and files of rows that these do not need."""
+    def _drop_old(self, kept: int = KEPT) -> None:
+        """Remove all but the newest, and files of rows that these do not need."""
         complete = self._complete()
-        for folder in complete[:-KEPT]:
+        for folder in complete[:-kept]:
             shutil.rmtree(folder)
         if not (self._folder / REPLAY).is_dir():
             return
-        needed = {name for folder in complete[-KEPT:] for name in self._rows_of(folder)}
+        needed = {name for folder in complete[-kept:] for name in self._rows_of(folder)}
         for path in (self._folder / REPLAY).glob("*"):
             if f"{REPLAY}/{path.name}" not in needed:
                 path.unlink()

@@ -25,6 +25,7 @@ SCORE = "score"
 OBJECTIVE = "objective"  # value of the objective, if that is not the score
 SHORTFALL = "shortfall"  # by how much requirements are missed, if there are any
 EVALUATION = "evaluation"
+EVALUATED = "evaluated"  # steps at which it was, where these are fewer than `STEPS`: a checkpoint may be newer
 IDLE = "idle"  # whether the policy did nothing in this evaluation and all before; see `tuning.trial.idleness`
 OUTCOME = "outcome"
 MESSAGE = "message"  # a line for the user

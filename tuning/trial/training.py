@@ -30,7 +30,7 @@ from tuning.trial.idleness import noticed_in
 from tuning.trial.measurements import Measurements
 from tuning.trial.monitor import Monitor
 from tuning.trial.policy import policy_in
-from tuning.trial.protocol import EVALUATION, IDLE, MESSAGE, OBJECTIVE, OUTCOME, SCORE, SHORTFALL, STEPS, STOPPED
+from tuning.trial.protocol import EVALUATED, EVALUATION, IDLE, MESSAGE, OBJECTIVE, OUTCOME, SCORE, SHORTFALL, STEPS, STOPPED
 from tuning.trial.records import TrialRecords
 from tuning.trial.report_copies import ReportCopies
 from tuning.trial.setup import teacher_lessons, trial_setup
@@ -210,7 +210,9 @@ class Training:
         of_aim = {OBJECTIVE: outcome.objective, SHORTFALL: outcome.shortfall}
         known = {name: value for name, value in of_aim.items() if value is not None}
         idle = {IDLE: True} if noticed_in(self._paths.folder, self._number) else {}
-        return {STEPS: self.state.steps, EVALUATION: self.evaluations, SCORE: outcome.score, **known, **idle}
+        steps, evaluated = self.state.steps, self.state.evaluated_steps
+        earlier = {EVALUATED: evaluated} if evaluated < steps else {}
+        return {STEPS: steps, EVALUATION: self.evaluations, SCORE: outcome.score, **known, **idle, **earlier}
 
     def _outcome(self) -> Outcome:
         """How the last evaluation came out. What it should have and the state has not, is not finite."""

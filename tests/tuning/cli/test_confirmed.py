@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from envs.objective.aim import Aim, Outcome
 from results import load
 from tests.tuning.cli.test_summary import write_trial
 from tuning.cli.confirmed import confirmation_lines
@@ -51,6 +52,42 @@ def test_without_the_default_the_mean_stands_alone(tmp_path: Path) -> None:
     found = lines(tmp_path, t3=[0.2, 0.21])
     assert len(found) == 2
     assert "trial 3: +0.205" in found[1]
+
+
+def test_one_that_misses_a_requirement_with_one_seed_is_not_better(tmp_path: Path) -> None:
+    missed = Aim.parse(require=("ev_served>=0.9",)).rating(Outcome(0.9, None, 0.5))
+    found = lines(tmp_path, default=[0.10, 0.11, 0.12], t3=[0.20, missed, 0.221], t4=[0.30, 0.31, 0.321])
+    assert found[2] == "  trial 3: 1 miss a requirement, 3 seeds"
+    assert [line for line in found if "against" in line] == [found[4]]
+    assert found[4].startswith("  trial 4 against the default: +0.200")
+    assert found[-1] == "Better than the default: trial 4."
+
+
+def test_where_the_default_misses_a_requirement_nothing_is_compared_with_it(tmp_path: Path) -> None:
+    missed = Aim.parse(require=("ev_served>=0.9",)).rating(Outcome(0.9, None, 0.5))
+    found = lines(tmp_path, default=[0.10, missed], t3=[0.20, 0.21])
+    assert found[1] == "  the default (trial 0): 1 miss a requirement, 2 seeds"
+    assert found[-1] == "No trial is shown to be better than the default."
+
+
+def test_a_default_that_was_never_tried_has_no_number_and_what_did_not_end_does_not_count(tmp_path: Path) -> None:
+    for number, (of, role, state) in enumerate(
+        [(-1, "default", "complete")] * 2 + [(-1, "default", "frozen")] + [(3, "best", "complete")] * 2
+    ):
+        run = number if of < 0 else number - 3
+        write_trial(tmp_path, number, state, 0.1, confirms=of, confirm_run=run, confirm_role=role)
+    found = confirmation_lines(load(tmp_path), lambda rating: f"{rating:+.3f}")
+    assert found[1].startswith("  the default: +0.100")
+    assert found[1].endswith(", 2 seeds")
+
+
+def test_pairs_without_a_seed_in_common_say_nothing(tmp_path: Path) -> None:
+    for number, (of, run) in enumerate([(0, 0), (0, 1), (3, 1), (3, 2)]):
+        role = "best" if of else "default"
+        write_trial(tmp_path, number, "complete", 0.1 + 0.01 * number, confirms=of, confirm_run=run, confirm_role=role)
+    found = confirmation_lines(load(tmp_path), lambda rating: f"{rating:+.3f}")
+    assert len(found) == 3
+    assert "against" not in "".join(found)
 
 
 def test_what_was_trained_again_is_not_the_best(tmp_path: Path) -> None:

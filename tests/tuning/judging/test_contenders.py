@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 
+from results import load
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
-from tuning.judging.contenders import contenders, run_settings
+from tuning.judging.contenders import best_trials, contenders, run_settings
 from tuning.judging.training import fresh_seed
 from tuning.search.plan import limits, plan
 from tuning.trial.proposal import Proposal
@@ -46,6 +47,11 @@ def test_no_assignment_takes_part_twice(tmp_path: Path) -> None:
     names = [own.name for own in contenders([first, second], top=3)]
     # The best trial was the default itself, and the other was never run.
     assert names == ["ppo default, 100,000 steps", "q 0"]
+
+
+def test_an_assignment_that_ran_twice_at_once_takes_one_place(tmp_path: Path) -> None:
+    of = experiment(tmp_path, "p", {0.05: {"gamma": 0.95}, 0.07: {"gamma": 0.9}, 0.06: {"gamma": 0.9}, 0.04: {"gamma": 0.98}})
+    assert best_trials(load(of.paths.folder), 3) == [1, 0, 3]
 
 
 def test_the_control_learns_charging_where_all_trials_were_told_to(tmp_path: Path) -> None:

@@ -55,3 +55,16 @@ def test_what_ran_out_lacked_at_least_a_byte(tmp_path: Path) -> None:
     plan = planner(SETTINGS, tmp_path, ram_bytes=GIB)
     assert plan.missing({"peak_process_vram_bytes": 0, "peak_rss_bytes": 3 * GIB}) == 2 * GIB
     assert plan.missing({"peak_process_vram_bytes": None, "peak_rss_bytes": None}) == 1
+
+
+@pytest.mark.parametrize("algo", ["ppo", "a2c", "sac"])
+def test_a_cost_is_in_units_of_the_default_and_grows_with_what_is_computed(tmp_path: Path, algo: str) -> None:
+    plan = planner(Settings(algo=algo, backend="batch"), tmp_path)  # type: ignore[arg-type]
+    default = algorithm(algo).space.complete({})
+    assert plan.cost(default) == 1.0
+    assert plan.cost({**default, "hidden_sizes": "512,512"}) > 1.5
+    # A plan adds to what a policy sees.
+    wide = {**default, "hidden_sizes": "512,512"}
+    assert plan.cost({**wide, "plan": "learned"}) >= plan.cost(wide)
+    more = {"ppo": {"n_epochs": 40}, "a2c": {"n_steps": 16}, "sac": {"gradient_steps": 64, "train_freq": 64}}[algo]
+    assert plan.cost({**default, **more}) > 1.2

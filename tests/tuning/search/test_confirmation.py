@@ -8,7 +8,8 @@ import pytest
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import create
 from tuning.experiment.settings import Settings
-from tuning.search.confirmation import NOT_TRIED, Confirmation
+from tuning.search.confirmation import MOST_CONTENDERS, NOT_TRIED, Confirmation
+from tuning.search.drawing import REFUSED, SAME_AS
 from tuning.search.study import StudyMemory
 from tuning.trial.proposal import Proposal
 
@@ -57,6 +58,7 @@ def test_each_round_has_the_default_and_the_best_with_one_seed(memory: StudyMemo
 
 def test_with_less_budget_one_is_confirmed_and_with_too_little_none(memory: StudyMemory) -> None:
     assert CONFIRMATION.contenders(memory.trials(), 6.0 * STEPS) == [0, 3, 2]
+    assert len(CONFIRMATION.contenders(memory.trials(), 60.0 * STEPS)) == 1 + MOST_CONTENDERS == 3
     assert CONFIRMATION.contenders(memory.trials(), 5.9 * STEPS) == [0, 3]
     assert CONFIRMATION.contenders(memory.trials(), 3.9 * STEPS) == []
     assert begin(memory, 3.9 * STEPS) is None
@@ -91,6 +93,31 @@ def test_two_of_a_round_run_at_once(memory: StudyMemory) -> None:
     assert third.confirm_run == 1
     end(memory, first)
     end(memory, second)
+
+
+def test_what_runs_takes_its_steps_from_what_is_left(memory: StudyMemory) -> None:
+    for left in (4.0 * STEPS, 4.0 * STEPS - RUNG):
+        assert begin(memory, left)
+    # Both have a rung, and still take the rest of their steps: nothing is left for a second round of two.
+    assert begin(memory, 4.0 * STEPS - 2 * RUNG - 1.0) is None
+
+
+def test_a_trial_that_failed_or_never_ran_is_no_contender_and_a_failed_default_is_one(tmp_path: Path) -> None:
+    experiment = create(Settings(name="two", dir=str(tmp_path), steps=STEPS, reports=10, sampler="random"))
+    memory = StudyMemory.open(experiment, SPACE, {}, LIMITS, [DEFAULT])
+    for number, rating in enumerate((0.1, 0.9, 0.2)):
+        memory.ask()
+        memory.report(number, RUNG, rating)
+    memory.fail(0, "bad luck")
+    memory.fail(1, "bad luck")
+    memory.complete(2, 0.2)
+    for reason in (REFUSED, SAME_AS):
+        drawn = memory.draw()
+        drawn.set_user_attr(reason, 1)
+        drawn.intermediate_values = {RUNG: 0.8}
+        memory.add(drawn)
+    memory.ask()  # it runs and has no evaluation
+    assert CONFIRMATION.contenders(memory.trials(), 1e6) == [0, 2]
 
 
 def test_where_the_default_was_not_tried_it_is_trained_all_the_same(tmp_path: Path) -> None:

@@ -55,10 +55,35 @@ def test_time_is_that_of_all_runs_and_is_written_into_the_study() -> None:
     assert ledger.is_spent()
 
 
-def test_a_budget_of_steps_writes_no_time() -> None:
+def test_a_budget_of_steps_and_none_write_no_time() -> None:
     study = memory()
-    Ledger(study, Budget(1.0, "steps"), RUNG).note_time()
+    for budget in (Budget(1.0, "steps"), None):
+        Ledger(study, budget, RUNG).note_time()
     assert study.noted == []
+
+
+def test_without_a_budget_steps_are_what_was_used() -> None:
+    assert Ledger(memory(a=300), None, RUNG).used() == 300.0
+
+
+def test_before_the_first_evaluation_the_steps_that_a_time_pays_for_are_unknown() -> None:
+    clock = Clock()
+    ledger = Ledger(memory(), Budget(100.0, "seconds"), RUNG, clock)
+    clock.now += 10.0
+    assert ledger.steps_left() == math.inf
+    # What runs counts already, and time that is over pays for nothing.
+    assert ledger.steps_left([0]) == 40.0 * RUNG / 60.0
+    clock.now += 100.0
+    assert ledger.steps_left([0]) == 0.0
+
+
+def test_steps_that_are_over_are_not_missing() -> None:
+    assert Ledger(memory(a=900), Budget(800.0, "steps"), RUNG).steps_left() == 0.0
+
+
+def test_half_a_rung_is_rounded_away_and_more_is_not_paid_for() -> None:
+    assert not Ledger(memory(a=750), Budget(800.0, "steps"), RUNG).is_spent()
+    assert Ledger(memory(a=751), Budget(800.0, "steps"), RUNG).is_spent()
 
 
 def test_a_part_of_the_budget_is_spent_earlier() -> None:

@@ -16,7 +16,7 @@ from results.live import LiveSearch
 from results.live_view import NOT_YET
 from tuning.experiment.settings import Settings
 from tuning.search.progress import Progress
-from tuning.trial.protocol import EVALUATION, MESSAGE, NUMBER, OUTCOME, SCORE, STEPS
+from tuning.trial.protocol import EVALUATED, EVALUATION, MESSAGE, NUMBER, OUTCOME, SCORE, STEPS
 
 
 class Clock:
@@ -126,6 +126,17 @@ def test_ended_trials_are_counted_by_state_and_their_scores_are_lines(clock: Clo
         "trial 0: score -0.1000 at 300 steps", "trial 0: pruned", "trial 1: score +0.2000 at 1,000 steps", "trial 2: oom",
         "trial 3: failed",
     ]  # fmt: skip
+
+
+def test_a_trial_that_goes_on_is_told_with_the_steps_at_which_it_was_rated(clock: Clock) -> None:
+    shown, output = progress(resumed={0: 470})
+    start(shown, 0)
+    for _ in range(2):
+        shown.on_trial_result(0, [], trial(0), {STEPS: 470, TIME_TOTAL_S: 1.0, EVALUATION: 1, EVALUATED: 300, SCORE: 0.1})
+    report(shown, 0, 600, score=0.2)
+    assert output.getvalue().splitlines() == ["trial 0: score +0.1000 at 300 steps", "trial 0: score +0.2000 at 600 steps"]
+    # Its pace begins at the checkpoint.
+    assert shown._trial_steps[0] - shown._begun_steps == 130
 
 
 @pytest.mark.parametrize("terminal", ["xterm", "dumb"])

@@ -6,13 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from optuna.trial import TrialState
+from optuna.trial import TrialState, create_trial
 
 from results import load
 from results.writer import write_part
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
+from tuning.search.confirmation import CONFIRMS, ROLE, RUN
+from tuning.search.drawing import SAME_AS
 from tuning.search.recovery import extend, settle
 from tuning.search.study import REQUIRED, StudyMemory
 from tuning.trial.records import TrialRecords
@@ -157,6 +159,34 @@ def test_complete_trials_with_a_checkpoint_go_on_to_a_larger_budget(experiment: 
     again = memory(larger)
     settle(again, records, experiment.paths, REPORTS)
     assert [proposal.number for proposal in again.unfinished()] == [0, 2, 4]
+
+
+def test_what_confirms_another_trial_or_repeats_one_is_not_trained_further(experiment: Experiment) -> None:
+    study, records = begun(experiment, 1)
+    complete(study, records, experiment, 0)
+    again = study.draw()
+    for name, value in {CONFIRMS: 0, RUN: 0, ROLE: "best"}.items():
+        again.set_user_attr(name, value)
+    records.begin(study.add(again))
+    complete(study, records, experiment, 1)
+    same = study.trials()[0]
+    study._study.add_trial(create_trial(value=0.1, user_attrs={**same.user_attrs, SAME_AS: 0}))
+    settle(study, records, experiment.paths, REPORTS)  # it gets its row
+    (experiment.paths.checkpoints(2) / "000000001000").mkdir(parents=True)
+    larger = replace(experiment, settings=replace(experiment.settings, steps=2000))
+    assert extend(memory(larger), TrialRecords(larger), 2000) == ([0], [])
+
+
+def test_a_freeze_that_only_the_row_has_is_told_and_one_that_only_the_study_has_is_written(experiment: Experiment) -> None:
+    study, records = begun(experiment, 2)
+    reported(experiment, 0, {256: 0.1})
+    records.update(0, score=0.1, state="frozen")
+    study.freeze(1)
+    study = memory(experiment)
+    settle(study, records, experiment.paths, REPORTS)
+    assert [trial.state for trial in study.trials()] == [TrialState.WAITING] * 2
+    assert study.trials()[0].intermediate_values == {250: 0.1}
+    assert [records.state(number) for number in range(2)] == ["frozen", "frozen"]
 
 
 def test_a_kill_between_rows_and_study_undoes_an_extension(experiment: Experiment) -> None:

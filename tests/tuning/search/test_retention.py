@@ -1,12 +1,16 @@
-"""Ended trials keep their checkpoints only if they are among the best."""
+"""Ended trials keep their checkpoints only if they are among the best, frozen ones only their newest."""
 
 import math
 from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from tuning.experiment.folder import ExperimentPaths
 from tuning.search.retention import Retention, not_kept
+from tuning.trial.checkpoint import Checkpoints
+from tuning.trial.checkpoint_files import TrialState
 
 
 def with_checkpoints(folder: Path, count: int) -> ExperimentPaths:
@@ -47,6 +51,23 @@ def test_a_trial_that_ends_again_has_its_new_score(tmp_path: Path) -> None:
     retention.on_ended(0, 0.1)
     retention.on_ended(1, 0.2)
     assert left(paths, 2) == [1]
+
+
+def test_a_frozen_trial_keeps_its_newest_checkpoint_alone(tmp_path: Path) -> None:
+    paths = ExperimentPaths(tmp_path)
+    trainer = SimpleNamespace(replay=None, get_state=lambda: {"weights": np.zeros(3)})
+    for number in range(3):
+        for steps in (100, 200):
+            Checkpoints(paths.checkpoints(number)).save(trainer, TrialState(steps=steps))  # type: ignore[arg-type]
+    # Trial 1 is frozen now, trial 2 was when a run was killed, and trial 0 runs.
+    retention = Retention(paths, 0, {}, [2])
+    retention.on_frozen(1)
+    assert [len(list(paths.checkpoints(number).iterdir())) for number in range(3)] == [2, 1, 2]
+    retention.on_ended(3, None)
+    assert [len(list(paths.checkpoints(number).iterdir())) for number in range(3)] == [2, 1, 2]
+    retention.enforce()
+    assert [len(list(paths.checkpoints(number).iterdir())) for number in range(3)] == [2, 1, 1]
+    assert Checkpoints(paths.checkpoints(2)).steps == 200
 
 
 def test_of_equal_scores_the_earlier_trial_is_kept() -> None:

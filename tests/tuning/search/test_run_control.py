@@ -124,6 +124,16 @@ def test_failures_after_a_trial_that_ended_well_stop_nothing(tmp_path: Path, lis
     assert not fail(run, A, A)
 
 
+def test_of_a_frozen_trial_the_newest_checkpoint_is_kept(
+    tmp_path: Path, listener: Listener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frozen: list[int] = []
+    monkeypatch.setattr(Retention, "on_frozen", lambda self, number: frozen.append(number))
+    control(tmp_path, listener).on_frozen(7)
+    assert frozen == [7]
+    assert listener.lines == ["7 frozen"]
+
+
 def test_good_trials_that_are_frozen_show_that_the_code_is_sound(tmp_path: Path, listener: Listener) -> None:
     run = control(tmp_path, listener)
     run.on_frozen(0)

@@ -1,5 +1,6 @@
 """Whether Tune is told to go on with a trial, without Tune."""
 
+import math
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,38 @@ def test_the_study_is_told_the_objective_and_what_is_missing_not_the_score(tmp_p
     assert met == -40.0
     assert lowest < -1e15
     assert (trial.value, trial.constraints[REQUIRED]) == (-40.0, 0.5)
+
+
+@pytest.mark.parametrize("score", [math.nan, -math.inf])
+@pytest.mark.parametrize(("budget", "told"), [("40000", "STOP"), ("", "CONTINUE")])
+def test_a_rating_that_is_no_number_gets_no_more_of_a_budget(tmp_path: Path, score: float, budget: str, told: str) -> None:
+    of = create(Settings(name="one", dir=str(tmp_path), trials=2, reports=REPORTS, budget=budget, scheduler="median"))
+    searcher, scheduler = adapters(of)
+    searcher.ledger.budget = of.settings.limit
+    searcher.suggest("a")
+    result = {STEPS: 20, EVALUATION: 1, SCORE: score}
+    assert decide(scheduler, **result) == told
+    (trial,) = searcher._memory.trials()
+    assert trial.intermediate_values == {}
+    searcher.on_trial_complete("a", result)
+    assert load(of.paths.folder).trials["state"].tolist() == ["failed"]
+
+
+def test_an_evaluation_notes_the_time_and_lets_freeze_thaw_decide(
+    experiment: Experiment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(PrunesAll, "should_prune", lambda self, number: False)
+    searcher, scheduler = adapters(experiment)
+    searcher.suggest("a")
+    noted: list[int] = []
+    monkeypatch.setattr(searcher.ledger, "note_time", lambda: noted.append(1))
+    for evaluation, goes_on in ((1, True), (2, False), (REPORTS, False)):
+        monkeypatch.setattr(searcher, "goes_on", lambda number, goes_on=goes_on: goes_on)
+        told = decide(scheduler, **{STEPS: 20, EVALUATION: evaluation, SCORE: 0.1})
+        # After its last evaluation a trial ends by itself.
+        assert told == ("CONTINUE" if goes_on or evaluation == REPORTS else "STOP")
+    assert len(noted) == 3
+    assert list(searcher._memory.trials()[0].intermediate_values) == [1365, 2730, 4096]
 
 
 def test_a_trial_with_a_policy_that_does_nothing_is_stopped_by_no_pruner(

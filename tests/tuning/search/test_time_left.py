@@ -1,5 +1,8 @@
 """The time left is an estimate from measured speed; before there is one, there is none."""
 
+import math
+import random
+
 import pytest
 
 from tuning.experiment.budget import Budget
@@ -167,3 +170,59 @@ def test_the_pace_is_that_of_the_last_half(clock: Clock) -> None:
     slow = [(120.0 + 10.0 * i, 6000.0 + 50.0 * i) for i in range(1, 13)]
     spend(left, used, clock, *fast, *slow)
     assert left.seconds() == (20_000.0 - 6600.0) / 5.0
+
+
+RUNG, RUNGS = 10_000, 80
+
+
+def evaluation_times(seed: int, spread: float, building: float = 4.0) -> list[float]:
+    """When evaluations end in a search by formula: new trials get four rungs, then every third decision begins another one.
+
+    Args:
+        seed: of it.
+        spread: standard deviation of the logarithm of trials' costs; each rung's time differs by a seventh more.
+        building: seconds that a trial takes whenever it gets the slot; a rung takes ten on average.
+    """
+    drawn = random.Random(seed)
+    costs: list[float] = []
+    taken: list[int] = []
+    now, times, last = 0.0, [], -1
+    while len(times) < RUNGS:
+        chosen = next((number for number, rungs in enumerate(taken) if rungs < 4), None)
+        if chosen is None and costs and drawn.random() > 0.3:
+            chosen = drawn.randrange(len(costs))
+        if chosen is None:
+            chosen = len(costs)
+            costs.append(math.exp(drawn.gauss(0.0, spread)))
+            taken.append(0)
+        now += 10.0 * costs[chosen] * math.exp(drawn.gauss(0.0, 0.15)) + (building if chosen != last else 0.0)
+        taken[chosen] += 1
+        last = chosen
+        times.append(now)
+    return times
+
+
+def share_within(spread: float, tolerance: float) -> float:
+    """Part of the moments from a fifth of the budget on at which the time left is right within a tolerance."""
+    right = []
+    for seed in range(40):
+        clock, used = Clock(), Used()
+        left = BudgetLeft(Budget(RUNGS * RUNG, "steps"), used, clock)
+        times = evaluation_times(seed, spread)
+        for rungs, moment in enumerate(times[:-1], 1):
+            spend(left, used, clock, (moment, rungs * RUNG))
+            if rungs >= RUNGS / 5:
+                told, true = left.seconds(), times[-1] - moment
+                assert told is not None
+                right.append(abs(told - true) <= tolerance * true)
+    return sum(right) / len(right)
+
+
+def test_from_a_fifth_of_the_budget_on_the_time_left_is_right_within_a_quarter_where_costs_are_alike() -> None:
+    assert share_within(spread=0.3, tolerance=0.25) > 0.85
+
+
+def test_where_costs_differ_it_is_so_for_half_of_the_time() -> None:
+    # Two of three cost between .6 and 1.6 times the usual, and what comes next has not been drawn.
+    assert share_within(spread=0.5, tolerance=0.25) > 0.6
+    assert share_within(spread=0.5, tolerance=0.5) > 0.85

@@ -123,6 +123,33 @@ def test_rows_that_no_checkpoint_needs_are_removed(tmp_path: Path) -> None:
     assert len(list((tmp_path / "replay").glob("*"))) <= 5
 
 
+def test_of_a_trial_that_waits_the_newest_is_kept_with_the_rows_that_it_needs(tmp_path: Path) -> None:
+    trainer = Trainer.with_buffer(8 * COPIES)
+    for steps in range(1, 6):
+        trainer.train(3)
+        save(tmp_path, trainer, steps)
+    before = Checkpoints(tmp_path).nbytes
+    Checkpoints(tmp_path).keep_one()
+    assert [path.name for path in tmp_path.glob("0*")] == ["000000000005"]
+    assert Checkpoints(tmp_path).nbytes < before
+    assert_restored(tmp_path, trainer, 8 * COPIES)
+    # It goes on from there.
+    trainer.train(3)
+    save(tmp_path, trainer, 6)
+    assert_restored(tmp_path, trainer, 8 * COPIES)
+
+
+def test_where_the_newest_is_damaged_the_one_before_stays(tmp_path: Path) -> None:
+    trainer = Trainer()
+    for steps in (1, 2):
+        save(tmp_path, trainer, steps)
+    (tmp_path / "000000000002" / "arrays.npz").write_bytes(b"")
+    Checkpoints(tmp_path).keep_one()
+    newest, damage = Checkpoints(tmp_path).newest()
+    assert newest
+    assert (newest.trial.steps, len(damage)) == (1, 1)
+
+
 def test_nothing_is_written_twice_where_nothing_is_new(tmp_path: Path) -> None:
     trainer = Trainer.with_buffer(40)
     trainer.train(rows=4)

@@ -29,6 +29,7 @@ from tuning.memory.fallbacks import FALLBACKS
 from tuning.trial.checkpoint import Checkpoints
 from tuning.trial.proposal import Proposal
 from tuning.trial.protocol import (
+    EVALUATED,
     EVALUATION,
     IDLE,
     MESSAGE,
@@ -227,7 +228,10 @@ def test_a_trial_that_is_told_to_stop_goes_on_where_it_was(small_schema: Path, t
         assert EVALUATION not in said[-2]
         assert Checkpoints(stopped.paths.checkpoints(0)).steps == said[-2][STEPS]
     running.touch()
-    train(stopped, assignment, running)
+    # What it tells first was rated before the checkpoint that it goes on from.
+    (evaluated,) = [report[STEPS] for report in said if EVALUATION in report]
+    first = train(stopped, assignment, running)[0]
+    assert (first[STEPS], first[EVALUATION], first[EVALUATED]) == (said[-2][STEPS], 1, evaluated)
     for table in ("reports", "evaluations"):
         pd.testing.assert_frame_equal(numbers(whole, table), numbers(stopped, table), check_exact=True)
 
