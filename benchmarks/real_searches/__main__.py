@@ -250,7 +250,7 @@ def main(options: Options) -> int:
 
 if __name__ == "__main__":
     try:
-        sys.exit(main(tyro.cli(Options, description=__doc__)))
+        sys.exit(main(tyro.cli(Options, prog="python -m benchmarks.real_searches", description=__doc__)))
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(2)

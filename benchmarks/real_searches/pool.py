@@ -1,5 +1,6 @@
 """Processes of jobs: each with cores of its own, a time after which it counts as stuck, and no process that outlives it."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -113,7 +114,7 @@ def run(jobs: Sequence[Job], divided: Sequence[tuple[int, ...]], say: Callable[[
 def _begin(job: Job, cores: tuple[int, ...]) -> _Running:
     shutil.rmtree(job.folder, ignore_errors=True)
     job.folder.mkdir(parents=True)
-    write_whole(job.folder / TASK, lambda file: file.write(_json(job.task)))
+    write_whole(job.folder / TASK, lambda file: file.write(json.dumps(job.task, indent=1).encode()))
     cache = job.cache
     if job.links:
         cache = job.folder / CACHE
@@ -121,20 +122,18 @@ def _begin(job: Job, cores: tuple[int, ...]) -> _Running:
     path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
     # All methods learn on cores alone: two of them know no card.
     own = {FOLDER_VARIABLE: str(cache.resolve()), "CUDA_VISIBLE_DEVICES": "", "OMP_NUM_THREADS": "1", "PYTHONPATH": path}
-    command = [sys.executable, "-m", "benchmarks.real_searches.job", str(job.folder.resolve())]
     with (job.folder / LOG).open("wb") as log:
         process = subprocess.Popen(
-            command, cwd=ROOT, env=os.environ | own, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT
+            command(job.folder), cwd=ROOT, env=os.environ | own, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT
         )  # fmt: skip
     if hasattr(psutil.Process, "cpu_affinity"):
         psutil.Process(process.pid).cpu_affinity(list(cores))
     return _Running(job, process, cores, time.monotonic())
 
 
-def _json(task: Mapping[str, Any]) -> bytes:
-    import json
-
-    return json.dumps(task, indent=1).encode()
+def command(folder: Path) -> list[str]:
+    """The command that carries out the task in a folder."""
+    return [sys.executable, "-m", "benchmarks.real_searches.job", str(folder.resolve())]
 
 
 def _is_stuck(one: _Running) -> bool:

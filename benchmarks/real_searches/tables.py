@@ -101,7 +101,8 @@ def verdict(found: Sequence[Line]) -> list[str]:
         intervals = [line.ours_minus for line in found if line.method == method and isinstance(line.ours_minus, Interval)]
         ahead = sum(own.low > 0.0 for own in intervals)
         below = sum(own.high < 0.0 for own in intervals)
-        said.append(f"{OURS} against {method}: ahead on {ahead} of {len(intervals)} sites, below on {below}.")
+        if intervals:
+            said.append(f"{OURS} against {method}: ahead on {ahead} of {len(intervals)} sites, below on {below}.")
     return said
 
 
