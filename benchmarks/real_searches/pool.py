@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -127,7 +128,8 @@ def _begin(job: Job, cores: tuple[int, ...]) -> _Running:
             command(job.folder), cwd=ROOT, env=os.environ | own, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT
         )  # fmt: skip
     if hasattr(psutil.Process, "cpu_affinity"):
-        psutil.Process(process.pid).cpu_affinity(list(cores))
+        with suppress(psutil.NoSuchProcess):  # it has ended already, which is told later
+            psutil.Process(process.pid).cpu_affinity(list(cores))
     return _Running(job, process, cores, time.monotonic())
 
 

@@ -7,6 +7,7 @@ Presets to start with, draws near them, expected costs and requirements of memor
 
 import itertools
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from benchmarks.real_searches.experiments import best_evaluated
 from benchmarks.real_searches.methods import Task
 from benchmarks.real_searches.records import Winner
 from tuning.experiment.folder import open_experiment
+from tuning.experiment.settings import Settings
 from tuning.search.opening import Checked
 
 FOLDER, FIXED, RUN_NAME = "folder", "fixed", "ray-tune"
@@ -74,26 +76,25 @@ def drawn_from(checked: Checked) -> dict[str, Any]:
     return dict(checked.plan.space.distributions(checked.plan.fixed, limits(checked.settings.steps)))
 
 
+def settings(task: Task) -> Settings:
+    """Settings of the folder that trials write to; no preset begins."""
+    return replace(ours.settings(task), start_from=())
+
+
 def search(task: Task) -> Winner:
     """Search until the time is over; the best evaluation wins, at whatever time of its trial."""
     from ray import tune
     from ray.tune.schedulers import ASHAScheduler
-    from rich.console import Console
 
     from tuning.runtime.ray_session import ray_session
     from tuning.search.opening import check_new, open_checked
-    from tuning.search.plan import seen_by
     from tuning.trial.protocol import EVALUATION, SCORE
 
     # A result without a score is no fault: see `EvaluatedOnly`.
     os.environ["TUNE_DISABLE_STRICT_METRIC_CHECKING"] = "1"
     with ray_session(num_cpus=task.terms.cores):
-        from tuning.search.preparation import prepare
-
-        checked = check_new(ours.settings(task))
-        prepare(
-            checked.scenario, Console(force_terminal=False), seens=seen_by(checked.plan, checked.settings.aim.weights)
-        )  # fmt: skip
+        checked = check_new(settings(task))
+        taken = ours.prepared_seconds(checked, task.terms.seconds)
         paths = open_checked(checked).experiment.paths
         running = paths.running(RUN_NAME)
         running.touch()
@@ -108,7 +109,7 @@ def search(task: Task) -> Winner:
                 scheduler=ASHAScheduler(time_attr=EVALUATION, metric=SCORE, mode="max", max_t=task.terms.reports),
                 num_samples=-1,
                 max_concurrent_trials=task.terms.cores,
-                time_budget_s=task.terms.seconds,
+                time_budget_s=task.terms.seconds - taken,
                 # Ours keeps its processes too: importing torch takes seconds.
                 reuse_actors=True,
             ),
@@ -118,7 +119,7 @@ def search(task: Task) -> Winner:
             tuner.fit()
         finally:
             running.unlink(missing_ok=True)
-    return best_evaluated(paths.folder)
+    return replace(best_evaluated(paths.folder), prepared_seconds=taken)
 
 
 def _with_constants(config: dict[str, Any], constants: dict[str, Any]) -> None:

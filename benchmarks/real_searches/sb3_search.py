@@ -16,7 +16,8 @@ from benchmarks.real_searches.records import RealSearchError, Winner
 
 JOURNAL, STUDY = "study.journal", "sb3"
 DRAWN, STEPS, SEED = "drawn", "steps", "seed"  # attributes of a trial
-GRACE_SECONDS = 120.0  # that a process may take beyond the time, for its last evaluation
+# That a process may take beyond the time, for an update that it is in. What it evaluates after the time does not count.
+GRACE_SECONDS, GRACE_PART = 120.0, 0.5
 
 
 def search(task: Task) -> Winner:
@@ -43,7 +44,7 @@ def search(task: Task) -> Winner:
     # As with the others, importing is not part of the time.
     begin.set()
     for worker in workers:
-        worker.join(task.terms.seconds + GRACE_SECONDS)
+        worker.join((1.0 + GRACE_PART) * task.terms.seconds + GRACE_SECONDS)
         if worker.exitcode != 0:
             raise RealSearchError(f"{task.folder}: a process of the search ended with {worker.exitcode}; its log is beside it")
     return winner_of(_study(journal, task, 0), task.terms.steps)

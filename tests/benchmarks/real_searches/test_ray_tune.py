@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from optuna.distributions import FloatDistribution
 
-from benchmarks.real_searches import ours, ray_tune
+from benchmarks.real_searches import ray_tune
 from benchmarks.real_searches.methods import Task
 from benchmarks.real_searches.records import Terms
 from tuning.experiment.folder import create, open_experiment
@@ -36,7 +36,8 @@ def test_the_trial_has_the_assignment_of_the_drawn_point(
     small_schema: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     task = Task(str(small_schema), 0, TERMS, tmp_path, ("gamma=0.97",))
-    checked = check_new(ours.settings(task))
+    checked = check_new(ray_tune.settings(task))
+    assert checked.plan.starts == ()
     within = ray_tune.drawn_from(checked)
     folder = create(checked.settings).paths.folder
     ran: list[dict[str, Any]] = []
