@@ -1,0 +1,72 @@
+"""A winner trained anew with a fresh seed, by its own library and with exactly its hyperparameters, and rated."""
+
+from typing import Any
+
+import numpy as np
+
+from benchmarks.real_searches.records import Winner
+from envs.scenarios.scenario import Split
+
+_KEY = 0x5EA8C4  # apart from the seeds of searches
+
+
+def fresh_seed(search_seed: int, run: int) -> int:
+    """Seed of a training of the judgement: the same for all methods, and different from all seeds of searches.
+
+    Args:
+        search_seed: of the search that found the winner.
+        run: number of the training.
+    """
+    return int(np.random.SeedSequence([_KEY, search_seed, run]).generate_state(1)[0] >> 1)
+
+
+def score_again(scenario_name: str, winner: Winner, seed: int, split: Split = "test", weeks: int = 0) -> float:
+    """Train a winner anew for the steps that it had, and rate it.
+
+    Args:
+        scenario_name: of the site.
+        winner: of a search.
+        seed: of the training.
+        split: that rates it.
+        weeks: of the split; 0 for all.
+
+    Returns:
+        Mean reward an hour.
+    """
+    rating = _of_sb3 if winner.library == "stable-baselines3" else _of_ours
+    return rating(scenario_name, winner, seed, split, weeks)
+
+
+def _of_ours(scenario_name: str, winner: Winner, seed: int, split: Split, weeks: int) -> float:
+    from envs.environments.factory import evaluation_env
+    from envs.objective.evaluate import evaluate, score
+    from envs.scenarios.scenario import scenario
+    from envs.seen import Seen
+    from tuning.algorithms.registry import algorithm
+    from tuning.experiment.settings import Settings
+    from tuning.trial.policy import policy_in
+    from tuning.trial.setup import trial_setup
+
+    # Schedules end at the most steps of the search, also where the winner had fewer.
+    settings = Settings(scenario=scenario_name, backend="batch", steps=winner.most_steps)
+    assignment: dict[str, Any] = winner.hyperparameters
+    seen = Seen.of(settings.aim.weights, assignment)
+    trainer = algorithm(settings.algo).build(trial_setup(settings, seed, assignment))
+    try:
+        steps = 0
+        while steps < winner.steps:
+            steps = trainer.update().steps
+        env = evaluation_env(
+            scenario_name, "batch", split, weeks, settings.reward, weights=settings.aim.weights, own_layout=trainer.shares,
+            seen=seen,
+        )  # fmt: skip
+        return score(evaluate(env, policy_in(trainer, scenario(scenario_name), split, seen)))
+    finally:
+        trainer.stop()
+
+
+def _of_sb3(scenario_name: str, winner: Winner, seed: int, split: Split, weeks: int) -> float:
+    from benchmarks.real_searches.sb3_training import rated, rating_env, trained
+
+    model = trained(scenario_name, winner.hyperparameters, seed, winner.steps)
+    return rated(model, rating_env(scenario_name, split, weeks))

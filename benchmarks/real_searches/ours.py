@@ -1,0 +1,59 @@
+"""Our search with its defaults: what `python -m tuning.run --budget TIME` does."""
+
+import time
+from dataclasses import replace
+
+from benchmarks.real_searches.experiments import confirmed_or_best
+from benchmarks.real_searches.methods import Task
+from benchmarks.real_searches.records import RealSearchError, Winner
+from tuning.experiment.settings import Settings
+from tuning.search.opening import Checked
+
+
+def settings(task: Task) -> Settings:
+    """Settings of the search, but for its budget."""
+    return Settings(
+        scenario=task.scenario, steps=task.terms.steps, reports=task.terms.reports, seed=task.seed,
+        validation_weeks=task.terms.validation_weeks, set=(task.fixed,) if task.fixed else (), dir=str(task.folder),
+        name="search", concurrency=task.terms.cores,
+    )  # fmt: skip
+
+
+def prepared_seconds(checked: Checked, seconds: float) -> float:
+    """Prepare what policies of a search may see beside the observations, such as plans; returns the time that it took.
+
+    Ray is running. The site itself has been prepared before, so without more to see there is nothing to do.
+
+    Args:
+        checked: the search.
+        seconds: of the whole search.
+
+    Raises:
+        RealSearchError: if it took all of them.
+    """
+    from rich.console import Console
+
+    from tuning.search.plan import seen_by
+    from tuning.search.preparation import prepare
+
+    started = time.perf_counter()
+    prepare(checked.scenario, Console(force_terminal=False), seens=seen_by(checked.plan, checked.settings.aim.weights))
+    taken = time.perf_counter() - started
+    if taken >= seconds:
+        raise RealSearchError(f"--budget: preparing plans took {taken:.0f} s, which is all of it; give more")
+    return taken
+
+
+def search(task: Task) -> Winner:
+    """Search, and take what was confirmed. What policies see is prepared within the search's time."""
+    from rich.console import Console
+
+    from tuning.runtime.ray_session import ray_session
+    from tuning.search.opening import check_new
+    from tuning.search.tune import tune
+
+    with ray_session(num_cpus=task.terms.cores):
+        taken = prepared_seconds(check_new(settings(task)), task.terms.seconds)
+        budget = f"{task.terms.seconds - taken:.3f}s"
+        results = tune(replace(settings(task), budget=budget), console=Console(force_terminal=False))
+    return replace(confirmed_or_best(results.folder), prepared_seconds=taken)

@@ -1,0 +1,126 @@
+"""Stock Ray Tune over our trainable: its OptunaSearch and its ASHAScheduler, with a budget of time.
+
+The space is that of our search, fitted to the site: the same ranges on the same scales. OptunaSearch cannot say its conditions,
+such as `batch_size` within `n_steps`. The trial cuts what was drawn, and OptunaSearch learns from the point that it drew.
+Presets to start with, draws near them, expected costs and requirements of memory are ours alone, and so are not there.
+"""
+
+import itertools
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ray.tune.search.optuna import OptunaSearch
+
+from benchmarks.real_searches import ours
+from benchmarks.real_searches.experiments import best_evaluated
+from benchmarks.real_searches.methods import Task
+from benchmarks.real_searches.records import Winner
+from tuning.experiment.folder import open_experiment
+from tuning.experiment.settings import Settings
+from tuning.search.opening import Checked
+
+FOLDER, FIXED, RUN_NAME = "folder", "fixed", "ray-tune"
+
+
+class EvaluatedOnly(OptunaSearch):
+    """OptunaSearch without reports that have no score. A trial of ours also tells how far it is between two evaluations."""
+
+    def on_trial_result(self, trial_id: str, result: dict[str, Any]) -> None:
+        """Pass on an evaluation."""
+        if self.metric in result:
+            super().on_trial_result(trial_id, result)
+
+
+def claimed_number(folder: Path) -> int:
+    """A number that no other trial of the folder has; from 0, in the order in which trials begin."""
+    for number in itertools.count():
+        try:
+            os.close(os.open(folder / f"claimed-{number:05d}", os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+        except FileExistsError:
+            continue
+        return number
+    raise AssertionError
+
+
+def run_drawn(config: dict[str, Any]) -> None:
+    """Trainable: our trial with the assignment that a drawn point stands for."""
+    from psutil import virtual_memory
+
+    from tuning.algorithms.registry import algorithm
+    from tuning.search.plan import limits
+    from tuning.trial.proposal import Proposal
+    from tuning.trial.protocol import EXPERIMENT, FALLBACK, HYPERPARAMETERS, NUMBER, RAM_LIMIT, RUN, VRAM_LIMIT
+    from tuning.trial.records import TrialRecords
+    from tuning.trial.trainable import run_trial
+
+    folder = Path(config[FOLDER])
+    point = {name: value for name, value in config.items() if name not in (FOLDER, FIXED)}
+    experiment, number = open_experiment(folder), claimed_number(folder)
+    space = algorithm(experiment.settings.algo).space
+    assignment = space.assignment(point, config[FIXED], limits(experiment.settings.steps))
+    TrialRecords(experiment).begin(Proposal(number, assignment))
+    run_trial(
+        {
+            NUMBER: number, HYPERPARAMETERS: assignment, EXPERIMENT: str(folder), RUN: RUN_NAME, VRAM_LIMIT: 0,
+            RAM_LIMIT: virtual_memory().total, FALLBACK: 0,
+        }
+    )  # fmt: skip
+
+
+def drawn_from(checked: Checked) -> dict[str, Any]:
+    """Distributions by inner name, as OptunaSearch takes them."""
+    from tuning.search.plan import limits
+
+    return dict(checked.plan.space.distributions(checked.plan.fixed, limits(checked.settings.steps)))
+
+
+def settings(task: Task) -> Settings:
+    """Settings of the folder that trials write to; no preset begins."""
+    return replace(ours.settings(task), start_from=())
+
+
+def search(task: Task) -> Winner:
+    """Search until the time is over; the best evaluation wins, at whatever time of its trial."""
+    from ray import tune
+    from ray.tune.schedulers import ASHAScheduler
+
+    from tuning.runtime.ray_session import ray_session
+    from tuning.search.opening import check_new, open_checked
+    from tuning.trial.protocol import EVALUATION, SCORE
+
+    # A result without a score is no fault: see `EvaluatedOnly`.
+    os.environ["TUNE_DISABLE_STRICT_METRIC_CHECKING"] = "1"
+    with ray_session(num_cpus=task.terms.cores):
+        checked = check_new(settings(task))
+        taken = ours.prepared_seconds(checked, task.terms.seconds)
+        paths = open_checked(checked).experiment.paths
+        running = paths.running(RUN_NAME)
+        running.touch()
+        space = drawn_from(checked)
+        tuner = tune.Tuner(
+            tune.with_resources(
+                tune.with_parameters(_with_constants, constants={FOLDER: str(paths.folder), FIXED: checked.plan.fixed}),
+                {"cpu": 1},
+            ),
+            tune_config=tune.TuneConfig(
+                search_alg=EvaluatedOnly(space, metric=SCORE, mode="max", seed=task.seed),
+                scheduler=ASHAScheduler(time_attr=EVALUATION, metric=SCORE, mode="max", max_t=task.terms.reports),
+                num_samples=-1,
+                max_concurrent_trials=task.terms.cores,
+                time_budget_s=task.terms.seconds - taken,
+                # Ours keeps its processes too: importing torch takes seconds.
+                reuse_actors=True,
+            ),
+            run_config=tune.RunConfig(name="tune", storage_path=str(paths.folder), verbose=1),
+        )
+        try:
+            tuner.fit()
+        finally:
+            running.unlink(missing_ok=True)
+    return replace(best_evaluated(paths.folder), prepared_seconds=taken)
+
+
+def _with_constants(config: dict[str, Any], constants: dict[str, Any]) -> None:
+    run_drawn({**config, **constants})

@@ -1,0 +1,54 @@
+"""Stock Ray Tune draws from our space, and our trial gets what it drew. Nothing is trained here."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from optuna.distributions import FloatDistribution
+
+from benchmarks.real_searches import ray_tune
+from benchmarks.real_searches.methods import Task
+from benchmarks.real_searches.records import Terms
+from tuning.experiment.folder import create, open_experiment
+from tuning.search.opening import check_new
+from tuning.search.plan import limits
+from tuning.trial.protocol import HYPERPARAMETERS, NUMBER
+from tuning.trial.records import TrialRecords
+
+TERMS = Terms(60.0, 20_000, 4, 1, 2)
+
+
+def test_trials_that_begin_at_once_have_different_numbers(tmp_path: Path) -> None:
+    assert [ray_tune.claimed_number(tmp_path) for _ in range(3)] == [0, 1, 2]
+
+
+def test_reports_without_a_score_are_not_told_to_optuna() -> None:
+    checked = {"x": FloatDistribution(0.0, 1.0)}
+    searcher = ray_tune.EvaluatedOnly(checked, metric="score", mode="max", seed=0)
+    assert searcher.suggest("one").keys() == {"x"}
+    searcher.on_trial_result("one", {"steps": 10, "training_iteration": 1})
+    searcher.on_trial_result("one", {"score": 0.5, "training_iteration": 2})
+    (trial,) = searcher._ot_study.trials
+    assert trial.intermediate_values == {2: 0.5}
+
+
+def test_the_trial_has_the_assignment_of_the_drawn_point(
+    small_schema: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = Task(str(small_schema), 0, TERMS, tmp_path, ("gamma=0.97",))
+    checked = check_new(ray_tune.settings(task))
+    assert checked.plan.starts == ()
+    within = ray_tune.drawn_from(checked)
+    folder = create(checked.settings).paths.folder
+    ran: list[dict[str, Any]] = []
+    monkeypatch.setattr("tuning.trial.trainable.run_trial", ran.append)
+    searcher = ray_tune.EvaluatedOnly(within, metric="score", mode="max", seed=1)
+    for name in "ab":
+        point = searcher.suggest(name)
+        ray_tune.run_drawn({**point, ray_tune.FOLDER: str(folder), ray_tune.FIXED: checked.plan.fixed})
+        expected = checked.plan.space.assignment(point, {"gamma": 0.97}, limits(TERMS.steps))
+        number = ran[-1][NUMBER]
+        assert ran[-1][HYPERPARAMETERS] == expected
+        assert TrialRecords(open_experiment(folder)).assignment(number) == expected
+    assert [own[NUMBER] for own in ran] == [0, 1]
+    assert ran[0][HYPERPARAMETERS]["learning_rate"] != ran[1][HYPERPARAMETERS]["learning_rate"]
