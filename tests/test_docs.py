@@ -21,15 +21,19 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(
     [
-        *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "examples/README.md")),
-        *(ROOT / "docs").glob("*.md"),
+        *(ROOT / name for name in ("README.md", "README.es.md", "CONTRIBUTING.md", "CHANGELOG.md", "examples/README.md")),
+        *(ROOT / "docs").rglob("*.md"),
     ]
 )
 ROOMS = ("tuning", "envs", "common", "results", "search_spaces")
 FOLDERS = (*ROOMS, "tests", "docs", "benchmarks", "examples", ".ci", ".github")
 
-MOST_WORDS = 25  # of a sentence
+MOST_WORDS, MOST_SPANISH_WORDS = 25, 30  # of a sentence; Spanish takes more words for the same
 BANNED = re.compile(r"\b(whoever|nobody|anybody|whose|reckon\w*)\b", re.IGNORECASE)
+# Words that are English in Spanish letters, or that a page in Spanish has a plainer one for.
+BANNED_SPANISH = re.compile(
+    r"\b(cuy[oa]s?|setea\w*|computa\w*|librerías?|performance|asumi\w*|remover|renderiza\w*|randomiza\w*)\b", re.IGNORECASE
+)
 
 FENCE = re.compile(r"^( *)(`{3,})([^\n]*)\n(.*?)^\1\2 *$", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"`([^`\n]+)`")
@@ -69,8 +73,12 @@ def words(sentence: str) -> list[str]:
     return [word for word in sentence.split() if re.search(r"\w", word)]
 
 
-def long_sentences(text: str) -> list[str]:
-    return [sentence for sentence in sentences(text) if len(words(sentence)) > MOST_WORDS]
+def long_sentences(text: str, most: int = MOST_WORDS) -> list[str]:
+    return [sentence for sentence in sentences(text) if len(words(sentence)) > most]
+
+
+def is_spanish(page: Path) -> bool:
+    return page.name == "README.es.md" or page.parent.name == "guia"
 
 
 def anchors(text: str) -> set[str]:
@@ -178,8 +186,8 @@ def missing_imports(text: str) -> list[str]:
     return missing
 
 
-def banned_words(text: str) -> list[str]:
-    return BANNED.findall(prose(text))
+def banned_words(text: str, banned: re.Pattern[str] = BANNED) -> list[str]:
+    return banned.findall(prose(text))
 
 
 def page_names() -> list[str]:
@@ -228,12 +236,12 @@ def test_examples_import_what_is_there(text: str) -> None:
     assert missing_imports(text) == []
 
 
-def test_no_sentence_is_long(text: str) -> None:
-    assert long_sentences(text) == []
+def test_no_sentence_is_long(page: Path, text: str) -> None:
+    assert long_sentences(text, MOST_SPANISH_WORDS if is_spanish(page) else MOST_WORDS) == []
 
 
-def test_words_are_plain(text: str) -> None:
-    assert banned_words(text) == []
+def test_words_are_plain(page: Path, text: str) -> None:
+    assert banned_words(text, BANNED_SPANISH if is_spanish(page) else BANNED) == []
 
 
 def test_no_page_holds_paths_of_a_machine(text: str) -> None:
@@ -242,9 +250,16 @@ def test_no_page_holds_paths_of_a_machine(text: str) -> None:
 
 def test_the_readme_leads_to_every_page_and_names_every_command() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    linked = {(ROOT / target.partition("#")[0]).resolve() for _, target in LINK.findall(readme) if ":" not in target}
-    assert set(PAGES) - {ROOT / "README.md"} <= linked
+    spanish = {page for page in PAGES if is_spanish(page)}
+    assert set(PAGES) - spanish - {ROOT / "README.md"} | {ROOT / "README.es.md"} <= linked_from(ROOT / "README.md")
+    assert spanish - {ROOT / "README.es.md"} <= linked_from(ROOT / "README.es.md")
     assert set(our_commands()) <= {module for module, _ in commands(readme)}
+
+
+def linked_from(page: Path) -> set[Path]:
+    """Files that a page links to."""
+    targets = [target.partition("#")[0] for _, target in LINK.findall(page.read_text(encoding="utf-8")) if ":" not in target]
+    return {(page.parent / target).resolve() for target in targets}
 
 
 def test_the_readme_gives_the_test_command() -> None:

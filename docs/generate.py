@@ -1,0 +1,330 @@
+"""Write the pages of `docs/reference` from the code: `uv run python -m docs.generate`.
+
+Options come from the dataclasses that the command lines are generated from, hyperparameters from the search spaces, columns
+from the schema of the results. `tests/docs/test_generate.py` fails when a page is older than the code.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import sys
+import textwrap
+import types
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import MISSING, Field, fields
+from pathlib import Path
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+import tyro
+from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
+
+from search_spaces import Kind, OnlyIf, Parameter, Scale
+
+FOLDER = Path(__file__).parent / "reference"
+COMMAND = "uv run python -m docs.generate"
+# Modules with a command line, each with the dataclass of its options.
+COMMANDS: Mapping[str, str] = {
+    "tuning.run": "tuning.experiment.settings:Settings",
+    "tuning.headroom": "tuning.judging.settings:HeadroomSettings",
+    "tuning.judge": "tuning.judging.settings:JudgeSettings",
+    "tuning.rollout": "tuning.exporting.settings:RolloutSettings",
+    "tuning.export": "tuning.exporting.settings:ExportSettings",
+    "tuning.resources": "tuning.diagnosis.settings:MemorySettings",
+    "tuning.doctor": "tuning.diagnosis.settings:DoctorSettings",
+    "tuning.upgrade": "tuning.upgrade:UpgradeSettings",
+    "envs.preview": "envs.preview:Options",
+}
+ALGORITHMS = ("ppo", "a2c", "sac")
+TYPES = {int: "a whole number", float: "a number", str: "text", Path: "a path"}
+KINDS = {
+    Kind.INTEGER: "whole number", Kind.NUMBER: "number", Kind.TEXT: "choice", Kind.SIZES: "sizes", Kind.FLAG: "flag",
+}  # fmt: skip
+
+
+def pages() -> dict[str, str]:
+    """The reference: text of each page by its file's name."""
+    return {"commands.md": commands_page(), "hyperparameters.md": hyperparameters_page(), "columns.md": columns_page()}
+
+
+def main() -> int:
+    """Write the pages, and print their paths."""
+    FOLDER.mkdir(exist_ok=True)
+    for name, text in pages().items():
+        (FOLDER / name).write_text(text, encoding="utf-8", newline="\n")
+        print(f"docs/reference/{name}")
+    return 0
+
+
+# -- commands --------------------------------------------------------------------------------
+
+
+def commands_page() -> str:
+    """Options of each command, with what they take, their defaults and meanings."""
+    parts = [
+        _head("Commands", "This page lists the options of all commands. It is generated from the code by this command:"),
+        "The README says [what each command is for](../../README.md#all-commands). `--help` prints the same texts.\n"
+        "Where the default is empty, nothing is given by default.",
+    ]
+    for module, place in COMMANDS.items():
+        options = _named(place)
+        rows = [_option(options, entry) for entry in fields(options)]
+        parts += [
+            f"## {module}",
+            f"```\nuv run python -m {module} --help\n```",
+            _paragraphs(options),
+            _table(("option", "takes", "default", "meaning"), rows),
+        ]
+    return _page(parts)
+
+
+def documented(options: type) -> dict[str, str]:
+    """What stands below each field of a dataclass, as tyro reads it; of inherited fields too."""
+    texts: dict[str, str] = {}
+    for owner in reversed(options.__mro__[:-1]):
+        (body,) = ast.parse(textwrap.dedent(inspect.getsource(owner))).body
+        assert isinstance(body, ast.ClassDef)
+        for field, text in zip(body.body, body.body[1:], strict=False):
+            is_text = isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant) and isinstance(text.value.value, str)
+            if is_text and isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
+                texts[field.target.id] = " ".join(text.value.value.split())  # type: ignore[attr-defined]
+    return texts
+
+
+def _option(options: type, entry: Field[Any]) -> tuple[str, str, str, str]:
+    """Row of an option."""
+    hint = get_type_hints(options, include_extras=True)[entry.name]
+    of_tyro = [extra for extra in getattr(hint, "__metadata__", ()) if hasattr(extra, "help")]
+    meaning = next((extra.help for extra in of_tyro if extra.help), "") or documented(options).get(entry.name, "")
+    if not meaning:
+        raise ValueError(f"{options.__name__}.{entry.name} has no description: write one below the field")
+    is_positional = tyro.conf.Positional in getattr(hint, "__metadata__", ())
+    name = entry.name.upper() if is_positional else f"--{entry.name.replace('_', '-')}"
+    return f"`{name}`", _taken(hint, of_tyro), _default(entry), _in_table(meaning)
+
+
+def _taken(hint: Any, of_tyro: list[Any]) -> str:
+    """What an option takes, in words."""
+    for extra in of_tyro:
+        if extra.constructor_factory:
+            return _taken(extra.constructor_factory(), [])
+        if extra.metavar:
+            return f"`{extra.metavar}`, one or more"
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return _taken(inner[0], [])
+    if origin is Literal:
+        return ", ".join(f"`{value}`" for value in inner)
+    if origin is tuple:
+        return f"{_taken(inner[0], [])}; one or more"
+    if origin in (Union, types.UnionType):
+        return _taken(next(kind for kind in inner if kind is not type(None)), [])
+    return "nothing" if hint is bool else TYPES[hint]
+
+
+def _default(entry: Field[Any]) -> str:
+    """Default of an option as one types it; empty where the default is to give nothing."""
+    value = entry.default
+    if value is MISSING:
+        return "must be given"
+    if value is None or value is False or value in ("", ()):
+        return ""
+    text = (
+        " ".join(map(str, value)) if isinstance(value, tuple) else value.as_posix() if isinstance(value, Path) else str(value)
+    )
+    return f"`{text}`"
+
+
+# -- hyperparameters -------------------------------------------------------------------------
+
+
+def hyperparameters_page() -> str:
+    """Hyperparameters and presets of each algorithm."""
+    from tuning.algorithms.registry import algorithm
+
+    parts = [
+        _head(
+            "Hyperparameters", "This page lists all hyperparameters and presets. It is generated from the code by this command:"
+        ),
+        "`--set NAME=VALUE` fixes one, and `--space FILE` changes [what is searched](../formats.md#search-space).\n"
+        "[Algorithms](../algorithms.md#hyperparameters) says what they are for, and [search](../search.md) how they are drawn.",
+        "| kind | value |\n|---|---|\n" + "\n".join(f"| {KINDS[kind]} | {kind.value} |" for kind in Kind),
+    ]
+    for name in ALGORITHMS:
+        spec = algorithm(name)
+        rows = [_hyperparameter(parameter) for parameter in spec.space.parameters]
+        presets = [
+            (f"`{preset}`", " ".join(f"`{key}={_typed(value)}`" for key, value in values.items()) or "none")
+            for preset, values in spec.presets.items()
+        ]
+        parts += [
+            f"## {name}",
+            f"### Hyperparameters of {name}",
+            _table(("name", "kind", "valid", "default", "searched", "meaning"), rows),
+            f"### Presets of {name}",
+            _table(("preset", "values that it names; all others have their defaults"), presets),
+        ]
+    return _page(parts)
+
+
+def _hyperparameter(parameter: Parameter) -> tuple[str, ...]:
+    """Row of a hyperparameter."""
+    return (
+        f"`{parameter.name}`", KINDS[parameter.kind], _valid(parameter), f"`{_typed(parameter.default)}`", _searched(parameter),
+        _in_table(parameter.meaning + _acts(parameter.only_if)),
+    )  # fmt: skip
+
+
+def _valid(parameter: Parameter) -> str:
+    """Valid values."""
+    if parameter.choices:
+        valid = ", ".join(f"`{choice}`" for choice in parameter.choices)
+    elif parameter.kind in (Kind.INTEGER, Kind.NUMBER):
+        valid = f"{_number(parameter.low)} to {_number(parameter.high)}"
+    else:
+        valid = "`true`, `false`" if parameter.kind is Kind.FLAG else "layers"
+    bound = parameter.at_most
+    least = f", at most {'' if bound.part == 1.0 else f'{bound.part:g} of '}`{bound.name}`" if bound else ""
+    return valid + least + (", or `none`" if parameter.optional else "")
+
+
+def _searched(parameter: Parameter) -> str:
+    """What a search draws, in values of the hyperparameter; empty where it is not searched."""
+    search = parameter.search
+    if search is None:
+        return ""
+    if isinstance(search, CategoricalDistribution):
+        return ", ".join(f"`{_typed(choice)}`" for choice in search.choices)
+    assert isinstance(search, IntDistribution | FloatDistribution)
+    if parameter.part_of:
+        low, high = (2 ** int(bound) for bound in (search.low, search.high))
+        least = f", at least {parameter.part_of.least}" if parameter.part_of.least > 1 else ""
+        return f"`{parameter.part_of.name}` divided by {low} to {high}{least}"
+    ends = sorted(parameter.scale.outer(bound) for bound in (search.low, search.high))  # type: ignore[type-var]
+    text = f"{_number(ends[0])} to {_number(ends[1])}{_scale(parameter, search)}"
+    if parameter.searched_to:
+        text += f", at most {parameter.searched_to.part:g} of `{parameter.searched_to.name}`"
+    return text + (f", up to the first that holds all `{parameter.enough}`" if parameter.enough else "")
+
+
+def _scale(parameter: Parameter, search: BaseDistribution) -> str:
+    if parameter.scale is Scale.POWER_OF_TWO:
+        return ", powers of two"
+    if not getattr(search, "log", False):
+        return ""
+    return ", log scale of 1 - value" if parameter.scale is Scale.ONE_MINUS else ", log scale"
+
+
+def _acts(condition: OnlyIf | None) -> str:
+    if condition is None:
+        return ""
+    return f" (acts where `{condition.name}` is {' or '.join(f'`{_typed(value)}`' for value in condition.values)})"
+
+
+def _typed(value: Any) -> str:
+    """A value as one types it after `--set NAME=`."""
+    if value is None or isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _number(value: Any) -> str:
+    return f"{value:,}" if isinstance(value, int) else f"{value:g}"
+
+
+# -- columns ---------------------------------------------------------------------------------
+
+
+def columns_page() -> str:
+    """Columns of all tables, with types, units and meanings."""
+    from envs.objective.columns import evaluation_columns
+    from results import judgement, rollout, schema
+
+    def own(table: str) -> list[tuple[str, str, str, str]]:
+        return [
+            (field.name, str(field.type), field.metadata[b"unit"].decode(), field.metadata[b"meaning"].decode())
+            for field in schema.schema(table)
+        ]
+
+    measures = [(name, kind, unit, meaning) for name, (kind, unit, meaning) in evaluation_columns().items()]
+    assigned = [
+        (f"{schema.GIVEN}...", "as the value", "", "what the search assigned; one for each hyperparameter"),
+        (f"{schema.USED}...", "as the value", "", "what was read back from the trainer, likewise"),
+    ]
+    judged = [
+        (name + ending, "double", unit, meaning + note)
+        for name, (unit, _, _, meaning) in judgement.METRICS.items()
+        for ending, note in (("", ""), ("_low", "; lower end of its interval"), ("_high", "; upper end of its interval"))
+    ]
+    hours = [(name, "int64" if name in rollout.WHOLE else "double", *entry) for name, entry in rollout.COLUMNS.items()]
+    return _page(
+        [
+            _head("Columns", "This page lists the columns of all tables. It is generated from the code by this command:"),
+            "[Formats](../formats.md#tables) says where the tables are and what a row is. `1` is a plain number.\n"
+            "A column without a unit is no number, or has the unit of its objective.",
+            "## trials",
+            "A row is a trial. [Hyperparameters](hyperparameters.md) lists the names that follow `hp_` and `used_`.",
+            _columns([*own("trials"), *assigned]),
+            "## reports",
+            "A row is an update of a trial.",
+            _columns(own("reports")),
+            "## evaluations",
+            "A row is a policy on a scenario year. The KPIs among them can be [an objective](../judging.md#what-is-wanted).",
+            _columns([*own("evaluations"), *measures]),
+            "## judgement.parquet",
+            "A row is a contender, a baseline or a bound. A metric is a "
+            + judgement.STATISTICS[judgement.JUDGEMENT_VERSION]
+            + ".",
+            _columns(judged),
+            "## Rollout",
+            "A row is an hour.",
+            _columns(hours),
+        ]
+    )
+
+
+def _columns(rows: Iterable[tuple[str, str, str, str]]) -> str:
+    named = [(f"`{name}`", kind, unit, _in_table(meaning)) for name, kind, unit, meaning in rows]
+    return _table(("column", "type", "unit", "meaning"), named)
+
+
+# -- Markdown --------------------------------------------------------------------------------
+
+
+def _named(place: str) -> type:
+    module, _, name = place.partition(":")
+    found: type = getattr(importlib.import_module(module), name)
+    return found
+
+
+def _head(title: str, sentence: str) -> str:
+    return f"# {title}\n\n{sentence}\n\n```\n{COMMAND}\n```"
+
+
+def _paragraphs(options: type) -> str:
+    """The dataclass's docstring, a sentence a line."""
+    return "\n".join(_sentences(inspect.getdoc(options) or ""))
+
+
+def _sentences(text: str) -> Iterator[str]:
+    for paragraph in text.split("\n\n"):
+        yield from (f"{part.rstrip('.')}." for part in " ".join(paragraph.split()).split(". "))
+
+
+def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    lines = [head, ("---",) * len(head), *rows]
+    return "\n".join(f"| {' | '.join(cells)} |".replace("|  |", "| |").replace("|  |", "| |") for cells in lines)
+
+
+def _in_table(text: str) -> str:
+    """A text in a cell: no line break, and no character that ends the cell or begins markup."""
+    return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
+
+
+def _page(parts: Iterable[str]) -> str:
+    return "\n\n".join(parts) + "\n"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

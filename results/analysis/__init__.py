@@ -1,0 +1,50 @@
+"""What results say, as functions that return pandas DataFrames.
+
+from results import load
+from results.analysis import importance, leaderboard
+r = load("experiments/ppo-iquitos-1")
+leaderboard(r).head()
+importance(r)
+
+Each takes the `Results` of one experiment; `compare` takes a list. Columns and units are in the docstrings. An experiment that
+is too small for a question gives an empty frame with the same columns. None of them needs ray, torch or CityLearn.
+"""
+
+from results.analysis.changes import default_to_best
+from results.analysis.comparison import compare
+from results.analysis.curves import confirmed, learning_curves, mean_curves
+from results.analysis.front import pareto_front
+from results.analysis.judged import judged_runs, luck
+from results.analysis.memory_use import memory
+from results.analysis.ped_anova import importance
+from results.analysis.policies import reward_terms
+from results.analysis.progress import best_so_far, references
+from results.analysis.ranking import leaderboard
+from results.analysis.ranks import rung_ranks
+from results.analysis.searched import best_trial, default_trial
+from results.analysis.slices import coverage, effects
+from results.analysis.times import time_spent, timeline
+
+__all__ = [
+    "best_so_far",
+    "best_trial",
+    "compare",
+    "confirmed",
+    "coverage",
+    "default_to_best",
+    "default_trial",
+    "effects",
+    "importance",
+    "judged_runs",
+    "leaderboard",
+    "learning_curves",
+    "luck",
+    "mean_curves",
+    "memory",
+    "pareto_front",
+    "references",
+    "reward_terms",
+    "rung_ranks",
+    "time_spent",
+    "timeline",
+]

@@ -1,0 +1,81 @@
+"""Experiments side by side."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from results.analysis.curves import confirmed
+from results.analysis.policies import last_evaluation
+from results.analysis.searched import DEFAULT, best_trial, default_trial, frame
+from results.analysis.times import stretches
+from results.loader import Results, ratings
+from results.schema import STATES
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_CHANGES = ("co2_kg", "bill", "import_kwh")
+
+
+def compare(experiments: Sequence[Results]) -> pd.DataFrame:
+    """One row an experiment, in the given order.
+
+    Args:
+        experiments: their results; one without any trial has a row with empty values.
+
+    Returns:
+        `experiment` (name of its folder), `folder`, `algorithm`, `scenario`, `reward`, `trials` (of the search) and how many of
+        them are in each state, `total_steps` (of all trials), `seconds` (of all trials), `elapsed_seconds` (in which at least
+        one ran), `best_trial`, `best_score`, `best_rating`, `best_objective`, `default_score`, `gain` (rating of the best less
+        that of the default), `confirmed_gain`, `confirmed_low`, `confirmed_high` (the same with fresh seeds and Student's
+        95 % interval, where the best was trained again), and `co2_kg_change`, `bill_change`, `import_kwh_change` of the best
+        against the uncontrolled site on the validation split (as parts of it). Numbers that are not known are empty, and
+        `best_trial` is -1.
+    """
+    import numpy as np
+
+    from results.analysis.times import elapsed
+
+    rows = []
+    for results in experiments:
+        trials = results.trials
+        of_search = trials[trials["confirms"].isna()]
+        counts = of_search["state"].value_counts()
+        ran = stretches(results.reports)
+        own: dict[str, object] = {"experiment": results.folder.name, "folder": str(results.folder), "trials": len(of_search)}
+        for name in ("algorithm", "scenario", "reward"):
+            own[name] = trials[name].iloc[0] if len(trials) else ""
+        own |= {state: int(counts.get(state, 0)) for state in STATES}
+        own |= {"total_steps": int(trials["steps"].fillna(0).sum()), "seconds": float(trials["seconds"].sum())}
+        own["elapsed_seconds"] = float(elapsed(ran, ran["end"]).max()) if len(ran) else 0.0
+        best, default = best_trial(results), default_trial(results)
+        rated = ratings(trials).astype(float).set_axis(trials["trial"])
+        scores = trials.set_index("trial")["score"]
+        own |= {"best_trial": -1 if best is None else best, "default_score": scores.get(default, math.nan)}
+        if best is not None:
+            row = results.best
+            own |= {"best_score": row["score"], "best_rating": rated[best], "best_objective": row["objective"]}
+            own["gain"] = rated[best] - rated.get(default, math.nan)
+            last = last_evaluation(results)
+            last = last[last["trial"] == best]
+            for name in _CHANGES:
+                before = float(last[f"uncontrolled_{name}"].sum())
+                own[f"{name}_change"] = float(last[name].sum()) / before - 1.0 if before > 0.0 else math.nan
+        again = confirmed(results)
+        again = again[(again["role"] != DEFAULT) & np.isfinite(again["gain"]) & (again["confirms"] == own["best_trial"])]
+        if len(again):
+            winner = again.iloc[0]
+            own |= {
+                "confirmed_gain": winner["gain"],
+                "confirmed_low": winner["gain_low"],
+                "confirmed_high": winner["gain_high"],
+            }
+        rows.append(own)
+    types = dict.fromkeys(("experiment", "folder", "algorithm", "scenario", "reward"), "object")
+    types |= dict.fromkeys(("trials", *STATES, "total_steps"), "int64")
+    types |= {"seconds": "float64", "elapsed_seconds": "float64", "best_trial": "int64"}
+    numbers = ("best_score", "best_rating", "best_objective", "default_score", "gain")
+    types |= dict.fromkeys((*numbers, "confirmed_gain", "confirmed_low", "confirmed_high"), "float64")
+    return frame(rows, types | dict.fromkeys((f"{name}_change" for name in _CHANGES), "float64"))

@@ -1,0 +1,126 @@
+"""Scores over training: of each trial, and means over trials of one assignment."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from results.analysis.searched import DEFAULT, frame
+from results.experiment_file import Facts, read_facts
+from results.loader import Results, ratings
+from results.statistics import mean
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def evaluated(results: Results, facts: Facts | None = None) -> pd.DataFrame:
+    """Reports with an evaluation, in the order of trials and steps.
+
+    Args:
+        results: of one experiment.
+        facts: of it, where they have been read already.
+
+    Returns:
+        Columns `trial`, `steps`, `time`, `seconds`, `score`, `rating` (without a gap), and `rung`: how many evaluations were
+        due by these steps. A late update skips a rung. Without settings, rungs are counted as they come.
+    """
+    import numpy as np
+
+    reports = results.reports
+    rating = ratings(reports).astype(float)
+    own = reports.assign(rating=rating)[np.isfinite(rating)]
+    own = own[["trial", "steps", "time", "seconds", "score", "rating"]].reset_index(drop=True)
+    reported = (facts or read_facts(results.folder)).settings.get("reports")
+    if isinstance(reported, int) and reported > 0:
+        budget = own["trial"].map(results.trials.set_index("trial")["budget_steps"]).astype(float)
+        due = np.floor(own["steps"] * reported / budget).clip(upper=reported)
+        own["rung"] = due.fillna(0).astype("int64")
+    else:
+        own["rung"] = own.groupby("trial").cumcount() + 1
+    return own
+
+
+def learning_curves(results: Results) -> pd.DataFrame:
+    """The score of each trial over its training, confirmations included.
+
+    Args:
+        results: of one experiment; without evaluations the frame is empty.
+
+    Returns:
+        A row an evaluation, by trial and steps: `trial`, `rung` (number of the evaluation that was due), `steps`, `seconds` (s,
+        of the trial so far), `time`, `score`, `rating`, `state` (of the trial in the end), `role` (`search`, or what a
+        confirmation is of: `best` or `default`), `confirms` (see `trials`) and `is_last`.
+    """
+    own = evaluated(results)
+    trials = results.trials.set_index("trial")
+    own["state"] = own["trial"].map(trials["state"])
+    own["confirms"] = own["trial"].map(trials["confirms"]).astype(float)
+    own["role"] = own["trial"].map(trials["confirm_role"]).astype(object).fillna("search")
+    own["is_last"] = ~own.duplicated("trial", keep="last")
+    names = ["trial", "rung", "steps", "seconds", "time", "score", "rating", "state", "role", "confirms", "is_last"]
+    return own[names]
+
+
+def mean_curves(results: Results) -> pd.DataFrame:
+    """Mean learning curves of assignments that were trained several times with fresh seeds.
+
+    Args:
+        results: of one experiment; without confirmations the frame is empty.
+
+    Returns:
+        A row for each assignment and rung, by these: `confirms` (trial with the assignment; -1 for a default that was not
+        tried), `role`, `rung`, `steps` (mean), `runs`, `mean` (rating), and `low` and `high`, the ends of Student's 95 %
+        interval over seeds, empty with one run.
+    """
+    curves = learning_curves(results)
+    again = curves[curves["confirms"].notna()]
+    rows = []
+    for (number, rung), own in again.groupby([again["confirms"].astype("int64"), "rung"]):
+        middle, low, high = _interval(own["rating"])
+        rows.append(
+            {"confirms": number, "role": own["role"].iloc[0], "rung": rung, "steps": own["steps"].mean(), "runs": len(own)}
+            | {"mean": middle, "low": low, "high": high}
+        )
+    types = {"confirms": "int64", "role": "object", "rung": "int64", "steps": "float64", "runs": "int64"}
+    return frame(rows, {**types, **dict.fromkeys(("mean", "low", "high"), "float64")})
+
+
+def confirmed(results: Results) -> pd.DataFrame:
+    """What the last part of the search says: the rating of each assignment that was trained to its end again.
+
+    Args:
+        results: of one experiment; without complete confirmations the frame is empty.
+
+    Returns:
+        A row an assignment, the default last: `confirms` (see `mean_curves`), `role`, `runs`, `mean` (rating), `low` and `high`
+        (Student's 95 % interval over seeds, empty with one run), and the same of the paired differences from the default:
+        `gain`, `gain_low`, `gain_high`, empty for the default itself and with fewer than two pairs.
+    """
+    import numpy as np
+
+    complete = results.confirmations[results.confirmations["state"] == "complete"]
+    complete = complete.assign(rating=ratings(complete).astype(float))
+    complete = complete[np.isfinite(complete["rating"])]
+    runs = {int(number): own.set_index("confirm_run")["rating"] for number, own in complete.groupby("confirms")}
+    roles = complete.groupby("confirms")["confirm_role"].first()
+    control = next((number for number in runs if roles[number] == DEFAULT), None)
+    rows = []
+    for number in sorted(runs, key=lambda number: (number == control, number)):
+        middle, low, high = _interval(runs[number])
+        row = {"confirms": number, "role": roles[number], "runs": len(runs[number]), "mean": middle, "low": low, "high": high}
+        if control is not None and number != control:
+            pairs = runs[number].sub(runs[control]).dropna()
+            if len(pairs) > 1:
+                row |= dict(zip(("gain", "gain_low", "gain_high"), _interval(pairs), strict=True))
+        rows.append(row)
+    types = {"confirms": "int64", "role": "object", "runs": "int64"}
+    return frame(rows, types | dict.fromkeys(("mean", "low", "high", "gain", "gain_low", "gain_high"), "float64"))
+
+
+def _interval(values: pd.Series) -> tuple[float, float, float]:
+    """Mean and the ends of its interval; these are NaN with one value."""
+    if len(values) < 2:
+        return float(values.mean()), math.nan, math.nan
+    found = mean(values.to_numpy(float))
+    return found.value, found.low, found.high

@@ -1,0 +1,94 @@
+"""Trials by several aims at once: those of which none is better in all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from common.texts import printable
+from results.analysis.policies import last_evaluation
+from results.loader import Results
+from results.measures import A_YEAR, MEASURES, Better, Measure, measure, values
+from results.parts import ResultsError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+
+
+def pareto_front(results: Results, objectives: Sequence[str] | Mapping[str, Better]) -> pd.DataFrame:
+    """Values of some measures in each trial's last evaluation, and which trials no other one beats.
+
+    Args:
+        results: of one experiment; without complete or frozen trials the frame is empty.
+        objectives: columns of `evaluations`; as a mapping, whether `less` or `more` of each is better. Without that, it is the
+            direction of the KPI.
+
+    Returns:
+        A row for each complete or frozen trial of the search: `trial`, `state`, `score`, `steps`, `shortfall`, each objective
+        in its unit (amounts as those of a year of 8,760 hours), and `on_front`: no other trial is at least as good in all
+        objectives and better in one. Trials that miss a requirement, or lack a value, are not on the front. Sorted by the
+        first objective, the best first.
+
+    Raises:
+        ResultsError: for fewer than two objectives, or one without a known direction or column.
+    """
+    import numpy as np
+
+    wanted = _measures(objectives, results.evaluations)
+    trials = results.scored
+    trials = trials[trials["same_as"].isna()]
+    last = last_evaluation(results)
+    table = trials[["trial", "state", "score", "steps", "shortfall"]].astype({"state": "object"})
+    for name, own in wanted.items():
+        table[name] = table["trial"].map(values(last, name, own.over)).astype(float)
+    signs = np.array([1.0 if own.better == "more" else -1.0 for own in wanted.values()])
+    goals = table[[*wanted]].to_numpy(float) * signs
+    may = np.isfinite(goals).all(axis=1) & ~(table["shortfall"] > 0.0).to_numpy()
+    table["on_front"] = False
+    table.loc[may, "on_front"] = undominated(goals[may])
+    first, own = next(iter(wanted.items()))
+    return table.sort_values(first, ascending=own.better == "less", kind="stable", ignore_index=True)
+
+
+def undominated(goals: np.ndarray) -> np.ndarray:
+    """Which points no other one beats.
+
+    Args:
+        goals: more is better, shape (points, goals).
+
+    Returns:
+        Shape (points,), booleans.
+    """
+    import numpy as np
+
+    kept = np.ones(len(goals), bool)
+    for index, own in enumerate(goals):
+        better = (goals >= own).all(axis=1) & (goals > own).any(axis=1)
+        kept[index] = not better.any()
+    return kept
+
+
+def _measures(objectives: Sequence[str] | Mapping[str, Better], evaluations: pd.DataFrame) -> dict[str, Measure]:
+    """How each objective is read.
+
+    Raises:
+        ResultsError: see `pareto_front`.
+    """
+    if isinstance(objectives, str) or len(objectives) < 2:
+        raise ResultsError("a front takes at least two objectives, such as ['co2_kg', 'bill']")
+    found: dict[str, Measure] = {}
+    for name in objectives:
+        known = measure(name)
+        if name not in evaluations:
+            raise ResultsError(f"evaluations has no column {printable(name)!r}: KPIs are {', '.join(MEASURES)}")
+        if isinstance(objectives, Mapping):
+            better = objectives[name]
+            if better not in ("less", "more"):
+                raise ResultsError(f"objective {printable(name)!r}: {better!r} is no direction; give 'less' or 'more'")
+            found[name] = Measure(better, known.over if known else A_YEAR)
+        elif known is None:
+            raise ResultsError(f"objective {printable(name)!r} has no known direction: give {{{name!r}: 'less'}} or 'more'")
+        else:
+            found[name] = known
+    return found

@@ -1,0 +1,113 @@
+"""A judgement beside the search that it judges: was the winner good, or lucky?"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from results.analysis.curves import confirmed
+from results.analysis.searched import DEFAULT, default_trial, frame
+from results.experiment_file import read_facts
+from results.judgement import BOUNDS, PREFERRED
+from results.loader import Results, ratings
+from results.statistics import mean
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+CONTENDER, RULE, MPC, BOUND, UNCONTROLLED = "contender", "rule", "mpc", "bound", "uncontrolled"
+_NO_CONTROL = ("uncontrolled", "no PV, no battery")
+
+
+def kind_of(contender: str, algorithm: str | None) -> str:
+    """What a row of a judgement is: `contender`, `uncontrolled`, `rule`, `mpc` or `bound`.
+
+    Args:
+        contender: its name.
+        algorithm: its learning algorithm; None for what did not learn.
+    """
+    if isinstance(algorithm, str) and algorithm:
+        return CONTENDER
+    if contender in BOUNDS:
+        return BOUND
+    if contender in _NO_CONTROL:
+        return UNCONTROLLED
+    return MPC if contender.startswith("MPC") else RULE
+
+
+def judged_runs(judgement: Results) -> pd.DataFrame:
+    """Scores of a judgement, a row a run.
+
+    Args:
+        judgement: of a judgement's folder; without evaluations of one the frame is empty.
+
+    Returns:
+        By contender: `contender`, `kind` (see `kind_of`), `algorithm`, `seed` (-1 for what did not learn), `split`, `backend`
+        (CityLearn where it judged), `score` (mean over the years, weighted by their hours), and `low` and `high` of the
+        contender's mean: Student's 95 % interval over seeds, empty with one run.
+    """
+    import numpy as np
+
+    evaluations = judgement.evaluations[judgement.evaluations["contender"].notna()]
+    rows = []
+    for contender, group in evaluations.groupby("contender", sort=False):
+        runs = []
+        for seed, own in group.groupby(group["seed"].fillna(-1), sort=False):
+            backend = next((name for name in PREFERRED if (own["backend"] == name).any()), own["backend"].iloc[0])
+            own = own[own["backend"] == backend]
+            score = float(np.average(own["score"].to_numpy(float), weights=own["hours"].to_numpy(float)))
+            algorithm = own["algorithm"].iloc[0]
+            algorithm = algorithm if isinstance(algorithm, str) else ""
+            facts = {"algorithm": algorithm, "split": own["split"].iloc[0], "backend": backend, "score": score}
+            runs.append({"contender": contender, "kind": kind_of(str(contender), algorithm), "seed": int(seed), **facts})
+        scores = np.array([run["score"] for run in runs])
+        interval = mean(scores) if len(scores) > 1 and np.isfinite(scores).all() else None
+        low, high = (interval.low, interval.high) if interval else (math.nan, math.nan)
+        rows += [{**run, "low": low, "high": high} for run in runs]
+    types = {"contender": "object", "kind": "object", "algorithm": "object", "seed": "int64", "split": "object"}
+    return frame(rows, {**types, "backend": "object", **dict.fromkeys(("score", "low", "high"), "float64")})
+
+
+def luck(results: Results, judgement: Results | None = None) -> pd.DataFrame:
+    """The score in the search beside that of trainings with fresh seeds, on the same split and on the test split.
+
+    The best of many trials was chosen by its score, so it is lucky in part. What falls together with fresh seeds on the same
+    split was luck; what falls beyond that on the test split are other hours.
+
+    Args:
+        results: of one experiment.
+        judgement: of a judgement of its trials; None for confirmations alone.
+
+    Returns:
+        A row for each assignment and split, confirmations first: `name`, `trial` (-1 for a default that was not tried),
+        `is_default`, `split`, `runs`, `search` (score or rating of the trial in the search; empty without one), `fresh` (mean
+        of the runs), `low`, `high` (Student's 95 % interval over seeds, empty with one run), `change` (`fresh` less `search`).
+    """
+    trials = results.trials.set_index("trial")
+    facts = read_facts(results.folder)
+    default = default_trial(results, facts)
+    rows: list[dict[str, object]] = []
+    rated, scores = ratings(trials), trials["score"]
+    for own in confirmed(results).itertuples():
+        name = "default" if own.role == DEFAULT else f"trial {own.confirms}"
+        searched = float(rated.get(own.confirms, math.nan))
+        row = {"name": name, "trial": own.confirms, "is_default": own.role == DEFAULT, "split": "validation", "runs": own.runs}
+        rows.append(row | {"search": searched, "fresh": own.mean, "low": own.low, "high": own.high})
+    if judgement is not None:
+        named = str(facts.settings.get("name") or results.folder.name)
+        runs = judged_runs(judgement)
+        for name, group in runs[runs["kind"] == CONTENDER].groupby("contender", sort=False):
+            of, _, number = str(name).rpartition(" ")
+            is_default = str(name).startswith(f"{group['algorithm'].iloc[0]} {DEFAULT}")
+            trial = int(number) if of in (named, results.folder.name) and number.isdigit() else -1
+            trial = default if is_default and default is not None else trial
+            if trial not in trials.index and not is_default:
+                continue  # of another experiment
+            searched = float(scores.get(trial, math.nan))
+            row = {"name": name, "trial": trial, "is_default": is_default, "split": group["split"].iloc[0], "runs": len(group)}
+            low, high = group["low"].iloc[0], group["high"].iloc[0]
+            rows.append(row | {"search": searched, "fresh": group["score"].mean(), "low": low, "high": high})
+    types = {"name": "object", "trial": "int64", "is_default": "bool", "split": "object", "runs": "int64"}
+    table = frame(rows, {**types, **dict.fromkeys(("search", "fresh", "low", "high"), "float64")})
+    table["change"] = table["fresh"] - table["search"]
+    return table

@@ -1,0 +1,211 @@
+"""Which hyperparameters decide whether a trial is among the best: PED-ANOVA with intervals.
+
+PED-ANOVA (Watanabe, Bansal and Hutter, IJCAI 2023) compares where the best trials lie with where all lie, for each
+hyperparameter by itself: the Pearson divergence of two densities on a grid. Optuna has the same measure. Here it is computed
+for all subsamples at once, as the interval needs hundreds of them; a test holds the values to Optuna's.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from results.analysis.searched import acts, admissible, frame, ranges_of, searched
+from results.experiment_file import Range, read_facts
+from results.loader import Results
+from results.schema import GIVEN
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+
+LEAST_TRIALS = 8
+BEST = 0.1  # part of the trials that count as the best
+FEW = 10  # trials that count as the best where there are fewer than 100, or half of all
+GRID = 50  # points of a range
+LEFT_OUT = 0.2  # part of the trials that a subsample leaves out
+REPETITIONS = 200
+_NORMAL = 1.959964  # quantile of the standard normal distribution for 95 %
+_SHARPEST = 0.5 / 1.64  # least bandwidth, grid points: nine of ten of a kernel lie on its own point
+_TINY = 1e-12
+
+
+def importance(results: Results, repetitions: int = REPETITIONS) -> pd.DataFrame:
+    """Importance of each hyperparameter that was searched, the greatest first.
+
+    Each trial counts with its last rating, also one that was frozen or pruned early. So what makes trials slow to rise counts
+    as bad. It is about what was tried: what a search settled early, as all of its later trials have the same choice, has little
+    left.
+
+    A divergence is never negative, and that of few trials is large by chance, more for numbers than for choices. So what
+    shuffled ratings give on average is subtracted first. The interval is normal, with the variance of the jackknife that leaves
+    out a fifth of the trials (Shao and Wu 1989). A bootstrap is of no use: copies of a trial look like a sharp density.
+
+    Args:
+        results: of one experiment; below `LEAST_TRIALS` rated trials that meet the requirements the frame is empty.
+        repetitions: subsamples, and permutations.
+
+    Returns:
+        A row a hyperparameter: `hyperparameter`, `importance` (its part of the sum of all; 0 for all where chance explains
+        everything), `low` and `high` (95 % interval, cut at 0 and 1), `divergence` (of PED-ANOVA, nothing subtracted), `chance`
+        (divergence that shuffled ratings exceed in 5 % of cases), `beyond_chance` (`divergence` exceeds it), `trials` (that
+        are compared) and `best_trials` (of them the best).
+    """
+    import numpy as np
+
+    trials = admissible(searched(results)).sort_values("rating", ascending=False, kind="stable", ignore_index=True)
+    ranges = ranges_of(trials, read_facts(results.folder))
+    count = len(trials)
+    types = {"hyperparameter": "object", **dict.fromkeys(("importance", "low", "high", "divergence", "chance"), "float64")}
+    types |= {"beyond_chance": "bool", "trials": "int64", "best_trials": "int64"}
+    if count < LEAST_TRIALS or not ranges or trials["rating"].nunique() < 2:
+        return frame([], types)
+    best = max(round(BEST * count), min(FEW, count // 2))
+    random = np.random.default_rng(0)
+    own = np.arange(count)[np.newaxis]
+    every = random.permuted(np.repeat(own, repetitions, axis=0), axis=1)
+    kept = count - round(LEFT_OUT * count)
+    some = np.sort(every[:, :kept], axis=1)
+    points = [_points(trials, each) for each in ranges.values()]
+
+    def divergences(order: np.ndarray) -> np.ndarray:
+        few = max(1, round(best * order.shape[1] / count))
+        return np.array([_divergences(*each, order, few) for each in points])
+
+    actual, shuffled = divergences(own), divergences(every)
+    parts = _shares(actual - shuffled.mean(axis=1, keepdims=True))[:, 0]
+    by_chance = divergences(random.permuted(some, axis=1)).mean(axis=1, keepdims=True)
+    spread = _shares(divergences(some) - by_chance).std(axis=1, ddof=1) * np.sqrt(kept / (count - kept))
+    low, high = np.maximum(parts - _NORMAL * spread, 0.0), np.minimum(parts + _NORMAL * spread, 1.0)
+    chance = np.quantile(shuffled, 0.95, axis=1)
+    rows = [
+        {"hyperparameter": name, "importance": parts[index], "low": low[index], "high": high[index]}
+        | {"divergence": actual[index, 0], "chance": chance[index], "beyond_chance": actual[index, 0] > chance[index]}
+        | {"trials": count, "best_trials": best}
+        for index, name in enumerate(ranges)
+    ]
+    order = ["importance", "divergence"]
+    return frame(rows, types).sort_values(order, ascending=False, kind="stable", ignore_index=True)
+
+
+def _shares(values: np.ndarray) -> np.ndarray:
+    """Parts of the sum of each column, shape (hyperparameters, cases); what is negative counts as 0."""
+    import numpy as np
+
+    positive = np.maximum(values, 0.0)
+    total = positive.sum(axis=0)
+    shares: np.ndarray = positive / np.where(total > 0.0, total, 1.0)
+    return shares
+
+
+def _points(trials: pd.DataFrame, own: Range) -> tuple[np.ndarray, int, bool]:
+    """Grid points of the trials, shape (trials,); the number of points; and whether they are choices, without an order.
+
+    A point of -1 is that of a trial in which the hyperparameter does not act, or has a choice that is not drawn.
+    """
+    import numpy as np
+
+    number = min(GRID, own.values or GRID)
+    places = own.positions(trials[GIVEN + own.name])
+    known = acts(trials, own) & ~np.isnan(places)
+    # Between two points the lower one, as Optuna rounds.
+    points = np.ceil(np.clip(np.where(known, places, 0.0), 0.0, 1.0) * (number - 1) - 0.5 - 1e-9).astype(int)
+    return np.where(known, points, -1), number, bool(own.choices)
+
+
+def _divergences(points: np.ndarray, number: int, is_choice: bool, order: np.ndarray, best: int) -> np.ndarray:
+    """Pearson divergence of the best trials' density from that of all, for each order.
+
+    Args:
+        points: grid points of the trials, the best trial first, shape (trials,).
+        number: of points.
+        is_choice: whether points have no order.
+        order: trials, the best first, shape (orders, trials).
+        best: how many of each are the best.
+
+    Returns:
+        Shape (orders,).
+    """
+    import numpy as np
+
+    if number < 2:
+        return np.zeros(len(order))
+    best_counts, counts = (_counted(points[part], number) for part in (order[:, :best], order))
+    density = _choice_density if is_choice else _density
+    above, everywhere = density(best_counts) + _TINY, density(counts) + _TINY
+    divergence: np.ndarray = (everywhere * (above / everywhere - 1.0) ** 2).sum(axis=1)
+    # Without best trials in which it acts there is nothing to compare.
+    return np.where(best_counts.sum(axis=1) > 0, divergence, 0.0)
+
+
+def _counted(points: np.ndarray, number: int) -> np.ndarray:
+    """How often each point occurs in each row, shape (rows, points)."""
+    import numpy as np
+
+    rows = np.arange(len(points))[:, np.newaxis] * (number + 1)
+    counted = np.bincount((points + 1 + rows).ravel(), minlength=len(points) * (number + 1))
+    return counted.reshape(len(points), number + 1)[:, 1:].astype(float)
+
+
+def _choice_density(counts: np.ndarray) -> np.ndarray:
+    """Smoothed shares of choices: one trial more, spread evenly, and each trial's own share is smoothed alike.
+
+    Args:
+        counts: shape (rows, choices).
+    """
+    number = counts.shape[1]
+    distinct = (counts > 0).sum(axis=1, keepdims=True)
+    kernels = distinct + 1.0
+    even = 1.0 / kernels
+    # Each kernel has its choice with one more than all have.
+    width = 1.0 + number * even
+    total = counts.sum(axis=1, keepdims=True)
+    density = (counts * (1.0 + even) + (total - counts) * even) / width + 1.0 / number
+    shares: np.ndarray = density / (total + 1.0)
+    return shares
+
+
+def _density(counts: np.ndarray) -> np.ndarray:
+    """Kernel density on a grid: a truncated normal at each trial, with Scott's bandwidth, and a flat one of one trial.
+
+    Args:
+        counts: shape (rows, points).
+
+    Returns:
+        Shape (rows, points); rows add up to 1.
+    """
+    import numpy as np
+    from scipy.special import ndtr
+
+    number = counts.shape[1]
+    grid = np.arange(number)
+    total = counts.sum(axis=1)
+    safe = np.maximum(total, 1.0)
+    middle = counts @ grid / safe
+    spread = np.sqrt((counts * (grid - middle[:, np.newaxis]) ** 2).sum(axis=1) / np.maximum(1.0, total - 1.0))
+    reached = counts.cumsum(axis=1)
+    # Quartiles by counted trials.
+    lower = (reached < (total // 4)[:, np.newaxis]).sum(axis=1)
+    upper = (reached <= (total * 3 // 4)[:, np.newaxis]).sum(axis=1)
+    present = counts > 0
+    lowest = _at_or_after(present, lower)
+    highest = _at_or_after(present, upper)
+    quartiles = (highest - lowest) / 1.34
+    width = np.maximum(1.059 * np.minimum(quartiles, spread) * safe**-0.2, _SHARPEST)
+    edges = np.arange(number + 1) - 0.5
+    # Normal distribution of each kernel at the edges of the points, by row: (rows, kernels, edges).
+    reach = ndtr((edges - grid[:, np.newaxis]) / width[:, np.newaxis, np.newaxis])
+    mass = np.diff(reach, axis=2) / (reach[:, :, -1:] - reach[:, :, :1])
+    flat = np.diff(own := ndtr((edges - (number - 1) / 2.0) / number)) / (own[-1] - own[0])
+    density: np.ndarray = (np.einsum("rk,rkp->rp", counts, mass) + flat) / (total + 1.0)[:, np.newaxis]
+    return density
+
+
+def _at_or_after(present: np.ndarray, start: np.ndarray) -> np.ndarray:
+    """First point from `start` on that has a trial, else the last one that has; shape (rows,)."""
+    import numpy as np
+
+    number = present.shape[1]
+    grid = np.arange(number)
+    after = np.where(present & (grid >= start[:, np.newaxis]), grid, number).min(axis=1)
+    last = np.where(present, grid, 0).max(axis=1)
+    return np.where(after < number, after, last)

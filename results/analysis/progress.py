@@ -1,0 +1,110 @@
+"""How the best of a search grew, and what it can be compared with."""
+
+from __future__ import annotations
+
+import math
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING
+
+from results.analysis.curves import confirmed, evaluated
+from results.analysis.judged import CONTENDER, judged_runs
+from results.analysis.searched import DEFAULT, default_trial, frame
+from results.analysis.times import elapsed, stretches
+from results.loader import Results, ratings
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_CANDIDATES = ("complete", "frozen", "running")  # states of trials that may win
+
+
+def best_so_far(results: Results) -> pd.DataFrame:
+    """The best of the search after each evaluation, over the time and the steps that all trials had taken.
+
+    The best is the trial that would have won, had the search ended then: the one with the highest newest rating. So it may
+    fall, where the leader does worse after more training. Trials that ended as pruned, failed or out of memory never count,
+    nor do confirmations; what they took counts.
+
+    Args:
+        results: of one experiment; without evaluations the frame is empty.
+
+    Returns:
+        A row an evaluation of the search, by time: `time` (UTC), `elapsed_seconds` (s in which at least one trial ran),
+        `total_steps` (of all trials), `trial`, `steps` (of it), `score` and `rating` of the evaluation, `best` (rating),
+        `best_score`, `best_trial`, `highest` (the highest rating of any evaluation so far) and `is_new_best`. `best` is empty
+        until a trial that may win was evaluated.
+    """
+    import numpy as np
+
+    trials = results.trials.set_index("trial")
+    of_search = trials.index[trials["confirms"].isna()]
+    own = evaluated(results)
+    own = own[own["trial"].isin(of_search) & own["time"].notna()].sort_values(["time", "trial"], ignore_index=True)
+    may_win = set(trials.index[trials["state"].isin(_CANDIDATES) & trials["confirms"].isna()])
+    newest: dict[int, float] = {}
+    ranked: list[tuple[float, int, float]] = []  # heap, of equals the lowest number first, as `Results.best` has it
+    leaders = []
+    for number, rating, score in zip(own["trial"], own["rating"], own["score"], strict=True):
+        if number in may_win:
+            newest[number] = rating
+            heappush(ranked, (-rating, number, score))
+        while ranked and newest[ranked[0][1]] != -ranked[0][0]:
+            heappop(ranked)  # an earlier evaluation of its trial
+        leaders.append(ranked[0] if ranked else (math.nan, -1, math.nan))
+    spent = results.reports[["trial", "steps", "time"]].dropna().sort_values(["trial", "steps"])
+    taken = spent["steps"].groupby(spent["trial"]).diff().fillna(spent["steps"])
+    order = np.argsort(spent["time"].to_numpy(), kind="stable")
+    total = taken.to_numpy(float)[order].cumsum()
+    place = np.searchsorted(spent["time"].to_numpy()[order], own["time"].to_numpy(), side="right")
+    own["elapsed_seconds"] = elapsed(stretches(results.reports), own["time"])
+    own["total_steps"] = total[place - 1].astype("int64") if len(own) else np.empty(0, "int64")
+    own["best"] = np.array([-leader[0] for leader in leaders], float)
+    own["best_score"] = np.array([leader[2] for leader in leaders], float)
+    own["best_trial"] = np.array([leader[1] for leader in leaders], "int64")
+    own["highest"] = own["rating"].where(own["trial"].isin(may_win)).cummax().ffill()
+    own["is_new_best"] = (own["best_trial"] >= 0) & (own["best_trial"] != own["best_trial"].shift(fill_value=-1))
+    names = ["time", "elapsed_seconds", "total_steps", "trial", "steps", "score", "rating", "best", "best_score", "best_trial"]
+    return own[[*names, "highest", "is_new_best"]]
+
+
+def references(results: Results, judgement: Results | None = None) -> pd.DataFrame:
+    """Scores that the best of a search can be compared with.
+
+    A search stores no rules, model predictive control or bound: a judgement has them, on the test split.
+
+    Args:
+        results: of one experiment.
+        judgement: of a judgement of the same site.
+
+    Returns:
+        A row a yardstick: `kind` (`uncontrolled`, `default`, `confirmed default`, `confirmed best`, and of a judgement
+        `contender`, `rule`, `mpc` or `bound`), `name`, `split`, `runs`, `score` (of confirmations the rating), and `low` and
+        `high`, the ends of Student's 95 % interval over seeds, empty with one run. A score of `uncontrolled` is 0 by
+        definition of the reward `improvement`; other rewards have none.
+    """
+    rows: list[dict[str, object]] = []
+    trials = results.trials
+    if len(trials) and trials["reward"].iloc[0] == "improvement":
+        rows.append({"kind": "uncontrolled", "name": "uncontrolled", "split": "validation", "runs": 1, "score": 0.0})
+    number = default_trial(results)
+    if number is not None:
+        score = float(ratings(trials[trials["trial"] == number]).iloc[0])
+        rows.append({"kind": DEFAULT, "name": f"default (trial {number})", "split": "validation", "runs": 1, "score": score})
+    for own in confirmed(results).itertuples():
+        name = f"trial {own.confirms}" if own.role != DEFAULT else "default"
+        rows.append(
+            {"kind": f"confirmed {own.role}", "name": f"{name}, fresh seeds", "split": "validation", "runs": own.runs}
+            | {"score": own.mean, "low": own.low, "high": own.high}
+        )
+    if judgement is not None:
+        runs = judged_runs(judgement)
+        for (kind, contender), group in runs.groupby(["kind", "contender"], sort=False):
+            low, high = group["low"].iloc[0], group["high"].iloc[0]
+            if kind != CONTENDER and group["score"].isna().all():
+                continue
+            rows.append(
+                {"kind": kind, "name": contender, "split": group["split"].iloc[0], "runs": len(group)}
+                | {"score": group["score"].mean(), "low": low, "high": high}
+            )
+    types = {"kind": "object", "name": "object", "split": "object", "runs": "int64"}
+    return frame(rows, {**types, **dict.fromkeys(("score", "low", "high"), "float64")})

@@ -1,0 +1,115 @@
+"""The trials of a search as analysis takes them: which count, which one is the default, which hyperparameters were searched."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from results.experiment_file import Facts, Range, read_facts, text_of
+from results.loader import Results, ratings
+from results.schema import GIVEN
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+
+DEFAULT = "default"  # name of the preset, and role of its confirmations
+
+
+def searched(results: Results) -> pd.DataFrame:
+    """Trials of the search that were evaluated, by number: not those that repeat an assignment or confirm one.
+
+    Args:
+        results: of one experiment.
+
+    Returns:
+        Rows of `trials` in any state with a finite rating. Its columns, and `rating` without a gap: see
+        `results.loader.ratings`.
+    """
+    import numpy as np
+
+    trials = results.trials.assign(rating=ratings(results.trials).astype(float))
+    own = trials["same_as"].isna() & trials["confirms"].isna() & np.isfinite(trials["rating"])
+    return trials[own].reset_index(drop=True)
+
+
+def admissible(trials: pd.DataFrame) -> pd.DataFrame:
+    """Of these trials those that meet the requirements; all where nothing is required."""
+    return trials[~(trials["shortfall"] > 0.0)].reset_index(drop=True)
+
+
+def best_trial(results: Results) -> int | None:
+    """Number of the winner, see `Results.best`; None without one."""
+    return None if results.scored.empty else int(results.best["trial"])
+
+
+def default_trial(results: Results, facts: Facts | None = None) -> int | None:
+    """Number of the trial that has the default preset; None where none is known to have it.
+
+    Confirmations name it. Else it follows from the settings: the first trials have the presets of `--start-from`.
+
+    Args:
+        results: of one experiment.
+        facts: of it, where they have been read already.
+    """
+    again = results.confirmations
+    of_default = again.loc[(again["confirm_role"] == DEFAULT) & (again["confirms"] >= 0), "confirms"]
+    if len(of_default):
+        return int(of_default.iloc[0])
+    settings = (facts or read_facts(results.folder)).settings
+    starts = [settings["preset"]] if settings.get("preset") else settings.get("start_from")
+    if not isinstance(starts, list) or DEFAULT not in starts:
+        return None
+    number = starts.index(DEFAULT)
+    return number if (results.trials["trial"] == number).any() else None
+
+
+def ranges_of(trials: pd.DataFrame, facts: Facts) -> dict[str, Range]:
+    """Range of each hyperparameter that was searched, by name.
+
+    Where the settings tell of none, it is what was tried: hyperparameters that differ between trials, from the least value to
+    the greatest, on a log scale where these differ tenfold and more.
+
+    Args:
+        trials: rows of the search.
+        facts: of the experiment.
+    """
+    import pandas as pd
+
+    columns = {str(name).removeprefix(GIVEN): trials[name] for name in trials.columns if str(name).startswith(GIVEN)}
+    if facts.settings:
+        return {name: own for name, own in facts.ranges.items() if name in columns}
+    ranges = {}
+    for name, column in columns.items():
+        if column.map(text_of).nunique() < 2:
+            continue
+        if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
+            low, high = float(column.min()), float(column.max())
+            if low < high:
+                whole = bool((column.dropna() % 1 == 0).all())
+                ranges[name] = Range(name, low, high, log=low > 0.0 and high >= 10.0 * low, whole=whole)
+        else:
+            ranges[name] = Range(name, choices=tuple(sorted(set(column.map(text_of)))))
+    return ranges
+
+
+def acts(trials: pd.DataFrame, own: Range) -> np.ndarray:
+    """Whether a hyperparameter does something in each trial, shape (trials,)."""
+    import numpy as np
+
+    if own.only_if is None or GIVEN + own.only_if[0] not in trials:
+        return np.ones(len(trials), bool)
+    name, values = own.only_if
+    return trials[GIVEN + name].map(text_of).isin(values).to_numpy(bool)
+
+
+def frame(rows: list[dict[str, Any]], types: Mapping[str, str]) -> pd.DataFrame:
+    """Rows as a frame that has these columns with these types, also without any row.
+
+    Args:
+        rows: values by column.
+        types: pandas' name of each column's type, in the order of the columns.
+    """
+    import pandas as pd
+
+    return pd.DataFrame(rows, columns=[*types]).astype(dict(types))

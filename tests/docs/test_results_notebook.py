@@ -1,0 +1,66 @@
+"""The notebook of the docs runs from its first cell to its last, on an experiment with a known answer."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pandas as pd
+import pytest
+from nbclient import NotebookClient
+
+from results.writer import part_path, write_part
+from tests.results import made
+
+NOTEBOOK = Path(__file__).parents[2] / "docs" / "results.ipynb"
+CELLS = 10
+
+
+@pytest.fixture(scope="module")
+def notebook() -> nbformat.NotebookNode:
+    return nbformat.reads(NOTEBOOK.read_text(encoding="utf-8"), as_version=4)
+
+
+def write_experiment(folder: Path) -> None:
+    """Write a made-up search as files, as a run would."""
+    found = made.search(folder, 16)
+    for row in filled(found.trials):
+        write_part(part_path(folder, "trials", row["trial"]), "trials", [row], hyperparameters=made.KINDS)
+    for (trial, steps), rows in found.reports.groupby(["trial", "steps"]):
+        write_part(part_path(folder, "reports", trial, steps), "reports", filled(rows))
+    for (trial, steps), rows in found.evaluations.groupby(["trial", "steps"]):
+        measured = [dict.fromkeys(made.MEASURES, 1.0) | row for row in filled(rows)]
+        write_part(part_path(folder, "evaluations", trial, steps), "evaluations", measured, measures=made.MEASURES)
+
+
+def filled(rows: pd.DataFrame) -> list[dict[str, Any]]:
+    """Rows without what is empty in them."""
+    return [
+        {str(name): value for name, value in row.items() if value is not None and not pd.isna(value)}
+        for row in rows.to_dict("records")
+    ]
+
+
+def test_the_notebook_has_ten_cells_and_runs(
+    notebook: nbformat.NotebookNode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert sum(cell.cell_type == "code" for cell in notebook.cells) == CELLS
+    for name in ("JUPYTER_RUNTIME_DIR", "IPYTHONDIR"):
+        monkeypatch.setenv(name, str(tmp_path / name))
+    write_experiment(tmp_path / "experiments" / "homes")
+    run = NotebookClient(notebook, timeout=60, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}).execute()
+    said = "".join(output.text for output in run.cells[-1].outputs)
+    best = re.search(r"Trial (\d+) scores \+0\.(\d+)", said)
+    assert best, said
+    # The made-up score is decided by shared_policy, so the best has it.
+    assert made.drawn(int(best[1]))["shared_policy"]
+
+
+def test_no_output_holds_a_path_of_a_machine_or_an_error() -> None:
+    text = NOTEBOOK.read_text(encoding="utf-8")
+    assert re.findall(r"(?<![\w.])/(?:tmp|root|home|work|Users)/\S*", text) == []
+    outputs = [output for cell in json.loads(text)["cells"] for output in cell.get("outputs", [])]
+    assert outputs
+    assert {output["output_type"] for output in outputs} <= {"stream", "execute_result", "display_data"}
+    assert {output.get("name") for output in outputs} <= {None, "stdout"}
