@@ -4,9 +4,11 @@ from results import load
 r = load("experiments/ppo-iquitos-1")
 r.trials, r.reports, r.evaluations  # pandas DataFrames
 r.best                              # the trial with the highest score
+r.front                             # of two objectives, the trials that no other one is better than in both
 """
 
+from results.front import pareto_front
 from results.loader import Results, load
 from results.parts import ResultsError
 
-__all__ = ["Results", "ResultsError", "load"]
+__all__ = ["Results", "ResultsError", "load", "pareto_front"]

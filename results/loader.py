@@ -47,6 +47,16 @@ class Results:
         return self.trials[ended & (ratings(self.trials).abs() < math.inf)]
 
     @property
+    def front(self) -> pd.DataFrame:
+        """Rows of the search's trials that no other one is better than in both of two objectives, the first's best at the top.
+
+        None of them misses a requirement. With one objective there are none.
+        """
+        from results.front import front_of
+
+        return front_of(self.scored)
+
+    @property
     def confirmations(self) -> pd.DataFrame:
         """Rows of the trials that trained the best and the default again with fresh seeds, by number."""
         return self.trials[self.trials["confirms"].notna()]

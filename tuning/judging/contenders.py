@@ -11,7 +11,7 @@ from results import Results, load
 from results.loader import ratings
 from results.schema import GIVEN
 from search_spaces import Assignment
-from tuning.algorithms.registry import algorithm
+from tuning.algorithms.of_settings import algorithm_of
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment
 from tuning.experiment.settings import Settings, typed
@@ -65,7 +65,7 @@ def contenders(experiments: Sequence[Experiment], top: int) -> list[Contender]:
         structure, words = _structure(experiment)
         control = Contender(
             f"{algo} {CONTROL}{words}, {steps:,} steps", str(experiment.paths.folder),
-            algorithm(algo).preset(CONTROL, structure, limits(steps)),
+            algorithm_of(experiment.settings).preset(CONTROL, structure, limits(steps)),
         )  # fmt: skip
         records = TrialRecords(experiment)
         for number in best_trials(load(experiment.paths.folder), top):
@@ -151,7 +151,7 @@ def run_settings(contender: Contender, of: Settings, runs: Path, seed: int, gpu_
         gpu_memory: see `Settings`.
         address: see `Settings`.
     """
-    space = algorithm(of.algo).space
+    space = algorithm_of(of).space
     pairs = tuple(f"{name}={_text(value)}" for name, value in contender.hyperparameters.items())
     # The texts must parse back to the same values. Those of a damaged row may not.
     if space.parse(dict(pair.split("=", 1) for pair in pairs)) != contender.hyperparameters:
