@@ -104,5 +104,5 @@ def _all() -> dict[str, Measure]:
 
 
 MEASURES: Mapping[str, Measure] = _all()
-# Short names, as a person would say: those of the reward's terms, which their columns improve with.
-ALIASES: Mapping[str, str] = {"co2": "co2_kg", "cost": "bill", "peak": "peak_kw", "ramping": "ramping_kwh"}
+# Short names that can mean nothing else. A peak may be that of a year or of the days, a cost with or without demand charge.
+ALIASES: Mapping[str, str] = {"co2": "co2_kg", "ramping": "ramping_kwh"}

@@ -33,14 +33,14 @@ def front_table(results: Results, aim: Aim) -> Table:
     shares = GIVEN + NAME in front
     for name in ("trial", *(heading for own in aim.objectives for heading in (own.name, "gain")), "score"):
         table.add_column(name, justify="right")
-    for name in (*(["share"] if shares else []), "steps", "minutes"):
+    for name in (*(["share"] if shares else []), "steps"):
         table.add_column(name, justify="right")
     for _, row in shown.iterrows():
         values = zip(aim.objectives, (row[name] for name in _VALUES), (row[name] for name in GAINS), strict=True)
         cells = (cell for own, value, gain in values for cell in (own.number(value), f"{gain:+.1%}"))
         share = [f"{row[GIVEN + NAME]:.2f}"] if shares else []
         table.add_row(
-            str(row["trial"]), *cells, f"{row['score']:+.4f}", *share, f"{row['steps']:,}", f"{row['seconds'] / 60:.1f}"
+            str(row["trial"]), *cells, f"{row['score']:+.4f}", *share, f"{row['steps']:,}"
         )
     return table
 

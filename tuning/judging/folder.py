@@ -75,11 +75,13 @@ class RaceSettings:
         scenario: key of the scenario, which changes with its data.
         seeds: runs of each finalist.
         seed: of the judgement.
+        objective: that is judged by, of two; empty for that of the experiments.
     """
 
     scenario: str
     seeds: int
     seed: int
+    objective: str = ""
 
 
 @dataclass(frozen=True)
