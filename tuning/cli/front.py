@@ -39,9 +39,7 @@ def front_table(results: Results, aim: Aim) -> Table:
         values = zip(aim.objectives, (row[name] for name in _VALUES), (row[name] for name in GAINS), strict=True)
         cells = (cell for own, value, gain in values for cell in (own.number(value), f"{gain:+.1%}"))
         share = [f"{row[GIVEN + NAME]:.2f}"] if shares else []
-        table.add_row(
-            str(row["trial"]), *cells, f"{row['score']:+.4f}", *share, f"{row['steps']:,}"
-        )
+        table.add_row(str(row["trial"]), *cells, f"{row['score']:+.4f}", *share, f"{row['steps']:,}")
     return table
 
 
