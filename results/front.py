@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -49,17 +48,6 @@ def spread_out(gains: np.ndarray) -> list[int]:
         distances[order] = -1.0
         order.append(int(distances.argmax()))
     return order
-
-
-def pareto_front(folder: str | Path) -> pd.DataFrame:
-    """The front of an experiment; see `results.loader.Results.front`.
-
-    Args:
-        folder: of the experiment.
-    """
-    from results.loader import load
-
-    return load(folder).front
 
 
 def front_of(scored: pd.DataFrame) -> pd.DataFrame:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from common.paths import user_path
 from common.texts import printable
 from results.completeness import lacking
+from results.front import front_of
 from results.parts import ResultsError, read_table, unlike
 from results.schema import FOLDER, READ_MEASURES, TABLES, schema
 from results.writer import table_folder
@@ -52,8 +53,6 @@ class Results:
 
         None of them misses a requirement. With one objective there are none.
         """
-        from results.front import front_of
-
         return front_of(self.scored)
 
     @property
@@ -118,6 +117,18 @@ def load(folder: str | Path) -> Results:
         for line in lacking(**tables):
             warnings.warn(printable(f"{folder / FOLDER}: {line}"), stacklevel=2)
     return Results(folder, **tables, skipped=tuple(skipped))
+
+
+def pareto_front(folder: str | Path) -> pd.DataFrame:
+    """The front of an experiment with two objectives; see `Results.front`.
+
+    Args:
+        folder: of the experiment.
+
+    Raises:
+        ResultsError: see `load`.
+    """
+    return load(folder).front
 
 
 def _parts(folder: Path) -> list[Path]:

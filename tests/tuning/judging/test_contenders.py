@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from tuning.algorithms.of_settings import algorithm_of
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, create
@@ -24,7 +25,7 @@ def experiment(folder: Path, name: str, scores: dict[float, dict[str, Any]], **g
     of = create(settings)
     records = TrialRecords(of)
     for number, (score, change) in enumerate(scores.items()):
-        records.begin(Proposal(number, algorithm(settings.algo).space.complete(change, limits(STEPS))))
+        records.begin(Proposal(number, algorithm_of(settings).space.complete(change, limits(STEPS))))
         records.update(number, score=score)
         records.end(number, "complete")
     return of

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from results import load
-from tuning.algorithms.registry import algorithm
+from tuning.algorithms.of_settings import algorithm_of
 from tuning.experiment.folder import create
 from tuning.experiment.settings import Settings
 from tuning.search.front_marks import mark_front
@@ -16,7 +16,7 @@ from tuning.trial.records import TrialRecords
 @pytest.mark.filterwarnings("ignore:.*lack")
 def test_a_row_changes_only_where_it_says_otherwise(tmp_path: Path) -> None:
     experiment = create(Settings(name="one", dir=str(tmp_path), backend="batch", objective="co2_kg bill"))
-    records, space = TrialRecords(experiment), algorithm("ppo").space
+    records, space = TrialRecords(experiment), algorithm_of(experiment.settings).space
     for number, gains in enumerate([(0.1, 0.3), (0.3, 0.1), (0.0, 0.0)]):
         records.begin(Proposal(number, space.complete({"gamma": 0.9 + number / 100})))
         records.update(number, score=0.1, gain=gains[0], gain_2=gains[1], rating=sum(gains) / 2)

@@ -10,7 +10,7 @@ from optuna.trial import TrialState
 
 from results import load
 from results.writer import write_part
-from tuning.algorithms.registry import algorithm
+from tuning.algorithms.of_settings import algorithm_of
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
 from tuning.search.errors import DamagedStudyError
@@ -28,7 +28,7 @@ def experiment(tmp_path: Path) -> Experiment:
 
 
 def memory(experiment: Experiment) -> StudyMemory:
-    return StudyMemory.open(experiment, algorithm("ppo").space, {}, {"steps": 1000.0})
+    return StudyMemory.open(experiment, algorithm_of(experiment.settings).space, {}, {"steps": 1000.0})
 
 
 def begun(experiment: Experiment, count: int) -> tuple[StudyMemory, TrialRecords]:
