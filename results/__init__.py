@@ -4,9 +4,10 @@ from results import load
 r = load("experiments/ppo-iquitos-1")
 r.trials, r.reports, r.evaluations  # pandas DataFrames
 r.best                              # the trial with the highest score
+r.front                             # of two objectives, the trials that no other one is better than in both
 """
 
-from results.loader import Results, load
+from results.loader import Results, load, pareto_front
 from results.parts import ResultsError
 
-__all__ = ["Results", "ResultsError", "load"]
+__all__ = ["Results", "ResultsError", "load", "pareto_front"]

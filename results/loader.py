@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from common.paths import user_path
 from common.texts import printable
 from results.completeness import lacking
+from results.front import front_of
 from results.parts import ResultsError, read_table, unlike
 from results.schema import FOLDER, READ_MEASURES, TABLES, schema
 from results.writer import table_folder
@@ -45,6 +46,14 @@ class Results:
         """Rows of the search's complete and frozen trials with a finite score, by number; see `confirmations`."""
         ended = self.trials["state"].isin(["complete", "frozen"]) & self.trials["confirms"].isna()
         return self.trials[ended & (ratings(self.trials).abs() < math.inf)]
+
+    @property
+    def front(self) -> pd.DataFrame:
+        """Rows of the search's trials that no other one is better than in both of two objectives, the first's best at the top.
+
+        None of them misses a requirement. With one objective there are none.
+        """
+        return front_of(self.scored)
 
     @property
     def confirmations(self) -> pd.DataFrame:
@@ -108,6 +117,18 @@ def load(folder: str | Path) -> Results:
         for line in lacking(**tables):
             warnings.warn(printable(f"{folder / FOLDER}: {line}"), stacklevel=2)
     return Results(folder, **tables, skipped=tuple(skipped))
+
+
+def pareto_front(folder: str | Path) -> pd.DataFrame:
+    """The front of an experiment with two objectives; see `Results.front`.
+
+    Args:
+        folder: of the experiment.
+
+    Raises:
+        ResultsError: see `load`.
+    """
+    return load(folder).front
 
 
 def _parts(folder: Path) -> list[Path]:

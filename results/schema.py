@@ -27,6 +27,17 @@ USED = "used_"  # what was read back from the built trainer
 # name: (Arrow type, unit, meaning). "1" is a plain number, "" a column without a unit.
 Columns = Mapping[str, tuple[str, str, str]]
 
+# Columns of a search with two objectives, empty in others. The rating is then the mean of both gains.
+_OF_A_FRONT: Columns = {
+    "objective_2": ("float64", "", "value of the second of two objectives, like the first"),
+    "gain": (
+        "float64",
+        "1",
+        "of two objectives, how much better the first is than on the uncontrolled site, as a part of that",
+    ),
+    "gain_2": ("float64", "1", "likewise of the second"),
+}
+
 _TRIALS: Columns = {
     "trial": ("int64", "1", "number of the trial in its experiment"),
     "state": ("string", "", "running, frozen (it may go on), complete, pruned, oom or failed"),
@@ -34,6 +45,12 @@ _TRIALS: Columns = {
     "objective": ("float64", "", "value of --objective in its unit, amounts of a year; empty where that is the score"),
     "shortfall": ("float64", "1", "by how much --require is missed, as a sum of parts; 0 where all is met; empty without any"),
     "rating": ("float64", "", "what trials are ranked by, if not the score: the objective, turned so that more is better"),
+    **_OF_A_FRONT,
+    "on_front": (
+        "bool",
+        "",
+        "whether no other trial was better in both objectives when the last run ended; empty with one objective",
+    ),
     "algorithm": ("string", "", "learning algorithm"),
     "scenario": ("string", "", "scenario as it was named"),
     "backend": ("string", "", "what stepped the environment in training"),
@@ -89,6 +106,7 @@ _REPORTS: Columns = {
     "objective": ("float64", "", "value of --objective in its unit, amounts of a year; empty where that is the score"),
     "shortfall": ("float64", "1", "by how much --require is missed, as a sum of parts; 0 where all is met; empty without any"),
     "rating": ("float64", "", "what trials are ranked by, if not the score: the objective, turned so that more is better"),
+    **_OF_A_FRONT,
     "episode_return": ("float64", "1", "mean return of the training episodes that ended; empty where none did"),
     "policy_loss": ("float64", "1", "mean over the update"),
     "value_loss": ("float64", "1", "mean over the update"),
@@ -165,6 +183,7 @@ def schema(table: str, hyperparameters: Mapping[str, type] | None = None, measur
         "int64": pa.int64(),
         "float64": pa.float64(),
         "string": pa.string(),
+        "bool": pa.bool_(),
         "timestamp[us, tz=UTC]": pa.timestamp("us", tz="UTC"),
     }
     fields = [

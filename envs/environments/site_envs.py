@@ -37,7 +37,7 @@ class SiteEnvs(SyncVectorEnv):
         weights: Weights = DEFAULT,
         seen: Seen | None = None,
     ) -> None:
-        self.seen = seen or Seen.of(weights)
+        self.seen, self.weights = seen or Seen.of(weights), weights
         super().__init__(
             [lambda: SiteEnv(scenario, windows, "random", reward, weights=weights, seen=seen) for _ in range(num_envs)],
             autoreset_mode=AutoresetMode.NEXT_STEP,

@@ -78,7 +78,7 @@ class SiteVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         seen: Seen | None = None,
     ) -> None:
         self.scenario, self.windows, self.reward_name, self.num_envs = scenario, tuple(windows), reward, num_envs
-        self._copy, self._weights = copy, weights
+        self._copy, self.weights = copy, weights
         self.seen = seen or Seen.of(weights)
         self.layout = seen_layout(scenario, self.seen)
         years = sorted({window.year for window in self.windows})
@@ -99,7 +99,7 @@ class SiteVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         Under the schema's reward, all buildings earn the site's.
         """
         years = sorted({window.year for window in self.windows})
-        self._series = BuildingSeries.of([self.simulator.reference(year) for year in years], self._weights)  # type: ignore[misc]
+        self._series = BuildingSeries.of([self.simulator.reference(year) for year in years], self.weights)  # type: ignore[misc]
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict[str, Any]]:
         """Begin new episodes in all copies, the first of each at its own hour of a window.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, Self
 
 from common.errors import UserError
@@ -13,8 +13,9 @@ from common.numbers import number
 from common.texts import printable
 from envs.objective.absent import CHARGING, absent
 from envs.objective.citylearn_ratios import RATIOS, SCORE_2022
-from envs.objective.measures import MEASURES, SCORE, Measure, Row
+from envs.objective.measures import ALIASES, MEASURES, SCORE, Measure, Row
 from envs.objective.reward import RewardName
+from envs.objective.reward_share import RewardShare, why_none
 from envs.objective.weights import DEFAULT, Weights
 from envs.scenarios import schema_file
 from envs.scenarios.scenario import Scenario
@@ -22,6 +23,7 @@ from envs.scenarios.scenario import Scenario
 # Below any objective's value: where requirements are missed, trials are ranked here, by how much.
 _MISSED = -1e15
 _MOST_SHORT = 1e6
+MOST_OBJECTIVES = 2
 _FORM = "it takes NAME>=NUMBER or NAME<=NUMBER in quotes, as in --require 'ev_served>=0.95'"
 _OF_VEHICLES = ("ev_", "departures")  # beginnings of the names of KPIs
 _THERMAL = ("cooling_storage", "heating_storage", "dhw_storage")
@@ -91,13 +93,24 @@ class Outcome:
 
     Attributes:
         score: mean reward an hour.
-        objective: value of the objective in its unit; None where that is the score.
+        objective: value of the objective in its unit; None where that is the score alone.
         shortfall: by how much requirements are missed, as a sum of parts; 0 where all are met; None without any.
+        objective_2: value of the second of two objectives; None with one.
+        gain: with two objectives, by how much the first is better than on the uncontrolled site, see `Measure.gain`.
+        gain_2: likewise the second.
     """
 
     score: float
     objective: float | None = None
     shortfall: float | None = None
+    objective_2: float | None = None
+    gain: float | None = None
+    gain_2: float | None = None
+
+    @property
+    def gains(self) -> tuple[float, float] | None:
+        """Both gains; None with one objective."""
+        return None if self.gain is None or self.gain_2 is None else (self.gain, self.gain_2)
 
 
 @dataclass(frozen=True)
@@ -108,11 +121,13 @@ class Aim:
         weights: of the terms of the reward `improvement`.
         objective: what a search maximises, or minimises where less is better.
         requirements: what a winner has to meet.
+        second: the second objective, where there are two; the search then gives a front.
     """
 
     weights: Weights = DEFAULT
     objective: Measure = MEASURES[SCORE]
     requirements: tuple[Requirement, ...] = ()
+    second: Measure | None = None
 
     @classmethod
     def parse(cls, weights: Sequence[str] = (), objective: str = SCORE, require: Sequence[str] = ()) -> Self:
@@ -121,9 +136,17 @@ class Aim:
         Raises:
             UserError: one of its kinds, for the first that is not valid.
         """
-        measure = _measure("--objective", objective)
-        if measure.better == "neither":
-            raise AimError(f"--objective {objective}: it says nothing about a policy; choose another KPI, or score")
+        if not 1 <= len(names := objective.split()) <= MOST_OBJECTIVES:
+            raise AimError(
+                f"--objective {printable(objective)!r}: it takes one KPI, or two for a front, as in --objective co2 bill"
+            )
+        measures = [_measure("--objective", name) for name in names]
+        for name, aimed in zip(names, measures, strict=True):
+            if aimed.better == "neither":
+                raise AimError(f"--objective {name}: it says nothing about a policy; choose another KPI, or score")
+        measure, second = measures[0], measures[1] if len(measures) > 1 else None
+        if measure == second:
+            raise AimError(f"--objective {objective}: both are {measure.name}; give two different KPIs, or one")
         requirements = tuple(map(Requirement.parse, require))
         bounds = [(own.measure.name, own.sign) for own in requirements]
         for own, key in zip(requirements, bounds, strict=True):
@@ -133,12 +156,38 @@ class Aim:
         for name, own in least.items():
             if name in most and own.bound > most[name].bound:
                 raise AimError(f"--require: no value meets both {own.text} and {most[name].text}; change one of them")
-        return cls(Weights.parse(weights), measure, requirements)
+        return cls(Weights.parse(weights), measure, requirements, second)
 
     @property
     def is_score(self) -> bool:
-        """Whether the objective is the score."""
-        return self.objective.name == SCORE
+        """Whether the objective is the score alone."""
+        return self.objective.name == SCORE and self.second is None
+
+    @property
+    def objectives(self) -> tuple[Measure, ...]:
+        """The objective, or both."""
+        return (self.objective,) if self.second is None else (self.objective, self.second)
+
+    @property
+    def names(self) -> str:
+        """What `parse` reads as objective."""
+        return " ".join(own.name for own in self.objectives)
+
+    @property
+    def share(self) -> RewardShare | None:
+        """How two objectives share the reward `improvement`; None with one, or where they have no two terms in it."""
+        return None if self.second is None else RewardShare.of(self.weights, self.objective, self.second)
+
+    def alone(self, name: str) -> Aim:
+        """The same aim with one objective.
+
+        Args:
+            name: of the objective.
+
+        Raises:
+            AimError: if there is none of this name.
+        """
+        return replace(self, objective=_measure("--objective", name), second=None)
 
     @property
     def require(self) -> tuple[str, ...]:
@@ -150,7 +199,7 @@ class Aim:
         """What differs from the default, by what it is called, as a person reads it."""
         facts = {} if self.weights.is_default else {"weights": self.weights.shown}
         if not self.is_score:
-            facts["objective"] = f"{self.objective.name} ({self.objective.better} is better)"
+            facts["objective"] = " and ".join(f"{own.name} ({own.better} is better)" for own in self.objectives)
         if self.requirements:
             facts["requirements"] = ", ".join(f"{r.measure.name} {r.sign} {r.bound:g}" for r in self.requirements)
         return facts
@@ -170,10 +219,19 @@ class Aim:
             MEASURES[SCORE].value(rows),
             None if self.is_score else self.objective.value(rows),
             sum(own.shortfall(own.measure.value(rows)) for own in self.requirements) if self.requirements else None,
+            self.second.value(rows) if self.second else None,
+            self.objective.gain(rows) if self.second else None,
+            self.second.gain(rows) if self.second else None,
         )
 
     def goal(self, outcome: Outcome) -> float:
-        """What a search maximises: the score, or the objective with its sign turned where less is better."""
+        """What trials are compared by: the score, or the objective with its sign turned where less is better.
+
+        With two objectives it is the mean of both gains. A search for a front does not maximise that. It says which member of
+        the front is the balanced one.
+        """
+        if self.second:
+            return sum(outcome.gains) / 2.0 if outcome.gains else math.nan
         if outcome.objective is None:
             return outcome.score
         return -outcome.objective if self.objective.better == "less" else outcome.objective
@@ -199,6 +257,8 @@ class Aim:
         parts = [f"score {outcome.score:+.4f}"]
         if outcome.objective is not None:
             parts.append(f"{self.objective.name} {self.objective.shown(outcome.objective)}")
+        if self.second and outcome.objective_2 is not None:
+            parts.append(f"{self.second.name} {self.second.shown(outcome.objective_2)}")
         if outcome.shortfall:
             parts.append("misses a requirement")
         return ", ".join(parts)
@@ -207,6 +267,8 @@ class Aim:
         """A rating as a person reads it: the score or the objective's value; where requirements are missed, that they are."""
         if rating <= _MISSED:
             return "misses a requirement"
+        if self.second:
+            return f"mean gain {rating:+.2%}"
         value = -rating if self.objective.better == "less" else rating
         return self.objective.number(value) if self.is_score else f"{self.objective.name} {self.objective.shown(value)}"
 
@@ -227,7 +289,7 @@ class Aim:
 
     def leaves_vehicles(self, scenario: Scenario) -> bool:
         """Whether nothing that is wanted needs vehicles to get energy, on a site that can charge some."""
-        wanted = [self.objective, *(own.measure for own in self.requirements)]
+        wanted = [*self.objectives, *(own.measure for own in self.requirements)]
         if self.weights.ev > 0.0 or any(own.name.startswith(_OF_VEHICLES) for own in wanted):
             return False
         return scenario.schema is None or CHARGING in schema_file.active_actions(scenario.schema)
@@ -237,8 +299,16 @@ class Aim:
         actions = schema_file.active_actions(scenario.schema) if scenario.schema else []
         if not any(name in actions for name in _THERMAL):
             return []
-        wanted = dict.fromkeys([self.objective.name, *(own.measure.name for own in self.requirements)])
+        wanted = dict.fromkeys(own.name for own in (*self.objectives, *(own.measure for own in self.requirements)))
         return [name for name in wanted if name in (*RATIOS, SCORE_2022)]
+
+    def why_alike(self, reward: RewardName) -> str:
+        """Why the trials of a search with two objectives are all rewarded alike; empty where they are not, and with one."""
+        if self.second is None:
+            return ""
+        if reward != "improvement":
+            return f"the reward {reward} has no weights"
+        return why_none(self.weights, self.objective, self.second)
 
     def check(self, scenario: Scenario, reward: RewardName, backend: str) -> None:
         """Check that a site, its reward and what steps it can tell what is aimed at.
@@ -249,7 +319,8 @@ class Aim:
         if reward == "schema" and not self.weights.is_default:
             raise AimError("--weights are of the reward improvement, and --reward schema has none: leave one of them out")
         unknown = self.beyond_batch(scenario) if backend == "batch" else []
-        for option, measure in (("--objective", self.objective), *(("--require", own.measure) for own in self.requirements)):
+        aimed = [("--objective", own) for own in self.objectives]
+        for option, measure in (*aimed, *(("--require", own.measure) for own in self.requirements)):
             if measure.name in unknown:
                 raise AimError(
                     f"{option} {measure.name}: the batch backend does not record what the thermal storages of "
@@ -265,9 +336,10 @@ def _measure(option: str, name: str) -> Measure:
     Raises:
         AimError: if there is none.
     """
+    name = ALIASES.get(name, name)
     if name in MEASURES:
         return MEASURES[name]
-    near = difflib.get_close_matches(name, MEASURES, n=1)
+    near = difflib.get_close_matches(name, [*MEASURES, *ALIASES], n=1)
     hint = f"did you mean '{near[0]}'?" if near else f"there are {', '.join(MEASURES)}"
     raise AimError(f"{option} {printable(name)!r}: there is no KPI of this name; {hint}")
 

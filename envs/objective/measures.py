@@ -56,6 +56,25 @@ class Measure:
         counted = weights > 0.0
         return float(np.average(values[counted], weights=weights[counted])) if counted.any() else math.nan
 
+    def gain(self, rows: Sequence[Row]) -> float:
+        """By how much a policy is better than the uncontrolled site, as a part of what that has.
+
+        So gains of several measures can be compared and added. Where the uncontrolled site has 0, it is the plain difference.
+        CityLearn's ratios are compared with 1, its own baseline.
+
+        Args:
+            rows: of one policy, a row a year.
+
+        Returns:
+            Above 0 where the policy is better; NaN where a year has no value.
+        """
+        if self.name == SCORE:
+            return self.value(rows)
+        # CityLearn's ratios are parts of its own baseline.
+        before = 1.0 if self.name in (*RATIOS, SCORE_2022) else self.value(rows, "uncontrolled_")
+        more = self.value(rows) - before
+        return (-more if self.better == "less" else more) / (abs(before) or 1.0)
+
     def shown(self, value: float) -> str:
         """A value as a person reads it, with its unit."""
         return f"{self.number(value)} {self.unit}" if self.unit not in ("1", "currency") else self.number(value)
@@ -85,3 +104,5 @@ def _all() -> dict[str, Measure]:
 
 
 MEASURES: Mapping[str, Measure] = _all()
+# Short names that can mean nothing else. A peak may be that of a year or of the days, a cost with or without demand charge.
+ALIASES: Mapping[str, str] = {"co2": "co2_kg", "ramping": "ramping_kwh"}

@@ -13,6 +13,7 @@ import gymnasium as gym
 import numpy as np
 from gymnasium.vector import VectorEnv
 
+from envs.objective.weights import Weights
 from envs.seen import Seen
 from search_spaces import Assignment
 from tuning.algorithms.errors import UnfitError
@@ -121,6 +122,12 @@ class RLlibTrainer(Trainer):
             env = getattr(env, "env", None)
             if env is None:
                 return None
+        return found
+
+    @property
+    def weights(self) -> Weights | None:
+        """See `Trainer`."""
+        found: Weights | None = self._of_env("weights", Weights)
         return found
 
     @property

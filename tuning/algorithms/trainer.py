@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from torch import nn
 
     from envs.district import District
+    from envs.objective.weights import Weights
     from envs.observation import ChargerGroups
     from envs.yardsticks.lessons import Lessons
     from tuning.algorithms.networks.building_view import BuildingView
@@ -194,6 +195,11 @@ class Trainer(ABC):
 
     def planned_on(self, site: District) -> PlannedBatteries | None:
         """The same on another site."""
+        return None
+
+    @property
+    def weights(self) -> Weights | None:
+        """Weights of the reward that the built environment gives; None where it does not tell."""
         return None
 
     @property

@@ -13,11 +13,13 @@ from rich.table import Table
 from common.amounts import Scale
 from common.texts import printable
 from envs.objective.aim import SCORE_ALONE, Aim
+from envs.objective.measures import Measure
 from results import Results
 from results.loader import ratings
 from results.schema import FOLDER, GIVEN
 from tuning.cli.confirmed import confirmation_lines
 from tuning.cli.console import say
+from tuning.cli.front import front_confirmation_lines, front_table
 from tuning.cli.tables import Fitted, plain_table
 
 SHOWN = 5  # trials in the table
@@ -43,19 +45,23 @@ def print_summary(
     if complete.empty:
         say(console, "no trial is complete, so there is nothing to compare")
     else:
-        console.print(Fitted(_ranking(_best_first(complete).head(SHOWN), trials, aim)))
         best = results.best
+        if aim.second:
+            console.print(Fitted(front_table(results, aim)))
+        else:
+            console.print(Fitted(_ranking(_best_first(complete).head(SHOWN), trials, aim)))
         given = {name.removeprefix(GIVEN): best[name] for name in trials.columns if name.startswith(GIVEN)}
         last = results.evaluations[results.evaluations["trial"] == best["trial"]]
         last = last[last["steps"] == last["steps"].max()]
-        say(console, f"Best: trial {best['trial']}, {_told(best, last, aim)}")
+        name = "Best of both by mean gain" if aim.second else "Best"
+        say(console, f"{name}: trial {best['trial']}, {_told(best, last, aim)}")
         if aim.shown:
             say(console, f"Aim:  {aim.shown}")
         if teacher != "none":
             say(console, f"Teacher: {teacher}; {_copied(results, best)}")
         if missed := aim.missed(_rows(last)):
             say(console, f"no trial meets the requirements; trial {best['trial']} is nearest and misses {'; '.join(missed)}")
-        for line in confirmation_lines(results, aim.told_rating):
+        for line in front_confirmation_lines(results, aim) if aim.second else confirmation_lines(results, aim.told_rating):
             say(console, line)
         values = printable("  ".join(f"{name}={_value(value)}" for name, value in given.items()))
         console.print(Padding(values, (0, 2)), highlight=False, markup=False)
@@ -118,19 +124,26 @@ def _told(best: pd.Series, last: pd.DataFrame, aim: Aim) -> str:
     score = f"score {best['score']:+.4f}; the uncontrolled site scores 0"
     if aim.is_score:
         return score
-    before = aim.objective.value(_rows(last), "uncontrolled_")
-    site = "" if pd.isna(before) else f"; the uncontrolled site has {aim.objective.shown(before)}"
-    return f"{aim.objective.name} {aim.objective.shown(best['objective'])}{site}; {score}"
+    values = zip(aim.objectives, (best["objective"], best["objective_2"]), strict=False)
+    return "; ".join([*(_beside(own, value, last) for own, value in values), score])
+
+
+def _beside(own: Measure, value: float, last: pd.DataFrame) -> str:
+    """Value of an objective beside that of the uncontrolled site."""
+    before = own.value(_rows(last), "uncontrolled_")
+    site = "" if pd.isna(before) else f"; the uncontrolled site has {own.shown(before)}"
+    return f"{own.name} {own.shown(value)}{site}"
 
 
 def _columns(aim: Aim) -> list[str]:
     """Headings beside the score: the objective, and whether requirements are met."""
-    return [*([] if aim.is_score else [aim.objective.name]), *(["required"] if aim.requirements else [])]
+    return [*([] if aim.is_score else [own.name for own in aim.objectives]), *(["required"] if aim.requirements else [])]
 
 
 def _cells(row: pd.Series, aim: Aim) -> list[str]:
     """Cells below `_columns`."""
-    own = [] if aim.is_score else [aim.objective.number(row["objective"])]
+    values = (row[name] for name in ("objective", "objective_2"))
+    own = [] if aim.is_score else [each.number(value) for each, value in zip(aim.objectives, values, strict=False)]
     return [*own, *([] if not aim.requirements else ["missed" if row["shortfall"] > 0.0 else "met"])]
 
 

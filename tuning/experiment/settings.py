@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
+from tyro.constructors import PrimitiveConstructorSpec
 
 from common.json_values import MOST, described
 from envs.scenarios.splits import Split, Splits
@@ -18,6 +19,7 @@ from tuning.experiment.errors import UsageError
 
 if TYPE_CHECKING:
     from envs.objective.aim import Aim
+    from envs.objective.reward_share import RewardShare
     from envs.scenarios.augmentation import Augmentation
 
 # Settings that may change when an experiment is continued.
@@ -40,6 +42,18 @@ _LATER: frozenset[str] = frozenset(
     {"weights", "objective", "require", "augment", "teacher", "budget", "confirm", *(entry.name for entry in fields(Splits))}
     | {"learn_from", "progress_csv", "tensorboard"}
 )
+
+
+# An option that takes several words and keeps them as one text.
+_WORDS = PrimitiveConstructorSpec(
+    nargs="*",
+    metavar="NAME [NAME]",
+    instance_from_str=" ".join,
+    is_instance=lambda value: isinstance(value, str),
+    str_from_instance=str.split,
+)
+# Of these, one number decides between trials, so with two objectives they would give up the ends of the front.
+_OF_ONE_NUMBER = ("asha", "hyperband", "median")
 
 
 def splits_in(settings: Any) -> Splits:
@@ -89,8 +103,9 @@ class Settings:
     weights: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME=NUMBER")] = ()
     """Weights of the reward improvement: co2, cost, solar, ramping, ev, peak. Those that are given are the whole reward; by
     default co2=0.5 cost=0.15 solar=0.2 ramping=0.05 ev=0.1."""
-    objective: str = "score"
-    """What the search improves: score, or a KPI in its direction, such as peak_kw; docs/judging.md lists them."""
+    objective: Annotated[str, _WORDS] = "score"
+    """What the search improves: score, or a KPI in its direction, such as peak_kw; docs/judging.md lists them. Two, as in
+    --objective co2 bill, give a front: the trials that no other one is better than in both."""
     require: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME>=NUMBER")] = ()
     """What a winner has to meet, in quotes: any KPI, as in --require 'ev_served>=0.95' 'peak_kw<=2700'."""
     trials: int = 0
@@ -199,11 +214,34 @@ class Settings:
                 f"--budget {self.budget}: a trial takes {self.steps // self.reports:,} steps to its first evaluation; give "
                 "more, or a larger --reports"
             )
+        if self.aim.second:
+            self._check_for_a_front()
         if self.preset and (self.start_from not in ((), ("default",)) or self.space):
             raise UsageError("--preset runs one assignment, so there is nothing for --start-from or --space to act on")
         if self.learn_from and (self.preset or self.sampler == "random"):
             other = "--preset runs one assignment" if self.preset else "--sampler random draws from the whole space alone"
             raise UsageError(f"{other}, so there is nothing for --learn-from to act on; leave one of them out")
+
+    def _check_for_a_front(self) -> None:
+        """Check what a search with two objectives cannot be combined with.
+
+        Raises:
+            UsageError: for the first thing.
+        """
+        if self.scheduler in _OF_ONE_NUMBER:
+            raise UsageError(
+                f"--scheduler {self.scheduler}: it stops trials by one number, and so both ends of the front of --objective "
+                f"{self.objective}; take freeze-thaw or none"
+            )
+        if self.sampler == "cmaes":
+            raise UsageError(
+                f"--sampler cmaes: it searches for one objective, not for {self.objective}; take tpe, gp or random"
+            )
+
+    @property
+    def reward_share(self) -> RewardShare | None:
+        """How two objectives share the reward, which is drawn for each trial; None where there is nothing to draw."""
+        return self.aim.share if self.reward == "improvement" else None
 
     @cached_property
     def aim(self) -> Aim:

@@ -13,7 +13,7 @@ from envs.scenarios.scenario import scenario
 from results.judgement import JUDGEMENT_VERSION, METRICS, STATISTIC, STATISTICS
 from results.parts import size_fault
 from search_spaces import Assignment
-from tuning.algorithms.registry import algorithm
+from tuning.algorithms.of_settings import algorithm_of
 from tuning.experiment.errors import NewerFormatError, UsageError
 from tuning.experiment.folder import Experiment, open_experiment
 from tuning.experiment.settings import Settings
@@ -70,7 +70,7 @@ def given_judgement(experiment: Experiment, number: int, folder: Path) -> tuple[
 
 def _trains(contender: Contender, paths: JudgementPaths, hyperparameters: Assignment, settings: Settings) -> bool:
     """Whether a contender is trained as an assignment is by its experiment's settings."""
-    space = algorithm(settings.algo).space
+    space = algorithm_of(settings).space
     if contender.hyperparameters != known_then(hyperparameters, contender.hyperparameters, space):
         return False
     own = open_experiment(paths.run(contender)).settings

@@ -57,7 +57,7 @@ def compare(settings: JudgeSettings, console: Console | None = None) -> Comparis
     from envs.objective.reward import check_reward
     from envs.scenarios.scenario import scenario
     from tuning.judging.backend import why_not_batch
-    from tuning.judging.contenders import contenders
+    from tuning.judging.contenders import contenders, judged_aim
     from tuning.judging.folder import RaceSettings, create_or_open, free_name
     from tuning.judging.race import Race
     from tuning.judging.report import print_report, write_report
@@ -65,8 +65,10 @@ def compare(settings: JudgeSettings, console: Console | None = None) -> Comparis
     console = console or terminal()
     settings.check()
     experiments = [open_experiment(folder).trusting(settings.trust_scenario) for folder in settings.experiments]
-    own = contenders(experiments, settings.top)
-    of = experiments[0].settings
+    own = contenders(experiments, settings.top, settings.objective)
+    aim = judged_aim(experiments[0], settings.objective)
+    # Of two objectives the one that is judged; the contenders are trained by the settings of their experiments.
+    of = replace(experiments[0].settings, objective=aim.names)
     site = scenario(of.scenario, of.trust_scenario, of.splits)
     check_reward(site, of.reward)
     if settings.judged_by == "batch" and (reason := why_not_batch(site, of.aim)):
@@ -78,7 +80,9 @@ def compare(settings: JudgeSettings, console: Console | None = None) -> Comparis
     folder = parent / name
     made = missing_folders(folder)
     try:
-        judgement, existed = create_or_open(folder, RaceSettings(site.key, settings.seeds, settings.seed), own)
+        judgement, existed = create_or_open(
+            folder, RaceSettings(site.key, settings.seeds, settings.seed, settings.objective), own
+        )
         with stop_signals_as_interrupts(), experiment_lock(judgement.paths.locked):
             say(console, f"judgement {folder}{', continued' if existed else ''}")
             say(console, f"contenders: {'; '.join(contender.name for contender in own)}")

@@ -7,11 +7,14 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from envs.objective.aim import Aim
+from envs.objective.measures import ALIASES
 from results import Results, load
+from results.front import GAINS
 from results.loader import ratings
 from results.schema import GIVEN
 from search_spaces import Assignment
-from tuning.algorithms.registry import algorithm
+from tuning.algorithms.of_settings import algorithm_of
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment
 from tuning.experiment.settings import Settings, typed
@@ -47,28 +50,58 @@ def slug(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9.-]+", "-", name)
 
 
-def contenders(experiments: Sequence[Experiment], top: int) -> list[Contender]:
+def judged_aim(experiment: Experiment, objective: str) -> Aim:
+    """What contenders are judged by: the aim of their experiment, of two objectives one.
+
+    Args:
+        experiment: the first of those that are judged together.
+        objective: that the user names; empty for none.
+
+    Raises:
+        UsageError: if the experiment has two objectives and none of them is named, or one and another is named.
+    """
+    aim, name = experiment.settings.aim, ALIASES.get(objective, objective)
+    names = [own.name for own in aim.objectives]
+    if name in names:
+        return aim.alone(name)
+    if not objective and not aim.second:
+        return aim
+    if not aim.second:
+        raise UsageError(f"--objective {objective!r}: {experiment.settings.name} was searched for {names[0]}; leave it out")
+    front = ", ".join(map(str, load(experiment.paths.folder).front["trial"])) or "empty"
+    given = f"--objective {objective!r}" if objective else experiment.settings.name
+    raise UsageError(
+        f"{given}: {experiment.settings.name} has two objectives, and a judgement names one winner; judge by one of them: "
+        f"--objective {names[0]}, or {names[1]} (trials on its front: {front})"
+    )
+
+
+def contenders(experiments: Sequence[Experiment], top: int, objective: str = "") -> list[Contender]:
     """The best trials of each experiment, complete or frozen, and its algorithm's default.
 
     Args:
         experiments: of one scenario, reward and aim, each with a name of its own.
         top: trials of each.
+        objective: see `judged_aim`.
 
     Raises:
         UsageError: if experiments differ in scenario, reward or aim, one has no complete trial, or two contenders would share a
             folder.
     """
     _check_together(experiments)
+    aim = judged_aim(experiments[0], objective)
     found: list[Contender] = []
     for experiment in experiments:
         algo, steps = experiment.settings.algo, experiment.settings.steps
         structure, words = _structure(experiment)
         control = Contender(
             f"{algo} {CONTROL}{words}, {steps:,} steps", str(experiment.paths.folder),
-            algorithm(algo).preset(CONTROL, structure, limits(steps)),
+            algorithm_of(experiment.settings).preset(CONTROL, structure, limits(steps)),
         )  # fmt: skip
         records = TrialRecords(experiment)
-        for number in best_trials(load(experiment.paths.folder), top):
+        results = load(experiment.paths.folder)
+        of_front = experiment.settings.aim.second
+        for number in best_of_front(results, top, aim.objective == of_front) if of_front else best_trials(results, top):
             own = Contender(f"{experiment.settings.name} {number}", control.experiment, records.assignment(number))
             if own.hyperparameters != control.hyperparameters:
                 found.append(own)
@@ -103,6 +136,27 @@ def _structure(experiment: Experiment) -> tuple[Assignment, str]:
     more = [f"{settings.augment} synthetic years for each"] if settings.augment else []
     taught = "" if settings.teacher == "none" else f" taught by {settings.teacher}"
     return dict.fromkeys(own, True), "".join(f" with {words}" for words in (*own.values(), *more)) + taught
+
+
+def best_of_front(results: Results, top: int, second: bool) -> list[int]:
+    """Numbers of the trials on the front that are best in one objective.
+
+    Args:
+        results: of an experiment with two objectives.
+        top: how many.
+        second: whether the second objective counts.
+
+    Raises:
+        UsageError: if no trial is on it.
+    """
+    front = results.front
+    if front.empty:
+        raise UsageError(
+            f"{results.folder}: no trial is complete and meets the requirements, so its front is empty: nothing can be judged"
+        )
+    given = [name for name in front.columns if name.startswith(GIVEN)]
+    best = front.sort_values([GAINS[second], "trial"], ascending=[False, True]).drop_duplicates(subset=given)
+    return [int(number) for number in best["trial"].head(top)]
 
 
 def best_trials(results: Results, top: int) -> list[int]:
@@ -151,7 +205,7 @@ def run_settings(contender: Contender, of: Settings, runs: Path, seed: int, gpu_
         gpu_memory: see `Settings`.
         address: see `Settings`.
     """
-    space = algorithm(of.algo).space
+    space = algorithm_of(of).space
     pairs = tuple(f"{name}={_text(value)}" for name, value in contender.hyperparameters.items())
     # The texts must parse back to the same values. Those of a damaged row may not.
     if space.parse(dict(pair.split("=", 1) for pair in pairs)) != contender.hyperparameters:

@@ -13,7 +13,7 @@ from common.links import refuse_links
 from common.paths import fit_name, missing_folders, user_path
 from results.writer import judged_path
 from search_spaces import Assignment, SearchSpace
-from tuning.algorithms.registry import algorithm
+from tuning.algorithms.of_settings import algorithm_of
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import ExperimentPaths, check_format, check_name, discard, open_experiment
 from tuning.judging.contenders import Contender
@@ -75,11 +75,13 @@ class RaceSettings:
         scenario: key of the scenario, which changes with its data.
         seeds: runs of each finalist.
         seed: of the judgement.
+        objective: that is judged by, of two; empty for that of the experiments.
     """
 
     scenario: str
     seeds: int
     seed: int
+    objective: str = ""
 
 
 @dataclass(frozen=True)
@@ -142,7 +144,7 @@ def _as_known(now: Contender, then: Contender) -> Contender:
     """A contender without hyperparameters that are newer than a judgement that has it."""
     if now.hyperparameters.keys() == then.hyperparameters.keys():
         return now
-    space = algorithm(open_experiment(now.experiment).settings.algo).space
+    space = algorithm_of(open_experiment(now.experiment).settings).space
     return replace(now, hyperparameters=known_then(now.hyperparameters, then.hyperparameters, space))
 
 

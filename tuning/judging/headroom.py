@@ -28,6 +28,7 @@ from envs.yardsticks import mpc_runs
 from results.judgement import BOUNDS, EXACT_MPC, LEAST_SERVED
 from tuning.cli.console import say, terminal
 from tuning.cli.tables import Fitted, plain_table
+from tuning.experiment.errors import UsageError
 from tuning.experiment.settings import splits_in
 from tuning.judging.backend import judging_backend
 from tuning.judging.settings import HeadroomSettings, Mpc, methods
@@ -97,6 +98,8 @@ def find_headroom(settings: HeadroomSettings, console: Console | None = None) ->
     site = scenario(settings.scenario, settings.trust_scenario, splits_in(settings))
     check_reward(site, "improvement")
     aim = Aim.parse(settings.weights, settings.objective, settings.require)
+    if aim.second:
+        raise UsageError(f"--objective {settings.objective!r}: headroom takes one; its tables have CO2 and the bill anyway")
     windows, backend = site.windows(settings.split), judging_backend(site, aim)
     aim.check(site, "improvement", backend)
     slowly = " (by CityLearn, which takes a while)" if backend == "citylearn" else ""

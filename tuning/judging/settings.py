@@ -58,6 +58,8 @@ class JudgeSettings:
     The same command adds CityLearn's evaluations later."""
     mpc: tuple[Mpc, ...] = ALL_MPC
     """Forecasts of model predictive control, on sites that have a bound; see python -m tuning.headroom."""
+    objective: str = ""
+    """Of experiments with two objectives, the one to judge by; contenders are the best of the front in it."""
     gpu_memory: float = 0.0
     """See python -m tuning.run."""
     address: str = ""

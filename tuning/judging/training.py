@@ -12,7 +12,7 @@ from common.streams import Stream, stream_seed
 from envs.scenarios.scenario import Scenario
 from results import load
 from search_spaces.earlier import in_todays_names
-from tuning.algorithms.registry import algorithm
+from tuning.algorithms.of_settings import algorithm_of
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, ExperimentPaths, create, open_experiment, save
 from tuning.experiment.lock import experiment_lock
@@ -84,7 +84,7 @@ def experiment_of(
 
 def _as_known(wanted: Settings, found: Settings) -> Settings:
     """Settings without fixed hyperparameters that are newer than those found."""
-    space = algorithm(wanted.algo).space
+    space = algorithm_of(wanted).space
     kept = known_then(space.parse(wanted.fixed_texts()), space.parse(found.fixed_texts()), space)
     return replace(wanted, set=(tuple(f"{name}={text}" for name, text in wanted.fixed_texts().items() if name in kept),))
 

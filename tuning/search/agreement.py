@@ -17,6 +17,7 @@ from tuning.experiment.folder import ExperimentPaths
 from tuning.search.drawing import HYPERPARAMETERS, REFUSED, SAME_AS
 from tuning.search.errors import DamagedStudyError
 from tuning.search.journal import UNREADABLE
+from tuning.search.two_aims import GAINS
 from tuning.trial.records import TrialRecords
 
 
@@ -53,6 +54,8 @@ def check_agreement(trials: list[FrozenTrial], records: TrialRecords, paths: Exp
             raise DamagedStudyError(paths.study, f"trial {trial.number} in it repeats trial {same!r}, which is none before it")
         if any(type(score) not in (int, float) for score in trial.intermediate_values.values()):
             raise DamagedStudyError(paths.study, f"trial {trial.number} in it has a score that is no number")
+        if records.aim.second and not _has_gains(trial):
+            raise DamagedStudyError(paths.study, f"trial {trial.number} in it lacks the gains of an evaluation")
         part = paths.part("trials", trial.number)
         if part.exists():
             _check_row(trial, records, paths)
@@ -75,6 +78,15 @@ def _check_whole(trials: list[FrozenTrial], path: Path) -> None:
             copy.add_trial(trial)
         except UNREADABLE as error:
             raise DamagedStudyError(path, f"trial {trial.number} in it cannot be: {' '.join(str(error).split())}") from error
+
+
+def _has_gains(trial: FrozenTrial) -> bool:
+    """Whether each evaluation has the gains of both objectives."""
+    known = trial.user_attrs.get(GAINS, {})
+    if not isinstance(known, dict):
+        return False
+    pairs = [known.get(str(steps)) for steps in trial.intermediate_values]
+    return all(isinstance(pair, list) and len(pair) == 2 and all(type(gain) is float for gain in pair) for pair in pairs)
 
 
 def _check_row(trial: FrozenTrial, records: TrialRecords, paths: ExperimentPaths) -> None:

@@ -16,6 +16,7 @@ from search_spaces import Assignment, SearchSpace
 from search_spaces.earlier import in_todays_names
 from tuning.experiment.settings import LEAST_CONFIRMING_RUNS
 from tuning.search.drawing import HYPERPARAMETERS, REFUSED, SAME_AS
+from tuning.search.two_aims import on_front
 
 # User attributes of a trial that confirms.
 CONFIRMS = "confirms"  # number of the trial with the same assignment
@@ -23,6 +24,7 @@ RUN = "confirm_run"  # number of its seed, from 0
 ROLE = "confirm_role"  # whether it has the default's assignment or one of the best
 
 MOST_CONTENDERS = 2  # beside the default
+MOST_OF_A_FRONT = 3  # likewise, with two objectives
 NOT_TRIED = -1  # in place of a number: of the default, where no trial of the search had it
 
 
@@ -82,12 +84,16 @@ class Confirmation:
         rated = [trial for trial in searched if trial.intermediate_values and trial.state is not TrialState.FAIL]
         control = [*(trial.number for trial in searched if self._assignment(trial) == self.default), NOT_TRIED][:1]
         others = [trial for trial in rated if self._assignment(trial) != self.default]
-        others.sort(key=lambda trial: (-trial.intermediate_values[max(trial.intermediate_values)], trial.number))
+        if front := on_front(rated):
+            # Two objectives: those that stand for the front.
+            others = [trial for trial in front if self._assignment(trial) != self.default]
+        else:
+            others.sort(key=lambda trial: (-trial.intermediate_values[max(trial.intermediate_values)], trial.number))
         different: list[FrozenTrial] = []
         for trial in others:
             if all(self._assignment(trial) != self._assignment(one) for one in different):
                 different.append(trial)
-        for count in range(MOST_CONTENDERS, 0, -1):
+        for count in range(MOST_OF_A_FRONT if front else MOST_CONTENDERS, 0, -1):
             if steps >= LEAST_CONFIRMING_RUNS * (count + len(control)) * self.steps:
                 return [*control, *(trial.number for trial in different[:count])] if different else []
         return []

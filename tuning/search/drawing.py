@@ -21,7 +21,7 @@ from tuning.search.learned import LearnedExperiment, assignments
 from tuning.search.prior import Point, around, centre, share
 from tuning.search.pruners import PRUNERS
 from tuning.search.sampler_view import HYPERPARAMETERS as HYPERPARAMETERS
-from tuning.search.sampler_view import as_seen
+from tuning.search.sampler_view import Values, as_seen
 from tuning.search.samplers import SAMPLERS, startup_trials
 from tuning.search.transfer import Source, Transfer
 
@@ -67,7 +67,7 @@ class Drawing:
         self,
         known: Sequence[FrozenTrial],
         study_name: str,
-        values: Mapping[int, float] = MappingProxyType({}),
+        values: Values = MappingProxyType({}),
     ) -> FrozenTrial:
         """The next trial, running, with its assignment.
 
@@ -80,7 +80,8 @@ class Drawing:
         """
         number, settings = len(known), self.settings
         distributions = self.space.distributions(self.fixed, self.limits)
-        seen = as_seen(known, self.space, distributions, values)
+        objectives = len(settings.aim.objectives)
+        seen = as_seen(known, self.space, distributions, values, objectives)
         start = self.starts[number] if number < len(self.starts) else None
         point = (
             self._beside_the_sampler(number, seen, distributions) if start is None else self.space.point(start, distributions)
@@ -90,7 +91,7 @@ class Drawing:
         name = settings.sampler if point is None else "random"
         copy = optuna.create_study(
             study_name=study_name,
-            direction="maximize",
+            directions=["maximize"] * objectives,
             sampler=SAMPLERS[name](stream_seed(Stream.SAMPLER, settings.seed, number), self.startup),
             pruner=PRUNERS[settings.scheduler](settings.steps, settings.reports),
         )

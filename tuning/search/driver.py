@@ -11,7 +11,7 @@ from rich.console import Console
 from envs.scenarios.scenario import Scenario
 from results import load
 from results.loader import ratings
-from tuning.algorithms.registry import algorithm
+from tuning.algorithms.of_settings import algorithm_of
 from tuning.algorithms.spec import DEFAULT
 from tuning.cli.console import say
 from tuning.experiment.errors import UsageError
@@ -109,6 +109,7 @@ def run_trials(
     from tuning.search.budget_watch import BudgetWatch
     from tuning.search.callbacks import callbacks_named
     from tuning.search.confirmation import Confirmation
+    from tuning.search.front_marks import mark_front
     from tuning.search.ledger import Ledger
     from tuning.search.progress import Progress
     from tuning.search.recovery import extend, settle
@@ -140,7 +141,8 @@ def run_trials(
     ended = before[~before["state"].isin(["running", "frozen"])]
     progress = Progress.of(console, settings, before, ledger, paths.folder)
     frozen = before.loc[before["state"] == "frozen", "trial"].tolist()
-    retention = Retention(paths, settings.kept_trials, final_scores(ended), frozen)
+    spared = memory.front if settings.aim.second else tuple
+    retention = Retention(paths, settings.kept_trials, final_scores(ended), frozen, spared)
     retention.enforce()
     sound = before["state"].isin(["complete", "frozen", "pruned", "oom"]).any()
     control = RunControl(paths, retention, progress, sound=bool(sound))
@@ -151,11 +153,12 @@ def run_trials(
         # A budget of steps counts each alike.
         cost = planner.cost if ledger.budget and ledger.budget.is_time else lambda assignment: 1.0
         drawn_from = plan.space.distributions(plan.fixed, limits(settings.steps))
-        thawing = Thawing(memory, plan.space, drawn_from, settings.steps, rung_steps, cost, settings.seed)
+        two = settings.aim.second is not None
+        thawing = Thawing(memory, plan.space, drawn_from, settings.steps, rung_steps, cost, settings.seed, two)
     confirming_part = settings.confirming_part
     confirmation = None
     if confirming_part:
-        default = algorithm(settings.algo).preset(DEFAULT, plan.fixed, limits(settings.steps))
+        default = algorithm_of(settings).preset(DEFAULT, plan.fixed, limits(settings.steps))
         confirmation = Confirmation(plan.space, default, settings.steps, rung_steps)
     searcher = StudySearcher(
         memory, records, paths.folder, settings.most_trials, control, planner, settings.retries, adapt,
@@ -176,6 +179,8 @@ def run_trials(
         control.close()
     ledger.note_time()
     progress.end(control.is_stopping and not control.is_finishing, control.reason or "")
+    if settings.aim.second:
+        mark_front(records, load(paths.folder))
     if control.is_stopping and control.reason is None and not control.is_finishing:
         raise KeyboardInterrupt
     return control.reason

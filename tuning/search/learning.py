@@ -15,7 +15,7 @@ from common.paths import user_path
 from search_spaces import Assignment, SearchSpace, SpaceError
 from search_spaces.earlier import in_todays_names
 from search_spaces.removed import without_removed
-from tuning.algorithms.registry import algorithm
+from tuning.algorithms.of_settings import algorithm_of
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, open_experiment
 from tuning.experiment.settings import Settings
@@ -62,7 +62,7 @@ def _learned(text: str, folder: Path, settings: Settings) -> LearnedExperiment:
         trials = read_trials(other)
     except DamagedStudyError as error:
         raise UsageError(f"{at}: {error.path} is damaged ({error.why}); restore it from a copy, or leave it out") from error
-    used, left_out = usable(trials, other.settings, algorithm(settings.algo).space)
+    used, left_out = usable(trials, other.settings, algorithm_of(settings).space)
     summary = f"{len(used)} of {len(trials)} trials" + (
         f" (not used: {', '.join(f'{count} {reason}' for reason, count in sorted(left_out.items()))})" if left_out else ""
     )
@@ -133,7 +133,7 @@ def expected_ends(used: Mapping[int, tuple[FrozenTrial, Assignment]], other: Exp
         used: trials and their full assignments, by number.
         other: their experiment.
     """
-    space = algorithm(other.settings.algo).space
+    space = algorithm_of(other.settings).space
     distributions = space.distributions({}, limits(other.settings.steps))
     curves = []
     for number, (trial, assignment) in used.items():

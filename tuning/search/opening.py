@@ -18,6 +18,7 @@ from envs.policy_fit import check_one_layout, check_seen
 from envs.scenarios.augmentation import check_augmentation, synthetic_years
 from envs.scenarios.scenario import SPLITS, Scenario, scenario
 from envs.seen import Seen
+from search_spaces.reward_share import NAME
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import LEARNED, Experiment, create, existing, open_experiment
 from tuning.experiment.settings import Settings, changed
@@ -276,9 +277,10 @@ def _checked(settings: Settings, space_file: Path | None, described: Mapping[str
     if settings.teacher != "none":
         check_teacher(site, settings.algo, backend, settings.reward)
     # However they were typed: an experiment is continued by what they mean.
-    settings = replace(settings, weights=settings.aim.weights.texts, require=settings.aim.require)
+    settings = replace(settings, weights=settings.aim.weights.texts, require=settings.aim.require, objective=settings.aim.names)
     settings = replace(settings, learn_from=tuple(str(user_path(folder).resolve()) for folder in settings.learn_from))
     notes = [f"aim: {settings.aim.shown}"] if settings.aim.shown else []
+    notes += _of_two_objectives(settings)
     notes += planned.notes
     if settings.augment:
         notes.append(f"synthetic years that train too: {len(synthetic_years(site, settings.augmentation))}")
@@ -293,6 +295,20 @@ def _checked(settings: Settings, space_file: Path | None, described: Mapping[str
     check_cluster(settings.address)
     callbacks_named(settings.callback)
     return Checked(replace(settings, backend=backend, scenario=name), site, planned, compatibility, notes=tuple(notes))
+
+
+def _of_two_objectives(settings: Settings) -> list[str]:
+    """What a search with two objectives draws of the reward, in a line; none with one objective, or with a preset."""
+    if settings.preset or not settings.aim.second:
+        return []
+    if why := settings.aim.why_alike(settings.reward):
+        return [f"aim: all policies are rewarded alike, as {why}; so the front shows what other hyperparameters change"]
+    share = settings.reward_share
+    assert share
+    return [
+        f"searched too, as there are two objectives: {NAME}, the part of {share.first} in the {share.together:g} that "
+        f"{share.first} and {share.second} weigh together; by --weights {share.default:.3g}"
+    ]
 
 
 def _differences(before: Experiment, checked: Checked) -> list[str]:

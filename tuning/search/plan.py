@@ -14,7 +14,8 @@ from search_spaces.earlier import NEW_NAMES, in_todays_names
 from search_spaces.overrides import override
 from search_spaces.parameter import Value
 from search_spaces.removed import REMOVED
-from tuning.algorithms.registry import algorithm
+from search_spaces.reward_share import ENDS, NAME
+from tuning.algorithms.of_settings import algorithm_of
 from tuning.algorithms.spec import DEFAULT, AlgorithmSpec
 from tuning.experiment.settings import WHOLE_TRIALS, Settings
 from tuning.search.fitting import PLAN, SHARED, fitted
@@ -60,7 +61,7 @@ def plan(settings: Settings, space_file: Path | None, site: Scenario | None = No
     Raises:
         SpaceError: for the first name or value that is not valid, or not possible with the budget of steps.
     """
-    return _plan(settings, algorithm(settings.algo), space_file, site)
+    return _plan(settings, algorithm_of(settings), space_file, site)
 
 
 def plan_again(settings: Settings, space_file: Path | None, site: Scenario, described: Mapping[str, str]) -> Plan:
@@ -78,7 +79,7 @@ def plan_again(settings: Settings, space_file: Path | None, site: Scenario, desc
     Raises:
         SpaceError: see `plan`; also where a version before searched something of another meaning.
     """
-    spec = algorithm(settings.algo)
+    spec = algorithm_of(settings)
     earlier_names = any(name in spec.space and name not in described for name in NEW_NAMES)
     # Its own space, as versions before took it for all sites, and those of versions before. Then the site's without plans.
     specs = [replace(spec, space=space) for space in (spec.space, *spec.earlier)]
@@ -156,6 +157,9 @@ def _plan(
         # What won on such sites, see docs/algorithms.md.
         names += tuple(name for name, open_ in SEVERAL.items() if name in spec.presets and _is_open(space, open_, fixed))
     starts = tuple(spec.preset(name, fixed, budget) for name in names)
+    if settings.start_from == (DEFAULT,) and NAME in space and NAME not in fixed and not space[NAME].own:
+        # Both ends of a front, which draws would come near to after many trials.
+        starts += tuple({**starts[-1], NAME: share} for share in ENDS)
     return Plan(space, fixed, starts, notes)
 
 

@@ -12,6 +12,8 @@ import numpy as np
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.trial import FrozenTrial, TrialState
 
+from results.front import not_dominated
+
 Point = dict[str, float | int | str]
 
 FIRST_SHARE = 0.6  # of the draws, at first
@@ -43,7 +45,13 @@ def centre(seen: Sequence[FrozenTrial], starts: Sequence[Point], random: np.rand
         for trial in seen
         if trial.state is TrialState.COMPLETE and all(excess <= 0 for excess in trial.constraints.values())
     ]
-    best = max(feasible, key=lambda trial: (trial.value, -trial.number), default=None)
+    if any(len(trial.values) > 1 for trial in feasible):
+        # Of a front any member, as draws around one alone would leave out the others.
+        front = not_dominated(np.array([trial.values for trial in feasible]))
+        members = [trial for trial, is_member in zip(feasible, front, strict=True) if is_member]
+        best: FrozenTrial | None = members[int(random.integers(len(members)))]
+    else:
+        best = max(feasible, key=lambda trial: (trial.value, -trial.number), default=None)
     if best is not None and (not starts or random.random() < BEST_PART):
         return dict(best.params)
     return dict(starts[int(random.integers(len(starts)))]) if starts else None

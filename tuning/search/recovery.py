@@ -8,6 +8,7 @@ from optuna.trial import TrialState
 
 from common.files import NEW
 from results import load
+from results.front import GAINS
 from results.loader import ratings
 from tuning.experiment.folder import ExperimentPaths
 from tuning.search.agreement import check_agreement
@@ -61,9 +62,10 @@ def settle(memory: StudyMemory, records: TrialRecords, paths: ExperimentPaths, r
     for number in told_late:
         budget = records.budget_steps(number)
         own = scored[scored["trial"] == number]
-        for steps, score in zip(own["steps"].tolist(), ratings(own).tolist(), strict=True):
+        gains = [tuple(pair) if records.aim.second else None for pair in own[list(GAINS)].to_numpy(dtype=float).tolist()]
+        for steps, score, pair in zip(own["steps"].tolist(), ratings(own).tolist(), gains, strict=True):
             if math.isfinite(score):
-                memory.report(number, due_steps(evaluations_due(steps, budget, reports), budget, reports), score)
+                memory.report(number, due_steps(evaluations_due(steps, budget, reports), budget, reports), score, pair)
         _tell(memory, records, number)
 
 

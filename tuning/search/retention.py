@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from tuning.experiment.folder import ExperimentPaths
 from tuning.trial.checkpoint import Checkpoints
@@ -19,12 +19,18 @@ class Retention:
         kept: number of trials that keep their checkpoints, see `Settings.kept_trials`.
         scores: of the trials that ended before, by number; None or NaN for those without one.
         frozen: numbers of the trials that were frozen before.
+        spared: gives numbers of trials that keep theirs beside the best, such as those on the front of two objectives.
     """
 
     def __init__(
-        self, paths: ExperimentPaths, kept: float, scores: Mapping[int, float | None], frozen: Collection[int] = ()
+        self,
+        paths: ExperimentPaths,
+        kept: float,
+        scores: Mapping[int, float | None],
+        frozen: Collection[int] = (),
+        spared: Callable[[], Collection[int]] = tuple,
     ) -> None:
-        self._paths, self._kept = paths, kept
+        self._paths, self._kept, self._spared = paths, kept, spared
         self._scores, self._frozen = dict(scores), tuple(frozen)
 
     def on_ended(self, number: int, score: float | None) -> None:
@@ -49,7 +55,7 @@ class Retention:
 
     def _remove(self) -> None:
         """Remove those of ended trials that are not kept."""
-        for number in not_kept(self._scores, self._kept):
+        for number in not_kept(self._scores, self._kept).difference(self._spared()):
             Checkpoints(self._paths.checkpoints(number)).remove()
 
 

@@ -27,7 +27,10 @@ from optuna.trial import FrozenTrial, TrialState
 
 from search_spaces import SearchSpace
 from search_spaces.earlier import in_todays_names
+from tuning.search.two_aims import last_gains
 
+# Of trials by number: what counts of each, a pair with two objectives.
+Values = Mapping[int, float | tuple[float, ...]]
 HYPERPARAMETERS = "hyperparameters"  # user attribute of a trial: the full assignment
 _SEEN_STATES = (TrialState.COMPLETE, TrialState.PRUNED)
 
@@ -36,7 +39,8 @@ def as_seen(
     known: Sequence[FrozenTrial],
     space: SearchSpace,
     distributions: Mapping[str, BaseDistribution],
-    values: Mapping[int, float] = MappingProxyType({}),
+    values: Values = MappingProxyType({}),
+    objectives: int = 1,
 ) -> list[FrozenTrial]:
     """Trials as a sampler sees them.
 
@@ -49,24 +53,37 @@ def as_seen(
         distributions: that are drawn from, by inner name, see `SearchSpace.distributions`.
         values: of trials, by number, such as what a model expects of one that has not ended. They replace the trial's own, and
             a running trial with one is seen as complete. By default the last value counts.
+        objectives: with two, each trial has both gains as its values.
     """
-    own = {trial.number: _value(trial, values) for trial in known}
-    finite = [value for value in own.values() if value is not None]
-    neutral = median(finite) if finite else 0.0
+    own = {trial.number: _values(trial, values, objectives) for trial in known}
+    finite = [each for each in own.values() if each is not None]
+    neutral = tuple(map(median, zip(*finite, strict=True))) if finite else (0.0,) * objectives
     names = dict.fromkeys(name for trial in known for name in trial.constraints)
     return [_seen(trial, space, distributions, own[trial.number], neutral, names) for trial in known]
 
 
-def _value(trial: FrozenTrial, values: Mapping[int, float]) -> float | None:
-    """What counts of a trial; None where nothing does."""
+def _values(trial: FrozenTrial, values: Values, objectives: int) -> tuple[float, ...] | None:
+    """What counts of a trial, one number for each objective; None where nothing does."""
     if trial.state is TrialState.FAIL or (trial.state is TrialState.PRUNED and _is_violated(trial)):
         return None
     if trial.number in values:
-        return values[trial.number]
+        given = values[trial.number]
+        return given if isinstance(given, tuple) else (given,)
+    if objectives > 1:
+        return last_gains(trial) if trial.state is TrialState.COMPLETE or _has_stopped(trial) else None
+    value = _value(trial)
+    return None if value is None else (value,)
+
+
+def _has_stopped(trial: FrozenTrial) -> bool:
+    return trial.state in (TrialState.PRUNED, TrialState.WAITING) and not _is_violated(trial)
+
+
+def _value(trial: FrozenTrial) -> float | None:
     if trial.state is TrialState.COMPLETE:
         return trial.value
     # A rating of one that misses requirements is far below all values, see `envs.objective.aim`.
-    if trial.state not in (TrialState.PRUNED, TrialState.WAITING) or _is_violated(trial):
+    if not _has_stopped(trial):
         return None
     last = trial.intermediate_values.get(trial.last_step) if trial.last_step is not None else None
     return last if last is not None and math.isfinite(last) else None
@@ -76,8 +93,8 @@ def _seen(
     trial: FrozenTrial,
     space: SearchSpace,
     distributions: Mapping[str, BaseDistribution],
-    value: float | None,
-    neutral: float,
+    own: tuple[float, ...] | None,
+    neutral: tuple[float, ...],
     names: Mapping[str, None],
 ) -> FrozenTrial:
     seen = copy(trial)
@@ -89,8 +106,8 @@ def _seen(
         # Optuna would hand a waiting trial out.
         seen.state = TrialState.RUNNING
     is_lost = trial.state is TrialState.PRUNED and _is_violated(trial)
-    if value is not None or is_lost:
-        seen.state, seen.value = TrialState.COMPLETE, neutral if value is None else value
+    if own is not None or is_lost:
+        seen.state, seen.values = TrialState.COMPLETE, list(neutral if own is None else own)
         seen.datetime_complete = trial.datetime_complete or trial.datetime_start or datetime.now()
     if seen.state in _SEEN_STATES:
         for name in names:

@@ -38,12 +38,13 @@ class StudyScheduler(DriverOnly, FIFOScheduler):
             return str(TrialScheduler.CONTINUE)
         number = self._searcher.number(trial.trial_id)
         evaluation = int(result[EVALUATION])
-        rating = self._aim.rating(outcome_of(result))
+        outcome = outcome_of(result)
+        rating = self._aim.rating(outcome)
         if not math.isfinite(rating):
             # No step of a budget is worth more of it. It ends as one that failed.
             return str(TrialScheduler.STOP if self._searcher.ledger.budget else TrialScheduler.CONTINUE)
         # The due steps are the same for all trials; the steps taken are rounded up to whole updates.
-        self._memory.report(number, due_steps(evaluation, self._steps, self._reports), rating)
+        self._memory.report(number, due_steps(evaluation, self._steps, self._reports), rating, outcome.gains)
         self._searcher.ledger.note_time()
         if evaluation >= self._reports:
             return str(TrialScheduler.CONTINUE)

@@ -293,7 +293,7 @@ class StudySearcher(DriverOnly, Searcher):
             self._end(number, "pruned")
             self._memory.prune(number, found.shortfall)
         elif not math.isfinite(goal):
-            what = "score" if found.objective is None else self._records.aim.objective.name
+            what = "score" if found.objective is None else self._records.aim.names.replace(" ", " or ")
             why = "the training diverged" if not math.isfinite(found.score) else "the site gives it no value"
             self._records.update(number, error=f"its {what} is {goal}: {why}")
             self._memory.fail(number, self._end(number, "failed"))

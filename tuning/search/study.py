@@ -28,6 +28,8 @@ from tuning.search.errors import DamagedStudyError
 from tuning.search.journal import has_entries, is_sealed, open_mended_journal, seal_path
 from tuning.search.learned import read_learned
 from tuning.search.pruners import PRUNERS
+from tuning.search.sampler_view import Values
+from tuning.search.two_aims import GAINS, Gains, on_front, with_gains
 from tuning.trial.proposal import Proposal
 from tuning.trial.records import TrialRecords
 
@@ -98,7 +100,7 @@ class StudyMemory:
         """Draw a new trial, and add it."""
         return self.add(self.draw())
 
-    def draw(self, values: Mapping[int, float] = MappingProxyType({})) -> FrozenTrial:
+    def draw(self, values: Values = MappingProxyType({})) -> FrozenTrial:
         """Draw the next trial. Nothing is written: as long as the study stays as it is, the next call draws the same.
 
         One that does not fit into memory has ended, with a violated constraint. One with an assignment that has been tried has
@@ -116,6 +118,9 @@ class StudyMemory:
             drawn.state, drawn.values = same.state, same.values
             drawn.datetime_complete = datetime.now()
             drawn.system_attrs |= same.system_attrs  # constraints among them
+            if GAINS in same.user_attrs:
+                drawn.set_user_attr(GAINS, same.user_attrs[GAINS])
+                drawn.intermediate_values = dict(same.intermediate_values)
         return drawn
 
     def add(self, drawn: FrozenTrial) -> Proposal:
@@ -146,6 +151,11 @@ class StudyMemory:
         """Numbers of the frozen trials, those of the search or those that confirm others."""
         waiting = self._study.get_trials(deepcopy=False, states=(TrialState.WAITING,))
         return [trial.number for trial in waiting if (CONFIRMS in trial.user_attrs) == confirming]
+
+    def front(self) -> list[int]:
+        """Numbers of the trials of the search that no other one is better than in both of two objectives."""
+        trials = self._study.get_trials(deepcopy=False)
+        return [trial.number for trial in on_front([trial for trial in trials if CONFIRMS not in trial.user_attrs])]
 
     def unfinished(self) -> list[Proposal]:
         """Trials that have not ended: this process runs them, or an earlier run did not get to their end."""
@@ -257,18 +267,22 @@ class StudyMemory:
         frozen = self._study.get_trials(deepcopy=False)[number]
         self._running[number] = optuna.Trial(self._study, frozen._trial_id)
 
-    def report(self, number: int, steps: int, score: float) -> None:
+    def report(self, number: int, steps: int, score: float, gains: Gains | None = None) -> None:
         """Tell what an evaluation is ranked by; the pruner compares these.
 
         Args:
             number: of the running trial.
             steps: at which the evaluation was due.
             score: rating of it, see `envs.objective.aim.Aim.rating`.
+            gains: of two objectives; None with one.
         """
         trial = self._running[number]
-        known = self._study.get_trials(deepcopy=False)[number].intermediate_values
+        frozen = self._study.get_trials(deepcopy=False)[number]
         # A continued trial reports its last score again, in case a kill came before the study had it.
-        if steps not in known:
+        if steps not in frozen.intermediate_values:
+            if gains is not None:
+                # First: an evaluation that counts has its gains.
+                trial.set_user_attr(GAINS, with_gains(frozen, steps, gains))
             trial.report(score, steps)
 
     def should_prune(self, number: int) -> bool:

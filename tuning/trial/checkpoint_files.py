@@ -30,8 +30,9 @@ REPLAY = "replay"  # folder of the replay buffer's rows, beside those of the che
 
 _GREATEST = 2.0**63  # of all numbers of a trial; also refuses what is not finite
 _STATE = "state.json"
-_OF_AN_AIM = ("objective", "shortfall")  # left out where they are empty
-_RATED = ("score", *_OF_AN_AIM)  # may be empty, or below zero
+# Fields of `envs.objective.aim.Outcome` beside the score, in their order; left out where they are empty.
+OF_AN_AIM = ("objective", "shortfall", "objective_2", "gain", "gain_2")
+_RATED = ("score", *OF_AN_AIM)  # may be empty, or below zero
 _ROWS = re.compile(rf"{REPLAY}/([0-9]{{10,}})-([0-9]{{10,}})\.npz")
 
 
@@ -52,7 +53,10 @@ class TrialState:
         peak_vram_bytes: largest GPU memory that torch allocated.
         peak_process_vram_bytes: largest GPU memory of the process.
         objective: of the last evaluation, see `envs.objective.aim.Outcome`.
-        shortfall: likewise.
+        shortfall: likewise, as are the next three.
+        objective_2: of the second of two objectives.
+        gain: of the first.
+        gain_2: of the second.
     """
 
     steps: int = 0
@@ -68,6 +72,9 @@ class TrialState:
     peak_process_vram_bytes: int = 0
     objective: float | None = None
     shortfall: float | None = None
+    objective_2: float | None = None
+    gain: float | None = None
+    gain_2: float | None = None
 
 
 class FormatError(UserError):
@@ -110,7 +117,7 @@ def write_state(folder: Path, trial: TrialState, trainer: Mapping[str, Any], row
     packed, arrays = pack(dict(trainer))
     arrays.write(folder / ARRAYS)
     files = {**rows, ARRAYS: fingerprint(folder / ARRAYS)}
-    how_far = {name: value for name, value in asdict(trial).items() if value is not None or name not in _OF_AN_AIM}
+    how_far = {name: value for name, value in asdict(trial).items() if value is not None or name not in OF_AN_AIM}
     content = json.dumps({"trial": how_far, "files": files, "trainer": packed}, allow_nan=False)
     text = f'{{"version": {VERSION}, "sha256": "{_checksum(VERSION, content)}", "content": {content}}}'
     write_whole(folder / _STATE, lambda file: file.write(text.encode()))

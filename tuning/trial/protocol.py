@@ -24,6 +24,7 @@ STEPS = "steps"
 SCORE = "score"
 OBJECTIVE = "objective"  # value of the objective, if that is not the score
 SHORTFALL = "shortfall"  # by how much requirements are missed, if there are any
+OBJECTIVE_2, GAIN, GAIN_2 = "objective_2", "gain", "gain_2"  # with two objectives
 EVALUATION = "evaluation"
 EVALUATED = "evaluated"  # steps at which it was, where these are fewer than `STEPS`: a checkpoint may be newer
 IDLE = "idle"  # whether the policy did nothing in this evaluation and all before; see `tuning.trial.idleness`
@@ -49,4 +50,5 @@ class DriverOnly:
 
 def outcome_of(result: Mapping[str, Any]) -> Outcome:
     """How the evaluation of a report came out; a score that is no number without one."""
-    return Outcome(float(result.get(SCORE, math.nan)), result.get(OBJECTIVE), result.get(SHORTFALL))
+    names = (OBJECTIVE, SHORTFALL, OBJECTIVE_2, GAIN, GAIN_2)
+    return Outcome(float(result.get(SCORE, math.nan)), *(result.get(name) for name in names))

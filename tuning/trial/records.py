@@ -18,10 +18,11 @@ from results.writer import write_part
 from search_spaces import Assignment, Kind, SearchSpace, SpaceError
 from search_spaces.earlier import in_todays_names
 from search_spaces.removed import REMOVED, without_removed
-from tuning.algorithms.registry import algorithm
+from tuning.algorithms.of_settings import algorithm_of
 from tuning.experiment.folder import Experiment
 from tuning.experiment.settings import MOST_DIGITS
 from tuning.trial.checkpoint import Checkpoints
+from tuning.trial.checkpoint_files import OF_AN_AIM
 from tuning.trial.proposal import Proposal
 from tuning.trial.provenance import provenance
 
@@ -36,7 +37,7 @@ class TrialRecords:
     def __init__(self, experiment: Experiment) -> None:
         self._experiment = experiment
         self.aim = experiment.settings.aim
-        self.space: SearchSpace = algorithm(experiment.settings.algo).space
+        self.space: SearchSpace = algorithm_of(experiment.settings).space
         self._hyperparameters = {p.name: _TYPES[p.kind] for p in self.space.parameters}
 
     def begin(self, proposal: Proposal) -> None:
@@ -65,7 +66,7 @@ class TrialRecords:
         """
         assert proposal.same_as is not None
         of = self._read(proposal.same_as)
-        same = {name: of.get(name) for name in ("state", "score", "objective", "shortfall", "rating", "noticed")}
+        same = {name: of.get(name) for name in ("state", "score", *OF_AN_AIM, "rating", "noticed")}
         now = datetime.now(UTC)
         self._write({**self._new(proposal), **same, "same_as": proposal.same_as, "finished": now})
         return str(of["state"]), _rating(of)
@@ -99,7 +100,7 @@ class TrialRecords:
     def outcome(self, number: int) -> Outcome | None:
         """How the last evaluation in a trial's row came out; None without one."""
         row = self._read(number)
-        return None if row["score"] is None else Outcome(row["score"], row.get("objective"), row.get("shortfall"))
+        return None if row["score"] is None else Outcome(row["score"], *(row.get(name) for name in OF_AN_AIM))
 
     def seed(self, number: int) -> int:
         """Seed of a trial."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from envs.environments.factory import training_env
 from envs.environments.seen_year import seen_buildings, seen_district, seen_layout
+from envs.objective.weights import Weights
 from envs.scenarios.scenario import scenario as find_scenario
 from envs.seen import Seen
 from envs.yardsticks.lessons import Lessons, lessons
 from search_spaces import Assignment
+from search_spaces.reward_share import NAME
 from tuning.algorithms.trainer import Setup
 from tuning.experiment.settings import Settings
 
@@ -26,10 +28,12 @@ def trial_setup(settings: Settings, seed: int, hyperparameters: Assignment, gpu:
     splits, weights = settings.splits, settings.aim.weights
     augmentation = settings.augmentation
     site, seen = find_scenario(scenario, trusted, splits), Seen.of(weights, hyperparameters)
+    # What is seen, and the plans in it, are those of the user's weights in all trials.
+    rewarded = trained_for(settings, hyperparameters)
     return Setup(
         hyperparameters,
         # RLlib stores this function, so it holds no object of the trial.
-        lambda copies: training_env(scenario, backend, copies, reward, trusted, splits, weights, augmentation, seen),
+        lambda copies: training_env(scenario, backend, copies, reward, trusted, splits, rewarded, augmentation, seen),
         # CityLearn steps one copy after another, so more of them only start more slowly.
         settings.num_envs if backend == "batch" else 1,
         settings.steps,
@@ -41,6 +45,31 @@ def trial_setup(settings: Settings, seed: int, hyperparameters: Assignment, gpu:
         taught=settings.teacher != "none",
         planned=None if seen.plan == "none" else seen_buildings(site, seen),
     )
+
+
+def trained_for(settings: Settings, hyperparameters: Assignment) -> Weights:
+    """Weights of the reward that a trial trains for: the user's, with the trial's share between two objectives.
+
+    Evaluations have the user's weights, so the scores of all trials are of one reward.
+
+    Args:
+        settings: of its experiment.
+        hyperparameters: full assignment.
+    """
+    if (share := settings.reward_share) is None:
+        return settings.aim.weights
+    return share.weights_at(float(hyperparameters[NAME]))  # type: ignore[arg-type]
+
+
+def used_share(settings: Settings, weights: Weights | None) -> Assignment:
+    """The share of the reward in the weights of an environment; empty where it is no hyperparameter.
+
+    Args:
+        settings: of the experiment.
+        weights: that the environment has.
+    """
+    share = settings.reward_share
+    return {} if share is None or weights is None else {NAME: share.share_in(weights)}
 
 
 def teacher_lessons(settings: Settings) -> Lessons:

@@ -23,17 +23,29 @@ from tuning.algorithms.trainer import Trainer, Update
 from tuning.experiment.folder import Experiment
 from tuning.memory.fallbacks import FALLBACKS, Fallback
 from tuning.trial.checkpoint import Checkpoints
-from tuning.trial.checkpoint_files import TrialState
+from tuning.trial.checkpoint_files import OF_AN_AIM, TrialState
 from tuning.trial.device import CPU, Device
 from tuning.trial.evaluation_schedule import evaluations_due
 from tuning.trial.idleness import noticed_in
 from tuning.trial.measurements import Measurements
 from tuning.trial.monitor import Monitor
 from tuning.trial.policy import policy_in
-from tuning.trial.protocol import EVALUATED, EVALUATION, IDLE, MESSAGE, OBJECTIVE, OUTCOME, SCORE, SHORTFALL, STEPS, STOPPED
+from tuning.trial.protocol import (
+    EVALUATED,
+    EVALUATION,
+    GAIN,
+    GAIN_2,
+    IDLE,
+    MESSAGE,
+    OBJECTIVE_2,
+    OUTCOME,
+    SCORE,
+    STEPS,
+    STOPPED,
+)  # fmt: skip
 from tuning.trial.records import TrialRecords
 from tuning.trial.report_copies import ReportCopies
-from tuning.trial.setup import teacher_lessons, trial_setup
+from tuning.trial.setup import teacher_lessons, trial_setup, used_share
 
 REPORT_SECONDS = 5.0  # at least, between two reports without an evaluation; a trial waits until Tune has taken a report
 CHECKPOINT_SECONDS = 300.0  # at most, plus one update, between two checkpoints
@@ -130,7 +142,8 @@ class Training:
         measurements = Measurements(device, monitor, started)
         trainer.watch(measurements.environment, measurements.learner)
         # Before a checkpoint is restored: it may hold values that have changed in training, such as a decaying learning rate.
-        records.write_used(number, trainer.used(), device=device.name, num_envs=trainer.num_envs)
+        used = {**trainer.used(), **used_share(settings, trainer.weights)}
+        records.write_used(number, used, device=device.name, num_envs=trainer.num_envs)
         if checkpoint:
             checkpoint.restore(trainer)
         elif settings.teacher != "none":
@@ -186,7 +199,8 @@ class Training:
             if evaluations:
                 found = settings.aim.outcome([evaluation_row(evaluation) for evaluation in evaluations])
                 state.evaluated_steps = steps
-                state.score, state.objective, state.shortfall = map(_finite, (found.score, found.objective, found.shortfall))
+                for name in ("score", *OF_AN_AIM):
+                    setattr(state, name, _finite(getattr(found, name)))
             self._add_report(update, rate, bool(evaluations))
             if evaluations or time.perf_counter() - self._last_save > CHECKPOINT_SECONDS:
                 self._save(evaluations)
@@ -207,8 +221,7 @@ class Training:
 
     def _evaluated(self) -> dict[str, Any]:
         outcome = self._outcome()
-        of_aim = {OBJECTIVE: outcome.objective, SHORTFALL: outcome.shortfall}
-        known = {name: value for name, value in of_aim.items() if value is not None}
+        known = {name: value for name in OF_AN_AIM if (value := getattr(outcome, name)) is not None}
         idle = {IDLE: True} if noticed_in(self._paths.folder, self._number) else {}
         steps, evaluated = self.state.steps, self.state.evaluated_steps
         earlier = {EVALUATED: evaluated} if evaluated < steps else {}
@@ -217,10 +230,12 @@ class Training:
     def _outcome(self) -> Outcome:
         """How the last evaluation came out. What it should have and the state has not, is not finite."""
         state, aim = self.state, self._settings.aim
+        of_second = (math.nan if own is None and aim.second else own for own in (state.objective_2, state.gain, state.gain_2))
         return Outcome(
             math.nan if state.score is None else state.score,
             math.nan if state.objective is None and not aim.is_score else state.objective,
             math.inf if state.shortfall is None and aim.requirements else state.shortfall,
+            *of_second,
         )
 
     def _evaluate(self) -> list[Evaluation]:
@@ -266,6 +281,8 @@ class Training:
             # Below all others where there is none: an empty one would stand for the score.
             rating = aim.rating(outcome) if math.isfinite(aim.rating(outcome)) else -math.inf
             columns |= {"objective": outcome.objective, "shortfall": outcome.shortfall, "rating": rating}
+            if aim.second:
+                columns |= {name: getattr(outcome, name) for name in (OBJECTIVE_2, GAIN, GAIN_2)}
         return columns
 
     def _save(self, evaluations: list[Evaluation]) -> None:

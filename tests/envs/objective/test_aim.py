@@ -124,3 +124,48 @@ def test_what_a_site_or_its_reward_cannot_tell_is_refused(small_schema: Path, tm
     for aim in (Aim.parse(objective="ev_served"), Aim.parse(require=("ev_served>=0.95",))):
         with pytest.raises(AimError, match=r"no action of .* is a charger's"):
             aim.check(tanks, "improvement", "batch")
+
+
+TWO = [{"hours": 100, "score": 0.1, "co2_kg": 60.0, "uncontrolled_co2_kg": 100.0, "bill": 90.0, "uncontrolled_bill": 100.0}]
+
+
+def test_two_objectives_are_compared_by_their_mean_gain_and_each_is_told() -> None:
+    aim = Aim.parse(objective="co2 bill", require=("bill<=100000",))
+    assert aim.names == "co2_kg bill"
+    assert Aim.parse(objective=aim.names, require=aim.require) == aim
+    outcome = aim.outcome(TWO)
+    assert outcome.gains == pytest.approx((0.4, 0.1))
+    assert aim.goal(outcome) == aim.rating(outcome) == pytest.approx(0.25)
+    assert not aim.is_score
+    assert aim.told_rating(0.25) == "mean gain +25.00%"
+    assert aim.told(outcome).startswith("score +0.1000, co2_kg 5,256 kg, bill 7,884")
+    assert aim.shown.startswith("objective: co2_kg (less is better) and bill (less is better)")
+    missed = Aim.parse(objective="co2 bill", require=("bill<=1",))
+    assert Aim.is_missed(missed.rating(missed.outcome(TWO)))
+
+
+def test_one_objective_has_no_gains_and_an_alias_is_its_column() -> None:
+    assert Aim.parse(objective="bill").outcome(TWO) == Outcome(0.1, 7884.0)
+    assert Aim.parse(objective="co2") == Aim.parse(objective="co2_kg")
+    assert Aim.parse(objective="co2 bill").alone("bill") == Aim.parse(objective="bill")
+
+
+def test_a_second_objective_without_a_value_fails_a_trial_and_does_not_rank_it() -> None:
+    aim = Aim.parse(objective="co2 ev_served")
+    assert math.isnan(aim.rating(aim.outcome([{**TWO[0], "ev_served": math.nan, "ev_required_kwh": 0.0}])))
+
+
+@pytest.mark.parametrize(
+    ("objective", "message"),
+    [
+        ("co2 bill peak_kw", "--objective 'co2 bill peak_kw': it takes one KPI, or two"),
+        ("", "--objective '': it takes one KPI"),
+        ("co2 co2_kg", "--objective co2 co2_kg: both are co2_kg"),
+        ("bill departures", "--objective departures: it says nothing about a policy"),
+        ("bill bil", "--objective 'bil': there is no KPI of this name; did you mean 'bill'?"),
+    ],
+)
+def test_objectives_that_make_no_front_are_refused(objective: str, message: str) -> None:
+    with pytest.raises(AimError) as found:
+        Aim.parse(objective=objective)
+    assert str(found.value).startswith(message)

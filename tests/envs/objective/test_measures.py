@@ -7,7 +7,7 @@ import pytest
 from common.units import YEAR
 from envs.objective.columns import evaluation_columns
 from envs.objective.kpis import A_YEAR, BY_HOURS, KPIS, MOST
-from envs.objective.measures import MEASURES
+from envs.objective.measures import ALIASES, MEASURES
 
 YEARS = (
     {"hours": 100, "score": 0.1, "bill": 10.0, "peak_kw": 5.0, "ev_served": 0.5, "ev_required_kwh": 30.0},
@@ -52,3 +52,23 @@ def test_values_are_shown_with_their_unit() -> None:
     assert MEASURES["peak_kw"].shown(2649.6) == "2,650 kW"
     assert MEASURES["ev_served"].shown(0.951234) == "0.9512"
     assert MEASURES["score"].shown(0.05) == "+0.0500"
+
+
+def test_a_gain_is_a_part_of_what_the_uncontrolled_site_has_and_better_is_above_0() -> None:
+    row = {
+        "hours": 100, "score": 0.2, "bill": 80.0, "uncontrolled_bill": 100.0, "pv_kwh": 5.0, "uncontrolled_pv_kwh": 5.0,
+        "self_consumption": 0.6, "uncontrolled_self_consumption": 0.5,
+        "battery_cycles": 2.0, "uncontrolled_battery_cycles": 0.0,
+        "citylearn_cost_total": 0.9, "energy_cost": -5.0, "uncontrolled_energy_cost": -10.0,
+    }  # fmt: skip
+    expected = {
+        "score": 0.2, "bill": 0.2, "self_consumption": 0.2, "citylearn_cost_total": 0.1,
+        "energy_cost": -0.5,  # where the site earns, earning less is worse
+        "battery_cycles": -2.0 * YEAR / 100,  # nothing to be a part of
+    }  # fmt: skip
+    assert {name: MEASURES[name].gain([row]) for name in expected} == pytest.approx(expected)
+
+
+def test_short_names_are_of_measures_and_hide_none() -> None:
+    assert set(ALIASES.values()) <= set(MEASURES)
+    assert not set(ALIASES) & set(MEASURES)

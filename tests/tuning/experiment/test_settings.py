@@ -4,10 +4,12 @@ import json
 import math
 from contextlib import suppress
 from dataclasses import fields, replace
+from typing import Any
 
 import pytest
 
 from envs.scenarios.splits import Splits
+from tuning.cli.options import parse
 from tuning.experiment.errors import UsageError
 from tuning.experiment.settings import _LATER, OF_A_RUN, RESUMABLE, Settings, changed
 
@@ -141,3 +143,23 @@ def test_synthetic_years_follow_from_the_seed_and_are_part_of_what_an_experiment
     for years in (-1, 101):
         with pytest.raises(UsageError, match=f"--augment {years}: it is at "):
             replace(before, augment=years).check()
+
+
+@pytest.mark.parametrize("name", ["asha", "hyperband", "median"])
+def test_what_stops_trials_by_one_number_is_refused_with_two_objectives(name: Any) -> None:
+    with pytest.raises(UsageError, match=f"--scheduler {name}: it stops trials by one number"):
+        Settings(objective="co2 bill", scheduler=name).check()
+    Settings(objective="bill", scheduler=name).check()
+
+
+def test_a_sampler_for_one_objective_is_refused_with_two() -> None:
+    with pytest.raises(UsageError, match="--sampler cmaes: it searches for one objective"):
+        Settings(objective="co2 bill", sampler="cmaes").check()
+
+
+def test_one_or_two_objectives_are_one_text_on_the_command_line_and_in_the_file() -> None:
+    two = parse(Settings, ["--objective", "co2", "bill", "--seed", "3"], None, "x")
+    assert (two.objective, two.seed) == ("co2 bill", 3)
+    assert Settings.from_json(two.to_json()) == two
+    assert parse(Settings, [], two, "x") == two
+    assert parse(Settings, ["--objective", "bill"], None, "x").objective == "bill"

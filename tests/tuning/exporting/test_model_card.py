@@ -68,3 +68,10 @@ def test_what_a_row_says_is_no_markdown() -> None:
         assert r"| commit | abc \| x \|\\n\\n# forged \<img src=a\> |" in text
         assert r"| versions | \[torch\](http://a) |" in text
     assert r"| ppo-1 3 \| \<b\> |" in text
+
+
+def test_the_command_has_both_objectives_as_the_share_of_the_reward_is_theirs() -> None:
+    own = Settings(scenario="a.json", backend="batch", objective="co2_kg bill")
+    lines = hyperparameters_toml({"reward_share": 0.3}, own).splitlines()
+    assert lines[0].endswith(" --objective co2_kg bill")
+    assert lines[-1] == "reward_share = {value = 0.3}"

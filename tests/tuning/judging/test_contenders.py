@@ -6,11 +6,12 @@ from typing import Any
 import pytest
 
 from results import load
+from tuning.algorithms.of_settings import algorithm_of
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
-from tuning.judging.contenders import best_trials, contenders, run_settings
+from tuning.judging.contenders import best_trials, contenders, judged_aim, run_settings
 from tuning.judging.training import fresh_seed
 from tuning.search.plan import limits, plan
 from tuning.trial.proposal import Proposal
@@ -25,7 +26,7 @@ def experiment(folder: Path, name: str, scores: dict[float, dict[str, Any]], **g
     of = create(settings)
     records = TrialRecords(of)
     for number, (score, change) in enumerate(scores.items()):
-        records.begin(Proposal(number, algorithm(settings.algo).space.complete(change, limits(STEPS))))
+        records.begin(Proposal(number, algorithm_of(settings).space.complete(change, limits(STEPS))))
         records.update(number, score=score)
         records.end(number, "complete")
     return of
@@ -137,3 +138,41 @@ def test_a_contender_begins_with_the_teacher_of_its_experiment_and_so_does_its_c
     ]  # fmt: skip
     for own, of in zip(found, (plain, plain, taught, taught), strict=True):
         assert run_settings(own, of.settings, tmp_path, 1, 0.0, "").teacher == of.settings.teacher
+
+
+def of_two(folder: Path, **given: Any) -> Experiment:
+    """With two objectives: both ends of its front, its middle, and two trials that are not on it."""
+    of = experiment(folder, "two", {k / 100: {"gamma": 0.9 + k / 100} for k in range(5)}, objective="co2_kg bill", **given)
+    records = TrialRecords(of)
+    for number, gains in enumerate([(0.1, 0.9), (0.9, 0.1), (0.6, 0.6), (0.5, 0.5), (2.0, 2.0)]):
+        records.update(number, gain=gains[0], gain_2=gains[1], rating=sum(gains) / 2, shortfall=float(number == 4))
+    return of
+
+
+@pytest.mark.filterwarnings("ignore:.*lack")
+@pytest.mark.parametrize(("objective", "best"), [("co2", ["two 1", "two 2"]), ("bill", ["two 0", "two 2"])])
+def test_of_two_objectives_the_best_of_the_front_in_the_named_one_are_judged(
+    tmp_path: Path, objective: str, best: list[str]
+) -> None:
+    of = of_two(tmp_path)
+    found = contenders([of], 2, objective)
+    assert [own.name for own in found[:-1]] == best
+    assert found[-1].hyperparameters["reward_share"] == pytest.approx(0.5 / 0.65)
+    assert judged_aim(of, objective).second is None
+    # Each is trained for its own share.
+    settings = run_settings(found[0], of.settings, tmp_path / "runs", 1, 0.0, "")
+    assert plan(settings, None).fixed == found[0].hyperparameters
+
+
+@pytest.mark.filterwarnings("ignore:.*lack")
+@pytest.mark.parametrize("objective", ["", "score"])
+def test_without_one_of_the_two_the_front_is_named(tmp_path: Path, objective: str) -> None:
+    with pytest.raises(UsageError, match=r"--objective co2_kg, or bill \(trials on its front: 1, 2, 0\)"):
+        contenders([of_two(tmp_path)], 2, objective)
+
+
+def test_one_objective_is_judged_by_itself_alone(tmp_path: Path) -> None:
+    of = experiment(tmp_path, "p", {0.05: {"gamma": 0.9}})
+    with pytest.raises(UsageError, match="p was searched for score; leave it out"):
+        contenders([of], 1, "bill")
+    assert judged_aim(of, "") == of.settings.aim

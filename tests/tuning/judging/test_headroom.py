@@ -13,7 +13,9 @@ from envs.yardsticks.baselines import UNCONTROLLED, baselines
 from envs.yardsticks.bound import bound
 from results.judgement import EXACT_MPC
 from tuning.cli.tables import Fitted
-from tuning.judging.headroom import Row, best_of, check_baselines, remaining, tables
+from tuning.experiment.errors import UsageError
+from tuning.judging.headroom import Row, best_of, check_baselines, find_headroom, remaining, tables
+from tuning.judging.settings import HeadroomSettings
 
 
 def row(name: str, score: float | None, co2: float, cost: float, served: float | None = None) -> Row:
@@ -132,3 +134,8 @@ def test_an_objective_without_a_bound_is_said_to_have_none_and_who_misses_a_requ
     ratings, _ = tables("site", rows, BEFORE, aim)
     assert [str(column.header) for column in ratings.columns] == ["", "score", "peak_kw", "required", "served"]
     assert list(ratings.columns[3].cells) == ["met", "met", "missed", "", "", ""]
+
+
+def test_headroom_is_of_one_objective() -> None:
+    with pytest.raises(UsageError, match="--objective 'co2 bill': headroom takes one"):
+        find_headroom(HeadroomSettings(scenario="iquitos-38", objective="co2 bill"))

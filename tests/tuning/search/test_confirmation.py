@@ -142,3 +142,18 @@ def test_an_assignment_is_confirmed_once_however_often_it_ran(memory: StudyMemor
     )  # fmt: skip
     memory.add(again)
     assert CONFIRMATION.contenders(memory.trials(), 6.0 * STEPS) == [0, 4, 2]
+
+
+def test_of_two_objectives_members_of_the_front_are_confirmed_those_first_that_stand_for_it(tmp_path: Path) -> None:
+    experiment = create(
+        Settings(name="two", dir=str(tmp_path), steps=STEPS, reports=10, sampler="random", objective="co2 bill")
+    )
+    memory = StudyMemory.open(experiment, SPACE, {}, LIMITS, [DEFAULT])
+    gains = [(0.0, 0.0), (0.1, 0.9), (0.9, 0.1), (0.6, 0.6), (0.5, 0.5), (2.0, 2.0)]
+    for number, pair in enumerate(gains):
+        assert memory.ask().number == number
+        memory.report(number, RUNG, -1.5e15 if number == 5 else sum(pair) / 2, pair)
+        memory.freeze(number)
+    assert memory.front() == [3, 1, 2]
+    assert CONFIRMATION.contenders(memory.trials(), 8.0 * STEPS) == [0, 3, 1, 2]
+    assert CONFIRMATION.contenders(memory.trials(), 4.0 * STEPS) == [0, 3]

@@ -91,3 +91,26 @@ def test_what_policies_of_a_search_may_see_is_every_value_that_is_searched_fixed
     found = seen_by(plan(Settings(), path), DEFAULT)
     assert set(found) == {Seen(), Seen(plan="yesterday"), Seen(plan="learned")}
     assert found[0] == Seen()
+
+
+def test_a_search_with_two_objectives_draws_their_share_and_starts_at_both_ends_too() -> None:
+    planned = plan(Settings(objective="co2 bill"), None)
+    shares = [start["reward_share"] for start in planned.starts]
+    assert shares == [pytest.approx(0.5 / 0.65), 0.0, 1.0]
+    assert len({tuple(start.items())[:-1] for start in planned.starts}) == 1
+    assert "reward_share" in planned.space.distributions(planned.fixed, limits(250_000))
+
+
+@pytest.mark.parametrize(
+    "others", [{"set": (("reward_share=0.3",),)}, {"start_from": ("default", "rllib")}, {"preset": "default"}]
+)
+def test_what_the_user_says_of_share_and_starts_holds(others: dict[str, Any]) -> None:
+    planned = plan(Settings(objective="co2 bill", **others), None)
+    expected = 0.3 if "set" in others else pytest.approx(0.5 / 0.65)
+    assert all(start["reward_share"] == expected for start in (*planned.starts, planned.fixed) if "reward_share" in start)
+    assert len(planned.starts) == (0 if "preset" in others else len(others.get("start_from", ("default",))))
+
+
+def test_with_one_objective_there_is_no_share_to_set() -> None:
+    with pytest.raises(SpaceError, match="no hyperparameter reward_share"):
+        plan(Settings(objective="bill", set=(("reward_share=0.3",),)), None)

@@ -96,3 +96,17 @@ def test_early_draws_come_from_around_the_start_too_and_those_of_random_never() 
     assert 0.25 < np.mean(by_tpe) < 0.85
     first, *rest = drawn("random", 12)
     assert not any(near(params, first) for params in rest)
+
+
+def test_with_two_objectives_draws_are_around_any_member_of_the_front() -> None:
+    values = [(0.0, 1.0), (1.0, 0.0), (0.6, 0.6), (0.1, 0.1), (2.0, 2.0)]
+    seen = [
+        optuna.trial.create_trial(
+            values=list(pair), params={"only": number}, distributions={"only": IntDistribution(0, 9)},
+            constraints={"requirements": 1.0 if number == 4 else 0.0},
+        )
+        for number, pair in enumerate(values)
+    ]  # fmt: skip
+    random = np.random.default_rng(0)
+    found = [centre(seen, [], random) for _ in range(60)]
+    assert {own["only"] for own in found if own} == {0, 1, 2}

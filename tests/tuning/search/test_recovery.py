@@ -10,13 +10,15 @@ from optuna.trial import TrialState, create_trial
 
 from results import load
 from results.writer import write_part
-from tuning.algorithms.registry import algorithm
+from tuning.algorithms.of_settings import algorithm_of
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
 from tuning.search.confirmation import CONFIRMS, ROLE, RUN
 from tuning.search.drawing import SAME_AS
+from tuning.search.errors import DamagedStudyError
 from tuning.search.recovery import extend, settle
 from tuning.search.study import REQUIRED, StudyMemory
+from tuning.search.two_aims import gains_of
 from tuning.trial.records import TrialRecords
 
 REPORTS = 4
@@ -28,7 +30,7 @@ def experiment(tmp_path: Path) -> Experiment:
 
 
 def memory(experiment: Experiment) -> StudyMemory:
-    return StudyMemory.open(experiment, algorithm("ppo").space, {}, {"steps": 1000.0})
+    return StudyMemory.open(experiment, algorithm_of(experiment.settings).space, {}, {"steps": 1000.0})
 
 
 def begun(experiment: Experiment, count: int) -> tuple[StudyMemory, TrialRecords]:
@@ -197,3 +199,28 @@ def test_a_kill_between_rows_and_study_undoes_an_extension(experiment: Experimen
     settle(again, records, experiment.paths, REPORTS)
     assert again.unfinished() == []
     assert extend(again, records, 2000) == ([0], [])
+
+
+def test_after_a_kill_before_the_study_had_them_both_gains_come_from_the_rows(tmp_path: Path) -> None:
+    experiment = create(Settings(name="two", dir=str(tmp_path), steps=1000, reports=REPORTS, objective="co2 bill"))
+    _, records = begun(experiment, 1)
+    pair = {"objective": 1.0, "objective_2": 2.0, "gain": 0.1, "gain_2": 0.3, "rating": 0.2}
+    rows = [{"trial": 0, "update": 1, "steps": 260, "score": 0.5, **pair}]
+    write_part(experiment.paths.part("reports", 0, 260), "reports", rows)
+    records.update(0, score=0.5, steps=260, **pair)
+    records.update(0, state="frozen")
+    again = memory(experiment)
+    settle(again, records, experiment.paths, REPORTS)
+    (trial,) = again.trials()
+    assert trial.state is TrialState.WAITING
+    assert gains_of(trial) == {250: (0.1, 0.3)}
+    assert trial.intermediate_values == {250: 0.2}
+    assert again.front() == [0]
+
+
+def test_a_study_of_two_objectives_without_the_gains_of_an_evaluation_is_refused(tmp_path: Path) -> None:
+    experiment = create(Settings(name="two", dir=str(tmp_path), steps=1000, reports=REPORTS, objective="co2 bill"))
+    study, records = begun(experiment, 1)
+    study.report(0, 250, 0.2)
+    with pytest.raises(DamagedStudyError, match="trial 0 in it lacks the gains of an evaluation"):
+        settle(memory(experiment), records, experiment.paths, REPORTS)

@@ -76,3 +76,14 @@ def test_of_equal_scores_the_earlier_trial_is_kept() -> None:
 
 def test_trials_without_a_finite_score_are_never_kept() -> None:
     assert not_kept({0: None, 1: math.nan, 2: math.inf, 3: 0.1}, math.inf) == {0, 1, 2}
+
+
+def test_what_is_on_a_front_keeps_its_checkpoints_as_long_as_it_is_there(tmp_path: Path) -> None:
+    paths, front = with_checkpoints(tmp_path, 3), [0]
+    retention = Retention(paths, 1, {}, spared=lambda: front)
+    for number, score in enumerate((0.1, 0.3, 0.2)):
+        retention.on_ended(number, score)
+    assert left(paths, 3) == [0, 1]
+    front.remove(0)
+    retention.enforce()
+    assert left(paths, 3) == [1]

@@ -13,6 +13,7 @@ from optuna.trial import FrozenTrial, TrialState
 from search_spaces import Kind, Parameter, SearchSpace
 from tuning.search.sampler_view import HYPERPARAMETERS, as_seen
 from tuning.search.samplers import SAMPLERS
+from tuning.search.two_aims import GAINS
 
 WITHIN = FloatDistribution(0.0, 1.0)
 SPACE = SearchSpace(
@@ -102,3 +103,45 @@ def test_a_gaussian_process_beside_a_pruner_leaves_where_trials_were_pruned() ->
     study.add_trials(as_seen(known, SPACE, BOX))
     asked = study.ask(BOX)
     assert np.hypot(asked.params["x"] - 0.8, asked.params["y"] - 0.2) < 0.2
+
+
+def of_two(state: TrialState, gains: dict[int, tuple[float, float]], number: int = 0, **more: Any) -> FrozenTrial:
+    value = 0.0 if state is COMPLETE else None
+    found = trial(state, dict.fromkeys(gains, 0.0), value, number, **more)
+    found.user_attrs[GAINS] = {str(steps): list(pair) for steps, pair in gains.items()}
+    return found
+
+
+@pytest.mark.parametrize(
+    ("known", "values", "expected"),
+    [
+        (of_two(COMPLETE, {1: (0.1, 0.2), 2: (0.3, 0.4)}), {}, [0.3, 0.4]),
+        (of_two(PRUNED, {1: (0.1, 0.2)}), {}, [0.1, 0.2]),
+        (of_two(TrialState.WAITING, {1: (0.1, 0.2)}), {}, [0.1, 0.2]),
+        (of_two(RUNNING, {1: (0.1, 0.2)}), {}, None),
+        (of_two(RUNNING, {1: (0.1, 0.2)}), {0: (0.7, 0.8)}, [0.7, 0.8]),
+    ],
+)
+def test_with_two_objectives_both_gains_are_the_values(
+    known: FrozenTrial, values: dict[int, tuple[float, float]], expected: list[float] | None
+) -> None:
+    (seen,) = as_seen([known], SPACE, BOX, values, objectives=2)
+    assert (seen.values if seen.state is COMPLETE else None) == expected
+
+
+@pytest.mark.parametrize(("name", "model"), [("tpe", 8), ("gp", 1)])
+def test_samplers_propose_near_the_front_of_two_objectives_and_within_requirements(name: str, model: int) -> None:
+    """The front is x from 0 to 1 at y = 0.9; above that a constraint is violated."""
+    known: list[FrozenTrial] = []
+    random, proposed = np.random.default_rng(0), []
+    for number in range(12 + model):
+        x, y = random.random(2)
+        if number >= 12:
+            study = optuna.create_study(directions=["maximize"] * 2, sampler=SAMPLERS[name](number, 8))
+            study.add_trials(as_seen(known, SPACE, BOX, objectives=2))
+            drawn = study.ask(BOX).params
+            x, y = drawn["x"], drawn["y"]
+            proposed.append(y)
+        own = of_two(COMPLETE, {1: (x + y, 1.0 - x + y)}, number, x=x, y=y, constraints={"requirements": y - 0.9})
+        known.append(own)
+    assert sum(0.6 < y <= 0.95 for y in proposed) > 0.5 * model  # of all draws a third would be

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from optuna.trial import TrialState
 
@@ -15,10 +16,18 @@ from tuning.search.confirmation import CONFIRMS
 from tuning.search.sampler_view import as_seen
 from tuning.search.study import StudyMemory
 from tuning.search.thawing import Thawing
+from tuning.search.two_aims import gains_of
 
 SPACE = algorithm("ppo").space
 STEPS, RUNG = 1000, 100
 FIXED: Assignment = {"gamma": 0.9}
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> StudyMemory:
+    """A study with two objectives."""
+    experiment = create(Settings(name="two", dir=str(tmp_path), steps=STEPS, reports=10, objective="co2 bill"))
+    return StudyMemory.open(experiment, SPACE, FIXED, {"steps": float(STEPS)})
 
 
 @pytest.fixture
@@ -121,3 +130,63 @@ def test_one_that_misses_requirements_is_below_all_and_decides_no_scale(memory: 
     assert ends[0] == 0.2
     assert ends[1] < ends[2] < 0.1
     assert min(ends) > -1.0
+
+
+def learn_two(two: StudyMemory, *gains: tuple[float, float]) -> int:
+    """The same with two objectives."""
+    number = two.ask().number
+    for rung, pair in enumerate(gains, 1):
+        two.report(number, rung * RUNG, sum(pair) / 2, pair)
+    two.freeze(number)
+    return number
+
+
+def test_with_two_objectives_all_parts_of_the_front_get_their_turn(two: StudyMemory) -> None:
+    """Both ends lead in one objective each, and neither by the mean of both."""
+    random = np.random.default_rng(0)
+    ends = {}
+    for name, level in (("first", (0.9, 0.1)), ("second", (0.1, 0.9)), ("middle", (0.62, 0.62)), ("poor", (0.05, 0.05))):
+        noise = 0.002 * random.standard_normal((3, 2))
+        ends[name] = learn_two(two, *(tuple(pair) for pair in (np.array(level) + noise).tolist()))
+    model = thawing(two, two_aims=True)
+    chosen = []
+    for _ in range(24):
+        number = model.choose(None, 1e6)
+        assert number is not None
+        chosen.append(number)
+        two.thaw(number)
+        trial = two.trials()[number]
+        steps = max(trial.intermediate_values) + RUNG
+        level = gains_of(trial)[100]
+        two.report(number, steps, sum(level) / 2, level)
+        if steps >= STEPS:
+            two.complete(number, sum(level) / 2)
+        else:
+            two.freeze(number)
+    assert {ends[name] for name in ("first", "second", "middle")} <= set(chosen)
+    assert chosen.count(ends["poor"]) < min(chosen.count(ends[name]) for name in ("first", "second", "middle"))
+
+
+def test_with_two_objectives_a_decision_follows_from_the_study_alone(two: StudyMemory) -> None:
+    for level in (0.2, 0.5, 0.8):
+        learn_two(two, (level, 1.0 - level), (level, 1.0 - level))
+    decisions = [thawing(two, two_aims=True).choose(None, 1e6) for _ in range(2)]
+    draws = [thawing(two, two_aims=True).draw().params for _ in range(2)]
+    assert decisions[0] == decisions[1]
+    assert draws[0] == draws[1]
+
+
+def test_a_sampler_sees_the_end_of_each_objective_and_requirements_below_all(
+    two: StudyMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = (learn_two(two, (0.1 * k, 0.9), (0.1 * k, 0.9)) for k in (1, 2))
+    missing = two.ask().number
+    two.report(missing, RUNG, -1.5e15, (5.0, 5.0))
+    two.freeze(missing)
+    given: list[Any] = []
+    monkeypatch.setattr(two, "draw", given.append)
+    thawing(two, two_aims=True).draw()
+    (values,) = given
+    assert values[first][0] < values[second][0]
+    assert values[first][1] == pytest.approx(0.9, abs=0.1)
+    assert all(values[missing][k] < min(values[first][k], values[second][k]) for k in range(2))

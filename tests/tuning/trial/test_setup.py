@@ -67,3 +67,21 @@ def test_environments_show_what_the_hyperparameters_say(monkeypatch: pytest.Monk
     assert made.planned == "a plan: learned"  # type: ignore[comparison-overlap]
     assert trial_setup(SETTINGS, 0, {}).planned is None
     assert made.chargers == "seen"  # type: ignore[comparison-overlap]
+
+
+def test_a_trial_of_two_objectives_trains_for_its_share_and_sees_what_all_see(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[tuple[Weights, Seen]] = []
+    monkeypatch.setattr(setup, "training_env", lambda *given: made.append((given[6], given[8])))
+    two = replace(SETTINGS, objective="co2 bill")
+    h = {**algorithm("ppo").space.complete({}), "reward_share": 0.2}
+    trial_setup(two, 1, h).make_envs(8)
+    (weights, seen), base = made[0], two.aim.weights
+    assert (weights.co2, weights.cost) == pytest.approx((0.2 * 0.65, 0.8 * 0.65))
+    assert replace(weights, co2=base.co2, cost=base.cost) == base
+    assert seen == Seen()
+    assert setup.used_share(two, weights) == {"reward_share": pytest.approx(0.2)}
+
+
+def test_with_one_objective_all_trials_train_for_the_users_weights() -> None:
+    assert setup.trained_for(SETTINGS, {}) == SETTINGS.aim.weights
+    assert setup.used_share(SETTINGS, Weights()) == {}

@@ -384,3 +384,21 @@ def test_a_taught_trial_goes_on_as_if_it_had_never_stopped(
     assert evaluations["steps"].min() == 0
     assert f"{evaluations['score'][evaluations['steps'] == 0].iloc[0]:+.4f}" in said[0][MESSAGE]
     assert len(evaluations) == EVALUATIONS + 1
+
+
+@pytest.mark.usefixtures("small_ray")
+def test_with_two_objectives_the_environment_gives_the_share_and_reports_have_both_gains(
+    small_schema: Path, tmp_path: Path, running: Path
+) -> None:
+    of = experiment(tmp_path / "two", small_schema, "ppo", objective="co2 bill")
+    found = train(of, {**hyperparameters("ppo"), "reward_share": 0.25}, running)
+    results = load(of.paths.folder)
+    row, last = results.trials.iloc[0], results.reports.dropna(subset=["score"]).iloc[-1]
+    assert (row["hp_reward_share"], row["used_reward_share"]) == (0.25, pytest.approx(0.25))
+    for name in ("objective", "objective_2", "gain", "gain_2"):
+        assert math.isfinite(row[name])
+        assert row[name] == last[name] == found[-1][name]
+    assert row["rating"] == (row["gain"] + row["gain_2"]) / 2.0 == of.settings.aim.goal(outcome_of(found[-1]))
+    # A trial that goes on tells its last evaluation again, with both gains.
+    with training(of, {**hyperparameters("ppo"), "reward_share": 0.25}, running) as trial:
+        assert outcome_of(next(iter(trial.updates()))) == outcome_of(found[-1])

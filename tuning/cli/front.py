@@ -1,0 +1,100 @@
+"""What the terminal shows of a search with two objectives: its front, and what fresh seeds say of it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from rich.table import Table
+
+from envs.objective.aim import Aim
+from results import Results
+from results.front import GAINS, spread_out
+from results.schema import GIVEN
+from results.statistics import CONFIDENCE, mean, paired_mean
+from search_spaces.reward_share import NAME
+
+MOST_SHOWN = 10  # members of the front
+_VALUES = ("objective", "objective_2")
+
+
+def front_table(results: Results, aim: Aim) -> Table:
+    """The members of the front, the best in the first objective at the top.
+
+    Of many, those stand here that are farthest apart.
+
+    Args:
+        results: of the experiment.
+        aim: of it, with two objectives.
+    """
+    front, searched = results.front, results.trials[results.trials["confirms"].isna()]
+    shown = front.iloc[sorted(spread_out(front[list(GAINS)].to_numpy(dtype=float))[:MOST_SHOWN])]
+    number = f"{len(front)} of {len(searched)} trials" + (f", {len(shown)} of them shown" if len(shown) < len(front) else "")
+    table = Table(title=f"Front: {number}", title_justify="left")
+    shares = GIVEN + NAME in front
+    for name in ("trial", *(heading for own in aim.objectives for heading in (own.name, "gain")), "score"):
+        table.add_column(name, justify="right")
+    for name in (*(["share"] if shares else []), "steps"):
+        table.add_column(name, justify="right")
+    for _, row in shown.iterrows():
+        values = zip(aim.objectives, (row[name] for name in _VALUES), (row[name] for name in GAINS), strict=True)
+        cells = (cell for own, value, gain in values for cell in (own.number(value), f"{gain:+.1%}"))
+        share = [f"{row[GIVEN + NAME]:.2f}"] if shares else []
+        table.add_row(str(row["trial"]), *cells, f"{row['score']:+.4f}", *share, f"{row['steps']:,}")
+    return table
+
+
+def front_confirmation_lines(results: Results, aim: Aim) -> list[str]:
+    """Means of both gains of what was trained again, with their intervals, and which are better than the default in what.
+
+    Each interval is wider the more are compared, so that all of them hold together (Bonferroni).
+
+    Args:
+        results: of the experiment.
+        aim: of it, with two objectives.
+
+    Returns:
+        Empty where nothing was trained again at least twice to its end.
+    """
+    complete = results.confirmations[results.confirmations["state"] == "complete"]
+    grouped = complete.groupby(complete["confirms"].astype(int))
+    runs = {int(number): own.set_index("confirm_run") for number, own in grouped if len(own) > 1}
+    if not runs:
+        return []
+    control = next((number for number, own in runs.items() if own["confirm_role"].iloc[0] == "default"), None)
+    contenders = [number for number in runs if number != control]
+    confidence = 1.0 - (1.0 - CONFIDENCE) / max(1, len(contenders) * len(GAINS))
+    lines = [
+        f"Trained again with fresh seeds; gains on the uncontrolled site, in brackets {CONFIDENCE:.0%} intervals over seeds:"
+    ]
+    for number in ([] if control is None else [control]) + contenders:
+        name = f"trial {number}" if number != control else "the default" if number < 0 else f"the default (trial {number})"
+        missed = int((runs[number]["shortfall"] > 0.0).sum())
+        found = f"{missed} miss a requirement" if missed else _gains(runs[number], aim)
+        lines.append(f"  {name}: {found}, {len(runs[number])} seeds")
+    if control is None:
+        return lines
+    better: dict[int, list[str]] = {}
+    for number in contenders:
+        both = runs[number].index.intersection(runs[control].index)
+        own, default = runs[number].loc[both], runs[control].loc[both]
+        if len(both) < 2 or (own["shortfall"] > 0.0).any() or (default["shortfall"] > 0.0).any():
+            continue
+        told, better[number] = [], []
+        for objective, gain in zip(aim.objectives, GAINS, strict=True):
+            interval = paired_mean(_numbers(own, gain), _numbers(default, gain), confidence)
+            told.append(f"{objective.name} {interval.value:+.2%} ({interval.low:+.2%} to {interval.high:+.2%})")
+            better[number] += [objective.name] if interval.low > 0.0 else []
+        lines.append(f"  trial {number} against the default, difference of gains: {'; '.join(told)}")
+    if not better:
+        return lines
+    found = "; ".join(f"trial {number} in {' and '.join(names)}" for number, names in better.items() if names)
+    return [*lines, f"Better than the default: {found}." if found else "No trial is shown to be better than the default."]
+
+
+def _gains(own: pd.DataFrame, aim: Aim) -> str:
+    found = ((objective, mean(_numbers(own, gain))) for objective, gain in zip(aim.objectives, GAINS, strict=True))
+    return "; ".join(f"{one.name} {each.value:+.2%} ({each.low:+.2%} to {each.high:+.2%})" for one, each in found)
+
+
+def _numbers(own: pd.DataFrame, column: str) -> np.ndarray:
+    return own[column].to_numpy(dtype=float)
