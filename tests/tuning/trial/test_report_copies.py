@@ -91,6 +91,8 @@ def test_after_a_kill_no_report_is_doubled_or_missing(paths: ExperimentPaths, se
     copies.add(rows(300))  # beyond the checkpoint: the table has lost it
     write_part(part_path(paths.folder, "reports", 3, 400), "reports", rows(400))  # so is this one dropped
     copies.close()
+    for path in paths.tensorboard(3).glob("*"):
+        path.rename(path.with_name("events.out.tfevents.1.before"))  # a name has the second in which it was made
     drop_parts_after(paths.folder, "reports", 3, 200)
     again = ReportCopies.begin(settings, paths, 3)
     write(paths, again, 300, 400)
