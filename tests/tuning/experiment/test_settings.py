@@ -54,8 +54,8 @@ def test_splits_are_part_of_what_an_experiment_is() -> None:
     [
         ("text", ["algo", "scenario", "preset", "space", "name", "dir"]),
         (1.5, ["gpu_memory"]),
-        ([], [*SPLITS, "weights", "require", "set", "start_from"]),
-        (["text"], [*SPLITS, "start_from"]),
+        ([], [*SPLITS, "weights", "require", "set", "start_from", "learn_from"]),
+        (["text"], [*SPLITS, "start_from", "learn_from"]),
         ([["text"]], ["set"]),
         (True, ["progress_csv", "tensorboard"]),
         *((value, []) for value in (None, -1, 10**30, math.nan, [[1]], [None], {}, {"a": 1})),
