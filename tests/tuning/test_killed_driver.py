@@ -171,7 +171,7 @@ def die_at(patched: pytest.MonkeyPatch, operation: float) -> None:
         def operated(*arguments: Any, **named: Any) -> Any:
             nonlocal done
             for moment in (0.0, 0.5):
-                if done + moment == operation:
+                if done + moment >= operation:
                     os._exit(KILLED)
                 if not moment:
                     result = function(*arguments, **named)
@@ -205,13 +205,13 @@ def killed_search(folder: Path, budget: int, at_once: int, drawn: random.Random,
 
 @pytest.mark.parametrize("at_once", [1, 2])
 def test_a_search_that_is_killed_anywhere_is_whole(tmp_path: Path, at_once: int) -> None:
-    check_kills(tmp_path, at_once, trials=4, most=120, least=2, confirmations=0)
+    check_kills(tmp_path, at_once, trials=4, most=160, least=2, confirmations=0)
 
 
 @pytest.mark.torture
 @pytest.mark.parametrize("at_once", [1, 2])
 def test_so_it_is_with_many_kills(tmp_path: Path, at_once: int) -> None:
-    check_kills(tmp_path, at_once, trials=12, most=100, least=25, confirmations=4)
+    check_kills(tmp_path, at_once, trials=12, most=80, least=25, confirmations=4)
 
 
 def check_kills(folder: Path, at_once: int, trials: int, most: int, least: int, confirmations: int) -> None:

@@ -100,7 +100,8 @@ class Confirmation:
 
     def _counted(self, trial: FrozenTrial) -> int:
         """Steps that the budget has given a trial so far."""
-        return _taken(trial) + (self.rung_steps if trial.state is TrialState.RUNNING else 0)
+        going_on = self.rung_steps if trial.state is TrialState.RUNNING and _taken(trial) < self.steps else 0
+        return _taken(trial) + going_on
 
     def _assignment(self, trial: FrozenTrial) -> Assignment:
         return self.space.whole(in_todays_names(trial.user_attrs[HYPERPARAMETERS]))

@@ -127,7 +127,7 @@ def run_trials(
     records = TrialRecords(experiment)
     settle(memory, records, paths, settings.reports)
     rung_steps = due_steps(1, settings.steps, settings.reports)
-    ledger = Ledger(memory, settings.limit, rung_steps)
+    ledger = Ledger(memory, settings.limit, rung_steps, most_steps=settings.steps)
     if extended and ledger.is_spent():
         raise UsageError("--extend: the budget of this experiment is spent, so no trial can go on; give a larger --budget too")
     if extended:

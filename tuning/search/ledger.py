@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
@@ -22,12 +23,14 @@ class Ledger:
         budget: None for no limit.
         rung_steps: between two evaluations of a trial.
         clock: time, seconds.
+        most_steps: of a trial; one that has them takes no more, although its process may not have ended.
     """
 
     memory: StudyMemory
     budget: Budget | None
     rung_steps: int
     clock: Callable[[], float] = time.monotonic
+    most_steps: float = math.inf
     _begun: float = field(init=False)
     _before: float = field(init=False)
 
@@ -45,7 +48,8 @@ class Ledger:
         Args:
             running: numbers of trials that count up to their next evaluation.
         """
-        return sum(self.memory.used_steps(self.rung_steps).values()) + self.rung_steps * len(running)
+        used = self.memory.used_steps(self.rung_steps)
+        return sum(used.values()) + self.rung_steps * sum(used.get(number, 0) < self.most_steps for number in running)
 
     def used(self) -> float:
         """What was used, in the budget's unit; without one steps."""

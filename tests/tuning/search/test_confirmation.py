@@ -120,6 +120,14 @@ def test_a_trial_that_failed_or_never_ran_is_no_contender_and_a_failed_default_i
     assert CONFIRMATION.contenders(memory.trials(), 1e6) == [0, 2]
 
 
+def test_one_that_has_all_of_its_steps_takes_no_more(memory: StudyMemory) -> None:
+    first = begin(memory, 4.0 * STEPS)
+    assert first
+    memory.report(first.number, STEPS, 0.3)  # its process has not ended yet
+    assert CONFIRMATION.contenders(memory.trials(), 3.0 * STEPS) == [0, 3]
+    assert CONFIRMATION.contenders(memory.trials(), 3.0 * STEPS - RUNG) == []
+
+
 def test_where_the_default_was_not_tried_it_is_trained_all_the_same(tmp_path: Path) -> None:
     experiment = create(Settings(name="two", dir=str(tmp_path), steps=STEPS, reports=10, sampler="random"))
     memory = StudyMemory.open(experiment, SPACE, {}, LIMITS)

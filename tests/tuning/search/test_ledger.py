@@ -11,6 +11,7 @@ RUNG = 100
 
 
 def memory(**steps: int) -> Any:
+    """A study of trials that have taken so many steps."""
     noted: list[float] = []
     return SimpleNamespace(used_steps=lambda least: steps, seconds_before=50.0, note_seconds=noted.append, noted=noted)
 
@@ -33,6 +34,14 @@ def test_steps_of_running_trials_count_up_to_their_next_evaluation() -> None:
     assert (ledger.used(), ledger.steps_left([0])) == (500.0, 200.0)
     assert not ledger.is_spent([0, 1])
     assert ledger.is_spent([0, 1, 2])
+
+
+def test_a_trial_with_all_of_its_steps_takes_no_more_before_its_process_has_ended() -> None:
+    steps = {0: 300, 1: 200}
+    study = SimpleNamespace(used_steps=lambda least: steps, seconds_before=0.0)
+    ledger = Ledger(study, Budget(800.0, "steps"), RUNG, most_steps=300)  # type: ignore[arg-type]
+    assert ledger.steps([0, 1]) == 600.0
+    assert ledger.steps_left([0]) == 300.0
 
 
 def test_rungs_that_do_not_divide_the_budget_are_not_one_too_few() -> None:
