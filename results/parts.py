@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from common.errors import UserError
 from common.json_values import checked
-from results.schema import FINGERPRINT, READ_MEASURES, SCHEMA_VERSION, STATES, fingerprint, schema
+from results.schema import FINGERPRINT, READ_MEASURES, SCHEMA_VERSION, STATES, fingerprint_of, schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -133,7 +133,7 @@ def _fault(part: pa.Table, table: str, whole: tuple[pa.Schema, int] | None) -> s
         return f"column {empty[0]} is empty in a row"
     # Arrow checks the values; names, types and the number of rows have this.
     known = (part.schema.metadata or {}).get(FINGERPRINT.encode())
-    if known is not None and known.decode(errors="replace") != fingerprint(*(whole or (part.schema, len(part)))):
+    if known is not None and known.decode(errors="replace") != fingerprint_of(*(whole or (part.schema, len(part)))):
         return "its columns have changed since it was written"
     return ""
 
