@@ -7,7 +7,7 @@ r.best                              # the trial with the highest score
 r.front                             # of two objectives, the trials that no other one is better than in both
 """
 
-from results.loader import Results, load, pareto_front
+from results.loader import Results, load
 from results.parts import ResultsError
 
-__all__ = ["Results", "ResultsError", "load", "pareto_front"]
+__all__ = ["Results", "ResultsError", "load"]
