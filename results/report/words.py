@@ -88,7 +88,8 @@ def duration(seconds: float) -> str:
         return "none"
     if seconds < 10:
         return f"{number(seconds)} s"
-    rest, parts = round(seconds), []
+    parts: list[tuple[int, str]] = []
+    rest = round(seconds)
     for size, unit in _TIMES:
         count, rest = divmod(rest, int(size))
         if count or parts:

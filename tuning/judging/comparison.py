@@ -90,6 +90,7 @@ def compare(settings: JudgeSettings, console: Console | None = None) -> Comparis
                 judgement.paths, title, settings.seeds, len(race.looks), race.failed, of.aim, not site.segments
             )
             print_report(report, console)
+            write_report([folder, *(experiment.paths.folder for experiment in experiments)], console)
     except KeyboardInterrupt:
         if discard(folder, made):
             say(console, f"stopped before the first run; {folder} is removed again")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from results.report.charts import channel, chart, coloured, hover, layer
 from results.report.colours import colour
 from results.report.figure import Figure, Panel
+from results.report.rows import each, greatest
 from results.report.words import counted, interval, plain, score
 
 if TYPE_CHECKING:
@@ -36,12 +37,12 @@ def changes(found: pd.DataFrame, trials: int, best: int | None, default: int | N
             else "it takes more that differ"
         )
         return Figure("changes", question, f"It cannot be said from {counted(trials, 'trial')}: {why}.")
-    top = found.loc[found["gain"].idxmax()]
+    top = greatest(found, "gain")
     last = found.iloc[-1]
     sure = found[found["gain_low"] > 0.0]
     whole = f"all {counted(len(found), 'change')} together {score(last.total)} {interval(last.total_low, last.total_high)}"
     if len(sure):
-        paid = sure.loc[sure["gain"].idxmax()]
+        paid = greatest(sure, "gain")
         answer = (
             f"{paid.hyperparameter}, from {_short(paid.before)} to {_short(paid.after)}: {score(paid.gain)} "
             f"{interval(paid.gain_low, paid.gain_high)} by the model; {whole}."
@@ -50,7 +51,7 @@ def changes(found: pd.DataFrame, trials: int, best: int | None, default: int | N
         most = f"{score(top.gain)} {interval(top.gain_low, top.gain_high)}"
         answer = f"None surely: {top.hyperparameter} is expected to bring most, {most}; {whole}."
     drawn = found.head(MOST_ROWS).copy()
-    drawn["name"] = [f"{row.hyperparameter}: {_short(row.before)} → {_short(row.after)}" for row in drawn.itertuples()]
+    drawn["name"] = [f"{row.hyperparameter}: {_short(row.before)} → {_short(row.after)}" for row in each(drawn)]
     drawn["sign"] = ["gain" if value >= 0 else "loss" for value in drawn["gain"]]
     drawn["from"] = drawn["predicted"] - drawn["gain"]
     drawn["low"], drawn["high"] = drawn["from"] + drawn["gain_low"], drawn["from"] + drawn["gain_high"]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from results.report.charts import channel, chart, hover, layer, sampled
 from results.report.colours import AMOUNTS, colour
 from results.report.figure import Figure, Panel
+from results.report.rows import each
 from results.report.words import counted, listed, percent, plain
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def slices(effects: pd.DataFrame, order: list[str]) -> Figure:
     elif edges.empty:
         answer = f"No: trial {int(winner['trial'].iloc[0])}, the best, lies within all {counted(len(winner), 'range')}."
     else:
-        told = [f"{row.hyperparameter}={row.label} ({row.at_edge} end)" for row in edges.itertuples()]
+        told = [f"{row.hyperparameter}={row.label} ({row.at_edge} end)" for row in each(edges)]
         more = f" and {len(told) - 4} more" if len(told) > 4 else ""
         answer = (
             f"Yes: trial {int(winner['trial'].iloc[0])}, the best, has {listed(told[:4])}{more}; "
@@ -223,7 +224,7 @@ def coverage(found: pd.DataFrame) -> Figure:
     if found.empty:
         return Figure("coverage", question, "It cannot be said: the search has no ranges or no trials.")
     ranked = found.sort_values("tried")
-    untried = [f"{row.hyperparameter}={row.untried}" for row in ranked.itertuples() if row.untried]
+    untried = [f"{row.hyperparameter}={row.untried}" for row in each(ranked) if row.untried]
     gaps = ranked[ranked["gap"].notna()].sort_values("gap", ascending=False)
     told = []
     if len(gaps) and gaps["gap"].iloc[0] > 0.2:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from results.report.charts import channel, chart, coloured, hover, layer, sampled
 from results.report.colours import colour
 from results.report.figure import Figure, Panel
+from results.report.rows import greatest
 from results.report.words import counted, duration, interval, number, percent, score
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def best_so_far(best: pd.DataFrame, references: pd.DataFrame, trials: int) -> Fi
     if len(lines):
         extra = lines.assign(after=lines["name"])[["after", "score"]].rename(columns={"score": "rating"})
         table = pd.concat([table, extra], ignore_index=True)
-    tests = " Lines of a judgement are of the test split." if (lines.get("split") == "test").any() else ""
+    tests = " Lines of a judgement are of the test split." if len(lines) and (lines["split"] == "test").any() else ""
     note = f"The best so far is the leader at that time, so it may fall.{tests}{_thinned(len(minutes), len(line))}"
     return Figure("best-so-far", question, _worth(known, references, trials), tuple(panels), table, note)
 
@@ -245,7 +246,7 @@ def rungs(ranks: pd.DataFrame) -> Figure:
     sure = known[known["low"] > 0.5]
     trials = int(known["trials"].max())
     if sure.empty:
-        top = known.loc[known["correlation"].idxmax()]
+        top = greatest(known, "correlation")
         answer = (
             f"That cannot be shown: with {counted(trials, 'trial')} no early order is surely like that of {later} "
             f"(at most {number(top.correlation)} {interval(top.low, top.high)})."

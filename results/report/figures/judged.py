@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from results.report.charts import channel, chart, coloured, hover, layer
 from results.report.colours import colour
 from results.report.figure import Figure, Panel
+from results.report.rows import each, greatest
 from results.report.words import counted, interval, listed, number, percent, scale, score
 
 if TYPE_CHECKING:
@@ -43,8 +44,8 @@ def saved(last: pd.DataFrame, best: int | None, split: str = "validation") -> Fi
     if not rows:
         return Figure("saved", question, "It cannot be said: its evaluation has no amounts.")
     found = pd.DataFrame(rows)
-    lower = [f"{row.name} by {percent(-row.change)}" for row in found.itertuples(index=False) if row.change < -0.0005]
-    higher = [f"{row.name} by {percent(row.change)}" for row in found.itertuples(index=False) if row.change > 0.0005]
+    lower = [f"{row.name} by {percent(-row.change)}" for row in each(found) if row.change < -0.0005]
+    higher = [f"{row.name} by {percent(row.change)}" for row in each(found) if row.change > 0.0005]
     if not lower and not higher:
         answer = f"Nothing: trial {best} is like the uncontrolled site on the {split} split."
     elif not lower:
@@ -63,8 +64,8 @@ def saved(last: pd.DataFrame, best: int | None, split: str = "validation") -> Fi
     table = pd.DataFrame(
         {
             "": [name[:1].upper() + name[1:] for name in found["name"]],
-            "best policy": [scale(row.unit, max(row.own, row.before))(row.own) for row in found.itertuples()],
-            "uncontrolled": [scale(row.unit, max(row.own, row.before))(row.before) for row in found.itertuples()],
+            "best policy": [scale(row.unit, max(row.own, row.before))(row.own) for row in each(found)],
+            "uncontrolled": [scale(row.unit, max(row.own, row.before))(row.before) for row in each(found)],
             "change": [percent(value, sign=True) for value in found["change"]],
         }
     )
@@ -87,9 +88,10 @@ def terms(found: pd.DataFrame) -> Figure:
     if own.empty:
         answer = "It cannot be said: no trained policy has terms of the reward."
     elif len(rule) and (set(own["split"]) == set(rule["split"])):
-        gap = own.set_index("term")["value"].sub(rule.set_index("term")["value"]).dropna()
-        most, least = gap.idxmax(), gap.idxmin()
-        behind = f", and behind most in {_TERMS.get(least, least)} ({score(gap[least])})" if gap[least] < 0 else ""
+        of_rule = {str(row.term): float(row.value) for row in each(rule)}
+        gap = {str(row.term): float(row.value) - of_rule[row.term] for row in each(own) if row.term in of_rule}
+        most, last = max(gap, key=lambda name: gap[name]), min(gap, key=lambda name: gap[name])
+        behind = f", and behind most in {_TERMS.get(last, last)} ({score(gap[last])})" if gap[last] < 0 else ""
         name = rule["policy"].iloc[0]
         answer = (
             f"Against {name} the best is ahead most in {_TERMS.get(most, most)} ({score(gap[most])}){behind}."
@@ -97,16 +99,16 @@ def terms(found: pd.DataFrame) -> Figure:
             else f"The best is ahead of {name} in no term."
         )
     else:
-        values = own.set_index("term")["value"]
-        most = values.idxmax()
-        low = values[values < 0]
+        values = {str(row.term): float(row.value) for row in each(own)}
+        most = max(values, key=lambda name: values[name])
+        low = {name: value for name, value in values.items() if value < 0}
         cost = (
-            f"; {listed([_TERMS.get(name, name) for name in low.index])} "
-            f"{'costs' if len(low) == 1 else 'cost'} it {score(low.sum())}"
+            f"; {listed([_TERMS.get(name, name) for name in low])} "
+            f"{'costs' if len(low) == 1 else 'cost'} it {score(sum(low.values()))}"
             if len(low)
             else ""
         )
-        whole = f" of {score(values.sum())}" if len(values) > 1 else ""
+        whole = f" of {score(sum(values.values()))}" if len(values) > 1 else ""
         answer = f"Most comes from {_TERMS.get(most, most)}: {score(values[most])}{whole}{cost}. Only a judgement has rules."
     drawn = shown.assign(name=[_TERMS.get(term, term) for term in shown["term"]])
     policies = list(dict.fromkeys(drawn["policy"]))
@@ -162,7 +164,7 @@ def luck(found: pd.DataFrame, confirmed: pd.DataFrame) -> Figure:
     gains = confirmed[confirmed["gain"].notna()]
     told = []
     if len(gains):
-        top = gains.loc[gains["gain"].idxmax()]
+        top = greatest(gains, "gain")
         verdict = "better than" if top.gain_low > 0 else "worse than" if top.gain_high < 0 else "not surely other than"
         told.append(
             f"with fresh seeds trial {int(top.confirms)} is {verdict} the default: "
@@ -175,7 +177,7 @@ def luck(found: pd.DataFrame, confirmed: pd.DataFrame) -> Figure:
             f"its score {fell} from {score(same.search)} in the search to {score(same.fresh)} on the {same.split} split"
         )
     answer = f"{_capital('; '.join(told))}." if told else "It cannot be said: no winner was trained again."
-    drawn = found.assign(label=[f"{row.name} ({row.split})" for row in found[["name", "split"]].itertuples(index=False)])
+    drawn = found.assign(label=[f"{row.name} ({row.split})" for row in each(found[["name", "split"]])])
     long = pd.concat(
         [drawn.assign(value=drawn["search"], what="in the search"), drawn.assign(value=drawn["fresh"], what="fresh seeds")]
     )

@@ -9,6 +9,7 @@ from results.report import hours as analysis
 from results.report.charts import channel, chart, coloured, hover, layer
 from results.report.colours import colour
 from results.report.figure import Figure, Panel
+from results.report.rows import greatest, least
 from results.report.words import Scale, counted, listed, number, percent, scale
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def savings(hours: pd.DataFrame) -> Figure:
     import pandas as pd
 
     total = analysis.sums(hours)
-    own, without = total.loc[_OWN], total.loc[_WITHOUT]
+    own, without = (total.loc[name].astype(float).to_dict() for name in (_OWN, _WITHOUT))
     names = {"import_kwh": "import", "cost": "energy cost", "co2_kg": "CO2", "peak_kw": "highest import"}
     units = {"import_kwh": "kWh", "cost": "", "co2_kg": "kg", "peak_kw": "kW"}
     shown = {name: scale(units[name], total[name].abs().max()) for name in names}
@@ -128,8 +129,8 @@ def year(hours: pd.DataFrame) -> Figure:
     change = analysis.by_month_and_hour(hours)
     units = scale("kWh", float(daily[[_OWN, _WITHOUT]].to_numpy().max())) if len(daily) else scale("kWh", 0.0)
     better = int((daily[_OWN] < daily[_WITHOUT] * (1.0 - _LEAST)).sum())
-    least, most = change.loc[change["change_kw"].idxmin()], change.loc[change["change_kw"].idxmax()]
-    when = f"it takes most off at {_hour(least)} and adds most at {_hour(most)}"
+    off, on = least(change, "change_kw"), greatest(change, "change_kw")
+    when = f"it takes most off at {_hour(off)} and adds most at {_hour(on)}"
     answer = f"It imports less than without control on {better:,} of {counted(len(daily), 'day')}; on average {when}."
     long = daily.melt("day", [_OWN, _WITHOUT], "name", "kwh")
     long["kwh"] *= units.factor
@@ -203,7 +204,7 @@ def bill(hours: pd.DataFrame) -> Figure:
     if not without and not own:
         return Figure("monthly-bill", question, "Nothing: energy costs nothing on this site.")
     change = _change(own, without)
-    best = monthly.loc[monthly["saved"].idxmax()]
+    best = greatest(monthly, "saved")
     worse = monthly[monthly["saved"] < -_LEAST * without / len(monthly)]
     dearer = f"; {_dearer(worse)}" if len(worse) else "; no month costs more" if len(monthly) > 1 else ""
     most = f", most in {_month(best.month, True)} ({number(best.saved)})" if best.saved > 0 and len(monthly) > 1 else ""
@@ -240,13 +241,11 @@ def storage(hours: pd.DataFrame) -> Figure:
     if "battery_kwh" in names:
         given = -hours["battery_kwh"].clip(upper=0.0).sum() / days
         units = scale("kWh", given)
-        charged, discharged = (int(day["hour"][place]) for place in (day["battery_kwh"].idxmax(), day["battery_kwh"].idxmin()))
+        charged, discharged = int(greatest(day, "battery_kwh").hour), int(least(day, "battery_kwh").hour)
         parts.append(f"batteries give {units(given)} a day, charge most at {charged}:00 and discharge most at {discharged}:00")
     if "charging_kwh" in names:
         taken = hours["charging_kwh"].sum() / days
-        parts.append(
-            f"vehicles take {scale('kWh', taken)(taken)} a day, most at {int(day['hour'][day['charging_kwh'].idxmax()])}:00"
-        )
+        parts.append(f"vehicles take {scale('kWh', taken)(taken)} a day, most at {int(greatest(day, 'charging_kwh').hour)}:00")
     answer = f"{_capital('; '.join(parts))}."
     units = _unit("kW", day[[*names, "pv_kwh"]])
     shown = names | ({"pv_kwh": "PV"} if _flows(hours, "pv_kwh") else {})

@@ -8,6 +8,7 @@ from results.report.charts import channel, chart, coloured, hover, layer, sample
 from results.report.colours import colour
 from results.report.figure import Figure, Panel
 from results.report.figures.course import STATES
+from results.report.rows import least
 from results.report.words import counted, duration, number, percent, score
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def cost(board: pd.DataFrame) -> Figure:
     if near.empty:
         answer = f"None: no other trial comes within {percent(_NEAR)} of trial {best.trial} with {score(best.rating)}."
     else:
-        cheap = near.loc[near["seconds"].idxmin()]
+        cheap = least(near, "seconds")
         share = cheap["seconds"] / best["seconds"] if best["seconds"] > 0 else float("nan")
         answer = (
             f"Trial {cheap.trial} has {score(cheap.rating)} after {duration(cheap.seconds)}, {percent(share)} of the time of "
@@ -144,7 +145,8 @@ def memory(found: pd.DataFrame) -> Figure:
     import pandas as pd
 
     parts = []
-    for kind, own in known.groupby("kind", sort=False):
+    kinds = [(str(kind), own) for kind, own in known.groupby("kind", sort=False)]
+    for kind, own in kinds:
         over = int(own["exceeded"].sum())
         middle = float(own["ratio"].median())
         parts.append(
@@ -154,7 +156,7 @@ def memory(found: pd.DataFrame) -> Figure:
     lost = int(found.groupby("trial")["out_of_memory"].max().sum())
     answer = f"{_capital('; '.join(parts))}{f'; memory ran out {lost:,} times' if lost else ''}."
     panels = []
-    for kind, own in known.groupby("kind", sort=False):
+    for kind, own in kinds:
         drawn = sampled(own.sort_values("predicted_bytes"), MOST_POINTS)
         drawn = drawn.assign(predicted=drawn["predicted_bytes"] / _GIB, measured=drawn["measured_bytes"] / _GIB)
         low, high = (float(getattr(drawn[["predicted", "measured"]].to_numpy(), end)()) for end in ("min", "max"))
@@ -166,7 +168,8 @@ def memory(found: pd.DataFrame) -> Figure:
         )  # fmt: skip
         points = layer(
             drawn, {"type": "point", "filled": True, "size": 35, "opacity": 0.75}, x=channel("predicted"),
-            y=channel("measured"), tooltip=hover(("trial", "trial"), ("predicted", "predicted, GiB"), ("measured", "measured, GiB")),
+            y=channel("measured"),
+            tooltip=hover(("trial", "trial"), ("predicted", "predicted, GiB"), ("measured", "measured, GiB")),
         )  # fmt: skip
         panels.append(Panel(chart(line, points, height=200), _capital(_KINDS[kind])))
     table = known.assign(
