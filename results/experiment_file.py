@@ -12,6 +12,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from common.json_values import read_json
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 FILE = "experiment.json"
 NEWEST_FORMAT = 1
 _SEARCHED = re.compile(r"searched as (\w+) in (?=\w+Distribution\()")
+_DEFAULT = re.compile(r", by default ([^,]+)")
 _LEAST = re.compile(r", at least (\d+)")
 _ENOUGH = re.compile(r", steps are enough")
 _SEARCHED_TO = re.compile(r", searched to ([\d.e+-]+) of steps")
@@ -149,18 +151,21 @@ def read_facts(folder: Path) -> Facts:
     if version > NEWEST_FORMAT:
         raise ResultsError(f"{path} has format {version}, and this version reads up to {NEWEST_FORMAT}: {UPDATE}")
     described = _of(_of(content, "marks", dict, {}), "space", dict, {})
-    fixed = set() if not settings.get("preset") else set(described)
-    pairs = (pair for group in _of(settings, "set", list, []) for pair in group)
-    fixed |= {str(pair).partition("=")[0] for pair in pairs}
+    if settings.get("preset"):
+        return Facts(settings)
+    pairs = (str(pair).partition("=") for group in _of(settings, "set", list, []) for pair in group)
+    fixed = {name: text for name, _, text in pairs}
     steps = _of(settings, "steps", int, 0)
     ranges: dict[str, Range] = {}
     for name, text in described.items():
         try:
-            own = range_of(name, str(text), steps, ranges)
+            own = range_of(name, str(text), steps, ranges, fixed)
         except (KeyError, SyntaxError, TypeError, ValueError) as error:
             raise ResultsError(f"{path}: the space of {printable(name)} cannot be read: restore it from a copy") from error
-        if own is not None and name not in fixed:
+        if own is not None:
             ranges[name] = own
+        elif default := _DEFAULT.search(str(text)):
+            fixed.setdefault(name, default[1])
     return Facts(settings, ranges)
 
 
@@ -170,7 +175,9 @@ def _of(content: Any, key: str, kind: type, default: Any) -> Any:
     return value if type(value) is kind else default
 
 
-def range_of(name: str, text: str, steps: int, before: Mapping[str, Range]) -> Range | None:
+def range_of(
+    name: str, text: str, steps: int, before: Mapping[str, Range], fixed: Mapping[str, str] = MappingProxyType({})
+) -> Range | None:
     """Range that the description of a hyperparameter tells, see `search_spaces.parameter.Parameter.describe`.
 
     Args:
@@ -178,6 +185,7 @@ def range_of(name: str, text: str, steps: int, before: Mapping[str, Range]) -> R
         text: its description.
         steps: most steps of a trial, which end some ranges; 0 where they are not known.
         before: ranges of the hyperparameters before it, of which it may be a part.
+        fixed: values of those that were not searched, as texts.
 
     Returns:
         None where it was not searched.
@@ -186,7 +194,7 @@ def range_of(name: str, text: str, steps: int, before: Mapping[str, Range]) -> R
         KeyError, SyntaxError, TypeError or ValueError: if the text is no such description.
     """
     searched = _SEARCHED.search(text)
-    if searched is None:
+    if searched is None or name in fixed:
         return None
     kind, drawn, rest = *_call(text, searched.end()), text[searched.end() :]
     only_if = None
@@ -201,11 +209,10 @@ def range_of(name: str, text: str, steps: int, before: Mapping[str, Range]) -> R
     if not inner.startswith(_POWER):
         return Range(name, low, high, log=log, whole=kind == "IntDistribution", only_if=only_if)
     if _PART in inner and inner != _POWER + name:
-        whole = before.get(inner.removeprefix(_POWER).partition(_PART)[0])
+        of = inner.removeprefix(_POWER).partition(_PART)[0]
+        lowest, highest = (before[of].low, before[of].high) if of in before else (float(fixed[of]),) * 2
         least = float(found[1]) if (found := _LEAST.search(rest)) else 1.0
-        if whole is None:
-            return None  # the other one is fixed, and so its parts are no range of their own
-        ends = max(least, whole.low / 2**high), max(least, whole.high / 2**low)
+        ends = (max(min(least, whole), whole / 2**halvings) for whole, halvings in ((lowest, high), (highest, low)))
         return Range(name, *ends, log=True, whole=True, powers=True, only_if=only_if)
     return Range(name, 2**low, 2 ** min(high, _last(rest, steps)), log=True, whole=True, powers=True, only_if=only_if)
 

@@ -66,9 +66,9 @@ def coverage(results: Results) -> pd.DataFrame:
     Returns:
         A row a hyperparameter: `hyperparameter`, `low`, `high`, `log` (empty for choices), `trials` (in which it acts),
         `values` (different ones), `parts` (equal parts of the range, at most ten, or values that it has), `tried` (share of
-        these with a trial), `expected` (share that as many even draws would try), `gap_low` and `gap_high` (the widest stretch of the range
-        without a trial, as values; empty for choices), `gap` (its share of the range) and `untried` (choices without a trial,
-        with commas).
+        these with a trial), `expected` (share that as many even draws would try), `gap_low` and `gap_high` (ends of the widest
+        stretch of the range without a trial, as values; empty for choices), `gap` (its share of the range) and `untried`
+        (choices without a trial, with commas).
     """
     import numpy as np
 

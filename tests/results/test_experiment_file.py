@@ -1,0 +1,125 @@
+"""Ranges and settings are read from `experiment.json` as the search had them."""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from optuna.distributions import CategoricalDistribution
+
+from results import ResultsError
+from results.experiment_file import Range, range_of, read_facts, text_of
+from search_spaces import SearchSpace
+from search_spaces.a2c import A2C
+from search_spaces.parameter import Scale
+from search_spaces.ppo import PPO
+from search_spaces.sac import SAC
+from tests.results.made import settle
+
+STEPS = 1_000_000
+
+
+def ranges(space: SearchSpace) -> dict[str, Range]:
+    found: dict[str, Range] = {}
+    defaults = {own.name: str(own.default) for own in space.parameters if not own.search}
+    for name, text in space.describe().items():
+        own = range_of(name, text, STEPS, found, defaults)
+        if own:
+            found[name] = own
+    return found
+
+
+@pytest.mark.parametrize("space", [PPO, A2C, SAC])
+def test_every_searched_hyperparameter_of_each_algorithm_has_the_range_that_it_is_drawn_from(space: SearchSpace) -> None:
+    found = ranges(space)
+    assert set(found) == {own.name for own in space.parameters if own.search}
+    for own in space.parameters:
+        if isinstance(own.search, CategoricalDistribution):
+            assert found[own.name].choices == tuple(map(text_of, own.search.choices))
+        elif own.search and not own.part_of and not own.searched_to and not own.enough and not own.at_most:
+            ends = sorted(float(own.scale.outer(end)) for end in (own.search.low, own.search.high))  # type: ignore[attr-defined, arg-type]
+            assert [found[own.name].low, found[own.name].high] == pytest.approx(ends)
+            assert found[own.name].log == (own.search.log or own.scale is Scale.POWER_OF_TWO)  # type: ignore[attr-defined]
+            assert found[own.name].from_one == (own.scale is Scale.ONE_MINUS)
+        if own.only_if and own.search:
+            assert found[own.name].only_if == (own.only_if.name, tuple(map(text_of, own.only_if.values)))
+
+
+def test_the_length_of_a_trial_ends_a_range() -> None:
+    text = PPO.describe()["n_steps"]
+    assert range_of("n_steps", text, 32_768, {}).high == 4096  # type: ignore[union-attr]
+    assert range_of("n_steps", text, 0, {}).high == 2**14  # type: ignore[union-attr]
+    own = range_of("buffer_size", SAC.describe()["buffer_size"], 100_000, {})
+    assert own is not None
+    assert own.high == 2**17
+
+
+def test_a_part_of_another_value_reaches_from_the_least_to_the_greatest_part() -> None:
+    own = ranges(PPO)["batch_size"]
+    assert (own.low, own.high) == (64, ranges(PPO)["n_steps"].high / 2)
+    of_fixed = range_of("batch_size", PPO.describe()["batch_size"], STEPS, {}, {"n_steps": "512"})
+    assert of_fixed is not None
+    assert (of_fixed.low, of_fixed.high) == (64, 256)
+    assert (ranges(SAC)["gradient_steps"].low, ranges(SAC)["gradient_steps"].high) == (2, 16)
+
+
+def test_positions_lie_on_the_scale_that_is_drawn_from() -> None:
+    learning_rate, gamma = (ranges(PPO)[name] for name in ("learning_rate", "gamma"))
+    assert learning_rate.positions(pd.Series([3e-5, 3e-4, 3e-3, 3e-2])) == pytest.approx([0.0, 0.5, 1.0, 1.5])
+    assert gamma.positions(pd.Series([0.9, 0.99, 0.999])) == pytest.approx([0.0, 0.5, 1.0])
+    assert Range("a", 0.0, 4.0).positions(pd.Series([1.0, np.nan])) == pytest.approx([0.25, 1.0])
+    assert Range("a", choices=("none", "True")).positions(pd.Series([None, True, "other"])) == pytest.approx(
+        [0.0, 1.0, math.nan], nan_ok=True
+    )
+
+
+@pytest.mark.parametrize(
+    ("own", "values"),
+    [
+        (Range("a", choices=("x", "y")), 2),
+        (Range("a", 64, 512, log=True, whole=True, powers=True), 4),
+        (Range("a", 1, 10, log=True, whole=True), 5),
+        (Range("a", 1, 10, whole=True), 10),
+        (Range("a", 0.0, 1.0), None),
+    ],
+)
+def test_values_that_can_be_told_apart(own: Range, values: int | None) -> None:
+    assert own.values == values
+
+
+def test_what_is_fixed_was_not_searched(tmp_path: Path) -> None:
+    settle(tmp_path, set=[["gamma=0.99"], ["n_steps=512"]])
+    found = read_facts(tmp_path).ranges
+    assert not {"gamma", "n_steps"} & found.keys()
+    assert found["batch_size"].high == 256
+    settle(tmp_path, preset="default")
+    assert read_facts(tmp_path).ranges == {}
+
+
+def test_a_folder_without_the_file_has_no_facts(tmp_path: Path) -> None:
+    assert read_facts(tmp_path).settings == {}
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("{", r"experiment.json cannot be read .*: restore it from a copy"),
+        (json.dumps({"format": 2}), "has format 2, and this version reads up to 1: update the package"),
+        (
+            json.dumps({"marks": {"space": {"gamma": "searched as gamma in FloatDistribution(low"}}}),
+            "the space of gamma cannot",
+        ),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_named(tmp_path: Path, content: str, said: str) -> None:
+    (tmp_path / "experiment.json").write_text(content, encoding="utf-8")
+    with pytest.raises(ResultsError, match=said):
+        read_facts(tmp_path)
+
+
+def test_values_become_texts_as_choices_are_written() -> None:
+    assert [text_of(value) for value in (None, math.nan, True, np.True_, 4.0, 0.5, "a")] == [
+        "none", "none", "True", "True", "4", "0.5", "a",
+    ]  # fmt: skip
