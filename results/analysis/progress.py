@@ -42,11 +42,14 @@ def best_so_far(results: Results) -> pd.DataFrame:
     may_win = set(trials.index[trials["state"].isin(_CANDIDATES) & trials["confirms"].isna()])
     newest: dict[int, tuple[float, float]] = {}
     best, best_score, best_trial = [], [], []
+    leader: int | None = None
     for number, rating, score in zip(own["trial"], own["rating"], own["score"], strict=True):
         if number in may_win:
+            fell = number == leader and rating < newest[number][0]
             newest[number] = (rating, score)
-        # Of equals the lowest number, as `Results.best` has it.
-        leader = min(newest, key=lambda trial: (-newest[trial][0], trial), default=None)
+            # Of equals the lowest number, as `Results.best` has it. All are compared only where the leader has fallen.
+            rivals = newest if fell else {number, number if leader is None else leader}
+            leader = min(rivals, key=lambda trial: (-newest[trial][0], trial))
         best.append(math.nan if leader is None else newest[leader][0])
         best_score.append(math.nan if leader is None else newest[leader][1])
         best_trial.append(-1 if leader is None else leader)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import warnings
 from collections.abc import Sequence
 
 from common.errors import UserError
@@ -26,6 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     if options.format is not None and options.figures is None:
         return _refuse("--format is of pictures: name their folder, such as --figures pictures")
+    warnings.showwarning = lambda message, *_: print(f"warning: {printable(str(message))}", file=sys.stderr)
     try:
         print(write(options.places, options.to, options.figures, options.format or FORMATS[0]))
     except UserError as error:

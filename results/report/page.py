@@ -61,7 +61,7 @@ def page(title: str, sections: Sequence[Section]) -> bytes:
         f"<style>{_themes()}{asset('page.css').decode()}</style></head><body>",
         f'<header class="top"><h1>{escape(title)}</h1>{_kinds(sections)}',
         f'<noscript><p>{escape(_OLD)}</p></noscript><p class="old" hidden>{escape(_OLD)}</p></header><main>',
-        *(_section(section, _place(section, sections), len(sections) > 1) for section in sections),
+        *(_section(section, _place(section, sections), section.title != title) for section in sections),
         f"<footer>{_colophon()}</footer></main>",
         f'<script type="application/gzip" id="figures">{_packed(_json(specs))}</script>',
     ]
@@ -98,7 +98,7 @@ def _kinds(sections: Sequence[Section]) -> str:
 def _section(section: Section, place: str, headed: bool) -> str:
     """Facts, the answers in brief, links to the questions, and the figures."""
     by_name = {figure.name: figure for figure in section.figures}
-    heading = f'<h2 id="{place}top">{escape(section.title)}</h2>' if headed else ""
+    heading = f'<h2 id="{place}top">{escape(section.title)}</h2>' if headed else f'<div id="{place}top"></div>'
     facts = "".join(f"<div><dt>{escape(name)}</dt><dd>{escape(text)}</dd></div>" for name, text in section.facts.items())
     brief = "".join(
         f'<li><a href="#{place}{name}">{escape(by_name[name].question)}</a><span>{escape(by_name[name].answer)}</span></li>'

@@ -204,13 +204,13 @@ def parallel(effects: pd.DataFrame, order: list[str]) -> Figure:
         drawn, {"type": "line", "opacity": 0.8, "strokeWidth": 1.8, "point": {"size": 25}},
         x=channel("hyperparameter", "nominal", sort=axes, axis={"labelAngle": -35, "labelLimit": 110, "labelOverlap": False}),
         y=channel("position", title="place in the range", axis={"format": ".0%"}),
-        color=channel("rating", title="rating", scale=_RAMP, legend={"type": "gradient"}), detail=channel("trial", "nominal"),
+        color=channel("rating", title="rating", scale=_RAMP, legend=None), detail=channel("trial", "nominal"),
         tooltip=hover(("trial", "trial"), ("hyperparameter", "hyperparameter"), ("label", "value"), ("rating", "rating")),
     )  # fmt: skip
     table = drawn.pivot_table(index=["trial", "rating"], columns="hyperparameter", values="label", aggfunc="first")
     table = table[[name for name in axes if name in table]].reset_index().sort_values("rating", ascending=False)
     table.columns.name = None
-    note = f"A line is a trial; 0 % and 100 % are the ends of a range.{_first(len(axes), len(names), 'hyperparameters')}"
+    note = f"A line is a trial, and the yellowest is the best; 0 % and 100 % are the ends of a range.{_first(len(axes), len(names), 'hyperparameters')}"
     return Figure("parallel", question, answer, (Panel(chart(lines, height=280)),), table, note)
 
 

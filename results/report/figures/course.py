@@ -149,7 +149,8 @@ def curves(learning: pd.DataFrame, means: pd.DataFrame, best: int | None) -> Fig
     panels = [Panel(chart(*layers), f"All trials; trial {best}, the best, is thick" if len(winner) else "All trials")]
     if len(means):
         panels.append(Panel(_means(means), "Trained again with fresh seeds: mean and 95 % interval"))
-    table = last.assign(share=[_late_share(own[own["trial"] == trial]) for trial in last["trial"]])
+    shares = {trial: _late_share(each) for trial, each in own.groupby("trial")}
+    table = last.assign(share=last["trial"].map(shares))
     table = table[["trial", "state", "steps", "rating", "share"]].rename(
         columns={"rating": "last rating", "share": "part of its gain in its last quarter"}
     )
@@ -188,7 +189,7 @@ def _late_share(own: pd.DataFrame) -> float:
     """Part of a trial's gain that its last quarter brought; NaN without a gain or with fewer than four evaluations."""
     if len(own) < 4:
         return float("nan")
-    values, steps = own["rating"].to_numpy(float), own["steps"].to_numpy(float)
+    values, steps = own["rating"].to_numpy(), own["steps"].to_numpy()
     before = values[steps <= steps[-1] * 0.75]
     gain = values[-1] - values[0]
     return float((values[-1] - before[-1]) / gain) if len(before) and gain > 0.0 else float("nan")
