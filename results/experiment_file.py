@@ -214,7 +214,7 @@ def range_of(
         least = float(found[1]) if (found := _LEAST.search(rest)) else 1.0
         ends = (max(min(least, whole), whole / 2**halvings) for whole, halvings in ((lowest, high), (highest, low)))
         return Range(name, *ends, log=True, whole=True, powers=True, only_if=only_if)
-    return Range(name, 2**low, 2 ** min(high, _last(rest, steps)), log=True, whole=True, powers=True, only_if=only_if)
+    return Range(name, 2**low, 2 ** max(low, min(high, _last(rest, steps))), log=True, whole=True, powers=True, only_if=only_if)
 
 
 def _last(rest: str, steps: int) -> float:

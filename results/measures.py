@@ -56,30 +56,32 @@ def measure(name: str) -> Measure | None:
     return Measure("less", BY_HOURS) if name.startswith(RATIO_PREFIX) else MEASURES.get(name)
 
 
-def value(rows: pd.DataFrame, name: str, over: str, prefix: str = "") -> float:
-    """Value of a column over the years of one policy.
+def values(rows: pd.DataFrame, name: str, over: str, prefix: str = "") -> pd.Series:
+    """Value of a column over the years of each trial.
 
     Args:
-        rows: its evaluation, a row a year.
+        rows: of one evaluation of each trial, a row a year.
         name: of the column.
         over: see `Measure`.
         prefix: of the columns, such as `uncontrolled_`.
 
     Returns:
-        In the column's unit; amounts as those of a year of 8,760 hours. NaN where a year has none.
+        By trial, in the column's unit; amounts as those of a year of 8,760 hours. NaN where a year has none.
     """
     import numpy as np
 
-    if rows.empty or prefix + name not in rows:
-        return math.nan
-    values = rows[prefix + name].to_numpy(float)
-    if over == MOST:
-        return float(values.max())
-    hours = rows["hours"].to_numpy(float)
-    if over == A_YEAR:
-        return float(values.sum() / hours.sum() * YEAR)
-    if over != BY_HOURS and prefix + over not in rows:
-        return math.nan
-    weights = hours if over == BY_HOURS else rows[prefix + over].to_numpy(float)
+    weight = "hours" if over in (A_YEAR, MOST, BY_HOURS) else prefix + over
+    trials = rows["trial"].astype("int64")
+    if prefix + name not in rows or weight not in rows:
+        return rows.groupby(trials)["hours"].first().astype(float) * math.nan
+    own, weights = rows[prefix + name].astype(float), rows[weight].astype(float)
+    if over in (MOST, A_YEAR):
+        # Not the sum of the years that have one.
+        known = own.notna().groupby(trials).all()
+        many = own.groupby(trials).max() if over == MOST else own.groupby(trials).sum() / weights.groupby(trials).sum() * YEAR
+        return many.where(known)
     counted = weights > 0.0
-    return float(np.average(values[counted], weights=weights[counted])) if counted.any() else math.nan
+    total = weights.where(counted, 0.0).groupby(trials).sum()
+    products = (own * weights).where(counted, 0.0)
+    known = products.notna().groupby(trials).all()
+    return (products.groupby(trials).sum() / total.replace(0.0, np.nan)).where(known)

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 LEAST_TRIALS = 6
-MOST_TRIALS = 300  # that the regression is fitted to
+MOST_TRIALS = 200  # that the regression is fitted to
 _NORMAL = 1.959964  # quantile of the standard normal distribution for 95 %
-_LOWEST = 3.0  # ratings count as at least this many times as far below the middle one as the best lies above it
+_LOWEST = 3.0  # ratings count as at least this many times as far below the lower quartile as the best lies above it
 TRAINED = "steps"  # how far trials were trained, as another dimension
 
 
@@ -60,7 +60,7 @@ def default_to_best(results: Results, start: int | None = None) -> pd.DataFrame:
     if not different:
         return frame([], types)
     kept = _kept(trials, [int(first), int(last)])
-    process = gaussian_process.fit(points[kept], _bounded(trials["rating"].to_numpy(float))[kept], space.is_choice)
+    process = gaussian_process.fit(points[kept], _bounded(trials["rating"].to_numpy(float), int(first))[kept], space.is_choice)
     now = points[first].copy()
     now[-1] = points[last, -1]
     path, order = [now], []
@@ -125,9 +125,14 @@ def _kept(trials: pd.DataFrame, ends: list[int]) -> np.ndarray:
     return np.array(sorted(best | set(even.tolist())))
 
 
-def _bounded(values: np.ndarray) -> np.ndarray:
-    """Ratings without the depth of the worst: a trial that diverged would decide the whole fit."""
+def _bounded(values: np.ndarray, start: int) -> np.ndarray:
+    """Ratings without the depth of the worst: a trial that diverged would decide the whole fit.
+
+    Args:
+        values: ratings, shape (trials,).
+        start: index of the trial that keeps its rating in any case.
+    """
     import numpy as np
 
-    middle, best = float(np.median(values)), float(values.max())
-    return np.maximum(values, middle - _LOWEST * (best - middle)) if best > middle else values
+    quarter, best = float(np.quantile(values, 0.25)), float(values.max())
+    return np.maximum(values, min(quarter - _LOWEST * (best - quarter), values[start]))

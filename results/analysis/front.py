@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from common.texts import printable
 from results.analysis.policies import last_evaluation
-from results.analysis.searched import frame
 from results.loader import Results
-from results.measures import A_YEAR, MEASURES, Better, Measure, measure, value
+from results.measures import A_YEAR, MEASURES, Better, Measure, measure, values
 from results.parts import ResultsError
 
 if TYPE_CHECKING:
@@ -40,15 +39,9 @@ def pareto_front(results: Results, objectives: Sequence[str] | Mapping[str, Bett
     trials = results.scored
     trials = trials[trials["same_as"].isna()]
     last = last_evaluation(results)
-    by_trial = dict(iter(last.groupby("trial")))
-    types = {"trial": "int64", "state": "object", "score": "float64", "steps": "int64", "shortfall": "float64"}
-    rows: list[dict[str, object]] = [
-        {"trial": row["trial"], "state": row["state"], "score": row["score"], "steps": row["steps"]}
-        | {"shortfall": row["shortfall"]}
-        | {name: value(by_trial.get(row["trial"], last.iloc[:0]), name, own.over) for name, own in wanted.items()}
-        for _, row in trials.iterrows()
-    ]
-    table = frame(rows, {**types, **dict.fromkeys((name for name in wanted if name not in types), "float64")})
+    table = trials[["trial", "state", "score", "steps", "shortfall"]].astype({"state": "object"})
+    for name, own in wanted.items():
+        table[name] = table["trial"].map(values(last, name, own.over)).astype(float)
     signs = np.array([1.0 if own.better == "more" else -1.0 for own in wanted.values()])
     goals = table[[*wanted]].to_numpy(float) * signs
     may = np.isfinite(goals).all(axis=1) & ~(table["shortfall"] > 0.0).to_numpy()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
 from results.analysis.curves import confirmed, evaluated
@@ -40,19 +41,16 @@ def best_so_far(results: Results) -> pd.DataFrame:
     own = evaluated(results)
     own = own[own["trial"].isin(of_search) & own["time"].notna()].sort_values(["time", "trial"], ignore_index=True)
     may_win = set(trials.index[trials["state"].isin(_CANDIDATES) & trials["confirms"].isna()])
-    newest: dict[int, tuple[float, float]] = {}
-    best, best_score, best_trial = [], [], []
-    leader: int | None = None
+    newest: dict[int, float] = {}
+    ranked: list[tuple[float, int, float]] = []  # heap, of equals the lowest number first, as `Results.best` has it
+    leaders = []
     for number, rating, score in zip(own["trial"], own["rating"], own["score"], strict=True):
         if number in may_win:
-            fell = number == leader and rating < newest[number][0]
-            newest[number] = (rating, score)
-            # Of equals the lowest number, as `Results.best` has it. All are compared only where the leader has fallen.
-            rivals = newest if fell else {number, number if leader is None else leader}
-            leader = min(rivals, key=lambda trial: (-newest[trial][0], trial))
-        best.append(math.nan if leader is None else newest[leader][0])
-        best_score.append(math.nan if leader is None else newest[leader][1])
-        best_trial.append(-1 if leader is None else leader)
+            newest[number] = rating
+            heappush(ranked, (-rating, number, score))
+        while ranked and newest[ranked[0][1]] != -ranked[0][0]:
+            heappop(ranked)  # an earlier evaluation of its trial
+        leaders.append(ranked[0] if ranked else (math.nan, -1, math.nan))
     spent = results.reports[["trial", "steps", "time"]].dropna().sort_values(["trial", "steps"])
     taken = spent["steps"].groupby(spent["trial"]).diff().fillna(spent["steps"])
     order = np.argsort(spent["time"].to_numpy(), kind="stable")
@@ -60,9 +58,9 @@ def best_so_far(results: Results) -> pd.DataFrame:
     place = np.searchsorted(spent["time"].to_numpy()[order], own["time"].to_numpy(), side="right")
     own["elapsed_seconds"] = elapsed(stretches(results.reports), own["time"])
     own["total_steps"] = total[place - 1].astype("int64") if len(own) else np.empty(0, "int64")
-    own["best"], own["best_score"], own["best_trial"] = (
-        np.array(best, float), np.array(best_score, float), np.array(best_trial, "int64"),
-    )  # fmt: skip
+    own["best"] = np.array([-leader[0] for leader in leaders], float)
+    own["best_score"] = np.array([leader[2] for leader in leaders], float)
+    own["best_trial"] = np.array([leader[1] for leader in leaders], "int64")
     own["highest"] = own["rating"].where(own["trial"].isin(may_win)).cummax().ffill()
     own["is_new_best"] = (own["best_trial"] >= 0) & (own["best_trial"] != own["best_trial"].shift(fill_value=-1))
     names = ["time", "elapsed_seconds", "total_steps", "trial", "steps", "score", "rating", "best", "best_score", "best_trial"]

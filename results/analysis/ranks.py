@@ -67,9 +67,9 @@ def _spearman(pairs: np.ndarray) -> tuple[float, float, float]:
         pairs: shape (trials, 2).
     """
     import numpy as np
-    from scipy.stats import rankdata
+    import pandas as pd
 
-    ranks = np.apply_along_axis(rankdata, 0, pairs)
+    ranks = pd.DataFrame(pairs).rank().to_numpy()
     if len(pairs) < LEAST_PAIRS or (ranks.std(axis=0) == 0.0).any():
         return math.nan, math.nan, math.nan
     correlation = float(np.corrcoef(ranks.T)[0, 1])

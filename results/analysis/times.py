@@ -30,7 +30,7 @@ def time_spent(results: Results) -> pd.DataFrame:
     trials = results.trials
     rows = [
         {"trial": row["trial"], "state": row["state"], "role": row["confirm_role"], "cause": cause, "seconds": row[column]}
-        for _, row in trials.iterrows()
+        for row in trials.to_dict("records")
         for cause in CAUSES
         if (column := f"{cause}_seconds") in trials and row[column] == row[column]
     ]

@@ -27,7 +27,7 @@ def settle(folder: Path, **settings: Any) -> None:
     shared = PPO.describe()["shared_policy"].removesuffix(", not searched")
     content = {
         "format": 1,
-        "settings": {"name": folder.name, "reports": REPORTS, "steps": BUDGET, "start_from": ["default"], **settings},
+        "settings": {"name": folder.name, "reports": REPORTS, "steps": 400_000, "start_from": ["default"], **settings},
         "marks": {"space": {**PPO.describe(), "shared_policy": f"{shared}, searched as shared_policy in {CHOICE}"}},
     }
     folder.mkdir(parents=True, exist_ok=True)
@@ -95,10 +95,12 @@ def evaluation(number: int, steps: int, score: float, **columns: Any) -> Row:
     return {**facts, "score": score, **terms, **columns}
 
 
-def search(folder: Path, count: int, score: Callable[[Mapping[str, Any]], float] = sharing, noise: float = 0.0) -> Results:
+def search(
+    folder: Path, count: int, score: Callable[[Mapping[str, Any]], float] = sharing, noise: float = 0.0, seed: int = 99
+) -> Results:
     """A search of some trials, one after the other, all complete; four reports and as many evaluations each."""
     settle(folder)
-    random = np.random.default_rng(99)
+    random = np.random.default_rng(seed)
     scores = [score(drawn(number)) + noise * float(random.standard_normal()) for number in range(count)]
     trials = [row(number, own) for number, own in enumerate(scores)]
     reported = [own for number, end in enumerate(scores) for own in reports(number, end)]

@@ -1,0 +1,86 @@
+"""The way from the default to the best adds up, and names the change that paid."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from results.analysis import default_to_best, gaussian_process
+from results.analysis.changes import MOST_TRIALS, _bounded, _kept
+from tests.results.made import drawn, row, search, settle, sharing, tables
+
+
+def test_the_change_that_paid_comes_first_and_gains_add_up_to_the_predicted_difference(tmp_path: Path) -> None:
+    results = search(tmp_path, 40, noise=0.005)
+    found = default_to_best(results)
+    assert found["hyperparameter"].iloc[0] == "shared_policy"
+    assert found[["before", "after"]].iloc[0].tolist() == ["False", "True"]
+    assert found["gain"].iloc[0] == pytest.approx(0.2, abs=0.02)
+    assert found["gain_low"].iloc[0] > 0.1
+    assert found["gain"].sum() == pytest.approx(found["total"].iloc[-1])
+    start = found["predicted"].iloc[0] - found["gain"].iloc[0]
+    assert found["predicted"].iloc[-1] - start == pytest.approx(found["total"].iloc[-1])
+    true = sharing(drawn(int(results.best["trial"]))) - sharing(drawn(0))
+    assert found["total_low"].iloc[-1] < true < found["total_high"].iloc[-1]
+
+
+def test_changes_that_matter_little_come_with_an_interval_around_zero(tmp_path: Path) -> None:
+    found = default_to_best(search(tmp_path, 40, noise=0.02)).set_index("hyperparameter")
+    others = found.drop(index="shared_policy")
+    assert (others["gain_low"] <= 0.0).any()
+    assert (others["gain"].abs() < 0.05).all()
+
+
+def test_another_start_may_be_given(tmp_path: Path) -> None:
+    results = search(tmp_path, 20)
+    other = int(results.trials.loc[results.trials["hp_shared_policy"].astype(bool), "trial"].iloc[-1])
+    assert "shared_policy" not in set(default_to_best(results, start=other)["hyperparameter"])
+
+
+def test_without_a_default_or_a_difference_there_is_no_way(tmp_path: Path) -> None:
+    results = search(tmp_path, 20)
+    settle(tmp_path, start_from=["wide"])
+    assert default_to_best(results).empty
+    settle(tmp_path)
+    best_default = tables(tmp_path, [row(number, -0.1 * number) for number in range(8)])
+    assert default_to_best(best_default).empty
+
+
+def test_a_trial_that_diverged_does_not_decide_the_fit() -> None:
+    values = np.array([-900.0, 0.0, 0.1, 0.2, 0.3])
+    assert _bounded(values, 1).tolist() == pytest.approx([-0.9, 0.0, 0.1, 0.2, 0.3])
+    assert _bounded(values, 0).tolist() == values.tolist()  # but the start's gain is the question
+    assert _bounded(np.array([0.1, 0.1]), 0).tolist() == [0.1, 0.1]
+
+
+def test_of_many_trials_both_ends_and_the_best_are_kept(tmp_path: Path) -> None:
+    trials = tables(tmp_path, [row(number, float(number % 500)) for number in range(1000)]).trials.assign(
+        rating=lambda own: own["score"]
+    )
+    kept = _kept(trials, [0, 501])
+    assert len(kept) == len(set(kept)) == MOST_TRIALS
+    assert {0, 501, 499, 999} <= set(kept.tolist())
+
+
+def test_steps_of_training_are_no_change_of_a_hyperparameter(tmp_path: Path) -> None:
+    """Trials that stopped early score less; the way is taken at the best's steps."""
+    settle(tmp_path)
+    trials = []
+    for number in range(40):
+        steps = 4000 if number % 2 == 0 else 1000
+        trials.append(row(number, 0.1 * (steps == 4000) + 0.001 * (number == 38), steps=steps))
+    trials[0] = row(0, 0.0, steps=1000)
+    found = default_to_best(tables(tmp_path, trials))
+    assert abs(found["total"].iloc[-1]) < 0.03
+
+
+def test_the_process_is_that_of_the_textbook() -> None:
+    random = np.random.default_rng(0)
+    points = random.uniform(size=(30, 2))
+    values = np.sin(4 * points[:, 0]) + 0.01 * random.standard_normal(30)
+    own = gaussian_process.fit(points, values, np.array([False, False]))
+    assert own.lengths[1] > 3 * own.lengths[0]  # what does nothing has a long scale
+    fresh = random.uniform(0.1, 0.9, size=(50, 2))
+    mean, covariance = own.predict(fresh)
+    assert np.abs(mean - np.sin(4 * fresh[:, 0])).max() < 0.1
+    assert np.linalg.eigvalsh(covariance).min() > -1e-6

@@ -1,0 +1,58 @@
+"""Scores of the search stand beside those of fresh seeds."""
+
+from pathlib import Path
+
+import pytest
+
+from results import Results
+from results.analysis import judged_runs, luck, references
+from results.analysis.judged import kind_of
+from tests.results.made import evaluation, row, settle, tables
+
+
+def judgement(folder: Path) -> Results:
+    def run(contender: str, score: float, **columns: object) -> dict[str, object]:
+        return evaluation(0, 1, score, contender=contender, **columns) | {"split": "test"}
+
+    rows = [run(f"{folder.name} 1", 0.2 + 0.01 * seed, algorithm="ppo", seed=seed) for seed in range(3)]
+    rows += [run("ppo default, 4,000 steps", 0.1 + 0.01 * seed, algorithm="ppo", seed=seed) for seed in range(3)]
+    rows += [run("other 7", 0.3, algorithm="sac", seed=1)]
+    rows += [run(name, score) for name, score in (("uncontrolled", 0.0), ("rule: PV first", 0.12), ("MPC: learned", 0.2))]
+    return tables(folder, [], [], [*rows, run("bound of score", 0.5)])
+
+
+def experiment(folder: Path) -> Results:
+    settle(folder)
+    again = [row(2 + run, 0.3 + 0.01 * run, confirms=1, confirm_run=run, confirm_role="best") for run in range(2)]
+    return tables(folder, [row(0, 0.15), row(1, 0.4), *again])
+
+
+def test_kinds_follow_from_names() -> None:
+    names = ["uncontrolled", "no PV, no battery", "rule: PV first", "CityLearn: BasicRBC", "MPC: exact future", "bound of co2"]
+    assert [kind_of(name, None) for name in names] == ["uncontrolled", "uncontrolled", "rule", "rule", "mpc", "bound"]
+    assert kind_of("uncontrolled", "ppo") == "contender"
+
+
+def test_the_best_falls_with_fresh_seeds_and_is_told_by_split(tmp_path: Path) -> None:
+    found = luck(experiment(tmp_path), judgement(tmp_path))
+    assert found[["trial", "split", "runs"]].to_numpy().tolist() == [[1, "validation", 2], [1, "test", 3], [0, "test", 3]]
+    assert found["search"].tolist() == pytest.approx([0.4, 0.4, 0.15])
+    assert found["change"].tolist() == pytest.approx([-0.095, -0.19, -0.04])
+    assert found["is_default"].tolist() == [False, False, True]
+    assert len(luck(experiment(tmp_path))) == 1
+
+
+def test_years_of_a_run_are_weighted_by_their_hours(tmp_path: Path) -> None:
+    rows = [evaluation(0, 1, score, contender="rule") | {"year": year, "hours": hours} for year, score, hours in ((6, 0.1, 100), (7, 0.4, 300))]  # fmt: skip # noqa: E501
+    assert judged_runs(tables(tmp_path, [], [], rows))["score"].tolist() == pytest.approx([0.325])
+
+
+def test_references_have_a_judgements_rules_and_bound(tmp_path: Path) -> None:
+    found = references(experiment(tmp_path), judgement(tmp_path))
+    of_test = found[found["split"] == "test"]
+    assert of_test["kind"].tolist() == ["contender"] * 3 + ["uncontrolled", "rule", "mpc", "bound"]
+    assert of_test["score"].tolist()[-1] == 0.5
+
+
+def test_an_experiment_is_no_judgement(tmp_path: Path) -> None:
+    assert judged_runs(experiment(tmp_path)).empty

@@ -1,0 +1,54 @@
+"""The best so far is what would have won then, over the time and the steps of all trials."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from results.analysis import best_so_far, references
+from tests.results.made import reports, row, search, settle, tables
+
+
+def test_each_evaluation_tells_who_would_have_won_then(tmp_path: Path) -> None:
+    settle(tmp_path)
+    trials = [row(0, 0.4), row(1, 0.8, "frozen"), row(2, 0.9, "pruned"), row(3, 0.9, confirms=1, confirm_run=0)]
+    reported = [own for number, score in ((0, 0.4), (1, 0.8), (2, 0.9), (3, 0.9)) for own in reports(number, score)]
+    reported[7]["score"] = 0.5  # trial 1 falls in the end
+    trials[1]["score"] = 0.5
+    results = tables(tmp_path, trials, reported)
+    found = best_so_far(results)
+    assert found["trial"].tolist() == [0] * 4 + [1] * 4 + [2] * 4
+    assert found["best"].tolist() == pytest.approx([0.1, 0.2, 0.3, 0.4, 0.4, 0.4, 0.6, 0.5, 0.5, 0.5, 0.5, 0.5])
+    assert found["highest"].iloc[-1] == pytest.approx(0.6)
+    assert found["best_trial"].iloc[-1] == results.best["trial"]
+    assert found.loc[found["is_new_best"], "trial"].tolist() == [0, 1]
+    assert found["elapsed_seconds"].tolist() == [10.0 * n for n in range(1, 13)]
+    assert found["total_steps"].tolist() == [1000 * n for n in range(1, 13)]
+
+
+def test_until_a_trial_that_may_win_was_evaluated_there_is_no_best(tmp_path: Path) -> None:
+    found = best_so_far(tables(tmp_path, [row(0, 0.4, "failed")], reports(0, 0.4)))
+    assert found["best"].isna().all()
+    assert (found["best_trial"] == -1).all()
+    assert not found["is_new_best"].any()
+
+
+def test_references_have_the_site_the_default_and_confirmations(tmp_path: Path) -> None:
+    settle(tmp_path)
+    again = [
+        row(10 + 2 * run + side, score + 0.01 * run, confirms=side, confirm_run=run, confirm_role=("default", "best")[side])
+        for run in range(3)
+        for side, score in ((0, 0.1), (1, 0.3))
+    ]
+    found = references(tables(tmp_path, [row(0, 0.15), row(1, 0.4), *again])).set_index("kind")
+    assert found["score"].to_dict() == pytest.approx(
+        {"uncontrolled": 0.0, "default": 0.15, "confirmed best": 0.31, "confirmed default": 0.11}
+    )
+    assert found.loc["confirmed best", "runs"] == 3
+    assert found.loc["confirmed best", "low"] < 0.31 < found.loc["confirmed best", "high"]
+    assert np.isnan(found.loc["default", "low"])
+
+
+def test_another_reward_has_no_score_of_the_uncontrolled_site(tmp_path: Path) -> None:
+    assert "uncontrolled" not in set(references(tables(tmp_path, [row(0, 0.1, reward="schema")]))["kind"])
+    assert "uncontrolled" in set(references(search(tmp_path, 2))["kind"])
