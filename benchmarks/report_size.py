@@ -1,6 +1,6 @@
 """Size and time of a report of made-up searches: `python -m benchmarks.report_size`.
 
-Each search has PPO's whole space, 20 evaluations and 100 updates a trial. Its tables are in memory: reading part files is apart.
+Each search has PPO's whole space, 20 evaluations and 100 updates a trial. Its tables are in memory, so no file is read.
 Times are those of a process of its own: the wall clock, and the processor time, both with what is imported.
 """
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from tuning.cli.console import say
 _FAILURES = (UserError, OSError, MemoryError, ArithmeticError, LookupError, ValueError)
 
 
-def write_report(folders: Sequence[Path], console: Console) -> None:
+def draw_report(folders: Sequence[Path], console: Console) -> None:
     """Write `report.html` into the first folder, and print its path, or one line why it could not be drawn.
 
     Args:
@@ -24,7 +25,10 @@ def write_report(folders: Sequence[Path], console: Console) -> None:
     from results import report
 
     try:
-        path = report.write(folders, to=folders[0] / report.NAME)
+        with warnings.catch_warnings():
+            # What lacks in the tables was told where they were loaded.
+            warnings.simplefilter("ignore")
+            path = report.write(folders, to=folders[0] / report.NAME)
     except _FAILURES as error:
         reason = " ".join(f"{type(error).__name__}: {error}".split()) if not isinstance(error, UserError) else str(error)
         say(console, f"no report: {reason}; results are whole, and python -m results.report {folders[0]} tries again")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
 
 from common.paths import remove_empty
 from tuning.cli.console import say, terminal
-from tuning.cli.report import write_report
+from tuning.cli.report import draw_report
 from tuning.experiment.algorithm_names import ALL, names
 from tuning.experiment.errors import UsageError
 from tuning.experiment.settings import Settings
@@ -73,7 +73,7 @@ def tune(settings: Settings, *, console: Console | None = None) -> Results:
         raise UsageError("algo='all' makes several experiments: call tune_all, which returns the results of each")
     console = console or terminal()
     results = search_opened(open_all([settings], console)[0], console)
-    write_report([results.folder], console)
+    draw_report([results.folder], console)
     return results
 
 
@@ -132,7 +132,7 @@ def tune_all(settings: Settings, *, console: Console | None = None) -> list[Resu
             stopped.append(outcome)
         else:
             results.append(outcome)
-            write_report([outcome.folder], console)
+            draw_report([outcome.folder], console)
     if stopped:
         raise stopped[0]
     return results

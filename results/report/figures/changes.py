@@ -40,16 +40,17 @@ def changes(found: pd.DataFrame, trials: int, best: int | None, default: int | N
     top = greatest(found, "gain")
     last = found.iloc[-1]
     sure = found[found["gain_low"] > 0.0]
-    whole = f"all {counted(len(found), 'change')} together {score(last.total)} {interval(last.total_low, last.total_high)}"
+    whole = f"; all {counted(len(found), 'change')} together {score(last.total)} {interval(last.total_low, last.total_high)}"
+    whole = whole if len(found) > 1 else ""
     if len(sure):
         paid = greatest(sure, "gain")
         answer = (
             f"{paid.hyperparameter}, from {_short(paid.before)} to {_short(paid.after)}: {score(paid.gain)} "
-            f"{interval(paid.gain_low, paid.gain_high)} by the model; {whole}."
+            f"{interval(paid.gain_low, paid.gain_high)} by the model{whole}."
         )
     else:
         most = f"{score(top.gain)} {interval(top.gain_low, top.gain_high)}"
-        answer = f"None surely: {top.hyperparameter} is expected to bring most, {most}; {whole}."
+        answer = f"None surely: {top.hyperparameter} is expected to bring most, {most}{whole}."
     drawn = found.head(MOST_ROWS).copy()
     drawn["name"] = [f"{row.hyperparameter}: {_short(row.before)} → {_short(row.after)}" for row in each(drawn)]
     drawn["sign"] = ["gain" if value >= 0 else "loss" for value in drawn["gain"]]

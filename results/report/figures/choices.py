@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from results.report.charts import channel, chart, hover, layer, sampled
+from results.report.charts import channel, chart, coloured, hover, layer, sampled
 from results.report.colours import AMOUNTS, colour
 from results.report.figure import Figure, Panel
 from results.report.rows import each
@@ -36,8 +36,8 @@ def importance(found: pd.DataFrame, trials: int) -> Figure:
         why = f"it takes at least {LEAST_TRIALS}" if trials < LEAST_TRIALS else "their ratings or values do not differ enough"
         return Figure("importance", question, f"It cannot be said from {counted(trials, 'trial')}: {why}.")
     top = found.iloc[0]
-    sure = found[found["low"] > found["chance"]]
-    some = found[(found["importance"] > found["chance"]) & ~found.index.isin(sure.index)]
+    some = found[found["beyond_chance"]]
+    sure = some[some["low"] > 0.0]
     count = int(top["trials"])
     if len(sure):
         first = sure.iloc[0]
@@ -56,24 +56,23 @@ def importance(found: pd.DataFrame, trials: int) -> Figure:
         answer = f"None surely: with {counted(count, 'trial')} no importance exceeds what chance alone gives."
     drawn = found.head(20)
     y = channel("hyperparameter", "nominal", sort=None, axis={"labelLimit": 170})
+    drawn = drawn.assign(kind=["beyond chance" if beyond else "as by chance" for beyond in drawn["beyond_chance"]])
     bars = layer(
         drawn, {"type": "bar", "height": 14}, y=y, x=channel("importance", title="importance", axis={"format": ".0%"}),
-        tooltip=[*hover(("hyperparameter", "hyperparameter")), *_parts("importance", "low", "high", "chance")],
+        color=coloured("kind", ["beyond chance", "as by chance"], ("c1", "grey")),
+        tooltip=[*hover(("hyperparameter", "hyperparameter"), ("kind", "it is")), *_parts("importance", "low", "high")],
     )  # fmt: skip
     ends = layer(
         drawn, {"type": "rule", "color": colour("ink"), "strokeWidth": 1.5}, y=y, x=channel("low"), x2={"field": "high"}
     )
-    chance = layer(
-        drawn, {"type": "tick", "color": colour("c2"), "thickness": 2.5, "size": 16}, y=y, x=channel("chance"),
-        tooltip=_parts("chance"),
-    )  # fmt: skip
-    table = found[["hyperparameter", "importance", "low", "high", "chance"]]
-    table = table.assign(**{name: [percent(value) for value in table[name]] for name in table.columns[1:]})
+    table = found[["hyperparameter", "importance", "low", "high", "divergence", "chance", "beyond_chance"]]
+    table = table.assign(**{name: [percent(value) for value in table[name]] for name in ("importance", "low", "high")})
+    table = table.rename(columns={"chance": "divergence by chance", "beyond_chance": "beyond chance"})
     note = (
-        "PED-ANOVA: how the values of the best trials differ from those of all. Lines are 95 % intervals by resampled trials. "
-        "Orange marks are what chance exceeds in 5 % of cases." + _first(len(drawn), len(found), "hyperparameters")
+        "PED-ANOVA: how the values of the best trials differ from those of all, less what chance gives. Lines: 95 % intervals."
+        + _first(len(drawn), len(found), "hyperparameters")
     )
-    return Figure("importance", question, answer, (Panel(chart(bars, ends, chance, height=22 * len(drawn))),), table, note)
+    return Figure("importance", question, answer, (Panel(chart(bars, ends, height=22 * len(drawn))),), table, note)
 
 
 def slices(effects: pd.DataFrame, order: list[str]) -> Figure:
@@ -210,7 +209,8 @@ def parallel(effects: pd.DataFrame, order: list[str]) -> Figure:
     table = drawn.pivot_table(index=["trial", "rating"], columns="hyperparameter", values="label", aggfunc="first")
     table = table[[name for name in axes if name in table]].reset_index().sort_values("rating", ascending=False)
     table.columns.name = None
-    note = f"A line is a trial, and the yellowest is the best; 0 % and 100 % are the ends of a range.{_first(len(axes), len(names), 'hyperparameters')}"
+    omitted = _first(len(axes), len(names), "hyperparameters")
+    note = f"A line is a trial, the yellowest the best; 0 % and 100 % are the ends of a range.{omitted}"
     return Figure("parallel", question, answer, (Panel(chart(lines, height=280)),), table, note)
 
 

@@ -174,7 +174,8 @@ def luck(found: pd.DataFrame, confirmed: pd.DataFrame) -> Figure:
         same = own.sort_values("fresh", ascending=False).iloc[0]
         fell = "fell" if same.change < 0 else "rose"
         told.append(
-            f"the score of {same['name']} {fell} from {score(same.search)} in the search to {score(same.fresh)} on the {same.split} split"
+            f"the score of {same['name']} {fell} from {score(same.search)} in the search "
+            f"to {score(same.fresh)} on the {same.split} split"
         )
     answer = f"{_capital('; '.join(told))}." if told else "It cannot be said: no winner was trained again."
     drawn = found.assign(label=[f"{row.name} ({row.split})" for row in each(found[["name", "split"]])])

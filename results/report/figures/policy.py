@@ -302,7 +302,7 @@ def _unit(unit: str, frame: pd.DataFrame) -> Scale:
 
 def _time(hours: pd.DataFrame) -> str:
     days = len(hours) / 24.0
-    return counted(len(hours), "hour") if days < 2 else f"{number(round(days))} days"
+    return counted(len(hours), "hour") if days < 2 else counted(round(days), "day")
 
 
 def _month(value: float, whole: bool = False) -> str:
