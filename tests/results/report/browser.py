@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -14,6 +15,15 @@ from pathlib import Path
 from typing import Any
 
 CHROMIUM = next((found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None)
+
+# The browser reads commands from descriptor 3 and writes answers to 4. Ours may have these numbers already.
+_PLACE = """
+import fcntl, os, sys
+ours = [fcntl.fcntl(int(number), fcntl.F_DUPFD, 10) for number in sys.argv[1:3]]
+for descriptor, place in zip(ours, (3, 4)):
+    os.dup2(descriptor, place)
+os.execv(sys.argv[3], sys.argv[3:])
+"""
 
 
 @dataclass
@@ -144,13 +154,12 @@ def browser(folder: Path) -> Iterator[Browser]:
     """
     assert CHROMIUM
     to_browser, from_browser = os.pipe(), os.pipe()
-    # The browser reads commands from descriptor 3 and writes answers to 4; a shell puts ours there.
     command = [
         CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe", "--no-first-run",
         "--disable-background-networking", "--disable-component-update", f"--user-data-dir={folder}", "about:blank",
     ]  # fmt: skip
     process = subprocess.Popen(
-        ["sh", "-c", f'exec 3<&{to_browser[0]} 4>&{from_browser[1]}; exec "$@"', "sh", *command],
+        [sys.executable, "-c", _PLACE, str(to_browser[0]), str(from_browser[1]), *command],
         pass_fds=(to_browser[0], from_browser[1]), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
     )  # fmt: skip
     os.close(to_browser[0])
