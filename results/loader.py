@@ -1,17 +1,24 @@
-"""Load an experiment's results as pandas DataFrames; needs neither ray nor torch."""
+"""Load results of experiments as pandas DataFrames; needs neither ray nor torch."""
 
 from __future__ import annotations
 
+import functools
+import glob
 import math
+import os
+import sys
 import warnings
+from collections.abc import Collection, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from common.paths import user_path
 from common.texts import printable
 from results.completeness import lacking
-from results.parts import ResultsError, read_table, unlike
+from results.packs import listed
+from results.parts import ResultsError, held_parts, read_table, trial_of, unlike
 from results.schema import FOLDER, READ_MEASURES, TABLES, schema
 from results.writer import table_folder
 
@@ -19,26 +26,95 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
+# A condition on a column: its name, one of == != < <= > >= in, not in, and a value or a list of values.
+Filter = tuple[str, str, Any]
+
+EXPERIMENT = "experiment"  # column that tells several experiments apart
+FEW_FILES, FEW_BYTES = 1000, 64 * 2**20  # up to these, all tables are read at once
 _ORDER = {"trials": ["trial"], "reports": ["trial", "update"], "evaluations": ["trial", "steps", "year"]}
+_READERS = 4  # threads
+_TRIES = 5  # where files vanish while they are read, as they are packed
 
 
 @dataclass(frozen=True)
 class Results:
-    """Results of one experiment; `results.schema` describes the columns.
+    """Results of one experiment, or of several; `results.schema` describes the columns.
+
+    Large tables are read when they are first used: `reports` and `evaluations` of an experiment with more than `FEW_FILES` part
+    files, or more than `FEW_BYTES`. Those of several experiments are always read so. Warnings come with the tables.
 
     Attributes:
-        folder: of the experiment.
-        trials: one row a trial, by number.
-        reports: one row an update of a trial.
-        evaluations: one row for each policy, split and year that was evaluated.
-        skipped: part files that could not be used.
+        folder: of the experiment; of several the folder that they share.
+        given: tables by name that are in memory already.
+        parts: results of each experiment, where these are several.
+        names: of these, as in the column `experiment`.
     """
 
     folder: Path
-    trials: pd.DataFrame
-    reports: pd.DataFrame
-    evaluations: pd.DataFrame
-    skipped: tuple[Path, ...] = field(default=())
+    given: dict[str, pd.DataFrame] = field(default_factory=dict, repr=False)
+    parts: tuple[Results, ...] = ()
+    names: tuple[str, ...] = ()
+    _skipped: dict[str, tuple[Path, ...]] = field(default_factory=dict, repr=False)
+
+    @functools.cached_property
+    def trials(self) -> pd.DataFrame:
+        """One row a trial, by number. Of several experiments `experiment` is the first column, in all tables."""
+        return self._table("trials")
+
+    @functools.cached_property
+    def reports(self) -> pd.DataFrame:
+        """One row an update of a trial."""
+        return self._checked("reports")
+
+    @functools.cached_property
+    def evaluations(self) -> pd.DataFrame:
+        """One row for each policy, split and year that was evaluated."""
+        return self._checked("evaluations")
+
+    @property
+    def skipped(self) -> tuple[Path, ...]:
+        """Part files that could not be used, of all tables; these are read for it."""
+        if self.parts:
+            return tuple(path for own in self.parts for path in own.skipped)
+        for name in TABLES:
+            getattr(self, name)
+        return tuple(path for name in TABLES for path in self._skipped.get(name, ()))
+
+    @property
+    def experiments(self) -> tuple[Results, ...]:
+        """Results of each experiment by itself."""
+        return self.parts or (self,)
+
+    @property
+    def single(self) -> Results:
+        """These results, where they are of one experiment.
+
+        Raises:
+            ResultsError: if they are of several.
+        """
+        if self.parts:
+            raise ResultsError(f"these are {len(self.parts)} experiments, and this takes one: give one of results.experiments")
+        return self
+
+    def read(self, table: str, columns: Collection[str] | None = None, filters: Sequence[Filter] | None = None) -> pd.DataFrame:
+        """Some columns and rows of a table. Nothing else is kept in memory, and files of other trials are not opened.
+
+        Args:
+            table: trials, reports or evaluations.
+            columns: those that are wanted, in this order; None for all.
+            filters: conditions that all have to hold, such as `[("trial", "in", [0, 3]), ("steps", ">", 10_000)]`.
+
+        Raises:
+            ResultsError: for a table, column or condition that there is not.
+        """
+        if table not in TABLES:
+            raise ResultsError(f"there is no table {printable(table)!r}: tables are {', '.join(TABLES)}")
+        if self.parts:
+            shown = None if columns is None else [name for name in columns if name != EXPERIMENT]
+            return _together(self.names, [own.read(table, shown, filters) for own in self.parts])
+        frame, skipped = _read(self.folder, table, columns, filters or ())
+        _warn_of(skipped)
+        return frame
 
     @property
     def scored(self) -> pd.DataFrame:
@@ -63,6 +139,24 @@ class Results:
             raise ResultsError(f"{self.folder}: no trial is complete yet, so there is no best one")
         return complete.iloc[int(ratings(complete).to_numpy().argmax())]
 
+    def _table(self, name: str) -> pd.DataFrame:
+        if name in self.given:
+            return self.given[name]
+        if self.parts:
+            return _together(self.names, [getattr(own, name) for own in self.parts])
+        frame, skipped = _read(self.folder, name, None, ())
+        _warn_of(skipped)
+        self._skipped[name] = tuple(sorted(skipped))
+        return frame
+
+    def _checked(self, name: str) -> pd.DataFrame:
+        """A table; once all three are in memory, what they lack is told."""
+        frame = self._table(name)
+        tables = {**{other: self.__dict__.get(other) for other in TABLES}, name: frame}
+        if not self.parts and not self.given and all(own is not None for own in tables.values()):
+            _warn_of_lacking(self.folder, tables, any(self._skipped.values()))
+        return frame
+
 
 def ratings(trials: pd.DataFrame) -> pd.Series:
     """What trials are ranked by: the column `rating`, or the score where that is empty or of an older version.
@@ -73,63 +167,190 @@ def ratings(trials: pd.DataFrame) -> pd.Series:
     return trials["rating"].fillna(trials["score"]) if "rating" in trials else trials["score"]
 
 
-def load(folder: str | Path) -> Results:
-    """Load an experiment.
+def load(folder: str | Path | Sequence[str | Path]) -> Results:
+    """Load an experiment, or several.
 
     A part file that cannot be read, or has columns of other types than its table, is skipped. A warning names it. So does one
     where rows are missing, as after a part file was deleted.
 
     Args:
-        folder: of the experiment.
+        folder: of the experiment; a pattern such as `experiments/ppo-*`; or a list of folders and patterns. A pattern, or a
+            list, gives results with a column `experiment`: the name of the folder, or where two have the same name its path.
 
     Raises:
-        ResultsError: if the folder holds no results, or they cannot be read.
+        ResultsError: if a folder holds no results, a pattern finds none, or they cannot be read.
     """
-    folder = user_path(folder)
+    if not isinstance(folder, str | Path):
+        folders = [found for each in folder for found in _found(each)]
+        return _several(list(dict.fromkeys(folders)))
+    return _several(_found(folder)) if _is_pattern(folder) else _one(user_path(folder))
+
+
+def _is_pattern(given: str | Path) -> bool:
+    return glob.has_magic(str(given)) and not Path(given).is_dir()
+
+
+def _found(given: str | Path) -> list[Path]:
+    """Folders of experiments that a folder or a pattern names, by name.
+
+    Raises:
+        ResultsError: if a pattern finds none.
+    """
+    path = user_path(given)
+    if not _is_pattern(path):
+        return [path]
+    found = sorted(Path(each) for each in glob.glob(str(path)) if (Path(each) / FOLDER).is_dir())  # noqa: PTH207
+    if not found:
+        raise ResultsError(f"{printable(str(given))}: no folder of an experiment has such a name")
+    return found
+
+
+def _several(folders: list[Path]) -> Results:
+    if not folders:
+        raise ResultsError("no experiments are given: name their folders, or a pattern such as experiments/ppo-*")
+    names = [path.name for path in folders]
+    names = [str(path) if names.count(path.name) > 1 else path.name for path in folders]
+    shared = Path(os.path.commonpath([path.absolute() for path in folders])) if len(folders) > 1 else folders[0].parent
+    return Results(shared, parts=tuple(map(_one, folders)), names=tuple(names))
+
+
+def _together(names: Sequence[str], frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    import pandas as pd
+
+    named = [frame.assign(**{EXPERIMENT: name}) for name, frame in zip(names, frames, strict=True)]
+    filled = [frame for frame in named if len(frame)] or named[:1]
+    # Concatenated with their own columns only: an empty column of one experiment would decide the type of all.
+    whole = pd.concat([frame.dropna(axis="columns", how="all") for frame in filled], ignore_index=True)
+    columns = list(dict.fromkeys(str(column) for frame in named for column in frame))
+    return whole.reindex(columns=[EXPERIMENT, *(column for column in columns if column != EXPERIMENT)])
+
+
+def _one(folder: Path) -> Results:
     if not (folder / FOLDER).is_dir():
         raise ResultsError(f"no results in {folder}: give the folder of an experiment, such as experiments/ppo-iquitos-1")
-    skipped: list[Path] = []
-    tables = {}
-    for name in TABLES:
-        parts: dict[Path, pa.Table] = {}
-        reasons: dict[Path, str] = {}
-        for path in _parts(table_folder(folder, name)):
-            part = read_table(path, name)
+    results = Results(folder)
+    _ = results.trials
+    if not _is_large(folder):
+        _ = results.reports, results.evaluations
+    return results
+
+
+def _is_large(folder: Path) -> bool:
+    """Whether reports and evaluations are read when they are first used."""
+    files = [path for name in TABLES for own in [listed(table_folder(folder, name))] for path in (*own.parts, *own.packs)]
+    return len(files) > FEW_FILES or sum(path.stat().st_size for path in files if path.exists()) > FEW_BYTES
+
+
+def _warn_of(reasons: dict[Path, str]) -> None:
+    for path in sorted(reasons):
+        _warn(f"skipped {path}: {reasons[path]}")
+
+
+def _warn_of_lacking(folder: Path, tables: dict[str, Any], is_skipped: bool) -> None:
+    if not is_skipped:
+        for line in lacking(**tables):
+            _warn(f"{folder / FOLDER}: {line}")
+
+
+def _warn(line: str) -> None:
+    """Warn at the line of the caller's that led here, by whatever way."""
+    own, level, caller = (__file__, functools.__file__), 1, sys._getframe()
+    while caller.f_back is not None and caller.f_code.co_filename in own:
+        level, caller = level + 1, caller.f_back
+    warnings.warn(printable(line), stacklevel=level)
+
+
+def _read(
+    folder: Path, name: str, columns: Collection[str] | None, filters: Sequence[Filter]
+) -> tuple[pd.DataFrame, dict[Path, str]]:
+    """Rows of a table as a frame, and why files were skipped."""
+    for _ in range(_TRIES):
+        parts, reasons = _read_once(folder, name, columns, filters)
+        # A file that vanished was packed meanwhile, or belongs to work that is done again.
+        if all(path.exists() for path in reasons):
+            break
+    reasons |= unlike(parts)
+    return _frame(name, [part for path, part in parts.items() if path not in reasons], columns, filters), reasons
+
+
+def _read_once(
+    folder: Path, name: str, columns: Collection[str] | None, filters: Sequence[Filter]
+) -> tuple[dict[Path, pa.Table], dict[Path, str]]:
+    import pyarrow.compute as pc
+
+    files = listed(table_folder(folder, name))
+    needed = None if columns is None else {*columns, *(own[0] for own in filters), *_ORDER[name]}
+    wanted = _trials_wanted(filters)
+    parts: dict[Path, pa.Table] = {}
+    reasons: dict[Path, str] = {}
+    held: set[int] = set()
+    for path in files.packs:
+        part = read_table(path, name, needed)
+        if isinstance(part, str):
+            reasons[path] = part
+            continue
+        own = held_parts(part.schema) or {}
+        if newer := held & set(own):
+            part = part.filter(~pc.field("trial").isin(list(newer)))
+        held |= set(own)
+        parts[path] = part
+    of = {path: trial_of(path.stem) for path in files.parts}
+    paths = [path for path, trial in of.items() if trial not in held and (trial is None or wanted(trial))]
+    with ThreadPoolExecutor(_READERS) as readers:
+        for path, part in zip(paths, readers.map(lambda path: read_table(path, name, needed), paths), strict=True):
             if isinstance(part, str):
                 reasons[path] = part
             else:
                 parts[path] = part
-        reasons |= unlike(parts)
-        for path in sorted(reasons):
-            warnings.warn(printable(f"skipped {path}: {reasons[path]}"), stacklevel=2)
-            skipped.append(path)
-        tables[name] = _frame(name, [part for path, part in parts.items() if path not in reasons])
-    if not skipped:
-        for line in lacking(**tables):
-            warnings.warn(printable(f"{folder / FOLDER}: {line}"), stacklevel=2)
-    return Results(folder, **tables, skipped=tuple(skipped))
+    return parts, reasons
 
 
-def _parts(folder: Path) -> list[Path]:
-    """Part files of a table; none where it has no folder yet.
+def _trials_wanted(filters: Sequence[Filter]) -> Any:
+    """Whether conditions let a trial pass, as a function of its number."""
+    equal = [own[2] for own in filters if own[0] == "trial" and own[1] in ("=", "==")]
+    among = [own[2] for own in filters if own[0] == "trial" and own[1] == "in"]
+    return lambda trial: all(trial == own for own in equal) and all(trial in own for own in among)
+
+
+def _frame(name: str, parts: list[pa.Table], columns: Collection[str] | None, filters: Sequence[Filter]) -> pd.DataFrame:
+    """All parts of a table. It has the table's own columns, and the measures that summaries read, even if no part has them.
 
     Raises:
-        ResultsError: if the folder cannot be read, or is none.
+        ResultsError: for a column or condition that there is not.
     """
-    try:
-        return sorted(path for path in folder.iterdir() if path.suffix == ".parquet")
-    except FileNotFoundError:
-        return []
-    except OSError as error:
-        raise ResultsError(f"{folder}: {error.strerror}; restore this folder, or make it readable") from error
-
-
-def _frame(name: str, parts: list[pa.Table]) -> pd.DataFrame:
-    """All parts of a table. It has the table's own columns, and the measures that summaries read, even if no part has them."""
     import pyarrow as pa
+    import pyarrow.parquet as pq
 
     table = pa.concat_tables([schema(name).empty_table(), *parts], promote_options="permissive")
     for measure in READ_MEASURES if name == "evaluations" else ():
         if measure not in table.column_names:
             table = table.append_column(measure, pa.nulls(len(table), pa.float64()))
-    return table.to_pandas().sort_values(_ORDER[name], ignore_index=True)
+    for column in [*(columns or ()), *(own[0] for own in filters)]:
+        if column not in table.column_names:
+            raise ResultsError(f"{name} has no column {printable(str(column))!r}: see docs/formats.md for its columns")
+    if filters:
+        try:
+            table = table.filter(pq.filters_to_expression(list(filters)))
+        except (pa.ArrowException, TypeError, ValueError) as error:
+            raise ResultsError(f"filters of {name}: {' '.join(str(error).split())}") from error
+    if columns is not None:
+        table = table.select(list(dict.fromkeys([*columns, *_ORDER[name]])))
+    frame = table.to_pandas()
+    if not _is_sorted(table, _ORDER[name]):
+        frame = frame.sort_values(_ORDER[name], ignore_index=True)
+    return frame if columns is None else frame[list(columns)]
+
+
+def _is_sorted(table: pa.Table, names: list[str]) -> bool:
+    """Whether rows are in the order of some columns of whole numbers already, as those of packs are."""
+    import numpy as np
+
+    if any(table[name].null_count for name in names):
+        return False
+    decided = np.zeros(max(len(table) - 1, 0), bool)
+    for name in names:
+        steps = np.diff(table[name].to_numpy())
+        if bool(((steps < 0) & ~decided).any()):
+            return False
+        decided |= steps > 0
+    return True

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from common.errors import UserError
+from common.json_values import checked
 from results.schema import FINGERPRINT, READ_MEASURES, SCHEMA_VERSION, STATES, fingerprint, schema
 
 if TYPE_CHECKING:
@@ -24,6 +26,9 @@ _NEEDED = {
 _FILLED = {"trials": ("trial",), "reports": ("trial", "update"), "evaluations": ("year",)}
 _OF_TRIAL = re.compile(r"(\d{5,})(?:-(\d{12,}))?")  # name of a part, see `results.writer.part_path`
 _JUDGED = re.compile(r".+?(?:-(\d{3,}))?-(batch|citylearn)")  # see `results.writer.judged_path`
+_PACK = re.compile(r"packed-(\d{5,})")  # name of a pack
+PACKED = ("reports", "evaluations")  # tables that are packed
+HELD = "parts"  # key in a pack's metadata: of each trial that it holds the steps in the names of its part files, as JSON
 _OF_RUN = ("backend", "trial", "contender")  # columns that the name of such a part tells
 MOST_VALUES, MOST_BYTES = 10**8, 2**31  # of a file; the largest of ours have some million values
 UPDATE = "update the package"  # remedy for a part of a later version, which is no damage
@@ -33,12 +38,13 @@ class ResultsError(UserError, ValueError):
     """A folder holds no results, or none that are complete. The message says what to do."""
 
 
-def read_table(path: Path, table: str) -> pa.Table | str:
-    """Table of a part file, or the reason why it cannot be used.
+def read_table(path: Path, table: str, columns: Collection[str] | None = None) -> pa.Table | str:
+    """Table of a part file or a pack, or the reason why it cannot be used.
 
     Args:
         path: of the file.
         table: name of the table.
+        columns: those that are wanted; those that tell whether the file can be used come with them. None for all.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -49,7 +55,13 @@ def read_table(path: Path, table: str) -> pa.Table | str:
     try:
         if fault := size_fault(path):
             return f"{fault}: restore the file from a copy"
-        part = pq.read_table(path, partitioning=None, use_threads=False, page_checksum_verification=True)
+        wanted, whole = None, None
+        if columns is not None:
+            metadata = pq.read_metadata(path)
+            whole = metadata.schema.to_arrow_schema(), metadata.num_rows
+            needed = {*columns, *_NEEDED[table], *(_OF_RUN if table == "evaluations" else ())}
+            wanted = [name for name in whole[0].names if name in needed]
+        part = pq.read_table(path, columns=wanted, partitioning=None, use_threads=False, page_checksum_verification=True)
         version = int((part.schema.metadata or {}).get(b"schema_version", b"0"))
         # A name that is no UTF-8 is noticed only where it is read.
         _ = part.column_names
@@ -57,7 +69,7 @@ def read_table(path: Path, table: str) -> pa.Table | str:
         return " ".join(str(error).split())
     if version > SCHEMA_VERSION:
         return f"its schema version {version} is newer than this package's {SCHEMA_VERSION}: {UPDATE}"
-    fault = _fault(part, table) or _name_fault(part, table, path.stem)
+    fault = _fault(part, table, whole) or _name_fault(part, table, path.stem)
     return f"{fault}: restore the file from a copy" if fault else part
 
 
@@ -85,8 +97,14 @@ def size_fault(path: Path) -> str:
     return f"it unfolds to {nbytes:,} bytes, more than the {MOST_BYTES:,} that are read" if nbytes > MOST_BYTES else ""
 
 
-def _fault(part: pa.Table, table: str) -> str:
-    """What is wrong with the columns of a part; empty where nothing is."""
+def _fault(part: pa.Table, table: str, whole: tuple[pa.Schema, int] | None) -> str:
+    """What is wrong with the columns of a part; empty where nothing is.
+
+    Args:
+        part: what was read of it.
+        table: name of the table.
+        whole: all columns of the file and its number of rows, where only some were read.
+    """
     import pyarrow as pa
 
     names = part.column_names
@@ -99,22 +117,28 @@ def _fault(part: pa.Table, table: str) -> str:
     for name, kind in wanted.items():
         if name in names and _joined(found := part.schema.field(name).type, kind) != kind:
             return f"column {name} is {found}, not {kind}"
-    if table == "trials" and (unknown := sorted(set(part["state"].to_pylist()) - set(STATES), key=str)):
+    if table == "trials" and (unknown := sorted(_distinct(part, "state") - set(STATES), key=str)):
         return f"column state holds {unknown[0]!r}, which is no state"
     if empty := [name for name in _FILLED[table] if part[name].null_count]:
         return f"column {empty[0]} is empty in a row"
     # Arrow checks the values; names, types and the number of rows have this.
     known = (part.schema.metadata or {}).get(FINGERPRINT.encode())
-    if known is not None and known.decode(errors="replace") != fingerprint(part):
+    if known is not None and known.decode(errors="replace") != fingerprint(*(whole or (part.schema, len(part)))):
         return "its columns have changed since it was written"
     return ""
 
 
 def _name_fault(part: pa.Table, table: str, stem: str) -> str:
     """What in a part contradicts the name of its file, as in one that was copied from another; empty where nothing does."""
-    if (name := _OF_TRIAL.fullmatch(stem)) is not None:
+    if is_pack(stem):
+        held = held_parts(part.schema)
+        if table not in PACKED or held is None:
+            return "its name is none of this table"
+        if others := _distinct(part, "trial") - set(held):
+            return f"it holds trial {min(others, key=str)}, which it does not list"
+    elif (name := _OF_TRIAL.fullmatch(stem)) is not None:
         trial, steps = int(name[1]), name[2]
-        if others := set(part["trial"].to_pylist()) - {trial}:
+        if others := _distinct(part, "trial") - {trial}:
             return f"it holds trial {min(others, key=str)}, not {trial}"
         if table == "trials" and len(part) != 1:
             return f"it holds {len(part)} rows, not 1"
@@ -124,7 +148,7 @@ def _name_fault(part: pa.Table, table: str, stem: str) -> str:
             return f"it ends at {last} steps, not {int(steps)}"
     elif table == "evaluations" and (name := _JUDGED.fullmatch(stem)) is not None:
         run, backend = name[1] and int(name[1]), name[2]
-        found = {column: set(part[column].to_pylist()) if column in part.column_names else set() for column in _OF_RUN}
+        found = {column: _distinct(part, column) if column in part.column_names else set() for column in _OF_RUN}
         if others := found["backend"] - {backend, None}:
             return f"it was evaluated by {min(others, key=str)}, not {backend}"
         if others := found["trial"] - {run}:
@@ -135,6 +159,34 @@ def _name_fault(part: pa.Table, table: str, stem: str) -> str:
     else:
         return "its name is none of this table"
     return ""
+
+
+def _distinct(part: pa.Table, column: str) -> set[Any]:
+    return set(part[column].unique().to_pylist())
+
+
+def is_pack(stem: str) -> bool:
+    """Whether a file of this name, without its suffix, holds the rows of several trials; see `results.packs`."""
+    return _PACK.fullmatch(stem) is not None
+
+
+def held_parts(pack: pa.Schema) -> dict[int, list[int]] | None:
+    """Part files that a pack replaces: the steps in their names, by trial; None where it lists none.
+
+    Args:
+        pack: its columns, with the file's metadata.
+    """
+    try:
+        listed = json.loads((pack.metadata or {}).get(HELD.encode(), b"null"))
+        return {int(number): [checked(end, int, "end") for end in ends] for number, ends in listed.items()}
+    except (AttributeError, TypeError, ValueError):
+        return None
+
+
+def trial_of(stem: str) -> int | None:
+    """Number of the trial that a part file of this name, without its suffix, is of; None for one of a judgement or a pack."""
+    found = _OF_TRIAL.fullmatch(stem)
+    return int(found[1]) if found else None
 
 
 def unlike(parts: Mapping[Path, pa.Table]) -> dict[Path, str]:

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import pyarrow as pa
 
-SCHEMA_VERSION = 1
+PART_VERSION = 1  # schema version of a part file
+SCHEMA_VERSION = 2  # the newest that is read: that of packs, which earlier versions of the package do not know
 FINGERPRINT = "columns"  # key in a file's metadata, of `fingerprint`
 FOLDER = "results"  # below the experiment's folder
 TABLES = ("trials", "reports", "evaluations")
@@ -177,10 +178,10 @@ def schema(table: str, hyperparameters: Mapping[str, type] | None = None, measur
             pa.field(prefix + name, natural[kind], metadata={"unit": "", "meaning": meaning})
             for name, kind in (hyperparameters or {}).items()
         ]
-    return pa.schema(fields, metadata={"table": table, "schema_version": str(SCHEMA_VERSION)})
+    return pa.schema(fields, metadata={"table": table, "schema_version": str(PART_VERSION)})
 
 
-def fingerprint(part: pa.Table) -> str:
+def fingerprint(columns: pa.Schema, rows: int) -> str:
     """Checksum of the names and types of a table's columns, and of its number of rows."""
-    text = "\n".join([str(len(part)), *(f"{field.name} {field.type}" for field in part.schema)])
+    text = "\n".join([str(rows), *(f"{field.name} {field.type}" for field in columns)])
     return f"{zlib.crc32(text.encode()):08x}"

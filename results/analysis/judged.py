@@ -96,9 +96,10 @@ def luck(results: Results, judgement: Results | None = None) -> pd.DataFrame:
     if judgement is not None:
         named = str(facts.settings.get("name") or results.folder.name)
         runs = judged_runs(judgement)
-        for name, group in runs[runs["kind"] == CONTENDER].groupby("contender", sort=False):
-            of, _, number = str(name).rpartition(" ")
-            is_default = str(name).startswith(f"{group['algorithm'].iloc[0]} {DEFAULT}")
+        for contender, group in runs[runs["kind"] == CONTENDER].groupby("contender", sort=False):
+            name = str(contender)
+            of, _, number = name.rpartition(" ")
+            is_default = name.startswith(f"{group['algorithm'].iloc[0]} {DEFAULT}")
             trial = int(number) if of in (named, results.folder.name) and number.isdigit() else -1
             trial = default if is_default and default is not None else trial
             if trial not in trials.index and not is_default:

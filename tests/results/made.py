@@ -85,7 +85,8 @@ def tables(folder: Path, trials: list[Row], reported: list[Row] | None = None, e
         return pa.Table.from_pylist(rows or [], schema=schema(name, **more)).to_pandas()
 
     measured = table("evaluations", evaluations, measures=MEASURES)
-    return Results(folder, table("trials", trials, hyperparameters=KINDS), table("reports", reported), measured)
+    given = {"trials": table("trials", trials, hyperparameters=KINDS), "reports": table("reports", reported)}
+    return Results(folder, {**given, "evaluations": measured})
 
 
 def evaluation(number: int, steps: int, score: float, **columns: Any) -> Row:

@@ -3,14 +3,14 @@
 import pyarrow as pa
 import pytest
 
-from results.schema import SCHEMA_VERSION, STATES, TABLES, schema
+from results.schema import PART_VERSION, STATES, TABLES, schema
 from tests.results.trials import KINDS
 
 
 @pytest.mark.parametrize("table", TABLES)
 def test_every_column_has_a_unit_and_a_meaning(table: str) -> None:
     columns = schema(table, KINDS if table == "trials" else None)
-    assert columns.metadata[b"schema_version"] == str(SCHEMA_VERSION).encode()
+    assert columns.metadata[b"schema_version"] == str(PART_VERSION).encode()
     for field in columns:
         assert b"unit" in field.metadata
         assert field.metadata[b"meaning"]

@@ -12,6 +12,8 @@ import numpy as np
 
 from common.streams import Stream, stream_seed
 from envs.objective.aim import Outcome
+from results.compaction import unpack
+from results.packs import locked
 from results.parts import ResultsError, read_part
 from results.schema import GIVEN, USED
 from results.writer import write_part
@@ -41,9 +43,12 @@ class TrialRecords:
 
     def begin(self, proposal: Proposal) -> None:
         """Write the row of a trial that is handed out; a trial that was interrupted keeps its measurements."""
-        number = proposal.number
+        number, folder = proposal.number, self._experiment.paths.folder
         if self._path(number).exists():
-            self.update(number, state="running", budget_steps=self._experiment.settings.steps, finished=None, error=None)
+            # Under the lock: else its part files could be packed just as it goes on.
+            with locked(folder):
+                unpack(folder, number)
+                self.update(number, state="running", budget_steps=self._experiment.settings.steps, finished=None, error=None)
         else:
             self._write({**self._new(proposal), "state": "running"})
 

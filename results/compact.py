@@ -1,0 +1,40 @@
+"""Make many part files few: `python -m results.compact EXPERIMENT...`. A search may run meanwhile."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from common.errors import UserError
+from common.paths import user_path
+from common.texts import printable
+from results.compaction import compact
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Pack the tables of experiments, and print a line about each.
+
+    Args:
+        arguments: of the command line; None for those of the process.
+
+    Returns:
+        Exit status: 2 where a folder cannot be packed.
+    """
+    parser = argparse.ArgumentParser(prog="python -m results.compact", description=__doc__)
+    parser.add_argument("experiments", nargs="+", metavar="EXPERIMENT", help="folder of an experiment")
+    given = parser.parse_args(arguments)
+    try:
+        for folder in map(user_path, given.experiments):
+            for done in compact(folder):
+                line = f"{folder} {done.table}: {done.trials} trials packed, {done.before} files are {done.after} now"
+                more = f"; {done.stuck} of them are open elsewhere, and the next time deletes them" if done.stuck else ""
+                print(printable(line + more))
+    except UserError as error:
+        print(printable(f"error: {error}"), file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,321 @@
+"""Compaction: part files of trials that do not run become packs. See `results.packs` for the rule that makes it safe."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from common.files import sync_folder, write_whole
+from results.packs import is_trained, listed, locked, number_of
+from results.parts import HELD, PACKED, ResultsError, held_parts, read_table, trial_of, unlike
+from results.schema import FINGERPRINT, PART_VERSION, SCHEMA_VERSION, fingerprint
+from results.writer import part_path, table_folder
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+PACK_ROWS = 2**20  # rows from which on a pack is left as it is
+_GROUP_ROWS = 2**17  # of a row group
+_BEING_WRITTEN = ".packing"  # suffix; other files that are being written are removed where a search goes on
+_FEWEST = 2  # files below which there is nothing to gain
+
+
+@dataclass(frozen=True)
+class Compacted:
+    """What a compaction did to a table.
+
+    Attributes:
+        table: its name.
+        trials: that were packed by it.
+        before: files before it.
+        after: files after it.
+        stuck: of these, files that could not be deleted, as another program has them open. They do not count, and the next
+            compaction deletes them.
+    """
+
+    table: str
+    trials: int
+    before: int
+    after: int
+    stuck: int
+
+
+@dataclass(frozen=True)
+class _Source:
+    """Rows of some trials in a file.
+
+    Attributes:
+        path: of the file.
+        held: of each trial the steps in the names of its part files.
+    """
+
+    path: Path
+    held: dict[int, list[int]]
+
+
+def compact(experiment: Path) -> list[Compacted]:
+    """Pack the reports and evaluations of all trials that do not run. A search may write meanwhile.
+
+    A trial keeps its part files while its row says `running`, while a process trains it, and where a part cannot be used.
+
+    Args:
+        experiment: its folder.
+
+    Raises:
+        ResultsError: if the folder holds no results of a search, or cannot be written.
+    """
+    if not table_folder(experiment, "trials").is_dir():
+        raise ResultsError(f"no results of a search in {experiment}: give the folder of an experiment")
+    with locked(experiment):
+        try:
+            resting = _resting(experiment)
+            return [_compact(experiment, table, resting) for table in PACKED]
+        except OSError as error:
+            raise ResultsError(f"cannot pack {experiment}: {error.strerror}; make room, or make it writable") from error
+
+
+def is_packed(experiment: Path, trial: int) -> bool:
+    """Whether a pack of an experiment holds rows of a trial."""
+    return any(trial in _held(pack) for table in PACKED for pack in listed(table_folder(experiment, table)).packs)
+
+
+def unpack(experiment: Path, trial: int) -> None:
+    """Give a trial its part files back, before it goes on. Does nothing where no pack holds it.
+
+    Args:
+        experiment: its folder. The caller holds the lock of its packs, until the trial's row says that it runs.
+        trial: its number.
+
+    Raises:
+        ResultsError: if a pack is damaged, or another program has it open.
+    """
+    for table in PACKED:
+        folder = table_folder(experiment, table)
+        holding = [pack for pack in listed(folder).packs if trial in _held(pack)]
+        if not holding:
+            continue
+        _delete_all(folder.glob(f"{trial:05d}-*.parquet"), trial)
+        _write_parts(experiment, table, trial, holding[0])
+        # The newest one counts until it is gone, so it goes last.
+        for pack in reversed(holding):
+            if others := {number: ends for number, ends in _held(pack).items() if number != trial}:
+                _write(folder, [_Source(pack, others)])
+            _delete_all([pack], trial)
+
+
+def _write_parts(experiment: Path, table: str, trial: int, pack: Path) -> None:
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+
+    own = _usable(pack, table).filter(pc.field("trial") == trial)
+    metadata = {b"table": table.encode(), b"schema_version": str(PART_VERSION).encode()}
+    before = -1
+    for end in sorted(_held(pack)[trial]):
+        part = own.filter((pc.field("steps") > before) & (pc.field("steps") <= end))
+        part = part.replace_schema_metadata({**metadata, FINGERPRINT.encode(): fingerprint(part.schema, len(part)).encode()})
+
+        def write(file: BinaryIO, part: pa.Table = part) -> None:
+            pq.write_table(part, file, write_page_checksum=True)
+
+        write_whole(part_path(experiment, table, trial, end), write)
+        before = end
+    sync_folder(table_folder(experiment, table))
+
+
+def _compact(experiment: Path, table: str, resting: set[int]) -> Compacted:
+    folder = table_folder(experiment, table)
+    if not folder.is_dir():
+        return Compacted(table, 0, 0, 0, 0)
+    for half_written in folder.glob(f"*{_BEING_WRITTEN}"):
+        half_written.unlink()
+    files = listed(folder)
+    sound = cache(lambda pack: not isinstance(read_table(pack, table), str))
+    holder: dict[int, Path] = {}
+    sources: list[_Source] = []
+    emptied: list[Path] = []
+    for pack in files.packs:
+        own = {trial: ends for trial, ends in _held(pack).items() if trial not in holder}
+        holder |= dict.fromkeys(own, pack)
+        # A trial in two packs, or a pack without any: a kill came between two steps.
+        if own and (len(own) < len(_held(pack)) or _rows(pack) < PACK_ROWS):
+            sources.append(_Source(pack, own))
+        elif not own and sound(pack):
+            emptied.append(pack)
+    of_trial: dict[int, list[Path]] = {}
+    for path in files.parts:
+        trial = trial_of(path.stem)
+        if trial in holder:
+            # What a kill left behind; of a pack that was damaged since, it is the only copy.
+            emptied += [path] if sound(holder[trial]) else []
+        elif trial in resting:
+            assert trial is not None
+            of_trial.setdefault(trial, []).append(path)
+    faulty = _faulty(of_trial, table)
+    fresh = {trial: paths for trial, paths in of_trial.items() if trial not in faulty}
+    sources += [_Source(path, {trial: [int(path.stem.rpartition("-")[2])]}) for trial, paths in fresh.items() for path in paths]
+    count = len(files.parts) + len(files.packs)
+    if len(sources) < _FEWEST:
+        sources, fresh = [], {}
+    if sources:
+        _write(folder, sources)
+    stuck = _delete([*emptied, *(source.path for source in sources)])
+    after = listed(folder)
+    return Compacted(table, len(fresh), count, len(after.parts) + len(after.packs), stuck)
+
+
+def _resting(experiment: Path) -> set[int]:
+    """Numbers of the trials that do not run, by their rows and their locks."""
+    resting = set()
+    for path in listed(table_folder(experiment, "trials")).parts:
+        row = read_table(path, "trials", ("trial", "state"))
+        if isinstance(row, str) or row["state"][0].as_py() == "running":
+            continue
+        trial = int(row["trial"][0].as_py())
+        if not is_trained(experiment, trial):
+            resting.add(trial)
+    return resting
+
+
+def _faulty(of_trial: dict[int, list[Path]], table: str) -> set[int]:
+    """Trials with a part that cannot be used, or that has columns of other types than most."""
+    faulty = set()
+    columns: dict[Path, pa.Table] = {}
+    for trial, paths in of_trial.items():
+        for path in paths:
+            part = read_table(path, table)
+            if isinstance(part, str):
+                faulty.add(trial)
+            else:
+                columns[path] = part.schema.empty_table()
+    return faulty | ({trial_of(path.stem) for path in unlike(columns)} - {None} if columns else set())  # type: ignore[operator]
+
+
+def _held(pack: Path) -> dict[int, list[int]]:
+    """Trials that a pack holds, see `results.parts.held_parts`; none where it cannot be read."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return held_parts(pq.read_schema(pack)) or {}
+    except (pa.ArrowException, OSError):
+        return {}
+
+
+def _rows(pack: Path) -> int:
+    import pyarrow.parquet as pq
+
+    return int(pq.read_metadata(pack).num_rows)
+
+
+def _usable(path: Path, table: str) -> pa.Table:
+    """Table of a file.
+
+    Raises:
+        ResultsError: if it cannot be used.
+    """
+    part = read_table(path, table)
+    if isinstance(part, str):
+        raise ResultsError(f"{path} cannot be used: {part}")
+    return part
+
+
+def _write(folder: Path, sources: Sequence[_Source]) -> None:
+    """Write one pack with the rows of these sources, and rename it into place. It has the highest number.
+
+    Only a source and a row group are in memory at a time.
+
+    Args:
+        folder: of the table.
+        sources: files that can be used, each with the trials that are taken from it; no part of a trial is in two.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    table = folder.name
+    ordered = sorted(sources, key=lambda source: (min(source.held), source.path.name))
+    columns = pa.unify_schemas([pq.read_schema(own.path).remove_metadata() for own in ordered], promote_options="permissive")
+    held: dict[int, list[int]] = {}
+    rows = 0
+    for source in ordered:
+        for trial, ends in source.held.items():
+            held.setdefault(trial, []).extend(ends)
+        rows += _rows(source.path) if source.held.keys() >= _held(source.path).keys() else len(_taken(source, table))
+    listing = json.dumps({str(trial): sorted(held[trial]) for trial in sorted(held)})
+    metadata = {"table": table, "schema_version": str(SCHEMA_VERSION), HELD: listing, FINGERPRINT: fingerprint(columns, rows)}
+    described = columns.with_metadata(metadata)
+    number = max((number_of(pack) for pack in listed(folder).packs), default=-1) + 1
+    path = folder / f"packed-{number:05d}.parquet"
+    new = path.with_suffix(_BEING_WRITTEN)
+    new.unlink(missing_ok=True)
+    try:
+        with new.open("xb") as file:
+            with pq.ParquetWriter(file, described, write_page_checksum=True) as writer:
+                for group in _groups(ordered, table, described):
+                    writer.write_table(group, row_group_size=_GROUP_ROWS)
+            file.flush()
+            os.fsync(file.fileno())
+        # Before anything that it replaces is deleted.
+        _usable(new, table)
+        new.replace(path)
+    except BaseException:
+        # A full disk needs the room.
+        with suppress(OSError):
+            new.unlink(missing_ok=True)
+        raise
+    sync_folder(folder)
+
+
+def _taken(source: _Source, table: str) -> pa.Table:
+    """Rows that are taken from a file."""
+    import pyarrow.compute as pc
+
+    return _usable(source.path, table).filter(pc.field("trial").isin(sorted(source.held)))
+
+
+def _groups(sources: Iterable[_Source], table: str, columns: pa.Schema) -> Iterator[pa.Table]:
+    """Rows of the sources in pieces of about a row group, all with the same columns."""
+    import pyarrow as pa
+
+    waiting: list[pa.Table] = []
+    empty = columns.remove_metadata().empty_table()
+    for source in sources:
+        own = _taken(source, table).replace_schema_metadata(None)
+        whole = pa.concat_tables([empty, own], promote_options="permissive").select(columns.names)
+        waiting.append(whole.cast(columns))
+        if sum(map(len, waiting)) >= _GROUP_ROWS:
+            yield pa.concat_tables(waiting)
+            waiting = []
+    if waiting:
+        yield pa.concat_tables(waiting)
+
+
+def _delete_all(paths: Iterable[Path], trial: int) -> None:
+    """Delete files that would count instead of those that a trial writes when it goes on.
+
+    Raises:
+        ResultsError: if one cannot be deleted.
+    """
+    for path in paths:
+        if _delete([path]):
+            raise ResultsError(f"{path} is open in another program: close it, so that trial {trial} can go on")
+
+
+def _delete(paths: Iterable[Path]) -> int:
+    """Delete files that do not count any more.
+
+    Returns:
+        How many could not be deleted: Windows keeps a file that another program has open.
+    """
+    stuck = 0
+    for path in paths:
+        try:
+            path.unlink(missing_ok=True)
+        except PermissionError:
+            stuck += 1
+    return stuck
