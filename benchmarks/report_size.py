@@ -64,15 +64,15 @@ def make(folder: Path, trials: int) -> Results:
                 evaluations.append({**common, **terms, **amounts, **facts})
         state = "complete" if rungs == EVALUATIONS else "pruned"
         rows.append(_row(number, state, curve[rungs - 1], rungs, begin, given))
-    tables = []
+    tables = {}
     for name, content in (("trials", rows), ("reports", reports), ("evaluations", evaluations)):
         measures = dict.fromkeys(READ_MEASURES, ("float64", "", "")) if name == "evaluations" else None
         empty = schema(name, measures=measures).empty_table().to_pandas()
         frame = pd.DataFrame(content)
         # Columns that no row fills have the types that they have in a file.
         filled = {column: empty[column].reindex(frame.index) for column in empty if column not in frame}
-        tables.append(pd.concat([frame, pd.DataFrame(filled, index=frame.index)], axis=1))
-    return Results(folder, *tables)
+        tables[name] = pd.concat([frame, pd.DataFrame(filled, index=frame.index)], axis=1)
+    return Results(folder, tables)
 
 
 def _value(own: Range, place: float, value_at: Callable[[Range, float], float]) -> Any:

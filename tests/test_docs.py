@@ -216,8 +216,8 @@ def test_every_option_that_is_named_is_one_of_a_command(text: str) -> None:
 
 
 def our_commands() -> list[str]:
-    """Modules with a command line: files of `tuning/` and the preview."""
-    return [*(f"tuning.{path.stem}" for path in sorted((ROOT / "tuning").glob("[a-z]*.py"))), "envs.preview"]
+    """Modules with a command line: files of `tuning/`, the preview and the report."""
+    return [*(f"tuning.{path.stem}" for path in sorted((ROOT / "tuning").glob("[a-z]*.py"))), "envs.preview", "results.report"]
 
 
 def test_every_path_that_is_named_is_there(text: str) -> None:

@@ -15,11 +15,22 @@
   }
   const specs = JSON.parse(await inflate("figures"));
   const width = (chart) => chart.getBoundingClientRect().width;
-  // On a narrow page a legend has fewer columns, or it would be cut.
-  const fitted = (spec, pixels) => ({
-    ...spec,
-    config: { ...spec.config, legend: { ...spec.config.legend, columns: pixels < 480 ? 2 : 4 } },
-  });
+  // On a narrow page names of rows take at most a third, and legends and titles stay within the page.
+  const fitted = (spec, pixels) => {
+    const narrow = pixels < 480;
+    let wide = false;
+    const layers = spec.layer.map((layer) => {
+      const axis = layer.encoding.y?.axis;
+      if (!axis?.labelLimit) return layer;
+      wide = true;
+      const labelLimit = Math.min(axis.labelLimit, Math.round(pixels * 0.33));
+      return { ...layer, encoding: { ...layer.encoding, y: { ...layer.encoding.y, axis: { ...axis, labelLimit } } } };
+    });
+    const columns = !narrow ? 4 : wide ? 1 : 2;
+    const legend = { ...spec.config.legend, columns, labelLimit: narrow ? 150 : 220 };
+    const axisX = narrow ? { titleAnchor: "end" } : {};
+    return { ...spec, layer: layers, config: { ...spec.config, legend, axisX } };
+  };
   const options = { actions: false, renderer: "svg", tooltip: { theme: "page" } };
   // A picture stands by itself, so names of colours become colours, and the paper is painted.
   const named = (spec) => {

@@ -85,6 +85,10 @@ def terms(found: pd.DataFrame) -> Figure:
     shown = _one_of_each_kind(found)
     own = shown[shown["kind"].isin(["best", "contender"])]
     rule = shown[shown["kind"] == "rule"]
+    # Of the best in the search and of a contender in a judgement, the one that was evaluated like the rule.
+    alike = own[own["split"].isin(set(rule["split"]))]
+    own = alike if len(alike) else own
+    own = own[own["policy"] == own["policy"].iloc[0]] if len(own) else own
     if own.empty:
         answer = "It cannot be said: no trained policy has terms of the reward."
     elif len(rule) and (set(own["split"]) == set(rule["split"])):

@@ -35,7 +35,7 @@ class View:
         requests: addresses other than the page's own.
         page_width: of the whole document, pixels.
         drawn: how many charts.
-        cut: charts and tables that are wider than the place that they have.
+        cut: charts that are wider than the place that they have, or have a text that leaves them.
         picture: a screenshot of the whole page, PNG.
     """
 
@@ -121,7 +121,13 @@ class Browser:
             session,
             """[...document.querySelectorAll(".chart")].filter((chart) => {
             const svg = chart.querySelector("svg");
-            return !svg || svg.getBoundingClientRect().right > chart.getBoundingClientRect().right + 1;
+            if (!svg) return true;
+            const outer = chart.getBoundingClientRect(), inner = svg.getBoundingClientRect();
+            const leaves = (text) => {
+                const place = text.getBoundingClientRect();
+                return place.width > 0 && (place.right > inner.right + 1 || place.left < inner.left - 1);
+            };
+            return inner.right > outer.right + 1 || [...svg.querySelectorAll("text")].some(leaves);
         }).map((chart) => chart.dataset.chart)""",
         )
         if picture:
