@@ -15,7 +15,7 @@
   }
   const specs = JSON.parse(await inflate("figures"));
   const width = (chart) => chart.getBoundingClientRect().width;
-  // On a narrow page names of rows take at most a third, and legends and titles stay within the page.
+  // On a narrow page names of rows take at most two fifths, and legends and titles stay within the page.
   const fitted = (spec, pixels) => {
     const narrow = pixels < 480;
     let wide = false;
@@ -23,7 +23,7 @@
       const axis = layer.encoding.y?.axis;
       if (!axis?.labelLimit) return layer;
       wide = true;
-      const labelLimit = Math.min(axis.labelLimit, Math.round(pixels * 0.33));
+      const labelLimit = Math.min(axis.labelLimit, Math.round(pixels * 0.42));
       return { ...layer, encoding: { ...layer.encoding, y: { ...layer.encoding.y, axis: { ...axis, labelLimit } } } };
     });
     const columns = !narrow ? 4 : wide ? 1 : 2;
