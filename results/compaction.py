@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from common.files import sync_folder, write_whole
 from results.packs import is_trained, listed, locked, number_of
 from results.parts import HELD, PACKED, ResultsError, held_parts, read_table, trial_of, unlike
-from results.schema import FINGERPRINT, PART_VERSION, SCHEMA_VERSION, fingerprint
+from results.schema import FINGERPRINT, PART_VERSION, SCHEMA_VERSION, fingerprint, fingerprint_of
 from results.writer import part_path, table_folder
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def _write_parts(experiment: Path, table: str, trial: int, pack: Path) -> None:
     before = -1
     for end in sorted(_held(pack)[trial]):
         part = own.filter((pc.field("steps") > before) & (pc.field("steps") <= end))
-        part = part.replace_schema_metadata({**metadata, FINGERPRINT.encode(): fingerprint(part.schema, len(part)).encode()})
+        part = part.replace_schema_metadata({**metadata, FINGERPRINT.encode(): fingerprint(part).encode()})
 
         def write(file: BinaryIO, part: pa.Table = part) -> None:
             pq.write_table(part, file, write_page_checksum=True)
@@ -162,11 +162,26 @@ def _compact(experiment: Path, table: str, resting: set[int]) -> Compacted:
     count = len(files.parts) + len(files.packs)
     if len(sources) < _FEWEST:
         sources, fresh = [], {}
-    if sources:
-        _write(folder, sources)
-    stuck = _delete([*emptied, *(source.path for source in sources)])
+    stuck = _delete(emptied)
+    for group in _groups_of(sources):
+        _write(folder, group)
+        stuck += _delete(source.path for source in group)
     after = listed(folder)
     return Compacted(table, len(fresh), count, len(after.parts) + len(after.packs), stuck)
+
+
+def _groups_of(sources: Sequence[_Source]) -> Iterator[list[_Source]]:
+    """Sources of one pack each, by trial: a little more than `PACK_ROWS`, with all parts of a trial together."""
+    group: list[_Source] = []
+    rows = 0
+    for source in sorted(sources, key=lambda source: (min(source.held), source.path.name)):
+        if rows >= PACK_ROWS and min(source.held) != min(group[-1].held):
+            yield group
+            group, rows = [], 0
+        group.append(source)
+        rows += _rows(source.path)
+    if group:
+        yield group
 
 
 def _resting(experiment: Path) -> set[int]:
@@ -247,7 +262,12 @@ def _write(folder: Path, sources: Sequence[_Source]) -> None:
             held.setdefault(trial, []).extend(ends)
         rows += _rows(source.path) if source.held.keys() >= _held(source.path).keys() else len(_taken(source, table))
     listing = json.dumps({str(trial): sorted(held[trial]) for trial in sorted(held)})
-    metadata = {"table": table, "schema_version": str(SCHEMA_VERSION), HELD: listing, FINGERPRINT: fingerprint(columns, rows)}
+    metadata = {
+        "table": table,
+        "schema_version": str(SCHEMA_VERSION),
+        HELD: listing,
+        FINGERPRINT: fingerprint_of(columns, rows),
+    }
     described = columns.with_metadata(metadata)
     number = max((number_of(pack) for pack in listed(folder).packs), default=-1) + 1
     path = folder / f"packed-{number:05d}.parquet"

@@ -32,6 +32,7 @@ Filter = tuple[str, str, Any]
 EXPERIMENT = "experiment"  # column that tells several experiments apart
 FEW_FILES, FEW_BYTES = 1000, 64 * 2**20  # up to these, all tables are read at once
 _ORDER = {"trials": ["trial"], "reports": ["trial", "update"], "evaluations": ["trial", "steps", "year"]}
+_NAMING = ("=", "==", "in")  # conditions that name the values that pass
 _READERS = 4  # threads
 _TRIES = 5  # where files vanish while they are read, as they are packed
 
@@ -285,7 +286,7 @@ def _read_once(
     reasons: dict[Path, str] = {}
     held: set[int] = set()
     for path in files.packs:
-        part = read_table(path, name, needed)
+        part = read_table(path, name, needed, wanted)
         if isinstance(part, str):
             reasons[path] = part
             continue
@@ -295,7 +296,7 @@ def _read_once(
         held |= set(own)
         parts[path] = part
     of = {path: trial_of(path.stem) for path in files.parts}
-    paths = [path for path, trial in of.items() if trial not in held and (trial is None or wanted(trial))]
+    paths = [path for path, trial in of.items() if trial not in held and (trial is None or wanted is None or trial in wanted)]
     with ThreadPoolExecutor(_READERS) as readers:
         for path, part in zip(paths, readers.map(lambda path: read_table(path, name, needed), paths), strict=True):
             if isinstance(part, str):
@@ -305,11 +306,10 @@ def _read_once(
     return parts, reasons
 
 
-def _trials_wanted(filters: Sequence[Filter]) -> Any:
-    """Whether conditions let a trial pass, as a function of its number."""
-    equal = [own[2] for own in filters if own[0] == "trial" and own[1] in ("=", "==")]
-    among = [own[2] for own in filters if own[0] == "trial" and own[1] == "in"]
-    return lambda trial: all(trial == own for own in equal) and all(trial in own for own in among)
+def _trials_wanted(filters: Sequence[Filter]) -> set[int] | None:
+    """Trials that conditions let pass, where these name some; None where any trial may pass."""
+    named = [{own[2]} if own[1] in ("=", "==") else set(own[2]) for own in filters if own[0] == "trial" and own[1] in _NAMING]
+    return set.intersection(*named) if named else None
 
 
 def _frame(name: str, parts: list[pa.Table], columns: Collection[str] | None, filters: Sequence[Filter]) -> pd.DataFrame:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from common.errors import UserError
 from common.json_values import checked
-from results.schema import FINGERPRINT, READ_MEASURES, SCHEMA_VERSION, STATES, fingerprint, schema
+from results.schema import FINGERPRINT, READ_MEASURES, SCHEMA_VERSION, STATES, fingerprint_of, schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -38,13 +38,16 @@ class ResultsError(UserError, ValueError):
     """A folder holds no results, or none that are complete. The message says what to do."""
 
 
-def read_table(path: Path, table: str, columns: Collection[str] | None = None) -> pa.Table | str:
+def read_table(
+    path: Path, table: str, columns: Collection[str] | None = None, trials: Collection[int] | None = None
+) -> pa.Table | str:
     """Table of a part file or a pack, or the reason why it cannot be used.
 
     Args:
         path: of the file.
         table: name of the table.
         columns: those that are wanted; those that tell whether the file can be used come with them. None for all.
+        trials: whose rows are wanted; row groups without them are not read. None for all.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -56,12 +59,19 @@ def read_table(path: Path, table: str, columns: Collection[str] | None = None) -
         if fault := size_fault(path):
             return f"{fault}: restore the file from a copy"
         wanted, whole = None, None
-        if columns is not None:
+        if columns is not None or trials is not None:
             metadata = pq.read_metadata(path)
-            whole = metadata.schema.to_arrow_schema(), metadata.num_rows
-            needed = {*columns, *_NEEDED[table], *(_OF_RUN if table == "evaluations" else ())}
+            whole = pq.read_schema(path), metadata.num_rows
+            needed = {
+                *(columns if columns is not None else whole[0].names),
+                *_NEEDED[table],
+                *(_OF_RUN if table == "evaluations" else ()),
+            }
             wanted = [name for name in whole[0].names if name in needed]
-        part = pq.read_table(path, columns=wanted, partitioning=None, use_threads=False, page_checksum_verification=True)
+        rows = None if trials is None else [("trial", "in", list(trials))]
+        part = pq.read_table(
+            path, columns=wanted, filters=rows, partitioning=None, use_threads=False, page_checksum_verification=True
+        )
         version = int((part.schema.metadata or {}).get(b"schema_version", b"0"))
         # A name that is no UTF-8 is noticed only where it is read.
         _ = part.column_names
@@ -123,7 +133,7 @@ def _fault(part: pa.Table, table: str, whole: tuple[pa.Schema, int] | None) -> s
         return f"column {empty[0]} is empty in a row"
     # Arrow checks the values; names, types and the number of rows have this.
     known = (part.schema.metadata or {}).get(FINGERPRINT.encode())
-    if known is not None and known.decode(errors="replace") != fingerprint(*(whole or (part.schema, len(part)))):
+    if known is not None and known.decode(errors="replace") != fingerprint_of(*(whole or (part.schema, len(part)))):
         return "its columns have changed since it was written"
     return ""
 

@@ -181,7 +181,12 @@ def schema(table: str, hyperparameters: Mapping[str, type] | None = None, measur
     return pa.schema(fields, metadata={"table": table, "schema_version": str(PART_VERSION)})
 
 
-def fingerprint(columns: pa.Schema, rows: int) -> str:
+def fingerprint(part: pa.Table) -> str:
     """Checksum of the names and types of a table's columns, and of its number of rows."""
+    return fingerprint_of(part.schema, len(part))
+
+
+def fingerprint_of(columns: pa.Schema, rows: int) -> str:
+    """The same of a table that is not in memory."""
     text = "\n".join([str(rows), *(f"{field.name} {field.type}" for field in columns)])
     return f"{zlib.crc32(text.encode()):08x}"

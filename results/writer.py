@@ -69,8 +69,7 @@ def write_part(
         raise KeyError(f"table {table} has no column {', '.join(sorted(unknown))}")
     path.parent.mkdir(parents=True, exist_ok=True)
     content = pa.Table.from_pylist(list(rows), schema=columns)
-    checksum = fingerprint(content.schema, len(content))
-    content = content.replace_schema_metadata({**content.schema.metadata, FINGERPRINT: checksum})
+    content = content.replace_schema_metadata({**content.schema.metadata, FINGERPRINT: fingerprint(content)})
     write_whole(path, lambda file: pq.write_table(content, file, write_page_checksum=True))
 
 

@@ -43,7 +43,7 @@ def default_to_best(results: Results, start: int | None = None) -> pd.DataFrame:
     """
     import numpy as np
 
-    facts = read_facts(results.folder)
+    facts = read_facts(results.single.folder)
     trials = admissible(searched(results))
     begin = default_trial(results, facts) if start is None else start
     best = best_trial(results)

@@ -19,11 +19,12 @@ if TYPE_CHECKING:
 _CHANGES = ("co2_kg", "bill", "import_kwh")
 
 
-def compare(experiments: Sequence[Results]) -> pd.DataFrame:
+def compare(experiments: Sequence[Results] | Results) -> pd.DataFrame:
     """One row an experiment, in the given order.
 
     Args:
-        experiments: their results; one without any trial has a row with empty values.
+        experiments: their results, or those of several that were loaded together. One without any trial has a row with empty
+            values.
 
     Returns:
         `experiment` (name of its folder), `folder`, `algorithm`, `scenario`, `reward`, `trials` (of the search) and how many of
@@ -39,7 +40,7 @@ def compare(experiments: Sequence[Results]) -> pd.DataFrame:
     from results.analysis.times import elapsed
 
     rows = []
-    for results in experiments:
+    for results in experiments.experiments if isinstance(experiments, Results) else experiments:
         trials = results.trials
         of_search = trials[trials["confirms"].isna()]
         counts = of_search["state"].value_counts()

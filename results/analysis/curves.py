@@ -31,7 +31,7 @@ def evaluated(results: Results, facts: Facts | None = None) -> pd.DataFrame:
     rating = ratings(reports).astype(float)
     own = reports.assign(rating=rating)[np.isfinite(rating)]
     own = own[["trial", "steps", "time", "seconds", "score", "rating"]].reset_index(drop=True)
-    reported = (facts or read_facts(results.folder)).settings.get("reports")
+    reported = (facts or read_facts(results.single.folder)).settings.get("reports")
     if isinstance(reported, int) and reported > 0:
         budget = own["trial"].map(results.trials.set_index("trial")["budget_steps"]).astype(float)
         due = np.floor(own["steps"] * reported / budget).clip(upper=reported)
@@ -99,7 +99,7 @@ def confirmed(results: Results) -> pd.DataFrame:
     """
     import numpy as np
 
-    complete = results.confirmations[results.confirmations["state"] == "complete"]
+    complete = results.single.confirmations[results.confirmations["state"] == "complete"]
     complete = complete.assign(rating=ratings(complete).astype(float))
     complete = complete[np.isfinite(complete["rating"])]
     runs = {int(number): own.set_index("confirm_run")["rating"] for number, own in complete.groupby("confirms")}

@@ -84,7 +84,7 @@ def luck(results: Results, judgement: Results | None = None) -> pd.DataFrame:
         of the runs), `low`, `high` (Student's 95 % interval over seeds, empty with one run), `change` (`fresh` less `search`).
     """
     trials = results.trials.set_index("trial")
-    facts = read_facts(results.folder)
+    facts = read_facts(results.single.folder)
     default = default_trial(results, facts)
     rows: list[dict[str, object]] = []
     rated, scores = ratings(trials), trials["score"]

@@ -30,7 +30,7 @@ def memory(results: Results) -> pd.DataFrame:
         without a card has no row of that kind.
     """
     rows: list[dict[str, object]] = []
-    own = results.trials[results.trials["same_as"].isna()]
+    own = results.single.trials[results.trials["same_as"].isna()]
     for row in own.to_dict("records"):
         for kind, (predicted, granted, measured) in _COLUMNS.items():
             if not row[predicted] > 0:

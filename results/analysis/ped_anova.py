@@ -53,7 +53,7 @@ def importance(results: Results, repetitions: int = REPETITIONS) -> pd.DataFrame
     import numpy as np
 
     trials = admissible(searched(results)).sort_values("rating", ascending=False, kind="stable", ignore_index=True)
-    ranges = ranges_of(trials, read_facts(results.folder))
+    ranges = ranges_of(trials, read_facts(results.single.folder))
     count = len(trials)
     types = {"hyperparameter": "object", **dict.fromkeys(("importance", "low", "high", "divergence", "chance"), "float64")}
     types |= {"beyond_chance": "bool", "trials": "int64", "best_trials": "int64"}

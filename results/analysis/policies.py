@@ -21,7 +21,7 @@ def last_evaluation(results: Results) -> pd.DataFrame:
     Args:
         results: of one experiment.
     """
-    own = results.evaluations[results.evaluations["contender"].isna()]
+    own = results.single.evaluations[results.evaluations["contender"].isna()]
     return own[own["steps"] == own.groupby("trial")["steps"].transform("max")]
 
 

@@ -36,7 +36,7 @@ def rung_ranks(results: Results) -> pd.DataFrame:
     """
     import numpy as np
 
-    facts = read_facts(results.folder)
+    facts = read_facts(results.single.folder)
     own = evaluated(results, facts)
     of_search = results.trials.loc[results.trials["confirms"].isna() & results.trials["same_as"].isna(), "trial"]
     own = own[own["trial"].isin(of_search) & (own["rung"] > 0)]

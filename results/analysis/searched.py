@@ -56,7 +56,7 @@ def default_trial(results: Results, facts: Facts | None = None) -> int | None:
     of_default = again.loc[(again["confirm_role"] == DEFAULT) & (again["confirms"] >= 0), "confirms"]
     if len(of_default):
         return int(of_default.iloc[0])
-    settings = (facts or read_facts(results.folder)).settings
+    settings = (facts or read_facts(results.single.folder)).settings
     starts = [settings["preset"]] if settings.get("preset") else settings.get("start_from")
     if not isinstance(starts, list) or DEFAULT not in starts:
         return None

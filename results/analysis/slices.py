@@ -38,7 +38,7 @@ def effects(results: Results) -> pd.DataFrame:
     trials = searched(results)
     best = best_trial(results)
     parts = []
-    for name, own in ranges_of(trials, read_facts(results.folder)).items():
+    for name, own in ranges_of(trials, read_facts(results.single.folder)).items():
         column = trials[GIVEN + name]
         places = own.positions(column)
         part = trials[["trial", "state", "score", "rating", "shortfall"]].assign(
@@ -74,7 +74,7 @@ def coverage(results: Results) -> pd.DataFrame:
 
     trials = searched(results)
     rows: list[dict[str, object]] = []
-    for name, own in ranges_of(trials, read_facts(results.folder)).items():
+    for name, own in ranges_of(trials, read_facts(results.single.folder)).items():
         column = trials.loc[acts(trials, own), GIVEN + name]
         parts = min(BINS, own.values or BINS) if not own.choices else len(own.choices)
         places = own.positions(column)

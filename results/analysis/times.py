@@ -27,7 +27,7 @@ def time_spent(results: Results) -> pd.DataFrame:
         (environment, learner, evaluation, or rest: building, inference, saving, waiting), `seconds` (s) and `share` (of the
         time of all trials). Trials run beside each other, so seconds add up to more than the search took.
     """
-    trials = results.trials
+    trials = results.single.trials
     rows = [
         {"trial": row["trial"], "state": row["state"], "role": row["confirm_role"], "cause": cause, "seconds": row[column]}
         for row in trials.to_dict("records")
@@ -58,7 +58,7 @@ def timeline(results: Results) -> pd.DataFrame:
     """
     import pandas as pd
 
-    trials = results.trials.set_index("trial")
+    trials = results.single.trials.set_index("trial")
     own = stretches(results.reports)
     for name in ("host", "device"):
         own[name] = own["trial"].map(trials[name]).astype(object).fillna("")

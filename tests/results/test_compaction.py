@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from results import Results, ResultsError, load
+from results import Results, ResultsError, compaction, load
 from results.compaction import compact, is_packed, unpack
 from results.packs import LOCK, listed, locked
 from results.schema import SCHEMA_VERSION
@@ -262,11 +262,11 @@ def test_a_reader_beside_a_compaction_sees_each_row_once(experiment: Path, monke
     before = whole(experiment)
     original, done = loader.read_table, []
 
-    def late(path: Path, table: str, columns: Any = None) -> Any:
+    def late(path: Path, table: str, *given: Any) -> Any:
         if table == "reports" and not done:
             done.append(True)
             compact(experiment)
-        return original(path, table, columns)
+        return original(path, table, *given)
 
     monkeypatch.setattr(loader, "read_table", late)
     same(whole(experiment), before)
@@ -282,3 +282,15 @@ def test_the_lock_is_free_after_a_compaction(experiment: Path) -> None:
     compact(experiment)
     with filelock.FileLock(experiment / "results" / LOCK, blocking=False):
         pass
+
+
+def test_packs_are_split_between_trials_and_full_ones_are_left_alone(experiment: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compaction, "PACK_ROWS", 4)  # the rows of a trial
+    before = whole(experiment)
+    compact(experiment)
+    first = listed(table_folder(experiment, "reports")).packs
+    assert [len(pq.read_table(pack)["trial"].unique()) for pack in first] == [1, 1, 1]
+    same(whole(experiment), before)
+    begin(experiment, 4, "complete")
+    compact(experiment)
+    assert set(first) < set(listed(table_folder(experiment, "reports")).packs)

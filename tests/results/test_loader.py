@@ -2,14 +2,21 @@
 
 import math
 import shutil
+import warnings
 from pathlib import Path
+from typing import Any
 
+import duckdb
+import pandas as pd
+import polars
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from common.errors import UserError
-from results import ResultsError, load
+from results import Results, ResultsError, load, loader
+from results.compaction import compact
+from results.parts import read_table
 from results.schema import READ_MEASURES, SCHEMA_VERSION, schema
 from results.writer import judged_path, part_path, table_folder, write_part
 from tests.results.trials import KINDS, trial
@@ -184,3 +191,146 @@ def test_a_table_that_is_no_folder_is_refused(experiment: Path) -> None:
 def test_a_home_folder_that_does_not_exist_is_refused() -> None:
     with pytest.raises(UserError, match="no user has this home folder"):
         load("~no-such-user/experiments/one")
+
+
+def large(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Results:
+    """Results of a folder as if it held many part files."""
+    monkeypatch.setattr(loader, "FEW_FILES", 3)
+    return load(folder)
+
+
+def count_reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Part files that are opened from now on."""
+    opened: list[str] = []
+    original = loader.read_table
+
+    def counted(path: Path, table: str, *given: Any) -> Any:
+        opened.append(f"{table}/{path.stem}")
+        return original(path, table, *given)
+
+    monkeypatch.setattr(loader, "read_table", counted)
+    return opened
+
+
+def test_large_tables_are_read_when_they_are_first_used(experiment: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = count_reads(monkeypatch)
+    results = large(experiment, monkeypatch)
+    assert all(name.startswith("trials/") for name in opened)
+    assert len(results.reports) == 3
+    assert len(opened) == 4 + 3
+    assert results.reports is results.reports
+    assert len(opened) == 4 + 3
+
+
+def test_warnings_of_large_tables_come_with_them(experiment: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    part = part_path(experiment, "reports", 0, 100)
+    part.write_bytes(b"")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        results = large(experiment, monkeypatch)
+    with pytest.warns(UserWarning, match="skipped .*00000-000000000100.parquet") as told:
+        _ = results.reports
+    assert told[0].filename == __file__
+    assert results.skipped == (part,)
+
+
+def test_filters_by_trial_open_no_files_of_others(experiment: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    results = load(experiment)
+    opened = count_reads(monkeypatch)
+    assert results.read("reports", filters=[("trial", "==", 1)])["steps"].tolist() == [200]
+    assert opened == ["reports/00001-000000000200"]
+    found = results.read("reports", ["steps"], [("trial", "in", [0, 1]), ("steps", ">", 100)])
+    assert list(found.columns) == ["steps"]
+    assert found["steps"].tolist() == [200, 200]
+    assert results.read("reports", filters=[("trial", "==", 7)]).empty
+
+
+def test_columns_and_filters_give_what_the_whole_table_has(experiment: Path) -> None:
+    results = load(experiment)
+    whole = results.reports
+    found = results.read("reports", ["update", "trial"], [("trial", "not in", [1]), ("update", "<=", 1)])
+    expected = whole[~whole["trial"].isin([1]) & (whole["update"] <= 1)][["update", "trial"]].reset_index(drop=True)
+    pd.testing.assert_frame_equal(found, expected)
+    pd.testing.assert_frame_equal(results.read("trials"), results.trials)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (("runs",), "there is no table 'runs': tables are trials, reports, evaluations"),
+        (("reports", ["joy"]), "reports has no column 'joy'"),
+        (("reports", None, [("joy", "==", 1)]), "reports has no column 'joy'"),
+        (("reports", None, [("steps", "~", 1)]), "filters of reports: "),
+        (("reports", None, [("steps", "==", "many")]), "filters of reports: "),
+    ],
+)
+def test_what_cannot_be_read_is_named(given: tuple[Any, ...], said: str, experiment: Path) -> None:
+    with pytest.raises(ResultsError, match=said):
+        load(experiment).read(*given)
+
+
+def twice(experiment: Path, tmp_path: Path) -> Path:
+    """A folder with two experiments and something else."""
+    parent = tmp_path / "several"
+    for name in ("ppo-1", "ppo-2"):
+        shutil.copytree(experiment / "results", parent / name / "results")
+    part_path(parent / "ppo-2", "trials", 3).unlink()
+    (parent / "ppo-notes").mkdir()
+    return parent
+
+
+def test_several_experiments_are_told_apart_by_a_column(experiment: Path, tmp_path: Path) -> None:
+    parent = twice(experiment, tmp_path)
+    results = load(parent / "ppo-*")
+    assert results.trials["experiment"].tolist() == ["ppo-1"] * 4 + ["ppo-2"] * 3
+    assert list(results.trials.columns)[:2] == ["experiment", "trial"]
+    assert results.trials["trial"].dtype == "int64"
+    assert [own.folder.name for own in results.experiments] == ["ppo-1", "ppo-2"]
+    assert results.folder == parent
+    assert len(results.reports) == 6
+    assert results.best["trial"] == 1
+    assert results.skipped == ()
+    assert results.read("reports", ["trial"], [("trial", "==", 1)])["experiment"].tolist() == ["ppo-1", "ppo-2"]
+    same = load([parent / "ppo-2", str(parent / "ppo-*")])
+    assert same.names == ("ppo-2", "ppo-1")
+    with pytest.raises(ResultsError, match=r"these are 2 experiments, and this takes one: give one of results.experiments"):
+        _ = results.single
+
+
+def test_experiments_of_one_name_are_told_apart_by_their_paths(experiment: Path, tmp_path: Path) -> None:
+    other = shutil.copytree(experiment, tmp_path / "elsewhere" / experiment.name)
+    assert load([experiment, other]).names == (str(experiment), str(other))
+
+
+def test_a_pattern_without_an_experiment_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ResultsError, match="no folder of an experiment has such a name"):
+        load(tmp_path / "ppo-*")
+    with pytest.raises(ResultsError, match="no experiments are given"):
+        load([])
+
+
+def test_a_folder_with_a_bracket_in_its_name_is_no_pattern(experiment: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(experiment, tmp_path / "a[1]")
+    assert load(folder).folder == folder
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_duckdb_and_polars_read_the_same_files(packed: bool, experiment: Path) -> None:
+    expected = load(experiment).reports[["trial", "update", "steps"]].to_numpy().tolist()
+    if packed:
+        compact(experiment)
+    files = str(experiment / "results" / "reports" / "*.parquet")
+    query = f"select trial, update, steps from read_parquet('{files}', union_by_name = true) order by trial, update"
+    assert [list(row) for row in duckdb.sql(query).fetchall()] == expected
+    frame = polars.scan_parquet(files, missing_columns="insert").select("trial", "update", "steps").sort("trial", "update")
+    assert [list(row) for row in frame.collect().rows()] == expected
+
+
+def test_a_filter_by_trial_reads_no_row_groups_of_others_from_a_pack(experiment: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = load(experiment).read("reports", filters=[("trial", "==", 1)])
+    compact(experiment)
+    results = load(experiment)
+    pd.testing.assert_frame_equal(results.read("reports", filters=[("trial", "==", 1)]), expected)
+    pd.testing.assert_frame_equal(results.read("reports", ["steps"], [("trial", "in", [1, 8])]), expected[["steps"]])
+    (pack,) = (experiment / "results" / "reports").iterdir()
+    assert len(read_table(pack, "reports", None, [1])) == 1
