@@ -74,6 +74,7 @@ def _status(outcome: Results | SearchStoppedError, console: Console) -> int:
         tell(*outcome.reason.splitlines(), f"then continue with: {continuing}")
         return STOPPED
     from tuning.cli.console import say
+    from tuning.cli.report import draw_report
     from tuning.cli.summary import print_summary
     from tuning.experiment.folder import open_experiment
     from tuning.experiment.settings import LEAST_CONFIRMING_RUNS
@@ -88,6 +89,7 @@ def _status(outcome: Results | SearchStoppedError, console: Console) -> int:
     sizes = [Checkpoints(experiment.paths.checkpoints(number)).nbytes for number in outcome.trials["trial"]]
     kept, size = sum(size > 0 for size in sizes), sum(sizes) / 2**20
     say(console, f"Checkpoints: {size:,.1f} MiB of {kept} trials (--keep-checkpoints {experiment.settings.keep_checkpoints})")
+    draw_report([outcome.folder], console)
     return 0 if not outcome.scored.empty else NONE_COMPLETE
 
 

@@ -11,6 +11,7 @@ from rich.console import Console
 from common.commands import python_command
 from common.paths import missing_folders, user_path
 from tuning.cli.console import say, terminal
+from tuning.cli.report import draw_report
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import check_name, discard, open_experiment
 from tuning.experiment.lock import experiment_lock
@@ -94,6 +95,7 @@ def compare(settings: JudgeSettings, console: Console | None = None) -> Comparis
                 judgement.paths, title, settings.seeds, len(race.looks), race.failed, of.aim, not site.segments
             )
             print_report(report, console)
+            draw_report([folder, *(experiment.paths.folder for experiment in experiments)], console)
     except KeyboardInterrupt:
         if discard(folder, made):
             say(console, f"stopped before the first run; {folder} is removed again")

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
 
 from common.paths import remove_empty
 from tuning.cli.console import say, terminal
+from tuning.cli.report import draw_report
 from tuning.experiment.algorithm_names import ALL, names
 from tuning.experiment.errors import UsageError
 from tuning.experiment.settings import Settings
@@ -63,7 +64,7 @@ def tune(settings: Settings, *, console: Console | None = None) -> Results:
         console: shows progress; the terminal or notebook by default. `Console(quiet=True)` shows nothing.
 
     Returns:
-        What was measured. Trials may all have failed: see the column `state` of `trials`.
+        What was measured; `report.html` in the folder shows it. Trials may all have failed: see the column `state` of `trials`.
 
     Raises:
         UserError: one of its kinds, if the settings are not valid; nothing is created then.
@@ -74,7 +75,9 @@ def tune(settings: Settings, *, console: Console | None = None) -> Results:
     if settings.algo == ALL:
         raise UsageError("algo='all' makes several experiments: call tune_all, which returns the results of each")
     console = console or terminal()
-    return search_opened(open_all([settings], console)[0], console)
+    results = search_opened(open_all([settings], console)[0], console)
+    draw_report([results.folder], console)
+    return results
 
 
 def resume(
@@ -132,6 +135,7 @@ def tune_all(settings: Settings, *, console: Console | None = None) -> list[Resu
             stopped.append(outcome)
         else:
             results.append(outcome)
+            draw_report([outcome.folder], console)
     if stopped:
         raise stopped[0]
     return results

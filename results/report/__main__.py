@@ -1,0 +1,63 @@
+"""One page about experiments: `python -m results.report experiments/NAME`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import warnings
+from collections.abc import Sequence
+
+from common.errors import UserError
+from common.paths import shortened
+from common.texts import printable
+from results.report.writing import FORMATS, write
+
+REFUSED = 2  # exit status
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Write the page and print its path.
+
+    Args:
+        arguments: of the command line; those of this process by default.
+
+    Returns:
+        Exit status: 0; 2 with a line for what cannot be drawn or written as given.
+    """
+    options = _parser().parse_args(arguments)
+    if options.format is not None and options.figures is None:
+        return _refuse("--format is of pictures: name their folder, such as --figures pictures")
+    warnings.showwarning = lambda message, *_: print(f"warning: {printable(str(message))}", file=sys.stderr)
+    try:
+        print(write(options.places, options.to, options.figures, options.format or FORMATS[0]))
+    except UserError as error:
+        return _refuse(*map(str, error.args))
+    except OSError as error:
+        place = f"{shortened(error.filename)}: " if error.filename else ""
+        return _refuse(f"{place}{error.strerror}; free or repair this place, or choose another")
+    return 0
+
+
+def _refuse(*lines: str) -> int:
+    print("error: " + "\n".join(map(printable, lines)), file=sys.stderr)
+    return REFUSED
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        "python -m results.report", description="Write one page about experiments, judgements and policies. It opens offline."
+    )
+    parser.add_argument(
+        "places",
+        nargs="+",
+        metavar="EXPERIMENT",
+        help="folder of an experiment or a judgement, or a rollout; several are compared",
+    )
+    parser.add_argument("--to", metavar="FILE", help="of the page; by default report.html in the experiment's folder")
+    parser.add_argument("--figures", metavar="FOLDER", help="for a picture of each figure; needs building-tuner[figures]")
+    parser.add_argument("--format", choices=FORMATS, help="of the pictures; png by default")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,154 @@
+"""Pieces of Vega-Lite specifications that figures share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from results.report.colours import colour
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"  # a name, which no program looks up
+DIGITS = 5  # significant ones of what is drawn
+CATEGORIES = ("c1", "c2", "c3", "c4", "c5", "c6")
+HEIGHT = 260  # of a chart, in pixels
+FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', Arial, sans-serif"
+CONFIG: dict[str, Any] = {
+    "background": None,
+    "font": FONT,
+    # The page gives each chart its text alternative as a whole.
+    "aria": False,
+    "view": {"stroke": None},
+    "axis": {
+        "labelColor": colour("soft"), "titleColor": colour("soft"), "gridColor": colour("line"), "domainColor": colour("grey"),
+        "tickColor": colour("grey"), "labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal", "titlePadding": 8,
+        "labelLimit": 150, "labelOverlap": True,
+    },
+    "legend": {
+        "labelColor": colour("ink"), "titleColor": colour("soft"), "labelFontSize": 12, "titleFontSize": 12,
+        "titleFontWeight": "normal", "orient": "top", "labelLimit": 220, "symbolStrokeWidth": 2, "columns": 3,
+        "gradientLength": 120, "gradientThickness": 10, "offset": 4,
+    },
+    "text": {"color": colour("ink"), "fontSize": 12},
+    "line": {"strokeWidth": 2, "color": colour("c1")},
+    "point": {"color": colour("c1")},
+    "bar": {"color": colour("c1")},
+    "area": {"color": colour("c1")},
+    "rule": {"color": colour("grey")},
+    "rect": {"color": colour("c1")},
+    "tick": {"color": colour("c1")},
+    "range": {"category": [colour(name) for name in CATEGORIES]},
+}  # fmt: skip
+
+
+def chart(*layers: dict[str, Any], height: int = HEIGHT, **more: Any) -> dict[str, Any]:
+    """A specification that is as wide as its place.
+
+    Args:
+        layers: charts over one another; each has its `data`, unless `more` has them.
+        height: of the chart within its axes, pixels.
+        more: further keys, such as `resolve`.
+    """
+    for axis in ("x", "y"):
+        own = [each["encoding"][axis] for each in layers if axis in each["encoding"]]
+        # A layer without a title would take away that of the others.
+        title = next((one["title"] for one in own if one.get("title")), None)
+        for one in own:
+            one["title"] = title
+    return {
+        "$schema": SCHEMA,
+        "width": "container",
+        "height": height,
+        "autosize": {"type": "fit-x", "contains": "padding"},
+        "config": CONFIG,
+        "layer": list(layers),
+        **more,
+    }
+
+
+def layer(frame: pd.DataFrame, mark: Any, **encoding: Any) -> dict[str, Any]:
+    """A layer with data of its own: only the columns that its channels read.
+
+    Args:
+        frame: rows to draw.
+        mark: of Vega-Lite.
+        encoding: channels; see `channel`.
+    """
+    channels = {name: value for name, value in encoding.items() if value is not None}
+    used = dict.fromkeys(field for value in channels.values() for field in _fields(value))
+    return {"data": {"values": rows(frame, list(used))}, "mark": mark, "encoding": channels}
+
+
+def _fields(value: Any) -> list[str]:
+    """Names of the columns that a channel reads, at any depth."""
+    if isinstance(value, dict):
+        own = [value["field"]] if isinstance(value.get("field"), str) else []
+        return own + [name for key, inner in value.items() if key != "field" for name in _fields(inner)]
+    return [name for inner in value for name in _fields(inner)] if isinstance(value, list | tuple) else []
+
+
+def rows(frame: pd.DataFrame, columns: Sequence[str]) -> list[dict[str, Any]]:
+    """Rows as JSON has them: numbers with `DIGITS` significant digits, null for what is no number."""
+    cells = [[_plain(value) for value in frame[name].tolist()] for name in columns]
+    return [dict(zip(columns, row, strict=True)) for row in zip(*cells, strict=True)]
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON has it."""
+    if isinstance(value, bool) or value is None:
+        return value
+    if isinstance(value, int):
+        return value
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            return None
+        short = float(f"{value:.{DIGITS}g}")
+        return int(short) if short.is_integer() and abs(short) < 2**53 else short
+    # pandas' own missing value is neither number nor text.
+    return None if value != value or str(value) in ("<NA>", "NaT") else str(value)
+
+
+def channel(field: str, kind: str = "quantitative", title: str | None = None, **more: Any) -> dict[str, Any]:
+    """A channel that reads a column.
+
+    Args:
+        field: name of the column: letters, digits and underscores.
+        kind: of Vega-Lite: quantitative, nominal or ordinal.
+        title: of axis or legend; none by default.
+        more: further keys, such as `axis`.
+    """
+    return {"field": field, "type": kind, "title": title, **more}
+
+
+def coloured(field: str, names: Sequence[str], colours: Sequence[str] = CATEGORIES, **more: Any) -> dict[str, Any]:
+    """A colour for each name, in this order.
+
+    Args:
+        field: column with the names.
+        names: all that occur.
+        colours: names of colours, at least as many.
+        more: further keys, such as `legend`.
+    """
+    domain, found = list(names), [colour(name) for name in colours[: len(names)]]
+    return channel(field, "nominal", scale={"domain": domain, "range": found}, **more)
+
+
+def hover(*columns: tuple[str, str]) -> list[dict[str, Any]]:
+    """What is shown under the pointer.
+
+    Args:
+        columns: name and title of each.
+    """
+    return [{"field": name, "title": title} for name, title in columns]
+
+
+def sampled(frame: pd.DataFrame, most: int) -> pd.DataFrame:
+    """At most so many rows, evenly spread, with the first and the last."""
+    import numpy as np
+
+    if len(frame) <= most:
+        return frame
+    return frame.iloc[np.unique(np.linspace(0, len(frame) - 1, most).round().astype(int))]

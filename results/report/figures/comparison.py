@@ -1,0 +1,55 @@
+"""The figure of several experiments beside each other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from results.report.charts import CATEGORIES, channel, chart, coloured, hover, layer, sampled
+from results.report.figure import Figure, Panel
+from results.report.words import counted, duration, score
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_MOST_POINTS = 200
+
+
+def comparison(table: pd.DataFrame, lines: pd.DataFrame) -> Figure:
+    """Which of several experiments came further, and in which time.
+
+    Args:
+        table: of `results.analysis.compare`.
+        lines: of `results.analysis.best_so_far`, with a column `experiment`.
+    """
+    question = "Which experiment came furthest?"
+    rated = table[table["best_rating"].notna()].sort_values("best_rating", ascending=False)
+    if rated.empty:
+        return Figure("comparison", question, f"It cannot be said: none of {counted(len(table), 'experiment')} has a winner.")
+    top = rated.iloc[0]
+    alike = table["scenario"].nunique() == 1 and table["reward"].nunique() == 1
+    second = f", before {rated['experiment'].iloc[1]} with {score(rated['best_rating'].iloc[1])}" if len(rated) > 1 else ""
+    answer = (
+        f"{top.experiment}, with {score(top.best_rating)} after {duration(top.elapsed_seconds)}{second}."
+        if alike
+        else "Their scores cannot be compared: sites or rewards differ."
+    )
+    names = list(dict.fromkeys(lines["experiment"]))[: len(CATEGORIES)]
+    drawn = lines[lines["experiment"].isin(names) & lines["best"].notna()]
+    import pandas as pd
+
+    thin = [sampled(own, _MOST_POINTS) for _, own in drawn.groupby("experiment", sort=False)]
+    joined = pd.concat(thin) if thin else drawn
+    joined = joined.assign(minutes=joined["elapsed_seconds"] / 60.0)
+    line = layer(
+        joined, {"type": "line", "interpolate": "step-after"}, x=channel("minutes", title="minutes in which a trial ran"),
+        y=channel("best", title="best rating so far", scale={"zero": False}), color=coloured("experiment", names),
+        tooltip=hover(("experiment", "experiment"), ("best", "rating"), ("minutes", "minutes")),
+    )  # fmt: skip
+    shown = table[
+        ["experiment", "algorithm", "trials", "total_steps", "elapsed_seconds", "best_rating", "default_score", "gain"]
+    ]
+    shown = shown.assign(elapsed_seconds=[duration(value) for value in shown["elapsed_seconds"]]).rename(
+        columns={"total_steps": "steps", "elapsed_seconds": "time", "best_rating": "best", "default_score": "default"}
+    )
+    omitted = f"Shown are {len(names)} of {len(table)} experiments." if len(names) < len(table) else ""
+    return Figure("comparison", question, answer, (Panel(chart(line)),) if len(joined) else (), shown, omitted)

@@ -1,0 +1,356 @@
+"""Figures of what a policy is worth: savings, terms of the reward, luck, and a judgement's ranking."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from results.report.charts import channel, chart, coloured, hover, layer
+from results.report.colours import colour
+from results.report.figure import Figure, Panel
+from results.report.rows import each, greatest
+from results.report.words import counted, interval, listed, number, percent, scale, score
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_TERMS = {"co2": "CO2", "cost": "cost", "solar": "own solar", "grid": "steady load", "ev": "vehicles", "peak": "daily peak"}
+_POLICIES = {"best": "c1", "contender": "c1", "default": "c2", "rule": "c4", "mpc": "c5", "bound": "c3", "uncontrolled": "grey"}
+_AMOUNTS = (("co2_kg", "CO2", "kg"), ("bill", "bill", ""), ("import_kwh", "import", "kWh"), ("peak_kw", "highest import", "kW"))
+_MOST_CONTENDERS = 30
+
+
+def saved(last: pd.DataFrame, best: int | None, split: str = "validation") -> Figure:
+    """What the best policy of a search saves against the uncontrolled site.
+
+    Args:
+        last: rows of its last evaluation, a row a year; see `results.analysis.policies.last_evaluation`.
+        best: number of the winner; None without one.
+        split: that it was evaluated on.
+    """
+    import pandas as pd
+
+    question = "What does the best policy save?"
+    if best is None or last.empty:
+        return Figure("saved", question, "It cannot be said: no trial has won.")
+    rows = []
+    hours = float(last["hours"].sum())
+    for column, name, unit in _AMOUNTS:
+        if f"uncontrolled_{column}" not in last or column not in last:
+            continue
+        own, before = last[column].astype(float), last[f"uncontrolled_{column}"].astype(float)
+        pair = (own.max(), before.max()) if column == "peak_kw" else (own.sum() / hours * 8760, before.sum() / hours * 8760)
+        if pair[0] == pair[0] and pair[1]:
+            rows.append({"name": name, "unit": unit, "own": pair[0], "before": pair[1], "change": pair[0] / pair[1] - 1.0})
+    if not rows:
+        return Figure("saved", question, "It cannot be said: its evaluation has no amounts.")
+    found = pd.DataFrame(rows)
+    lower = [f"{row.name} by {percent(-row.change)}" for row in each(found) if row.change < -0.0005]
+    higher = [f"{row.name} by {percent(row.change)}" for row in each(found) if row.change > 0.0005]
+    if not lower and not higher:
+        answer = f"Nothing: trial {best} is like the uncontrolled site on the {split} split."
+    elif not lower:
+        answer = f"Nothing: trial {best} raises {listed(higher)} on the {split} split."
+    else:
+        raised = f" and raises {listed(higher)}" if higher else ""
+        answer = f"Trial {best} lowers {listed(lower)}{raised} on the {split} split, against the uncontrolled site."
+    found["direction"] = ["less" if value <= 0 else "more" for value in found["change"]]
+    bars = layer(
+        found, {"type": "bar", "height": 18, "cornerRadiusEnd": 3}, y=channel("name", "nominal", sort=None),
+        x=channel("change", title="change against the uncontrolled site", axis={"format": "+.0%"}),
+        color=coloured("direction", ["less", "more"], legend=None),
+        tooltip=[*hover(("name", "of")), {"field": "change", "title": "change", "format": "+.1%"}],
+    )  # fmt: skip
+    zero = {"data": {"values": [{}]}, "mark": "rule", "encoding": {"x": {"datum": 0}}}
+    table = pd.DataFrame(
+        {
+            "": [name[:1].upper() + name[1:] for name in found["name"]],
+            "best policy": [scale(row.unit, max(row.own, row.before))(row.own) for row in each(found)],
+            "uncontrolled": [scale(row.unit, max(row.own, row.before))(row.before) for row in each(found)],
+            "change": [percent(value, sign=True) for value in found["change"]],
+        }
+    )
+    note = "Amounts of a year of 8,760 hours; the bill in the tariff's currency. The split that chose the winner flatters it."
+    return Figure("saved", question, answer, (Panel(chart(bars, zero, height=30 * len(found))),), table, note)
+
+
+def terms(found: pd.DataFrame) -> Figure:
+    """The terms of the reward, by policy.
+
+    Args:
+        found: of `results.analysis.reward_terms`.
+    """
+    question = "Where does the score come from, and where is the best ahead of a rule?"
+    if found.empty:
+        return Figure("terms", question, "It cannot be said: no policy has terms of the reward.")
+    shown = _one_of_each_kind(found)
+    own = shown[shown["kind"].isin(["best", "contender"])]
+    rule = shown[shown["kind"] == "rule"]
+    # Of the best in the search and of a contender in a judgement, the one that was evaluated like the rule.
+    alike = own[own["split"].isin(set(rule["split"]))]
+    own = alike if len(alike) else own
+    own = own[own["policy"] == own["policy"].iloc[0]] if len(own) else own
+    if own.empty:
+        answer = "It cannot be said: no trained policy has terms of the reward."
+    elif len(rule) and (set(own["split"]) == set(rule["split"])):
+        of_rule = {str(row.term): float(row.value) for row in each(rule)}
+        gap = {str(row.term): float(row.value) - of_rule[row.term] for row in each(own) if row.term in of_rule}
+        most, last = max(gap, key=lambda name: gap[name]), min(gap, key=lambda name: gap[name])
+        behind = f", and behind most in {_TERMS.get(last, last)} ({score(gap[last])})" if gap[last] < 0 else ""
+        name = rule["policy"].iloc[0]
+        answer = (
+            f"Against {name} the best is ahead most in {_TERMS.get(most, most)} ({score(gap[most])}){behind}."
+            if gap[most] > 0
+            else f"The best is ahead of {name} in no term."
+        )
+    else:
+        values = {str(row.term): float(row.value) for row in each(own)}
+        most = max(values, key=lambda name: values[name])
+        low = {name: value for name, value in values.items() if value < 0}
+        cost = (
+            f"; {listed([_TERMS.get(name, name) for name in low])} "
+            f"{'costs' if len(low) == 1 else 'cost'} it {score(sum(low.values()))}"
+            if len(low)
+            else ""
+        )
+        whole = f" of {score(sum(values.values()))}" if len(values) > 1 else ""
+        answer = f"Most comes from {_TERMS.get(most, most)}: {score(values[most])}{whole}{cost}. Only a judgement has rules."
+    drawn = shown.assign(name=[_TERMS.get(term, term) for term in shown["term"]])
+    policies = list(dict.fromkeys(drawn["policy"]))
+    kinds = drawn.drop_duplicates("policy").set_index("policy")["kind"]
+    bars = layer(
+        drawn, "bar", x=channel("name", "nominal", sort=None, axis={"labelAngle": 0}),
+        xOffset=channel("policy", "nominal", sort=policies),
+        y=channel("value", title="mean reward an hour"),
+        color=coloured("policy", policies, [_POLICIES[kinds[name]] for name in policies]),
+        tooltip=hover(("policy", "policy"), ("name", "term"), ("value", "reward"), ("split", "split")),
+    )  # fmt: skip
+    table = found.pivot_table(index=["policy", "split", "runs", "score"], columns="term", values="value").reset_index()
+    table = table.sort_values("score", ascending=False)
+    table.columns.name = None
+    return Figure(
+        "terms",
+        question,
+        answer,
+        (Panel(chart(bars, height=240)),),
+        table,
+        "0 is the uncontrolled site. Of each kind the best is shown.",
+    )
+
+
+def _one_of_each_kind(found: pd.DataFrame) -> pd.DataFrame:
+    """Of each kind the policy with the highest score; on the test split where the judgement has any."""
+    best = found.drop_duplicates("policy").sort_values("score", ascending=False).drop_duplicates("kind")
+    best = best[~best["kind"].isin(["uncontrolled"])]
+    order = [kind for kind in _POLICIES if kind in set(best["kind"])]
+    names = [best[best["kind"] == kind]["policy"].iloc[0] for kind in order]
+    import pandas as pd
+
+    return pd.concat([found[found["policy"] == name] for name in names]) if names else found.head(0)
+
+
+def luck(found: pd.DataFrame, confirmed: pd.DataFrame) -> Figure:
+    """Score in the search beside that of trainings with fresh seeds.
+
+    Args:
+        found: of `results.analysis.luck`.
+        confirmed: of `results.analysis.confirmed`.
+    """
+    question = "Is the winner good, or was it lucky?"
+    if found.empty:
+        return Figure(
+            "luck",
+            question,
+            "It cannot be said: each assignment was trained with one seed. Use --confirm, or judge the experiment.",
+        )
+    import pandas as pd
+
+    own = found[~found["is_default"] & found["search"].notna()]
+    gains = confirmed[confirmed["gain"].notna()]
+    told = []
+    if len(gains):
+        top = greatest(gains, "gain")
+        verdict = "better than" if top.gain_low > 0 else "worse than" if top.gain_high < 0 else "not surely other than"
+        told.append(
+            f"with fresh seeds trial {int(top.confirms)} is {verdict} the default: "
+            f"{score(top.gain)} {interval(top.gain_low, top.gain_high)}"
+        )
+    if len(own):
+        same = own.sort_values("fresh", ascending=False).iloc[0]
+        fell = "fell" if same.change < 0 else "rose"
+        told.append(
+            f"the score of {same['name']} {fell} from {score(same.search)} in the search "
+            f"to {score(same.fresh)} on the {same.split} split"
+        )
+    answer = f"{_capital('; '.join(told))}." if told else "It cannot be said: no winner was trained again."
+    drawn = found.assign(label=[f"{row.name} ({row.split})" for row in each(found[["name", "split"]])])
+    long = pd.concat(
+        [drawn.assign(value=drawn["search"], what="in the search"), drawn.assign(value=drawn["fresh"], what="fresh seeds")]
+    )
+    long = long[long["value"].notna()]
+    y = channel("label", "nominal", sort=None, axis={"labelLimit": 230})
+    x = channel("value", title="score", scale={"zero": False})
+    ends = layer(
+        drawn[drawn["low"].notna()],
+        {"type": "rule", "strokeWidth": 2, "color": colour("c1")},
+        y=y,
+        x=channel("low", title="score"),
+        x2={"field": "high"},
+    )
+    points = layer(
+        long, {"type": "point", "filled": True, "size": 80}, y=y, x=x, shape=channel("what", "nominal"),
+        color=coloured("what", ["in the search", "fresh seeds"], ("c2", "c1")),
+        tooltip=hover(("label", "what"), ("value", "score"), ("what", "from"), ("runs", "runs")),
+    )  # fmt: skip
+    table = found[["name", "split", "runs", "search", "fresh", "low", "high", "change"]].rename(
+        columns={"search": "in the search", "fresh": "fresh seeds", "low": "from", "high": "to"}
+    )
+    note = "Lines are Student's 95 % intervals over seeds. The best of many is chosen for its score, so it is lucky in part."
+    return Figure("luck", question, answer, (Panel(chart(ends, points, height=34 * len(drawn))),), table, note)
+
+
+def ranking(runs: pd.DataFrame) -> Figure:
+    """Contenders, rules and bounds of a judgement.
+
+    Args:
+        runs: of `results.analysis.judged_runs`.
+    """
+    question = "Which controller is best on hours that no training used?"
+    if runs.empty:
+        return Figure("ranking", question, "It cannot be said: nothing was judged.")
+    grouped = runs.groupby("contender", sort=False)
+    table = grouped.agg(
+        kind=("kind", "first"), runs=("score", "size"), score=("score", "mean"), low=("low", "first"), high=("high", "first")
+    )
+    table = table.reset_index()
+    table = table[table["score"].notna()].sort_values("score", ascending=False)
+    trained = table[table["kind"] == "contender"]
+    rivals = table[table["kind"].isin(["rule", "mpc"])]
+    bound = table[table["contender"] == "bound of score"]
+    if trained.empty:
+        answer = "It cannot be said: no trained policy was judged."
+    else:
+        top = trained.iloc[0]
+        answer = f"{top.contender} has {score(top.score)}{f' {interval(top.low, top.high)}' if top.low == top.low else ''}"
+        if len(rivals):
+            rival = rivals.iloc[0]
+            surely = "" if top.low != top.low else " surely" if top.low > rival.score or top.high < rival.score else ""
+            side = "above" if top.score > rival.score else "below"
+            answer += f",{surely} {side} the best without training, {rival.contender}, with {score(rival.score)}"
+        if len(bound) and bound["score"].iloc[0] > 0:
+            answer += f"; that is {percent(top.score / bound['score'].iloc[0])} of the bound"
+        answer += "."
+    drawn = table.head(_MOST_CONTENDERS)
+    names = [kind for kind in _POLICIES if (drawn["kind"] == kind).any()]
+    y = channel("contender", "nominal", sort=None, axis={"labelLimit": 230})
+    colours = coloured("kind", names, [_POLICIES[kind] for kind in names])
+    bars = layer(
+        drawn, {"type": "bar", "height": 14}, y=y, x=channel("score", title="score"), color=colours,
+        tooltip=hover(("contender", "contender"), ("score", "score"), ("low", "from"), ("high", "to"), ("runs", "runs")),
+    )  # fmt: skip
+    ends = layer(
+        drawn[drawn["low"].notna()], {"type": "rule", "strokeWidth": 2, "color": colour("ink")}, y=y,
+        x=channel("low", title="score"), x2={"field": "high"},
+    )  # fmt: skip
+    points = layer(
+        runs[runs["contender"].isin(drawn.loc[drawn["runs"] > 1, "contender"])],
+        {"type": "point", "filled": True, "size": 22, "color": colour("ink")}, y=y, x=channel("score", title="score"),
+        tooltip=hover(("contender", "contender"), ("seed", "seed"), ("score", "score")),
+    )  # fmt: skip
+    omitted = f" Shown are {len(drawn)} of {len(table)}." if len(drawn) < len(table) else ""
+    note = f"Lines are Student's 95 % intervals over seeds, points are runs. 0 is the uncontrolled site.{omitted}"
+    shown = table.rename(columns={"low": "from", "high": "to"})
+    return Figure("ranking", question, answer, (Panel(chart(bars, ends, points, height=24 * len(drawn))),), shown, note)
+
+
+def amounts(table: pd.DataFrame) -> Figure:
+    """Changes of emission and bill by contender.
+
+    Args:
+        table: of `results.judgement.judgement`.
+    """
+    question = "What does each controller save?"
+    known = table[table["co2_change"].notna() & table["bill_change"].notna()]
+    if known.empty:
+        return Figure("amounts", question, "It cannot be said: nothing was judged.")
+    import pandas as pd
+
+    trained = known[known["algorithm"].astype(bool) & known["comparable"]]
+    top = (trained if len(trained) else known).iloc[0]
+    verb = {"co2_change": "CO2", "bill_change": "the bill"}
+    told = [
+        f"{'lowers' if top[name] <= 0 else 'raises'} {what} by {percent(abs(float(top[name])))}" for name, what in verb.items()
+    ]
+    answer = f"{top['contender']} {' and '.join(told)} against the uncontrolled site."
+    drawn = known[~known["contender"].isin(["uncontrolled", "no PV, no battery"])].head(_MOST_CONTENDERS)
+    long = drawn.melt("contender", ["co2_change", "bill_change"], "what", "change")
+    long["what"] = long["what"].map({"co2_change": "CO2", "bill_change": "bill"})
+    bars = layer(
+        long, {"type": "bar"}, y=channel("contender", "nominal", sort=list(drawn["contender"]), axis={"labelLimit": 230}),
+        yOffset=channel("what", "nominal", sort=["CO2", "bill"]),
+        x=channel("change", title="change against the uncontrolled site", axis={"format": "+.0%"}),
+        color=coloured("what", ["CO2", "bill"], ("c3", "c1")),
+        tooltip=[*hover(("contender", "contender"), ("what", "of")), {"field": "change", "title": "change", "format": "+.1%"}],
+    )  # fmt: skip
+    sizes = {
+        name: scale(unit, float(known[name].abs().max()))
+        for name, unit in (("import_kwh", "kWh"), ("co2_kg", "kg"), ("peak_kw", "kW"))
+    }
+    shown = pd.DataFrame({"controller": known["contender"]})
+    for name, title in (("import_kwh", "import"), ("co2_kg", "CO2"), ("peak_kw", "highest import")):
+        shown[f"{title}, {sizes[name].unit}"] = known[name] * sizes[name].factor
+    shown["bill"] = known["bill"]
+    for name, title in (
+        ("co2_change", "CO2, change"),
+        ("bill_change", "bill, change"),
+        ("self_consumption", "PV used"),
+        ("served", "vehicle energy served"),
+    ):
+        shown[title] = [percent(value) if value == value else "" for value in known[name]]
+    note = "Amounts of a year of 8,760 hours; the bill in the tariff's currency."
+    return Figure("amounts", question, answer, (Panel(chart(bars, height=max(40, 30 * len(drawn)))),), shown, note)
+
+
+def leaders(board: pd.DataFrame) -> Figure:
+    """The best trials.
+
+    Args:
+        board: of `results.analysis.leaderboard`.
+    """
+    question = "Which trials are best?"
+    rated = board[board["rating"].notna()]
+    if rated.empty:
+        states = board["state"].value_counts()
+        told = listed([f"{count:,} {state}" for state, count in states.items()])
+        return Figure("leaders", question, f"None: of {counted(len(board), 'trial')} none was rated ({told}).")
+    winner = rated[rated["is_best"]]
+    default = rated[rated["is_default"]]
+    if winner.empty:
+        answer = f"None has won yet; trial {rated['trial'].iloc[0]} has the highest rating, {score(rated['rating'].iloc[0])}."
+    else:
+        best = winner.iloc[0]
+        beside = ""
+        if len(default) and not bool(best["is_default"]):
+            gap = float(best["rating"] - default["rating"].iloc[0])
+            beside = f", {number(abs(gap))} {'above' if gap >= 0 else 'below'} the default (trial {default['trial'].iloc[0]})"
+        named = ", the default" if bool(best["is_default"]) else ""
+        answer = f"Trial {best['trial']}{named}, with {score(float(best['rating']))} after {best['steps']:,} steps{beside}."
+    drawn = rated.head(15).assign(name=[str(trial) for trial in rated["trial"].head(15)])
+    drawn["kind"] = [
+        "best" if best else "default" if default else "other"
+        for best, default in zip(drawn["is_best"], drawn["is_default"], strict=True)
+    ]
+    bars = layer(
+        drawn, {"type": "bar", "height": 14}, y=channel("name", "nominal", "trial", sort=None),
+        x=channel("rating", title="rating"), color=coloured("kind", ["best", "default", "other"], ("c1", "c2", "grey")),
+        tooltip=hover(("name", "trial"), ("rating", "rating"), ("state", "state"), ("steps", "steps")),
+    )  # fmt: skip
+    given = [name for name in board.columns if str(name).startswith("hp_") and board[name].map(str).nunique() > 1]
+    table = rated[["rank", "trial", "state", "rating", "steps", "seconds", *given]].rename(
+        columns={name: str(name).removeprefix("hp_") for name in given}
+    )
+    omitted = f"Shown are the best {len(drawn)} of {len(rated):,} rated trials." if len(drawn) < len(rated) else ""
+    return Figure("leaders", question, answer, (Panel(chart(bars, height=20 * len(drawn))),), table, omitted)
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

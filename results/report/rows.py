@@ -1,0 +1,41 @@
+"""Single rows of tables. What a row holds depends on the table, so it has no static type."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def greatest(frame: pd.DataFrame, column: str) -> Any:
+    """The first row with the greatest value of a column; missing values do not count.
+
+    Args:
+        frame: with at least one value.
+        column: of numbers.
+    """
+    import numpy as np
+
+    return frame.iloc[int(np.nanargmax(frame[column].to_numpy(float)))]
+
+
+def least(frame: pd.DataFrame, column: str) -> Any:
+    """The first row with the least value of a column; see `greatest`.
+
+    Args:
+        frame: with at least one value.
+        column: of numbers.
+    """
+    import numpy as np
+
+    return frame.iloc[int(np.nanargmin(frame[column].to_numpy(float)))]
+
+
+def each(frame: pd.DataFrame) -> list[Any]:
+    """Rows with their columns as attributes.
+
+    Args:
+        frame: of any columns.
+    """
+    return list(frame.itertuples(index=False))

@@ -1,0 +1,161 @@
+"""From tables to figures: which figures each experiment, judgement and policy has."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+
+from results.loader import Results
+from results.report.figure import Figure, Section
+from results.report.hours import Hours
+from results.report.sources import Sources
+from results.report.words import counted, duration, listed, score
+
+_SCORE = (
+    "The score of a policy is its mean reward an hour on the validation split: 0 is the uncontrolled site, and by the default "
+    "reward +0.05 is five per cent better by weight. A rating is what ranks trials; without another aim it is the score."
+)
+_RATING = "Here the rating is the objective of this search, turned so that more is better."
+_SAVED, _MATTERS, _BUDGET = "saved", "importance", "best-so-far"
+
+
+def sections(sources: Sources) -> tuple[Section, ...]:
+    """All sections of a report: a comparison, judgements, experiments, policies.
+
+    Args:
+        sources: what the report is about.
+    """
+    judged = sources.judgements[0] if len(sources.judgements) == 1 else None
+    parts = [_compared(sources.experiments)] if len(sources.experiments) > 1 else []
+    parts += [_judgement(one, sources.experiments) for one in sources.judgements]
+    parts += [_experiment(one, judged) for one in sources.experiments]
+    parts += [_policy(one) for one in sources.policies]
+    return tuple(parts)
+
+
+def _compared(experiments: tuple[Results, ...]) -> Section:
+    import pandas as pd
+
+    from results.analysis import best_so_far, compare
+    from results.report.figures.comparison import comparison
+
+    lines = pd.concat([best_so_far(one).assign(experiment=one.folder.name) for one in experiments], ignore_index=True)
+    names = listed([one.folder.name for one in experiments])
+    facts = {"experiments": str(len(experiments))}
+    return Section(f"Comparison of {names}", "comparison", facts, (comparison(compare(experiments), lines),))
+
+
+def _experiment(results: Results, judged: Results | None) -> Section:
+    """All figures of a search."""
+    from results import analysis
+    from results.analysis.policies import last_evaluation
+    from results.analysis.searched import searched
+    from results.report.figures import changes, choices, course, spending
+    from results.report.figures import judged as worth
+
+    board = analysis.leaderboard(results)
+    best, default = analysis.best_trial(results), analysis.default_trial(results)
+    rated = len(searched(results))
+    important = analysis.importance(results)
+    effects = analysis.effects(results)
+    order = list(important["hyperparameter"])
+    last = last_evaluation(results)
+    figures = (
+        worth.leaders(board),
+        course.best_so_far(analysis.best_so_far(results), analysis.references(results, judged), rated),
+        worth.saved(last[last["trial"] == best] if best is not None else last.head(0), best),
+        choices.importance(important, rated),
+        changes.changes(analysis.default_to_best(results), rated, best, default),
+        choices.slices(effects, order),
+        choices.parallel(effects, order),
+        choices.coverage(analysis.coverage(results)),
+        course.curves(analysis.learning_curves(results), analysis.mean_curves(results), best),
+        course.rungs(analysis.rung_ranks(results)),
+        worth.luck(analysis.luck(results, judged), analysis.confirmed(results)),
+        worth.terms(analysis.reward_terms(results, judged)),
+        spending.cost(board),
+        spending.timeline(analysis.timeline(results), analysis.time_spent(results)),
+        spending.memory(analysis.memory(results)),
+    )
+    intro = _SCORE if _by_score(results) else f"{_SCORE} {_RATING}"
+    return Section(results.folder.resolve().name, "experiment", _facts(results), figures, (_MATTERS, _BUDGET, _SAVED), intro)
+
+
+def _by_score(results: Results) -> bool:
+    """Whether the score alone ranks trials."""
+    return "rating" not in results.trials or not results.trials["rating"].notna().any()
+
+
+def _facts(results: Results) -> dict[str, str]:
+    """What is known of a search at a glance."""
+    from results.analysis.times import timeline
+
+    trials = results.trials
+    if trials.empty:
+        return {"trials": "none"}
+    states = listed([f"{count:,} {state}" for state, count in trials["state"].value_counts().items()])
+    line = timeline(results)
+    facts = {
+        "site": site(str(trials["scenario"].iloc[0])),
+        "algorithm": str(trials["algorithm"].iloc[0]),
+        "trials": f"{len(trials):,} ({states})",
+        "steps": f"{int(trials['steps'].fillna(0).sum()):,}",
+    }
+    if len(line):
+        facts["first to last report"] = duration((line["end"].max() - line["begin"].min()).total_seconds())
+    if not results.scored.empty:
+        facts["best score"] = score(float(results.best["score"]))
+    if results.skipped:
+        facts["part files that could not be read"] = f"{len(results.skipped):,}"
+    return facts
+
+
+def site(scenario: str) -> str:
+    """Name of a site: of a schema the folder that holds it.
+
+    Args:
+        scenario: as the table has it.
+    """
+    path = PurePath(scenario.replace("\\", "/"))
+    return path.parent.name if path.name == "schema.json" and path.parent.name else scenario
+
+
+def _judgement(judgement: Results, experiments: tuple[Results, ...]) -> Section:
+    import pandas as pd
+
+    from results import analysis
+    from results.judgement import judgement as table_of
+    from results.report.figures import judged as worth
+
+    evaluations = judgement.evaluations[judgement.evaluations["contender"].notna()]
+    if evaluations.empty:
+        figures: tuple[Figure, ...] = (worth.ranking(analysis.judged_runs(judgement)),)
+        return Section(judgement.folder.resolve().name, "judgement", {"evaluations": "none"}, figures)
+    terms = analysis.reward_terms(judgement, judgement)
+    made = [worth.ranking(analysis.judged_runs(judgement)), worth.amounts(table_of(evaluations)), worth.terms(terms)]
+    lucky = [analysis.luck(one, judgement) for one in experiments]
+    if any(len(one) for one in lucky):
+        empty = analysis.confirmed(judgement)
+        made.append(worth.luck(pd.concat([one[one["split"] == "test"] for one in lucky], ignore_index=True), empty))
+    years = sorted(evaluations["year"].unique())
+    runs = evaluations["contender"].nunique()
+    hours = int(evaluations.groupby("year")["hours"].first().sum())
+    facts = {
+        "site": site(str(evaluations["scenario"].iloc[0])),
+        "controllers": f"{runs:,}",
+        "judged on": f"{hours:,} hours of {counted(len(years), 'part')} of the test split",
+    }
+    return Section(judgement.folder.resolve().name, "judgement", facts, tuple(made))
+
+
+def _policy(policy: Hours) -> Section:
+    from results.report.figures.policy import figures
+
+    about = policy.about
+    title = f"Policy of trial {about['trial']}" if "trial" in about else policy.path.stem
+    names = ("experiment", "trial", "steps", "scenario", "year", "backend")
+    facts = {name: _shown(name, about[name]) for name in names if name in about}
+    return Section(title, "policy", facts, figures(policy.table))
+
+
+def _shown(name: str, text: str) -> str:
+    return f"{int(text):,}" if name == "steps" and text.isdigit() else text

@@ -1,0 +1,92 @@
+"""What a report is made from: folders of experiments and judgements, and files of rollouts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from common.paths import user_path
+from results.loader import Results, load
+from results.parts import ResultsError
+from results.report.hours import Hours, read
+from results.schema import FOLDER
+
+EXPERIMENT, JUDGEMENT = "experiment.json", "judgement.json"  # files that tell the kinds apart
+ROLLOUTS = "rollouts"  # in an experiment's folder
+
+
+@dataclass(frozen=True)
+class Sources:
+    """All that a report is about, in the order in which it was given.
+
+    Attributes:
+        experiments: results of searches.
+        judgements: results of judgements.
+        policies: hours of policies.
+    """
+
+    experiments: tuple[Results, ...] = ()
+    judgements: tuple[Results, ...] = ()
+    policies: tuple[Hours, ...] = ()
+
+
+def read_sources(places: Sequence[str | Path]) -> Sources:
+    """Read all that a report is about.
+
+    Args:
+        places: folders of experiments or judgements, folders with rollouts, or files of rollouts.
+
+    Raises:
+        ResultsError: if nothing is given, or a place holds none of these.
+    """
+    if not places:
+        raise ResultsError("a report is of something: give the folder of an experiment, such as experiments/ppo-iquitos-1")
+    experiments: list[Results] = []
+    judgements: list[Results] = []
+    policies: list[Hours] = []
+    for given in places:
+        place = user_path(given)
+        if place.is_file():
+            policies.append(read(place))
+        elif (place / JUDGEMENT).is_file():
+            judgements.append(load(place))
+        elif (place / EXPERIMENT).is_file() or (place / FOLDER).is_dir():
+            experiments.append(load(place))
+            policies += [read(path) for path in shown_rollouts(experiments[-1])]
+        elif rollouts := rollouts_in(place):
+            policies += [read(path) for path in rollouts]
+        else:
+            raise ResultsError(
+                f"no results in {place}: give the folder of an experiment, such as experiments/ppo-iquitos-1, "
+                "that of a judgement, or a file of python -m tuning.rollout"
+            )
+    return Sources(tuple(experiments), tuple(judgements), tuple(policies))
+
+
+def rollouts_in(folder: Path) -> tuple[Path, ...]:
+    """Files of rollouts in a folder, by name.
+
+    Args:
+        folder: which may be missing.
+
+    Raises:
+        ResultsError: if it cannot be read.
+    """
+    try:
+        return tuple(sorted(folder.glob("trial-*-year-*.parquet")))
+    except OSError as error:
+        raise ResultsError(f"{folder}: {error.strerror}; restore this folder, or make it readable") from error
+
+
+def shown_rollouts(results: Results) -> tuple[Path, ...]:
+    """The rollout of an experiment that its report shows: of the best trial, else the last by name; none without any.
+
+    Args:
+        results: of the experiment.
+    """
+    every = rollouts_in(results.folder / ROLLOUTS)
+    if results.scored.empty:
+        return every[-1:]
+    best = f"trial-{int(results.best['trial']):05d}-"
+    return (tuple(path for path in every if path.name.startswith(best)) or every)[-1:]

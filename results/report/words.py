@@ -1,0 +1,118 @@
+"""Numbers and lists as a report's sentences show them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+DIGITS = 3  # significant ones, in sentences and tables
+# From a unit to larger ones, each a thousandfold.
+_LARGER = {"kWh": ("kWh", "MWh", "GWh", "TWh"), "kW": ("kW", "MW", "GW"), "kg": ("kg", "t", "kt", "Mt")}
+_TIMES = ((86_400.0, "d"), (3_600.0, "h"), (60.0, "min"), (1.0, "s"))
+
+
+def number(value: float, sign: bool = False) -> str:
+    """A number with three significant digits; "none" where there is none.
+
+    Args:
+        value: any.
+        sign: whether a plus stands before positive ones.
+    """
+    if value is None or not math.isfinite(value):
+        return "none"
+    if value == 0:
+        return "0"
+    places = DIGITS - 1 - math.floor(math.log10(abs(value)))
+    rounded = round(value, places)
+    plus = "+" if sign else ""
+    if rounded != 0 and not 1e-4 <= abs(rounded) < 1e12:
+        return f"{rounded:{plus}.{DIGITS - 1}e}"
+    # Rounding may give one digit more, as from 9.996.
+    places = DIGITS - 1 - math.floor(math.log10(abs(rounded)))
+    return f"{rounded:{plus},.{max(places, 0)}f}"
+
+
+def plain(value: float) -> str:
+    """A setting's value: whole numbers as they are, others with three significant digits."""
+    whole = math.isfinite(value) and float(value).is_integer() and abs(value) < 1e9
+    return f"{int(value)}" if whole else number(value)
+
+
+def score(value: float) -> str:
+    """A score with its sign."""
+    return number(value, sign=True)
+
+
+def percent(part: float, sign: bool = False) -> str:
+    """A part as per cent with a digit, such as "4.1 %"; "none" where it is no number."""
+    if part is None or not math.isfinite(part):
+        return "none"
+    plus = "+" if sign else ""
+    return f"{part * 100:{plus}.1f} %" if abs(part) < 0.9995 else f"{part * 100:{plus},.0f} %"
+
+
+@dataclass(frozen=True)
+class Scale:
+    """A unit that fits the largest of several values.
+
+    Attributes:
+        unit: such as MWh.
+        factor: by which values in the first unit are multiplied.
+    """
+
+    unit: str
+    factor: float
+
+    def __call__(self, value: float) -> str:
+        """A value in the first unit, in words."""
+        return f"{number(value * self.factor)} {self.unit}".rstrip()
+
+
+def scale(unit: str, most: float) -> Scale:
+    """The unit in which a value is below a thousand.
+
+    Args:
+        unit: such as kWh; one without larger ones stays.
+        most: largest absolute value, in `unit`.
+    """
+    units, step = _LARGER.get(unit, (unit,)), 0
+    while math.isfinite(most) and abs(most) * 1000.0**-step >= 1000.0 and step < len(units) - 1:
+        step += 1
+    return Scale(units[step], 1000.0**-step)
+
+
+def duration(seconds: float) -> str:
+    """A time in its two largest units, such as "1 h 12 min"."""
+    if seconds is None or not math.isfinite(seconds):
+        return "none"
+    if seconds < 10:
+        return f"{number(seconds)} s"
+    parts: list[tuple[int, str]] = []
+    rest = round(seconds)
+    for size, unit in _TIMES:
+        count, rest = divmod(rest, int(size))
+        if count or parts:
+            parts.append((count, unit))
+    return " ".join(f"{count} {unit}" for count, unit in parts[:2] if count)
+
+
+def counted(count: int, one: str, several: str = "") -> str:
+    """A count with its noun.
+
+    Args:
+        count: of things.
+        one: name of one.
+        several: name of several; by default with an s.
+    """
+    return f"{count:,} {one if count == 1 else several or one + 's'}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names as a list within a sentence."""
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else "none"
+
+
+def interval(low: float, high: float) -> str:
+    """The ends of a 95 % interval of a score."""
+    return f"({score(low)} to {score(high)})"

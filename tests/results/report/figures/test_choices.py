@@ -1,0 +1,89 @@
+"""Sentences about hyperparameters, on tables with a known answer."""
+
+import numpy as np
+import pandas as pd
+
+from results.report.figures import choices
+
+
+def important(low: float, beyond: bool) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "hyperparameter": ["gamma", "n_steps"], "importance": [0.8, 0.2], "low": [low, 0.0], "high": [0.9, 0.3],
+            "divergence": [1.0, 0.1], "chance": [0.2, 0.2], "beyond_chance": [beyond, False], "trials": 30, "best_trials": 3,
+        }
+    )  # fmt: skip
+
+
+def test_importance_is_said_as_surely_as_it_is_known() -> None:
+    assert choices.importance(important(0.5, True), 30).answer == (
+        "gamma matters most: 80.0 % of what sets the best apart (50.0 % to 90.0 %)."
+    )
+    assert (
+        choices.importance(important(0.0, True), 30).answer
+        == "Perhaps gamma: more than chance, but 30 trials are too few to be sure."
+    )
+    assert choices.importance(important(0.0, False), 30).answer.startswith("None surely: with 30 trials no importance")
+    few = choices.importance(important(0.0, False).head(0), 2)
+    assert few.answer == "It cannot be said from 2 trials: it takes at least 8."
+
+
+def effects(count: int = 50, edge: str = "") -> pd.DataFrame:
+    """The best trials have `shared`=True and `gamma` near 0.9; the first is the best."""
+    rows = []
+    for trial in range(count):
+        good = trial < 5
+        place = 0.9 + 0.01 * trial if good else (trial % 10) / 10
+        common = {"trial": trial, "state": "complete", "rating": 1.0 - trial / count, "acts": True, "is_best": trial == 0}
+        rows.append({**common, "hyperparameter": "gamma", "value": place, "label": str(place), "position": place, "choices": 0})
+        shared = good or trial % 4 == 0
+        rows.append(
+            {
+                **common,
+                "hyperparameter": "shared",
+                "value": np.nan,
+                "label": str(shared),
+                "position": float(shared),
+                "choices": 2,
+            }
+        )
+    ends = {"low": 0.0, "high": 1.0, "log": False, "at_edge": ""}
+    frame = pd.DataFrame(rows).assign(**ends)
+    frame.loc[(frame["hyperparameter"] == "gamma") & frame["is_best"], "at_edge"] = edge
+    return frame
+
+
+def test_a_best_at_an_edge_is_told_with_the_value() -> None:
+    assert choices.slices(effects(), ["gamma"]).answer == "No: trial 0, the best, lies within all 2 ranges."
+    assert choices.slices(effects(edge="upper"), []).answer.startswith("Yes: trial 0, the best, has gamma=0.9 (upper end)")
+    assert choices.slices(effects().head(0), []).answer == "It cannot be said: no trial was rated."
+
+
+def test_important_hyperparameters_come_first() -> None:
+    assert [panel.title for panel in choices.slices(effects(), ["shared"]).panels] == ["shared", "gamma"]
+
+
+def test_what_good_trials_share_is_said_if_others_lack_it() -> None:
+    assert (
+        choices.parallel(effects(), []).answer == "The best 5 of 50 trials all have shared=True and gamma from 0.900 to 0.940."
+    )
+    assert choices.parallel(effects(8), []).answer == "It cannot be said from 8 trials; it takes at least 10."
+    apart = effects()
+    apart.loc[(apart["trial"] < 5) & (apart["hyperparameter"] == "gamma"), "position"] = [0.0, 1.0, 0.5, 0.2, 0.8]
+    apart.loc[(apart["trial"] == 2), "label"] = "False"
+    assert choices.parallel(apart, []).answer.startswith("Nothing that the others lack:")
+
+
+def test_gaps_wider_than_a_fifth_and_untried_choices_are_named() -> None:
+    found = pd.DataFrame(
+        {
+            "hyperparameter": ["gamma", "sizes"], "low": [0.9, np.nan], "high": [1.0, np.nan], "trials": 9, "values": [9, 1],
+            "parts": [10, 2], "tried": [0.5, 0.5], "expected": 0.6, "gap_low": [0.92, np.nan], "gap_high": [0.96, np.nan],
+            "gap": [0.4, np.nan], "untried": ["", "64,64"],
+        }
+    )  # fmt: skip
+    assert choices.coverage(found).answer == (
+        "On average 50.0 % of a range was tried; the widest gap is gamma between 0.920 and 0.960, 40.0 % of its range "
+        "and sizes=64,64."
+    )
+    assert choices.coverage(found.assign(gap=0.1, untried="")).answer.endswith("no gap is wider than a fifth of a range.")

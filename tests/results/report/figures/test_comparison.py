@@ -1,0 +1,22 @@
+"""The sentence about several experiments."""
+
+import numpy as np
+import pandas as pd
+
+from results.report.figures.comparison import comparison
+
+TABLE = pd.DataFrame(
+    {
+        "experiment": ["a", "b"], "algorithm": ["ppo", "sac"], "scenario": "made", "reward": "improvement", "trials": 3,
+        "total_steps": 9, "elapsed_seconds": [60.0, 30.0], "best_rating": [0.1, 0.2], "default_score": 0.0, "gain": [0.1, 0.2],
+    }
+)  # fmt: skip
+LINES = pd.DataFrame({"experiment": ["a", "b"], "elapsed_seconds": [60.0, 30.0], "best": [0.1, 0.2]})
+
+
+def test_the_furthest_is_named_if_scores_can_be_compared() -> None:
+    assert comparison(TABLE, LINES).answer == "b, with +0.200 after 30 s, before a with +0.100."
+    elsewhere = comparison(TABLE.assign(scenario=["made", "other"]), LINES)
+    assert elsewhere.answer == "Their scores cannot be compared: sites or rewards differ."
+    none = comparison(TABLE.assign(best_rating=np.nan), LINES.head(0))
+    assert none.answer == "It cannot be said: none of 2 experiments has a winner."

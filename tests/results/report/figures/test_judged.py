@@ -1,0 +1,99 @@
+"""Sentences about what policies are worth."""
+
+import numpy as np
+import pandas as pd
+
+from results.report.figures import judged
+
+
+def test_savings_of_the_best_are_said_and_none_too() -> None:
+    last = pd.DataFrame(
+        {"hours": [1000], "co2_kg": [90.0], "uncontrolled_co2_kg": [100.0], "peak_kw": [11.0], "uncontrolled_peak_kw": [10.0]}
+    )
+    assert judged.saved(last, 3).answer == (
+        "Trial 3 lowers CO2 by 10.0 % and raises highest import by 10.0 % on the validation split, "
+        "against the uncontrolled site."
+    )
+    assert judged.saved(last.assign(co2_kg=100.0, peak_kw=10.0), 3).answer.startswith(
+        "Nothing: trial 3 is like the uncontrolled"
+    )
+    assert judged.saved(last.head(0), None).answer == "It cannot be said: no trial has won."
+
+
+def terms(best: tuple[float, float], rule: tuple[float, float]) -> pd.DataFrame:
+    rows = [
+        {"policy": policy, "kind": kind, "split": "test", "runs": 1, "term": term, "value": value, "score": sum(values)}
+        for policy, kind, values in (("best (trial 1)", "best", best), ("rule: PV first", "rule", rule))
+        for term, value in zip(("co2", "ev"), values, strict=True)
+    ]
+    return pd.DataFrame(rows)
+
+
+def test_terms_are_compared_with_the_best_rule() -> None:
+    assert judged.terms(terms((0.2, -0.05), (0.1, 0.0))).answer == (
+        "Against rule: PV first the best is ahead most in CO2 (+0.100), and behind most in vehicles (-0.0500)."
+    )
+    assert judged.terms(terms((0.2, -0.05), (0.1, 0.0)).head(2)).answer == (
+        "Most comes from CO2: +0.200 of +0.150; vehicles costs it -0.0500. Only a judgement has rules."
+    )
+
+
+def test_luck_compares_the_search_with_fresh_seeds() -> None:
+    found = pd.DataFrame(
+        {
+            "name": ["trial 4"], "trial": [4], "is_default": [False], "split": ["validation"], "runs": [3], "search": [0.3],
+            "fresh": [0.2], "low": [0.1], "high": [0.3], "change": [-0.1],
+        }
+    )  # fmt: skip
+    gains = pd.DataFrame({"confirms": [4], "gain": [0.05], "gain_low": [0.01], "gain_high": [0.09]})
+    assert judged.luck(found, gains).answer == (
+        "With fresh seeds trial 4 is better than the default: +0.0500 (+0.0100 to +0.0900); "
+        "the score of trial 4 fell from +0.300 in the search to +0.200 on the validation split."
+    )
+    assert "not surely other than the default" in judged.luck(found, gains.assign(gain_low=-0.01)).answer
+    assert judged.luck(found.head(0), gains.head(0)).answer.startswith(
+        "It cannot be said: each assignment was trained with one seed."
+    )
+
+
+def runs(low: float) -> pd.DataFrame:
+    names = ["ppo 1", "ppo 1", "rule: a", "bound of score"]
+    kinds = ["contender", "contender", "rule", "bound"]
+    ends = {"low": [low, low, np.nan, np.nan], "high": [0.4, 0.4, np.nan, np.nan]}
+    return pd.DataFrame({"contender": names, "kind": kinds, "seed": [1, 2, -1, -1], "score": [0.3, 0.3, 0.2, 0.6], **ends})
+
+
+def test_the_ranking_is_sure_if_the_interval_excludes_the_rival() -> None:
+    assert judged.ranking(runs(0.25)).answer == (
+        "ppo 1 has +0.300 (+0.250 to +0.400), surely above the best without training, rule: a, with +0.200; "
+        "that is 50.0 % of the bound."
+    )
+    assert "), above the best without training" in judged.ranking(runs(0.1)).answer
+    assert judged.ranking(runs(0.1).head(0)).answer == "It cannot be said: nothing was judged."
+
+
+def test_amounts_name_what_the_best_trained_controller_saves() -> None:
+    table = pd.DataFrame(
+        {
+            "contender": ["ppo 1", "rule: a"], "algorithm": ["ppo", ""], "comparable": True, "co2_change": [-0.2, -0.1],
+            "bill_change": [0.1, -0.1], "import_kwh": [1e5, 2e5], "co2_kg": 1e3, "peak_kw": 10.0, "bill": 5.0,
+            "self_consumption": 0.5, "served": np.nan,
+        }
+    )  # fmt: skip
+    assert (
+        judged.amounts(table).answer
+        == "ppo 1 lowers CO2 by 20.0 % and raises the bill by 10.0 % against the uncontrolled site."
+    )
+    assert "import, MWh" in judged.amounts(table).table.columns
+
+
+def test_leaders_say_how_far_the_best_is_above_the_default() -> None:
+    board = pd.DataFrame(
+        {
+            "rank": [1.0, 2.0], "trial": [3, 0], "state": "complete", "rating": [0.3, 0.2], "steps": [5000, 4000],
+            "seconds": 1.0, "is_best": [True, False], "is_default": [False, True], "hp_gamma": [0.9, 0.95],
+        }
+    )  # fmt: skip
+    assert judged.leaders(board).answer == "Trial 3, with +0.300 after 5,000 steps, 0.100 above the default (trial 0)."
+    failed = board.assign(rating=np.nan, state="failed", is_best=False)
+    assert judged.leaders(failed).answer == "None: of 2 trials none was rated (2 failed)."

@@ -1,0 +1,40 @@
+"""A real browser shows the page: no error, no request, nothing wider than its place, on a phone and on a desk."""
+
+from pathlib import Path
+
+import pytest
+
+from results.report.page import page
+from results.report.sections import sections
+from results.report.sources import Sources, read_sources
+from results.rollout import table, write
+from tests.results import made
+from tests.results.report.browser import CHROMIUM, browser
+from tests.results.report.made import hours
+
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")]
+
+
+def test_a_page_is_whole_at_each_width_light_and_dark(tmp_path: Path) -> None:
+    frame = hours(62)
+    write(tmp_path / "rolled.parquet", table({name: frame[name].to_numpy() for name in frame}, {"trial": "1"}))
+    policies = read_sources([tmp_path / "rolled.parquet"]).policies
+    both = tuple(
+        made.search(tmp_path / name, count, noise=0.01) for name, count in (("a-name-that-is-quite-long" * 3, 30), ("b", 2))
+    )
+    shown = sections(Sources(both, (), policies))
+    charts = sum(len(figure.panels) for section in shown for figure in section.figures)
+    path = tmp_path / "report.html"
+    path.write_bytes(page(shown[0].title, shown))
+    with browser(tmp_path / "profile") as chromium:
+        for width, scheme, media in (
+            (390, "light", ""),
+            (390, "dark", ""),
+            (1280, "light", ""),
+            (1280, "dark", ""),
+            (800, "dark", "print"),
+        ):
+            view = chromium.view(path, width, scheme, media)
+            assert (view.errors, view.requests, view.cut) == ([], [], []), (width, scheme)
+            assert view.drawn == charts
+            assert view.page_width <= width
