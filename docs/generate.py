@@ -6,6 +6,7 @@ from the schema of the results. `tests/docs/test_generate.py` fails when a page 
 
 from __future__ import annotations
 
+import argparse
 import ast
 import importlib
 import inspect
@@ -36,8 +37,15 @@ COMMANDS: Mapping[str, str] = {
     "tuning.upgrade": "tuning.upgrade:UpgradeSettings",
     "envs.preview": "envs.preview:Options",
 }
+# Those that start without tyro, and what makes their parsers.
+PARSERS: Mapping[str, str] = {
+    "results.report": "results.report.__main__:parser",
+    "results.watch": "results.watch:parser",
+    "results.compact": "results.compact:parser",
+}
 ALGORITHMS = ("ppo", "a2c", "sac")
 TYPES = {int: "a whole number", float: "a number", str: "text", Path: "a path"}
+OPTION = ("option", "takes", "default", "meaning")  # heads of a table of options
 KINDS = {
     Kind.INTEGER: "whole number", Kind.NUMBER: "number", Kind.TEXT: "choice", Kind.SIZES: "sizes", Kind.FLAG: "flag",
 }  # fmt: skip
@@ -74,9 +82,22 @@ def commands_page() -> str:
             f"## {module}",
             f"```\nuv run python -m {module} --help\n```",
             _paragraphs(options),
-            _table(("option", "takes", "default", "meaning"), rows),
+            _table(OPTION, rows),
         ]
+    for module, place in PARSERS.items():
+        parser = _named(place)()
+        rows = [_of_argparse(action) for action in parser._actions if action.dest != "help"]
+        help_command = f"```\nuv run python -m {module} --help\n```"
+        parts += [f"## {module}", help_command, parser.description, _table(OPTION, rows)]
     return _page(parts)
+
+
+def _of_argparse(action: argparse.Action) -> tuple[str, str, str, str]:
+    """Row of an option of `argparse`."""
+    taken = ", ".join(f"`{value}`" for value in action.choices) if action.choices else f"`{action.metavar}`"
+    more = ", one or more" if action.nargs == "+" else ""
+    name = action.option_strings[0] if action.option_strings else str(action.metavar)
+    return f"`{name}`", taken + more, "must be given" if action.required else "", _in_table(str(action.help))
 
 
 def documented(options: type) -> dict[str, str]:

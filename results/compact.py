@@ -21,9 +21,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         Exit status: 2 where a folder cannot be packed.
     """
-    parser = argparse.ArgumentParser(prog="python -m results.compact", description=__doc__)
-    parser.add_argument("experiments", nargs="+", metavar="EXPERIMENT", help="folder of an experiment")
-    given = parser.parse_args(arguments)
+    given = parser().parse_args(arguments)
     try:
         for folder in map(user_path, given.experiments):
             for done in compact(folder):
@@ -34,6 +32,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(printable(f"error: {error}"), file=sys.stderr)
         return 2
     return 0
+
+
+def parser() -> argparse.ArgumentParser:
+    """The options of the command."""
+    made = argparse.ArgumentParser(
+        "python -m results.compact", description="Make many part files few. A search may run meanwhile."
+    )
+    made.add_argument("experiments", nargs="+", metavar="EXPERIMENT", help="folder of an experiment")
+    return made
 
 
 if __name__ == "__main__":

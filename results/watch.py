@@ -281,9 +281,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         Exit status: 0 where the run has ended or was stopped; 1 where it was killed; 2 where there is nothing to watch; 130
         after Ctrl-C.
     """
-    parser = argparse.ArgumentParser(PROGRAM, description="Show a search that was started elsewhere, from its files.")
-    parser.add_argument("experiment", help="folder of the experiment, such as experiments/ppo-iquitos-1")
-    given = parser.parse_args(arguments)
+    given = parser().parse_args(arguments)
     if threading.current_thread() is threading.main_thread():
         # So that the lines on the terminal are removed, whatever ends this process.
         signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -294,6 +292,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return REFUSED
     except KeyboardInterrupt:
         return INTERRUPTED
+
+
+def parser() -> argparse.ArgumentParser:
+    """The options of the command."""
+    made = argparse.ArgumentParser(PROGRAM, description="Show a search that was started elsewhere, from its files.")
+    made.add_argument("experiment", metavar="EXPERIMENT", help="folder of the experiment, such as experiments/ppo-iquitos-1")
+    return made
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         Exit status: 0; 2 with a line for what cannot be drawn or written as given.
     """
-    options = _parser().parse_args(arguments)
+    options = parser().parse_args(arguments)
     if options.format is not None and options.figures is None:
         return _refuse("--format is of pictures: name their folder, such as --figures pictures")
     warnings.showwarning = lambda message, *_: print(f"warning: {printable(str(message))}", file=sys.stderr)
@@ -43,20 +43,21 @@ def _refuse(*lines: str) -> int:
     return REFUSED
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def parser() -> argparse.ArgumentParser:
+    """The options of the command."""
+    made = argparse.ArgumentParser(
         "python -m results.report", description="Write one page about experiments, judgements and policies. It opens offline."
     )
-    parser.add_argument(
+    made.add_argument(
         "places",
         nargs="+",
         metavar="EXPERIMENT",
         help="folder of an experiment or a judgement, or a rollout; several are compared",
     )
-    parser.add_argument("--to", metavar="FILE", help="of the page; by default report.html in the experiment's folder")
-    parser.add_argument("--figures", metavar="FOLDER", help="for a picture of each figure; needs building-tuner[figures]")
-    parser.add_argument("--format", choices=FORMATS, help="of the pictures; png by default")
-    return parser
+    made.add_argument("--to", metavar="FILE", help="of the page; by default report.html in the experiment's folder")
+    made.add_argument("--figures", metavar="FOLDER", help="for a picture of each figure; needs building-tuner[figures]")
+    made.add_argument("--format", choices=FORMATS, help="of the pictures; png by default")
+    return made
 
 
 if __name__ == "__main__":

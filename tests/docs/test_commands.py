@@ -40,6 +40,8 @@ EXEMPT = {
     "uv run mypy": "the workflow runs it",
     "uv run python -m docs.generate": "tests/docs/test_generate.py compares what it writes",
     "uv run python -m benchmarks.": "takes hours; tests/benchmarks has its tests",
+    "uv run --group benchmarks ": "likewise",
+    "uv run --with ": "installs a service's client; tests/tuning/search/test_callbacks.py has its tests",
     "uv run python benchmarks/": "likewise",
     "uv run python examples/headroom.py": "tests/examples runs it",
     "uv run python examples/search.py": "likewise",
@@ -124,6 +126,11 @@ def test_every_command_line_is_one_that_parses() -> None:
     """Names, types and ranges of all options, without a run."""
     faults = []
     for line in lines():
+        if line.module in generate.PARSERS and "--help" not in line.words:
+            with contextlib.suppress(SystemExit):
+                generate._named(generate.PARSERS[line.module])().parse_args(line.words[3:])
+                continue
+            faults.append(f"{line.page}: {line.text}")
         if line.module not in generate.COMMANDS or line.module == "envs.preview" or "--help" in line.words:
             continue
         try:
@@ -138,7 +145,7 @@ def test_every_command_line_is_one_that_parses() -> None:
 def test_every_program_of_the_pages_runs_or_is_exempt() -> None:
     files = {line.words[1] for line in lines() if not line.why_exempt and not line.module}
     assert files == {"examples/analyse.py", "homes-controller/controller.py"}
-    assert {line.module for line in lines() if not line.why_exempt and line.module} <= set(generate.COMMANDS)
+    assert {line.module for line in lines() if not line.why_exempt and line.module} <= {*generate.COMMANDS, *generate.PARSERS}
 
 
 def test_every_exemption_is_one_of_a_line() -> None:
