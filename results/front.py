@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
 
 GAINS = ("gain", "gain_2")
@@ -21,6 +20,8 @@ def not_dominated(gains: np.ndarray) -> np.ndarray:
     Returns:
         Shape (points,), bool. Of equal points all are, or none.
     """
+    import numpy as np
+
     as_good = (gains[:, np.newaxis] >= gains[np.newaxis]).all(axis=2)
     better = (gains[:, np.newaxis] > gains[np.newaxis]).any(axis=2)
     return np.logical_not(np.any(as_good & better, axis=0))
@@ -38,6 +39,8 @@ def spread_out(gains: np.ndarray) -> list[int]:
     Returns:
         All of their places.
     """
+    import numpy as np
+
     if not len(gains):
         return []
     width = np.ptp(gains, axis=0)

@@ -92,7 +92,8 @@ def test_it_returns_what_was_measured(search: Search, tmp_path: Path) -> None:
     assert isinstance(results, Results)
     assert results.folder == tmp_path / "one"
     assert results.trials["state"].tolist() == ["running"]
-    assert said(console) == f"experiment {tmp_path / 'one'}\n"
+    folder = tmp_path / "one"
+    assert said(console) == f"experiment {folder}\nReport:  {folder / 'report.html'}\n"
     assert not search.searched[0].paths.owner.exists()
 
 
@@ -256,10 +257,10 @@ def test_one_folder_that_cannot_be_made_leaves_none_of_them(search: Search, tmp_
 def test_an_error_while_the_last_is_created_removes_the_folder_of_all(
     search: Search, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def create_all_but_the_last(given: Settings, facts: Any) -> Experiment:
+    def create_all_but_the_last(given: Settings, *others: Any) -> Experiment:
         if given.algo == names()[-1]:
             raise UsageError("the disk is full")
-        return create(given, facts)
+        return create(given, *others)
 
     monkeypatch.setattr("tuning.search.opening.create", create_all_but_the_last)
     with pytest.raises(UsageError, match="the disk is full"):
