@@ -79,8 +79,8 @@ def references(results: Results, judgement: Results | None = None) -> pd.DataFra
     Returns:
         A row a yardstick: `kind` (`uncontrolled`, `default`, `confirmed default`, `confirmed best`, and of a judgement
         `contender`, `rule`, `mpc` or `bound`), `name`, `split`, `runs`, `score` (of confirmations the rating), and `low` and
-        `high`, the ends of Student's 95 % interval over seeds, empty with one run. A score of `uncontrolled` is 0 by
-        definition of the reward `improvement`; other rewards have none.
+        `high`, the ends of Student's 95 % interval over seeds, empty with one run; `steps` of the default.
+        A score of `uncontrolled` is 0 by definition of the reward `improvement`; other rewards have none.
     """
     rows: list[dict[str, object]] = []
     trials = results.trials
@@ -88,8 +88,9 @@ def references(results: Results, judgement: Results | None = None) -> pd.DataFra
         rows.append({"kind": "uncontrolled", "name": "uncontrolled", "split": "validation", "runs": 1, "score": 0.0})
     number = default_trial(results)
     if number is not None:
-        score = float(ratings(trials[trials["trial"] == number]).iloc[0])
-        rows.append({"kind": DEFAULT, "name": f"default (trial {number})", "split": "validation", "runs": 1, "score": score})
+        first = trials[trials["trial"] == number]
+        row = {"kind": DEFAULT, "name": f"default (trial {number})", "split": "validation", "runs": 1}
+        rows.append({**row, "score": float(ratings(first).iloc[0]), "steps": float(first["steps"].iloc[0])})
     for own in confirmed(results).itertuples():
         name = f"trial {own.confirms}" if own.role != DEFAULT else "default"
         rows.append(
@@ -107,4 +108,4 @@ def references(results: Results, judgement: Results | None = None) -> pd.DataFra
                 | {"score": group["score"].mean(), "low": low, "high": high}
             )
     types = {"kind": "object", "name": "object", "split": "object", "runs": "int64"}
-    return frame(rows, {**types, **dict.fromkeys(("score", "low", "high"), "float64")})
+    return frame(rows, {**types, **dict.fromkeys(("score", "low", "high", "steps"), "float64")})

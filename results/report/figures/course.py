@@ -101,10 +101,11 @@ def _worth(known: pd.DataFrame, references: pd.DataFrame, trials: int) -> str:
     whole = float(time[-1])
     before = values[np.searchsorted(time, whole * 2.0 / 3.0, side="right") - 1] if time[0] <= whole * 2.0 / 3.0 else values[0]
     gain, late = values[-1] - values[0], values[-1] - before
-    default = references[references["kind"] == "default"]["score"]
-    beaten = f"; the default has {score(float(default.iloc[0]))}" if len(default) else ""
-    if len(default) and values[-1] <= float(default.iloc[0]):
-        return f"Perhaps: after {duration(whole)} no trial is better than the default with {score(float(default.iloc[0]))}."
+    default = references[references["kind"] == "default"]
+    own = float(default["score"].iloc[0]) if len(default) else -np.inf
+    beaten = f"; the default has {score(own)} after {int(default['steps'].iloc[0]):,} steps" if len(default) else ""
+    if values[-1] <= own:
+        return f"Perhaps: after {duration(whole)} no trial is better than the default with {score(own)}."
     if late <= 0.0:
         return f"Probably not: the best stayed at {score(values[-1])} in the last third of {duration(whole)}{beaten}."
     told = f"the last third of {duration(whole)} raised the best from {score(before)} to {score(values[-1])}"

@@ -331,7 +331,8 @@ def leaders(board: pd.DataFrame) -> Figure:
         beside = ""
         if len(default) and not bool(best["is_default"]):
             gap = float(best["rating"] - default["rating"].iloc[0])
-            beside = f", {number(abs(gap))} {'above' if gap >= 0 else 'below'} the default (trial {default['trial'].iloc[0]})"
+            trained = f"trial {default['trial'].iloc[0]}, after {default['steps'].iloc[0]:,} steps"
+            beside = f", {number(abs(gap))} {'above' if gap >= 0 else 'below'} the default ({trained})"
         named = ", the default" if bool(best["is_default"]) else ""
         answer = f"Trial {best['trial']}{named}, with {score(float(best['rating']))} after {best['steps']:,} steps{beside}."
     drawn = rated.head(15).assign(name=[str(trial) for trial in rated["trial"].head(15)])

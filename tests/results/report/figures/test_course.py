@@ -17,7 +17,8 @@ def line(values: list[float]) -> pd.DataFrame:
 
 
 def default(score: float) -> pd.DataFrame:
-    return pd.DataFrame({"kind": ["default"], "name": ["default (trial 0)"], "split": ["validation"], "score": [score]})
+    row = {"kind": "default", "name": "default (trial 0)", "split": "validation", "score": score, "steps": 4000.0}
+    return pd.DataFrame([row])
 
 
 NONE = default(0.0).head(0)

@@ -94,6 +94,9 @@ def test_leaders_say_how_far_the_best_is_above_the_default() -> None:
             "seconds": 1.0, "is_best": [True, False], "is_default": [False, True], "hp_gamma": [0.9, 0.95],
         }
     )  # fmt: skip
-    assert judged.leaders(board).answer == "Trial 3, with +0.300 after 5,000 steps, 0.100 above the default (trial 0)."
+    assert (
+        judged.leaders(board).answer
+        == "Trial 3, with +0.300 after 5,000 steps, 0.100 above the default (trial 0, after 4,000 steps)."
+    )
     failed = board.assign(rating=np.nan, state="failed", is_best=False)
     assert judged.leaders(failed).answer == "None: of 2 trials none was rated (2 failed)."
