@@ -15,7 +15,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -93,11 +93,14 @@ def population(options: Options, members: int, seed: int) -> float:
     import torch
 
     from common.streams import Stream, stream
+    from envs.environments.backend import choose_backend
     from envs.scenarios.scenario import scenario
+    from tuning.cli.console import terminal
     from tuning.experiment.folder import create
     from tuning.experiment.settings import Settings
     from tuning.search.drawing import HYPERPARAMETERS, Drawing
-    from tuning.search.plan import limits, plan
+    from tuning.search.plan import limits, plan, seen_by
+    from tuning.search.preparation import prepare
     from tuning.trial.proposal import Proposal
     from tuning.trial.protocol import EVALUATION, SCORE
     from tuning.trial.records import TrialRecords
@@ -109,9 +112,12 @@ def population(options: Options, members: int, seed: int) -> float:
     shutil.rmtree(options.work / name, ignore_errors=True)
     settings = Settings(
         scenario=options.scenario, steps=options.steps, reports=options.rungs, sampler="random", scheduler="none",
-        trials=members, seed=seed, dir=str(options.work), name=name, set=(options.set,),
+        trials=members, seed=seed, dir=str(options.work), name=name, set=(options.set,) if options.set else (),
     )  # fmt: skip
-    planned = plan(settings, None, scenario(options.scenario))
+    site = scenario(options.scenario)
+    settings = replace(settings, backend=choose_backend(site, settings.backend))
+    planned = plan(settings, None, site)
+    prepare(site, terminal(), seens=seen_by(planned, settings.aim.weights))
     within = limits(options.steps)
     drawing = Drawing(settings, planned.space, planned.fixed, within, planned.starts)
     experiment = create(settings)

@@ -22,6 +22,8 @@ import tyro
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 
 from search_spaces import Kind, OnlyIf, Parameter, Scale
+from search_spaces.reward_share import NAME as REWARD_SHARE
+from search_spaces.reward_share import with_reward_share
 
 FOLDER = Path(__file__).parent / "reference"
 COMMAND = "uv run python -m docs.generate"
@@ -186,6 +188,16 @@ def hyperparameters_page() -> str:
             f"### Presets of {name}",
             _table(("preset", "values that it names; all others have their defaults"), presets),
         ]
+    (share,) = (own for own in with_reward_share(spec.space, 0.5).parameters if own.name == REWARD_SHARE)
+    name, kind, valid, _, searched, meaning = _hyperparameter(share)
+    parts += [
+        "## With two objectives",
+        "Where both objectives have a term in the reward, each algorithm has one more:",
+        _table(
+            ("name", "kind", "valid", "default", "searched", "meaning"),
+            [(name, kind, valid, "by `--weights`", searched, meaning)],
+        ),
+    ]
     return _page(parts)
 
 

@@ -64,7 +64,7 @@ def regrets(options: Options) -> dict[str, dict[str, list[list[float]]]]:
         if not others:
             raise ReplayError(f"{name}: name other landscapes in --sources")
         for other in (WITHOUT, *others):
-            known = done.setdefault(land.describe(), {}).setdefault(other, [])
+            known = done.setdefault(f"{land.describe()}, {options.budget:g} trainings", {}).setdefault(other, [])
             for seed in range(len(known), options.seeds):
                 sources = []
                 if other != WITHOUT:
@@ -72,7 +72,7 @@ def regrets(options: Options) -> dict[str, dict[str, list[list[float]]]]:
                     of = f"{name}:{other}:{seed % OTHERS}" if other in SITES else other
                     sources = [source(_earlier(of, 1000 + seed % OTHERS), land)]
                 replay = replayed(land, partial(freeze_thaw, prior=True, sources=sources), options.budget, seed)
-                known.append([replay.regret(budget * float(land.steps[-1])) for budget in BUDGETS])
+                known.append([replay.regret(budget * float(land.steps[-1])) for budget in BUDGETS if budget <= options.budget])
                 if options.json:
                     options.json.write_text(json.dumps(done), encoding="utf-8")
             print(f"{land.name}, {other}: {np.round(np.mean(known, axis=0), 3)}", file=sys.stderr, flush=True)
@@ -81,7 +81,8 @@ def regrets(options: Options) -> dict[str, dict[str, list[list[float]]]]:
 
 def markdown(found: dict[str, dict[str, list[list[float]]]]) -> str:
     """A table of mean regrets, and of paired differences to the search without, over all landscapes."""
-    head = "| learned from | " + " | ".join(map(str, BUDGETS)) + " |\n|---|" + "---:|" * len(BUDGETS)
+    shown = BUDGETS[: min(len(row) for each in found.values() for rows in each.values() for row in rows)]
+    head = "| learned from | " + " | ".join(map(str, shown)) + " |\n|---|" + "---:|" * len(shown)
     names = list(dict.fromkeys(other for each in found.values() for other in each))
     rows, differences = [head], [head]
     for other in names:

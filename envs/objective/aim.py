@@ -16,7 +16,7 @@ from envs.objective.citylearn_ratios import RATIOS, SCORE_2022
 from envs.objective.measures import ALIASES, MEASURES, SCORE, Measure, Row
 from envs.objective.reward import RewardName
 from envs.objective.reward_share import RewardShare, why_none
-from envs.objective.weights import DEFAULT, Weights
+from envs.objective.weights import DEFAULT, MOST, Weights
 from envs.scenarios import schema_file
 from envs.scenarios.scenario import Scenario
 
@@ -318,6 +318,11 @@ class Aim:
         """
         if reward == "schema" and not self.weights.is_default:
             raise AimError("--weights are of the reward improvement, and --reward schema has none: leave one of them out")
+        if self.share and self.share.together > MOST:
+            raise AimError(
+                f"--weights: {self.share.first} and {self.share.second} weigh {self.share.together:g} together, and one of them "
+                f"may get all of it, which is at most {MOST:g}; divide all weights"
+            )
         unknown = self.beyond_batch(scenario) if backend == "batch" else []
         aimed = [("--objective", own) for own in self.objectives]
         for option, measure in (*aimed, *(("--require", own.measure) for own in self.requirements)):

@@ -45,7 +45,7 @@ _LATER: frozenset[str] = frozenset(
 
 
 # An option that takes several words and keeps them as one text.
-_WORDS = PrimitiveConstructorSpec(
+WORDS = PrimitiveConstructorSpec(
     nargs="*",
     metavar="NAME [NAME]",
     instance_from_str=" ".join,
@@ -103,7 +103,7 @@ class Settings:
     weights: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME=NUMBER")] = ()
     """Weights of the reward improvement: co2, cost, solar, ramping, ev, peak. Those that are given are the whole reward; by
     default co2=0.5 cost=0.15 solar=0.2 ramping=0.05 ev=0.1."""
-    objective: Annotated[str, _WORDS] = "score"
+    objective: Annotated[str, WORDS] = "score"
     """What the search improves: score, or a KPI in its direction, such as peak_kw; docs/judging.md lists them. Two, as in
     --objective co2 bill, give a front: the trials that no other one is better than in both."""
     require: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME>=NUMBER")] = ()

@@ -81,9 +81,9 @@ def compare(settings: JudgeSettings, console: Console | None = None) -> Comparis
     folder = parent / name
     made = missing_folders(folder)
     try:
-        judgement, existed = create_or_open(
-            folder, RaceSettings(site.key, settings.seeds, settings.seed, settings.objective), own
-        )
+        # Of two objectives the one that is judged, by its own name.
+        judged_by = aim.names if experiments[0].settings.aim.second else ""
+        judgement, existed = create_or_open(folder, RaceSettings(site.key, settings.seeds, settings.seed, judged_by), own)
         with stop_signals_as_interrupts(), experiment_lock(judgement.paths.locked):
             say(console, f"judgement {folder}{', continued' if existed else ''}")
             say(console, f"contenders: {'; '.join(contender.name for contender in own)}")

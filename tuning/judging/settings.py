@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal, get_args
 import tyro
 
 from tuning.experiment.errors import UsageError
-from tuning.experiment.settings import check_gpu_memory
+from tuning.experiment.settings import WORDS, check_gpu_memory
 from tuning.experiment.site_settings import SiteSettings
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ class HeadroomSettings(SiteSettings):
     none leaves it out."""
     weights: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME=NUMBER")] = ()
     """See python -m tuning.run."""
-    objective: str = "score"
+    objective: Annotated[str, WORDS] = "score"
     """See python -m tuning.run."""
     require: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME>=NUMBER")] = ()
     """See python -m tuning.run."""

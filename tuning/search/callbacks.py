@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 
 _FORM = "it takes package.module:NAME, as in ray.air.integrations.mlflow:MLflowLoggerCallback"
 # What code of a user raises that cannot be imported or called; Ray's loggers raise RuntimeError without their package.
-_REFUSED = (ImportError, SyntaxError, AttributeError, NameError, RuntimeError, TypeError, ValueError, OSError)
+_REFUSED = (
+    ImportError, SyntaxError, AttributeError, NameError, RuntimeError, TypeError, ValueError, OSError, LookupError,
+    AssertionError,
+)  # fmt: skip
 
 
 def callbacks_named(names: Sequence[str]) -> list[Callback]:

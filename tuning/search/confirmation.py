@@ -84,16 +84,16 @@ class Confirmation:
         rated = [trial for trial in searched if trial.intermediate_values and trial.state is not TrialState.FAIL]
         control = [*(trial.number for trial in searched if self._assignment(trial) == self.default), NOT_TRIED][:1]
         others = [trial for trial in rated if self._assignment(trial) != self.default]
-        if front := on_front(rated):
-            # Two objectives: those that stand for the front.
-            others = [trial for trial in front if self._assignment(trial) != self.default]
-        else:
-            others.sort(key=lambda trial: (-trial.intermediate_values[max(trial.intermediate_values)], trial.number))
+        front = on_front(rated)
+        # Two objectives: those that stand for the front. Where that is the default alone, the best others by their mean gain.
+        members = [trial for trial in front if self._assignment(trial) != self.default]
+        others.sort(key=lambda trial: (-trial.intermediate_values[max(trial.intermediate_values)], trial.number))
+        others = members or others
         different: list[FrozenTrial] = []
         for trial in others:
             if all(self._assignment(trial) != self._assignment(one) for one in different):
                 different.append(trial)
-        for count in range(MOST_OF_A_FRONT if front else MOST_CONTENDERS, 0, -1):
+        for count in range(MOST_OF_A_FRONT if members else MOST_CONTENDERS, 0, -1):
             if steps >= LEAST_CONFIRMING_RUNS * (count + len(control)) * self.steps:
                 return [*control, *(trial.number for trial in different[:count])] if different else []
         return []

@@ -29,7 +29,8 @@ from tuning.search.transfer import Source, Transfer
 REFUSED = "refused"  # why it does not fit into memory and was not started
 SAME_AS = "same_as"  # number of an earlier trial with the same assignment; both have the same outcome
 
-# Name of a constraint: missing bytes, below 0 if some are free.
+# Name of a constraint: missing bytes, 0 where none are. How many are free is none of it: that differs from hour to hour, and
+# a search that was interrupted is to draw what it would have.
 PREDICTED = "predicted memory"
 
 # Bytes that an assignment lacks to fit into memory, below 0 if it fits, and why.
@@ -104,7 +105,7 @@ class Drawing:
         trial.set_user_attr(HYPERPARAMETERS, assignment)
         if self.excess:
             excess, why = self.excess(assignment)
-            trial.set_constraint(PREDICTED, excess)
+            trial.set_constraint(PREDICTED, max(excess, 0))
             if excess > 0:
                 trial.set_user_attr(REFUSED, why)
         drawn = deepcopy(copy.get_trials(deepcopy=False)[number])

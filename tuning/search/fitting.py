@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from optuna.distributions import CategoricalDistribution
@@ -31,7 +32,7 @@ class Fitted:
     notes: tuple[str, ...] = ()
 
 
-def fitted(space: SearchSpace, site: Scenario, plans: bool = False) -> Fitted:
+def fitted(space: SearchSpace, site: Scenario, plans: bool = False, fixed: Collection[str] = ()) -> Fitted:
     """The space of an experiment: without what does nothing on its site, and with what decides there.
 
     What the user's file says of a hyperparameter holds. What the search may draw and does not fit into memory is refused trial
@@ -41,6 +42,7 @@ def fitted(space: SearchSpace, site: Scenario, plans: bool = False) -> Fitted:
         space: of the algorithm, with the changes of the user's file.
         site: of the experiment. No more than its schema is read.
         plans: whether to search with and without a plan of model predictive control, where a site of several buildings has one.
+        fixed: names of what is not searched after all; no line is about it.
 
     Raises:
         SpaceError: if the user's file searches what does nothing on the site.
@@ -54,13 +56,15 @@ def fitted(space: SearchSpace, site: Scenario, plans: bool = False) -> Fitted:
             notes.append(f"not searched, as {site.title} has no chargers: {name}")
     if SHARED in space and space[SHARED].own is None and _can_share(site):
         space = _with(space, replace(space[SHARED], search=CategoricalDistribution((False, True))))
-        notes.append(f"searched too, as {site.title} has several buildings: {SHARED}")
+        if SHARED not in fixed:
+            notes.append(f"searched too, as {site.title} has several buildings: {SHARED}")
         if plans and PLAN in space and space[PLAN].own is None and not why_no_plan(site):
             space = _with(space, replace(space[PLAN], search=CategoricalDistribution(("none", "learned"))))
-            notes.append(
-                f"searched too, as {site.title} has model predictive control: {PLAN}; such a policy needs its plan wherever it "
-                f"acts, so --set {PLAN}=none leaves it out"
-            )
+            if PLAN not in fixed:
+                notes.append(
+                    f"searched too, as {site.title} has model predictive control: {PLAN}; such a policy needs its plan "
+                    f"wherever it acts, and --set {PLAN}=none leaves it out"
+                )
     return Fitted(space, tuple(notes))
 
 

@@ -12,9 +12,11 @@ from optuna.trial import FrozenTrial, TrialState
 from scipy.stats import rankdata
 
 from common.paths import user_path
+from envs.objective.reward_share import RewardShare
 from search_spaces import Assignment, SearchSpace, SpaceError
 from search_spaces.earlier import in_todays_names
 from search_spaces.removed import without_removed
+from search_spaces.reward_share import NAME
 from tuning.algorithms.of_settings import algorithm_of
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, open_experiment
@@ -62,20 +64,20 @@ def _learned(text: str, folder: Path, settings: Settings) -> LearnedExperiment:
         trials = read_trials(other)
     except DamagedStudyError as error:
         raise UsageError(f"{at}: {error.path} is damaged ({error.why}); restore it from a copy, or leave it out") from error
-    used, left_out = usable(trials, other.settings, algorithm_of(settings).space)
+    used, left_out = usable(trials, other.settings, algorithm_of(settings).space, settings.reward_share)
     summary = f"{len(used)} of {len(trials)} trials" + (
         f" (not used: {', '.join(f'{count} {reason}' for reason, count in sorted(left_out.items()))})" if left_out else ""
     )
     if len(used) < LEAST:
         raise UsageError(f"{at}: ranks need at least {LEAST} trials, and it has {summary}; run it longer, or leave it out")
-    ends = expected_ends({number: (trials[number], of) for number, of in used.items()}, other)
+    ends = expected_ends([trials[number] for number in used], other)
     ranks = rankdata([-ends[number] for number in used])
     own = tuple(LearnedTrial(number, float(rank), of) for (number, of), rank in zip(used.items(), ranks, strict=True))
     return LearnedExperiment(str(folder), summary, own)
 
 
 def usable(
-    trials: Sequence[FrozenTrial], settings: Settings, space: SearchSpace
+    trials: Sequence[FrozenTrial], settings: Settings, space: SearchSpace, share: RewardShare | None = None
 ) -> tuple[dict[int, Assignment], Mapping[str, int]]:
     """Trials that teach, and why others do not.
 
@@ -83,6 +85,7 @@ def usable(
         trials: of the other experiment, by number.
         settings: of it.
         space: of the algorithm today. What a trial lacks has its default.
+        share: how two objectives share the reward today; None where they do not.
 
     Returns:
         Full assignments by number; the number of other trials by reason.
@@ -95,6 +98,7 @@ def usable(
             continue
         try:
             assignment = in_todays_names(without_removed(trial.user_attrs[HYPERPARAMETERS]))
+            assignment = _with_share_of(assignment, settings.reward_share, share)
             if unknown := sorted(assignment.keys() - space.describe().keys()):
                 raise SpaceError(unknown[0])
             space.check(assignment)
@@ -103,6 +107,17 @@ def usable(
             continue
         used[trial.number] = space.whole(assignment)
     return used, left_out
+
+
+def _with_share_of(assignment: Assignment, theirs: RewardShare | None, ours: RewardShare | None) -> Assignment:
+    """An assignment with the share of today's two objectives, where it tells that of the same two terms; else without one."""
+    rest = {name: value for name, value in assignment.items() if name != NAME}
+    given = assignment.get(NAME)
+    if theirs is None or ours is None or not isinstance(given, int | float):
+        return rest
+    if (theirs.first, theirs.second) == (ours.first, ours.second):
+        return {**rest, NAME: float(given)}
+    return {**rest, NAME: 1.0 - given} if (theirs.second, theirs.first) == (ours.first, ours.second) else rest
 
 
 def _why_not(trial: FrozenTrial, settings: Settings) -> str:
@@ -124,19 +139,20 @@ def _lacked_memory(trial: FrozenTrial) -> bool:
     return any(excess > 0 and "memory" in name for name, excess in trial.constraints.items())
 
 
-def expected_ends(used: Mapping[int, tuple[FrozenTrial, Assignment]], other: Experiment) -> dict[int, float]:
+def expected_ends(used: Sequence[FrozenTrial], other: Experiment) -> dict[int, float]:
     """Rating that each trial is expected to have after the most steps of its experiment, by number.
 
     So trials that were frozen or stopped after different steps can be ranked. The model is that of freeze-thaw.
 
     Args:
-        used: trials and their full assignments, by number.
+        used: trials that `usable` found.
         other: their experiment.
     """
     space = algorithm_of(other.settings).space
     distributions = space.distributions({}, limits(other.settings.steps))
     curves = []
-    for number, (trial, assignment) in used.items():
+    for trial in used:
+        assignment = space.whole(in_todays_names(without_removed(trial.user_attrs[HYPERPARAMETERS])))
         reported = sorted((steps, value) for steps, value in trial.intermediate_values.items() if np.isfinite(value))
-        curves.append(Curve(number, space.point(assignment, distributions), tuple(reported), 1.0, "ended"))
+        curves.append(Curve(trial.number, space.point(assignment, distributions), tuple(reported), 1.0, "ended"))
     return predicted_ends(comparable(curves), distributions, other.settings.steps)

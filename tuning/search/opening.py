@@ -144,6 +144,9 @@ def check_continued(before: Experiment, settings: Settings) -> Checked:
     if not settings.set or settings.fixed_texts() == before.settings.fixed_texts():
         kept["set"] = before.settings.set
     checked = _checked(replace(settings, resume="", **kept), space_file, before.compatibility.get("space"))
+    if settings.learn_from == before.settings.learn_from:
+        # As they were stored: where the experiment was begun, these paths may mean another place or none.
+        checked = replace(checked, settings=replace(checked.settings, learn_from=before.settings.learn_from))
     compatibility = checked.compatibility
     if LEARNED in before.compatibility:
         compatibility = {**compatibility, LEARNED: before.compatibility[LEARNED]}
@@ -280,7 +283,7 @@ def _checked(settings: Settings, space_file: Path | None, described: Mapping[str
     settings = replace(settings, weights=settings.aim.weights.texts, require=settings.aim.require, objective=settings.aim.names)
     settings = replace(settings, learn_from=tuple(str(user_path(folder).resolve()) for folder in settings.learn_from))
     notes = [f"aim: {settings.aim.shown}"] if settings.aim.shown else []
-    notes += _of_two_objectives(settings)
+    notes += _of_two_objectives(settings, planned)
     notes += planned.notes
     if settings.augment:
         notes.append(f"synthetic years that train too: {len(synthetic_years(site, settings.augmentation))}")
@@ -297,7 +300,7 @@ def _checked(settings: Settings, space_file: Path | None, described: Mapping[str
     return Checked(replace(settings, backend=backend, scenario=name), site, planned, compatibility, notes=tuple(notes))
 
 
-def _of_two_objectives(settings: Settings) -> list[str]:
+def _of_two_objectives(settings: Settings, planned: Plan) -> list[str]:
     """What a search with two objectives draws of the reward, in a line; none with one objective, or with a preset."""
     if settings.preset or not settings.aim.second:
         return []
@@ -305,6 +308,8 @@ def _of_two_objectives(settings: Settings) -> list[str]:
         return [f"aim: all policies are rewarded alike, as {why}; so the front shows what other hyperparameters change"]
     share = settings.reward_share
     assert share
+    if NAME in planned.fixed:
+        return []
     return [
         f"searched too, as there are two objectives: {NAME}, the part of {share.first} in the {share.together:g} that "
         f"{share.first} and {share.second} weigh together; by --weights {share.default:.3g}"

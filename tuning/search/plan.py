@@ -140,7 +140,8 @@ def _plan(
     if site and not settings.preset:
         # What a plan does not go with is said of `--set plan=learned`; a search just leaves it out.
         plans = settings.reward == "improvement" and settings.teacher == "none" and not settings.augment
-        own = fitted(space, site, plans and any(own.get(PLAN, "none") != "none" for own in spec.presets.values()))
+        plans = plans and any(own.get(PLAN, "none") != "none" for own in spec.presets.values())
+        own = fitted(space, site, plans, settings.fixed_texts().keys())
         space, notes = own.space, own.notes
     spec = replace(spec, space=space)
     fixed = space.parse(settings.fixed_texts())

@@ -23,7 +23,7 @@ from tuning.cli.console import say
 from tuning.runtime.ray_session import check_nodes
 from tuning.search.machine_watch import MachineWatch
 from tuning.search.time_left import BudgetLeft, TimeLeft
-from tuning.trial.protocol import EVALUATED, EVALUATION, MESSAGE, NUMBER, OUTCOME, STEPS, DriverOnly, outcome_of
+from tuning.trial.protocol import CONFIRMING, EVALUATED, EVALUATION, MESSAGE, NUMBER, OUTCOME, STEPS, DriverOnly, outcome_of
 from tuning.trial.records import FROZEN
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ class Progress(DriverOnly, Callback):
         """
         frozen = before[before["state"] == FROZEN]
         ended = before[~before["state"].isin(["running", FROZEN])]
-        scored = before[before["state"] != "running"].dropna(subset=["score"])
+        scored = before[(before["state"] != "running") & before["confirms"].isna()].dropna(subset=["score"])
         rated = zip(ratings(scored).tolist(), scored["trial"].tolist(), strict=True)
         best = max(((rating, number) for rating, number in rated if math.isfinite(rating)), default=None)
         unfinished = before[before["state"].isin(["running", FROZEN])]
@@ -160,7 +160,8 @@ class Progress(DriverOnly, Callback):
             return
         outcome = outcome_of(result)
         rating = self._aim.rating(outcome)
-        if math.isfinite(rating) and (self._best is None or rating > self._best[0]):
+        is_candidate = math.isfinite(rating) and not trial.config.get(CONFIRMING)
+        if is_candidate and (self._best is None or rating > self._best[0]):
             self._best = rating, number
             self._add_to_curve()
         self._show_steps(number, steps, self._aim.told_rating(rating) if math.isfinite(rating) else f"{rating:g}")

@@ -23,6 +23,7 @@ from tuning.search.thawing import Thawing
 from tuning.trial.proposal import Proposal
 from tuning.trial.protocol import (
     BUNDLE,
+    CONFIRMING,
     DISK_FULL,
     EXPERIMENT,
     FALLBACK,
@@ -158,6 +159,7 @@ class StudySearcher(DriverOnly, Searcher):
             EXPERIMENT: str(self._experiment),
             RUN: self._control.run,
             TRUSTED: self._trusted,
+            **({CONFIRMING: True} if proposal.confirms is not None else {}),
             **self._granted(proposal),
         }
 

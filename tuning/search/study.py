@@ -153,9 +153,13 @@ class StudyMemory:
         return [trial.number for trial in waiting if (CONFIRMS in trial.user_attrs) == confirming]
 
     def front(self) -> list[int]:
-        """Numbers of the trials of the search that no other one is better than in both of two objectives."""
-        trials = self._study.get_trials(deepcopy=False)
-        return [trial.number for trial in on_front([trial for trial in trials if CONFIRMS not in trial.user_attrs])]
+        """Numbers of the trials of the search that no other one is better than in both of two objectives.
+
+        Those are among them that only a running trial is better than, as that one may fail.
+        """
+        trials = [trial for trial in self._study.get_trials(deepcopy=False) if CONFIRMS not in trial.user_attrs]
+        still = [trial for trial in trials if trial.state is not TrialState.RUNNING]
+        return sorted({trial.number for some in (trials, still) for trial in on_front(some)})
 
     def unfinished(self) -> list[Proposal]:
         """Trials that have not ended: this process runs them, or an earlier run did not get to their end."""
@@ -367,6 +371,8 @@ def read_trials(experiment: Experiment) -> list[FrozenTrial]:
     own = experiment.paths
     if not own.study.exists() and not begun(own) and not is_sealed(own.study):
         return []
+    # A trial is in the study before it has a row, so the rows are listed first: more may be begun meanwhile.
+    rows = begun(own)
     # To open a journal mends it, so a copy is opened. The seal goes first: it may be older than the journal, and not newer.
     with TemporaryDirectory() as folder:
         copy = replace(experiment, paths=ExperimentPaths(Path(folder)))
@@ -383,7 +389,7 @@ def read_trials(experiment: Experiment) -> list[FrozenTrial]:
                 trials = _current(storage, experiment.settings).get_trials(deepcopy=False)
         except DamagedStudyError as error:
             raise DamagedStudyError(own.folder / error.path.name, error.why) from error
-    if (rows := begun(own)) and rows[-1] >= len(trials):
+    if rows and rows[-1] >= len(trials):
         raise DamagedStudyError(own.study, f"it lacks trial {rows[-1]} of the results")
     return trials
 

@@ -103,7 +103,8 @@ class Transfer:
             for trial in seen
             if trial.state is TrialState.COMPLETE and all(excess <= 0 for excess in trial.constraints.values())
         ]
-        ratings = np.array([trial.value for trial in rated], dtype=np.float64)
+        # With two objectives the mean gain, which ranks trials elsewhere too.
+        ratings = np.array([np.mean(trial.values) for trial in rated], dtype=np.float64)
         points = [trial.params for trial in rated]
         return [believed(self._expected(number, points), ratings) for number in range(len(self.sources))]
 

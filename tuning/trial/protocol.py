@@ -13,6 +13,7 @@ NUMBER = "number"
 HYPERPARAMETERS = "hyperparameters"
 EXPERIMENT = "experiment"
 RUN = "run"
+CONFIRMING = "confirming"  # there where it trains an assignment again, so it is no candidate for the best
 TRUSTED = "trusted"  # whether it may run code of the scenario
 BUNDLE = "bundle"  # resources that Ray reserves for it
 VRAM_LIMIT = "vram_limit"  # GPU memory that it may take, bytes

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -28,6 +29,7 @@ TAGS = {
 }  # fmt: skip
 
 Row = Mapping[str, Any]  # of the table `reports`
+HELD_FILES_REFUSE = os.name == "nt"  # to be written, where another program has them open
 
 
 class Copy(Protocol):
@@ -83,7 +85,11 @@ class ReportCopies:
 
 
 class CsvCopy:
-    """Reports as CSV, one line each; see `CSV_COLUMNS`."""
+    """Reports as CSV, one line each; see `CSV_COLUMNS`.
+
+    On Windows a program that has the file open, such as a spreadsheet, keeps it from being written. Reports wait then for the
+    next one, or for the trial's next beginning.
+    """
 
     def __init__(self, path: Path, rows: Sequence[Row]) -> None:
         """Write the file.
@@ -92,15 +98,25 @@ class CsvCopy:
             path: of the file; one that is there is replaced.
             rows: so far.
         """
-        self._path = path
+        self._path, self._waiting, self._is_there = path, _lines([list(CSV_COLUMNS)]), False
         path.parent.mkdir(parents=True, exist_ok=True)
-        text = _lines([list(CSV_COLUMNS)]) + _lines(map(_csv_row, rows))
-        write_whole(path, lambda file: file.write(text.encode()))
+        self.add(rows)
 
     def add(self, rows: Sequence[Row]) -> None:
         """Append reports."""
-        with self._path.open("ab") as file:
-            file.write(_lines(map(_csv_row, rows)).encode())
+        self._waiting += _lines(map(_csv_row, rows))
+        text = self._waiting.encode()
+        try:
+            if self._is_there:
+                with self._path.open("ab") as file:
+                    file.write(text)
+            else:
+                write_whole(self._path, lambda file: file.write(text))
+        except PermissionError:
+            if not HELD_FILES_REFUSE:
+                raise
+            return
+        self._waiting, self._is_there = "", True
 
     def close(self) -> None:
         """Do nothing: each line is in the file."""
