@@ -47,6 +47,7 @@ PARSERS: Mapping[str, str] = {
 }
 ALGORITHMS = ("ppo", "a2c", "sac")
 TYPES = {int: "a whole number", float: "a number", str: "text", Path: "a path"}
+HYPERPARAMETER = ("name", "kind", "valid", "default", "searched", "meaning")
 OPTION = ("option", "takes", "default", "meaning")  # heads of a table of options
 KINDS = {
     Kind.INTEGER: "whole number", Kind.NUMBER: "number", Kind.TEXT: "choice", Kind.SIZES: "sizes", Kind.FLAG: "flag",
@@ -184,7 +185,7 @@ def hyperparameters_page() -> str:
         parts += [
             f"## {name}",
             f"### Hyperparameters of {name}",
-            _table(("name", "kind", "valid", "default", "searched", "meaning"), rows),
+            _table(HYPERPARAMETER, rows),
             f"### Presets of {name}",
             _table(("preset", "values that it names; all others have their defaults"), presets),
         ]
@@ -194,7 +195,7 @@ def hyperparameters_page() -> str:
         "## With two objectives",
         "Where both objectives have a term in the reward, each algorithm has one more:",
         _table(
-            ("name", "kind", "valid", "default", "searched", "meaning"),
+            HYPERPARAMETER,
             [(name, kind, valid, "by `--weights`", searched, meaning)],
         ),
     ]

@@ -320,7 +320,7 @@ class Aim:
             raise AimError("--weights are of the reward improvement, and --reward schema has none: leave one of them out")
         if self.share and self.share.together > MOST:
             raise AimError(
-                f"--weights: {self.share.first} and {self.share.second} weigh {self.share.together:g} together, and one of them "
+                f"--weights: {self.share.first} and {self.share.second} weigh {self.share.together:g} together, and one "
                 f"may get all of it, which is at most {MOST:g}; divide all weights"
             )
         unknown = self.beyond_batch(scenario) if backend == "batch" else []

@@ -159,7 +159,7 @@ class StudyMemory:
         """
         trials = [trial for trial in self._study.get_trials(deepcopy=False) if CONFIRMS not in trial.user_attrs]
         still = [trial for trial in trials if trial.state is not TrialState.RUNNING]
-        return sorted({trial.number for some in (trials, still) for trial in on_front(some)})
+        return list(dict.fromkeys(trial.number for some in (trials, still) for trial in on_front(some)))
 
     def unfinished(self) -> list[Proposal]:
         """Trials that have not ended: this process runs them, or an earlier run did not get to their end."""

@@ -27,6 +27,10 @@ class Lacks(Callback):
     def __init__(self):
         raise RuntimeError("it was not found - please install it\\nwith a second line")
 
+class NeedsKey(Callback):
+    def __init__(self):
+        {}["WANDB_KEY"]
+
 number = 3
 """
 
@@ -50,7 +54,7 @@ def test_a_class_or_a_function_makes_a_callback(module: str) -> None:
 @pytest.mark.parametrize(
     ("attribute", "reason"),
     [
-        ("Nothing", "AttributeError"), ("NeedsMore", "TypeError.*project"), ("number", "TypeError"),
+        ("Nothing", "AttributeError"), ("NeedsMore", "TypeError.*project"), ("number", "TypeError"), ("NeedsKey", "KeyError"),
         ("Lacks", r"RuntimeError: it was not found - please install it\)"), ("Path", "AttributeError"),
     ],
 )  # fmt: skip

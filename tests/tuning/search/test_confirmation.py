@@ -165,3 +165,29 @@ def test_of_two_objectives_members_of_the_front_are_confirmed_those_first_that_s
     assert memory.front() == [3, 1, 2]
     assert CONFIRMATION.contenders(memory.trials(), 8.0 * STEPS) == [0, 3, 1, 2]
     assert CONFIRMATION.contenders(memory.trials(), 4.0 * STEPS) == [0, 3]
+
+
+def test_where_the_default_alone_is_the_front_the_best_others_are_confirmed(tmp_path: Path) -> None:
+    experiment = create(
+        Settings(name="two", dir=str(tmp_path), steps=STEPS, reports=10, sampler="random", objective="co2 bill")
+    )
+    memory = StudyMemory.open(experiment, SPACE, {}, LIMITS, [DEFAULT])
+    for number, pair in enumerate([(0.9, 0.9), (0.2, 0.2), (0.5, 0.4)]):
+        memory.ask()
+        memory.report(number, RUNG, sum(pair) / 2, pair)
+        memory.freeze(number)
+    assert memory.front() == [0]
+    assert CONFIRMATION.contenders(memory.trials(), 4.0 * STEPS) == [0, 2]
+
+
+def test_what_only_a_running_trial_is_better_than_is_of_the_front_too(tmp_path: Path) -> None:
+    experiment = create(
+        Settings(name="two", dir=str(tmp_path), steps=STEPS, reports=10, sampler="random", objective="co2 bill")
+    )
+    memory = StudyMemory.open(experiment, SPACE, {}, LIMITS, [DEFAULT])
+    for number, pair in enumerate([(0.2, 0.2), (0.1, 0.1), (0.3, 0.3)]):
+        memory.ask()
+        memory.report(number, RUNG, sum(pair) / 2, pair)
+        if number < 2:
+            memory.freeze(number)
+    assert memory.front() == [2, 0]  # the last may fail yet

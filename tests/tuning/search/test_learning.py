@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tuning.algorithms.of_settings import algorithm_of
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, create
@@ -93,6 +94,26 @@ def test_trials_that_cannot_teach_are_left_out_by_reason(tmp_path: Path) -> None
     used, left_out = usable(trials, of.settings, algorithm("ppo").space)
     assert set(used) == {2}
     assert left_out["with hyperparameters that this version does not take"] == 2
+
+
+@pytest.mark.parametrize(("today", "expected"), [("co2 bill", 0.8), ("bill co2", 0.2), ("score", None), ("co2 ramping", None)])
+def test_the_share_of_two_objectives_goes_along_where_it_means_the_same(
+    tmp_path: Path, today: str, expected: float | None
+) -> None:
+    of = experiment(tmp_path, objective="co2 bill")
+    space = algorithm_of(of.settings).space
+    memory = StudyMemory.open(of, space, {"reward_share": 0.8}, LIMITS)
+    for end in (0.1, 0.2):
+        number = memory.ask().number
+        for rung in range(1, 11):
+            memory.report(number, rung * RUNG, end * rung / 10, (end, end))
+        memory.complete(number, end)
+    (found,) = learned_from(now(of.paths.folder, objective=today))
+    ours = algorithm_of(Settings(objective=today)).space
+    default = ours["reward_share"].default if "reward_share" in ours else None
+    shares = [trial.hyperparameters.get("reward_share") for trial in found.trials]
+    assert shares == [pytest.approx(default if expected is None else expected)] * 2
+    assert [trial.rank for trial in found.trials] == [2.0, 1.0]
 
 
 def test_a_trial_of_version_0_1_has_todays_names_and_defaults(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from results.live import LiveSearch
 from results.live_view import NOT_YET
 from tuning.experiment.settings import Settings
 from tuning.search.progress import Progress
-from tuning.trial.protocol import EVALUATED, EVALUATION, MESSAGE, NUMBER, OUTCOME, SCORE, STEPS
+from tuning.trial.protocol import CONFIRMING, EVALUATED, EVALUATION, MESSAGE, NUMBER, OUTCOME, SCORE, STEPS
 
 
 class Clock:
@@ -184,12 +184,25 @@ def test_the_best_so_far_is_a_trial_with_a_rating() -> None:
     before = pd.DataFrame(
         {
             "trial": [0, 1], "state": ["failed", "complete"], "steps": [64, 64], "score": [0.4, 0.3],
-            "objective": [math.nan, 40.0], "rating": [-math.inf, -40.0],
+            "objective": [math.nan, 40.0], "rating": [-math.inf, -40.0], "confirms": [math.nan, math.nan],
         }
     )  # fmt: skip
     settings = Settings(objective="peak_kw", trials=3)
     assert Progress.of(Console(quiet=True), settings, before)._best == (-40.0, 1)
     assert Progress.of(Console(quiet=True), settings, before[:1])._best is None
+
+
+def test_a_trial_that_confirms_another_is_not_the_best_so_far() -> None:
+    before = pd.DataFrame(
+        {"trial": [0, 1], "state": ["complete"] * 2, "steps": [64, 64], "score": [0.1, 0.3], "confirms": [math.nan, 0.0]}
+    )
+    shown = Progress.of(Console(quiet=True), Settings(trials=3), before)
+    assert shown._best == (0.1, 0)
+    again = SimpleNamespace(config={NUMBER: 2, CONFIRMING: True})
+    report = {STEPS: 64, EVALUATION: 1, SCORE: 0.5, TIME_TOTAL_S: 1.0}
+    shown.on_trial_start(0, [], again)  # type: ignore[arg-type]
+    shown.on_trial_result(0, [], again, report)  # type: ignore[arg-type]
+    assert shown._best == (0.1, 0)
 
 
 def test_the_file_has_what_the_terminal_shows_and_how_the_run_ended(clock: Clock, tmp_path: Path) -> None:

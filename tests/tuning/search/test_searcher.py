@@ -316,7 +316,7 @@ def test_an_assignment_that_cannot_fit_is_never_begun(experiment: Experiment) ->
     assert [told for told in control.told if told[0] == "on_ended"] == [("on_ended", n, "oom", None) for n in refused["trial"]]
     told = memory._study.get_trials()
     assert [max(trial.constraints.values()) for trial in told] == [
-        5.0 if n in refused["trial"].tolist() else -5.0 for n in range(12)
+        5.0 if n in refused["trial"].tolist() else 0.0 for n in range(12)
     ]
 
 

@@ -81,6 +81,13 @@ def test_trials_that_contradict_wash_it_out_and_those_that_agree_do_not() -> Non
     assert of.weights([ended(number, x, -5.0 * x, memory=1.0) for number, x in enumerate(places)]) == [1.0]
 
 
+def test_with_two_objectives_the_mean_gain_ranks_trials() -> None:
+    pairs = [optuna.trial.create_trial(params={"x": x, "y": 0.5}, distributions=SPACE, values=[x, 1.0 - 3.0 * x]) for x in LINE]
+    (weight,) = Transfer([SOURCE], SPACE).weights(pairs)
+    (of_the_mean,) = Transfer([SOURCE], SPACE).weights([ended(row, x, 0.5 - x) for row, x in enumerate(LINE)])
+    assert weight == of_the_mean == 0.0
+
+
 def test_of_several_the_one_that_agrees_is_drawn_from() -> None:
     opposite = Source(SOURCE.points, list(reversed(SOURCE.ranks)))
     of = Transfer([opposite, SOURCE], SPACE)

@@ -110,3 +110,24 @@ def test_a_copy_that_is_wanted_later_has_the_reports_from_before(paths: Experime
     write_part(part_path(paths.folder, "reports", 4, 900), "reports", [{**row, "trial": 4} for row in rows(900)])
     ReportCopies.begin(replace(settings, steps=9), paths, 3).close()
     assert seen(paths, settings) == [100, 200]
+
+
+def test_a_file_that_another_program_holds_on_windows_has_all_reports_later(
+    paths: ExperimentPaths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copies = ReportCopies.begin(Settings(progress_csv=True), paths, 3)
+    opened = Path.open
+
+    def held(path: Path, *arguments: Any, **others: Any) -> Any:
+        if path == paths.progress_csv(3):
+            raise PermissionError(13, "Permission denied", str(path))
+        return opened(path, *arguments, **others)
+
+    with monkeypatch.context() as held_open:
+        held_open.setattr(Path, "open", held)
+        with pytest.raises(PermissionError):
+            copies.add(rows(50))  # elsewhere it is a fault
+        held_open.setattr("tuning.trial.report_copies.HELD_FILES_REFUSE", True)
+        copies.add(rows(100))
+    copies.add(rows(200))
+    assert [line["step"] for line in lines(paths)] == ["50", "100", "200"]
