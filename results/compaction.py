@@ -80,11 +80,6 @@ def compact(experiment: Path) -> list[Compacted]:
             raise ResultsError(f"cannot pack {experiment}: {error.strerror}; make room, or make it writable") from error
 
 
-def is_packed(experiment: Path, trial: int) -> bool:
-    """Whether a pack of an experiment holds rows of a trial."""
-    return any(trial in _held(pack) for table in PACKED for pack in listed(table_folder(experiment, table)).packs)
-
-
 def unpack(experiment: Path, trial: int) -> None:
     """Give a trial its part files back, before it goes on. Does nothing where no pack holds it.
 
@@ -93,15 +88,19 @@ def unpack(experiment: Path, trial: int) -> None:
         trial: its number.
 
     Raises:
-        ResultsError: if a pack is damaged, or another program has it open.
+        ResultsError: if a pack is damaged, or another program has it open. Part files that a kill left are then still there.
     """
+    import pyarrow.compute as pc
+
     for table in PACKED:
         folder = table_folder(experiment, table)
         holding = [pack for pack in listed(folder).packs if trial in _held(pack)]
         if not holding:
             continue
+        # Read before anything is deleted: of a damaged pack, part files that a kill left are the only copy.
+        own = _usable(holding[0], table).filter(pc.field("trial") == trial)
         _delete_all(folder.glob(f"{trial:05d}-*.parquet"), trial)
-        _write_parts(experiment, table, trial, holding[0])
+        _write_parts(experiment, table, trial, own, _held(holding[0])[trial])
         # The newest one counts until it is gone, so it goes last.
         for pack in reversed(holding):
             if others := {number: ends for number, ends in _held(pack).items() if number != trial}:
@@ -109,14 +108,14 @@ def unpack(experiment: Path, trial: int) -> None:
             _delete_all([pack], trial)
 
 
-def _write_parts(experiment: Path, table: str, trial: int, pack: Path) -> None:
+def _write_parts(experiment: Path, table: str, trial: int, own: pa.Table, ends: Iterable[int]) -> None:
+    """Write a trial's rows as part files, each up to one of some steps."""
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
-    own = _usable(pack, table).filter(pc.field("trial") == trial)
     metadata = {b"table": table.encode(), b"schema_version": str(PART_VERSION).encode()}
     before = -1
-    for end in sorted(_held(pack)[trial]):
+    for end in sorted(ends):
         part = own.filter((pc.field("steps") > before) & (pc.field("steps") <= end))
         part = part.replace_schema_metadata({**metadata, FINGERPRINT.encode(): fingerprint(part).encode()})
 

@@ -22,9 +22,12 @@ def not_dominated(gains: np.ndarray) -> np.ndarray:
     """
     import numpy as np
 
-    as_good = (gains[:, np.newaxis] >= gains[np.newaxis]).all(axis=2)
-    better = (gains[:, np.newaxis] > gains[np.newaxis]).any(axis=2)
-    return np.logical_not(np.any(as_good & better, axis=0))
+    kept = np.ones(len(gains), bool)
+    # Point by point: all pairs at once would take memory with the square of the points.
+    for place, own in enumerate(gains):
+        better = (gains >= own).all(axis=1) & (gains > own).any(axis=1)
+        kept[place] = not better.any()
+    return kept
 
 
 def spread_out(gains: np.ndarray) -> list[int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
@@ -142,6 +143,9 @@ class Owner:
             folder: of the experiment.
         """
         try:
-            return described(cls, read_json(folder / OWNER_FILE), "its content")
-        except (OSError, ValueError):
+            owner = described(cls, read_json(folder / OWNER_FILE), "its content")
+            # A time that this system cannot count is damage too.
+            _ = datetime.fromisoformat(owner.since).timestamp()
+        except (OSError, OverflowError, ValueError):
             return None
+        return owner if owner.process > 0 else None

@@ -10,6 +10,7 @@ import sys
 import warnings
 from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from common.paths import user_path
 from common.texts import printable
 from results.completeness import lacking
+from results.conditions import EXPERIMENT, Filter, checked_conditions, empty_passes, name_passes, trials_wanted
 from results.front import front_of
 from results.packs import listed
 from results.parts import ResultsError, held_parts, read_table, trial_of, unlike
@@ -27,13 +29,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-# A condition on a column: its name, one of == != < <= > >= in, not in, and a value or a list of values.
-Filter = tuple[str, str, Any]
-
-EXPERIMENT = "experiment"  # column that tells several experiments apart
 FEW_FILES, FEW_BYTES = 1000, 64 * 2**20  # up to these, all tables are read at once
 _ORDER = {"trials": ["trial"], "reports": ["trial", "update"], "evaluations": ["trial", "steps", "year"]}
-_NAMING = ("=", "==", "in")  # conditions that name the values that pass
 _READERS = 4  # threads
 _TRIES = 5  # where files vanish while they are read, as they are packed
 
@@ -103,20 +100,44 @@ class Results:
 
         Args:
             table: trials, reports or evaluations.
-            columns: those that are wanted, in this order; None for all.
-            filters: conditions that all have to hold, such as `[("trial", "in", [0, 3]), ("steps", ">", 10_000)]`.
+            columns: those that are wanted, in this order; None for all. Of several experiments `experiment` comes too: where
+                it is not named, as the first.
+            filters: conditions that all have to hold, such as `[("trial", "in", [0, 3]), ("steps", ">", 10_000)]`. Of several
+                experiments, one on `experiment` chooses among them, and others are not read.
+
+        Returns:
+            The rows. A column that only some experiments have is empty in rows of the others.
 
         Raises:
             ResultsError: for a table, column or condition that there is not.
         """
         if table not in TABLES:
             raise ResultsError(f"there is no table {printable(table)!r}: tables are {', '.join(TABLES)}")
+        _refuse(table, [str(name) for name in columns or () if not isinstance(name, str)])
+        conditions = checked_conditions(table, filters)
         if self.parts:
-            shown = None if columns is None else [name for name in columns if name != EXPERIMENT]
-            return _together(self.names, [own.read(table, shown, filters) for own in self.parts])
-        frame, skipped = _read(self.folder, table, columns, filters or ())
-        _warn_of(skipped)
-        return frame
+            return self._read_several(table, columns, conditions)
+        read = _read(self.folder, table, columns, conditions)
+        _warn_of(read.skipped)
+        _refuse(table, read.lacking)
+        return read.frame
+
+    def _read_several(self, table: str, columns: Collection[str] | None, conditions: Sequence[Filter]) -> pd.DataFrame:
+        """What `read` gives of several experiments."""
+        shown = None if columns is None else [name for name in dict.fromkeys(columns) if name != EXPERIMENT]
+        own = [condition for condition in conditions if condition[0] != EXPERIMENT]
+        of_names = [condition for condition in conditions if condition[0] == EXPERIMENT]
+        pairs = list(zip(self.names, self.parts, strict=True))
+        chosen = [(name, part) for name, part in pairs if name_passes(name, of_names)]
+        # Where none is chosen, the tables still tell what columns there are.
+        reads = [_read(part.folder, table, shown, own) for _, part in chosen or pairs]
+        for read in reads:
+            _warn_of(read.skipped)
+        _refuse(table, [name for name in reads[0].lacking if all(name in read.lacking for read in reads)])
+        whole = _together([name for name, _ in chosen or pairs], [read.frame for read in reads])
+        if columns is not None and EXPERIMENT in columns:
+            whole = whole[list(dict.fromkeys(columns))]
+        return whole if chosen else whole.iloc[:0]
 
     @property
     def scored(self) -> pd.DataFrame:
@@ -154,10 +175,10 @@ class Results:
             return self.given[name]
         if self.parts:
             return _together(self.names, [getattr(own, name) for own in self.parts])
-        frame, skipped = _read(self.folder, name, None, ())
-        _warn_of(skipped)
-        self._skipped[name] = tuple(sorted(skipped))
-        return frame
+        read = _read(self.folder, name, None, ())
+        _warn_of(read.skipped)
+        self._skipped[name] = tuple(sorted(read.skipped))
+        return read.frame
 
     def _checked(self, name: str) -> pd.DataFrame:
         """A table; once all three are in memory, what they lack is told."""
@@ -197,7 +218,8 @@ def load(folder: str | Path | Sequence[str | Path]) -> Results:
 
 
 def _is_pattern(given: str | Path) -> bool:
-    return glob.has_magic(str(given)) and not Path(given).is_dir()
+    # Windows raises for a pattern where `Path` looks at it.
+    return glob.has_magic(str(given)) and not os.path.isdir(os.path.expanduser(given))  # noqa: PTH111, PTH112
 
 
 def _found(given: str | Path) -> list[Path]:
@@ -206,10 +228,13 @@ def _found(given: str | Path) -> list[Path]:
     Raises:
         ResultsError: if a pattern finds none.
     """
-    path = user_path(given)
-    if not _is_pattern(path):
-        return [path]
-    found = sorted(Path(each) for each in glob.glob(str(path)) if (Path(each) / FOLDER).is_dir())  # noqa: PTH207
+    if not _is_pattern(given):
+        return [user_path(given)]
+    try:
+        names = glob.glob(os.path.expanduser(given))  # noqa: PTH111, PTH207
+    except ValueError:
+        names = []  # no name holds a null character
+    found = sorted(Path(each) for each in names if (Path(each) / FOLDER).is_dir())
     if not found:
         raise ResultsError(f"{printable(str(given))}: no folder of an experiment has such a name")
     return found
@@ -220,7 +245,11 @@ def _several(folders: list[Path]) -> Results:
         raise ResultsError("no experiments are given: name their folders, or a pattern such as experiments/ppo-*")
     names = [path.name for path in folders]
     names = [str(path) if names.count(path.name) > 1 else path.name for path in folders]
-    shared = Path(os.path.commonpath([path.absolute() for path in folders])) if len(folders) > 1 else folders[0].parent
+    shared = folders[0].parent
+    if len(folders) > 1:
+        # Folders on two drives of Windows share none.
+        with suppress(ValueError):
+            shared = Path(os.path.commonpath([path.absolute() for path in folders]))
     return Results(shared, parts=tuple(map(_one, folders)), names=tuple(names))
 
 
@@ -248,7 +277,14 @@ def _one(folder: Path) -> Results:
 def _is_large(folder: Path) -> bool:
     """Whether reports and evaluations are read when they are first used."""
     files = [path for name in TABLES for own in [listed(table_folder(folder, name))] for path in (*own.parts, *own.packs)]
-    return len(files) > FEW_FILES or sum(path.stat().st_size for path in files if path.exists()) > FEW_BYTES
+    return len(files) > FEW_FILES or sum(map(_size, files)) > FEW_BYTES
+
+
+def _size(path: Path) -> int:
+    """Bytes of a file; 0 where it was packed meanwhile."""
+    with suppress(FileNotFoundError):
+        return path.stat().st_size
+    return 0
 
 
 def _warn_of(reasons: dict[Path, str]) -> None:
@@ -270,17 +306,41 @@ def _warn(line: str) -> None:
     warnings.warn(printable(line), stacklevel=level)
 
 
-def _read(
-    folder: Path, name: str, columns: Collection[str] | None, filters: Sequence[Filter]
-) -> tuple[pd.DataFrame, dict[Path, str]]:
-    """Rows of a table as a frame, and why files were skipped."""
+@dataclass(frozen=True)
+class _Read:
+    """What was read of an experiment's table.
+
+    Attributes:
+        frame: its rows. Columns that it lacks are empty.
+        skipped: files, each with the reason.
+        lacking: columns that were wanted, or that a condition is on, which the table does not have.
+    """
+
+    frame: pd.DataFrame
+    skipped: dict[Path, str]
+    lacking: list[str]
+
+
+def _refuse(table: str, lacking: Sequence[str]) -> None:
+    """Refuse a column that no experiment has.
+
+    Raises:
+        ResultsError: if there is one.
+    """
+    if lacking:
+        raise ResultsError(f"{table} has no column {printable(lacking[0])!r}: see docs/formats.md for its columns")
+
+
+def _read(folder: Path, name: str, columns: Collection[str] | None, filters: Sequence[Filter]) -> _Read:
+    """Rows of a table, and why files were skipped."""
     for _ in range(_TRIES):
         parts, reasons = _read_once(folder, name, columns, filters)
         # A file that vanished was packed meanwhile, or belongs to work that is done again.
         if all(path.exists() for path in reasons):
             break
     reasons |= unlike(parts)
-    return _frame(name, [part for path, part in parts.items() if path not in reasons], columns, filters), reasons
+    frame, lacking = _frame(name, [part for path, part in parts.items() if path not in reasons], columns, filters)
+    return _Read(frame, reasons, lacking)
 
 
 def _read_once(
@@ -290,7 +350,7 @@ def _read_once(
 
     files = listed(table_folder(folder, name))
     needed = None if columns is None else {*columns, *(own[0] for own in filters), *_ORDER[name]}
-    wanted = _trials_wanted(filters)
+    wanted = trials_wanted(filters)
     parts: dict[Path, pa.Table] = {}
     reasons: dict[Path, str] = {}
     held: set[int] = set()
@@ -315,17 +375,15 @@ def _read_once(
     return parts, reasons
 
 
-def _trials_wanted(filters: Sequence[Filter]) -> set[int] | None:
-    """Trials that conditions let pass, where these name some; None where any trial may pass."""
-    named = [{own[2]} if own[1] in ("=", "==") else set(own[2]) for own in filters if own[0] == "trial" and own[1] in _NAMING]
-    return set.intersection(*named) if named else None
+def _frame(
+    name: str, parts: list[pa.Table], columns: Collection[str] | None, filters: Sequence[Filter]
+) -> tuple[pd.DataFrame, list[str]]:
+    """All parts of a table, and which columns it lacks, which are empty.
 
-
-def _frame(name: str, parts: list[pa.Table], columns: Collection[str] | None, filters: Sequence[Filter]) -> pd.DataFrame:
-    """All parts of a table. It has the table's own columns, and the measures that summaries read, even if no part has them.
+    It has the table's own columns, and the measures that summaries read, even if no part has them.
 
     Raises:
-        ResultsError: for a column or condition that there is not.
+        ResultsError: for a condition that cannot be.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -334,20 +392,23 @@ def _frame(name: str, parts: list[pa.Table], columns: Collection[str] | None, fi
     for measure in READ_MEASURES if name == "evaluations" else ():
         if measure not in table.column_names:
             table = table.append_column(measure, pa.nulls(len(table), pa.float64()))
-    for column in [*(columns or ()), *(own[0] for own in filters)]:
-        if column not in table.column_names:
-            raise ResultsError(f"{name} has no column {printable(str(column))!r}: see docs/formats.md for its columns")
-    if filters:
+    known = set(table.column_names)
+    lacking = [column for column in dict.fromkeys([*(columns or ()), *(own[0] for own in filters)]) if column not in known]
+    if not empty_passes(own for own in filters if own[0] in lacking):
+        table = table.slice(0, 0)
+    elif present := [own for own in filters if own[0] in known]:
         try:
-            table = table.filter(pq.filters_to_expression(list(filters)))
-        except (pa.ArrowException, TypeError, ValueError) as error:
+            table = table.filter(pq.filters_to_expression(present))
+        except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
             raise ResultsError(f"filters of {name}: {' '.join(str(error).split())}") from error
+    for column in lacking:
+        table = table.append_column(str(column), pa.nulls(len(table)))
     if columns is not None:
         table = table.select(list(dict.fromkeys([*columns, *_ORDER[name]])))
     frame = table.to_pandas()
     if not _is_sorted(table, _ORDER[name]):
         frame = frame.sort_values(_ORDER[name], ignore_index=True)
-    return frame if columns is None else frame[list(columns)]
+    return (frame if columns is None else frame[list(columns)]), lacking
 
 
 def _is_sorted(table: pa.Table, names: list[str]) -> bool:

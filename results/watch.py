@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 EXPERIMENT_FILE = "experiment.json"
 PROGRAM = "python -m results.watch"
 LOOK_SECONDS = 1.0  # between two looks at the files
+REFUSED_LOOKS = 3  # that may follow one another; see `UnreadableError`
 LINE_SECONDS = 30.0  # between two lines of a search's state without a terminal
 SILENT_SECONDS = 15.0  # without a sign of life, after which the process is looked for
 FIRST_EVENTS = 5  # of a run that began earlier
@@ -43,6 +44,10 @@ _ALIVE = ("starting", "running", "silent")  # states
 
 class WatchError(UserError):
     """There is nothing to watch; says why and what to do."""
+
+
+class UnreadableError(WatchError):
+    """This process may not read the progress. On Windows that is so too for the moment in which the run replaces the file."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +77,7 @@ def look(folder: Path, now: float) -> Seen:
 
     Raises:
         WatchError: if no run works on it and none has written its progress, or the file is damaged.
+        UnreadableError: if this process may not read the file, or not now.
     """
     # The owner first: a run writes its last progress before it goes.
     owner, search = Owner.read(folder), _search(folder)
@@ -109,13 +115,15 @@ def _search(folder: Path) -> LiveSearch | None:
 
     Raises:
         WatchError: if the file cannot be read.
+        UnreadableError: if this process may not read it, or not now.
     """
     try:
         return LiveSearch.read(folder)
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise WatchError(f"{folder / PROGRESS_FILE} cannot be read ({error.strerror}): make it readable") from error
+        kind = UnreadableError if isinstance(error, PermissionError) else WatchError
+        raise kind(f"{folder / PROGRESS_FILE} cannot be read ({error.strerror}): make it readable") from error
     except ValueError as error:
         raise WatchError(
             f"{folder / PROGRESS_FILE} is damaged or of another version ({error}): delete it; a run writes it anew"
@@ -159,7 +167,7 @@ class Watch:
 
     def run(self) -> int:
         """Watch until the run ends; the exit status."""
-        seen = look(self._folder, time.time())
+        seen = self._look()
         if self._region and seen.state in _ALIVE:
             self._region.start()
         try:
@@ -178,7 +186,20 @@ class Watch:
             time.sleep(LOOK_SECONDS)
             is_resized = self._region is not None and self._console.size != self._size
             if is_resized or self._written() != before or time.monotonic() - begun >= SILENT_SECONDS / 3:
+                return self._look()
+
+    def _look(self) -> Seen:
+        """Look. Where the file cannot be read for a moment, what was seen last stays for some looks.
+
+        Raises:
+            WatchError: see `look`.
+        """
+        for _ in range(REFUSED_LOOKS):
+            try:
                 return look(self._folder, time.time())
+            except UnreadableError:
+                time.sleep(LOOK_SECONDS)
+        return look(self._folder, time.time())
 
     def _written(self) -> list[int | None]:
         """When each of the files was written."""

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from common.texts import printable
 from results.analysis.policies import last_evaluation
+from results.front import not_dominated
 from results.loader import Results
 from results.measures import A_YEAR, MEASURES, Better, Measure, measure, values
 from results.parts import ResultsError
 
 if TYPE_CHECKING:
-    import numpy as np
     import pandas as pd
 
 
@@ -46,27 +46,9 @@ def pareto_front(results: Results, objectives: Sequence[str] | Mapping[str, Bett
     goals = table[[*wanted]].to_numpy(float) * signs
     may = np.isfinite(goals).all(axis=1) & ~(table["shortfall"] > 0.0).to_numpy()
     table["on_front"] = False
-    table.loc[may, "on_front"] = undominated(goals[may])
+    table.loc[may, "on_front"] = not_dominated(goals[may])
     first, own = next(iter(wanted.items()))
     return table.sort_values(first, ascending=own.better == "less", kind="stable", ignore_index=True)
-
-
-def undominated(goals: np.ndarray) -> np.ndarray:
-    """Which points no other one beats.
-
-    Args:
-        goals: more is better, shape (points, goals).
-
-    Returns:
-        Shape (points,), booleans.
-    """
-    import numpy as np
-
-    kept = np.ones(len(goals), bool)
-    for index, own in enumerate(goals):
-        better = (goals >= own).all(axis=1) & (goals > own).any(axis=1)
-        kept[index] = not better.any()
-    return kept
 
 
 def _measures(objectives: Sequence[str] | Mapping[str, Better], evaluations: pd.DataFrame) -> dict[str, Measure]:

@@ -1,4 +1,7 @@
-"""Numbers and lists as a report's sentences show them."""
+"""Numbers and lists as a report's sentences show them.
+
+Sentences choose the unit in which a value is below a thousand; tables of commands keep five digits, see `common.amounts`.
+"""
 
 from __future__ import annotations
 

@@ -12,8 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from results import Results, ResultsError, compaction, load
-from results.compaction import compact, is_packed, unpack
+from results.compaction import compact, unpack
 from results.packs import LOCK, listed, locked
+from results.parts import PACKED
 from results.schema import SCHEMA_VERSION
 from results.writer import drop_parts_after, part_path, table_folder, write_part
 from tests.results.made import KINDS, MEASURES, evaluation, reports, row
@@ -65,6 +66,11 @@ def same(first: Results, second: Results) -> None:
 
 def files(folder: Path, table: str) -> list[str]:
     return sorted(path.name for path in table_folder(folder, table).iterdir())
+
+
+def is_packed(folder: Path, trial: int) -> bool:
+    packs = [pack for table in PACKED for pack in listed(table_folder(folder, table)).packs]
+    return any(trial in pq.read_table(pack, columns=["trial"])["trial"].to_pylist() for pack in packs)
 
 
 def test_what_is_packed_loads_alike_and_running_trials_keep_their_parts(experiment: Path) -> None:
@@ -253,6 +259,10 @@ def test_parts_that_a_kill_left_are_kept_where_the_pack_was_damaged_since(experi
     pack.write_bytes(bytes(content))
     compact(experiment)
     assert part_path(experiment, "reports", 0, 1000).exists()
+    before = files(experiment, "reports")
+    with pytest.raises(ResultsError, match=r"packed-00000\.parquet cannot be used: "):
+        unpack(experiment, 0)
+    assert files(experiment, "reports") == before
 
 
 def test_a_reader_beside_a_compaction_sees_each_row_once(experiment: Path, monkeypatch: pytest.MonkeyPatch) -> None:

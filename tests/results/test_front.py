@@ -1,5 +1,6 @@
 """The front of two objectives, from the rows of trials alone."""
 
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,18 @@ def test_a_point_is_dominated_where_another_is_as_good_in_all_and_better_in_one(
     random = np.random.default_rng(0).integers(0, 5, (60, 2))
     by_hand = [not any((other >= own).all() and (other > own).any() for other in random) for own in random]
     assert not_dominated(random).tolist() == by_hand
+    assert not_dominated(np.array([[1.0, 1.0], [1.0, 1.0], [0.0, 1.0]])).tolist() == [True, True, False]
+    assert not_dominated(np.empty((0, 2))).tolist() == []
+
+
+def test_many_points_take_no_memory_for_all_their_pairs() -> None:
+    gains = np.random.default_rng(0).random((2000, 2))
+    tracemalloc.start()
+    try:
+        not_dominated(gains)
+        assert tracemalloc.get_traced_memory()[1] < 1_000_000  # a byte a pair would be 4 MB
+    finally:
+        tracemalloc.stop()
 
 
 def test_the_first_few_stand_for_the_whole_front() -> None:

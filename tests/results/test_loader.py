@@ -2,11 +2,13 @@
 
 import math
 import shutil
+import sys
 import warnings
 from pathlib import Path
 from typing import Any
 
 import duckdb
+import numpy as np
 import pandas as pd
 import polars
 import pyarrow as pa
@@ -334,3 +336,118 @@ def test_a_filter_by_trial_reads_no_row_groups_of_others_from_a_pack(experiment:
     pd.testing.assert_frame_equal(results.read("reports", ["steps"], [("trial", "in", [1, 8])]), expected[["steps"]])
     (pack,) = (experiment / "results" / "reports").iterdir()
     assert len(read_table(pack, "reports", None, [1])) == 1
+
+
+def test_a_pattern_is_not_looked_at_as_a_file(experiment: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Windows refuses to: WinError 123."""
+    parent, original = twice(experiment, tmp_path), Path.stat
+
+    def stat(path: Path, **given: Any) -> Any:
+        if "*" in str(path):
+            raise OSError(22, "The filename, directory name, or volume label syntax is incorrect", str(path))
+        return original(path, **given)
+
+    monkeypatch.setattr(Path, "stat", stat)
+    assert load(parent / "ppo-*").names == ("ppo-1", "ppo-2")
+    assert load([str(parent / "ppo-*")]).names == ("ppo-1", "ppo-2")
+    with pytest.raises(ResultsError, match="no folder of an experiment has such a name"):
+        load("a\0b/ppo-*")
+
+
+def test_experiments_on_two_drives_share_no_folder(experiment: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def commonpath(paths: object) -> str:
+        raise ValueError("Paths don't have the same drive")
+
+    monkeypatch.setattr(loader.os.path, "commonpath", commonpath)
+    parent = twice(experiment, tmp_path)
+    results = load(parent / "ppo-*")
+    assert results.folder == parent
+    assert len(results.trials) == 7
+
+
+def test_a_file_that_is_packed_while_sizes_are_read_has_none(experiment: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is there when it is listed, and gone when its size is read."""
+    original, gone = Path.stat, part_path(experiment, "reports", 0, 100)
+
+    def stat(path: Path, **given: Any) -> Any:
+        if path == gone and sys._getframe(1).f_code.co_filename == loader.__file__:
+            raise FileNotFoundError(2, "No such file or directory", str(path))
+        return original(path, **given)
+
+    monkeypatch.setattr(Path, "stat", stat)
+    assert len(load(experiment).reports) == 3
+
+
+def unlike_each_other(experiment: Path, tmp_path: Path) -> Results:
+    """Two experiments; the second alone has a hyperparameter momentum."""
+    part_path(experiment, "reports", 1, 200).unlink()
+    parent = twice(experiment, tmp_path)
+    for number in range(3):
+        change(part_path(parent / "ppo-2", "trials", number), hp_momentum=0.1 * number)
+    return load(parent / "ppo-*")
+
+
+def test_conditions_choose_among_several_experiments(experiment: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    results = load(twice(experiment, tmp_path) / "ppo-*")
+    opened = count_reads(monkeypatch)
+    read = results.read("trials", ["trial"], [("experiment", "==", "ppo-2"), ("trial", "<", 2)])
+    assert read["experiment"].tolist() == ["ppo-2"] * 2
+    assert len(opened) == 3  # trials of the other one are not
+    assert set(results.read("reports", None, [("experiment", "not in", ["ppo-2"])])["experiment"]) == {"ppo-1"}
+    assert results.read("reports", ["experiment"])["experiment"].tolist() == ["ppo-1"] * 3 + ["ppo-2"] * 3
+    none = results.read("reports", ["steps"], [("experiment", "in", ["ppo-3"])])
+    assert none.empty
+    assert list(none.columns) == ["experiment", "steps"]
+
+
+def test_columns_of_several_experiments_come_in_their_order_and_some_may_lack_one(experiment: Path, tmp_path: Path) -> None:
+    results = unlike_each_other(experiment, tmp_path)
+    read = results.read("trials", ["hp_momentum", "trial", "experiment", "score"])
+    assert list(read.columns) == ["hp_momentum", "trial", "experiment", "score"]
+    assert read["hp_momentum"].isna().tolist() == [True] * 4 + [False] * 3
+    pd.testing.assert_series_equal(read["hp_momentum"], results.trials["hp_momentum"])
+    assert list(results.read("trials", ["score", "trial"]).columns) == ["experiment", "score", "trial"]
+    with pytest.raises(ResultsError, match="trials has no column 'joy'"):
+        results.read("trials", ["hp_momentum", "joy"])
+
+
+@pytest.mark.parametrize(
+    ("sign", "value", "without"),
+    [("==", 0.1, 0), ("!=", 0.1, 0), (">=", 0.0, 0), ("in", [0.1], 0), ("not in", [0.1], 4), ("not in", [0.1, None], 0)],
+)
+def test_a_column_that_an_experiment_lacks_is_empty_for_conditions(
+    sign: str, value: object, without: int, experiment: Path, tmp_path: Path
+) -> None:
+    results = unlike_each_other(experiment, tmp_path)
+    read = results.read("trials", filters=[("hp_momentum", sign, value)])
+    assert (read["experiment"] == "ppo-1").sum() == without
+    # As Arrow has it for the empty cells of one experiment.
+    empty = results.experiments[0].read("trials", filters=[("hp_target_kl", sign, value)])
+    assert len(empty) == without
+
+
+@pytest.mark.parametrize("filters", [[("trial", "==", 10**30)], [("trial", "in", 3)], [("steps", "in", [["\n" * 99]])]])
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_condition_that_cannot_be_is_one_line(
+    filters: Any, packed: bool, experiment: Path, recwarn: pytest.WarningsRecorder
+) -> None:
+    if packed:
+        compact(experiment)
+    results = load(experiment)
+    recwarn.clear()
+    with pytest.raises(ResultsError, match=r"^filters of reports: [^\n]+$"):
+        results.read("reports", filters=filters)
+    assert not recwarn.list
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_values_of_numpy_and_pandas_are_conditions_too(packed: bool, experiment: Path) -> None:
+    if packed:
+        compact(experiment)
+    results = load(experiment)
+    for given in (np.array([1]), pd.Series([1]), {1}, range(1, 2), (np.int64(1),), [1.0, None]):
+        assert results.read("reports", filters=[("trial", "in", given)])["trial"].tolist() == [1]
+    assert results.read("reports", filters=[("trial", "==", np.int64(1)), ("trial", "<", 1.5)])["trial"].tolist() == [1]
+    assert results.read("reports", filters=[("trial", "in", [])]).empty
+    with pytest.raises(ResultsError, match="reports has no column '3'"):
+        results.read("reports", [3])  # type: ignore[list-item]

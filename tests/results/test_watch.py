@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from results.live import OWNER_FILE, PROGRESS_FILE
-from results.watch import DEAD, ENDED, REFUSED, Watch, WatchError, look, main, watch
+from results.live import OWNER_FILE, PROGRESS_FILE, LiveSearch
+from results.watch import DEAD, ENDED, REFUSED, REFUSED_LOOKS, Watch, WatchError, look, main, watch
 from tests.results.searches import search
 
 NOW = 2_000_000_000.0
@@ -180,3 +180,35 @@ def test_watching_imports_neither_ray_nor_torch_nor_pandas(folder: Path) -> None
     code = f"import sys; from results.watch import main; main([{str(folder)!r}]); print(*({heavy} & sys.modules.keys()))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-2:] == ["the run has ended", ""]
+
+
+@pytest.mark.parametrize("first", [0, 1])
+@pytest.mark.parametrize("refusals", [REFUSED_LOOKS, REFUSED_LOOKS + 1])
+def test_a_file_that_is_replaced_just_now_is_read_a_little_later(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, refusals: int, first: int
+) -> None:
+    """Windows refuses to open it then."""
+    own(folder, since=time.time())
+    show(folder, written=time.time())
+    original, looks = LiveSearch.read, 0
+
+    def read(given: Path) -> LiveSearch:
+        nonlocal looks
+        looks += 1
+        if first < looks <= first + refusals:
+            raise PermissionError(13, "Permission denied")
+        return original(given)
+
+    def next_step(seconds: float) -> None:
+        if looks >= first:
+            search(written=time.time(), phase="complete").write(folder)
+            os.utime(folder / PROGRESS_FILE, (time.time() + 9.0,) * 2)
+
+    monkeypatch.setattr(LiveSearch, "read", read)
+    monkeypatch.setattr("results.watch.time.sleep", next_step)
+    console = Console(file=io.StringIO(), width=60)
+    if refusals <= REFUSED_LOOKS:
+        assert Watch(folder, console).run() == ENDED
+    else:
+        with pytest.raises(WatchError, match=r"cannot be read \(Permission denied\): make it readable"):
+            Watch(folder, console).run()

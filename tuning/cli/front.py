@@ -12,6 +12,7 @@ from results.front import GAINS, spread_out
 from results.schema import GIVEN
 from results.statistics import CONFIDENCE, mean, paired_mean
 from search_spaces.reward_share import NAME
+from tuning.cli.tables import plain_table
 
 MOST_SHOWN = 10  # members of the front
 _VALUES = ("objective", "objective_2")
@@ -29,7 +30,7 @@ def front_table(results: Results, aim: Aim) -> Table:
     front, searched = results.front, results.trials[results.trials["confirms"].isna()]
     shown = front.iloc[sorted(spread_out(front[list(GAINS)].to_numpy(dtype=float))[:MOST_SHOWN])]
     number = f"{len(front)} of {len(searched)} trials" + (f", {len(shown)} of them shown" if len(shown) < len(front) else "")
-    table = Table(title=f"Front: {number}", title_justify="left")
+    table = plain_table(f"Front: {number}")
     shares = GIVEN + NAME in front
     for name in ("trial", *(heading for own in aim.objectives for heading in (own.name, "gain")), "score"):
         table.add_column(name, justify="right")

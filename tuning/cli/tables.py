@@ -79,9 +79,6 @@ class Fitted:
             yield from _lines([names.placed(name if is_inside else "", room)] if room else [], values, row, gap)
 
 
-_GAPS = ("  ", " ")  # between columns, as the terminal allows
-
-
 @dataclass(frozen=True)
 class _Cells:
     """A column.

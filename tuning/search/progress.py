@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import time
 from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
@@ -266,10 +267,10 @@ class Progress(DriverOnly, Callback):
             return
         try:
             self.state().write(self._folder)
-        except PermissionError:
-            # On Windows a file cannot be replaced while another process reads it. The next one follows.
-            return
         except OSError as error:
+            if os.name == "nt" and isinstance(error, PermissionError):
+                # There a file cannot be replaced while another process reads it. The next one follows.
+                return
             self._folder = None
             self.say(f"{PROGRESS_FILE} cannot be written ({error.strerror}), so this run cannot be watched from elsewhere")
 

@@ -2,12 +2,10 @@
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from results import Results, ResultsError
 from results.analysis import pareto_front
-from results.analysis.front import undominated
 from tests.results.made import evaluation, row, tables
 
 
@@ -44,8 +42,3 @@ def test_directions_may_be_given(tmp_path: Path) -> None:
 def test_objectives_that_cannot_be_used_are_named(objectives: list[str], said: str, tmp_path: Path) -> None:
     with pytest.raises(ResultsError, match=said):
         pareto_front(experiment(tmp_path), objectives)
-
-
-def test_equal_points_are_all_on_the_front() -> None:
-    assert undominated(np.array([[1.0, 1.0], [1.0, 1.0], [0.0, 1.0]])).tolist() == [True, True, False]
-    assert undominated(np.empty((0, 2))).tolist() == []

@@ -44,11 +44,19 @@ def test_the_table_has_the_front_alone_with_both_gains_and_fits_80_columns(tmp_p
     write(tmp_path, 2, (0.0, 0.0))
     lines = table(tmp_path).splitlines()
     assert lines[0].strip() == "Front: 2 of 3 trials"
-    cells = [line.replace("│", " ").split() for line in lines if "%" in line]
+    cells = [line.split() for line in lines if "%" in line]
     assert cells == [
         ["1", "700.0", "+30.0%", "450.0", "+10.0%", "+0.1000", "0.25", "1,000"],
         ["0", "900.0", "+10.0%", "350.0", "+30.0%", "+0.1000", "0.25", "1,000"],
     ]
+
+
+def test_on_60_columns_the_table_has_no_frame_and_each_member_a_line(tmp_path: Path) -> None:
+    write(tmp_path, 0, (0.1, 0.3))
+    write(tmp_path, 1, (0.3, 0.1))
+    lines = table(tmp_path, width=60).splitlines()
+    assert [line.split()[:2] for line in lines if "%" in line] == [["1", "700.0"], ["0", "900.0"]]
+    assert max(map(len, lines)) <= 60
 
 
 def test_of_many_members_those_farthest_apart_are_shown(tmp_path: Path) -> None:

@@ -236,3 +236,22 @@ def test_a_search_goes_on_where_its_file_cannot_be_written(clock: Clock, tmp_pat
     assert [line for line in output.getvalue().splitlines() if "|" not in line] == [
         "progress.json cannot be written (No such file or directory), so this run cannot be watched from elsewhere"
     ]
+
+
+@pytest.mark.parametrize("system", ["nt", "posix"])
+def test_a_file_that_cannot_be_replaced_is_a_matter_of_a_moment_on_windows_alone(
+    clock: Clock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, system: str
+) -> None:
+    def write(state: LiveSearch, folder: Path) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    output = io.StringIO()
+    shown = Progress(Console(file=output, width=200), 4, 1000, [], None, {}, folder=tmp_path)
+    with monkeypatch.context() as patched:
+        patched.setattr(LiveSearch, "write", write)
+        patched.setattr("tuning.search.progress.os.name", system)
+        shown._write_file()
+    shown._write_file()
+    told = "progress.json cannot be written (Permission denied), so this run cannot be watched from elsewhere\n"
+    assert output.getvalue() == ("" if system == "nt" else told)
+    assert (tmp_path / "progress.json").exists() == (system == "nt")

@@ -1,0 +1,73 @@
+"""Conditions have their form before anything is read; one that has not is named in a line, with the remedy."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from results import ResultsError
+from results.conditions import checked_conditions, empty_passes, name_passes, trials_wanted
+
+
+@pytest.mark.parametrize(
+    ("filters", "said"),
+    [
+        ([("trial", "==", [1])], "('trial', '==', [1]): == takes one value"),
+        ([("trial", "in", 3)], "('trial', 'in', 3): in takes a list of values"),
+        ([("trial", "in", "3")], "('trial', 'in', '3'): in takes a list of values"),
+        (("trial", "==", 1), "'trial': give a list of conditions, each such as"),
+        ([("trial", "==")], "('trial', '=='): give a list of conditions, each such as"),
+        ([("trial", "in", ["0"])], "('trial', 'in', ['0']): trials have numbers, such as 3"),
+        ([("trial", "==", True)], "('trial', '==', True): trials have numbers, such as 3"),
+        ([("trial", "in", [[0]])], "('trial', 'in', [[0]]): trials have numbers, such as 3"),
+        ([("steps", ["=="], 3)], "('steps', ['=='], 3): conditions are =, ==, !=, <, <=, >, >=, in, not in"),
+        ([("steps", "~", 3)], "('steps', '~', 3): conditions are"),
+        ([("experiment", "in", [1])], "('experiment', 'in', [1]): names of experiments are texts"),
+        ("trial", "'trial': give a list such as"),
+        (3, "3: give a list such as"),
+        ([("steps", "==", ["a\nb" * 99])], "...: == takes one value"),
+    ],
+)
+def test_a_malformed_condition_is_one_line(filters: Any, said: str) -> None:
+    with pytest.raises(ResultsError) as error:
+        checked_conditions("reports", filters)
+    text = str(error.value)
+    assert text.startswith("filters of reports: ")
+    assert said in text
+    assert "\n" not in text
+    assert len(text) < 200
+
+
+def test_conditions_that_are_well_formed_stay() -> None:
+    given = [("trial", "in", {1}), ["trial", "==", np.int64(2)], ("steps", ">", 10), ("state", "not in", np.array(["oom"]))]
+    expected = [("trial", "in", [1]), ("trial", "==", 2), ("steps", ">", 10), ("state", "not in", ["oom"])]
+    assert checked_conditions("trials", given) == expected  # type: ignore[arg-type]
+    assert checked_conditions("trials", None) == []
+
+
+def test_trials_that_conditions_name_are_known_before_anything_is_read() -> None:
+    assert trials_wanted([("steps", ">", 3), ("trial", "!=", 3)]) is None
+    assert trials_wanted([("trial", "in", [1, 2, 3]), ("trial", "==", 2)]) == {2}
+    assert trials_wanted([("trial", "=", 10**30)]) == set()
+
+
+@pytest.mark.parametrize(
+    ("sign", "value", "passes"),
+    [
+        ("==", "b", True),
+        ("!=", "b", False),
+        ("<", "c", True),
+        (">=", "c", False),
+        ("in", ["b"], True),
+        ("not in", ["b"], False),
+    ],
+)
+def test_conditions_on_names_of_experiments(sign: str, value: object, passes: bool) -> None:
+    assert name_passes("b", [("experiment", sign, value)]) == passes
+
+
+def test_an_empty_cell_passes_by_lists_alone() -> None:
+    assert empty_passes([])
+    assert empty_passes([("x", "not in", [1]), ("x", "in", [None, 1])])
+    for condition in (("x", "not in", [None]), ("x", "in", [1]), ("x", "!=", 1), ("x", "==", None)):
+        assert not empty_passes([condition, ("x", "not in", [1])])
