@@ -335,6 +335,7 @@ def train_alone(experiment: Experiment, number: int, steps: int) -> None:
         assert trial.state.steps == steps
 
 
+@pytest.mark.slow
 def test_a_search_that_is_killed_a_few_times_is_the_same_search(small_schema: Path, tmp_path: Path) -> None:
     # Of a raylet's death Ray learns only after half a minute.
     torturer = Torturer(tmp_path / "killed", small_schema, random.Random(3), 1, 2048, latest=5.0, victims=(DRIVER, WORKER))

@@ -51,6 +51,6 @@ def test_what_is_done_is_not_computed_again(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(transfer, "_other", lambda name: made(0, assignments=12, columns=3, site=name.partition(":")[2][2:]))
     options = Options(("made:0",), seeds=1, budget=1.0, json=tmp_path / "regrets.json")
     first = regrets(options)
-    assert [len(each) for each in first[LAND.describe()].values()] == [1] * 4
+    assert [len(each) for each in first[f"{LAND.describe()}, 1 trainings"].values()] == [1] * 4
     monkeypatch.setattr(transfer, "replayed", None)
     assert regrets(replace(options)) == first
