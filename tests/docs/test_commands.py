@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import importlib.util
 import itertools
 import json
 import re
@@ -257,7 +258,9 @@ def _suppose(line: Line, stage: Path) -> None:
 
 
 def _run(module: str, arguments: list[str]) -> int:
-    main = importlib.import_module(module).main
+    found = importlib.util.find_spec(module)
+    is_package = found is not None and found.submodule_search_locations is not None
+    main = importlib.import_module(f"{module}.__main__" if is_package else module).main
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(sys, "argv", [module, *arguments])
         try:

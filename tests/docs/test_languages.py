@@ -58,3 +58,28 @@ def test_the_readmes_lead_to_each_other_and_begin_with_the_same_commands() -> No
     readme, spanish = ROOT / "README.md", ROOT / "README.es.md"
     assert (twin_of(readme), twin_of(spanish)) == (spanish, readme)
     assert fenced(readme)[0] == fenced(spanish)[0]
+
+
+def test_the_spanish_readme_shows_no_command_or_output_that_the_english_one_lacks() -> None:
+    """It is shorter: lines that it leaves out are `...`."""
+    readme, spanish = (
+        [line for _, code in fenced(ROOT / name) for line in code.splitlines()] for name in ("README.md", "README.es.md")
+    )
+    assert [line for line in spanish if line != "..." and line not in readme] == []
+    own, other = (list(commands((ROOT / name).read_text(encoding="utf-8"))) for name in ("README.es.md", "README.md"))
+    assert [command for command in own if command not in other] == []
+
+
+def test_the_task_tables_of_the_readmes_have_the_same_rows_in_the_same_order() -> None:
+    """Pages that have no twin are linked in English."""
+    english, spanish = (tasks(ROOT / name) for name in ("README.md", "README.es.md"))
+    assert len(english) > len(TWINS)
+    twins = {twin_of(page): page for page in TWINS}
+    assert [(twins.get(page, page), anchor) for page, anchor in english] == spanish
+
+
+def tasks(page: Path) -> list[tuple[Path, str]]:
+    """Page and section that each row of a README's first table leads to."""
+    rows = page.read_text(encoding="utf-8").partition("|---|---|\n")[2].partition("\n\n")[0].splitlines()
+    targets = (LINK.findall(row)[0][1].partition("#") for row in rows)
+    return [((page.parent / name).resolve(), anchor) for name, _, anchor in targets]

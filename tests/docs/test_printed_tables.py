@@ -1,0 +1,68 @@
+"""Tables in the READMEs and the pages by task have the headings that the code prints, so older output shows."""
+
+import itertools
+import re
+from functools import cache
+from io import StringIO
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from rich.console import Console
+
+from envs.objective.aim import SCORE_ALONE
+from results.judgement import METRICS
+from tests.test_docs import FENCE, PAGES, ROOT
+from tuning.cli.summary import _against_uncontrolled, _ranking, print_comparison
+from tuning.judging.report import tables
+
+SHOWING = [page for page in PAGES if page.parent == ROOT or page.parent.name in ("guide", "guia")]
+UNIT = re.compile(r", (kg|t|kt|kWh|MWh|GWh|kW|MW|GW|thousand|million)\b")
+FRAME = re.compile(r"[┏┓┃┡┩]")  # of the tables that were printed before
+
+
+def names(line: str) -> tuple[str, ...]:
+    """Names of the columns in a heading, without units, which go by the size of the site."""
+    return tuple(UNIT.sub("", name) for name in re.split(r" {2,}", line.strip()))
+
+
+def headings(text: str) -> set[tuple[str, ...]]:
+    """Headings in what was printed: lines above a rule, and those of a judgement, without a rule on narrow terminals."""
+    lines = text.splitlines()
+    ruled = {above for above, line in itertools.pairwise(lines) if re.fullmatch(r" *─{20,} *", line)}
+    return {names(line) for line in lines if line in ruled or re.match(r" *(runs|import, \w+) {2,}[A-Za-z]", line)}
+
+
+@cache
+def printed() -> set[tuple[str, ...]]:
+    """Headings that the code prints."""
+    out = StringIO()
+    console = Console(file=out, width=120)
+    amounts = ("co2_kg", "bill", "import_kwh", "peak_kw", "ev_required_kwh", "ev_missing_kwh")
+    year = pd.DataFrame({"hours": [1], **{prefix + name: [1.0] for name in amounts for prefix in ("", "uncontrolled_")}})
+    nothing = pd.DataFrame({name: pd.Series(dtype=float) for name in METRICS})
+    print_comparison([], console)
+    for table in (_ranking(pd.DataFrame(), year, SCORE_ALONE), _against_uncontrolled(year, ""), *tables(nothing, "a site")):
+        console.print(table)
+    return headings(out.getvalue())
+
+
+def shown(page: Path) -> str:
+    """What a page shows as printed."""
+    return "\n".join(match[4] for match in FENCE.finditer(page.read_text(encoding="utf-8")) if not match[3].strip())
+
+
+def test_what_the_code_prints_has_headings() -> None:
+    assert len(printed()) == 5
+    assert headings("trial    score  minutes\n───────────────────────") == {("trial", "score", "minutes")}
+
+
+@pytest.mark.parametrize("page", SHOWING, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_tables_of_the_pages_have_headings_that_the_code_prints(page: Path) -> None:
+    assert headings(shown(page)) <= printed()
+    assert not FRAME.search(shown(page))
+
+
+def test_the_pages_show_tables() -> None:
+    """So the rule above has something to hold."""
+    assert set().union(*(headings(shown(page)) for page in SHOWING)) == printed()
