@@ -60,7 +60,7 @@ def _experiment(results: Results, name: str, judged: Results | None) -> Section:
     from results.analysis.gains import gains
     from results.analysis.ped_anova import settled
     from results.analysis.policies import last_evaluation
-    from results.analysis.searched import aims, searched
+    from results.analysis.searched import aims, misses, searched
     from results.report.figures import changes, choices, course, spending
     from results.report.figures import front as fronts
     from results.report.figures import judged as worth
@@ -69,6 +69,7 @@ def _experiment(results: Results, name: str, judged: Results | None) -> Section:
     best, default = analysis.best_trial(results), analysis.default_trial(results)
     evaluated = searched(results)
     rated = int(evaluated["rating"].notna().sum())
+    missed = frozenset(evaluated.loc[misses(evaluated), "trial"].tolist())
     facts = read_facts(results.folder)
     wanted = aims(facts)
     important = analysis.importance(results)
@@ -81,7 +82,7 @@ def _experiment(results: Results, name: str, judged: Results | None) -> Section:
         course.best_so_far(analysis.best_so_far(results), analysis.references(results, judged), len(evaluated)),
         worth.saved(last[last["trial"] == best] if best is not None else last.head(0), best),
         choices.importance(important, rated, settled(results)),
-        changes.changes(analysis.default_to_best(results), rated, best, default),
+        changes.changes(analysis.default_to_best(results), rated, best, default, missed),
         choices.slices(effects, order),
         choices.parallel(effects, order),
         choices.coverage(analysis.coverage(results)),

@@ -384,6 +384,7 @@ def leaders(board: pd.DataFrame) -> Figure:
         states = board["state"].value_counts()
         told = listed([f"{count:,} {state}" for state, count in states.items()])
         why = f"{missed:,} of {counted(len(board), 'trial')} missed a requirement, and no other was rated"
+        why = f"all {counted(missed, 'trial')} missed a requirement" if missed == len(board) else why
         why = why if missed else f"of {counted(len(board), 'trial')} none was rated"
         return Figure("leaders", question, f"None: {why} ({told}).")
     winner = rated[rated["is_best"]]

@@ -3,6 +3,7 @@
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -86,6 +87,9 @@ def test_what_misses_a_requirement_has_no_rating_and_is_counted(tmp_path: Path, 
         drawn = json.dumps([panel.spec for panel in figure.panels])
         for text in (*shown, drawn):
             assert not re.search(HUGE, text), (figure.name, text[:200])
+    changed = next(figure.answer for figure in section.figures if figure.name == "changes")
+    if len(missed) < 12:
+        assert changed.endswith("the default misses a requirement.")
     table = compare([results])
     assert bool(table["best_rating"].isna().iloc[0]) is (len(missed) == 12)
     assert leaderboard(results)["rating"].isna().sum() == len(missed)
@@ -94,7 +98,8 @@ def test_what_misses_a_requirement_has_no_rating_and_is_counted(tmp_path: Path, 
 
 def test_a_confirmation_that_misses_leaves_its_assignment_without_a_mean(tmp_path: Path) -> None:
     made.settle(tmp_path, require=["ev_served>=0.95"])
-    met, missed = {"shortfall": 0.0}, {"shortfall": 0.5, "rating": -1.5e15}
+    met: dict[str, Any] = {"shortfall": 0.0}
+    missed: dict[str, Any] = {"shortfall": 0.5, "rating": -1.5e15}
     again = [
         made.row(2 + run, 0.3, confirms=1, confirm_run=run, confirm_role="best", **(missed if run else met)) for run in (0, 1)
     ]
