@@ -37,8 +37,9 @@ def default_to_best(results: Results, start: int | None = None) -> pd.DataFrame:
         start: number of the trial to begin at; None for the default.
 
     Returns:
-        A row a change, in the order in which they are made: `step` (from 1), `hyperparameter`, `before` and `after` (texts),
-        `gain`, `gain_low`, `gain_high` (rating; 95 % interval), `total`, `total_low`, `total_high` (of all changes so far) and
+        A row a change, in the order in which they are made: `step` (from 1), `hyperparameter`, `before` and `after` (texts,
+        numbers with six significant digits), `gain`, `gain_low`, `gain_high` (rating; 95 % interval), `total`, `total_low`,
+        `total_high` (of all changes so far) and
         `predicted` (rating after the change). Differences in what was not searched, such as between presets, are left out.
     """
     import numpy as np
@@ -75,7 +76,7 @@ def default_to_best(results: Results, start: int | None = None) -> pd.DataFrame:
     for step, place in enumerate(order, 1):
         name = space.ranges[place].name
         row: dict[str, object] = {"step": step, "hyperparameter": name, "predicted": predicted[step]}
-        row |= {key: text_of(trials.loc[index, GIVEN + name]) for key, index in (("before", first), ("after", last))}
+        row |= {key: _text(trials.loc[index, GIVEN + name]) for key, index in (("before", first), ("after", last))}
         for prefix, since in (("gain", step - 1), ("total", 0)):
             value = predicted[step] - predicted[since]
             variance = covariance[step, step] + covariance[since, since] - 2.0 * covariance[step, since]
@@ -83,6 +84,12 @@ def default_to_best(results: Results, start: int | None = None) -> pd.DataFrame:
             row |= {prefix: value, f"{prefix}_low": value - half, f"{prefix}_high": value + half}
         rows.append(row)
     return frame(rows, types)
+
+
+def _text(value: object) -> str:
+    """A value as a text, and a number with a fraction with six significant digits."""
+    text = text_of(value)
+    return f"{value:.6g}" if isinstance(value, float) and "." in text else text
 
 
 class _Space:

@@ -3,20 +3,53 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from results.analysis.curves import confirmed
 from results.analysis.policies import last_evaluation
-from results.analysis.searched import DEFAULT, best_trial, default_trial, frame
+from results.analysis.searched import DEFAULT, SCORE, best_trial, default_trial, frame, rated
 from results.analysis.times import stretches
-from results.loader import Results, ratings
+from results.experiment_file import read_facts
+from results.loader import Results
 from results.schema import STATES
 
 if TYPE_CHECKING:
     import pandas as pd
 
 _CHANGES = ("co2_kg", "bill", "import_kwh")
+# Settings that decide what a rating says, beside site and reward.
+_AIM = (
+    "objective", "weights", "require", "train", "validation", "test", "train_buildings", "validation_buildings",
+    "test_buildings", "validation_weeks",
+)  # fmt: skip
+
+
+def names_of(folders: Sequence[Path]) -> tuple[str, ...]:
+    """A name for each folder: its own, or its path where two have the same.
+
+    Args:
+        folders: of experiments, also such as `.`.
+    """
+    whole = [folder.resolve() for folder in folders]
+    own = [folder.name for folder in whole]
+    return tuple(str(path) if own.count(path.name) > 1 else path.name for path in whole)
+
+
+def aim_of(settings: Mapping[str, Any]) -> str:
+    """What a search aims at, and on which splits, as far as that is not the default.
+
+    Args:
+        settings: of the experiment.
+    """
+    parts = []
+    for name in _AIM:
+        value = settings.get(name)
+        if value and not (name == "objective" and value == SCORE):
+            text = " ".join(map(str, value)) if isinstance(value, list) else str(value)
+            parts.append(f"{name.replace('_', ' ')} {text}")
+    return "; ".join(parts)
 
 
 def compare(experiments: Sequence[Results] | Results) -> pd.DataFrame:
@@ -27,38 +60,41 @@ def compare(experiments: Sequence[Results] | Results) -> pd.DataFrame:
             values.
 
     Returns:
-        `experiment` (name of its folder), `folder`, `algorithm`, `scenario`, `reward`, `trials` (of the search) and how many of
+        `experiment` (see `names_of`), `folder`, `algorithm`, `scenario`, `reward`, `aim` (see `aim_of`), `trials`
+        (of the search) and how many of
         them are in each state, `total_steps` (of all trials), `seconds` (of all trials), `elapsed_seconds` (in which at least
         one ran), `best_trial`, `best_score`, `best_rating`, `best_objective`, `default_score`, `gain` (rating of the best less
         that of the default), `confirmed_gain`, `confirmed_low`, `confirmed_high` (the same with fresh seeds and Student's
         95 % interval, where the best was trained again), and `co2_kg_change`, `bill_change`, `import_kwh_change` of the best
         against the uncontrolled site on the validation split (as parts of it). Numbers that are not known are empty, and
-        `best_trial` is -1.
+        `best_trial` is -1. What misses a requirement has no rating.
     """
     import numpy as np
 
     from results.analysis.times import elapsed
 
     rows = []
-    for results in experiments.experiments if isinstance(experiments, Results) else experiments:
+    every = list(experiments.experiments if isinstance(experiments, Results) else experiments)
+    for label, results in zip(names_of([one.folder for one in every]), every, strict=True):
         trials = results.trials
         of_search = trials[trials["confirms"].isna()]
         counts = of_search["state"].value_counts()
         ran = stretches(results.reports)
-        own: dict[str, object] = {"experiment": results.folder.name, "folder": str(results.folder), "trials": len(of_search)}
+        own: dict[str, object] = {"experiment": label, "folder": str(results.folder), "trials": len(of_search)}
+        own["aim"] = aim_of(read_facts(results.single.folder).settings)
         for name in ("algorithm", "scenario", "reward"):
             own[name] = trials[name].iloc[0] if len(trials) else ""
         own |= {state: int(counts.get(state, 0)) for state in STATES}
         own |= {"total_steps": int(trials["steps"].fillna(0).sum()), "seconds": float(trials["seconds"].sum())}
         own["elapsed_seconds"] = float(elapsed(ran, ran["end"]).max()) if len(ran) else 0.0
         best, default = best_trial(results), default_trial(results)
-        rated = ratings(trials).astype(float).set_axis(trials["trial"])
+        rating = rated(trials).set_axis(trials["trial"])
         scores = trials.set_index("trial")["score"]
         own |= {"best_trial": -1 if best is None else best, "default_score": scores.get(default, math.nan)}
         if best is not None:
             row = results.best
-            own |= {"best_score": row["score"], "best_rating": rated[best], "best_objective": row["objective"]}
-            own["gain"] = rated[best] - rated.get(default, math.nan)
+            own |= {"best_score": row["score"], "best_rating": rating[best], "best_objective": row["objective"]}
+            own["gain"] = rating[best] - rating.get(default, math.nan)
             last = last_evaluation(results)
             last = last[last["trial"] == best]
             for name in _CHANGES:
@@ -74,7 +110,7 @@ def compare(experiments: Sequence[Results] | Results) -> pd.DataFrame:
                 "confirmed_high": winner["gain_high"],
             }
         rows.append(own)
-    types = dict.fromkeys(("experiment", "folder", "algorithm", "scenario", "reward"), "object")
+    types = dict.fromkeys(("experiment", "folder", "algorithm", "scenario", "reward", "aim"), "object")
     types |= dict.fromkeys(("trials", *STATES, "total_steps"), "int64")
     types |= {"seconds": "float64", "elapsed_seconds": "float64", "best_trial": "int64"}
     numbers = ("best_score", "best_rating", "best_objective", "default_score", "gain")

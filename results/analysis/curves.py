@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from results.analysis.searched import DEFAULT, frame
+from results.analysis.searched import DEFAULT, frame, rated
 from results.experiment_file import Facts, read_facts
 from results.loader import Results, ratings
 from results.statistics import mean
@@ -22,15 +22,16 @@ def evaluated(results: Results, facts: Facts | None = None) -> pd.DataFrame:
         facts: of it, where they have been read already.
 
     Returns:
-        Columns `trial`, `steps`, `time`, `seconds`, `score`, `rating` (without a gap), and `rung`: how many evaluations were
-        due by these steps. A late update skips a rung. Without settings, rungs are counted as they come.
+        Columns `trial`, `steps`, `time`, `seconds`, `score`, `rating` (empty where a requirement is missed), `place` (what
+        ranks: the same, or far below where one is missed), and `rung`: how many evaluations were due by these steps. A late
+        update skips a rung. Without settings, rungs are counted as they come.
     """
     import numpy as np
 
     reports = results.reports
-    rating = ratings(reports).astype(float)
-    own = reports.assign(rating=rating)[np.isfinite(rating)]
-    own = own[["trial", "steps", "time", "seconds", "score", "rating"]].reset_index(drop=True)
+    place = ratings(reports).astype(float)
+    own = reports.assign(rating=rated(reports), place=place)[np.isfinite(place)]
+    own = own[["trial", "steps", "time", "seconds", "score", "rating", "place"]].reset_index(drop=True)
     reported = (facts or read_facts(results.single.folder)).settings.get("reports")
     if isinstance(reported, int) and reported > 0:
         budget = own["trial"].map(results.trials.set_index("trial")["budget_steps"]).astype(float)
@@ -95,14 +96,16 @@ def confirmed(results: Results) -> pd.DataFrame:
     Returns:
         A row an assignment, the default last: `confirms` (see `mean_curves`), `role`, `runs`, `mean` (rating), `low` and `high`
         (Student's 95 % interval over seeds, empty with one run), and the same of the paired differences from the default:
-        `gain`, `gain_low`, `gain_high`, empty for the default itself and with fewer than two pairs.
+        `gain`, `gain_low`, `gain_high`, empty for the default itself and with fewer than two pairs. Where a run misses a
+        requirement, its assignment has no mean and no gain.
     """
     import numpy as np
 
     complete = results.single.confirmations[results.confirmations["state"] == "complete"]
-    complete = complete.assign(rating=ratings(complete).astype(float))
-    complete = complete[np.isfinite(complete["rating"])]
-    runs = {int(number): own.set_index("confirm_run")["rating"] for number, own in complete.groupby("confirms")}
+    complete = complete[np.isfinite(ratings(complete).astype(float))]
+    complete = complete.assign(rating=rated(complete))
+    numbers = complete["confirms"].astype("int64")
+    runs = {number: complete[numbers == number].set_index("confirm_run")["rating"] for number in set(numbers.tolist())}
     roles = complete.groupby("confirms")["confirm_role"].first()
     control = next((number for number in runs if roles[number] == DEFAULT), None)
     rows = []
@@ -110,8 +113,9 @@ def confirmed(results: Results) -> pd.DataFrame:
         middle, low, high = _interval(runs[number])
         row = {"confirms": number, "role": roles[number], "runs": len(runs[number]), "mean": middle, "low": low, "high": high}
         if control is not None and number != control:
-            pairs = runs[number].sub(runs[control]).dropna()
-            if len(pairs) > 1:
+            both = runs[number].index.intersection(runs[control].index)
+            pairs = runs[number][both] - runs[control][both]
+            if len(both) > 1:
                 row |= dict(zip(("gain", "gain_low", "gain_high"), _interval(pairs), strict=True))
         rows.append(row)
     types = {"confirms": "int64", "role": "object", "runs": "int64"}
@@ -119,8 +123,8 @@ def confirmed(results: Results) -> pd.DataFrame:
 
 
 def _interval(values: pd.Series) -> tuple[float, float, float]:
-    """Mean and the ends of its interval; these are NaN with one value."""
-    if len(values) < 2:
-        return float(values.mean()), math.nan, math.nan
+    """Mean and the ends of its interval; these are NaN with one value, and all are where a value is."""
+    if len(values) < 2 or values.isna().any():
+        return float(values.mean(skipna=False)), math.nan, math.nan
     found = mean(values.to_numpy(float))
     return found.value, found.low, found.high

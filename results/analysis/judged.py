@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from results.analysis.curves import confirmed
-from results.analysis.searched import DEFAULT, default_trial, frame
+from results.analysis.searched import DEFAULT, SCORE, default_trial, frame, ranks_by_score, rated
 from results.experiment_file import read_facts
 from results.judgement import BOUNDS, PREFERRED
-from results.loader import Results, ratings
+from results.judgement import judgement as table_of
+from results.loader import Results
+from results.parts import ResultsError
 from results.statistics import mean
 
 if TYPE_CHECKING:
@@ -17,6 +21,44 @@ if TYPE_CHECKING:
 
 CONTENDER, RULE, MPC, BOUND, UNCONTROLLED = "contender", "rule", "mpc", "bound", "uncontrolled"
 _NO_CONTROL = ("uncontrolled", "no PV, no battery")
+_TABLE = "judgement.parquet"  # in a judgement's folder, once it has its verdict
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The table of a judgement, and by what it ranks.
+
+    Attributes:
+        table: of `results.judgement.judgement`, the best contender first.
+        aim: `weights`, `objective` and `requirements` in words, as far as they are not the default.
+    """
+
+    table: pd.DataFrame
+    aim: Mapping[str, str] = field(default_factory=dict)
+
+
+def verdict(judgement: Results) -> Verdict:
+    """The table that a judgement wrote with its verdict; as long as there is none, one by score.
+
+    Args:
+        judgement: with evaluations of one.
+
+    Raises:
+        ResultsError: if the file cannot be read.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    path = judgement.folder / _TABLE
+    try:
+        table = pq.read_table(path)
+    except FileNotFoundError:
+        return Verdict(table_of(judgement.evaluations))
+    except (OSError, pa.ArrowException) as error:
+        raise ResultsError(f"{path} cannot be read: run the judgement again with its name to write it anew") from error
+    known = {key.decode(): text.decode() for key, text in (table.schema.metadata or {}).items()}
+    aim = {name: known[name] for name in ("weights", "objective", "requirements") if name in known}
+    return Verdict(table.to_pandas(), aim)
 
 
 def kind_of(contender: str, algorithm: str | None) -> str:
@@ -80,35 +122,45 @@ def luck(results: Results, judgement: Results | None = None) -> pd.DataFrame:
 
     Returns:
         A row for each assignment and split, confirmations first: `name`, `trial` (-1 for a default that was not tried),
-        `is_default`, `split`, `runs`, `search` (score or rating of the trial in the search; empty without one), `fresh` (mean
-        of the runs), `low`, `high` (Student's 95 % interval over seeds, empty with one run), `change` (`fresh` less `search`).
+        `is_default`, `split`, `measure` (`score` or `rating`: in what the next numbers are; of a judgement always scores),
+        `runs`, `search` (of the trial in the search; empty without one), `fresh` (mean of the runs), `low`, `high` (Student's
+        95 % interval over seeds, empty with one run), `change` (`fresh` less `search`). A default counts as this
+        experiment's if it has its algorithm and was trained for its steps.
     """
+    import pandas as pd
+
     trials = results.trials.set_index("trial")
     facts = read_facts(results.single.folder)
     default = default_trial(results, facts)
     rows: list[dict[str, object]] = []
-    rated, scores = ratings(trials), trials["score"]
+    rating, scores = rated(trials), trials["score"]
+    measure = SCORE if ranks_by_score(facts) else "rating"
     for own in confirmed(results).itertuples():
         name = "default" if own.role == DEFAULT else f"trial {own.confirms}"
-        searched = float(rated.get(own.confirms, math.nan))
+        searched = float(rating.get(own.confirms, math.nan))
         row = {"name": name, "trial": own.confirms, "is_default": own.role == DEFAULT, "split": "validation", "runs": own.runs}
-        rows.append(row | {"search": searched, "fresh": own.mean, "low": own.low, "high": own.high})
+        rows.append(row | {"measure": measure, "search": searched, "fresh": own.mean, "low": own.low, "high": own.high})
     if judgement is not None:
-        named = str(facts.settings.get("name") or results.folder.name)
+        folder = results.folder.resolve().name
+        named = str(facts.settings.get("name") or folder)
+        algorithm = str(trials["algorithm"].iloc[0]) if len(trials) else str(facts.settings.get("algo", ""))
+        budget = trials["budget_steps"].get(default) if default is not None else facts.settings.get("steps")
         runs = judged_runs(judgement)
         for contender, group in runs[runs["kind"] == CONTENDER].groupby("contender", sort=False):
             name = str(contender)
             of, _, number = name.rpartition(" ")
-            is_default = name.startswith(f"{group['algorithm'].iloc[0]} {DEFAULT}")
-            trial = int(number) if of in (named, results.folder.name) and number.isdigit() else -1
+            # Its name ends with its steps, as in "ppo default, 100,000 steps".
+            steps = f", {int(budget):,} steps" if pd.notna(budget) else " steps"
+            is_default = name.startswith(f"{algorithm} {DEFAULT}") and name.endswith(steps)
+            trial = int(number) if of in (named, folder) and number.isdigit() else -1
             trial = default if is_default and default is not None else trial
             if trial not in trials.index and not is_default:
                 continue  # of another experiment
             searched = float(scores.get(trial, math.nan))
             row = {"name": name, "trial": trial, "is_default": is_default, "split": group["split"].iloc[0], "runs": len(group)}
             low, high = group["low"].iloc[0], group["high"].iloc[0]
-            rows.append(row | {"search": searched, "fresh": group["score"].mean(), "low": low, "high": high})
-    types = {"name": "object", "trial": "int64", "is_default": "bool", "split": "object", "runs": "int64"}
+            rows.append(row | {"measure": SCORE, "search": searched, "fresh": group["score"].mean(), "low": low, "high": high})
+    types = {"name": "object", "trial": "int64", "is_default": "bool", "split": "object", "measure": "object", "runs": "int64"}
     table = frame(rows, {**types, **dict.fromkeys(("search", "fresh", "low", "high"), "float64")})
     table["change"] = table["fresh"] - table["search"]
     return table

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from results.analysis.searched import acts, admissible, frame, ranges_of, searched
-from results.experiment_file import Range, read_facts
+from results.experiment_file import Range, read_facts, text_of
 from results.loader import Results
 from results.schema import GIVEN
 
@@ -22,6 +22,7 @@ LEAST_TRIALS = 8
 BEST = 0.1  # part of the trials that count as the best
 FEW = 10  # trials that count as the best where there are fewer than 100, or half of all
 GRID = 50  # points of a range
+SETTLED = 0.75  # part of the trials with the same value from which on a hyperparameter hardly varied
 LEFT_OUT = 0.2  # part of the trials that a subsample leaves out
 REPETITIONS = 200
 _NORMAL = 1.959964  # quantile of the standard normal distribution for 95 %
@@ -85,6 +86,25 @@ def importance(results: Results, repetitions: int = REPETITIONS) -> pd.DataFrame
     ]
     order = ["importance", "divergence"]
     return frame(rows, types).sort_values(order, ascending=False, kind="stable", ignore_index=True)
+
+
+def settled(results: Results) -> pd.DataFrame:
+    """Hyperparameters that a search hardly varied, so that `importance` cannot see what they do.
+
+    Args:
+        results: of one experiment; below `LEAST_TRIALS` trials that count for importances the frame is empty.
+
+    Returns:
+        A row for each hyperparameter that has one value in at least `SETTLED` of the trials in which it acts:
+        `hyperparameter`, `value` (a text), `trials` (with it) and `of` (in which it acts).
+    """
+    trials = admissible(searched(results))
+    rows = []
+    for name, own in ranges_of(trials, read_facts(results.single.folder)).items() if len(trials) >= LEAST_TRIALS else ():
+        counts = trials.loc[acts(trials, own), GIVEN + name].map(text_of).value_counts()
+        if len(counts) and counts.iloc[0] >= SETTLED * counts.sum():
+            rows.append({"hyperparameter": name, "value": counts.index[0], "trials": counts.iloc[0], "of": counts.sum()})
+    return frame(rows, {"hyperparameter": "object", "value": "object", "trials": "int64", "of": "int64"})
 
 
 def _shares(values: np.ndarray) -> np.ndarray:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from results.analysis.curves import confirmed, evaluated
 from results.analysis.judged import CONTENDER, judged_runs
-from results.analysis.searched import DEFAULT, default_trial, frame
+from results.analysis.searched import DEFAULT, aims, default_trial, frame, ranks_by_score, rated
 from results.analysis.times import elapsed, stretches
-from results.loader import Results, ratings
+from results.experiment_file import read_facts
+from results.loader import Results
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,7 +33,7 @@ def best_so_far(results: Results) -> pd.DataFrame:
         A row an evaluation of the search, by time: `time` (UTC), `elapsed_seconds` (s in which at least one trial ran),
         `total_steps` (of all trials), `trial`, `steps` (of it), `score` and `rating` of the evaluation, `best` (rating),
         `best_score`, `best_trial`, `highest` (the highest rating of any evaluation so far) and `is_new_best`. `best` is empty
-        until a trial that may win was evaluated.
+        until a trial that may win was evaluated, and meets all requirements.
     """
     import numpy as np
 
@@ -42,15 +43,16 @@ def best_so_far(results: Results) -> pd.DataFrame:
     own = own[own["trial"].isin(of_search) & own["time"].notna()].sort_values(["time", "trial"], ignore_index=True)
     may_win = set(trials.index[trials["state"].isin(_CANDIDATES) & trials["confirms"].isna()])
     newest: dict[int, float] = {}
-    ranked: list[tuple[float, int, float]] = []  # heap, of equals the lowest number first, as `Results.best` has it
+    # Heap, of equals the lowest number first, as `Results.best` has it.
+    ranked: list[tuple[float, int, float, float]] = []
     leaders = []
-    for number, rating, score in zip(own["trial"], own["rating"], own["score"], strict=True):
+    for number, place, rating, score in zip(own["trial"], own["place"], own["rating"], own["score"], strict=True):
         if number in may_win:
-            newest[number] = rating
-            heappush(ranked, (-rating, number, score))
+            newest[number] = place
+            heappush(ranked, (-place, number, rating, score))
         while ranked and newest[ranked[0][1]] != -ranked[0][0]:
             heappop(ranked)  # an earlier evaluation of its trial
-        leaders.append(ranked[0] if ranked else (math.nan, -1, math.nan))
+        leaders.append(ranked[0] if ranked else (math.nan, -1, math.nan, math.nan))
     spent = results.reports[["trial", "steps", "time"]].dropna().sort_values(["trial", "steps"])
     taken = spent["steps"].groupby(spent["trial"]).diff().fillna(spent["steps"])
     order = np.argsort(spent["time"].to_numpy(), kind="stable")
@@ -58,8 +60,8 @@ def best_so_far(results: Results) -> pd.DataFrame:
     place = np.searchsorted(spent["time"].to_numpy()[order], own["time"].to_numpy(), side="right")
     own["elapsed_seconds"] = elapsed(stretches(results.reports), own["time"])
     own["total_steps"] = total[place - 1].astype("int64") if len(own) else np.empty(0, "int64")
-    own["best"] = np.array([-leader[0] for leader in leaders], float)
-    own["best_score"] = np.array([leader[2] for leader in leaders], float)
+    own["best"] = np.array([leader[2] for leader in leaders], float)
+    own["best_score"] = np.array([leader[3] for leader in leaders], float)
     own["best_trial"] = np.array([leader[1] for leader in leaders], "int64")
     own["highest"] = own["rating"].where(own["trial"].isin(may_win)).cummax().ffill()
     own["is_new_best"] = (own["best_trial"] >= 0) & (own["best_trial"] != own["best_trial"].shift(fill_value=-1))
@@ -68,9 +70,10 @@ def best_so_far(results: Results) -> pd.DataFrame:
 
 
 def references(results: Results, judgement: Results | None = None) -> pd.DataFrame:
-    """Scores that the best of a search can be compared with.
+    """Ratings that the best of a search can be compared with.
 
-    A search stores no rules, model predictive control or bound: a judgement has them, on the test split.
+    A search stores no rules, model predictive control or bound: a judgement has their scores, on the test split. They are left
+    out where the search does not aim at the score, as is the score of the uncontrolled site.
 
     Args:
         results: of one experiment.
@@ -80,24 +83,27 @@ def references(results: Results, judgement: Results | None = None) -> pd.DataFra
         A row a yardstick: `kind` (`uncontrolled`, `default`, `confirmed default`, `confirmed best`, and of a judgement
         `contender`, `rule`, `mpc` or `bound`), `name`, `split`, `runs`, `score` (of confirmations the rating), and `low` and
         `high`, the ends of Student's 95 % interval over seeds, empty with one run; `steps` of the default.
-        A score of `uncontrolled` is 0 by definition of the reward `improvement`; other rewards have none.
+        A score of `uncontrolled` is 0 by definition of the reward `improvement`; other rewards have none. With two objectives
+        its gain is 0. What misses a requirement has no number.
     """
     rows: list[dict[str, object]] = []
     trials = results.trials
-    if len(trials) and trials["reward"].iloc[0] == "improvement":
+    facts = read_facts(results.single.folder)
+    by_score = ranks_by_score(facts)
+    if len(trials) and (len(aims(facts)) > 1 or (by_score and trials["reward"].iloc[0] == "improvement")):
         rows.append({"kind": "uncontrolled", "name": "uncontrolled", "split": "validation", "runs": 1, "score": 0.0})
-    number = default_trial(results)
+    number = default_trial(results, facts)
     if number is not None:
         first = trials[trials["trial"] == number]
         row = {"kind": DEFAULT, "name": f"default (trial {number})", "split": "validation", "runs": 1}
-        rows.append({**row, "score": float(ratings(first).iloc[0]), "steps": float(first["steps"].iloc[0])})
+        rows.append({**row, "score": float(rated(first).iloc[0]), "steps": float(first["steps"].iloc[0])})
     for own in confirmed(results).itertuples():
         name = f"trial {own.confirms}" if own.role != DEFAULT else "default"
         rows.append(
             {"kind": f"confirmed {own.role}", "name": f"{name}, fresh seeds", "split": "validation", "runs": own.runs}
             | {"score": own.mean, "low": own.low, "high": own.high}
         )
-    if judgement is not None:
+    if judgement is not None and by_score:
         runs = judged_runs(judgement)
         for (kind, contender), group in runs.groupby(["kind", "contender"], sort=False):
             low, high = group["low"].iloc[0], group["high"].iloc[0]

@@ -40,7 +40,7 @@ def rung_ranks(results: Results) -> pd.DataFrame:
     own = evaluated(results, facts)
     of_search = results.trials.loc[results.trials["confirms"].isna() & results.trials["same_as"].isna(), "trial"]
     own = own[own["trial"].isin(of_search) & (own["rung"] > 0)]
-    table = own.drop_duplicates(["trial", "rung"], keep="last").pivot(index="trial", columns="rung", values="rating")
+    table = own.drop_duplicates(["trial", "rung"], keep="last").pivot(index="trial", columns="rung", values="place")
     reports = facts.settings.get("reports")
     whole = float(reports) if isinstance(reports, int) and reports > 0 else math.nan
     rungs = [int(rung) for rung in table.columns]

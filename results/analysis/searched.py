@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 DEFAULT = "default"  # name of the preset, and role of its confirmations
+SCORE = "score"  # what a search aims at by default
 
 
 def searched(results: Results) -> pd.DataFrame:
@@ -23,19 +24,56 @@ def searched(results: Results) -> pd.DataFrame:
         results: of one experiment.
 
     Returns:
-        Rows of `trials` in any state with a finite rating. Its columns, and `rating` without a gap: see
-        `results.loader.ratings`.
+        Rows of `trials` in any state that can be ranked. Its columns, and `rating` as `rated` has it.
     """
     import numpy as np
 
-    trials = results.trials.assign(rating=ratings(results.trials).astype(float))
-    own = trials["same_as"].isna() & trials["confirms"].isna() & np.isfinite(trials["rating"])
-    return trials[own].reset_index(drop=True)
+    trials = results.trials
+    own = trials["same_as"].isna() & trials["confirms"].isna() & np.isfinite(ratings(trials).astype(float))
+    return trials.assign(rating=rated(trials))[own].reset_index(drop=True)
+
+
+def rated(rows: pd.DataFrame) -> pd.Series:
+    """Ratings that have a unit: empty where a requirement is missed.
+
+    What misses a requirement is ranked far below all else, by how much it misses. That is a place, and no value to draw.
+
+    Args:
+        rows: of `trials` or `reports`.
+    """
+    return ratings(rows).astype(float).mask(misses(rows))
+
+
+def misses(rows: pd.DataFrame) -> pd.Series:
+    """Whether each row misses a requirement; false where nothing is required.
+
+    Args:
+        rows: of `trials` or `reports`, or any frame with their `shortfall`.
+    """
+    return rows["shortfall"].astype(float) > 0.0
+
+
+def aims(facts: Facts) -> tuple[str, ...]:
+    """Names of what a search aims at: `score` by default, and two where it gives a front.
+
+    Args:
+        facts: of the experiment.
+    """
+    return tuple(str(facts.settings.get("objective") or SCORE).split())
+
+
+def ranks_by_score(facts: Facts) -> bool:
+    """Whether ratings of a search are scores.
+
+    Args:
+        facts: of the experiment.
+    """
+    return aims(facts) == (SCORE,)
 
 
 def admissible(trials: pd.DataFrame) -> pd.DataFrame:
     """Of these trials those that meet the requirements; all where nothing is required."""
-    return trials[~(trials["shortfall"] > 0.0)].reset_index(drop=True)
+    return trials[~misses(trials)].reset_index(drop=True)
 
 
 def best_trial(results: Results) -> int | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import PurePath
 
+from results.experiment_file import Facts, read_facts
 from results.loader import Results
 from results.report.figure import Figure, Section
 from results.report.hours import Hours
@@ -14,7 +15,11 @@ _SCORE = (
     "The score of a policy is its mean reward an hour on the validation split: 0 is the uncontrolled site, and by the default "
     "reward +0.05 is five per cent better by weight. A rating is what ranks trials; without another aim it is the score."
 )
-_RATING = "Here the rating is the objective of this search, turned so that more is better."
+_BY_GAINS = (
+    "Here the rating is the mean of both gains: by what part {} are better than on the uncontrolled site. It names the "
+    "balanced member of the front."
+)
+_BY_OBJECTIVE = "Here the rating is {}, turned so that more is better."
 _SAVED, _MATTERS, _BUDGET = "saved", "importance", "best-so-far"
 
 
@@ -24,10 +29,13 @@ def sections(sources: Sources) -> tuple[Section, ...]:
     Args:
         sources: what the report is about.
     """
+    from results.analysis.comparison import names_of
+
     judged = sources.judgements[0] if len(sources.judgements) == 1 else None
     parts = [_compared(sources.experiments)] if len(sources.experiments) > 1 else []
     parts += [_judgement(one, sources.experiments) for one in sources.judgements]
-    parts += [_experiment(one, judged) for one in sources.experiments]
+    names = names_of([one.folder for one in sources.experiments])
+    parts += [_experiment(one, name, judged) for one, name in zip(sources.experiments, names, strict=True)]
     parts += [_policy(one) for one in sources.policies]
     return tuple(parts)
 
@@ -36,35 +44,45 @@ def _compared(experiments: tuple[Results, ...]) -> Section:
     import pandas as pd
 
     from results.analysis import best_so_far, compare
+    from results.analysis.comparison import names_of
     from results.report.figures.comparison import comparison
 
-    lines = pd.concat([best_so_far(one).assign(experiment=one.folder.name) for one in experiments], ignore_index=True)
-    names = listed([one.folder.name for one in experiments])
+    names = names_of([one.folder for one in experiments])
+    named = [best_so_far(one).assign(experiment=name) for one, name in zip(experiments, names, strict=True)]
+    lines = pd.concat(named, ignore_index=True)
     facts = {"experiments": str(len(experiments))}
-    return Section(f"Comparison of {names}", "comparison", facts, (comparison(compare(experiments), lines),))
+    return Section(f"Comparison of {listed(names)}", "comparison", facts, (comparison(compare(experiments), lines),))
 
 
-def _experiment(results: Results, judged: Results | None) -> Section:
+def _experiment(results: Results, name: str, judged: Results | None) -> Section:
     """All figures of a search."""
     from results import analysis
+    from results.analysis.gains import gains
+    from results.analysis.ped_anova import settled
     from results.analysis.policies import last_evaluation
-    from results.analysis.searched import searched
+    from results.analysis.searched import aims, misses, searched
     from results.report.figures import changes, choices, course, spending
+    from results.report.figures import front as fronts
     from results.report.figures import judged as worth
 
     board = analysis.leaderboard(results)
     best, default = analysis.best_trial(results), analysis.default_trial(results)
-    rated = len(searched(results))
+    evaluated = searched(results)
+    rated = int(evaluated["rating"].notna().sum())
+    missed = frozenset(evaluated.loc[misses(evaluated), "trial"].tolist())
+    facts = read_facts(results.folder)
+    wanted = aims(facts)
     important = analysis.importance(results)
     effects = analysis.effects(results)
     order = list(important["hyperparameter"])
     last = last_evaluation(results)
-    figures = (
+    figures: tuple[Figure, ...] = (
         worth.leaders(board),
-        course.best_so_far(analysis.best_so_far(results), analysis.references(results, judged), rated),
+        *((fronts.front(*gains(results), best),) if len(wanted) > 1 else ()),
+        course.best_so_far(analysis.best_so_far(results), analysis.references(results, judged), len(evaluated)),
         worth.saved(last[last["trial"] == best] if best is not None else last.head(0), best),
-        choices.importance(important, rated),
-        changes.changes(analysis.default_to_best(results), rated, best, default),
+        choices.importance(important, rated, settled(results)),
+        changes.changes(analysis.default_to_best(results), rated, best, default, missed),
         choices.slices(effects, order),
         choices.parallel(effects, order),
         choices.coverage(analysis.coverage(results)),
@@ -76,13 +94,36 @@ def _experiment(results: Results, judged: Results | None) -> Section:
         spending.timeline(analysis.timeline(results), analysis.time_spent(results)),
         spending.memory(analysis.memory(results)),
     )
-    intro = _SCORE if _by_score(results) else f"{_SCORE} {_RATING}"
-    return Section(results.folder.resolve().name, "experiment", _facts(results), figures, (_MATTERS, _BUDGET, _SAVED), intro)
+    intro = " ".join([_SCORE, *_rating(wanted), *_required(results, facts)])
+    return Section(name, "experiment", _facts(results), figures, (_MATTERS, _BUDGET, _SAVED), intro)
 
 
-def _by_score(results: Results) -> bool:
-    """Whether the score alone ranks trials."""
-    return "rating" not in results.trials or not results.trials["rating"].notna().any()
+def _rating(aims: tuple[str, ...]) -> list[str]:
+    """What a rating is in a search, where it is not the score."""
+    if len(aims) > 1:
+        return [_BY_GAINS.format(listed(aims))]
+    return [_BY_OBJECTIVE.format(f"the objective {aims[0]}")] if aims != ("score",) else []
+
+
+def _required(results: Results, facts: Facts) -> list[str]:
+    """How many trials missed what a search requires; nothing where it requires nothing."""
+    from results.analysis.searched import misses, searched
+
+    own = searched(results)
+    if own["shortfall"].isna().all():
+        return []
+    bounds = ", ".join(map(str, facts.settings.get("require") or ()))
+    again = results.confirmations
+    told = [
+        f"Of {counted(len(own), 'trial')} {int(misses(own).sum()):,} missed a requirement{f' ({bounds})' if bounds else ''}"
+    ]
+    if len(again):
+        told[0] += f", and of {counted(len(again), 'confirmation')} {int(misses(again).sum()):,}"
+    told[0] += "; what misses one has no rating, and is not drawn."
+    best = results.scored
+    if len(best) and float(results.best["shortfall"]) > 0.0:
+        told.append(f"None that ended meets all, so trial {int(results.best['trial'])} counts as the best: it misses least.")
+    return told
 
 
 def _facts(results: Results) -> dict[str, str]:
@@ -123,7 +164,7 @@ def _judgement(judgement: Results, experiments: tuple[Results, ...]) -> Section:
     import pandas as pd
 
     from results import analysis
-    from results.judgement import judgement as table_of
+    from results.analysis.judged import verdict as verdict_of
     from results.report.figures import judged as worth
 
     evaluations = judgement.evaluations[judgement.evaluations["contender"].notna()]
@@ -131,11 +172,15 @@ def _judgement(judgement: Results, experiments: tuple[Results, ...]) -> Section:
         figures: tuple[Figure, ...] = (worth.ranking(analysis.judged_runs(judgement)),)
         return Section(judgement.folder.resolve().name, "judgement", {"evaluations": "none"}, figures)
     terms = analysis.reward_terms(judgement, judgement)
-    made = [worth.ranking(analysis.judged_runs(judgement)), worth.amounts(table_of(evaluations)), worth.terms(terms)]
+    verdict = verdict_of(judgement)
+    ranked = worth.ranking(analysis.judged_runs(judgement), verdict)
+    made = [ranked, worth.amounts(verdict.table), worth.terms(terms)]
     lucky = [analysis.luck(one, judgement) for one in experiments]
     if any(len(one) for one in lucky):
         empty = analysis.confirmed(judgement)
-        made.append(worth.luck(pd.concat([one[one["split"] == "test"] for one in lucky], ignore_index=True), empty))
+        # Experiments of one algorithm share its default, which the judgement trained once.
+        whole = pd.concat([one[one["split"] == "test"] for one in lucky], ignore_index=True)
+        made.append(worth.luck(whole.drop_duplicates(["name", "split"], ignore_index=True), empty))
     years = sorted(evaluations["year"].unique())
     runs = evaluations["contender"].nunique()
     hours = int(evaluations.groupby("year")["hours"].first().sum())
@@ -143,6 +188,7 @@ def _judgement(judgement: Results, experiments: tuple[Results, ...]) -> Section:
         "site": site(str(evaluations["scenario"].iloc[0])),
         "controllers": f"{runs:,}",
         "judged on": f"{hours:,} hours of {counted(len(years), 'part')} of the test split",
+        **verdict.aim,
     }
     return Section(judgement.folder.resolve().name, "judgement", facts, tuple(made))
 

@@ -45,8 +45,11 @@ def read_sources(places: Sequence[str | Path]) -> Sources:
     experiments: list[Results] = []
     judgements: list[Results] = []
     policies: list[Hours] = []
+    # A place that is given twice counts once, also by another path.
+    once: dict[Path, Path] = {}
     for given in places:
-        place = user_path(given)
+        once.setdefault(user_path(given).resolve(), user_path(given))
+    for place in once.values():
         if place.is_file():
             policies.append(read(place))
         elif (place / JUDGEMENT).is_file():

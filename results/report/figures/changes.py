@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 MOST_ROWS = 15
 
 
-def changes(found: pd.DataFrame, trials: int, best: int | None, default: int | None) -> Figure:
+def changes(
+    found: pd.DataFrame, trials: int, best: int | None, default: int | None, missed: frozenset[int] = frozenset()
+) -> Figure:
     """From the default to the best, one change at a time.
 
     Args:
@@ -24,6 +26,7 @@ def changes(found: pd.DataFrame, trials: int, best: int | None, default: int | N
         trials: how many were rated.
         best: number of the winner; None without one.
         default: number of the default's trial; None without one.
+        missed: numbers of trials that miss a requirement.
     """
     question = "From the default to the best: which change paid?"
     if found.empty:
@@ -34,6 +37,10 @@ def changes(found: pd.DataFrame, trials: int, best: int | None, default: int | N
             if best is None
             else "the default was not tried"
             if default is None
+            else "the best misses a requirement"
+            if best in missed
+            else "the default misses a requirement"
+            if default in missed
             else "it takes more that differ"
         )
         return Figure("changes", question, f"It cannot be said from {counted(trials, 'trial')}: {why}.")

@@ -20,16 +20,18 @@ MOST_LINES = 40  # of parallel coordinates
 MOST_AXES = 10
 GOOD = 0.1  # part of the trials that count as good
 LEAST_GOOD = 5
+_MOST_SETTLED = 5  # hyperparameters that a note names
 _RAMP = {"scheme": {"name": AMOUNTS, "extent": [0.3, 0.8]}}  # without the ends, which light or dark paper hides
 _CLOSE = 0.35  # part of a range within which good trials agree
 
 
-def importance(found: pd.DataFrame, trials: int) -> Figure:
+def importance(found: pd.DataFrame, trials: int, settled: pd.DataFrame | None = None) -> Figure:
     """Which hyperparameters tell good trials from others.
 
     Args:
         found: of `results.analysis.importance`.
         trials: how many were rated.
+        settled: of `results.analysis.ped_anova.settled`.
     """
     question = "Which hyperparameters matter?"
     if found.empty:
@@ -71,8 +73,18 @@ def importance(found: pd.DataFrame, trials: int) -> Figure:
     note = (
         "PED-ANOVA: how the values of the best trials differ from those of all, less what chance gives. Lines: 95 % intervals."
         + _first(len(drawn), len(found), "hyperparameters")
+        + _settled(settled)
     )
     return Figure("importance", question, answer, (Panel(chart(bars, ends, height=22 * len(drawn))),), table, note)
+
+
+def _settled(settled: pd.DataFrame | None) -> str:
+    """Which hyperparameters hardly varied: their effect cannot be seen."""
+    if settled is None or settled.empty:
+        return ""
+    told = [f"{row.hyperparameter} ({row.trials:,} of {counted(row.of, 'trial')} {row.value})" for row in each(settled)]
+    more = f" and {len(told) - _MOST_SETTLED} more" if len(told) > _MOST_SETTLED else ""
+    return f" Hardly varied: {listed(told[:_MOST_SETTLED])}{more}; what a search settles early looks unimportant here."
 
 
 def slices(effects: pd.DataFrame, order: list[str]) -> Figure:
@@ -83,6 +95,7 @@ def slices(effects: pd.DataFrame, order: list[str]) -> Figure:
         order: hyperparameters, the important ones first.
     """
     question = "Is the best at an edge of the search?"
+    effects = effects[effects["rating"].notna()]
     if effects.empty:
         return Figure("slices", question, "It cannot be said: no trial was rated.")
     winner = effects[effects["is_best"]]
@@ -162,6 +175,7 @@ def parallel(effects: pd.DataFrame, order: list[str]) -> Figure:
         order: hyperparameters, the important ones first.
     """
     question = "What do the good trials have in common?"
+    effects = effects[effects["rating"].notna()]
     ranked = effects.drop_duplicates("trial").sort_values("rating", ascending=False)
     count = len(ranked)
     if count < 2 * LEAST_GOOD:

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 from results.report.charts import CATEGORIES, channel, chart, coloured, hover, layer, sampled
 from results.report.figure import Figure, Panel
-from results.report.words import counted, duration, score
+from results.report.words import counted, duration, listed, score
 
 if TYPE_CHECKING:
     import pandas as pd
 
 _MOST_POINTS = 200
+_DIFFER = {"scenario": "sites", "reward": "rewards", "aim": "aims or splits"}  # what ratings depend on
 
 
 def comparison(table: pd.DataFrame, lines: pd.DataFrame) -> Figure:
@@ -26,12 +27,12 @@ def comparison(table: pd.DataFrame, lines: pd.DataFrame) -> Figure:
     if rated.empty:
         return Figure("comparison", question, f"It cannot be said: none of {counted(len(table), 'experiment')} has a winner.")
     top = rated.iloc[0]
-    alike = table["scenario"].nunique() == 1 and table["reward"].nunique() == 1
+    differ = [several for name, several in _DIFFER.items() if rated[name].nunique() > 1]
     second = f", before {rated['experiment'].iloc[1]} with {score(rated['best_rating'].iloc[1])}" if len(rated) > 1 else ""
     answer = (
         f"{top.experiment}, with {score(top.best_rating)} after {duration(top.elapsed_seconds)}{second}."
-        if alike
-        else "Their scores cannot be compared: sites or rewards differ."
+        if not differ
+        else f"Their ratings cannot be compared: {listed(differ)} differ."
     )
     names = list(dict.fromkeys(lines["experiment"]))[: len(CATEGORIES)]
     drawn = lines[lines["experiment"].isin(names) & lines["best"].notna()]
@@ -40,16 +41,38 @@ def comparison(table: pd.DataFrame, lines: pd.DataFrame) -> Figure:
     thin = [sampled(own, _MOST_POINTS) for _, own in drawn.groupby("experiment", sort=False)]
     joined = pd.concat(thin) if thin else drawn
     joined = joined.assign(minutes=joined["elapsed_seconds"] / 60.0)
-    line = layer(
+    of = table.set_index("experiment")
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for name in names:
+        groups.setdefault(tuple(str(of.at[name, column]) for column in _DIFFER), []).append(name)
+    panels = []
+    for (_, _, aim), group in groups.items():
+        own = joined[joined["experiment"].isin(group)]
+        if own.empty:
+            continue
+        heading = f"{listed(group)}{f' ({aim})' if aim else ''}" if len(groups) > 1 else ""
+        panels.append(Panel(chart(_line(own, names)), heading))
+    shown = table[
+        ["experiment", "algorithm", "aim", "trials", "total_steps", "elapsed_seconds", "best_rating", "default_score", "gain"]
+    ]
+    if not shown["aim"].any():
+        shown = shown.drop(columns="aim")
+    shown = shown.assign(elapsed_seconds=[duration(value) for value in shown["elapsed_seconds"]]).rename(
+        columns={
+            "total_steps": "steps",
+            "elapsed_seconds": "time",
+            "best_rating": "best",
+            "default_score": "score of the default",
+        }
+    )
+    omitted = f"Shown are {len(names)} of {len(table)} experiments." if len(names) < len(table) else ""
+    return Figure("comparison", question, answer, tuple(panels), shown, omitted)
+
+
+def _line(joined: pd.DataFrame, names: list[str]) -> dict[str, object]:
+    """The best so far of experiments that can be compared."""
+    return layer(
         joined, {"type": "line", "interpolate": "step-after"}, x=channel("minutes", title="minutes in which a trial ran"),
         y=channel("best", title="best rating so far", scale={"zero": False}), color=coloured("experiment", names),
         tooltip=hover(("experiment", "experiment"), ("best", "rating"), ("minutes", "minutes")),
     )  # fmt: skip
-    shown = table[
-        ["experiment", "algorithm", "trials", "total_steps", "elapsed_seconds", "best_rating", "default_score", "gain"]
-    ]
-    shown = shown.assign(elapsed_seconds=[duration(value) for value in shown["elapsed_seconds"]]).rename(
-        columns={"total_steps": "steps", "elapsed_seconds": "time", "best_rating": "best", "default_score": "default"}
-    )
-    omitted = f"Shown are {len(names)} of {len(table)} experiments." if len(names) < len(table) else ""
-    return Figure("comparison", question, answer, (Panel(chart(line)),) if len(joined) else (), shown, omitted)

@@ -101,7 +101,7 @@ def _worth(known: pd.DataFrame, references: pd.DataFrame, trials: int) -> str:
     whole = float(time[-1])
     before = values[np.searchsorted(time, whole * 2.0 / 3.0, side="right") - 1] if time[0] <= whole * 2.0 / 3.0 else values[0]
     gain, late = values[-1] - values[0], values[-1] - before
-    default = references[references["kind"] == "default"]
+    default = references[(references["kind"] == "default") & references["score"].notna()]
     own = float(default["score"].iloc[0]) if len(default) else -np.inf
     beaten = f"; the default has {score(own)} after {int(default['steps'].iloc[0]):,} steps" if len(default) else ""
     if values[-1] <= own:
@@ -133,7 +133,7 @@ def curves(learning: pd.DataFrame, means: pd.DataFrame, best: int | None) -> Fig
     shown = {*last["trial"].head(MOST_CURVES // 2), *sampled(last, MOST_CURVES // 2)["trial"]} | (
         {best} if best is not None else set()
     )
-    drawn = own[own["trial"].isin(shown)].assign(thousands=lambda frame: frame["steps"] / 1e3)
+    drawn = own[own["trial"].isin(shown) & own["rating"].notna()].assign(thousands=lambda frame: frame["steps"] / 1e3)
     names = [state for state in STATES if (drawn["state"] == state).any()]
     colours = coloured("state", names, [STATES[name] for name in names])
     x, y = channel("thousands", title="thousand steps of the trial"), channel("rating", title="rating")
@@ -222,7 +222,8 @@ def _stopped(own: pd.DataFrame, best: int | None) -> str:
     compared = at.notna()
     if not compared.any():
         return ""
-    behind = int((ended["rating"] < at)[compared].sum())
+    # What misses a requirement has no rating, and lies behind.
+    behind = int((ended["rating"].isna() | (ended["rating"] < at))[compared].sum())
     total = int(compared.sum())
     verb = "was" if total == 1 else "were"
     return f"Of {counted(total, 'trial')} that {verb} stopped or frozen, {behind:,} lay behind it at the same evaluation."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from results.judgement import GOAL, OBJECTIVE
 from results.report.charts import channel, chart, coloured, hover, layer
 from results.report.colours import colour
 from results.report.figure import Figure, Panel
@@ -12,6 +13,8 @@ from results.report.words import counted, interval, listed, number, percent, sca
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from results.analysis.judged import Verdict
 
 _TERMS = {"co2": "CO2", "cost": "cost", "solar": "own solar", "grid": "steady load", "ev": "vehicles", "peak": "daily peak"}
 _POLICIES = {"best": "c1", "contender": "c1", "default": "c2", "rule": "c4", "mpc": "c5", "bound": "c3", "uncontrolled": "grey"}
@@ -104,7 +107,7 @@ def terms(found: pd.DataFrame) -> Figure:
         )
     else:
         values = {str(row.term): float(row.value) for row in each(own)}
-        most = max(values, key=lambda name: values[name])
+        most, worst = (end(values, key=lambda name: values[name]) for end in (max, min))
         low = {name: value for name, value in values.items() if value < 0}
         cost = (
             f"; {listed([_TERMS.get(name, name) for name in low])} "
@@ -113,7 +116,14 @@ def terms(found: pd.DataFrame) -> Figure:
             else ""
         )
         whole = f" of {score(sum(values.values()))}" if len(values) > 1 else ""
-        answer = f"Most comes from {_TERMS.get(most, most)}: {score(values[most])}{whole}{cost}. Only a judgement has rules."
+        if values[most] > 0:
+            told = f"Most comes from {_TERMS.get(most, most)}: {score(values[most])}{whole}{cost}"
+        elif values[worst] < 0:
+            told = f"No term is better than on the uncontrolled site; {_TERMS.get(worst, worst)} costs most: "
+            told += f"{score(values[worst])}{whole}"
+        else:
+            told = "No term differs from that of the uncontrolled site"
+        answer = f"{told}. Only a judgement has rules."
     drawn = shown.assign(name=[_TERMS.get(term, term) for term in shown["term"]])
     policies = list(dict.fromkeys(drawn["policy"]))
     kinds = drawn.drop_duplicates("policy").set_index("policy")["kind"]
@@ -164,7 +174,7 @@ def luck(found: pd.DataFrame, confirmed: pd.DataFrame) -> Figure:
         )
     import pandas as pd
 
-    own = found[~found["is_default"] & found["search"].notna()]
+    own = found[~found["is_default"] & found["change"].notna()]
     gains = confirmed[confirmed["gain"].notna()]
     told = []
     if len(gains):
@@ -178,7 +188,7 @@ def luck(found: pd.DataFrame, confirmed: pd.DataFrame) -> Figure:
         same = own.sort_values("fresh", ascending=False).iloc[0]
         fell = "fell" if same.change < 0 else "rose"
         told.append(
-            f"the score of {same['name']} {fell} from {score(same.search)} in the search "
+            f"the {same.measure} of {same['name']} {fell} from {score(same.search)} in the search "
             f"to {score(same.fresh)} on the {same.split} split"
         )
     answer = f"{_capital('; '.join(told))}." if told else "It cannot be said: no winner was trained again."
@@ -188,78 +198,129 @@ def luck(found: pd.DataFrame, confirmed: pd.DataFrame) -> Figure:
     )
     long = long[long["value"].notna()]
     y = channel("label", "nominal", sort=None, axis={"labelLimit": 230})
-    x = channel("value", title="score", scale={"zero": False})
-    ends = layer(
-        drawn[drawn["low"].notna()],
-        {"type": "rule", "strokeWidth": 2, "color": colour("c1")},
-        y=y,
-        x=channel("low", title="score"),
-        x2={"field": "high"},
-    )
-    points = layer(
-        long, {"type": "point", "filled": True, "size": 80}, y=y, x=x, shape=channel("what", "nominal"),
-        color=coloured("what", ["in the search", "fresh seeds"], ("c2", "c1")),
-        tooltip=hover(("label", "what"), ("value", "score"), ("what", "from"), ("runs", "runs")),
-    )  # fmt: skip
-    table = found[["name", "split", "runs", "search", "fresh", "low", "high", "change"]].rename(
+    panels = []
+    # Scores and ratings of another objective have different units.
+    for measure in dict.fromkeys(long["measure"]):
+        points_of, ends_of = long[long["measure"] == measure], drawn[(drawn["measure"] == measure) & drawn["low"].notna()]
+        x = channel("value", title=measure, scale={"zero": False})
+        ends = layer(
+            ends_of, {"type": "rule", "strokeWidth": 2, "color": colour("c1")}, y=y, x=channel("low", title=measure),
+            x2={"field": "high"},
+        )  # fmt: skip
+        points = layer(
+            points_of, {"type": "point", "filled": True, "size": 80}, y=y, x=x, shape=channel("what", "nominal"),
+            color=coloured("what", ["in the search", "fresh seeds"], ("c2", "c1")),
+            tooltip=hover(("label", "what"), ("value", measure), ("what", "from"), ("runs", "runs")),
+        )  # fmt: skip
+        height = 34 * points_of["label"].nunique()
+        panels.append(Panel(chart(ends, points, height=height), _capital(measure) if found["measure"].nunique() > 1 else ""))
+    of = ["measure"] if found["measure"].nunique() > 1 else []
+    table = found[["name", "split", *of, "runs", "search", "fresh", "low", "high", "change"]].rename(
         columns={"search": "in the search", "fresh": "fresh seeds", "low": "from", "high": "to"}
     )
     note = "Lines are Student's 95 % intervals over seeds. The best of many is chosen for its score, so it is lucky in part."
-    return Figure("luck", question, answer, (Panel(chart(ends, points, height=34 * len(drawn))),), table, note)
+    return Figure("luck", question, answer, tuple(panels), table, note)
 
 
-def ranking(runs: pd.DataFrame) -> Figure:
-    """Contenders, rules and bounds of a judgement.
+def ranking(runs: pd.DataFrame, verdict: Verdict | None = None) -> Figure:
+    """Contenders, rules and bounds of a judgement, ranked as its verdict does.
 
     Args:
         runs: of `results.analysis.judged_runs`.
+        verdict: of `results.analysis.judged.verdict`; without it by score.
     """
     question = "Which controller is best on hours that no training used?"
     if runs.empty:
         return Figure("ranking", question, "It cannot be said: nothing was judged.")
-    grouped = runs.groupby("contender", sort=False)
-    table = grouped.agg(
-        kind=("kind", "first"), runs=("score", "size"), score=("score", "mean"), low=("low", "first"), high=("high", "first")
-    )
-    table = table.reset_index()
-    table = table[table["score"].notna()].sort_values("score", ascending=False)
+    aim = verdict.aim if verdict else {}
+    measure = aim.get("objective", "score")
+    by_score = measure == "score"
+    table = _ranked(runs, verdict)
     trained = table[table["kind"] == "contender"]
     rivals = table[table["kind"].isin(["rule", "mpc"])]
-    bound = table[table["contender"] == "bound of score"]
+    bound = table[table["contender"] == "bound of score"] if by_score else table.head(0)
     if trained.empty:
         answer = "It cannot be said: no trained policy was judged."
     else:
         top = trained.iloc[0]
-        answer = f"{top.contender} has {score(top.score)}{f' {interval(top.low, top.high)}' if top.low == top.low else ''}"
+        shown = score if by_score else number
+        ends = f" ({shown(top.low)} to {shown(top.high)})" if top.low == top.low else ""
+        answer = f"{top.contender} has {shown(top.value)}{ends}{'' if by_score else f' of {measure}'}"
         if len(rivals):
             rival = rivals.iloc[0]
-            surely = "" if top.low != top.low else " surely" if top.low > rival.score or top.high < rival.score else ""
-            side = "above" if top.score > rival.score else "below"
-            answer += f",{surely} {side} the best without training, {rival.contender}, with {score(rival.score)}"
-        if len(bound) and bound["score"].iloc[0] > 0:
-            answer += f"; that is {percent(top.score / bound['score'].iloc[0])} of the bound"
+            surely = "" if top.low != top.low else " surely" if top.low > rival.value or top.high < rival.value else ""
+            side = "above" if top.value > rival.value else "below"
+            answer += f",{surely} {side} the best without training, {rival.contender}, with {shown(rival.value)}"
+        if len(bound) and bound["value"].iloc[0] > 0:
+            answer += f"; that is {percent(top.value / bound['value'].iloc[0])} of the bound"
         answer += "."
+        if not top.comparable:
+            answer = f"None that was trained is comparable: each misses what the verdict requires. {answer}"
     drawn = table.head(_MOST_CONTENDERS)
     names = [kind for kind in _POLICIES if (drawn["kind"] == kind).any()]
     y = channel("contender", "nominal", sort=None, axis={"labelLimit": 230})
     colours = coloured("kind", names, [_POLICIES[kind] for kind in names])
     bars = layer(
-        drawn, {"type": "bar", "height": 14}, y=y, x=channel("score", title="score"), color=colours,
-        tooltip=hover(("contender", "contender"), ("score", "score"), ("low", "from"), ("high", "to"), ("runs", "runs")),
+        drawn, {"type": "bar", "height": 14}, y=y, x=channel("value", title=measure), color=colours,
+        tooltip=hover(("contender", "contender"), ("value", measure), ("low", "from"), ("high", "to"), ("runs", "runs")),
     )  # fmt: skip
-    ends = layer(
+    ends_of = layer(
         drawn[drawn["low"].notna()], {"type": "rule", "strokeWidth": 2, "color": colour("ink")}, y=y,
-        x=channel("low", title="score"), x2={"field": "high"},
+        x=channel("low", title=measure), x2={"field": "high"},
     )  # fmt: skip
-    points = layer(
-        runs[runs["contender"].isin(drawn.loc[drawn["runs"] > 1, "contender"])],
-        {"type": "point", "filled": True, "size": 22, "color": colour("ink")}, y=y, x=channel("score", title="score"),
-        tooltip=hover(("contender", "contender"), ("seed", "seed"), ("score", "score")),
-    )  # fmt: skip
-    omitted = f" Shown are {len(drawn)} of {len(table)}." if len(drawn) < len(table) else ""
-    note = f"Lines are Student's 95 % intervals over seeds, points are runs. 0 is the uncontrolled site.{omitted}"
-    shown = table.rename(columns={"low": "from", "high": "to"})
-    return Figure("ranking", question, answer, (Panel(chart(bars, ends, points, height=24 * len(drawn))),), shown, note)
+    layers = [bars, ends_of]
+    if by_score:
+        several = runs[runs["contender"].isin(drawn.loc[drawn["runs"] > 1, "contender"])]
+        layers.append(
+            layer(
+                several, {"type": "point", "filled": True, "size": 22, "color": colour("ink")}, y=y,
+                x=channel("score", title=measure),
+                tooltip=hover(("contender", "contender"), ("seed", "seed"), ("score", "score")),
+            )
+        )  # fmt: skip
+    notes = ["Lines are Student's 95 % intervals over seeds" + (", points are runs." if by_score else ".")]
+    notes += ["0 is the uncontrolled site."] if by_score else [f"The order is that of the verdict, by {measure}."]
+    if "requirements" in aim:
+        notes.append(f"Required is {aim['requirements']}.")
+    if not table["comparable"].all():
+        out = listed(list(table.loc[~table["comparable"], "contender"].head(4)))
+        notes.append(f"Not comparable, and so last: {out}.")
+    if len(drawn) < len(table):
+        notes.append(f"Shown are {len(drawn)} of {len(table)}.")
+    told = table[["contender", "kind", "runs", "value", "low", "high"]].rename(
+        columns={"value": measure, "low": "from", "high": "to"}
+    )
+    if not table["comparable"].all():
+        told["comparable"] = table["comparable"]
+    panels = (Panel(chart(*layers, height=24 * len(drawn))),)
+    return Figure("ranking", question, answer, panels, told, " ".join(notes))
+
+
+def _ranked(runs: pd.DataFrame, verdict: Verdict | None) -> pd.DataFrame:
+    """A row a controller with a value, in the order of the verdict: what is comparable first, the best first.
+
+    Returns:
+        Columns `contender`, `kind`, `runs`, `value` (of the objective, or the score), `low`, `high` and `comparable`.
+    """
+    grouped = runs.groupby("contender", sort=False)
+    table = grouped.agg(
+        kind=("kind", "first"), runs=("score", "size"), value=("score", "mean"), low=("low", "first"), high=("high", "first")
+    )
+    table = table.assign(comparable=True, goal=table["value"])
+    if verdict is not None:
+        of = verdict.table.set_index("contender")
+        # What is not in the table was judged after it, and is not known to miss anything.
+        table["comparable"] = of["comparable"].astype(bool).reindex(table.index, fill_value=True)
+        if OBJECTIVE in of and GOAL in of:
+            for name, column in (
+                ("value", OBJECTIVE),
+                ("low", f"{OBJECTIVE}_low"),
+                ("high", f"{OBJECTIVE}_high"),
+                ("goal", GOAL),
+            ):
+                table[name] = of[column].reindex(table.index)
+    table = table[table["value"].notna()].reset_index()
+    return table.sort_values(["comparable", "goal"], ascending=False, kind="stable", ignore_index=True, na_position="last")
 
 
 def amounts(table: pd.DataFrame) -> Figure:
@@ -318,10 +379,14 @@ def leaders(board: pd.DataFrame) -> Figure:
     """
     question = "Which trials are best?"
     rated = board[board["rating"].notna()]
+    missed = int((board["shortfall"] > 0.0).sum())
     if rated.empty:
         states = board["state"].value_counts()
         told = listed([f"{count:,} {state}" for state, count in states.items()])
-        return Figure("leaders", question, f"None: of {counted(len(board), 'trial')} none was rated ({told}).")
+        why = f"{missed:,} of {counted(len(board), 'trial')} missed a requirement, and no other was rated"
+        why = f"all {counted(missed, 'trial')} missed a requirement" if missed == len(board) else why
+        why = why if missed else f"of {counted(len(board), 'trial')} none was rated"
+        return Figure("leaders", question, f"None: {why} ({told}).")
     winner = rated[rated["is_best"]]
     default = rated[rated["is_default"]]
     if winner.empty:
@@ -349,7 +414,12 @@ def leaders(board: pd.DataFrame) -> Figure:
     table = rated[["rank", "trial", "state", "rating", "steps", "seconds", *given]].rename(
         columns={name: str(name).removeprefix("hp_") for name in given}
     )
-    omitted = f"Shown are the best {len(drawn)} of {len(rated):,} rated trials." if len(drawn) < len(rated) else ""
+    notes = [f"Shown are the best {len(drawn)} of {len(rated):,} rated trials."] if len(drawn) < len(rated) else []
+    if missed:
+        notes.append(
+            f"{_capital(counted(missed, 'trial'))} missed a requirement, and {'has' if missed == 1 else 'have'} no rating."
+        )
+    omitted = " ".join(notes)
     return Figure("leaders", question, answer, (Panel(chart(bars, height=20 * len(drawn))),), table, omitted)
 
 

@@ -84,3 +84,10 @@ def test_the_process_is_that_of_the_textbook() -> None:
     mean, covariance = own.predict(fresh)
     assert np.abs(mean - np.sin(4 * fresh[:, 0])).max() < 0.1
     assert np.linalg.eigvalsh(covariance).min() > -1e-6
+
+
+def test_values_have_six_significant_digits(tmp_path: Path) -> None:
+    found = default_to_best(search(tmp_path, 40))
+    numbers = [text for text in (*found["before"], *found["after"]) if "." in text]
+    assert numbers
+    assert all(len(text.replace("0.", "").replace("e-05", "").lstrip("0")) <= 7 for text in numbers), numbers

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from results.analysis import compare
+from results.analysis.comparison import aim_of
 from tests.results.made import evaluation, reports, row, search, settle, tables
 
 
@@ -30,3 +31,13 @@ def test_each_experiment_has_a_row_with_its_best_and_what_it_cost(tmp_path: Path
 
 def test_no_experiments_are_an_empty_frame() -> None:
     assert compare([]).empty
+
+
+def test_an_aim_is_what_differs_from_the_default(tmp_path: Path) -> None:
+    assert aim_of({"objective": "score", "weights": [], "validation": []}) == aim_of({}) == ""
+    assert aim_of({"objective": "bill", "require": ["ev_served>=0.95"]}) == "objective bill; require ev_served>=0.95"
+    first, second = search(tmp_path / "x" / "a", 2), search(tmp_path / "y" / "a", 2)
+    settle(tmp_path / "y" / "a", objective="bill")
+    found = compare([first, second])
+    assert found["aim"].tolist() == ["", "objective bill"]
+    assert found["experiment"].tolist() == [str(tmp_path / side / "a") for side in "xy"]

@@ -42,6 +42,26 @@ def test_the_best_falls_with_fresh_seeds_and_is_told_by_split(tmp_path: Path) ->
     assert len(luck(experiment(tmp_path))) == 1
 
 
+def test_the_default_of_another_algorithm_or_of_other_steps_is_not_this_experiments(tmp_path: Path) -> None:
+    names = [("sac default, 4,000 steps", "sac"), ("ppo default, 14,000 steps", "ppo"), ("ppo default, 4,000 steps", "ppo")]
+    rows = [evaluation(0, 1, 0.1, contender=name, algorithm=of, seed=1) | {"split": "test"} for name, of in names]
+    found = luck(experiment(tmp_path), tables(tmp_path, [], [], rows))
+    assert found.loc[found["is_default"], "name"].tolist() == ["ppo default, 4,000 steps"]
+    assert len(found) == 2
+
+
+def test_scores_stand_beside_ratings_only_where_these_are_scores(tmp_path: Path) -> None:
+    by_score = experiment(tmp_path)
+    assert set(luck(by_score, judgement(tmp_path))["measure"]) == {"score"}
+    settle(tmp_path, objective="bill")
+    found = luck(by_score, judgement(tmp_path))
+    assert found["measure"].tolist() == ["rating", "score", "score"]
+    assert set(references(by_score, judgement(tmp_path))["split"]) == {"validation"}
+    assert "uncontrolled" not in set(references(by_score)["kind"])
+    settle(tmp_path, objective="co2 bill")
+    assert references(by_score).set_index("kind")["score"]["uncontrolled"] == 0.0
+
+
 def test_years_of_a_run_are_weighted_by_their_hours(tmp_path: Path) -> None:
     rows = [evaluation(0, 1, score, contender="rule") | {"year": year, "hours": hours} for year, score, hours in ((6, 0.1, 100), (7, 0.4, 300))]  # fmt: skip # noqa: E501
     assert judged_runs(tables(tmp_path, [], [], rows))["score"].tolist() == pytest.approx([0.325])

@@ -9,7 +9,7 @@ from optuna.distributions import CategoricalDistribution, FloatDistribution, Int
 from optuna.importance import PedAnovaImportanceEvaluator
 
 from results.analysis import importance
-from results.analysis.ped_anova import _divergences, _points
+from results.analysis.ped_anova import _divergences, _points, settled
 from results.experiment_file import Range
 from tests.results.made import row, search, settle, tables
 
@@ -68,3 +68,12 @@ def test_values_that_do_not_act_are_left_out(tmp_path: Path) -> None:
     points, number, is_choice = _points(trials, own)
     assert ((points == -1) == ~trials["hp_shared_policy"].astype(bool)).all()
     assert (number, is_choice) == (50, False)
+
+
+def test_what_hardly_varied_is_told(tmp_path: Path) -> None:
+    results = search(tmp_path, 24)
+    assert "shared_policy" not in set(settled(results)["hyperparameter"])
+    table = results.given["trials"]
+    table["hp_shared_policy"] = table["trial"] >= 4
+    found = settled(results).set_index("hyperparameter").loc["shared_policy"]
+    assert (found["value"], found["trials"], found["of"]) == ("True", 20, 24)

@@ -52,3 +52,14 @@ def test_references_have_the_site_the_default_and_confirmations(tmp_path: Path) 
 def test_another_reward_has_no_score_of_the_uncontrolled_site(tmp_path: Path) -> None:
     assert "uncontrolled" not in set(references(tables(tmp_path, [row(0, 0.1, reward="schema")]))["kind"])
     assert "uncontrolled" in set(references(search(tmp_path, 2))["kind"])
+
+
+def test_a_leader_that_misses_a_requirement_has_no_rating_and_the_first_that_meets_all_leads(tmp_path: Path) -> None:
+    settle(tmp_path)
+    short = {"shortfall": 0.5, "rating": -1.5e15}
+    trials = [row(0, 0.9, **short), row(1, 0.4, shortfall=0.0)]
+    reported = [own | short for own in reports(0, 0.9)] + reports(1, 0.4)
+    found = best_so_far(tables(tmp_path, trials, reported))
+    assert found["best"].isna().tolist() == [True] * 4 + [False] * 4
+    assert found["best"].tolist()[4:] == pytest.approx([0.1, 0.2, 0.3, 0.4])
+    assert found["highest"].max() == pytest.approx(0.4)

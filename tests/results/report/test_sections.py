@@ -1,13 +1,23 @@
 """Which figures there are, for searches of any size."""
 
+import json
+import re
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
+from results import Results
+from results.analysis import compare, confirmed, leaderboard, references
+from results.judgement import Ranking, judgement, write_table
+from results.parts import ResultsError
 from results.report.page import page
 from results.report.sections import sections, site
 from results.report.sources import Sources
 from tests.results import made
+
+HUGE = r"e[+]1|(?<![\d.])\d{10}|\d{3},\d{3},\d{3},\d{3}"  # what the rank of a missed requirement looks like
 
 
 def answers(sources: Sources) -> dict[str, str]:
@@ -52,3 +62,103 @@ def test_a_site_is_named_without_its_path() -> None:
     assert [site(name) for name in ("iquitos-38", "/data/home/schema.json", "C:\\data\\mall\\schema.json", "schema.json")] == [
         "iquitos-38", "home", "mall", "schema.json"
     ]  # fmt: skip
+
+
+def required(folder: Path, missed: set[int], count: int = 12) -> Results:
+    """A search with a requirement that some of its trials miss, from the first evaluation on."""
+    found = made.search(folder, count)
+    made.settle(folder, require=["ev_served>=0.95"])
+    for name in ("trials", "reports"):
+        table = found.given[name]
+        short = table["trial"].isin(missed).to_numpy()
+        table["shortfall"] = np.where(short, 0.5, 0.0)
+        table["rating"] = np.where(short, -1.5e15, table["score"])
+    return found
+
+
+@pytest.mark.parametrize("missed", [{0}, {0, 3, 7}, set(range(12))])
+def test_what_misses_a_requirement_has_no_rating_and_is_counted(tmp_path: Path, missed: set[int]) -> None:
+    results = required(tmp_path, missed)
+    (section,) = sections(Sources((results,)))
+    assert f"Of 12 trials {len(missed)} missed a requirement (ev_served>=0.95)" in section.intro
+    assert ("None that ended meets all" in section.intro) is (len(missed) == 12)
+    for figure in section.figures:
+        shown = [figure.answer, figure.note, str(figure.table.to_dict()) if figure.table is not None else ""]
+        drawn = json.dumps([panel.spec for panel in figure.panels])
+        for text in (*shown, drawn):
+            assert not re.search(HUGE, text), (figure.name, text[:200])
+    changed = next(figure.answer for figure in section.figures if figure.name == "changes")
+    if len(missed) < 12:
+        assert changed.endswith("the default misses a requirement.")
+    table = compare([results])
+    assert bool(table["best_rating"].isna().iloc[0]) is (len(missed) == 12)
+    assert leaderboard(results)["rating"].isna().sum() == len(missed)
+    assert references(results).set_index("kind")["score"].isna()["default"]
+
+
+def test_a_confirmation_that_misses_leaves_its_assignment_without_a_mean(tmp_path: Path) -> None:
+    made.settle(tmp_path, require=["ev_served>=0.95"])
+    met: dict[str, Any] = {"shortfall": 0.0}
+    missed: dict[str, Any] = {"shortfall": 0.5, "rating": -1.5e15}
+    again = [
+        made.row(2 + run, 0.3, confirms=1, confirm_run=run, confirm_role="best", **(missed if run else met)) for run in (0, 1)
+    ]
+    results = made.tables(tmp_path, [made.row(0, 0.1, **met), made.row(1, 0.4, **met), *again])
+    assert confirmed(results)["mean"].isna().all()
+    (section,) = sections(Sources((results,)))
+    assert "and of 2 confirmations 1;" in section.intro
+
+
+def test_two_aims_have_their_front_and_a_rating_that_is_a_mean_of_gains(tmp_path: Path) -> None:
+    made.settle(tmp_path, objective="co2 bill")
+    trials = [made.row(number, 0.1, gain=0.1 * number, gain_2=0.3 - 0.1 * number, rating=0.15) for number in range(3)]
+    (section,) = sections(Sources((made.tables(tmp_path, trials),)))
+    assert "the rating is the mean of both gains: by what part co2 and bill" in section.intro
+    (figure,) = [one for one in section.figures if one.name == "front"]
+    assert figure.question == "Which trials are best in one aim without losing in the other?"
+    assert figure.answer.startswith("3 trials of 3, from trial 2 (co2 +20.0 %, bill +10.0 %)")
+    one = tmp_path / "one"
+    made.settle(one, objective="bill")
+    (section,) = sections(Sources((made.tables(one, [made.row(0, 0.1, rating=-800.0)]),)))
+    assert "the rating is the objective bill, turned so that more is better" in section.intro
+    assert "front" not in {figure.name for figure in section.figures}
+
+
+def test_experiments_with_the_same_name_stand_apart(tmp_path: Path) -> None:
+    folders = [tmp_path / side / "a" for side in ("x", "y")]
+    first, *others = sections(Sources(tuple(made.search(folder, 3) for folder in folders)))
+    paths = [str(folder.resolve()) for folder in folders]
+    assert [one.title for one in others] == paths
+    assert first.title == f"Comparison of {paths[0]} and {paths[1]}"
+    points = first.figures[0].panels[0].spec["layer"][0]["data"]["values"]
+    assert {point["experiment"] for point in points} == set(paths)
+
+
+def test_a_judgement_with_a_verdict_is_ranked_by_its_aim(tmp_path: Path) -> None:
+    def run(contender: str, score: float, bill: float, **columns: object) -> dict[str, object]:
+        return made.evaluation(0, 1, score, contender=contender, bill=bill, uncontrolled_bill=100.0, **columns) | {
+            "split": "test"
+        }
+
+    rows = [run("a 1", 0.2, 90.0, algorithm="ppo", seed=1), run("a 2", 0.1, 50.0, algorithm="ppo", seed=1)]
+    results = made.tables(tmp_path, [], [], rows)
+    assert sections(Sources(judgements=(results,)))[0].figures[0].answer == "a 1 has +0.200."
+    ranking = Ranking("bill", str, lambda years: (years[0]["bill"], -years[0]["bill"], 0.0), "")
+    table = judgement(results.evaluations, ranking)
+    write_table(tmp_path / "judgement.parquet", table, {"scenario": "made", "objective": "bill (less is better)"})
+    (section,) = sections(Sources(judgements=(results,)))
+    assert section.figures[0].answer == "a 2 has 50.0 of bill (less is better)."
+    assert section.facts["objective"] == "bill (less is better)"
+    (tmp_path / "judgement.parquet").write_bytes(b"no table")
+    with pytest.raises(ResultsError, match="run the judgement again with its name"):
+        sections(Sources(judgements=(results,)))
+
+
+def test_the_default_that_experiments_share_is_told_once(tmp_path: Path) -> None:
+    both = tuple(made.search(tmp_path / name, 3) for name in ("a", "b"))
+    row = made.evaluation(0, 1, 0.1, contender="ppo default, 4,000 steps", algorithm="ppo", seed=1) | {"split": "test"}
+    judged = made.tables(tmp_path / "j", [], [], [row])
+    section = next(one for one in sections(Sources(both, (judged,))) if one.kind == "judgement")
+    (figure,) = [one for one in section.figures if one.name == "luck"]
+    assert figure.table is not None
+    assert figure.table["name"].tolist() == ["ppo default, 4,000 steps"]

@@ -6,6 +6,7 @@ import pytest
 
 from results.loader import load
 from results.parts import ResultsError
+from results.report.sections import sections
 from results.report.sources import read_sources, rollouts_in, shown_rollouts
 from results.rollout import table, write
 from tests.results.report.made import hours
@@ -42,3 +43,10 @@ def test_a_place_without_results_is_refused_with_the_remedy(tmp_path: Path) -> N
         read_sources([tmp_path])
     with pytest.raises(ResultsError, match="a report is of something"):
         read_sources([])
+
+
+def test_a_place_that_is_given_twice_counts_once(experiment: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(experiment)
+    sources = read_sources([experiment, ".", experiment.parent / "." / experiment.name])
+    assert [one.folder for one in sources.experiments] == [experiment]
+    assert sections(read_sources(["."]))[0].title == experiment.name

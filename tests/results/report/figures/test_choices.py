@@ -87,3 +87,10 @@ def test_gaps_wider_than_a_fifth_and_untried_choices_are_named() -> None:
         "and sizes=64,64."
     )
     assert choices.coverage(found.assign(gap=0.1, untried="")).answer.endswith("no gap is wider than a fifth of a range.")
+
+
+def test_the_note_names_what_the_search_hardly_varied() -> None:
+    fixed = pd.DataFrame({"hyperparameter": ["shared_policy"], "value": ["True"], "trials": [20], "of": [24]})
+    told = "Hardly varied: shared_policy (20 of 24 trials True); what a search settles early looks unimportant here."
+    assert told in choices.importance(important(0.5, True), 30, fixed).note
+    assert "Hardly varied" not in choices.importance(important(0.5, True), 30, fixed.head(0)).note

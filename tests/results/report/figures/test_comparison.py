@@ -7,8 +7,9 @@ from results.report.figures.comparison import comparison
 
 TABLE = pd.DataFrame(
     {
-        "experiment": ["a", "b"], "algorithm": ["ppo", "sac"], "scenario": "made", "reward": "improvement", "trials": 3,
-        "total_steps": 9, "elapsed_seconds": [60.0, 30.0], "best_rating": [0.1, 0.2], "default_score": 0.0, "gain": [0.1, 0.2],
+        "experiment": ["a", "b"], "algorithm": ["ppo", "sac"], "scenario": "made", "reward": "improvement", "aim": "",
+        "trials": 3, "total_steps": 9, "elapsed_seconds": [60.0, 30.0], "best_rating": [0.1, 0.2],
+        "default_score": 0.0, "gain": [0.1, 0.2],
     }
 )  # fmt: skip
 LINES = pd.DataFrame({"experiment": ["a", "b"], "elapsed_seconds": [60.0, 30.0], "best": [0.1, 0.2]})
@@ -17,6 +18,14 @@ LINES = pd.DataFrame({"experiment": ["a", "b"], "elapsed_seconds": [60.0, 30.0],
 def test_the_furthest_is_named_if_scores_can_be_compared() -> None:
     assert comparison(TABLE, LINES).answer == "b, with +0.200 after 30 s, before a with +0.100."
     elsewhere = comparison(TABLE.assign(scenario=["made", "other"]), LINES)
-    assert elsewhere.answer == "Their scores cannot be compared: sites or rewards differ."
+    assert elsewhere.answer == "Their ratings cannot be compared: sites differ."
     none = comparison(TABLE.assign(best_rating=np.nan), LINES.head(0))
     assert none.answer == "It cannot be said: none of 2 experiments has a winner."
+
+
+def test_experiments_of_other_aims_are_not_ranked_and_stand_in_charts_of_their_own() -> None:
+    found = comparison(TABLE.assign(aim=["", "objective bill"]), LINES)
+    assert found.answer == "Their ratings cannot be compared: aims or splits differ."
+    assert [panel.title for panel in found.panels] == ["a", "b (objective bill)"]
+    assert [panel.title for panel in comparison(TABLE, LINES).panels] == [""]
+    assert comparison(TABLE.assign(aim=["", "objective bill"], best_rating=[0.1, np.nan]), LINES).answer.startswith("a, with")

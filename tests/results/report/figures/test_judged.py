@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 
+from results.analysis.judged import Verdict
 from results.report.figures import judged
 
 
@@ -36,13 +37,16 @@ def test_terms_are_compared_with_the_best_rule() -> None:
     assert judged.terms(terms((0.2, -0.05), (0.1, 0.0)).head(2)).answer == (
         "Most comes from CO2: +0.200 of +0.150; vehicles costs it -0.0500. Only a judgement has rules."
     )
+    assert judged.terms(terms((-0.2, -0.05), (0.1, 0.0)).head(2)).answer == (
+        "No term is better than on the uncontrolled site; CO2 costs most: -0.200 of -0.250. Only a judgement has rules."
+    )
 
 
 def test_luck_compares_the_search_with_fresh_seeds() -> None:
     found = pd.DataFrame(
         {
-            "name": ["trial 4"], "trial": [4], "is_default": [False], "split": ["validation"], "runs": [3], "search": [0.3],
-            "fresh": [0.2], "low": [0.1], "high": [0.3], "change": [-0.1],
+            "name": ["trial 4"], "trial": [4], "is_default": [False], "split": ["validation"], "measure": ["score"],
+            "runs": [3], "search": [0.3], "fresh": [0.2], "low": [0.1], "high": [0.3], "change": [-0.1],
         }
     )  # fmt: skip
     gains = pd.DataFrame({"confirms": [4], "gain": [0.05], "gain_low": [0.01], "gain_high": [0.09]})
@@ -54,6 +58,21 @@ def test_luck_compares_the_search_with_fresh_seeds() -> None:
     assert judged.luck(found.head(0), gains.head(0)).answer.startswith(
         "It cannot be said: each assignment was trained with one seed."
     )
+
+
+def test_luck_has_a_chart_for_scores_and_one_for_ratings() -> None:
+    row = {"name": "trial 4", "trial": 4, "is_default": False, "runs": 3, "low": 0.1, "high": 0.3}
+    found = pd.DataFrame(
+        [
+            {**row, "split": "validation", "measure": "rating", "search": -800.0, "fresh": -810.0, "change": -10.0},
+            {**row, "split": "test", "measure": "score", "search": 0.3, "fresh": 0.2, "change": -0.1},
+        ]
+    )
+    made = judged.luck(found, pd.DataFrame({"gain": []}))
+    assert [panel.title for panel in made.panels] == ["Rating", "Score"]
+    for panel, most in zip(made.panels, (-800.0, 0.3), strict=True):
+        points = panel.spec["layer"][1]["data"]["values"]
+        assert max(point["value"] for point in points) == most
 
 
 def runs(low: float) -> pd.DataFrame:
@@ -70,6 +89,30 @@ def test_the_ranking_is_sure_if_the_interval_excludes_the_rival() -> None:
     )
     assert "), above the best without training" in judged.ranking(runs(0.1)).answer
     assert judged.ranking(runs(0.1).head(0)).answer == "It cannot be said: nothing was judged."
+
+
+def by_bill(comparable: bool = True) -> Verdict:
+    table = pd.DataFrame(
+        {
+            "contender": ["ppo 1", "rule: a", "bound of score"], "comparable": [comparable, True, True],
+            "objective": [90.0, 80.0, np.nan], "objective_low": [85.0, np.nan, np.nan],
+            "objective_high": [95.0, np.nan, np.nan], "goal": [-90.0, -80.0, np.nan],
+        }
+    )  # fmt: skip
+    return Verdict(table, {"objective": "bill (less is better)", "requirements": "ev_served >= 0.95"})
+
+
+def test_a_judgement_by_another_objective_is_ranked_as_its_verdict() -> None:
+    found = judged.ranking(runs(0.25), by_bill())
+    assert found.answer == (
+        "ppo 1 has 90.0 (85.0 to 95.0) of bill (less is better), surely above the best without training, rule: a, with 80.0."
+    )
+    assert found.table is not None
+    assert found.table["contender"].tolist() == ["rule: a", "ppo 1"]
+    assert "Required is ev_served >= 0.95." in found.note
+    missing = judged.ranking(runs(0.25), by_bill(False))
+    assert missing.answer.startswith("None that was trained is comparable: each misses what the verdict requires.")
+    assert "Not comparable, and so last: ppo 1." in missing.note
 
 
 def test_amounts_name_what_the_best_trained_controller_saves() -> None:
@@ -91,7 +134,7 @@ def test_leaders_say_how_far_the_best_is_above_the_default() -> None:
     board = pd.DataFrame(
         {
             "rank": [1.0, 2.0], "trial": [3, 0], "state": "complete", "rating": [0.3, 0.2], "steps": [5000, 4000],
-            "seconds": 1.0, "is_best": [True, False], "is_default": [False, True], "hp_gamma": [0.9, 0.95],
+            "seconds": 1.0, "is_best": [True, False], "is_default": [False, True], "shortfall": np.nan, "hp_gamma": [0.9, 0.95],
         }
     )  # fmt: skip
     assert (

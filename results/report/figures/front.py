@@ -1,0 +1,77 @@
+"""The figure of a search with two objectives: its front."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from results.front import GAINS
+from results.report.charts import channel, chart, coloured, hover, layer, sampled
+from results.report.colours import colour
+from results.report.figure import Figure, Panel
+from results.report.words import counted, percent
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_MOST_POINTS = 400  # of trials beside the front
+_ON, _OFF = "on the front", "other trial"
+
+
+def front(found: pd.DataFrame, names: tuple[str, ...], best: int | None) -> Figure:
+    """Trials by both gains.
+
+    Args:
+        found: of `results.analysis.gains.gains`.
+        names: of the objectives.
+        best: number of the balanced member, which has the highest rating; None without one.
+    """
+    import pandas as pd
+
+    question = "Which trials are best in one aim without losing in the other?"
+    own = found[found["on_front"]]
+    if own.empty:
+        return Figure("front", question, "It cannot be said: no trial that ended meets all requirements and has both gains.")
+    first, second = names[0], names[1]
+    at_first, at_second = own.iloc[0], own.sort_values(["gain_2", "trial"], ascending=[False, True]).iloc[0]
+    if len(own) == 1:
+        answer = f"Trial {at_first.trial} alone, {_both(at_first, first, second)}: no other that may win is better in either."
+    else:
+        answer = (
+            f"{counted(len(own), 'trial')} of {len(found):,}, from trial {at_first.trial} ({_both(at_first, first, second)}) "
+            f"to trial {at_second.trial} ({_both(at_second, first, second)})."
+        )
+    others = sampled(found[~found["on_front"]], _MOST_POINTS)
+    drawn = pd.concat([others, own]).assign(kind=lambda rows: [_ON if on else _OFF for on in rows["on_front"]])
+    x = channel("gain", title=f"gain in {first}", axis={"format": "+.1%"}, scale={"zero": False})
+    y = channel("gain_2", title=f"gain in {second}", axis={"format": "+.1%"}, scale={"zero": False})
+    edge = layer(
+        own, {"type": "line", "strokeDash": [4, 3], "strokeWidth": 1.5, "color": colour("grey")}, x=x, y=y,
+    )  # fmt: skip
+    points = layer(
+        drawn, {"type": "point", "filled": True, "size": 45, "opacity": 0.85}, x=x, y=y,
+        color=coloured("kind", [_ON, _OFF], ("c1", "grey")),
+        tooltip=[
+            *hover(("trial", "trial"), ("state", "state"), ("objective", first), ("objective_2", second)),
+            {"field": "gain", "title": f"gain in {first}", "format": "+.1%"},
+            {"field": "gain_2", "title": f"gain in {second}", "format": "+.1%"},
+        ],
+    )  # fmt: skip
+    ring = layer(
+        own[own["trial"] == (-1 if best is None else best)],
+        {"type": "point", "size": 170, "color": colour("ink"), "strokeWidth": 2}, x=x, y=y,
+    )  # fmt: skip
+    table = own[["trial", "state", "steps", "objective", "objective_2", *GAINS]]
+    table = table.assign(**{name: [percent(value, sign=True) for value in table[name]] for name in GAINS}).rename(
+        columns={"objective": first, "objective_2": second, "gain": f"gain in {first}", "gain_2": f"gain in {second}"}
+    )
+    notes = ["A gain is the part by which a trial is better than the uncontrolled site; more is better."]
+    if best is not None and (own["trial"] == best).any():
+        notes.append(f"The ring is trial {best}, with the greatest mean of both gains.")
+    if len(drawn) < len(found):
+        notes.append(f"Shown are {len(drawn):,} of {len(found):,} trials, among them all of the front.")
+    return Figure("front", question, answer, (Panel(chart(edge, points, ring)),), table, " ".join(notes))
+
+
+def _both(row: pd.Series, first: str, second: str) -> str:
+    """Both gains of a trial in words."""
+    return f"{first} {percent(row['gain'], sign=True)}, {second} {percent(row['gain_2'], sign=True)}"
