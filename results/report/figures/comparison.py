@@ -51,7 +51,8 @@ def comparison(table: pd.DataFrame, lines: pd.DataFrame) -> Figure:
         if own.empty:
             continue
         heading = f"{listed(group)}{f' ({aim})' if aim else ''}" if len(groups) > 1 else ""
-        panels.append(Panel(chart(_line(own, names)), heading))
+        colours = [CATEGORIES[names.index(name)] for name in group]
+        panels.append(Panel(chart(_line(own, group, colours)), heading))
     shown = table[
         ["experiment", "algorithm", "aim", "trials", "total_steps", "elapsed_seconds", "best_rating", "default_score", "gain"]
     ]
@@ -69,10 +70,10 @@ def comparison(table: pd.DataFrame, lines: pd.DataFrame) -> Figure:
     return Figure("comparison", question, answer, tuple(panels), shown, omitted)
 
 
-def _line(joined: pd.DataFrame, names: list[str]) -> dict[str, object]:
-    """The best so far of experiments that can be compared."""
+def _line(joined: pd.DataFrame, names: list[str], colours: list[str]) -> dict[str, object]:
+    """The best so far of experiments that can be compared, each with its colour."""
     return layer(
         joined, {"type": "line", "interpolate": "step-after"}, x=channel("minutes", title="minutes in which a trial ran"),
-        y=channel("best", title="best rating so far", scale={"zero": False}), color=coloured("experiment", names),
+        y=channel("best", title="best rating so far", scale={"zero": False}), color=coloured("experiment", names, colours),
         tooltip=hover(("experiment", "experiment"), ("best", "rating"), ("minutes", "minutes")),
     )  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from results.judgement import GOAL, OBJECTIVE
+from results.judgement import EXACT_MPC, GOAL, OBJECTIVE
 from results.report.charts import channel, chart, coloured, hover, layer
 from results.report.colours import colour
 from results.report.figure import Figure, Panel
@@ -237,7 +237,8 @@ def ranking(runs: pd.DataFrame, verdict: Verdict | None = None) -> Figure:
     by_score = measure == "score"
     table = _ranked(runs, verdict)
     trained = table[table["kind"] == "contender"]
-    rivals = table[table["kind"].isin(["rule", "mpc"])]
+    # What knows the future is no rival.
+    rivals = table[table["kind"].isin(["rule", "mpc"]) & table["comparable"] & (table["contender"] != EXACT_MPC)]
     bound = table[table["contender"] == "bound of score"] if by_score else table.head(0)
     if trained.empty:
         answer = "It cannot be said: no trained policy was judged."

@@ -27,5 +27,7 @@ def test_experiments_of_other_aims_are_not_ranked_and_stand_in_charts_of_their_o
     found = comparison(TABLE.assign(aim=["", "objective bill"]), LINES)
     assert found.answer == "Their ratings cannot be compared: aims or splits differ."
     assert [panel.title for panel in found.panels] == ["a", "b (objective bill)"]
+    domains = [panel.spec["layer"][0]["encoding"]["color"]["scale"]["domain"] for panel in found.panels]
+    assert domains == [["a"], ["b"]]
     assert [panel.title for panel in comparison(TABLE, LINES).panels] == [""]
     assert comparison(TABLE.assign(aim=["", "objective bill"], best_rating=[0.1, np.nan]), LINES).answer.startswith("a, with")
