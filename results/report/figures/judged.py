@@ -20,6 +20,7 @@ _TERMS = {"co2": "CO2", "cost": "cost", "solar": "own solar", "grid": "steady lo
 _POLICIES = {"best": "c1", "contender": "c1", "default": "c2", "rule": "c4", "mpc": "c5", "bound": "c3", "uncontrolled": "grey"}
 _AMOUNTS = (("co2_kg", "CO2", "kg"), ("bill", "bill", ""), ("import_kwh", "import", "kWh"), ("peak_kw", "highest import", "kW"))
 _MOST_CONTENDERS = 30
+_MOST_LEADERS = 15
 
 
 def saved(last: pd.DataFrame, best: int | None, split: str = "validation") -> Figure:
@@ -401,7 +402,8 @@ def leaders(board: pd.DataFrame) -> Figure:
             beside = f", {number(abs(gap))} {'above' if gap >= 0 else 'below'} the default ({trained})"
         named = ", the default" if bool(best["is_default"]) else ""
         answer = f"Trial {best['trial']}{named}, with {score(float(best['rating']))} after {best['steps']:,} steps{beside}."
-    drawn = rated.head(15).assign(name=[str(trial) for trial in rated["trial"].head(15)])
+    drawn = rated[(rated["rank"] <= _MOST_LEADERS) | rated["is_default"]]
+    drawn = drawn.assign(name=[str(trial) for trial in drawn["trial"]])
     drawn["kind"] = [
         "best" if best else "default" if default else "other"
         for best, default in zip(drawn["is_best"], drawn["is_default"], strict=True)
@@ -415,7 +417,8 @@ def leaders(board: pd.DataFrame) -> Figure:
     table = rated[["rank", "trial", "state", "rating", "steps", "seconds", *given]].rename(
         columns={name: str(name).removeprefix("hp_") for name in given}
     )
-    notes = [f"Shown are the best {len(drawn)} of {len(rated):,} rated trials."] if len(drawn) < len(rated) else []
+    shown = f"Shown are the best {_MOST_LEADERS} of {len(rated):,} rated trials, and the default."
+    notes = [shown] if len(drawn) < len(rated) else []
     if missed:
         notes.append(
             f"{_capital(counted(missed, 'trial'))} missed a requirement, and {'has' if missed == 1 else 'have'} no rating."
