@@ -272,6 +272,7 @@ def test_nothing_to_search_yields_nothing() -> None:
     assert list(searched([], quiet())) == []
 
 
+@pytest.mark.slow
 def test_in_a_notebook_a_ray_that_runs_already_is_used_and_left_running(small_schema: Path, tmp_path: Path) -> None:
     import ray
 
