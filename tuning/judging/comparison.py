@@ -17,7 +17,7 @@ from tuning.experiment.folder import check_name, discard
 from tuning.experiment.lock import experiment_lock
 from tuning.experiment.reading import open_to_read
 from tuning.judging.settings import JudgeSettings
-from tuning.runtime.cluster import check_cluster
+from tuning.runtime.ray_address import check_address
 from tuning.runtime.ray_session import set_environment
 from tuning.runtime.signals import Interrupted, stop_signals_as_interrupts
 
@@ -75,7 +75,7 @@ def compare(settings: JudgeSettings, console: Console | None = None) -> Comparis
     check_reward(site, of.reward)
     if settings.judged_by == "batch" and (reason := why_not_batch(site, of.aim)):
         raise UsageError(f"--judged-by batch: {reason}; leave it to citylearn")
-    check_cluster(settings.address)
+    notes = check_address(settings.address)
     parent = user_path(settings.dir).resolve()
     name = settings.name or free_name(parent, site.title)
     check_name(name)
@@ -88,6 +88,8 @@ def compare(settings: JudgeSettings, console: Console | None = None) -> Comparis
         with stop_signals_as_interrupts(), experiment_lock(judgement.paths.locked):
             say(console, f"judgement {folder}{', continued' if existed else ''}")
             say(console, f"contenders: {'; '.join(contender.name for contender in own)}")
+            for note in notes:
+                say(console, note)
             of_race = replace(of, gpu_memory=settings.gpu_memory, address=settings.address)
             race = Race(judgement, site, of_race, console, settings.mpc)
             race.run(settings.judged_by)

@@ -8,10 +8,14 @@ import threading
 from functools import cache
 
 from common.errors import UserError
-from tuning.runtime.cluster_probe import READY
+from tuning.runtime.cluster_probe import GUARDED, OPEN, READY
 
 ANSWER_SECONDS = 10.0
 HIGHEST_PORT = 65535
+OPEN_NOTE = (
+    "this Ray cluster has no token: whatever reaches its ports can run code on it; start it with RAY_AUTH_MODE=token "
+    "(docs/deploy.md)"
+)
 
 
 class ClusterError(UserError):
@@ -19,24 +23,30 @@ class ClusterError(UserError):
 
 
 @cache
-def check_cluster(address: str) -> None:
-    """Check that a Ray cluster answers; one that did is not tried again.
+def check_cluster(address: str, source: str = "--address") -> str:
+    """Check that a Ray cluster answers and lets this process join; one that did is not tried again.
 
     Args:
         address: of the cluster; empty for this machine alone.
+        source: what names it, for messages.
+
+    Returns:
+        What the user should know of it; empty for nothing.
 
     Raises:
-        ClusterError: if none answers within `ANSWER_SECONDS`.
+        ClusterError: if none answers within `ANSWER_SECONDS`, or it does not accept the token of this process.
     """
     if not address:
-        return
+        return ""
     if not _is_address(address):
         raise ClusterError(
-            f"--address {address!r}: it takes auto, or host:port, as in 10.0.0.1:6379, on a machine of the cluster; without "
-            "--address a search runs on this machine alone"
+            f"{source} {address!r}: it takes auto, or host:port, as in 10.0.0.1:6379, on a machine of the cluster; --address "
+            "local uses this machine alone"
         )
-    if fault := _try(address):
-        raise ClusterError(f"--address {address!r}: {fault}")
+    answer = _try(address)
+    if answer not in (OPEN, GUARDED):
+        raise ClusterError(f"{source} {address!r}: {answer}")
+    return OPEN_NOTE if answer == OPEN else ""
 
 
 def _is_address(address: str) -> bool:
@@ -46,7 +56,7 @@ def _is_address(address: str) -> bool:
 
 
 def _try(address: str) -> str:
-    """Why no cluster answers at an address; empty if one does."""
+    """What kind of cluster answers at an address (`OPEN`, `GUARDED`), or why none does."""
     probe = subprocess.Popen(
         [sys.executable, "-m", "tuning.runtime.cluster_probe", address],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,

@@ -6,6 +6,7 @@ import os
 import threading
 import time
 from functools import cache
+from pathlib import Path
 
 import psutil
 
@@ -17,9 +18,9 @@ def end_with_parent() -> None:
     """End this process when its parent ends. Later calls do nothing.
 
     Ray's workers notice only between two tasks that their node is gone. A task may train for hours, on a card that the next
-    run needs.
+    run needs. `uv run` between this process and its node's does not end with the node.
     """
-    parent = psutil.Process().parent()
+    parent = next((process for process in psutil.Process().parents() if Path(process.name()).stem != "uv"), None)
 
     def watch() -> None:
         # After its end the system gives this process another parent.

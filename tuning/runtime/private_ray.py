@@ -38,7 +38,9 @@ def private_ray() -> Iterator[Path]:
     folder = Path(tempfile.mkdtemp(prefix="ray-", dir=_temporary()))
     is_needed = False
     try:
-        with _environment({"RAY_AUTH_TOKEN": secrets.token_hex(32), "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}):
+        values = {"RAY_AUTH_TOKEN": secrets.token_hex(32), "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
+        # The runtime environment of a cluster's job names packages that only the cluster has.
+        with _environment({**values, "RAY_JOB_CONFIG_JSON_ENV_VAR": None}):
             # Ray lets all users write in its own folder, so that one is within.
             yield folder / "ray"
     except Exception as error:
@@ -66,24 +68,28 @@ def _temporary() -> str:
 
 
 @contextmanager
-def _environment(values: dict[str, str]) -> Iterator[None]:
-    """Set environment variables of Ray, also for what Ray has read of them when it was imported."""
+def _environment(values: dict[str, str | None]) -> Iterator[None]:
+    """Set environment variables of Ray, or remove them (None), also for what Ray has read of them when it was imported."""
     from ray import _raylet
     from ray._private import ray_constants
 
     before = {name: os.environ.get(name) for name in values}
     loader = cast(Any, _raylet).AuthenticationTokenLoader.instance()
     is_cluster = ray_constants.ENABLE_RAY_CLUSTER
-    os.environ.update(values)
+    _set(values)
     ray_constants.ENABLE_RAY_CLUSTER = False
     loader.reset_cache()
     try:
         yield
     finally:
         ray_constants.ENABLE_RAY_CLUSTER = is_cluster
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
+        _set(before)
         loader.reset_cache()
+
+
+def _set(values: dict[str, str | None]) -> None:
+    for name, value in values.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value

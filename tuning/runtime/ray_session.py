@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import sys
@@ -11,6 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from common.errors import UserError
 from tuning.runtime.cluster import ClusterError, check_cluster
 from tuning.runtime.private_ray import LOGS, private_ray
@@ -18,6 +21,7 @@ from tuning.runtime.private_ray import LOGS, private_ray
 # Of a Ray on this machine. Trials pass a few kilobytes; by default Ray's store takes a third of the memory.
 OPTIONS: dict[str, Any] = {"address": "local", "include_dashboard": False, "object_store_memory": 150 * 2**20}
 QUIET: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.CRITICAL}
+OF_A_JOB = "RAY_JOB_CONFIG_JSON_ENV_VAR"  # Ray sets it where a cluster runs a job that was submitted
 ATTEMPTS = 3  # of starting Ray: on a busy machine its processes may not start in the half minute that it gives them
 
 ENVIRONMENT = {
@@ -33,7 +37,7 @@ ENVIRONMENT = {
     # Closing environments may take longer than Tune's two seconds; after these Tune would lose the next trial.
     "TUNE_FUNCTION_THREAD_TIMEOUT_S": "60",
     "RAY_CHDIR_TO_TRIAL_DIR": "0",
-    # Under `uv run` Ray would copy the project for its workers, without compiled code and caches.
+    # Under `uv run` Ray would copy the project for its workers, without compiled code and caches. See `_join` for jobs.
     "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0",
     # The new output engine prints a line even where `verbose` is 0.
     "RAY_AIR_NEW_OUTPUT": "0",
@@ -147,15 +151,42 @@ def ray_session(address: str = "", **options: Any) -> Iterator[None]:
 def _join(address: str) -> None:
     """Join the cluster at an address, where one answers.
 
+    A job of the cluster that is run by `uv run` runs its trials by `uv run` too: they need the project that was submitted.
+
     Raises:
         ClusterError: if it does not let this process join, such as for another version of Ray.
     """
     import ray
+    from ray._private import ray_constants
 
+    ray_constants.RAY_ENABLE_UV_RUN_RUNTIME_ENV = OF_A_JOB in os.environ and _is_run_by_uv()
     try:
-        ray.init(address=address, **QUIET)
+        ray.init(address=address, runtime_env={"env_vars": _of_processes()}, **QUIET)
     except (ConnectionError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
         raise ClusterError(f"--address {address!r}: {' '.join(str(error).split())}") from error
+
+
+def _is_run_by_uv() -> bool:
+    """Whether `uv run` stands between this process and the process of Ray that runs its job.
+
+    What stands above that one has nothing to do with the job: `uv run` may have started the node.
+    """
+    for parent in psutil.Process().parents():
+        words = parent.cmdline()
+        if words and words[0].startswith("ray::"):
+            return False
+        if words[1:2] == ["run"] and Path(words[0]).stem == "uv":
+            return True
+    return False
+
+
+def _of_processes() -> dict[str, str]:
+    """Environment variables for processes on a cluster's nodes, which do not inherit those of this one.
+
+    A job's runtime environment may set some itself; Ray does not let both.
+    """
+    job = json.loads(os.environ.get(OF_A_JOB, "{}")).get("runtime_env") or {}
+    return {name: value for name, value in ENVIRONMENT.items() if name not in job.get("env_vars", {})}
 
 
 def _start(options: dict[str, Any]) -> None:

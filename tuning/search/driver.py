@@ -19,6 +19,7 @@ from tuning.experiment.folder import Experiment, ExperimentPaths
 from tuning.experiment.settings import Settings
 from tuning.memory.allocation import concurrency
 from tuning.memory.planner import Planner
+from tuning.runtime.ray_address import cluster_address
 from tuning.runtime.ray_session import NodeLostError, as_lost_node, is_ray_running, ray_session
 from tuning.search.plan import Plan, limits, seen_by
 
@@ -52,7 +53,7 @@ def search(experiment: Experiment, scenario: Scenario, plan: Plan, console: Cons
         KeyboardInterrupt: if a signal stopped the search.
         NodeLostError: if Ray's processes are lost again and again, or a Ray that was not started here has no node left.
     """
-    address, losses, before = experiment.settings.address, 0, -1.0
+    address, losses, before = cluster_address(experiment.settings.address), 0, -1.0
     # A cluster, and a Ray that this process had already, belong to the user.
     is_own = not address and not is_ray_running()
     while True:

@@ -22,7 +22,7 @@ from search_spaces.reward_share import NAME
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import LEARNED, Experiment, create, existing, open_experiment
 from tuning.experiment.settings import Settings, changed
-from tuning.runtime.cluster import check_cluster
+from tuning.runtime.ray_address import check_address
 from tuning.search.callbacks import callbacks_named
 from tuning.search.learned import LearnedExperiment, digest, read_learned, text_of
 from tuning.search.learning import learned_from, whole_place
@@ -295,7 +295,7 @@ def _checked(settings: Settings, space_file: Path | None, described: Mapping[str
     # Absolute: in another folder a relative path would name another scenario.
     name = str(site.schema) if site.schema else settings.scenario
     compatibility = {"scenario": site.key, "space": planned.space.describe(), "machine": provenance()}
-    check_cluster(settings.address)
+    notes += check_address(settings.address)
     callbacks_named(settings.callback)
     return Checked(replace(settings, backend=backend, scenario=name), site, planned, compatibility, notes=tuple(notes))
 

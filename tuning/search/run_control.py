@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
+import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +15,7 @@ from typing import Protocol
 from tuning.experiment.folder import ExperimentPaths
 from tuning.search.retention import Retention
 
+TOGETHER_SECONDS = 1.0  # in which several SIGTERM are one
 ALIKE = 3  # first failures at the same line of code that stop a search: a bug, not a bad assignment
 
 
@@ -95,17 +97,20 @@ class RunControl:
     def signals(self) -> Iterator[None]:
         """Stop the run at the first Ctrl-C or SIGTERM, and at once at the second.
 
-        Clusters send SIGTERM before they take a node away. Only the main thread receives signals; elsewhere nothing happens.
+        Clusters send SIGTERM before they take a node away, and to all processes of a job that they stop: `uv run` passes its
+        own on, so several within a moment are one. Only the main thread receives signals; elsewhere nothing happens.
 
         Raises:
             KeyboardInterrupt: at the second signal.
         """
-        signalled: list[int] = []
+        signalled: list[float] = []
 
         def on_signal(number: int, frame: FrameType | None) -> None:
             if signalled:
+                if number == signal.SIGTERM and time.monotonic() - signalled[0] < TOGETHER_SECONDS:
+                    return
                 raise KeyboardInterrupt
-            signalled.append(number)
+            signalled.append(time.monotonic())
             self.stop()
             self._listener.say("stopping: trials write their checkpoints; a second Ctrl-C stops at once")
 

@@ -7,7 +7,8 @@ import pytest
 
 from common.errors import UserError
 from tuning.runtime import cluster
-from tuning.runtime.cluster import ClusterError, check_cluster
+from tuning.runtime.cluster import OPEN_NOTE, ClusterError, check_cluster
+from tuning.runtime.cluster_probe import GUARDED, OPEN
 
 
 @pytest.fixture
@@ -36,7 +37,7 @@ def test_what_is_no_address_is_refused_at_once(address: str, monkeypatch: pytest
 
 def test_without_an_address_nothing_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cluster, "_try", lambda address: pytest.fail("it was tried"))
-    check_cluster("")
+    assert check_cluster("") == ""
 
 
 @pytest.mark.parametrize("address", ["auto", "10.0.0.1:6379", "[::1]:6379", "head.example:6379"])
@@ -45,16 +46,28 @@ def test_a_cluster_that_answered_is_not_tried_again(address: str, monkeypatch: p
 
     def answer(address: str) -> str:
         tried.append(address)
-        return "" if len(tried) > 1 else "nothing answers"
+        return OPEN if len(tried) > 1 else "nothing answers"
 
     monkeypatch.setattr(cluster, "_try", answer)
     check_cluster.cache_clear()
     with pytest.raises(ClusterError, match="nothing answers"):
         check_cluster(address)
-    check_cluster(address)
-    check_cluster(address)
+    assert check_cluster(address) == check_cluster(address) == OPEN_NOTE
     assert len(tried) == 2
     check_cluster.cache_clear()
+
+
+def test_a_cluster_without_a_token_is_joined_with_a_note_and_one_with_a_token_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster, "_try", lambda address: OPEN if address.startswith("open") else GUARDED)
+    assert "can run code" in check_cluster("open:6379")
+    assert check_cluster("guarded:6379") == ""
+    check_cluster.cache_clear()
+
+
+def test_an_error_says_what_named_the_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster, "_try", lambda address: "nothing answers")
+    with pytest.raises(ClusterError, match=r"^RAY_ADDRESS 'head:6379': nothing answers$"):
+        check_cluster("head:6379", "RAY_ADDRESS")
 
 
 def test_what_listens_and_does_not_answer_is_left_after_a_while(mute: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,8 +2,13 @@
 
 import subprocess
 import sys
+from types import SimpleNamespace
+from typing import Any
 
 import psutil
+import pytest
+
+from tuning.runtime import parent_watch
 
 PARENT = """
 import subprocess, sys, time
@@ -26,3 +31,24 @@ def test_a_process_ends_soon_after_its_parent_is_killed() -> None:
         parent.kill()
     gone, _ = psutil.wait_procs([child], timeout=20.0)
     assert gone
+
+
+def test_the_process_above_uv_is_watched(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Above:
+        def __init__(self, name: str) -> None:
+            self.name = lambda: name
+
+        def is_running(self) -> bool:
+            watched.append(self.name())
+            return False
+
+    def at_once(target: Any, **options: Any) -> Any:
+        target()
+        return SimpleNamespace(start=lambda: None)
+
+    watched, ended = list[str](), list[int]()
+    monkeypatch.setattr("psutil.Process.parents", lambda self: [Above("uv"), Above("raylet"), Above("systemd")])
+    monkeypatch.setattr("os._exit", ended.append)
+    monkeypatch.setattr(parent_watch.threading, "Thread", at_once)
+    parent_watch.end_with_parent.__wrapped__()
+    assert (watched, ended) == (["raylet"], [1])

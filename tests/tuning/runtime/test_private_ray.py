@@ -82,6 +82,13 @@ def test_folder_and_environment_are_of_the_session_alone(monkeypatch: pytest.Mon
     assert "RAY_AUTH_TOKEN" not in os.environ
 
 
+def test_the_runtime_environment_of_a_clusters_job_is_not_taken_along(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAY_JOB_CONFIG_JSON_ENV_VAR", "{}")
+    with private_ray():
+        assert "RAY_JOB_CONFIG_JSON_ENV_VAR" not in os.environ
+    assert os.environ["RAY_JOB_CONFIG_JSON_ENV_VAR"] == "{}"
+
+
 @pytest.mark.parametrize(("error", "is_kept"), [(UserError, False), (KeyboardInterrupt, False), (RuntimeError, True)])
 def test_logs_are_kept_where_they_may_explain_an_error(error: type[BaseException], is_kept: bool) -> None:
     with pytest.raises(error), private_ray() as folder:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ from tuning.runtime.cluster import ClusterError
 from tuning.runtime.private_ray import LOGS
 from tuning.runtime.ray_session import (
     ENVIRONMENT,
+    OF_A_JOB,
     NodeLostError,
     RayRunningError,
     as_lost_node,
@@ -61,6 +63,57 @@ def test_a_cluster_that_answers_is_joined_as_it_is(monkeypatch: pytest.MonkeyPat
     assert tried == ["auto"]
     assert ray.calls[0]["address"] == "auto"
     assert not {"object_store_memory", "_temp_dir"} & ray.calls[0].keys()
+
+
+def test_processes_of_a_cluster_get_the_environment_that_those_of_an_own_ray_inherit(monkeypatch: pytest.MonkeyPatch) -> None:
+    ray = Ray(monkeypatch)
+    monkeypatch.setattr("tuning.runtime.ray_session.check_cluster", lambda address: "")
+    with ray_session("auto"):
+        pass
+    assert ray.calls[0]["runtime_env"] == {"env_vars": ENVIRONMENT}
+    # Ray refuses a variable that both the job and its driver set.
+    monkeypatch.setenv(OF_A_JOB, json.dumps({"runtime_env": {"env_vars": {"OMP_NUM_THREADS": "2"}}}))
+    with ray_session("auto"):
+        pass
+    assert ray.calls[2]["runtime_env"]["env_vars"].keys() == ENVIRONMENT.keys() - {"OMP_NUM_THREADS"}
+
+
+class Parent:
+    """Substitute for a process above this one."""
+
+    def __init__(self, *words: str) -> None:
+        self.cmdline = lambda: list(words)
+
+
+SHELL, SUPERVISOR = Parent("/bin/sh", "-c", "uv run python"), Parent("ray::JobSupervisor")
+BY_UV, NODE_BY_UV = Parent("/usr/bin/uv", "run", "python", "-m", "tuning.run"), Parent("uv", "run", "ray", "start")
+
+
+@pytest.mark.parametrize(
+    ("parents", "is_job", "expected"),
+    [
+        ([BY_UV, SHELL, SUPERVISOR], True, True),
+        ([SHELL, SUPERVISOR], True, False),
+        ([SHELL, SUPERVISOR, NODE_BY_UV], True, False),
+        ([BY_UV, SHELL], False, False),
+    ],
+)
+def test_trials_of_a_job_are_run_by_uv_where_the_job_is(
+    parents: list[Parent], is_job: bool, expected: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from ray._private import ray_constants
+
+    Ray(monkeypatch)
+    monkeypatch.setattr("tuning.runtime.ray_session.check_cluster", lambda address: "")
+    monkeypatch.setattr("psutil.Process.parents", lambda self: parents)
+    monkeypatch.setattr(ray_constants, "RAY_ENABLE_UV_RUN_RUNTIME_ENV", not expected)
+    if is_job:
+        monkeypatch.setenv(OF_A_JOB, "{}")
+    else:
+        monkeypatch.delenv(OF_A_JOB, raising=False)
+    with ray_session("auto"):
+        pass
+    assert expected == ray_constants.RAY_ENABLE_UV_RUN_RUNTIME_ENV
 
 
 @pytest.mark.parametrize("error", [RuntimeError, ConnectionError, ValueError])

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tuning.experiment.folder import ExperimentPaths
+from tuning.search import run_control
 from tuning.search.retention import Retention
 from tuning.search.run_control import ALIKE, RunControl
 
@@ -70,7 +71,10 @@ def test_trials_of_a_killed_run_stop_when_another_starts(tmp_path: Path, listene
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_the_first_signal_stops_the_run_and_the_second_stops_at_once(tmp_path: Path, listener: Listener, number: int) -> None:
+def test_the_first_signal_stops_the_run_and_the_second_stops_at_once(
+    tmp_path: Path, listener: Listener, number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_control, "TOGETHER_SECONDS", 0.0)
     run, before = control(tmp_path, listener), signal.getsignal(number)
     with run.signals():
         signal.raise_signal(number)
@@ -149,3 +153,13 @@ def test_a_search_that_finishes_can_still_be_interrupted_and_told_of_a_full_disk
         signal.raise_signal(signal.SIGINT)  # checkpoints are being written
         run.stop("the disk is full")
     assert (run.is_finishing, run.reason) == (False, "the disk is full")
+
+
+def test_a_job_that_is_stopped_gets_several_signals_that_are_one(tmp_path: Path, listener: Listener) -> None:
+    run = control(tmp_path, listener)
+    with run.signals():
+        for _ in range(3):
+            signal.raise_signal(signal.SIGTERM)
+        assert run.is_stopping
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
