@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from common.files import sync_folder, write_whole
-from results.packs import is_trained, listed, locked, number_of
+from results.packs import is_trained, listed, locked, number_of, packs_of
 from results.parts import HELD, PACKED, ResultsError, held_parts, read_table, trial_of, unlike
 from results.schema import FINGERPRINT, PART_VERSION, SCHEMA_VERSION, fingerprint, fingerprint_of
 from results.writer import part_path, table_folder
@@ -94,7 +94,7 @@ def unpack(experiment: Path, trial: int) -> None:
 
     for table in PACKED:
         folder = table_folder(experiment, table)
-        holding = [pack for pack in listed(folder).packs if trial in _held(pack)]
+        holding = [pack for pack in packs_of(folder) if trial in _held(pack)]
         if not holding:
             continue
         # Read before anything is deleted: of a damaged pack, part files that a kill left are the only copy.

@@ -13,6 +13,7 @@ So a kill at any point leaves files that do not count, and no row is lost or dou
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -54,6 +55,25 @@ def listed(folder: Path) -> Listing:
         if _packs(before) == _packs(after):
             return Listing([path for path in before if not is_pack(path.stem)], _packs(after))
         before = after
+
+
+def packs_of(folder: Path) -> list[Path]:
+    """Packs of a table, the newest first, for one who holds the lock; its part files, which may be many, are passed over.
+
+    Args:
+        folder: of the table; it need not be there yet.
+
+    Raises:
+        ResultsError: if the folder cannot be read, or is none.
+    """
+    try:
+        with os.scandir(folder) as entries:
+            names = [entry.name for entry in entries if entry.name.startswith("packed-")]
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise ResultsError(f"{folder}: {error.strerror}; restore this folder, or make it readable") from error
+    return _packs([folder / name for name in names if name.endswith(".parquet")])
 
 
 def _files(folder: Path) -> list[Path]:

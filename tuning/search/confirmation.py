@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import optuna
 from optuna.trial import FrozenTrial, TrialState
@@ -16,6 +17,7 @@ from search_spaces import Assignment, SearchSpace
 from search_spaces.earlier import in_todays_names
 from tuning.experiment.settings import LEAST_CONFIRMING_RUNS
 from tuning.search.drawing import HYPERPARAMETERS, REFUSED, SAME_AS
+from tuning.search.of_trials import OfTrials
 from tuning.search.two_aims import on_front
 
 # User attributes of a trial that confirms.
@@ -91,6 +93,8 @@ class Confirmation:
         others = members or others
         different: list[FrozenTrial] = []
         for trial in others:
+            if len(different) == max(MOST_CONTENDERS, MOST_OF_A_FRONT):
+                break
             if all(self._assignment(trial) != self._assignment(one) for one in different):
                 different.append(trial)
         for count in range(MOST_OF_A_FRONT if members else MOST_CONTENDERS, 0, -1):
@@ -103,8 +107,10 @@ class Confirmation:
         going_on = self.rung_steps if trial.state is TrialState.RUNNING and _taken(trial) < self.steps else 0
         return _taken(trial) + going_on
 
-    def _assignment(self, trial: FrozenTrial) -> Assignment:
-        return self.space.whole(in_todays_names(trial.user_attrs[HYPERPARAMETERS]))
+    @cached_property
+    def _assignment(self) -> OfTrials[Assignment]:
+        """Assignments of trials, each made once."""
+        return OfTrials(lambda trial: self.space.whole(in_todays_names(trial.user_attrs[HYPERPARAMETERS])))
 
     def _trial(self, trials: Sequence[FrozenTrial], number: int, run: int) -> FrozenTrial:
         assignment = self.default if number == NOT_TRIED else self._assignment(trials[number])

@@ -123,6 +123,41 @@ class CurveModel:
         """The same hyperparameters with other evaluations."""
         return CurveModel(self.points, data, self.logs)
 
+    def with_points(self, points: Array) -> CurveModel:
+        """The same with more points, which have no evaluations; nothing is solved again.
+
+        Args:
+            points: of the new ones, in rows after those that it has.
+        """
+        found = CurveModel(np.vstack([self.points, points]), self.data, self.logs)
+        if len(self.data):
+            found.__dict__["_solved"] = self._solved
+        return found
+
+    def predict_after(self, trial: int, log_steps: Array, ratings: Array, at: float) -> tuple[float, float]:
+        """Mean and standard deviation of a trial's noiseless scaled rating, after more evaluations of this trial.
+
+        It is the posterior with these evaluations beside those that the model has, without solving for all of them again.
+
+        Args:
+            trial: row of its point.
+            log_steps: of the new evaluations.
+            ratings: scaled ratings of these.
+            at: logarithm of the steps of the prediction.
+        """
+        logs = np.append(log_steps, at)
+        rows = np.full(len(logs), trial, dtype=np.int64)
+        covariance, mean = self._kernel.between(rows, logs, rows, logs), np.zeros(len(logs))
+        if len(self.data):
+            factor, weights = self._solved
+            cross = self._kernel.between(self.data.trial, self.data.log_steps, rows, logs)
+            half = solve_triangular(factor, cross, lower=True, check_finite=False)
+            covariance, mean = covariance - half.T @ half, cross.T @ weights
+        new = covariance[:-1, :-1] + (self._kernel.noise + _JITTER) * np.eye(len(log_steps))
+        gain = np.linalg.solve(new, covariance[:-1, -1])
+        variance = covariance[-1, -1] - gain @ covariance[:-1, -1]
+        return float(mean[-1] + gain @ (ratings - mean[:-1])), math.sqrt(max(float(variance), _JITTER))
+
     def predict(self, trial: Integers, log_steps: Array) -> tuple[Array, Array]:
         """Mean and standard deviation of noiseless scaled ratings.
 

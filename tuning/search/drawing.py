@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from types import MappingProxyType
 
 import numpy as np
@@ -18,11 +19,12 @@ from search_spaces import Assignment, SearchSpace
 from search_spaces.earlier import in_todays_names
 from tuning.experiment.settings import Settings
 from tuning.search.learned import LearnedExperiment, assignments
+from tuning.search.of_trials import OfTrials
 from tuning.search.prior import Point, around, centre, share
 from tuning.search.pruners import PRUNERS
 from tuning.search.sampler_view import HYPERPARAMETERS as HYPERPARAMETERS
-from tuning.search.sampler_view import Values, as_seen
-from tuning.search.samplers import SAMPLERS, startup_trials
+from tuning.search.sampler_view import Values, as_seen, point_in
+from tuning.search.samplers import MOST_SHOWN, SAMPLERS, startup_trials
 from tuning.search.transfer import Source, Transfer
 
 # User attributes of a trial, beside its assignment.
@@ -82,7 +84,10 @@ class Drawing:
         number, settings = len(known), self.settings
         distributions = self.space.distributions(self.fixed, self.limits)
         objectives = len(settings.aim.objectives)
-        seen = as_seen(known, self.space, distributions, values, objectives)
+        # One that reads nothing is shown nothing. Hyperband's brackets and CMA-ES go by all numbers.
+        by_number = settings.scheduler == "hyperband" or settings.sampler == "cmaes"
+        most = math.inf if by_number else MOST_SHOWN[settings.sampler]
+        seen = as_seen(known, self.space, distributions, values, objectives, self._point_of, most)
         start = self.starts[number] if number < len(self.starts) else None
         point = (
             self._beside_the_sampler(number, seen, distributions) if start is None else self.space.point(start, distributions)
@@ -108,7 +113,8 @@ class Drawing:
             trial.set_constraint(PREDICTED, max(excess, 0))
             if excess > 0:
                 trial.set_user_attr(REFUSED, why)
-        drawn = deepcopy(copy.get_trials(deepcopy=False)[number])
+        drawn = deepcopy(copy.get_trials(deepcopy=False)[-1])
+        drawn.number = number
         drawn.params = self.space.point(assignment, distributions)
         return drawn
 
@@ -127,6 +133,12 @@ class Drawing:
             return None
         around_what = centre(seen, [self.space.point(start, distributions) for start in self.starts], random)
         return around(around_what, distributions, random) if around_what else None
+
+    @cached_property
+    def _point_of(self) -> OfTrials[Point | None]:
+        """Points of trials, each computed once."""
+        distributions = self.space.distributions(self.fixed, self.limits)
+        return OfTrials(partial(point_in, space=self.space, distributions=distributions))
 
     @cached_property
     def _transfer(self) -> Transfer:

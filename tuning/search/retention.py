@@ -32,6 +32,7 @@ class Retention:
     ) -> None:
         self._paths, self._kept, self._spared = paths, kept, spared
         self._scores, self._frozen = dict(scores), tuple(frozen)
+        self._removed: set[int] = set()  # numbers of the trials that have none any more
 
     def on_ended(self, number: int, score: float | None) -> None:
         """Add a trial that ended, and remove the checkpoints that are not kept any more.
@@ -41,6 +42,7 @@ class Retention:
             score: its last; None if its checkpoints are not kept in any case.
         """
         self._scores[number] = score
+        self._removed.discard(number)
         self._remove()
 
     def on_frozen(self, number: int) -> None:
@@ -55,8 +57,9 @@ class Retention:
 
     def _remove(self) -> None:
         """Remove those of ended trials that are not kept."""
-        for number in not_kept(self._scores, self._kept).difference(self._spared()):
+        for number in not_kept(self._scores, self._kept).difference(self._spared(), self._removed):
             Checkpoints(self._paths.checkpoints(number)).remove()
+            self._removed.add(number)
 
 
 def not_kept(scores: Mapping[int, float | None], kept: float) -> set[int]:

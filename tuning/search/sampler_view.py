@@ -16,9 +16,11 @@ each. So all of them see the same view. Nothing in the study changes.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from datetime import datetime
+from functools import partial
+from operator import itemgetter
 from statistics import median
 from types import MappingProxyType
 
@@ -32,7 +34,30 @@ from tuning.search.two_aims import last_gains
 # Of trials by number: what counts of each, a pair with two objectives.
 Values = Mapping[int, float | tuple[float, ...]]
 HYPERPARAMETERS = "hyperparameters"  # user attribute of a trial: the full assignment
+BEST_SHOWN = 4  # of so many trials that a sampler is shown of too many, one is among the best
 _SEEN_STATES = (TrialState.COMPLETE, TrialState.PRUNED)
+Point = Mapping[str, float | int | str]
+
+
+class Seen(FrozenTrial):
+    """A trial as a sampler sees it. A study copies each trial that it is given; of this one it copies no content.
+
+    A view is made anew for each draw, and samplers do not change what is in a trial. Copies of all content would take most of
+    the time of a draw.
+    """
+
+    def __deepcopy__(self, memo: dict[int, object]) -> Seen:
+        return copy(self)
+
+    @classmethod
+    def of(cls, trial: FrozenTrial) -> Seen:
+        """A trial with the same content."""
+        seen = cls.__new__(cls)
+        seen.__dict__.update(trial.__dict__)
+        return seen
+
+    def __copy__(self) -> Seen:
+        return Seen.of(self)
 
 
 def as_seen(
@@ -41,6 +66,8 @@ def as_seen(
     distributions: Mapping[str, BaseDistribution],
     values: Values = MappingProxyType({}),
     objectives: int = 1,
+    point_of: Callable[[FrozenTrial], Point | None] | None = None,
+    most: float = math.inf,
 ) -> list[FrozenTrial]:
     """Trials as a sampler sees them.
 
@@ -54,12 +81,47 @@ def as_seen(
         values: of trials, by number, such as what a model expects of one that has not ended. They replace the trial's own, and
             a running trial with one is seen as complete. By default the last value counts.
         objectives: with two, each trial has both gains as its values.
+        point_of: gives the point of a trial's assignment, see `point_in`; None to compute each anew.
+        most: trials that are shown. Of more, those that run, the best quarter of that number, and others spread evenly.
     """
+    point_of = point_of or partial(point_in, space=space, distributions=distributions)
+    shared = dict(distributions)
     own = {trial.number: _values(trial, values, objectives) for trial in known}
     finite = [each for each in own.values() if each is not None]
     neutral = tuple(map(median, zip(*finite, strict=True))) if finite else (0.0,) * objectives
     names = dict.fromkeys(name for trial in known for name in trial.constraints)
-    return [_seen(trial, space, distributions, own[trial.number], neutral, names) for trial in known]
+    shown = known if len(known) <= most else [known[place] for place in _most_telling(known, own, int(most))]
+    return [_seen(trial, point_of(trial), shared, own[trial.number], neutral, names) for trial in shown]
+
+
+def _most_telling(known: Sequence[FrozenTrial], own: Mapping[int, tuple[float, ...] | None], most: int) -> list[int]:
+    """Places of the trials that a sampler is shown of too many, rising."""
+    running = {place for place, trial in enumerate(known) if trial.state is TrialState.RUNNING}
+    rated = [(place, values) for place, trial in enumerate(known) if (values := own[trial.number]) is not None]
+    feasible = [(place, values) for place, values in rated if not _is_violated(known[place])]
+    # With two objectives the best in each of them, and by both.
+    objectives = len(rated[0][1]) if rated else 1
+    looks = [sum, *map(itemgetter, range(objectives))] if objectives > 1 else [sum]
+    kept = set(running)
+    for look in looks:
+        best = sorted(feasible, key=lambda pair, look=look: (-look(pair[1]), pair[0]))  # type: ignore[misc]
+        kept.update(place for place, _ in best[: most // BEST_SHOWN // len(looks)])
+    rest = [place for place in range(len(known)) if place not in kept]
+    room = max(0, most - len(kept))
+    kept.update(rest[place * len(rest) // room] for place in range(min(room, len(rest))))
+    return sorted(kept)
+
+
+def point_in(trial: FrozenTrial, space: SearchSpace, distributions: Mapping[str, BaseDistribution]) -> Point | None:
+    """The point of a trial's assignment in today's distributions, or the nearest one; None for one without an assignment.
+
+    Args:
+        trial: of the study.
+        space: of the experiment.
+        distributions: see `as_seen`.
+    """
+    assignment = trial.user_attrs.get(HYPERPARAMETERS)
+    return space.point(space.whole(in_todays_names(assignment)), distributions) if isinstance(assignment, dict) else None
 
 
 def _values(trial: FrozenTrial, values: Values, objectives: int) -> tuple[float, ...] | None:
@@ -91,17 +153,17 @@ def _value(trial: FrozenTrial) -> float | None:
 
 def _seen(
     trial: FrozenTrial,
-    space: SearchSpace,
-    distributions: Mapping[str, BaseDistribution],
+    point: Point | None,
+    distributions: dict[str, BaseDistribution],
     own: tuple[float, ...] | None,
     neutral: tuple[float, ...],
     names: Mapping[str, None],
 ) -> FrozenTrial:
-    seen = copy(trial)
+    seen = Seen.of(trial)
     seen.system_attrs = dict(trial.system_attrs)
-    if isinstance(assignment := trial.user_attrs.get(HYPERPARAMETERS), dict):
-        seen.distributions = dict(distributions)
-        seen.params = space.point(space.whole(in_todays_names(assignment)), distributions)
+    if point is not None:
+        seen.distributions = distributions
+        seen.params = dict(point)
     if seen.state is TrialState.WAITING:
         # Optuna would hand a waiting trial out.
         seen.state = TrialState.RUNNING

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Collection, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -27,6 +28,7 @@ from tuning.search.drawing import HYPERPARAMETERS, REFUSED, SAME_AS, Drawing, Ex
 from tuning.search.errors import DamagedStudyError
 from tuning.search.journal import has_entries, is_sealed, open_mended_journal, seal_path
 from tuning.search.learned import read_learned
+from tuning.search.of_trials import OfTrials
 from tuning.search.pruners import PRUNERS
 from tuning.search.sampler_view import Values
 from tuning.search.two_aims import GAINS, Gains, on_front, with_gains
@@ -65,6 +67,7 @@ class StudyMemory:
         self._storage, self._study, self._drawing = storage, study, drawing
         self._settings = drawing.settings
         self._running: dict[int, optuna.Trial] = {}
+        self._steps_of = OfTrials(_used)
 
     @classmethod
     def open(
@@ -109,7 +112,7 @@ class StudyMemory:
         Args:
             values: see `tuning.search.sampler_view.as_seen`.
         """
-        known = self._study.get_trials()
+        known = self.trials()
         drawn = self._drawing.draw(known, self._study.study_name, values)
         if drawn.user_attrs.get(REFUSED):
             drawn.state, drawn.datetime_complete = TrialState.PRUNED, datetime.now()
@@ -117,9 +120,9 @@ class StudyMemory:
             drawn.set_user_attr(SAME_AS, same.number)
             drawn.state, drawn.values = same.state, same.values
             drawn.datetime_complete = datetime.now()
-            drawn.system_attrs |= same.system_attrs  # constraints among them
+            drawn.system_attrs |= deepcopy(same.system_attrs)  # constraints among them
             if GAINS in same.user_attrs:
-                drawn.set_user_attr(GAINS, same.user_attrs[GAINS])
+                drawn.set_user_attr(GAINS, deepcopy(same.user_attrs[GAINS]))
                 drawn.intermediate_values = dict(same.intermediate_values)
         return drawn
 
@@ -133,23 +136,23 @@ class StudyMemory:
         self._study.add_trial(drawn)
         if drawn.state is TrialState.RUNNING:
             self._adopt(number)
-        return self._proposal(self.trials()[number])
+        return self._proposal(self._trial(number))
 
     @property
     def searched(self) -> int:
         """Number of all trials of the search itself, in any state."""
-        return sum(CONFIRMS not in trial.user_attrs for trial in self._study.get_trials(deepcopy=False))
+        return sum(CONFIRMS not in trial.user_attrs for trial in self.trials())
 
     @property
     def in_vain(self) -> int:
         """How many of the last trials had nothing to run: they repeated another one, or did not fit into memory."""
-        trials = self._study.get_trials(deepcopy=False)
+        trials = self.trials()
         began = (count for count, trial in enumerate(reversed(trials)) if not {SAME_AS, REFUSED} & trial.user_attrs.keys())
         return next(began, len(trials))
 
     def frozen(self, confirming: bool) -> list[int]:
         """Numbers of the frozen trials, those of the search or those that confirm others."""
-        waiting = self._study.get_trials(deepcopy=False, states=(TrialState.WAITING,))
+        waiting = (trial for trial in self.trials() if trial.state is TrialState.WAITING)
         return [trial.number for trial in waiting if (CONFIRMS in trial.user_attrs) == confirming]
 
     def front(self) -> list[int]:
@@ -157,14 +160,13 @@ class StudyMemory:
 
         Those are among them that only a running trial is better than, as that one may fail.
         """
-        trials = [trial for trial in self._study.get_trials(deepcopy=False) if CONFIRMS not in trial.user_attrs]
+        trials = [trial for trial in self.trials() if CONFIRMS not in trial.user_attrs]
         still = [trial for trial in trials if trial.state is not TrialState.RUNNING]
         return list(dict.fromkeys(trial.number for some in (trials, still) for trial in on_front(some)))
 
     def unfinished(self) -> list[Proposal]:
         """Trials that have not ended: this process runs them, or an earlier run did not get to their end."""
-        running = self._study.get_trials(deepcopy=False, states=(TrialState.RUNNING,))
-        return [self._proposal(frozen) for frozen in running]
+        return [self._proposal(trial) for trial in self.trials() if trial.state is TrialState.RUNNING]
 
     def adopt_unfinished(self) -> list[Proposal]:
         """Take over the trials of an earlier run that have not ended, so that their scores and ends can be told here.
@@ -191,10 +193,9 @@ class StudyMemory:
         Args:
             number: of the trial.
         """
-        frozen = self._study.get_trials(deepcopy=False)[number]
-        self._storage.set_trial_state_values(frozen._trial_id, TrialState.RUNNING)
+        self._storage.set_trial_state_values(self._trial(number)._trial_id, TrialState.RUNNING)
         self._adopt(number)
-        return self._proposal(self._study.get_trials(deepcopy=False)[number])
+        return self._proposal(self._trial(number))
 
     def used_steps(self, least: int) -> dict[int, int]:
         """Due steps of the last evaluation of each trial that ran, by number.
@@ -203,9 +204,10 @@ class StudyMemory:
             least: what counts for a trial that failed before its first evaluation.
         """
         used = {}
-        for trial in self._study.get_trials(deepcopy=False):
-            if not {SAME_AS, REFUSED} & trial.user_attrs.keys():
-                used[trial.number] = max(trial.intermediate_values, default=least if trial.state.is_finished() else 0)
+        for trial in self.trials():
+            steps = self._steps_of(trial)
+            if steps is not None:
+                used[trial.number] = least if steps < 0 else steps
         return used
 
     @property
@@ -225,20 +227,23 @@ class StudyMemory:
 
     def proposals(self) -> list[Proposal]:
         """All trials by number, in any state."""
-        return [self._proposal(frozen) for frozen in self._study.get_trials(deepcopy=False)]
+        return [self._proposal(frozen) for frozen in self.trials()]
 
     def trials(self) -> list[FrozenTrial]:
         """All trials as Optuna has them, by number; not to be changed."""
         return self._study.get_trials(deepcopy=False)
 
+    def _trial(self, number: int) -> FrozenTrial:
+        return self._storage.get_trial(self._storage.get_trial_id_from_study_id_trial_number(self._study._study_id, number))
+
     def state(self, number: int) -> TrialState:
         """State of a trial."""
-        return self._study.get_trials(deepcopy=False)[number].state
+        return self._trial(number).state
 
     @property
     def count(self) -> int:
         """Number of all trials, in any state."""
-        return len(self._study.get_trials(deepcopy=False))
+        return len(self.trials())
 
     def reopen(self, numbers: Collection[int]) -> None:
         """Make complete trials unfinished again; `adopt_unfinished` then takes them over.
@@ -268,8 +273,7 @@ class StudyMemory:
         self._running = {}
 
     def _adopt(self, number: int) -> None:
-        frozen = self._study.get_trials(deepcopy=False)[number]
-        self._running[number] = optuna.Trial(self._study, frozen._trial_id)
+        self._running[number] = optuna.Trial(self._study, self._trial(number)._trial_id)
 
     def report(self, number: int, steps: int, score: float, gains: Gains | None = None) -> None:
         """Tell what an evaluation is ranked by; the pruner compares these.
@@ -281,7 +285,7 @@ class StudyMemory:
             gains: of two objectives; None with one.
         """
         trial = self._running[number]
-        frozen = self._study.get_trials(deepcopy=False)[number]
+        frozen = self._trial(number)
         # A continued trial reports its last score again, in case a kill came before the study had it.
         if steps not in frozen.intermediate_values:
             if gains is not None:
@@ -334,6 +338,13 @@ class StudyMemory:
         trial = self._running.pop(number)
         trial.set_user_attr(REASON, reason)
         self._study.tell(trial, state=TrialState.FAIL)
+
+
+def _used(trial: FrozenTrial) -> int | None:
+    """Due steps of a trial's last evaluation; below 0 where it failed before the first, None where it did not run."""
+    if {SAME_AS, REFUSED} & trial.user_attrs.keys():
+        return None
+    return max(trial.intermediate_values, default=-1 if trial.state.is_finished() else 0)
 
 
 def _require(trial: optuna.Trial, shortfall: float | None) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -16,9 +17,41 @@ from search_spaces import Assignment, SearchSpace
 from search_spaces.earlier import in_todays_names
 from tuning.search.confirmation import CONFIRMS
 from tuning.search.drawing import HYPERPARAMETERS, REFUSED, SAME_AS
-from tuning.search.freeze_thaw import Curve, decide, predicted_ends
+from tuning.search.freeze_thaw import Curve, Outlook, decide, predicted_ends
+from tuning.search.most_promising import MOST_TRIALS
+from tuning.search.of_trials import OfTrials
 from tuning.search.study import StudyMemory
 from tuning.search.two_aims import FINISHED, chebyshev, gains_of, weight
+
+LAGGING = 16  # trials that run, for each evaluation that a decision may lack
+
+
+@dataclass(frozen=True)
+class _Drawn:
+    """A proposal that was drawn and has not begun.
+
+    Attributes:
+        number: that it will have.
+        rungs: evaluations at that moment.
+        trial: the proposal.
+    """
+
+    number: int
+    rungs: int
+    trial: FrozenTrial
+
+
+@dataclass
+class _Recent:
+    """What is used for several decisions, where many trials run at once.
+
+    Attributes:
+        drawn: the last proposal.
+        outlooks: the last ones by direction, each with the evaluations at that moment.
+    """
+
+    drawn: _Drawn | None = None
+    outlooks: dict[float | None, tuple[int, Outlook]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -44,15 +77,20 @@ class Thawing:
     cost: Callable[[Assignment], float]
     seed: int
     two_aims: bool = False
+    _recent: _Recent = field(default_factory=_Recent, init=False, repr=False, compare=False)
 
     def draw(self) -> FrozenTrial:
         """The next proposal of the sampler, which sees of each trial what is expected at its end, in each objective."""
-        if not self.two_aims:
-            return self.memory.draw(predicted_ends(self._curves(), self.distributions, self.steps))
-        first, second = (
-            predicted_ends(self._curves(of_first=of_first), self.distributions, self.steps) for of_first in (1.0, 0.0)
-        )
-        return self.memory.draw({number: (value, second[number]) for number, value in first.items()})
+        if self._lag and (kept := self._recent.drawn) and kept.number == self.memory.count and not self._is_old(kept.rungs):
+            return kept.trial
+        first = self._ends(1.0 if self.two_aims else None)
+        if self.two_aims:
+            second = self._ends(0.0)
+            drawn = self.memory.draw({number: (value, second[number]) for number, value in first.items()})
+        else:
+            drawn = self.memory.draw(first)
+        self._recent.drawn = _Drawn(self.memory.count, self._rungs, drawn)
+        return drawn
 
     def choose(self, drawn: FrozenTrial | None, steps_left: float, as_frozen: int | None = None) -> int | None:
         """What a free slot does.
@@ -65,30 +103,73 @@ class Thawing:
         Returns:
             Number of the trial that goes on; None to begin the one that was drawn, or where there is none at all.
         """
-        curves = self._curves(as_frozen)
-        candidate = None if drawn is None else self._curve(drawn, "frozen")
-        rungs = sum(len(curve.evaluations) for curve in curves)
+        of_first, rungs = None, self._rungs
         if self.two_aims:
             # One direction for half a trial's rungs: in fewer, what it chooses gets nowhere.
-            turn = rungs // max(1, self.steps // (2 * self.rung_steps))
-            curves, steps_left = self._curves(as_frozen, weight(turn)), steps_left / FINISHED
+            of_first = weight(rungs // max(1, self.steps // (2 * self.rung_steps)))
+            steps_left = steps_left / FINISHED
+        curves = self._curves(as_frozen, of_first)
+        candidate = None if drawn is None else replace(self._curve_of(drawn), state="frozen")
         seed = stream_seed(Stream.DECISION, self.seed, len(curves), rungs)
+        if self._lag and rungs:
+            return self._outlook(curves, of_first).decide(curves, candidate, seed, steps_left, as_frozen)
         return decide(curves, candidate, self.distributions, self.steps, self.rung_steps, seed, steps_left)
+
+    def _ends(self, of_first: float | None) -> Mapping[int, float]:
+        curves = self._curves(of_first=of_first)
+        if self._lag and self._rungs:
+            return self._outlook(curves, of_first).ends
+        return predicted_ends(curves, self.distributions, self.steps)
+
+    @property
+    def _lag(self) -> int:
+        """Evaluations that a decision may lack.
+
+        Where hundreds of trials run at once, they come faster than a model can be fitted. That many come within a sixteenth of
+        the time between two evaluations of a trial. With few trials, or few at once, it lacks none.
+        """
+        trials = self.memory.trials()
+        if len(trials) <= MOST_TRIALS:
+            return 0
+        return sum(trial.state is TrialState.RUNNING for trial in trials) // LAGGING
+
+    @property
+    def _rungs(self) -> int:
+        """Evaluations so far."""
+        return sum(len(trial.intermediate_values) for trial in self._ran())
+
+    def _is_old(self, rungs: int) -> bool:
+        return self._rungs - rungs > self._lag
+
+    def _outlook(self, curves: list[Curve], of_first: float | None) -> Outlook:
+        """What the model expects, as of now or a little before; with an evaluation at least."""
+        known = self._recent.outlooks.get(of_first)
+        if known is None or self._is_old(known[0]):
+            known = self._rungs, Outlook(curves, self.distributions, self.steps, self.rung_steps)
+            self._recent.outlooks[of_first] = known
+        return known[1]
+
+    def _ran(self) -> list[FrozenTrial]:
+        return [trial for trial in self.memory.trials() if not {REFUSED, SAME_AS} & trial.user_attrs.keys()]
 
     def _curves(self, as_frozen: int | None = None, of_first: float | None = None) -> list[Curve]:
         """All curves; with a weight of the first of two objectives, of both as one number."""
-        trials = [trial for trial in self.memory.trials() if not {REFUSED, SAME_AS} & trial.user_attrs.keys()]
-        found = []
-        for trial in trials:
-            state = "frozen" if trial.number == as_frozen else _state(trial)
-            found.append(self._curve(trial, state))
+        trials = self._ran()
+        found = [self._curve_of(trial) for trial in trials]
+        if as_frozen is not None:
+            found = [replace(curve, state="frozen") if curve.number == as_frozen else curve for curve in found]
         return comparable(found if of_first is None else _weighted(found, trials, of_first))
 
-    def _curve(self, trial: FrozenTrial, state: Literal["running", "frozen", "ended"]) -> Curve:
+    @cached_property
+    def _curve_of(self) -> OfTrials[Curve]:
+        """Curves of trials, each computed once."""
+        return OfTrials(self._curve)
+
+    def _curve(self, trial: FrozenTrial) -> Curve:
         evaluations = tuple(sorted(trial.intermediate_values.items()))
         assignment = self.space.whole(in_todays_names(trial.user_attrs[HYPERPARAMETERS]))
         point = self.space.point(assignment, self.distributions)
-        return Curve(trial.number, point, evaluations, self.cost(assignment), state)
+        return Curve(trial.number, point, evaluations, self.cost(assignment), _state(trial))
 
 
 def _weighted(curves: list[Curve], trials: Sequence[FrozenTrial], of_first: float) -> list[Curve]:

@@ -1,0 +1,206 @@
+"""A whole search without Ray: the driver's own code, with fake trials in virtual time in the place of Ray Tune.
+
+`tuning.search.driver.run_trials` runs as in a search: study, searcher, scheduler, rows, retention, progress. Only the tuner
+that it makes is replaced. The fake one holds so many slots, gives each trial a pace of its own, and hands the driver what Ray
+Tune would: a report of each update, an evaluation of each rung, and the end. What the driver takes is measured call by call.
+"""
+
+from __future__ import annotations
+
+import heapq
+import io
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+from ray.tune.result import TIME_TOTAL_S
+from rich.console import Console
+
+from benchmarks.scaling.made import LIMITS, REPORTS, SPACE, STEPS, rating
+from tests.tuning.roomy import SMALL
+from tuning.experiment.folder import Experiment
+from tuning.memory.allocation import Budget
+from tuning.memory.calibration import Calibration
+from tuning.memory.planner import Planner
+from tuning.memory.prediction import GIB
+from tuning.search.driver import run_trials
+from tuning.search.plan import Plan
+from tuning.trial.evaluation_schedule import due_steps
+from tuning.trial.protocol import EVALUATION, GAIN, GAIN_2, HYPERPARAMETERS, NUMBER, OBJECTIVE, OBJECTIVE_2, SCORE
+from tuning.trial.protocol import STEPS as TAKEN
+
+START_SECONDS = 10.0  # until a trial's process trains
+
+
+class Enough(Exception):  # noqa: N818
+    """As many calls as are measured."""
+
+
+@dataclass
+class Spent:
+    """What the driver took.
+
+    Attributes:
+        seconds: of the processor, of each call, by its kind.
+        virtual: seconds that would have passed.
+    """
+
+    seconds: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+    virtual: float = 0.0
+
+    @contextmanager
+    def of(self, kind: str) -> Iterator[None]:
+        """Measure a call."""
+        begin = time.process_time()
+        try:
+            yield
+        finally:
+            self.seconds[kind].append(time.process_time() - begin)
+
+    @property
+    def total(self) -> float:
+        """Of all calls, seconds of the processor."""
+        return sum(map(sum, self.seconds.values()))
+
+    @property
+    def counts(self) -> Counter[str]:
+        """Number of calls, by kind."""
+        return Counter({kind: len(each) for kind, each in self.seconds.items()})
+
+
+@dataclass
+class FakeTuner:
+    """In the place of Ray Tune's tuner.
+
+    Attributes:
+        searcher: of the search.
+        scheduler: likewise.
+        progress: likewise.
+        slots: trials at once.
+        seconds: between two evaluations of a trial, on average; each trial has a pace of its own.
+        updates: reports for each evaluation.
+        enough: says when to stop; it is given what was spent, and the number of trials that were handed out.
+        spent: what the driver took.
+        write: called with each row's number before a trial ends, to write what a trial's process would.
+    """
+
+    searcher: Any
+    scheduler: Any
+    progress: Any
+    slots: int
+    seconds: float
+    updates: int
+    enough: Callable[[Spent, int], bool]
+    spent: Spent
+    write: Callable[[int, float, int], None] | None = None
+
+    def fit(self) -> None:
+        """Run the search."""
+        events: list[tuple[float, int, Any]] = []  # time, order, trial
+        done: dict[int, int] = {}  # evaluations, by number
+        now, order, idle = 0.0, 0, False
+        spent, infos = self.spent, {"iteration": 0, "trials": []}
+        while True:
+            while len(events) < self.slots and not idle:
+                if self.enough(spent, order):
+                    spent.virtual = now
+                    return
+                name = f"{order:08x}"
+                with spent.of("proposal"):
+                    config = self.searcher.suggest(name)
+                if not isinstance(config, dict):
+                    idle = True
+                    break
+                trial = SimpleNamespace(trial_id=name, config=config, updates=0, began=now)
+                with spent.of("start"):
+                    self.progress.on_trial_start(**infos, trial=trial)
+                pace = self.seconds * float(np.random.default_rng([config[NUMBER], 3]).lognormal(0.0, 0.5)) / self.updates
+                trial.pace = pace
+                heapq.heappush(events, (now + START_SECONDS + pace, order, trial))
+                order += 1
+            if not events:
+                spent.virtual = now
+                return
+            now, place, trial = heapq.heappop(events)
+            if self._report(trial, done, now):
+                heapq.heappush(events, (now + trial.pace, place, trial))
+            else:
+                idle = False
+            with spent.of("loop"):
+                self.progress.on_step_end(**infos)
+
+    def _scored(self, value: float) -> dict[str, float]:
+        """Keys of a report with an evaluation."""
+        if not self.scheduler._aim.second:
+            return {SCORE: value}
+        gains = {GAIN: value, GAIN_2: 0.1 - value**2}
+        return {SCORE: value, OBJECTIVE: 1.0 - value, OBJECTIVE_2: 1.0 + value, **gains}
+
+    def _report(self, trial: Any, done: dict[int, int], now: float) -> bool:
+        """The next report of a trial; whether it goes on."""
+        number, spent = trial.config[NUMBER], self.spent
+        trial.updates += 1
+        evaluation = done.get(number, 0) + (trial.updates % self.updates == 0)
+        begun = due_steps(done.get(number, 0), STEPS, REPORTS) if done.get(number) else 0
+        steps = begun + (due_steps(1, STEPS, REPORTS) * (trial.updates % self.updates or self.updates)) // self.updates
+        result = {TAKEN: steps, TIME_TOTAL_S: now - trial.began}
+        kind = "report"
+        if evaluation > done.get(number, 0):
+            done[number], kind = evaluation, "evaluation"
+            result |= {EVALUATION: evaluation, **self._scored(rating(trial.config[HYPERPARAMETERS], evaluation, number))}
+        with spent.of(kind):
+            # In the order of Tune's controller.
+            decision = self.scheduler.on_trial_result(None, trial, result)
+            self.searcher.on_trial_result(trial.trial_id, result)
+            self.progress.on_trial_result(0, [], trial, result)
+        if decision == "CONTINUE" and evaluation < REPORTS:
+            return True
+        if self.write:
+            self.write(number, result.get(SCORE, 0.0), steps)
+        with spent.of("end"):
+            self.searcher.on_trial_complete(trial.trial_id, result)
+        return False
+
+
+def search(
+    of: Experiment,
+    slots: int,
+    enough: Callable[[Spent, int], bool],
+    seconds: float = 60.0,
+    updates: int = 5,
+    starts: tuple[dict[str, Any], ...] = (),
+) -> Spent:
+    """Run a search, or a part of it.
+
+    Args:
+        of: experiment, new or grown.
+        slots: trials at once.
+        enough: see `FakeTuner`.
+        seconds: see there.
+        updates: see there.
+        starts: assignments of the first trials.
+    """
+    spent = Spent()
+
+    def tuner(paths: Any, trainable: Any, searcher: Any, scheduler: Any, callbacks: list[Any], most_at_once: int) -> FakeTuner:
+        records = searcher._records
+        write = lambda number, score, steps: records.update(number, score=score, steps=steps)  # noqa: E731
+        return FakeTuner(searcher, scheduler, callbacks[0], slots, seconds, updates, enough, spent, write)
+
+    budget = Budget(gpus=0, card_bytes=0, ram_bytes=4 * GIB, cores=2)
+    planner = Planner(of.settings, SMALL, budget, "cpu", Calibration(of.paths.folder / "calibration.json"))
+    console = Console(file=io.StringIO())
+    with patch("tuning.search.driver._tuner", tuner), patch("tuning.search.progress.check_nodes", lambda: None):
+        with spent.of("begin"):
+            pass
+        run_trials(of, Plan(SPACE, {}, starts), planner, console, lambda config: None)
+    return spent
+
+
+__all__ = ["LIMITS", "FakeTuner", "Spent", "search"]
