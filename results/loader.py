@@ -19,6 +19,7 @@ from common.texts import printable
 from common.uris import is_uri, uri_of, with_uris
 from results.completeness import lacking
 from results.conditions import EXPERIMENT, Filter, checked_conditions, empty_passes, name_passes, trials_wanted
+from results.frames import is_sorted, joined, to_frame
 from results.front import front_of
 from results.packs import listed
 from results.parts import ResultsError, held_parts, read_table, trial_of, unlike
@@ -351,7 +352,10 @@ def _read(folder: Path, name: str, columns: Collection[str] | None, filters: Seq
         if all(path.exists() for path in reasons):
             break
     reasons |= unlike(parts)
-    frame, lacking = _frame(name, [part for path, part in parts.items() if path not in reasons], columns, filters)
+    usable = [part for path, part in parts.items() if path not in reasons]
+    # Only the list holds them from here on, so that memory is freed as a frame is made of it.
+    parts.clear()
+    frame, lacking = _frame(name, usable, columns, filters)
     return _Read(frame, reasons, lacking)
 
 
@@ -392,7 +396,7 @@ def _frame(
 ) -> tuple[pd.DataFrame, list[str]]:
     """All parts of a table, and which columns it lacks, which are empty.
 
-    It has the table's own columns, and the measures that summaries read, even if no part has them.
+    It has the table's own columns, and the measures that summaries read, even if no part has them. The list is emptied.
 
     Raises:
         ResultsError: for a condition that cannot be.
@@ -400,7 +404,8 @@ def _frame(
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    table = pa.concat_tables([schema(name).empty_table(), *parts], promote_options="permissive")
+    table = joined([schema(name).empty_table(), *parts], _ORDER[name])
+    parts.clear()
     for measure in READ_MEASURES if name == "evaluations" else ():
         if measure not in table.column_names:
             table = table.append_column(measure, pa.nulls(len(table), pa.float64()))
@@ -417,22 +422,10 @@ def _frame(
         table = table.append_column(str(column), pa.nulls(len(table)))
     if columns is not None:
         table = table.select(list(dict.fromkeys([*columns, *_ORDER[name]])))
-    frame = table.to_pandas()
-    if not _is_sorted(table, _ORDER[name]):
+    in_order = is_sorted(table, _ORDER[name])
+    values = dict(zip(table.column_names, table.columns, strict=True))
+    del table
+    frame = to_frame(values)
+    if not in_order:
         frame = frame.sort_values(_ORDER[name], ignore_index=True)
     return (frame if columns is None else frame[list(columns)]), lacking
-
-
-def _is_sorted(table: pa.Table, names: list[str]) -> bool:
-    """Whether rows are in the order of some columns of whole numbers already, as those of packs are."""
-    import numpy as np
-
-    if any(table[name].null_count for name in names):
-        return False
-    decided = np.zeros(max(len(table) - 1, 0), bool)
-    for name in names:
-        steps = np.diff(table[name].to_numpy())
-        if bool(((steps < 0) & ~decided).any()):
-            return False
-        decided |= steps > 0
-    return True

@@ -6,6 +6,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from results.schema import FINGERPRINT, READ_MEASURES, SCHEMA_VERSION, STATES, f
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    import pyarrow.parquet as pq
 
 # Columns without which a row says nothing. A part of an older version may lack others.
 _NEEDED = {
@@ -30,6 +32,8 @@ _PACK = re.compile(r"packed-(\d{5,})")  # name of a pack
 PACKED = ("reports", "evaluations")  # tables that are packed
 HELD = "parts"  # key in a pack's metadata: of each trial that it holds the steps in the names of its part files, as JSON
 _OF_RUN = ("backend", "trial", "contender")  # columns that the name of such a part tells
+_SMALL = 2**20  # bytes of a file up to which it is read at once
+_LONG = 10_000  # rows of a file from which on its columns are read side by side
 MOST_VALUES, MOST_BYTES = 10**8, 2**31  # of a file; the largest of ours have some million values
 UPDATE = "update the package"  # remedy for a part of a later version, which is no damage
 
@@ -56,22 +60,26 @@ def read_table(
     if path.is_dir():
         return "it is a folder: restore the file from a copy"
     try:
-        if fault := size_fault(path):
-            return f"{fault}: restore the file from a copy"
-        wanted, whole = None, None
-        if columns is not None or trials is not None:
-            metadata = pq.read_metadata(path)
-            whole = pq.read_schema(path), metadata.num_rows
-            needed = {
-                *(columns if columns is not None else whole[0].names),
-                *_NEEDED[table],
-                *(_OF_RUN if table == "evaluations" else ()),
-            }
-            wanted = [name for name in whole[0].names if name in needed]
-        rows = None if trials is None else [("trial", "in", list(trials))]
-        part = pq.read_table(
-            path, columns=wanted, filters=rows, partitioning=None, use_threads=False, page_checksum_verification=True
-        )
+        # A small part is opened once, and read whole: opening takes most of its time.
+        source = pa.BufferReader(path.read_bytes()) if path.stat().st_size <= _SMALL else path
+        with pq.ParquetFile(source, page_checksum_verification=True, pre_buffer=False) as file:
+            if fault := _size_fault(file.metadata):
+                return f"{fault}: restore the file from a copy"
+            wanted, whole = None, None
+            if columns is not None or trials is not None:
+                whole = file.schema_arrow, file.metadata.num_rows
+                needed = {
+                    *(columns if columns is not None else whole[0].names),
+                    *_NEEDED[table],
+                    *(_OF_RUN if table == "evaluations" else ()),
+                }
+                wanted = [name for name in whole[0].names if name in needed]
+            if trials is None:
+                # Columns of a part are too short for threads of their own.
+                part = file.read(wanted, use_threads=file.metadata.num_rows >= _LONG)
+            else:
+                rows = [("trial", "in", list(trials))]
+                part = pq.read_table(path, columns=wanted, filters=rows, partitioning=None, page_checksum_verification=True)
         version = int((part.schema.metadata or {}).get(b"schema_version", b"0"))
         # A name that is no UTF-8 is noticed only where it is read.
         _ = part.column_names
@@ -95,7 +103,10 @@ def size_fault(path: Path) -> str:
     """
     import pyarrow.parquet as pq
 
-    metadata = pq.read_metadata(path)
+    return _size_fault(pq.read_metadata(path))
+
+
+def _size_fault(metadata: pq.FileMetaData) -> str:
     values = nbytes = 0
     for number in range(metadata.num_row_groups):
         # Of the group as a whole: where a footer is damaged, Arrow ends the process when it is asked for a column of it.
@@ -115,18 +126,15 @@ def _fault(part: pa.Table, table: str, whole: tuple[pa.Schema, int] | None) -> s
         table: name of the table.
         whole: all columns of the file and its number of rows, where only some were read.
     """
-    import pyarrow as pa
-
     names = part.column_names
     if doubled := sorted(name for name, count in Counter(names).items() if count > 1):
         return f"column {doubled[0]} stands twice"
     if lacking := [name for name in _NEEDED[table] if name not in names]:
         return f"it lacks the column {', '.join(lacking)}"
-    wanted = {field.name: field.type for field in schema(table)}
-    wanted |= dict.fromkeys(READ_MEASURES, pa.float64()) if table == "evaluations" else {}
-    for name, kind in wanted.items():
-        if name in names and _joined(found := part.schema.field(name).type, kind) != kind:
-            return f"column {name} is {found}, not {kind}"
+    wanted = _types(table)
+    for field in part.schema:
+        if (kind := wanted.get(field.name)) is not None and field.type != kind and _joined(field.type, kind) != kind:
+            return f"column {field.name} is {field.type}, not {kind}"
     if table == "trials" and (unknown := sorted(_distinct(part, "state") - set(STATES), key=str)):
         return f"column state holds {unknown[0]!r}, which is no state"
     if empty := [name for name in _FILLED[table] if part[name].null_count]:
@@ -138,8 +146,19 @@ def _fault(part: pa.Table, table: str, whole: tuple[pa.Schema, int] | None) -> s
     return ""
 
 
+@cache
+def _types(table: str) -> Mapping[str, pa.DataType]:
+    """Types of a table's own columns, and of the measures that summaries read."""
+    import pyarrow as pa
+
+    own = {field.name: field.type for field in schema(table)}
+    return own | (dict.fromkeys(READ_MEASURES, pa.float64()) if table == "evaluations" else {})
+
+
 def _name_fault(part: pa.Table, table: str, stem: str) -> str:
     """What in a part contradicts the name of its file, as in one that was copied from another; empty where nothing does."""
+    import pyarrow.compute as pc
+
     if is_pack(stem):
         held = held_parts(part.schema)
         if table not in PACKED or held is None:
@@ -154,7 +173,7 @@ def _name_fault(part: pa.Table, table: str, stem: str) -> str:
             return f"it holds {len(part)} rows, not 1"
         if (steps is None) != (table == "trials"):
             return "its name is none of this table"
-        if steps and len(part) and (last := max(part["steps"].to_pylist(), key=lambda own: own or 0)) != int(steps):
+        if steps and len(part) and (last := pc.max(part["steps"]).as_py()) != int(steps):
             return f"it ends at {last} steps, not {int(steps)}"
     elif table == "evaluations" and (name := _JUDGED.fullmatch(stem)) is not None:
         run, backend = name[1] and int(name[1]), name[2]

@@ -190,6 +190,7 @@ def small(module: str, arguments: list[str]) -> list[str]:
             "--set": [f"{name}={value}" for name, value in (chosen | sizes).items()],
         }  # fmt: skip
         options = [(name, wanted.pop(name, values)) for name, values in options] + list(wanted.items())
+        options = [(name, values) for name, values in options if name != "--set" or values]
     return [word for name, values in options for word in ([name] if name else []) + _small(name, values, continues)]
 
 

@@ -1,0 +1,99 @@
+"""Arrow tables as pandas DataFrames: in the order of their rows, and without a second copy of long ones."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+LONG = 100_000  # rows from which on a frame takes over Arrow's memory
+# Such a frame has a block for each column. Pandas warns of more than 100 where a column is added.
+_MOST_BLOCKS = 90
+
+
+def joined(tables: list[pa.Table], names: Sequence[str]) -> pa.Table:
+    """One table of all columns and rows; the list is emptied, so that memory can be freed.
+
+    Tables follow each other by their first rows, where that puts the rows in order. Else they stay as they are.
+
+    Args:
+        tables: at least one.
+        names: columns of whole numbers that rows are to be ordered by.
+    """
+    import pyarrow as pa
+
+    ordered = _in_order(tables, names)
+    # Tables of equal columns first: to unify the columns of thousands takes longer than to read them.
+    alike: list[list[pa.Table]] = []
+    for table in ordered:
+        if not alike or table.schema != alike[-1][0].schema:
+            alike.append([])
+        alike[-1].append(table)
+    tables.clear()
+    return pa.concat_tables([pa.concat_tables(own) for own in alike], promote_options="permissive")
+
+
+def _in_order(tables: Sequence[pa.Table], names: Sequence[str]) -> list[pa.Table]:
+    """Tables by their first rows, where each then ends before the next begins; else as they are given."""
+    bounds = {}
+    for number, table in enumerate(tables):
+        if len(table):
+            ends = [tuple(table[name][place].as_py() for name in names) for place in (0, len(table) - 1)]
+            if any(value is None for end in ends for value in end):
+                return list(tables)
+            bounds[number] = ends
+    order = sorted(bounds, key=lambda number: bounds[number][0])
+    if any(bounds[one][1] >= bounds[other][0] for one, other in itertools.pairwise(order)):
+        return list(tables)
+    # Empty ones have columns, too.
+    return [table for table in tables if not len(table)] + [tables[number] for number in order]
+
+
+def is_sorted(table: pa.Table, names: Sequence[str]) -> bool:
+    """Whether rows are in the order of some columns of whole numbers already, as those of packs are."""
+    import numpy as np
+
+    if any(table[name].null_count for name in names):
+        return False
+    decided = np.zeros(max(len(table) - 1, 0), bool)
+    for name in names:
+        steps = np.diff(table[name].to_numpy())
+        if bool(((steps < 0) & ~decided).any()):
+            return False
+        decided |= steps > 0
+    return True
+
+
+def to_frame(columns: dict[str, pa.ChunkedArray]) -> pd.DataFrame:
+    """Columns as a DataFrame, which can be changed in place. Columns are taken out of `columns` as they become part of it.
+
+    Args:
+        columns: by name, all as long.
+    """
+    import pandas as pd
+    import pyarrow as pa
+
+    rows = len(next(iter(columns.values()), ()))
+    if rows < LONG or len(columns) > _MOST_BLOCKS:
+        frame: pd.DataFrame = pa.table(columns).to_pandas()
+        columns.clear()
+        return frame
+    return pd.DataFrame({name: _values(columns.pop(name)) for name in list(columns)}, copy=False)
+
+
+def _values(column: pa.ChunkedArray) -> Any:
+    """Values of a column, in the memory that they are in where they lie in one piece."""
+    import numpy as np
+    import pyarrow as pa
+
+    pieces = [piece for piece in column.chunks if len(piece)]
+    if len(pieces) == 1 and not column.null_count and column.type in (pa.int64(), pa.float64()):
+        memory = pieces[0].buffers()[1]
+        if memory.is_mutable:
+            start = pieces[0].offset
+            return np.frombuffer(memory, column.type.to_pandas_dtype())[start : start + len(column)]
+    return column.to_pandas().array
