@@ -17,24 +17,17 @@ from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 
-import platformdirs
-
+from common.cache_folder import FOLDER_VARIABLE, cache_folder
 from common.errors import UserError
 from common.files import sync_folder
 from common.paths import shortened
 
-FOLDER_VARIABLE = "BUILDING_TUNER_CACHE"
 _LEVELS = 2  # of a key: a scenario's folder, and an entry of it
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 
 
 class CacheError(UserError):
     """A file or folder of the cache cannot be read or written. The message names the variable that says where it is."""
-
-
-def cache_folder() -> Path:
-    """Folder of the cache: the environment variable BUILDING_TUNER_CACHE, else the system's place for caches."""
-    return Path(os.environ.get(FOLDER_VARIABLE) or platformdirs.user_cache_dir("building-tuner", appauthor=False))
 
 
 @contextmanager

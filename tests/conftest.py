@@ -2,12 +2,14 @@
 
 import json
 import os
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.districts import FOUR, TWO, write_district
+from tests.storage_server import StorageServer, environment, storage_server
 
 os.environ["OMP_NUM_THREADS"] = "1"
 # As in `tuning.search.driver`: under `uv run` Ray would copy the project for its workers.
@@ -67,3 +69,18 @@ def real_schema() -> Path:
     if not path.is_file():
         pytest.skip("the 2022 challenge's data are not beside this checkout")
     return path
+
+
+@pytest.fixture(scope="session")
+def s3_server() -> Iterator[StorageServer]:
+    """An S3 server on loopback, for tests that do not end it."""
+    with storage_server() as server:
+        yield server
+
+
+@pytest.fixture
+def s3_bucket(s3_server: StorageServer, monkeypatch: pytest.MonkeyPatch) -> str:
+    """URI of an empty bucket; the environment has its server and credentials."""
+    for name, value in environment(s3_server.endpoint).items():
+        monkeypatch.setenv(name, value)
+    return s3_server.bucket()

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import psutil
 
+from common.cache_folder import cache_folder
 from common.paths import user_path
-from envs.cache import cache_folder
 from tuning.memory.gpus import Card, DriverError, cards, driver, loads
 
 PACKAGES = ("ray", "torch", "citylearn", "gymnasium", "optuna", "pandas", "pyarrow", "numba")

@@ -10,8 +10,9 @@ from pathlib import Path
 
 from filelock import FileLock
 
+from common.cache_folder import cache_folder
 from common.files import write_whole
-from envs.cache import cache_folder, usable_cache
+from envs.cache import usable_cache
 from tuning.memory.prediction import Place
 
 FILE = "memory-calibration.json"

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from common.cache_folder import cache_folder
 from envs.batch_backend.arrays import Year, site_arrays
 from envs.batch_backend.tables import Tables
-from envs.cache import cache_folder
 from envs.citylearn_backend.pool import SIMULATORS
 from envs.environments.year_cache import (
     is_prepared,

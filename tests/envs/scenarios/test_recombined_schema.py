@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from envs.cache import cache_folder
+from common.cache_folder import cache_folder
 from envs.scenarios import schema_file, trust
 from envs.scenarios.augmentation import Augmentation, synthetic_years
 from envs.scenarios.scenario import Scenario, Splits, scenario

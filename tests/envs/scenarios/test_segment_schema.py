@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from envs.cache import cache_folder
+from common.cache_folder import cache_folder
 from envs.citylearn_backend.simulator import CityLearnSimulator
 from envs.errors import ScenarioError
 from envs.scenarios.scenario import Splits, scenario

@@ -1,0 +1,165 @@
+"""URIs of storage: which texts are one, and what a URI may hold."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.request import url2pathname
+
+from common.errors import UserError
+from common.paths import shortened
+from common.texts import printable
+
+# Two letters at least: one is a drive of Windows. Colons belong to chains such as simplecache::s3, which are refused by name.
+_URI = re.compile(r"([A-Za-z][A-Za-z0-9+.:_-]+)://")
+_LOCAL = ("file", "local")
+# Schemes of fsspec that hold nothing for other machines, or take no writes.
+_UNFIT = {
+    "memory": "keeps objects in one process",
+    "http": "takes no writes",
+    "https": "takes no writes",
+    "data": "holds one text",
+}
+_EXTRAS = {"s3": "s3", "s3a": "s3", "gs": "gcs", "gcs": "gcs"}
+_PATTERN = re.compile(r"[*?\[\]]")
+
+
+class StorageError(UserError):
+    """A place that a URI names cannot be used. The message names it, what is wrong and the remedy, and no credentials."""
+
+
+@dataclass(frozen=True)
+class Location:
+    """A place that a URI names.
+
+    Attributes:
+        uri: without a slash at the end.
+    """
+
+    uri: str
+
+    def __str__(self) -> str:
+        return printable(self.uri)
+
+    def __truediv__(self, key: str) -> Location:
+        """The place of a key below this one.
+
+        Raises:
+            StorageError: if the key leads elsewhere.
+        """
+        return Location(f"{self.uri}/{checked_key(key.strip('/'), self)}")
+
+    @property
+    def name(self) -> str:
+        """Last part of the path: an experiment's name."""
+        return self.uri.rpartition("/")[2]
+
+    @property
+    def parent(self) -> Location:
+        """The place that this one lies in; a bucket has itself."""
+        above, _, _ = self.uri.rpartition("/")
+        return self if above.endswith("/") else Location(above)
+
+    @property
+    def scheme(self) -> str:
+        """What stands before `://`, in small letters."""
+        return self.uri.partition("://")[0].lower()
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder of a `file://` URI; None for others."""
+        if self.scheme not in _LOCAL:
+            return None
+        return Path(url2pathname(self.uri.partition("://")[2].removeprefix("localhost")))
+
+
+def is_uri(given: object) -> bool:
+    """Whether a text names storage: it begins with a scheme and `://`. Paths and drives of Windows do not."""
+    return isinstance(given, str) and _URI.match(given) is not None
+
+
+def location(given: str) -> Location:
+    """The place that a URI names. Nothing is looked up there.
+
+    Args:
+        given: such as `s3://bucket/experiments/ppo-1` or `file:///mnt/share/experiments`.
+
+    Raises:
+        StorageError: for an unknown scheme, a package that is not installed, credentials, a query, or no place at all.
+    """
+    shown = f'"{printable(shortened(without_credentials(given)))}"'
+    match = _URI.match(given)
+    if not match:
+        raise StorageError(f"{shown} is no URI; write it as s3://bucket/folder")
+    scheme, rest = match[1].lower(), given[match.end() :]
+    place = rest.partition("/")[0]
+    if "@" in place:
+        raise StorageError(
+            f"{shown} holds credentials: take them out of the URI, and put them into the environment or give the machine a role"
+        )
+    if "?" in rest or "#" in rest:
+        raise StorageError(f'{shown} has a query or a fragment, after "?" or "#"; write scheme, bucket and folder alone')
+    if _PATTERN.search(rest):
+        raise StorageError(f"{shown} is a pattern of several places; name one")
+    if not printable(rest) == rest or "\\" in rest:
+        raise StorageError(f"{shown} has a character that no URI has: write letters, digits, dashes, dots and slashes")
+    if scheme in _LOCAL:
+        _check_local(place, rest, shown)
+    elif not place:
+        raise StorageError(f"{shown} names no bucket; write {scheme}://bucket/folder")
+    else:
+        _check_scheme(scheme, shown)
+    clean = rest.rstrip("/")
+    made = Location(f"{match[1].lower()}://{clean}")
+    for part in clean.split("/")[1:]:
+        if part in ("", ".", ".."):
+            raise StorageError(f'{shown} has "{part}" between two slashes; write the whole path')
+    return made
+
+
+def _check_local(place: str, rest: str, shown: str) -> None:
+    """See that a `file://` URI names a folder of this machine by its whole path."""
+    if place not in ("", "localhost"):
+        raise StorageError(f'{shown} names the machine "{place}"; write file:/// and the path of a folder on this machine')
+    drive = re.match(r"/[A-Za-z]:(/|$)", rest.removeprefix("localhost"))
+    if (os.name == "nt") != bool(drive):
+        example = "file:///C:/experiments" if os.name == "nt" else "file:///home/me/experiments"
+        raise StorageError(f"{shown} is no whole path on this system; write it as {example}")
+    if not rest.removeprefix("localhost").strip("/"):
+        raise StorageError(f"{shown} names no folder; write file:///folder")
+
+
+def _check_scheme(scheme: str, shown: str) -> None:
+    """See that fsspec has a file system for a scheme, and that its package is installed."""
+    if scheme in _UNFIT:
+        raise StorageError(f"{shown}: {scheme}:// {_UNFIT[scheme]}, so no search can use it; use s3://, gs:// or file://")
+    import fsspec
+
+    try:
+        fsspec.get_filesystem_class(scheme)
+    except ImportError:
+        extra = _EXTRAS.get(scheme)
+        remedy = f"install building-tuner[{extra}]" if extra else "install the package of fsspec for it"
+        package = {"s3": "s3fs", "gcs": "gcsfs"}.get(extra or "", "a package that is not installed")
+        raise StorageError(f"{shown}: {scheme}:// needs {package}: {remedy}") from None
+    except ValueError:
+        raise StorageError(f'{shown}: no file system has the scheme "{scheme}"; use s3://, gs:// or file://') from None
+
+
+def without_credentials(given: str) -> str:
+    """A text that may hold URIs, with `***` in place of what stands before an `@` in their first part, and of a query."""
+    return re.sub(r"(://)[^/\s]*@", r"\1***@", re.sub(r"(://[^\s?]*\?)\S+", r"\1***", given))
+
+
+def checked_key(key: str, place: Location) -> str:
+    """A key that leads to a file below a folder, on every system.
+
+    Raises:
+        StorageError: if it has an empty part, dots alone, a backslash, a colon, or a character that cannot be printed.
+    """
+    parts = key.split("/")
+    if any(part in ("", ".", "..") for part in parts) or re.search(r"[\\:]", key) or printable(key) != key:
+        raise StorageError(f'{place} holds "{printable(key)}", which is no name of a file here; remove that object')
+    return key

@@ -1,0 +1,38 @@
+from pathlib import Path
+
+import pytest
+
+from common.storage import local_store
+from common.storage.local_store import LocalStore
+
+
+def test_a_write_that_fails_leaves_the_object_as_it_was_and_nothing_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = LocalStore(tmp_path)
+    store.put("a", b"before")
+
+    def full(content: bytes, size: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(local_store, "pieces", full)
+    for call in (store.put, store.create):
+        with pytest.raises(OSError, match="No space"):
+            call("b" if call == store.create else "a", b"after")
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
+    assert (tmp_path / "a").read_bytes() == b"before"
+
+
+def test_a_file_that_is_being_written_is_no_object(tmp_path: Path) -> None:
+    store = LocalStore(tmp_path)
+    store.put("x/a", b"one")
+    with store._written(tmp_path / "x" / "b", b"two"):
+        assert store.listed("").keys() == {"x/a"}
+
+
+def test_a_replaced_object_has_another_stamp_even_with_the_same_length(tmp_path: Path) -> None:
+    store = LocalStore(tmp_path)
+    store.put("a", b"one")
+    before = store.stamp("a")
+    store.put("a", b"two")
+    assert store.stamp("a") != before

@@ -1,0 +1,270 @@
+import os
+import threading
+import time
+from pathlib import Path
+
+import fsspec
+import pytest
+from fsspec.implementations.memory import MemoryFileSystem
+
+from common.storage import objects as module
+from common.storage.location import Location, location
+from common.storage.objects import Objects, StorageError, StorageLostError
+from tests.storage_server import ENVIRONMENT, Faults, StorageServer, environment, faulty_proxy, storage_server
+
+FAULTS = ("slow", "failing", "busy", "cut_request", "cut_answer", "lost_answer")
+
+
+@pytest.fixture(params=["s3", "file"])
+def objects(request: pytest.FixtureRequest, tmp_path: Path) -> Objects:
+    """Of a bucket, and of a folder."""
+    if request.param == "file":
+        return Objects(location((tmp_path / "store" / "exp").as_uri()), patience=5)
+    return Objects(location(request.getfixturevalue("s3_bucket") + "/exp"), patience=5)
+
+
+def test_objects_are_listed_read_replaced_and_removed(objects: Objects, tmp_path: Path) -> None:
+    assert objects.listed() == {}
+    assert not objects.has("a/b.json")
+    with pytest.raises(FileNotFoundError):
+        objects.read("a/b.json")
+    objects.put("a/b.json", b"one")
+    objects.put("a/empty", b"")
+    (tmp_path / "file").write_bytes(b"from a file")
+    objects.put("ab", tmp_path / "file")
+    assert objects.listed().keys() == {"a/b.json", "a/empty", "ab"}
+    assert objects.listed("a/").keys() == {"a/b.json", "a/empty"}
+    assert objects.listed("a/b").keys() == {"a/b.json"}
+    assert objects.listed("none/") == {}
+    assert (objects.read("a/b.json"), objects.read("a/empty"), objects.read("ab")) == (b"one", b"", b"from a file")
+    before = objects.stamp("a/b.json")
+    assert before == objects.listed()["a/b.json"]
+    objects.put("a/b.json", b"two")
+    assert objects.stamp("a/b.json") != before
+    assert objects.read("a/b.json") == b"two"
+    objects.remove(["a/b.json", "never"])
+    assert objects.listed().keys() == {"a/empty", "ab"}
+
+
+def test_a_folder_is_no_object(objects: Objects) -> None:
+    objects.put("a/b", b"one")
+    assert not objects.has("a")
+    with pytest.raises(FileNotFoundError):
+        objects.read("a")
+
+
+def test_of_many_that_create_one_object_one_gets_it(objects: Objects) -> None:
+    won = []
+    barrier = threading.Barrier(8)
+
+    def create(token: str) -> None:
+        barrier.wait()
+        if objects.create("epochs/1", token.encode()):
+            won.append(token)
+
+    threads = [threading.Thread(target=create, args=(f"token-{number}",)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [token.encode() for token in won] == [objects.read("epochs/1")]
+    assert objects.listed().keys() == {"epochs/1"}
+
+
+def test_a_file_is_created_like_bytes(objects: Objects, tmp_path: Path) -> None:
+    (tmp_path / "mine").write_bytes(b"mine")
+    (tmp_path / "other").write_bytes(b"other")
+    assert objects.create("x", tmp_path / "mine")
+    assert not objects.create("x", tmp_path / "other")
+    assert objects.create("x", tmp_path / "mine")  # as after a lost answer
+    assert objects.read("x") == b"mine"
+
+
+def test_an_object_longer_than_a_piece_is_whole(objects: Objects, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(module, "PIECE", 1000)
+    content = os.urandom(4321)
+    objects.put("long", content)
+    objects.fetch("long", tmp_path / "long")
+    assert (tmp_path / "long").read_bytes() == content == objects.read("long")
+    assert objects.create("long", content)
+    assert not objects.create("long", content[:-1] + b"?" if content[-1:] != b"?" else content[:-1] + b"!")
+
+
+def test_an_object_that_is_replaced_while_it_is_read_is_read_as_one_of_both(objects: Objects, tmp_path: Path) -> None:
+    old, new = b"a" * 100, b"b" * 300
+    objects.put("live", old)
+    stamp = objects.stamp("live")
+    objects.put("live", new)
+    objects.fetch("live", tmp_path / "live", stamp)
+    assert (tmp_path / "live").read_bytes() == new
+    objects.put("live", old)
+    objects.fetch("live", tmp_path / "live", objects.stamp("live"))
+    assert (tmp_path / "live").read_bytes() == old
+
+
+def test_many_are_fetched_and_put_at_once_and_those_that_are_gone_are_left_out(objects: Objects, tmp_path: Path) -> None:
+    objects.put_all((f"many/{number}", str(number).encode()) for number in range(40))
+    pairs = [(f"many/{number}", tmp_path / "got" / str(number)) for number in range(41)]
+    fetched = objects.fetch_all(pairs)
+    assert fetched == objects.listed("many/")
+    assert {path.name: path.read_text() for path in (tmp_path / "got").iterdir()} == {str(n): str(n) for n in range(40)}
+
+
+def test_a_fetch_that_fails_leaves_the_file_as_it_was(objects: Objects, tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(b"before")
+    with pytest.raises(FileNotFoundError):
+        objects.fetch("x", tmp_path / "x")
+    assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == ["x"]
+    assert (tmp_path / "x").read_bytes() == b"before"
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_each_operation_outlasts_a_fault(
+    fault: str, s3_server: StorageServer, s3_bucket: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    with faulty_proxy(s3_server, Faults(delay=0.05)) as proxy:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", proxy.endpoint)
+        objects = Objects(location(s3_bucket))
+        assert objects.create("first", b"looks for the guard")
+        proxy.script = [fault]
+        objects.put("a", b"one")
+        proxy.script = [fault]
+        assert objects.create("b", b"token-1")
+        proxy.script = [fault]
+        assert not objects.create("b", b"token-2")
+        proxy.script = [fault] * 3
+        assert objects.read("b") == b"token-1"
+        proxy.script = [fault]
+        assert objects.listed().keys() == {"a", "b", "first"}
+        proxy.script = [fault, "", fault]
+        objects.fetch("b", tmp_path / "b")
+        assert (tmp_path / "b").read_bytes() == b"token-1"
+        proxy.script = [fault]
+        objects.remove(["a"])
+        assert not objects.has("a")
+        assert proxy.injected[fault] >= 8
+
+
+def test_two_runs_that_create_under_faults_never_both_win(
+    s3_server: StorageServer, s3_bucket: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    faults = Faults(failing=0.1, cut_request=0.1, cut_answer=0.1, lost_answer=0.2)
+    with faulty_proxy(s3_server, faults, seed=1) as proxy:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", proxy.endpoint)
+        runs = [Objects(location(s3_bucket)) for _ in range(2)]
+        for number in range(10):
+            won: list[int] = []
+            threads = [
+                threading.Thread(target=lambda n=n: won.extend([n] * runs[n].create(f"e/{number}", f"token-{n}".encode())))  # noqa: B023
+                for n in range(2)
+            ]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            assert [f"token-{n}".encode() for n in won] == [runs[0].read(f"e/{number}")]
+    assert proxy.injected["lost_answer"] > 0
+
+
+def no_secret(error: Exception) -> str:
+    """A message of one line, without credentials."""
+    text = str(error)
+    assert text.isprintable()
+    assert not any(secret in text for secret in list(ENVIRONMENT.values())[:2])
+    return text
+
+
+def test_a_server_that_is_down_is_told_within_the_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    with storage_server() as server:
+        bucket = server.bucket()
+        server.kill()
+        for name, value in environment(server.endpoint).items():
+            monkeypatch.setenv(name, value)
+        objects = Objects(location(bucket), patience=0.6)
+        for call in (objects.listed, lambda: objects.put("a", b"one"), lambda: objects.create("a", b"one")):
+            since = time.monotonic()
+            with pytest.raises(StorageLostError) as caught:
+                call()
+            assert time.monotonic() - since < 5
+            assert f"{bucket}: " in no_secret(caught.value)
+            assert "start the command again" in str(caught.value)
+
+
+def test_a_server_that_never_answers_is_told_too(
+    s3_server: StorageServer, s3_bucket: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with faulty_proxy(s3_server, Faults(slow=1.0, delay=4)) as proxy:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", proxy.endpoint)
+        since = time.monotonic()
+        with pytest.raises(StorageLostError):
+            Objects(location(s3_bucket), patience=0.1).read("a")
+        assert time.monotonic() - since < 3.5
+
+
+def test_a_missing_bucket_is_told_at_once(s3_bucket: str) -> None:
+    objects = Objects(location("s3://no-such-bucket/exp"))
+    calls = (
+        objects.listed, lambda: objects.read("a"), lambda: objects.put("a", b"one"),
+        lambda: objects.has("a"), lambda: objects.create("a", b"one"), lambda: objects.remove(["a"]),
+    )  # fmt: skip
+    for call in calls:
+        with pytest.raises(StorageError, match="there is no such bucket; create it, or correct the URI") as caught:
+            call()
+        assert not isinstance(caught.value, StorageLostError)
+
+
+def test_a_lack_of_permission_is_told_at_once(
+    s3_server: StorageServer, s3_bucket: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with faulty_proxy(s3_server, Faults(denied=1.0)) as proxy:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", proxy.endpoint)
+        objects = Objects(location(s3_bucket))
+        for call in (objects.listed, lambda: objects.read("a"), lambda: objects.put("a", b"one"), lambda: objects.has("a")):
+            with pytest.raises(StorageError, match="is not permitted") as caught:
+                call()
+            assert "put credentials for it into the environment, or give this machine a role" in no_secret(caught.value)
+        assert sum(proxy.requests.values()) <= 6  # none is tried again
+
+
+def test_missing_credentials_are_told_at_once(s3_bucket: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.delenv(name)
+    with pytest.raises(StorageError, match=r"NoCredentialsError.*put credentials"):
+        Objects(location(s3_bucket)).listed()
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="a user without privileges")
+def test_a_folder_that_may_not_be_written_is_told_at_once(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    with pytest.raises(StorageError, match="let this user read and write that folder"):
+        Objects(location(tmp_path.as_uri())).put("a", b"one")
+
+
+class _Careless(MemoryFileSystem):
+    """Takes the mode of a creation, and ignores it."""
+
+    protocol = "careless"
+
+    def pipe_file(self, path: str, value: bytes, mode: str = "overwrite", **options: object) -> None:
+        super().pipe_file(path, value, mode="overwrite")
+
+    def put_file(self, lpath: str, rpath: str, mode: str = "overwrite", **options: object) -> None:
+        self.pipe_file(rpath, Path(lpath).read_bytes())
+
+
+def test_storage_that_creates_twice_is_refused_before_anything_is_created(tmp_path: Path) -> None:
+    fsspec.register_implementation("careless", _Careless, clobber=True)
+    objects = Objects(Location("careless://place"))
+    objects.put("a", b"one")
+    (tmp_path / "b").write_bytes(b"one")
+    for content in (b"one", tmp_path / "b"):
+        with pytest.raises(StorageError, match="does not refuse to create an object twice"):
+            objects.create("b", content)
+    assert objects.listed().keys() == {"a"}
+
+
+def test_a_key_that_is_no_path_here_is_refused(s3_bucket: str) -> None:
+    objects = Objects(location(s3_bucket))
+    objects.put("a\\..\\b", b"one")
+    with pytest.raises(StorageError, match="no name of a file here"):
+        objects.listed()
