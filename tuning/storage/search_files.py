@@ -117,6 +117,7 @@ class StoredFiles(SearchFiles):
         # A run that was killed may have written files that never got to the storage.
         (self._paths.folder / INDEX).unlink(missing_ok=True)
         WorkingCopy(self._paths.folder, self._objects).pull(READ)
+        self._paths.results.mkdir(exist_ok=True)  # no storage holds an empty folder
         fetch_journal(self._objects, self._paths.study)
         self._epoch.confirm()
         self._length = self._uploaded = trim_journal(self._objects, self._paths.study)
