@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from common.json_values import checked, parsed
 
@@ -80,7 +80,7 @@ def _files(state: bytes) -> dict[str, int]:
     Raises:
         ValueError: if it is damaged.
     """
-    content = checked(parsed(state.decode()), dict[str, object], "its content")
-    inner = checked(content.get("content"), dict[str, object], "content")
-    files = checked(inner.get("files"), dict[str, dict[str, object]], "files")
+    content = checked(parsed(state.decode()), dict[str, Any], "its content")
+    inner = checked(content.get("content"), dict[str, Any], "content")
+    files = checked(inner.get("files"), dict[str, dict[str, Any]], "files")
     return {name: checked(values.get("bytes"), int, "bytes") for name, values in files.items()}

@@ -103,7 +103,7 @@ def copied_from(folder: Path) -> Location | None:
     from common.storage.working_copy import INDEX
 
     try:
-        return location(checked(checked(read_json(folder / INDEX), dict[str, Any], "it").get("uri"), str, "uri"))
+        return location(checked(checked(read_json(folder / INDEX), dict[str, Any], "its content").get("uri"), str, "uri"))
     except (OSError, ValueError):
         return None
 
