@@ -7,6 +7,7 @@ import re
 from pathlib import Path, PureWindowsPath
 
 from common.errors import UserError
+from common.uris import is_flattened, is_uri, without_credentials
 
 MOST_LETTERS = 200  # of a name; file systems take 255 bytes, and files named after it append to it
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -22,8 +23,10 @@ def user_path(given: str | Path) -> Path:
     """The path that a user gave, with `~` replaced by the home folder. It need not exist.
 
     Raises:
-        PathError: if the system takes no such path, or does not let this process look at it.
+        PathError: if the system takes no such path, does not let this process look at it, or it is a URI.
     """
+    if is_uri(given) or is_flattened(given):
+        raise PathError(f"{shortened(without_credentials(str(given)))} is a URI, and a folder of this machine belongs here")
     try:
         path = Path(given).expanduser()
     except RuntimeError:

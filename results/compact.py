@@ -9,7 +9,9 @@ from collections.abc import Sequence
 from common.errors import UserError
 from common.paths import user_path
 from common.texts import printable
+from common.uris import is_uri, without_credentials
 from results.compaction import compact
+from results.parts import ResultsError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -23,6 +25,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     given = parser().parse_args(arguments)
     try:
+        for place in filter(is_uri, given.experiments):
+            # A run that writes there knows its own parts alone, and would not see that others have become a pack.
+            raise ResultsError(
+                f"{without_credentials(place)} is a URI, and only folders of this machine are packed; loading many parts from "
+                "storage is parallel, and fetches each once"
+            )
         for folder in map(user_path, given.experiments):
             for done in compact(folder):
                 line = f"{folder} {done.table}: {done.trials} trials packed, {done.before} files are {done.after} now"

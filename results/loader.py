@@ -15,13 +15,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from common.paths import user_path
 from common.texts import printable
+from common.uris import is_uri, uri_of, with_uris
 from results.completeness import lacking
 from results.conditions import EXPERIMENT, Filter, checked_conditions, empty_passes, name_passes, trials_wanted
 from results.front import front_of
 from results.packs import listed
 from results.parts import ResultsError, held_parts, read_table, trial_of, unlike
+from results.places import is_pattern, local_folder, matching
 from results.schema import FOLDER, READ_MEASURES, TABLES, schema
 from results.writer import table_folder
 
@@ -43,7 +44,7 @@ class Results:
     files, or more than `FEW_BYTES`. Those of several experiments are always read so. Warnings come with the tables.
 
     Attributes:
-        folder: of the experiment; of several the folder that they share.
+        folder: of the experiment; of several the folder that they share. Of one at a URI it is a copy on this machine.
         given: tables by name that are in memory already.
         parts: results of each experiment, where these are several.
         names: of these, as in the column `experiment`.
@@ -69,6 +70,11 @@ class Results:
     def evaluations(self) -> pd.DataFrame:
         """One row for each policy, split and year that was evaluated."""
         return self._checked("evaluations")
+
+    @property
+    def place(self) -> str:
+        """What the experiment is called by: its URI, where it was loaded from one, else its folder."""
+        return uri_of(self.folder) or str(self.folder)
 
     @property
     def skipped(self) -> tuple[Path, ...]:
@@ -205,19 +211,23 @@ def load(folder: str | Path | Sequence[str | Path]) -> Results:
     where rows are missing, as after a part file was deleted.
 
     Args:
-        folder: of the experiment; a pattern such as `experiments/ppo-*`; or a list of folders and patterns. A pattern, or a
-            list, gives results with a column `experiment`: the name of the folder, or where two have the same name its path.
+        folder: of the experiment; its URI, such as `s3://bucket/experiments/ppo-1`; a pattern such as `experiments/ppo-*`; or a
+            list of these. A pattern, or a list, gives results with a column `experiment`: the name of the folder, or where two
+            have the same name its path or URI. What is new or changed at a URI is copied to this machine first.
 
     Raises:
         ResultsError: if a folder holds no results, a pattern finds none, or they cannot be read.
+        StorageError: if a URI is none, or what it names cannot be read.
     """
     if not isinstance(folder, str | Path):
         folders = [found for each in folder for found in _found(each)]
         return _several(list(dict.fromkeys(folders)))
-    return _several(_found(folder)) if _is_pattern(folder) else _one(user_path(folder))
+    return _several(_found(folder)) if _is_pattern(folder) else _one(local_folder(folder))
 
 
 def _is_pattern(given: str | Path) -> bool:
+    if is_uri(given):
+        return is_pattern(str(given))
     # Windows raises for a pattern where `Path` looks at it.
     return glob.has_magic(str(given)) and not os.path.isdir(os.path.expanduser(given))  # noqa: PTH111, PTH112
 
@@ -229,7 +239,9 @@ def _found(given: str | Path) -> list[Path]:
         ResultsError: if a pattern finds none.
     """
     if not _is_pattern(given):
-        return [user_path(given)]
+        return [local_folder(given)]
+    if is_uri(given):
+        return [local_folder(uri) for uri in matching(str(given))]
     try:
         names = glob.glob(os.path.expanduser(given))  # noqa: PTH111, PTH207
     except ValueError:
@@ -244,7 +256,7 @@ def _several(folders: list[Path]) -> Results:
     if not folders:
         raise ResultsError("no experiments are given: name their folders, or a pattern such as experiments/ppo-*")
     names = [path.name for path in folders]
-    names = [str(path) if names.count(path.name) > 1 else path.name for path in folders]
+    names = [uri_of(path) or str(path) if names.count(path.name) > 1 else path.name for path in folders]
     shared = folders[0].parent
     if len(folders) > 1:
         # Folders on two drives of Windows share none.
@@ -303,7 +315,7 @@ def _warn(line: str) -> None:
     own, level, caller = (__file__, functools.__file__), 1, sys._getframe()
     while caller.f_back is not None and caller.f_code.co_filename in own:
         level, caller = level + 1, caller.f_back
-    warnings.warn(printable(line), stacklevel=level)
+    warnings.warn(printable(with_uris(line)), stacklevel=level)
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,13 @@
 """Watch a search that was started elsewhere: `python -m results.watch experiments/ppo-iquitos-1`.
 
 It reads two small files of the experiment's folder, and needs neither Ray nor torch. It ends when the run ends.
+Of an experiment at a URI it fetches these files, and the marks of the run, whenever they change.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import math
 import os
 import signal
@@ -13,7 +15,7 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -22,9 +24,12 @@ from typing import TYPE_CHECKING, Literal
 
 from common.commands import python_command
 from common.errors import UserError
+from common.json_values import checked, read_json
 from common.paths import user_path
 from common.texts import duration, printable
+from common.uris import is_uri, with_uris
 from results.live import OWNER_FILE, PROGRESS_FILE, LiveSearch, Owner
+from results.places import local_folder
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -32,10 +37,15 @@ if TYPE_CHECKING:
 EXPERIMENT_FILE = "experiment.json"
 PROGRAM = "python -m results.watch"
 LOOK_SECONDS = 1.0  # between two looks at the files
+FETCH_SECONDS = 3.0  # between two looks at storage
 REFUSED_LOOKS = 3  # that may follow one another; see `UnreadableError`
 LINE_SECONDS = 30.0  # between two lines of a search's state without a terminal
 SILENT_SECONDS = 15.0  # without a sign of life, after which the process is looked for
+LOST_SECONDS = 30.0  # without a beat in storage, after which a run is taken for killed
 FIRST_EVENTS = 5  # of a run that began earlier
+EPOCHS = "epochs"  # folder in storage: 00000001.json is the first run's, with .beat, which it counts up, and .ended
+WATCHED = (EXPERIMENT_FILE, OWNER_FILE, PROGRESS_FILE, f"{EPOCHS}/")
+ROLE = "watch"  # of the copy
 ENDED, DEAD, REFUSED, INTERRUPTED = 0, 1, 2, 130  # exit status
 
 State = Literal["starting", "running", "silent", "complete", "stopped", "dead"]
@@ -80,7 +90,7 @@ def look(folder: Path, now: float) -> Seen:
         UnreadableError: if this process may not read the file, or not now.
     """
     # The owner first: a run writes its last progress before it goes.
-    owner, search = Owner.read(folder), _search(folder)
+    (owner, beat), search = _run(folder), _search(folder)
     if owner is None:
         if search is None:
             if _age(now, folder / EXPERIMENT_FILE) <= SILENT_SECONDS:
@@ -92,13 +102,33 @@ def look(folder: Path, now: float) -> Seen:
         return Seen("complete" if search.phase == "complete" else "stopped", search, None, 0.0)
     if search and search.written < datetime.fromisoformat(owner.since).timestamp():
         search = None  # of an earlier run
-    age = _age(now, folder / OWNER_FILE, folder / PROGRESS_FILE)
+    age = _age(now, folder / OWNER_FILE, folder / PROGRESS_FILE, *beat)
     if search and search.phase != "running":
         return Seen(search.phase, search, owner, age)
     if age > SILENT_SECONDS:
-        state: State = "dead" if _is_gone(owner) else ("silent" if search else "starting")
+        is_lost = bool(beat) and _age(now, *beat) > LOST_SECONDS
+        state: State = "dead" if is_lost or _is_gone(owner) else ("silent" if search else "starting")
         return Seen(state, search, owner, age)
     return Seen("running" if search else "starting", search, owner, age)
+
+
+def _run(folder: Path) -> tuple[Owner | None, tuple[Path, ...]]:
+    """The run that works on an experiment; and of one in storage the file that it writes again and again as long as it lives.
+
+    The time of that file is when this machine fetched it last, so no clocks of two machines are compared.
+    """
+    newest = max((folder / EPOCHS).glob("*.json"), default=None)
+    if newest is None:
+        return Owner.read(folder), ()
+    if newest.with_suffix(".ended").exists():
+        return None, ()
+    try:
+        content = checked(read_json(newest), dict[str, str | int], "its content")
+        owner = Owner(int(content["process"]), str(content["host"]), str(content["since"]))
+        _ = datetime.fromisoformat(owner.since).timestamp()
+    except (OSError, OverflowError, ValueError, KeyError):
+        return None, ()
+    return owner, (newest.with_suffix(".beat"), newest)
 
 
 def _age(now: float, *paths: Path) -> float:
@@ -149,16 +179,17 @@ def _is_gone(owner: Owner) -> bool:
 class Watch:
     """Shows what is seen: on a terminal a view that is updated in place, elsewhere lines."""
 
-    def __init__(self, folder: Path, console: Console) -> None:
+    def __init__(self, folder: Path, console: Console, fetch: Callable[[], object] | None = None) -> None:
         """Prepare it.
 
         Args:
             folder: of the experiment.
             console: to write to.
+            fetch: makes the folder what storage has; None where it is the experiment's own.
         """
         from results.live_view import LiveRegion, replaces_lines
 
-        self._folder, self._console = folder, console
+        self._folder, self._console, self._fetch = folder, console, fetch
         self._region = LiveRegion(console) if replaces_lines(console) else None
         self._events: int | None = None  # number of the lines that were told
         self._lined = -LINE_SECONDS
@@ -183,7 +214,9 @@ class Watch:
         """What there is to see after a while. To read costs a hundred times as much as to see that nothing has changed."""
         before, begun = self._written(), time.monotonic()
         while True:
-            time.sleep(LOOK_SECONDS)
+            time.sleep(FETCH_SECONDS if self._fetch else LOOK_SECONDS)
+            if self._fetch:
+                self._fetch()
             is_resized = self._region is not None and self._console.size != self._size
             if is_resized or self._written() != before or time.monotonic() - begun >= SILENT_SECONDS / 3:
                 return self._look()
@@ -204,7 +237,7 @@ class Watch:
     def _written(self) -> list[int | None]:
         """When each of the files was written."""
         times: list[int | None] = []
-        for name in (OWNER_FILE, PROGRESS_FILE):
+        for name in (OWNER_FILE, PROGRESS_FILE, *([EPOCHS] if self._fetch else [])):
             try:
                 times.append((self._folder / name).stat().st_mtime_ns)
             except OSError:
@@ -262,7 +295,7 @@ class Watch:
         return ENDED
 
     def _say(self, line: str) -> None:
-        self._console.print(printable(line), highlight=False, markup=False, soft_wrap=True)
+        self._console.print(printable(with_uris(line)), highlight=False, markup=False, soft_wrap=True)
 
 
 def _silence(seen: Seen) -> str:
@@ -274,7 +307,7 @@ def watch(folder: str | Path, console: Console | None = None) -> int:
     """Watch a search until its run ends.
 
     Args:
-        folder: of the experiment.
+        folder: of the experiment, or its URI.
         console: to write to; by default the terminal.
 
     Returns:
@@ -282,14 +315,16 @@ def watch(folder: str | Path, console: Console | None = None) -> int:
 
     Raises:
         WatchError: if there is nothing to watch.
+        StorageError: if the URI is none, or storage cannot be read.
     """
     from rich.console import Console
 
-    path = user_path(folder).resolve()
+    fetch = functools.partial(local_folder, folder, WATCHED, ROLE) if is_uri(folder) else None
+    path = fetch() if fetch else user_path(folder).resolve()
     if not (path / EXPERIMENT_FILE).is_file():
         raise WatchError(f"no experiment in {path}: give the folder of an experiment, such as experiments/ppo-iquitos-1")
     plain = None if os.environ.get("NO_COLOR") else "auto"
-    return Watch(path, console or Console(color_system=plain)).run()  # type: ignore[arg-type]
+    return Watch(path, console or Console(color_system=plain), fetch).run()  # type: ignore[arg-type]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -318,7 +353,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def parser() -> argparse.ArgumentParser:
     """The options of the command."""
     made = argparse.ArgumentParser(PROGRAM, description="Show a search that was started elsewhere, from its files.")
-    made.add_argument("experiment", metavar="EXPERIMENT", help="folder of the experiment, such as experiments/ppo-iquitos-1")
+    made.add_argument(
+        "experiment", metavar="EXPERIMENT", help="folder or URI of the experiment, such as experiments/ppo-iquitos-1"
+    )
     return made
 
 

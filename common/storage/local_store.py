@@ -36,6 +36,13 @@ class LocalStore:
                         found[key] = _stamp(path)
         return found
 
+    def folders(self, prefix: str) -> list[str]:
+        """See `Store`."""
+        try:
+            return [path.name for path in (self._folder / prefix).iterdir() if path.is_dir()]
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+
     def stamp(self, key: str) -> Stamp:
         """See `Store`."""
         return _stamp(self._file(key))

@@ -11,9 +11,10 @@ from urllib.request import url2pathname
 from common.errors import UserError
 from common.paths import shortened
 from common.texts import printable
+from common.uris import is_uri, without_credentials
 
-# Two letters at least: one is a drive of Windows. Colons belong to chains such as simplecache::s3, which are refused by name.
-_URI = re.compile(r"([A-Za-z][A-Za-z0-9+.:_-]+)://")
+__all__ = ["Location", "StorageError", "checked_key", "is_uri", "location"]
+
 _LOCAL = ("file", "local")
 # Schemes of fsspec that hold nothing for other machines, or take no writes.
 _UNFIT = {
@@ -75,11 +76,6 @@ class Location:
         return Path(url2pathname(self.uri.partition("://")[2].removeprefix("localhost")))
 
 
-def is_uri(given: object) -> bool:
-    """Whether a text names storage: it begins with a scheme and `://`. Paths and drives of Windows do not."""
-    return isinstance(given, str) and _URI.match(given) is not None
-
-
 def location(given: str) -> Location:
     """The place that a URI names. Nothing is looked up there.
 
@@ -90,10 +86,10 @@ def location(given: str) -> Location:
         StorageError: for an unknown scheme, a package that is not installed, credentials, a query, or no place at all.
     """
     shown = f'"{printable(shortened(without_credentials(given)))}"'
-    match = _URI.match(given)
-    if not match:
+    if not is_uri(given):
         raise StorageError(f"{shown} is no URI; write it as s3://bucket/folder")
-    scheme, rest = match[1].lower(), given[match.end() :]
+    scheme, _, rest = given.partition("://")
+    scheme = scheme.lower()
     place = rest.partition("/")[0]
     if "@" in place:
         raise StorageError(
@@ -112,7 +108,7 @@ def location(given: str) -> Location:
     else:
         _check_scheme(scheme, shown)
     clean = rest.rstrip("/")
-    made = Location(f"{match[1].lower()}://{clean}")
+    made = Location(f"{scheme}://{clean}")
     for part in clean.split("/")[1:]:
         if part in ("", ".", ".."):
             raise StorageError(f'{shown} has "{part}" between two slashes; write the whole path')
@@ -146,11 +142,6 @@ def _check_scheme(scheme: str, shown: str) -> None:
         raise StorageError(f"{shown}: {scheme}:// needs {package}: {remedy}") from None
     except ValueError:
         raise StorageError(f'{shown}: no file system has the scheme "{scheme}"; use s3://, gs:// or file://') from None
-
-
-def without_credentials(given: str) -> str:
-    """A text that may hold URIs, with `***` in place of what stands before an `@` in their first part, and of a query."""
-    return re.sub(r"(://)[^/\s]*@", r"\1***@", re.sub(r"(://[^\s?]*\?)\S+", r"\1***", given))
 
 
 def checked_key(key: str, place: Location) -> str:

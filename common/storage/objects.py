@@ -62,6 +62,17 @@ class Objects:
         found = self._tried(f'listing "{prefix}"', lambda: self._store.listed(prefix))
         return {checked_key(key, self.location): stamp for key, stamp in found.items() if not _is_own(key)}
 
+    def folders(self, prefix: str = "") -> list[str]:
+        """Names of the folders directly in one, sorted.
+
+        Args:
+            prefix: of the folder, with a slash at its end; "" for the location.
+
+        Raises:
+            StorageError: see `listed`.
+        """
+        return sorted(self._tried(f'listing "{prefix}"', lambda: self._store.folders(prefix)))
+
     def has(self, key: str) -> bool:
         """Whether there is an object of a key."""
         return self.stamp(key) is not None

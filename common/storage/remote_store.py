@@ -81,6 +81,16 @@ class RemoteStore:
                 found[key] = _stamp(entry)
         return dict(sorted(found.items()))
 
+    def folders(self, prefix: str) -> list[str]:
+        """See `Store`."""
+        try:
+            entries = self._system.ls(self._path(prefix).rstrip("/"), detail=True)
+        except FileNotFoundError as error:
+            if is_missing_place(error):
+                raise
+            return []
+        return [entry["name"].rstrip("/").rpartition("/")[2] for entry in entries if entry.get("type") == "directory"]
+
     def stamp(self, key: str) -> Stamp:
         """See `Store`."""
         entry = self._system.info(self._path(key))

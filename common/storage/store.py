@@ -29,6 +29,13 @@ class Store(Protocol):
     def listed(self, prefix: str) -> dict[str, Stamp]:
         """All objects with keys that begin with a text; none where there is no such place."""
 
+    def folders(self, prefix: str) -> list[str]:
+        """Names of the folders directly in one; none where there is no such place.
+
+        Args:
+            prefix: of the folder, with a slash at its end; "" for the location.
+        """
+
     def stamp(self, key: str) -> Stamp:
         """Stamp of an object; FileNotFoundError without it."""
 

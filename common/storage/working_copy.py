@@ -7,6 +7,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
@@ -18,7 +19,8 @@ from common.files import write_whole
 from common.json_values import checked, read_json
 from common.paths import fit_name
 from common.storage.location import Location, StorageError
-from common.storage.objects import Objects, Stamp
+from common.storage.objects import THREADS, Objects, Stamp
+from common.uris import stand_for
 
 INDEX: Final = ".storage.json"  # what was fetched, and from where
 LOCK: Final = ".storage.lock"
@@ -77,6 +79,7 @@ class WorkingCopy:
         with self._held(), self._writable():
             index = self._index()
             changed: set[str] = set()
+            before = dict(index)
             for _ in range(_MOST_LISTINGS):
                 there = self._there(wanted)
                 due = {key: stamp for key, stamp in there.items() if not self._has(key, stamp, index)}
@@ -87,7 +90,8 @@ class WorkingCopy:
                     if remove_gone:
                         changed |= self._remove_gone(wanted, there, index)
                 finally:
-                    self._keep(index)
+                    if index != before:
+                        self._keep(index)
                 if len(fetched) == len(due):
                     return changed
             raise StorageError(f"{self.objects.location} changes faster than it can be fetched; try again later")
@@ -130,12 +134,17 @@ class WorkingCopy:
 
     def _there(self, prefixes: Iterable[str]) -> dict[str, Stamp]:
         """Objects of keys and folders."""
-        found: dict[str, Stamp] = {}
-        for prefix in prefixes:
+
+        def of(prefix: str) -> dict[str, Stamp]:
             if _is_folder(prefix):
-                found |= self.objects.listed(prefix)
-            elif stamp := self.objects.stamp(prefix):
-                found[prefix] = stamp
+                return self.objects.listed(prefix)
+            stamp = self.objects.stamp(prefix)
+            return {prefix: stamp} if stamp else {}
+
+        found: dict[str, Stamp] = {}
+        with ThreadPoolExecutor(THREADS, "storage") as threads:
+            for own in threads.map(of, prefixes):
+                found |= own
         return found
 
     def _has(self, key: str, stamp: Stamp, index: dict[str, Stamp]) -> bool:
@@ -235,7 +244,7 @@ class WorkingCopy:
 
 
 def working_folder(place: Location, role: str) -> Path:
-    """Folder of a working copy on this machine. It is not made.
+    """Folder of a working copy on this machine. It is not made. What this process tells of it names the place instead.
 
     Args:
         place: that it copies.
@@ -244,7 +253,9 @@ def working_folder(place: Location, role: str) -> Path:
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9.-]*", role):
         raise ValueError(f"{role!r} is no role")
     digest = hashlib.sha256(place.uri.encode()).hexdigest()[:16]
-    return cache_folder() / FOLDER / f"{fit_name(place.name)[:60]}-{digest}-{role}"
+    folder = cache_folder() / FOLDER / f"{fit_name(place.name)[:60]}-{digest}-{role}"
+    stand_for(folder, str(place))
+    return folder
 
 
 def _is_folder(prefix: str) -> bool:

@@ -80,7 +80,7 @@ def compare(experiments: Sequence[Results] | Results) -> pd.DataFrame:
         of_search = trials[trials["confirms"].isna()]
         counts = of_search["state"].value_counts()
         ran = stretches(results.reports)
-        own: dict[str, object] = {"experiment": label, "folder": str(results.folder), "trials": len(of_search)}
+        own: dict[str, object] = {"experiment": label, "folder": results.place, "trials": len(of_search)}
         own["aim"] = aim_of(read_facts(results.single.folder).settings)
         for name in ("algorithm", "scenario", "reward"):
             own[name] = trials[name].iloc[0] if len(trials) else ""

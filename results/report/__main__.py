@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from common.errors import UserError
 from common.paths import shortened
 from common.texts import printable
+from common.uris import with_uris
 from results.report.writing import FORMATS, write
 
 REFUSED = 2  # exit status
@@ -27,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser().parse_args(arguments)
     if options.format is not None and options.figures is None:
         return _refuse("--format is of pictures: name their folder, such as --figures pictures")
-    warnings.showwarning = lambda message, *_: print(f"warning: {printable(str(message))}", file=sys.stderr)
+    warnings.showwarning = lambda message, *_: print(f"warning: {printable(with_uris(str(message)))}", file=sys.stderr)
     try:
         print(write(options.places, options.to, options.figures, options.format or FORMATS[0]))
     except UserError as error:
@@ -52,9 +53,11 @@ def parser() -> argparse.ArgumentParser:
         "places",
         nargs="+",
         metavar="EXPERIMENT",
-        help="folder of an experiment or a judgement, or a rollout; several are compared",
+        help="folder or URI of an experiment or a judgement, or a rollout; several are compared",
     )
-    made.add_argument("--to", metavar="FILE", help="of the page; by default report.html in the experiment's folder")
+    made.add_argument(
+        "--to", metavar="FILE", help="of the page; by default report.html in the experiment's folder; of a URI, in this one"
+    )
     made.add_argument("--figures", metavar="FOLDER", help="for a picture of each figure; needs building-tuner[figures]")
     made.add_argument("--format", choices=FORMATS, help="of the pictures; png by default")
     return made

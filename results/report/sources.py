@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from common.paths import user_path
+from common.uris import is_uri
 from results.loader import Results, load
 from results.parts import ResultsError
+from results.places import EXPERIMENT, JUDGEMENT, TABLES, local_folder
 from results.report.hours import Hours, read
 from results.schema import FOLDER
 
-EXPERIMENT, JUDGEMENT = "experiment.json", "judgement.json"  # files that tell the kinds apart
-ROLLOUTS = "rollouts"  # in an experiment's folder
+ROLLOUTS, ROLLOUT = "rollouts", ".parquet"  # in an experiment's folder; end of a rollout's file
 
 
 @dataclass(frozen=True)
@@ -35,10 +35,11 @@ def read_sources(places: Sequence[str | Path]) -> Sources:
     """Read all that a report is about.
 
     Args:
-        places: folders of experiments or judgements, folders with rollouts, or files of rollouts.
+        places: folders of experiments or judgements, folders with rollouts, files of rollouts, or URIs of these.
 
     Raises:
         ResultsError: if nothing is given, or a place holds none of these.
+        StorageError: if a URI cannot be read.
     """
     if not places:
         raise ResultsError("a report is of something: give the folder of an experiment, such as experiments/ppo-iquitos-1")
@@ -48,7 +49,8 @@ def read_sources(places: Sequence[str | Path]) -> Sources:
     # A place that is given twice counts once, also by another path.
     once: dict[Path, Path] = {}
     for given in places:
-        once.setdefault(user_path(given).resolve(), user_path(given))
+        place = _local(given)
+        once.setdefault(place.resolve(), place)
     for place in once.values():
         if place.is_file():
             policies.append(read(place))
@@ -65,6 +67,16 @@ def read_sources(places: Sequence[str | Path]) -> Sources:
                 "that of a judgement, or a file of python -m tuning.rollout"
             )
     return Sources(tuple(experiments), tuple(judgements), tuple(policies))
+
+
+def _local(given: str | Path) -> Path:
+    """Path of a place; of a URI that of its copy."""
+    if is_uri(given) and str(given).endswith(ROLLOUT):
+        above, _, name = str(given).rpartition("/")
+        return local_folder(above, [name]) / name
+    if is_uri(given) and str(given).rstrip("/").endswith(f"/{ROLLOUTS}"):
+        return local_folder(given, [""])
+    return local_folder(given, [*TABLES, f"{ROLLOUTS}/"])
 
 
 def rollouts_in(folder: Path) -> tuple[Path, ...]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from common.files import write_whole
 from common.paths import user_path
+from common.uris import is_uri
 from results.report.figure import Section
 
 NAME = "report.html"
@@ -22,8 +23,8 @@ def write(
     """Write one page about experiments, judgements and policies. It opens offline.
 
     Args:
-        places: folders of experiments or judgements, folders with rollouts, or files of rollouts; one or several.
-        to: the page's file; by default `report.html` in the folder of the one place, or in this folder for several.
+        places: folders of experiments or judgements, folders with rollouts, files of rollouts; one or several. Or their URIs.
+        to: the page's file; by default `report.html` in the folder of the one place, or in this folder for several or a URI.
         figures: folder for a picture of each figure; none by default.
         format: of the pictures, one of `FORMATS`.
 
@@ -32,6 +33,7 @@ def write(
 
     Raises:
         ResultsError: if a place holds nothing that a report can be about, or pictures are wanted and cannot be drawn.
+        StorageError: if a URI cannot be read.
         OSError: if a file cannot be written.
     """
     from results.report.page import page
@@ -69,7 +71,7 @@ def destination(places: Sequence[str | Path], to: str | Path | None = None) -> P
     """
     if to is not None:
         return user_path(to)
-    if len(places) > 1:
+    if len(places) > 1 or is_uri(places[0]):
         return Path(NAME)
     place = user_path(places[0])
     return place.with_suffix(".html") if place.is_file() else place / NAME

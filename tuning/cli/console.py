@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
 from common.texts import printable
+from common.uris import with_uris
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -31,7 +32,7 @@ def say(console: Console, line: object) -> None:
         console: to print to.
         line: text, or what has one, such as a path.
     """
-    console.print(printable(str(line)), highlight=False, markup=False, soft_wrap=True)
+    console.print(printable(with_uris(str(line))), highlight=False, markup=False, soft_wrap=True)
 
 
 class SteadyOutput:

@@ -137,8 +137,8 @@ class Settings:
     """Named assignments that the first trials try; by default the one that is known to work, and on a site of several
     buildings several-buildings."""
     learn_from: tuple[str, ...] = ()
-    """Folders of other experiments of the same algorithm, of any site and budget: what ranked high there shapes the first
-    draws, as long as trials here agree. Their trials and ranks are stored in the new experiment."""
+    """Folders or URIs of other experiments of the same algorithm, of any site and budget: what ranked high there shapes the
+    first draws, as long as trials here agree. Their trials and ranks are stored in the new experiment."""
     space: str = ""
     """TOML file with bounds or choices of one's own; docs/formats.md shows its form."""
     sampler: Literal["tpe", "random", "gp", "cmaes"] = "tpe"

@@ -24,7 +24,8 @@ from envs.scenarios.tariff import DemandCharge
 from envs.seen import Seen
 from results import ResultsError, load
 from tuning.experiment.errors import UsageError
-from tuning.experiment.folder import Experiment, open_experiment
+from tuning.experiment.folder import Experiment
+from tuning.experiment.reading import open_to_read, with_checkpoints
 from tuning.exporting.judged import given_judgement, own_judgement
 from tuning.exporting.model_card import card, hyperparameters_toml
 from tuning.exporting.onnx_policy import SitePolicy, write_onnx
@@ -52,7 +53,7 @@ def export_policy(settings: ExportSettings) -> list[Path]:
     to = user_path(settings.to)
     if to.exists():
         raise UsageError(f"--to {to}: it is there already, and nothing is written over it")
-    experiment = open_experiment(settings.experiment).trusting(settings.trust_scenario)
+    experiment = open_to_read(settings.experiment).trusting(settings.trust_scenario)
     number = trial_number(load(experiment.paths.folder), settings.trial)
     return export(experiment, number, to, settings.judgement, settings.scenario, settings.split)
 
@@ -94,7 +95,10 @@ def export(
     year = site.years(split)[0]
     _check_peaks(site, seen_layout(site, seen, year))
     # The folder comes last, so that a refused export creates nothing.
-    with trained(experiment, number, site if elsewhere else None, split) as policy, _beside(to) as new:
+    with (
+        trained(with_checkpoints(experiment, number), number, site if elsewhere else None, split) as policy,
+        _beside(to) as new,
+    ):
         # A policy for single buildings knows those of a split by bounds of their own.
         layout = seen_layout(site, seen, year, own_layout=policy.shares)
         write_onnx(

@@ -12,6 +12,7 @@ import pandas as pd
 from common.files import write_whole
 from common.paths import missing_folders, remove_empty, user_path
 from common.units import WEEK
+from common.uris import uri_of
 from envs.environments import factory
 from envs.environments.backend import choose_backend
 from envs.environments.year_cache import year_reference
@@ -23,7 +24,8 @@ from envs.scenarios.scenario import Scenario, Window, scenario
 from results import load
 from results import rollout as output
 from tuning.experiment.errors import UsageError
-from tuning.experiment.folder import open_experiment
+from tuning.experiment.folder import Experiment
+from tuning.experiment.reading import open_to_read, with_checkpoints
 from tuning.exporting.settings import RolloutSettings
 from tuning.trial import policy
 
@@ -55,7 +57,7 @@ def roll_out(settings: RolloutSettings) -> Rollout:
         UserError: if trial, year or week does not exist, or the folder cannot be created; nothing is written then.
         ValidityError: if the run is physically impossible.
     """
-    experiment = open_experiment(settings.experiment).trusting(settings.trust_scenario)
+    experiment = open_to_read(settings.experiment).trusting(settings.trust_scenario)
     of = experiment.settings
     if settings.scenario:
         # Splits belong to the site that they were stated for.
@@ -68,10 +70,12 @@ def roll_out(settings: RolloutSettings) -> Rollout:
     year = _year(settings.year, site)
     window = window_of(site, year)
     start = _first_hour(settings.week, window.hours)
-    folder = user_path(settings.to) if settings.to else experiment.paths.folder / "rollouts"
+    folder = user_path(settings.to) if settings.to else _folder_of(experiment)
     made = missing_folders(folder)
     try:
-        with policy.trained(experiment, number, site if settings.scenario else None, site.split_of(year)) as trained:
+        with policy.trained(
+            with_checkpoints(experiment, number), number, site if settings.scenario else None, site.split_of(year)
+        ) as trained:
             # Before the year runs: CityLearn takes minutes for it.
             _create(folder)
             env = factory.windows_env(site, backend, (window,), of.reward, of.aim.weights, trained.shares, trained.seen)
@@ -96,6 +100,13 @@ def roll_out(settings: RolloutSettings) -> Rollout:
     except BaseException:
         remove_empty(made)
         raise
+
+
+def _folder_of(experiment: Experiment) -> Path:
+    """Folder of the files, where none is named."""
+    if uri_of(experiment.paths.folder):
+        return Path("rollouts") / experiment.paths.folder.name
+    return experiment.paths.folder / "rollouts"
 
 
 def _year(given: int | None, site: Scenario) -> int:

@@ -13,8 +13,8 @@ import tyro
 class ExportSettings:
     """Write a trial's policy as files that control a CityLearn environment without Ray, torch or this package."""
 
-    experiment: Annotated[Path, tyro.conf.Positional]
-    """Folder of the experiment, or of a contender in a judgement (judgements/NAME/runs/CONTENDER)."""
+    experiment: Annotated[str | Path, tyro.conf.Positional]
+    """Folder or URI of the experiment, or folder of a contender in a judgement (judgements/NAME/runs/CONTENDER)."""
     to: Path
     """Folder for the files; it must not exist."""
     trial: str = "best"
@@ -35,8 +35,8 @@ class ExportSettings:
 class RolloutSettings:
     """Run a trial's policy through a year; write its hours as Parquet and a picture of a week."""
 
-    experiment: Annotated[Path, tyro.conf.Positional]
-    """Folder of the experiment."""
+    experiment: Annotated[str | Path, tyro.conf.Positional]
+    """Folder or URI of the experiment."""
     trial: str = "best"
     """Number of the trial, or best."""
     year: int | None = None
@@ -47,7 +47,8 @@ class RolloutSettings:
     week: int | None = None
     """Week of the picture, from 0; by default 34, or the last of a shorter year."""
     to: Path | None = None
-    """Folder for the files; by default rollouts in the experiment's folder."""
+    """Folder for the files; by default rollouts in the experiment's folder. Of a URI, it is rollouts/NAME in this folder, with
+    the experiment's name."""
     scenario: str = ""
     """Another site that a policy with shared_policy=true is to act on: a name or a schema.json; by default the one it was
     trained on."""

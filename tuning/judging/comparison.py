@@ -13,8 +13,9 @@ from common.paths import missing_folders, user_path
 from tuning.cli.console import say, terminal
 from tuning.cli.report import draw_report
 from tuning.experiment.errors import UsageError
-from tuning.experiment.folder import check_name, discard, open_experiment
+from tuning.experiment.folder import check_name, discard
 from tuning.experiment.lock import experiment_lock
+from tuning.experiment.reading import open_to_read
 from tuning.judging.settings import JudgeSettings
 from tuning.runtime.cluster import check_cluster
 from tuning.runtime.ray_session import set_environment
@@ -65,7 +66,7 @@ def compare(settings: JudgeSettings, console: Console | None = None) -> Comparis
 
     console = console or terminal()
     settings.check()
-    experiments = [open_experiment(folder).trusting(settings.trust_scenario) for folder in settings.experiments]
+    experiments = [open_to_read(place).trusting(settings.trust_scenario) for place in settings.experiments]
     own = contenders(experiments, settings.top, settings.objective)
     aim = judged_aim(experiments[0], settings.objective)
     # Of two objectives the one that is judged; the contenders are trained by the settings of their experiments.

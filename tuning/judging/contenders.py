@@ -17,6 +17,7 @@ from search_spaces import Assignment
 from tuning.algorithms.of_settings import algorithm_of
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment
+from tuning.experiment.reading import place_of
 from tuning.experiment.settings import Settings, typed
 from tuning.search.plan import limits, plan
 from tuning.trial.records import TrialRecords
@@ -31,7 +32,7 @@ class Contender:
 
     Attributes:
         name: for people and in the column `contender`.
-        experiment: folder of the experiment that it comes from; it is trained with the same steps and scenario.
+        experiment: folder or URI of the experiment that it comes from; it is trained with the same steps and scenario.
         hyperparameters: the assignment.
     """
 
@@ -95,7 +96,7 @@ def contenders(experiments: Sequence[Experiment], top: int, objective: str = "")
         algo, steps = experiment.settings.algo, experiment.settings.steps
         structure, words = _structure(experiment)
         control = Contender(
-            f"{algo} {CONTROL}{words}, {steps:,} steps", str(experiment.paths.folder),
+            f"{algo} {CONTROL}{words}, {steps:,} steps", place_of(experiment),
             algorithm_of(experiment.settings).preset(CONTROL, structure, limits(steps)),
         )  # fmt: skip
         records = TrialRecords(experiment)

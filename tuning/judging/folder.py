@@ -15,7 +15,8 @@ from results.writer import judged_path
 from search_spaces import Assignment, SearchSpace
 from tuning.algorithms.of_settings import algorithm_of
 from tuning.experiment.errors import UsageError
-from tuning.experiment.folder import ExperimentPaths, check_format, check_name, discard, open_experiment
+from tuning.experiment.folder import ExperimentPaths, check_format, check_name, discard
+from tuning.experiment.reading import open_to_read
 from tuning.judging.contenders import Contender
 
 FORMAT = 1  # version of `judgement.json`; a file without one has the first
@@ -144,7 +145,7 @@ def _as_known(now: Contender, then: Contender) -> Contender:
     """A contender without hyperparameters that are newer than a judgement that has it."""
     if now.hyperparameters.keys() == then.hyperparameters.keys():
         return now
-    space = algorithm_of(open_experiment(now.experiment).settings).space
+    space = algorithm_of(open_to_read(now.experiment).settings).space
     return replace(now, hyperparameters=known_then(now.hyperparameters, then.hyperparameters, space))
 
 

@@ -44,8 +44,8 @@ class JudgeSettings:
     shows the uncontrolled site, rules and the bound.
     """
 
-    experiments: Annotated[tuple[Path, ...], tyro.conf.Positional]
-    """Folders of the experiments, all of one scenario."""
+    experiments: Annotated[tuple[str | Path, ...], tyro.conf.Positional]
+    """Folders or URIs of the experiments, all of one scenario."""
     top: int = 2
     """Trials of each experiment, the best first."""
     seeds: int = 5

@@ -16,6 +16,7 @@ from tuning.algorithms.of_settings import algorithm_of
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, ExperimentPaths, create, open_experiment, save
 from tuning.experiment.lock import experiment_lock
+from tuning.experiment.reading import open_to_read
 from tuning.experiment.settings import Settings, changed
 from tuning.judging.contenders import Contender, run_settings
 from tuning.judging.folder import JudgementPaths, known_then
@@ -63,7 +64,7 @@ def experiment_of(
         UsageError: if its folder holds runs of something else, as one that came from elsewhere.
     """
     folder = paths.run(contender)
-    of = open_experiment(contender.experiment).settings
+    of = open_to_read(contender.experiment).settings
     wanted = run_settings(contender, of, paths.runs, _seed_in(paths, seed), gpu_memory, address)
     if folder.is_dir():
         found = open_experiment(folder)

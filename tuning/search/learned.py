@@ -42,7 +42,7 @@ class LearnedExperiment:
     """Another experiment that is learned from.
 
     Attributes:
-        folder: where it was.
+        folder: where it was: a path or a URI.
         summary: how many of its trials are used, and why the others are not.
         trials: those that are used.
     """

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import numpy as np
 from optuna.trial import FrozenTrial, TrialState
 from scipy.stats import rankdata
 
 from common.paths import user_path
+from common.storage.location import location
+from common.uris import is_uri
 from envs.objective.reward_share import RewardShare
 from search_spaces import Assignment, SearchSpace, SpaceError
 from search_spaces.earlier import in_todays_names
@@ -19,7 +20,8 @@ from search_spaces.removed import without_removed
 from search_spaces.reward_share import NAME
 from tuning.algorithms.of_settings import algorithm_of
 from tuning.experiment.errors import UsageError
-from tuning.experiment.folder import Experiment, open_experiment
+from tuning.experiment.folder import Experiment
+from tuning.experiment.reading import open_to_read, with_journal
 from tuning.experiment.settings import Settings
 from tuning.search.confirmation import CONFIRMS
 from tuning.search.drawing import HYPERPARAMETERS, REFUSED, SAME_AS
@@ -43,19 +45,29 @@ def learned_from(settings: Settings) -> tuple[LearnedExperiment, ...]:
         UsageError: if one of the folders holds no experiment, a damaged one, one of another algorithm, or too few trials.
         UserError: one of its other kinds, see `open_experiment`.
     """
-    found: dict[Path, LearnedExperiment] = {}
+    found: dict[str, LearnedExperiment] = {}
     for text in settings.learn_from:
-        folder = user_path(text).resolve()
-        if folder in found:
+        place = whole_place(text)
+        if place in found:
             raise UsageError(f"--learn-from {text}: it is given twice; leave one out")
-        found[folder] = _learned(text, folder, settings)
+        found[place] = _learned(text, place, settings)
     return tuple(found.values())
 
 
-def _learned(text: str, folder: Path, settings: Settings) -> LearnedExperiment:
+def whole_place(given: str) -> str:
+    """A place as it names the same from all folders: an absolute path, or a URI.
+
+    Raises:
+        StorageError: if the URI is none.
+        PathError: if the path is none.
+    """
+    return location(given).uri if is_uri(given) else str(user_path(given).resolve())
+
+
+def _learned(text: str, place: str, settings: Settings) -> LearnedExperiment:
     at = f"--learn-from {text}"
     try:
-        other = open_experiment(folder)
+        other = with_journal(open_to_read(place))
     except UsageError as error:
         raise UsageError(f"{at}: {error}") from error
     if other.settings.algo != settings.algo:
@@ -73,7 +85,7 @@ def _learned(text: str, folder: Path, settings: Settings) -> LearnedExperiment:
     ends = expected_ends([trials[number] for number in used], other)
     ranks = rankdata([-ends[number] for number in used])
     own = tuple(LearnedTrial(number, float(rank), of) for (number, of), rank in zip(used.items(), ranks, strict=True))
-    return LearnedExperiment(str(folder), summary, own)
+    return LearnedExperiment(place, summary, own)
 
 
 def usable(

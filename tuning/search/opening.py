@@ -27,7 +27,7 @@ from tuning.experiment.settings import Settings, changed
 from tuning.runtime.cluster import check_cluster
 from tuning.search.callbacks import callbacks_named
 from tuning.search.learned import LearnedExperiment, digest, read_learned, text_of
-from tuning.search.learning import learned_from
+from tuning.search.learning import learned_from, whole_place
 from tuning.search.lessons import check_teacher
 from tuning.search.plan import Plan, plan, plan_again, seen_by, space_differences, with_trials
 from tuning.storage.stored_experiment import create_stored, experiment_at, is_stored, look_up, storage_of, withdraw
@@ -321,7 +321,7 @@ def _checked(settings: Settings, space_file: Path | None, described: Mapping[str
         check_teacher(site, settings.algo, backend, settings.reward)
     # However they were typed: an experiment is continued by what they mean.
     settings = replace(settings, weights=settings.aim.weights.texts, require=settings.aim.require, objective=settings.aim.names)
-    settings = replace(settings, learn_from=tuple(str(user_path(folder).resolve()) for folder in settings.learn_from))
+    settings = replace(settings, learn_from=tuple(map(whole_place, settings.learn_from)))
     notes = [f"aim: {settings.aim.shown}"] if settings.aim.shown else []
     notes += _of_two_objectives(settings, planned)
     notes += planned.notes

@@ -19,7 +19,7 @@ class HttpError(Exception):
 
 def client_error(code: str, status: int) -> OSError:
     """As s3fs raises one."""
-    cause = Exception()
+    cause = Exception(f"An error occurred ({code})")
     cause.response = {"Error": {"Code": code}, "ResponseMetadata": {"HTTPStatusCode": status}}  # type: ignore[attr-defined]
     error = OSError(errno.EIO, "what the server says")
     error.__cause__ = cause

@@ -3,22 +3,10 @@ from pathlib import Path
 
 import pytest
 
-from common.storage.location import Location, StorageError, checked_key, is_uri, location, without_credentials
+from common.storage.location import Location, StorageError, checked_key, location
+from common.uris import without_credentials
 
 SECRET = "wJalrXUtnFEMI"
-
-
-@pytest.mark.parametrize("given", ["s3://bucket/a", "gs://bucket", "file:///mnt/a", "simplecache::s3://bucket/a"])
-def test_a_scheme_and_two_slashes_make_a_uri(given: str) -> None:
-    assert is_uri(given)
-
-
-@pytest.mark.parametrize(
-    "given", ["experiments/ppo", "/mnt/s3://a", r"C:\experiments", "C:/experiments", "C://experiments", ""]
-)
-def test_paths_and_drives_are_no_uri(given: str) -> None:
-    assert not is_uri(given)
-    assert not is_uri(Path("s3://bucket"))
 
 
 def test_a_location_has_no_slash_at_its_end_and_its_parts_are_named() -> None:

@@ -1,0 +1,101 @@
+"""Places that readers are given: folders on this machine, and URIs of storage, of which what is read is copied first."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from common.paths import user_path
+from common.texts import printable
+from common.uris import is_uri, stand_for
+from results.parts import ResultsError
+from results.schema import FOLDER
+
+if TYPE_CHECKING:
+    from common.storage.objects import Objects
+
+ROLE: Final = "read"  # of the working copies
+EXPERIMENT, JUDGEMENT = "experiment.json", "judgement.json"  # files that tell the kinds apart
+TABLES: Final = (EXPERIMENT, JUDGEMENT, "judgement.parquet", f"{FOLDER}/")  # what `results.load` and analysis read
+PATIENCE: Final = 30.0  # seconds of attempts, while a person waits
+_MAGIC = re.compile(r"[*\[]")  # a question mark begins a query
+
+
+def local_folder(given: str | Path, wanted: Sequence[str] = TABLES, role: str = ROLE, patience: float | None = None) -> Path:
+    """A folder with what a reader wants of a place.
+
+    Args:
+        given: path of a folder, which is taken as it is, or URI.
+        wanted: of a URI: names of files, and folders, which end with `/`. What is new or changed is fetched. What is gone is
+            removed from the copy.
+        role: of the copy; readers of one role share it.
+        patience: seconds of attempts, until storage counts as lost; by default `PATIENCE`.
+
+    Raises:
+        PathError: for what cannot be a path.
+        StorageError: if the URI is none, or the storage cannot be read.
+    """
+    if not is_uri(given):
+        return user_path(given)
+    from common.storage.location import location
+    from common.storage.objects import Objects
+    from common.storage.working_copy import WorkingCopy, working_folder
+
+    place = location(str(given))
+    # The last part is the experiment's name, by which it is called.
+    folder = working_folder(place, role) / place.name
+    stand_for(folder, str(place))
+    WorkingCopy(folder, Objects(place, PATIENCE if patience is None else patience)).pull(wanted)
+    if (folder / EXPERIMENT).is_file():
+        # Storage knows no empty folders.
+        (folder / FOLDER).mkdir(exist_ok=True)
+    return folder
+
+
+def is_pattern(given: str) -> bool:
+    """Whether a URI names several places by `*` or `[...]`."""
+    return is_uri(given) and _MAGIC.search(given) is not None
+
+
+def matching(pattern: str, patience: float | None = None) -> list[str]:
+    """URIs of the experiments and judgements that a pattern names, by name.
+
+    Args:
+        pattern: such as `s3://bucket/experiments/ppo-*`; `*` stands for any letters between two slashes.
+        patience: see `local_folder`.
+
+    Raises:
+        ResultsError: if there are none.
+        StorageError: if the storage cannot be read.
+    """
+    from common.storage.location import location
+    from common.storage.objects import Objects
+
+    parts = pattern.rstrip("/").split("/")
+    first = next(place for place, part in enumerate(parts) if _MAGIC.search(part))
+    if first < 3:
+        raise ResultsError(f"{printable(pattern)}: a pattern stands after the bucket, as in s3://bucket/experiments/ppo-*")
+    place = location("/".join(parts[:first]))
+    objects = Objects(place, PATIENCE if patience is None else patience)
+    names = [""]
+    for part in parts[first:]:
+        names = [
+            f"{above}/{name}".lstrip("/")
+            for above in names
+            for name in (objects.folders(f"{above}/" if above else "") if _MAGIC.search(part) else [part])
+            if fnmatchcase(name, part)
+        ]
+    with ThreadPoolExecutor(16) as threads:
+        held = list(threads.map(lambda name: _holds_results(objects, name), names))
+    found = sorted(f"{place.uri}/{name}" for name, holds in zip(names, held, strict=True) if holds)
+    if not found:
+        raise ResultsError(f"{printable(pattern)}: no experiment there has such a name")
+    return found
+
+
+def _holds_results(objects: Objects, name: str) -> bool:
+    return objects.has(f"{name}/{EXPERIMENT}") or objects.has(f"{name}/{JUDGEMENT}")

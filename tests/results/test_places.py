@@ -1,0 +1,185 @@
+"""Readers take URIs from any folder, fetch what is new, and tell the URI."""
+
+import shutil
+import warnings
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from common.storage.objects import StorageError, StorageLostError
+from results import ResultsError, load, places
+from results.analysis import compare
+from results.compact import main as compact_main
+from results.experiment_file import read_facts
+from results.places import local_folder, matching
+from results.report.__main__ import main as report_main
+from results.report.sources import read_sources
+from tests.results.report.test_sources import roll
+from tests.storage_server import ENVIRONMENT, Faults, StorageServer, environment, faulty_proxy, storage_server
+from tests.uploads import upload
+
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*its reports lack update")
+
+
+@pytest.fixture(autouse=True)
+def there(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Another machine: a folder with a cache of its own."""
+    folder = tmp_path_factory.mktemp("there")
+    monkeypatch.setenv("BUILDING_TUNER_CACHE", str(folder / "cache"))
+    monkeypatch.chdir(folder)
+    return folder
+
+
+@pytest.fixture(params=["s3", "file"])
+def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A place for experiments: a bucket, and a share."""
+    return (
+        request.getfixturevalue("s3_bucket") + "/experiments"
+        if request.param == "s3"
+        else tmp_path_factory.mktemp("share").as_uri()
+    )
+
+
+def test_results_from_a_uri_are_those_of_the_folder(experiment: Path, place: str) -> None:
+    upload(experiment, f"{place}/ppo-1")
+    own, found = load(experiment), load(f"{place}/ppo-1/")
+    for table in ("trials", "reports", "evaluations"):
+        pd.testing.assert_frame_equal(getattr(own, table), getattr(found, table))
+    assert found.place == f"{place}/ppo-1"
+    assert found.folder.name == "ppo-1"
+    assert own.place == str(experiment)
+    assert dict(read_facts(found.folder).settings) == dict(read_facts(own.folder).settings)
+
+
+def test_loading_again_fetches_what_is_new_and_forgets_what_is_gone(experiment: Path, place: str) -> None:
+    objects = upload(experiment, f"{place}/ppo-1")
+    assert len(load(f"{place}/ppo-1").trials) == 4
+    last = next(key for key in objects.listed("results/trials/") if "00003" in key)
+    content = objects.read(last)
+    objects.remove([last])
+    assert len(load(f"{place}/ppo-1").trials) == 3
+    objects.put(last, content)
+    assert len(load(f"{place}/ppo-1").trials) == 4
+
+
+def test_several_are_loaded_by_a_pattern_or_a_list_and_called_by_their_names(experiment: Path, place: str) -> None:
+    (experiment / "experiment.json").write_text("{}")
+    for name in ("a/ppo-1", "a/ppo-2", "a/sac-1", "b/ppo-1"):
+        upload(experiment, f"{place}/{name}")
+    upload(experiment / "results", f"{place}/a/ppo-9")  # no experiment
+    assert matching(f"{place}/a/ppo-*") == [f"{place}/a/ppo-1", f"{place}/a/ppo-2"]
+    assert matching(f"{place}/*/ppo-[1]") == [f"{place}/a/ppo-1", f"{place}/b/ppo-1"]
+    several = load(f"{place}/a/ppo-*")
+    assert sorted(set(several.trials["experiment"])) == ["ppo-1", "ppo-2"]
+    assert load([f"{place}/a/sac-1", experiment]).names == ("sac-1", experiment.name)
+    assert load(f"{place}/*/ppo-1").names == (f"{place}/a/ppo-1", f"{place}/b/ppo-1")
+    assert set(compare(several)["folder"]) == {f"{place}/a/ppo-1", f"{place}/a/ppo-2"}
+    with pytest.raises(ResultsError, match="no experiment there has such a name"):
+        load(f"{place}/none-*")
+    with pytest.raises(ResultsError, match="a pattern stands after the bucket"):
+        load("s3://buck*/a")
+
+
+def test_what_is_told_names_the_uri_and_not_the_copy(experiment: Path, place: str, there: Path) -> None:
+    objects = upload(experiment, f"{place}/ppo-1")
+    first = next(key for key in objects.listed("results/reports/") if "00000" in key)
+    objects.put(first, b"torn")
+    with pytest.warns(UserWarning, match="skipped") as caught:
+        load(f"{place}/ppo-1")
+    told = [str(each.message) for each in caught]
+    assert any(f"skipped {place}/ppo-1/{first}" in line for line in told)
+    assert not any(str(there / "cache") in line for line in told)
+    for key in objects.listed("results/trials/"):
+        objects.remove([key])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with pytest.raises(ResultsError, match="no trial is complete") as error:
+            _ = load(f"{place}/ppo-1").best
+    assert str(error.value).startswith(f"{place}/ppo-1: ")
+    with pytest.raises(ResultsError, match="no results in") as error:
+        load(f"{place}/none")
+    assert f"no results in {place}/none:" in str(error.value)
+
+
+def test_a_new_experiment_without_trials_is_loaded(place: str, tmp_path: Path) -> None:
+    (tmp_path / "new").mkdir()
+    (tmp_path / "new" / "experiment.json").write_text("{}")
+    upload(tmp_path / "new", f"{place}/new")
+    assert load(f"{place}/new").trials.empty
+
+
+def test_a_report_from_a_uri_is_written_here(experiment: Path, place: str, capsys: pytest.CaptureFixture[str]) -> None:
+    roll(experiment / "rollouts" / "trial-00001-000000000200-year-0.parquet")
+    upload(experiment, f"{place}/ppo-1")
+    sources = read_sources([f"{place}/ppo-1", f"{place}/ppo-1/"])
+    assert (len(sources.experiments), len(sources.policies)) == (1, 1)
+    of_file = read_sources([f"{place}/ppo-1/rollouts/trial-00001-000000000200-year-0.parquet", f"{place}/ppo-1/rollouts"])
+    assert len(of_file.policies) == 2
+    assert report_main([f"{place}/ppo-1"]) == 0
+    assert capsys.readouterr().out.strip() == "report.html"
+    assert b"ppo-1" in Path("report.html").read_bytes()
+    assert report_main([f"{place}/none"]) == 2
+    assert f"no results in {place}/none" in capsys.readouterr().err
+
+
+def test_packing_at_a_uri_is_refused(place: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert compact_main([f"{place}/ppo-1"]) == 2
+    assert "is a URI, and only folders of this machine are packed" in capsys.readouterr().err
+
+
+def test_readers_outlast_faults(
+    experiment: Path, s3_server: StorageServer, s3_bucket: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    upload(experiment, f"{s3_bucket}/ppo-1")
+    faults = Faults(slow=0.1, failing=0.15, cut_request=0.1, cut_answer=0.2, lost_answer=0.05, delay=0.05)
+    with faulty_proxy(s3_server, faults, seed=3) as proxy:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", proxy.endpoint)
+        found = load(f"{s3_bucket}/ppo-1")
+    assert proxy.injected["cut_answer"] > 0
+    pd.testing.assert_frame_equal(load(experiment).reports, found.reports)
+
+
+def told_without_secrets(error: Exception) -> str:
+    text = str(error)
+    assert text.isprintable()
+    assert not any(secret in text for secret in list(ENVIRONMENT.values())[:2])
+    return text
+
+
+def test_what_cannot_be_read_is_one_line(s3_server: StorageServer, s3_bucket: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(StorageError, match="there is no such bucket"):
+        load("s3://no-such-bucket/ppo-1")
+    with pytest.raises(StorageError, match="holds credentials") as caught:
+        load("s3://AKIAKEY:topsecret@bucket/ppo-1")
+    assert "topsecret" not in str(caught.value)
+    with pytest.raises(StorageError, match="holds credentials"):
+        load("s3://AKIAKEY:topsecret@bucket/ppo-*")
+    with faulty_proxy(s3_server, Faults(denied=1.0)) as proxy:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", proxy.endpoint)
+        with pytest.raises(StorageError, match="is not permitted") as denied:
+            load(f"{s3_bucket}/ppo-1")
+        told_without_secrets(denied.value)
+
+
+def test_a_server_that_is_down_is_told_within_the_readers_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    with storage_server() as server:
+        bucket = server.bucket()
+        server.kill()
+    for name, value in environment(server.endpoint).items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(places, "PATIENCE", 0.5)
+    with pytest.raises(StorageLostError) as caught:
+        load(f"{bucket}/ppo-1")
+    assert f"{bucket}/ppo-1: " in told_without_secrets(caught.value)
+
+
+def test_a_copy_may_be_deleted_at_any_time(experiment: Path, place: str) -> None:
+    upload(experiment, f"{place}/ppo-1")
+    shutil.rmtree(load(f"{place}/ppo-1").folder.parents[1])
+    assert len(load(f"{place}/ppo-1").trials) == 4
+
+
+def test_a_path_is_taken_as_it_is(tmp_path: Path) -> None:
+    assert local_folder(tmp_path, ["results/"]) == tmp_path
