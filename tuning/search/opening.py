@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from common.paths import missing_folders, name_fault, user_path
-from common.storage.location import StorageError, is_uri
+from common.storage.location import StorageError
+from common.uris import is_uri
 from envs.environments.backend import beyond_batch, choose_backend
 from envs.environments.split_layout import same_buildings
 from envs.environments.year_cache import any_district, has_several_buildings

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import filelock
 
 from common.json_values import checked, read_json
-from common.storage.location import Location, StorageError, is_uri, location
+from common.storage.location import Location, StorageError, location
+from common.uris import is_uri, stand_for
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, ExperimentPaths, check_name, create, free_name, open_experiment
 from tuning.experiment.settings import Settings
@@ -66,7 +67,8 @@ def look_up(place: Location) -> Experiment:
     """
     from common.storage.working_copy import WorkingCopy, working_folder
 
-    folder, objects = working_folder(place, "settings"), _objects(place)
+    folder, objects = working_folder(place, "settings") / place.name, _objects(place)
+    stand_for(folder, place.uri)
     if not objects.has(_FOR_CHECKS[0]):
         raise UsageError(f"no experiment in {place}: name the place of one, such as {place / 'ppo-iquitos-1'}")
     WorkingCopy(folder, objects).pull(_FOR_CHECKS)
@@ -198,18 +200,20 @@ def run_files(experiment: Experiment, say: Callable[[str], None]) -> Iterator[tu
             say(f"{epoch.lost} was lost; continuing from what it uploaded")
         paths = experiment.paths
         if not experiment.is_local:
-            paths = ExperimentPaths(working_folder(place, f"run-{epoch.number:08d}"))
+            # The last part is the experiment's name, by which results call it.
+            paths = ExperimentPaths(working_folder(place, f"run-{epoch.number:08d}") / place.name)
             _remove_older(paths.folder)
+            stand_for(paths.folder, place.uri)
         with StoredFiles(paths, objects, epoch, hasty, experiment.is_local) as files:
             yield replace(experiment, paths=paths), files
 
 
 def _remove_older(folder: Path) -> None:
     """Remove working copies of earlier runs on this machine, unless a process still holds one."""
-    stem, _, _ = folder.name.rpartition("-")
-    for older in folder.parent.glob(f"{stem}-*"):
-        lock = ExperimentPaths(older).lock
-        if older == folder or not lock.exists():
+    stem, _, _ = folder.parent.name.rpartition("-")
+    for older in folder.parent.parent.glob(f"{stem}-*"):
+        lock = ExperimentPaths(older / folder.name).lock
+        if older == folder.parent or not lock.exists():
             continue
         with suppress(filelock.Timeout, OSError), filelock.FileLock(lock, blocking=False):
             shutil.rmtree(older, ignore_errors=True)

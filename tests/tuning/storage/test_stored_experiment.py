@@ -130,14 +130,14 @@ def test_a_run_holds_the_experiment_and_another_machine_is_refused(
     said: list[str] = []
     with run_files(made, said.append) as (held, files):
         assert isinstance(files, StoredFiles)
-        assert held.paths.folder.name.endswith("-run-00000002")
+        assert held.paths.folder.parent.name.endswith("-run-00000002")
         save(replace(held, settings=replace(held.settings, trials=7)))
         monkeypatch.setenv("BUILDING_TUNER_CACHE", str(tmp_path / "cache of another machine"))
         with pytest.raises(UsageError, match=r"one is in use by process \d+"), run_files(look_up(above / "one"), said.append):
             pass
     assert look_up(above / "one").settings.trials == 7
     with run_files(look_up(above / "one"), said.append) as (held, _):
-        assert held.paths.folder.name.endswith("-run-00000003")
+        assert held.paths.folder.parent.name.endswith("-run-00000003")
 
 
 def test_working_copies_of_earlier_runs_are_removed(above: Location) -> None:
@@ -147,7 +147,8 @@ def test_working_copies_of_earlier_runs_are_removed(above: Location) -> None:
         with run_files(made, print) as (held, _):
             held.paths.lock.touch()
             folders.append(held.paths.folder)
-    assert [folder.exists() for folder in folders] == [False, True]
+    assert [folder.parent.exists() for folder in folders] == [False, True]
+    assert folders[1].name == "one"
 
 
 def test_without_a_storage_nothing_happens(tmp_path: Path) -> None:
