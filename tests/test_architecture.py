@@ -23,11 +23,12 @@ GROUND = {"tuning.experiment", "tuning.runtime"}
 PARTS = {
     "tuning.experiment": set(),
     "tuning.runtime": set(),
+    "tuning.storage": {"tuning.experiment"},
     "tuning.cli": GROUND,
     "tuning.algorithms": GROUND,
     "tuning.memory": {"tuning.algorithms", "tuning.experiment"},
-    "tuning.trial": {"tuning.memory", "tuning.algorithms", *GROUND},
-    "tuning.search": {"tuning.trial", "tuning.memory", "tuning.algorithms", "tuning.cli", *GROUND},
+    "tuning.trial": {"tuning.memory", "tuning.algorithms", "tuning.storage", *GROUND},
+    "tuning.search": {"tuning.trial", "tuning.memory", "tuning.algorithms", "tuning.storage", "tuning.cli", *GROUND},
     "tuning.judging": {"tuning.search", "tuning.trial", "tuning.algorithms", "tuning.cli", *GROUND},
     "tuning.exporting": {"tuning.judging", "tuning.trial", "tuning.algorithms", *GROUND},
     "tuning.diagnosis": {

@@ -54,7 +54,7 @@ def _run(settings: Settings, arguments: list[str]) -> int:
         from results import load
         from tuning.cli.summary import print_comparison
 
-        print_comparison([load(of.experiment.paths.folder) for of in opened], console, settings.aim)
+        print_comparison([load(of.experiment.place) for of in opened], console, settings.aim)
     return max(statuses)
 
 
@@ -76,20 +76,23 @@ def _status(outcome: Results | SearchStoppedError, console: Console) -> int:
     from tuning.cli.console import say
     from tuning.cli.report import draw_report
     from tuning.cli.summary import print_summary
-    from tuning.experiment.folder import open_experiment
     from tuning.experiment.settings import LEAST_CONFIRMING_RUNS
+    from tuning.storage.stored_experiment import checkpoint_sizes, experiment_at, publish
     from tuning.trial.checkpoint import Checkpoints
 
-    experiment = open_experiment(outcome.folder)
+    experiment = experiment_at(outcome.folder)
     of = experiment.settings
     print_summary(outcome, console, of.aim, of.words_of("validation"), of.teacher)
     if of.freezes and of.confirm and not outcome.scored.empty and _is_unpaid(of, outcome):
         part = f"{of.confirm:.0%} of the budget pays for less than {LEAST_CONFIRMING_RUNS} trainings of it and of the default"
         say(console, f"The best was trained once: {part} (--budget, --confirm)")
-    sizes = [Checkpoints(experiment.paths.checkpoints(number)).nbytes for number in outcome.trials["trial"]]
+    if experiment.storage and not experiment.is_local:
+        sizes = checkpoint_sizes(outcome.folder, outcome.trials["trial"])
+    else:
+        sizes = [Checkpoints(experiment.paths.checkpoints(number)).nbytes for number in outcome.trials["trial"]]
     kept, size = sum(size > 0 for size in sizes), sum(sizes) / 2**20
     say(console, f"Checkpoints: {size:,.1f} MiB of {kept} trials (--keep-checkpoints {experiment.settings.keep_checkpoints})")
-    draw_report([outcome.folder], console)
+    draw_report([outcome.folder], console, publish)
     return 0 if not outcome.scored.empty else NONE_COMPLETE
 
 

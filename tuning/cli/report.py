@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -15,12 +15,13 @@ from tuning.cli.console import say
 _FAILURES = (UserError, OSError, MemoryError, ArithmeticError, LookupError, ValueError)
 
 
-def draw_report(folders: Sequence[Path], console: Console) -> None:
+def draw_report(folders: Sequence[Path], console: Console, publish: Callable[[Path], object] = lambda path: path) -> None:
     """Write `report.html` into the first folder, and print its path, or one line why it could not be drawn.
 
     Args:
         folders: of the search or judgement, then of what else its report shows.
         console: to print to.
+        publish: puts the file where else it belongs; gives the place that is printed.
     """
     from results import report
 
@@ -28,9 +29,9 @@ def draw_report(folders: Sequence[Path], console: Console) -> None:
         with warnings.catch_warnings():
             # What lacks in the tables was told where they were loaded.
             warnings.simplefilter("ignore")
-            path = report.write(folders, to=folders[0] / report.NAME)
+            place = publish(report.write(folders, to=folders[0] / report.NAME))
     except _FAILURES as error:
         reason = " ".join(f"{type(error).__name__}: {error}".split()) if not isinstance(error, UserError) else str(error)
         say(console, f"no report: {reason}; results are whole, and python -m results.report {folders[0]} tries again")
     else:
-        say(console, f"Report:  {path}")
+        say(console, f"Report:  {place}")

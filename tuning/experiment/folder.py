@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from common.files import write_whole
 from common.json_values import checked, parsed, read_json
@@ -20,9 +21,17 @@ from results.writer import part_path
 from tuning.experiment.errors import NewerFormatError, UsageError
 from tuning.experiment.settings import Settings
 
+if TYPE_CHECKING:
+    from common.storage.location import Location
+
 FORMAT = 1  # version of `experiment.json`; a file without one has the first
 _COMPATIBILITY = "marks"  # key in the file
-_MAY_BE_EDITED = ("name", "dir", "scenario")  # settings beyond the file's checksum: a folder may be moved or renamed by hand
+_MAY_BE_EDITED = (
+    "name",
+    "dir",
+    "storage",
+    "scenario",
+)  # settings beyond the file's checksum: a folder may be moved or renamed by hand
 LEARNED = "learned"  # fact: checksum of what was learned from other experiments
 # Types of the facts to compare; an experiment may have none of them.
 _FACTS = {"scenario": str, "space": dict[str, str], "machine": dict[str, str], LEARNED: str}
@@ -120,35 +129,57 @@ class Experiment:
         paths: of its files.
         compatibility: facts to compare when it is continued, by name. `scenario` and `space` have to be the same; a
             difference of `machine` is told.
+        storage: where it is, beside or instead of a local folder; None for a local folder alone.
+        is_local: whether the folder is the user's; else, with a storage, a working copy.
+        begun_with: what results call its scenario, where this machine has a copy of it; empty for the settings' name.
     """
 
     settings: Settings
     paths: ExperimentPaths
     compatibility: dict[str, Any] = field(default_factory=dict)
+    storage: Location | None = None
+    is_local: bool = False
+    begun_with: str = ""
+
+    @property
+    def place(self) -> str | Path:
+        """What the user calls it by: its folder, or the URI of its storage."""
+        return self.paths.folder if self.storage is None or self.is_local else self.storage.uri
+
+    @property
+    def scenario(self) -> str:
+        """Its scenario, as results name it."""
+        return self.begun_with or self.settings.scenario
 
     def trusting(self, trust_scenario: bool) -> Experiment:
         """The experiment with its scenario trusted in this process, or not; nothing is stored."""
         return replace(self, settings=replace(self.settings, trust_scenario=trust_scenario))
 
 
-def create(settings: Settings, compatibility: dict[str, Any] | None = None, learned: str = "") -> Experiment:
+def create(
+    settings: Settings, compatibility: dict[str, Any] | None = None, learned: str = "", parent: Path | None = None
+) -> Experiment:
     """Create the folder of a new experiment.
 
     Args:
         settings: checked; without a name, the first free one is taken.
         compatibility: see `Experiment`.
         learned: content of its file of what was learned from other experiments; without any there is none.
+        parent: folder to create it in, where `dir` is the URI of another place; by default that of the settings.
 
     Raises:
         UsageError: if the name is taken or no name for a folder; nothing is created then.
     """
-    parent = user_path(settings.dir).resolve()
-    name = settings.name or _free_name(parent, settings)
+    if parent is None:
+        parent = user_path(settings.dir).resolve()
+        settings = replace(settings, dir=str(parent))
+    above = parent
+    name = settings.name or free_name(settings, lambda name: (above / name).exists())
     check_name(name)
     paths = ExperimentPaths(parent / name)
     if paths.folder.exists():
         raise UsageError(f"{paths.folder} is there already and holds no experiment: choose another --name")
-    experiment = Experiment(replace(settings, name=name, dir=str(parent)), paths, compatibility or {})
+    experiment = Experiment(replace(settings, name=name), paths, compatibility or {})
     made = missing_folders(paths.folder)
     try:
         paths.folder.mkdir(parents=True)
@@ -211,7 +242,7 @@ def existing(settings: Settings) -> Path | None:
 
 def save(experiment: Experiment) -> None:
     """Write an experiment's settings."""
-    settings = experiment.settings.to_json()
+    settings = replace(experiment.settings, scenario=experiment.scenario).to_json()
     content = {
         "format": FORMAT,
         "settings": settings,
@@ -290,11 +321,17 @@ def check_format(path: Path, content: dict[str, Any], newest: int) -> None:
         raise NewerFormatError(f"{path} has format {version}, and this version reads up to {newest}: update the package")
 
 
-def _free_name(parent: Path, settings: Settings) -> str:
+def free_name(settings: Settings, is_taken: Callable[[str], bool]) -> str:
+    """The first name for a new experiment that is free.
+
+    Args:
+        settings: of it.
+        is_taken: whether there is something of a name already.
+    """
     path = Path(settings.scenario)
     scenario = path.parent.name if path.suffix == ".json" else path.name
     stem = fit_name(f"{settings.algo}-{scenario}")
     number = 1
-    while (parent / f"{stem}-{number}").exists():
+    while is_taken(f"{stem}-{number}"):
         number += 1
     return f"{stem}-{number}"

@@ -40,7 +40,7 @@ OF_A_RUN = ("resume", "extend", "trust_scenario", "address", "callback")
 # what the package did before.
 _LATER: frozenset[str] = frozenset(
     {"weights", "objective", "require", "augment", "teacher", "budget", "confirm", *(entry.name for entry in fields(Splits))}
-    | {"learn_from", "progress_csv", "tensorboard"}
+    | {"learn_from", "progress_csv", "tensorboard", "storage"}
 )
 
 
@@ -161,14 +161,16 @@ class Settings:
     name: str = ""
     """Name of the experiment; by default algorithm, scenario and a number."""
     dir: str = "experiments"
-    """Folder that holds the experiments."""
+    """Folder that holds the experiments, or a URI such as s3://bucket/experiments; docs/storage.md."""
+    storage: str = ""
+    """URI of a place that holds the experiments too, beside a local --dir."""
     augment: int = 0
     """Synthetic years that train beside each real one: its days recombined, loads and PV scaled. For a generated site, further
     generated years. Validation and test never see them."""
     address: str = ""
     """Ray cluster to join, such as auto; by default this machine alone."""
     resume: str = ""
-    """Folder of an experiment to continue. --trials, --budget, --confirm, --steps, --concurrency, --address, --retries,
+    """Folder or URI of an experiment to continue. --trials, --budget, --confirm, --steps, --concurrency, --address, --retries,
     --keep-checkpoints, --gpu-memory, --on-oom, --progress-csv, --tensorboard and --callback may be given anew. The command
     that began it, with its --name, continues it too."""
     extend: bool = False

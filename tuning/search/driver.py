@@ -22,6 +22,7 @@ from tuning.memory.planner import Planner
 from tuning.runtime.ray_address import cluster_address
 from tuning.runtime.ray_session import NodeLostError, as_lost_node, is_ray_running, ray_session
 from tuning.search.plan import Plan, limits, seen_by
+from tuning.storage.search_files import SearchFiles
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,7 +34,14 @@ if TYPE_CHECKING:
 MOST_LOSSES = 5  # of Ray's last node, without a step between them
 
 
-def search(experiment: Experiment, scenario: Scenario, plan: Plan, console: Console, extended: bool = False) -> str | None:
+def search(
+    experiment: Experiment,
+    scenario: Scenario,
+    plan: Plan,
+    console: Console,
+    extended: bool = False,
+    files: SearchFiles | None = None,
+) -> str | None:
     """Start Ray, prepare the scenario, and run trials until the experiment has as many as its settings say.
 
     Ray on this machine is started again when its processes are lost, and the search goes on.
@@ -44,6 +52,7 @@ def search(experiment: Experiment, scenario: Scenario, plan: Plan, console: Cons
         plan: see `run_trials`.
         console: shows progress.
         extended: see `run_trials`.
+        files: see `run_trials`.
 
     Returns:
         See `run_trials`.
@@ -73,8 +82,10 @@ def search(experiment: Experiment, scenario: Scenario, plan: Plan, console: Cons
                 planner = plan_resources(experiment.settings, console)
                 refuse_nothing_to_learn(plan, planner)
                 refuse_what_cannot_fit(plan, planner)
-                return run_trials(experiment, plan, planner, console, run_trial, extended)
+                return run_trials(experiment, plan, planner, console, run_trial, extended, files)
         except NodeLostError:
+            if files:
+                files.gather()
             steps = float(load(experiment.paths.folder).trials["steps"].sum())
             losses, before = losses + 1 if steps == before else 1, steps
             if not is_own or losses > MOST_LOSSES:
@@ -89,6 +100,7 @@ def run_trials(
     console: Console,
     trainable: Callable[[dict[str, Any]], None],
     extended: bool = False,
+    files: SearchFiles | None = None,
 ) -> str | None:
     """Let Tune run the trials that the study proposes. Ray is running.
 
@@ -99,6 +111,7 @@ def run_trials(
         console: shows progress.
         trainable: runs one trial; see `tuning.trial.trainable.run_trial`.
         extended: whether complete trials continue to the budget of steps, if it is larger than theirs was.
+        files: what becomes of the search's files; by default they are local.
 
     Returns:
         Why the search stopped before the experiment had its trials; None if it did not.
@@ -118,14 +131,15 @@ def run_trials(
     from tuning.search.run_control import RunControl
     from tuning.search.scheduler import StudyScheduler
     from tuning.search.searcher import StudySearcher
+    from tuning.search.storage_watch import StorageWatch
     from tuning.search.study import StudyMemory
     from tuning.search.thawing import Thawing
     from tuning.trial.evaluation_schedule import due_steps
     from tuning.trial.records import TrialRecords
 
-    settings, paths = experiment.settings, experiment.paths
+    settings, paths, files = experiment.settings, experiment.paths, files or SearchFiles()
     memory = StudyMemory.open(experiment, plan.space, plan.fixed, limits(settings.steps), plan.starts, planner.excess)
-    records = TrialRecords(experiment)
+    records = TrialRecords(experiment, files.written, files.checkpoints)
     settle(memory, records, paths, settings.reports)
     rung_steps = due_steps(1, settings.steps, settings.reports)
     ledger = Ledger(memory, settings.limit, rung_steps, most_steps=settings.steps)
@@ -143,7 +157,7 @@ def run_trials(
     progress = Progress.of(console, settings, before, ledger, paths.folder)
     frozen = before.loc[before["state"] == "frozen", "trial"].tolist()
     spared = memory.front if settings.aim.second else tuple
-    retention = Retention(paths, settings.kept_trials, final_scores(ended), frozen, spared)
+    retention = Retention(paths, settings.kept_trials, final_scores(ended), frozen, spared, files.checkpoints)
     retention.enforce()
     sound = before["state"].isin(["complete", "frozen", "pruned", "oom"]).any()
     control = RunControl(paths, retention, progress, sound=bool(sound))
@@ -163,14 +177,19 @@ def run_trials(
         confirmation = Confirmation(plan.space, default, settings.steps, rung_steps)
     searcher = StudySearcher(
         memory, records, paths.folder, settings.most_trials, control, planner, settings.retries, adapt,
-        settings.trust_scenario, ledger, thawing, confirmation, confirming_part,
+        settings.trust_scenario, ledger, thawing, confirmation, confirming_part, files,
     )  # fmt: skip
     searcher.take_up(memory.adopt_unfinished())
     scheduler = StudyScheduler(memory, searcher, settings.reports, settings.steps, settings.aim)
     most_at_once = settings.concurrency or concurrency(usual, planner.budget)
     try:
         with progress, control.signals(), as_lost_node():
-            callbacks: list[Callback] = [progress, BudgetWatch(ledger, control), *callbacks_named(settings.callback)]
+            callbacks: list[Callback] = [
+                progress,
+                BudgetWatch(ledger, control),
+                StorageWatch(files, control),
+                *callbacks_named(settings.callback),
+            ]
             _tuner(paths, trainable, searcher, scheduler, callbacks, most_at_once).fit()
     except NodeLostError:
         # A search that was told to stop is not started again.
@@ -180,6 +199,7 @@ def run_trials(
         control.close()
     ledger.note_time()
     progress.end(control.is_stopping and not control.is_finishing, control.reason or "")
+    files.gather()
     if settings.aim.second:
         mark_front(records, load(paths.folder))
     if control.is_stopping and control.reason is None and not control.is_finishing:

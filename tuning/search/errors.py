@@ -13,14 +13,14 @@ class SearchStoppedError(UserError):
 
     Attributes:
         reason: in words.
-        folder: of the experiment; it holds everything that is needed to continue.
+        folder: of the experiment, or the URI of its storage; it holds everything that is needed to continue.
         trust_scenario: whether this run trusted the scenario, which is not in the folder.
         address: of the cluster that this run joined, which is not in the folder either.
         callback: names of this run's callbacks, likewise.
     """
 
     def __init__(
-        self, reason: str, folder: Path, trust_scenario: bool = False, address: str = "", callback: tuple[str, ...] = ()
+        self, reason: str, folder: str | Path, trust_scenario: bool = False, address: str = "", callback: tuple[str, ...] = ()
     ) -> None:
         trust = (", trust_scenario=True" if trust_scenario else "") + (f", address={address!r}" if address else "")
         trust += f", callback={callback!r}" if callback else ""
@@ -47,7 +47,9 @@ class DamagedStudyError(UserError):
         )
 
 
-def continue_command(folder: Path, trust_scenario: bool = False, address: str = "", callback: tuple[str, ...] = ()) -> str:
+def continue_command(
+    folder: str | Path, trust_scenario: bool = False, address: str = "", callback: tuple[str, ...] = ()
+) -> str:
     """The command that continues an experiment, with the trust, cluster and callbacks of this run, as no file has them."""
     more = [*(["--trust-scenario"] if trust_scenario else []), *(["--address", address] if address else [])]
     more += ["--callback", *callback] if callback else []

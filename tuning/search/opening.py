@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from common.paths import missing_folders, user_path
+from common.paths import missing_folders, name_fault, user_path
+from common.storage.location import StorageError
+from common.uris import is_uri
 from envs.environments.backend import beyond_batch, choose_backend
 from envs.environments.split_layout import same_buildings
 from envs.environments.year_cache import any_district, has_several_buildings
@@ -20,7 +23,7 @@ from envs.scenarios.scenario import SPLITS, Scenario, scenario
 from envs.seen import Seen
 from search_spaces.reward_share import NAME
 from tuning.experiment.errors import UsageError
-from tuning.experiment.folder import LEARNED, Experiment, create, existing, open_experiment
+from tuning.experiment.folder import LEARNED, Experiment, create, discard, existing
 from tuning.experiment.settings import Settings, changed
 from tuning.runtime.ray_address import check_address
 from tuning.search.callbacks import callbacks_named
@@ -28,6 +31,7 @@ from tuning.search.learned import LearnedExperiment, digest, read_learned, text_
 from tuning.search.learning import learned_from, whole_place
 from tuning.search.lessons import check_teacher
 from tuning.search.plan import Plan, plan, plan_again, seen_by, space_differences, with_trials
+from tuning.storage.stored_experiment import create_stored, experiment_at, is_stored, look_up, storage_of, withdraw
 from tuning.trial.checkpoint import check_versions
 from tuning.trial.provenance import provenance, version_differences
 
@@ -67,13 +71,37 @@ class Opened:
         experiment: with the settings that hold from now on. For an existing one they are written when the search begins.
         scenario: of the experiment.
         plan: of the experiment.
-        made: folders that were created just now, the experiment's first; none for an existing one.
+        made: folders that were created just now, the experiment's first; none for an existing one. With a storage, that
+            was created too.
     """
 
     experiment: Experiment
     scenario: Scenario
     plan: Plan
     made: tuple[Path, ...] = ()
+
+    @property
+    def is_there(self) -> bool:
+        """Whether the experiment exists still, as far as can be told."""
+        experiment = self.experiment
+        if experiment.storage is None or experiment.is_local:
+            return experiment.paths.folder.exists()
+        with suppress(StorageError):
+            return is_stored(experiment.storage)
+        return True
+
+    def withdraw(self) -> bool:
+        """Remove the experiment where it was created for nothing: no trial has been begun in it.
+
+        Returns:
+            Whether it was removed.
+        """
+        experiment = self.experiment
+        if experiment.storage is None:
+            return discard(experiment.paths.folder, self.made)
+        if not self.made or not withdraw(experiment):
+            return False
+        return not experiment.is_local or discard(experiment.paths.folder, self.made)
 
 
 def experiment_to_continue(settings: Settings) -> Experiment | None:
@@ -84,9 +112,16 @@ def experiment_to_continue(settings: Settings) -> Experiment | None:
 
     Raises:
         UsageError: if the folder holds no experiment, or a damaged one.
+        StorageError: if a storage that is named cannot be read.
     """
-    folder = Path(settings.resume) if settings.resume else existing(settings)
-    return open_experiment(folder) if folder else None
+    if settings.resume:
+        return experiment_at(settings.resume)
+    above = storage_of(settings)
+    if above and is_uri(settings.dir):
+        place = None if name_fault(settings.name) else above / settings.name
+        return look_up(place) if place and is_stored(place) else None
+    folder = existing(settings)
+    return experiment_at(folder) if folder else None
 
 
 def check(settings: Settings, as_continued: AsContinued | None = None) -> Checked:
@@ -133,14 +168,12 @@ def check_continued(before: Experiment, settings: Settings) -> Checked:
         UserError: see `check`; also for settings that may not change.
     """
     if settings.algo == "all":
-        raise UsageError(
-            f"{before.paths.folder} is an experiment of {before.settings.algo}: it is continued without --algo all"
-        )
+        raise UsageError(f"{before.place} is an experiment of {before.settings.algo}: it is continued without --algo all")
     check_versions(before.paths.folder / "trials")
     # A space file that is given again is compared by its content. Without one, the experiment's copy holds.
     copy = before.paths.space if before.settings.space else None
     space_file = user_path(settings.space) if settings.space else copy
-    kept = {name: getattr(before.settings, name) for name in ("name", "dir", "space")}
+    kept = {name: getattr(before.settings, name) for name in ("name", "dir", "storage", "space")}
     if not settings.set or settings.fixed_texts() == before.settings.fixed_texts():
         kept["set"] = before.settings.set
     checked = _checked(replace(settings, resume="", **kept), space_file, before.compatibility.get("space"))
@@ -151,12 +184,10 @@ def check_continued(before: Experiment, settings: Settings) -> Checked:
     if LEARNED in before.compatibility:
         compatibility = {**compatibility, LEARNED: before.compatibility[LEARNED]}
     if differences := _differences(before, checked):
-        raise UsageError(
-            f"{before.paths.folder} was begun with other settings: {'; '.join(differences)}; start a new experiment"
-        )
+        raise UsageError(f"{before.place} was begun with other settings: {'; '.join(differences)}; start a new experiment")
     notes = [*checked.notes, *_learned_notes(read_learned(before, checked.plan.space))]
     if not settings.resume:
-        notes.append(f"{before.paths.folder} exists and is continued")
+        notes.append(f"{before.place} exists and is continued")
     for difference in _version_differences(before, checked):
         notes.append(f"the code has changed, so results may differ: {difference}")
     return replace(checked, compatibility=compatibility, before=before, notes=tuple(notes))
@@ -169,8 +200,18 @@ def open_checked(checked: Checked) -> Opened:
         UsageError: if the folder cannot be created.
     """
     if checked.before:
-        experiment = replace(checked.before, settings=checked.settings, compatibility=checked.compatibility)
+        before, settings = checked.before, checked.settings
+        is_copied = settings.scenario == before.settings.scenario
+        experiment = replace(
+            before,
+            settings=settings,
+            compatibility=checked.compatibility,
+            begun_with=before.begun_with if is_copied else "",
+        )
         return Opened(experiment, checked.scenario, checked.plan)
+    if above := storage_of(checked.settings):
+        experiment = create_stored(above, checked.settings, checked.compatibility, checked.learned)
+        return Opened(experiment, checked.scenario, checked.plan, (experiment.paths.folder,))
     parents = missing_folders(user_path(checked.settings.dir).resolve())
     experiment = create(checked.settings, checked.compatibility, checked.learned)
     return Opened(experiment, checked.scenario, checked.plan, (experiment.paths.folder, *parents))

@@ -28,7 +28,8 @@ def settle(memory: StudyMemory, records: TrialRecords, paths: ExperimentPaths, r
     """Make study and rows agree again after a kill between two writes, and remove half-written files.
 
     The end of a trial is written into its row first and told to the study second. So if only the row has it, the study is told.
-    If only the study has it, a kill interrupted `extend`, and the row gets the study's state back.
+    If only the study has it, a kill interrupted `extend`, and the row gets the study's state back. Where the study was uploaded
+    to a storage, its last seconds may be lost: evaluations that it lacks are told from the results.
 
     Args:
         memory: the study.
@@ -44,7 +45,7 @@ def settle(memory: StudyMemory, records: TrialRecords, paths: ExperimentPaths, r
     for half_written in paths.results.rglob(f"*{NEW}"):
         half_written.unlink()
     unfinished = {proposal.number for proposal in memory.adopt_unfinished()}
-    told_late = []
+    told_late, behind = [], []
     for proposal in memory.proposals():
         number, state = proposal.number, records.state(proposal.number)
         if state is None:
@@ -56,17 +57,29 @@ def settle(memory: StudyMemory, records: TrialRecords, paths: ExperimentPaths, r
             told_late.append(number)
         elif number not in unfinished and state == "running":
             records.update(number, state=_STATES[memory.state(number)])
-    if not told_late:
+        elif number in unfinished and _is_behind(memory, records, number, reports):
+            behind.append(number)
+    if not told_late and not behind:
         return
     scored = load(paths.folder).reports.dropna(subset=["score"])
-    for number in told_late:
+    for number in told_late + behind:
         budget = records.budget_steps(number)
         own = scored[scored["trial"] == number]
+        if number in behind:
+            # It reports the last one again itself, and then it is decided whether it goes on.
+            own = own[own["steps"] <= records.checkpoint_steps(number)][:-1]
         gains = [tuple(pair) if records.aim.second else None for pair in own[list(GAINS)].to_numpy(dtype=float).tolist()]
         for steps, score, pair in zip(own["steps"].tolist(), ratings(own).tolist(), gains, strict=True):
             if math.isfinite(score):
                 memory.report(number, due_steps(evaluations_due(steps, budget, reports), budget, reports), score, pair)
-        _tell(memory, records, number)
+        if number in told_late:
+            _tell(memory, records, number)
+
+
+def _is_behind(memory: StudyMemory, records: TrialRecords, number: int, reports: int) -> bool:
+    """Whether the study lacks an evaluation of an unfinished trial before its last, as after the loss of its last seconds."""
+    due = evaluations_due(records.checkpoint_steps(number), records.budget_steps(number), reports)
+    return len(memory.trials()[number].intermediate_values) < due - 1
 
 
 def _tell(memory: StudyMemory, records: TrialRecords, number: int) -> None:

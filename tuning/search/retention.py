@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Collection, Mapping
 
 from tuning.experiment.folder import ExperimentPaths
-from tuning.trial.checkpoint import Checkpoints
+from tuning.trial.checkpoint import Checkpoints, KeptCheckpoints
 
 
 class Retention:
@@ -20,6 +20,7 @@ class Retention:
         scores: of the trials that ended before, by number; None or NaN for those without one.
         frozen: numbers of the trials that were frozen before.
         spared: gives numbers of trials that keep theirs beside the best, such as those on the front of two objectives.
+        checkpoints: those of a trial by its number; by default those in the experiment's folder.
     """
 
     def __init__(
@@ -29,8 +30,10 @@ class Retention:
         scores: Mapping[int, float | None],
         frozen: Collection[int] = (),
         spared: Callable[[], Collection[int]] = tuple,
+        checkpoints: Callable[[int], KeptCheckpoints] | None = None,
     ) -> None:
-        self._paths, self._kept, self._spared = paths, kept, spared
+        self._kept, self._spared = kept, spared
+        self._checkpoints = checkpoints or (lambda number: Checkpoints(paths.checkpoints(number)))
         self._scores, self._frozen = dict(scores), tuple(frozen)
         self._removed: set[int] = set()  # numbers of the trials that have none any more
 
@@ -47,7 +50,7 @@ class Retention:
 
     def on_frozen(self, number: int) -> None:
         """Remove the older checkpoints of a trial that was frozen: it goes on from its newest."""
-        Checkpoints(self._paths.checkpoints(number)).keep_one()
+        self._checkpoints(number).keep_one()
 
     def enforce(self) -> None:
         """Remove the checkpoints that are not kept."""
@@ -58,7 +61,7 @@ class Retention:
     def _remove(self) -> None:
         """Remove those of ended trials that are not kept."""
         for number in not_kept(self._scores, self._kept).difference(self._spared(), self._removed):
-            Checkpoints(self._paths.checkpoints(number)).remove()
+            self._checkpoints(number).remove()
             self._removed.add(number)
 
 

@@ -20,6 +20,7 @@ from tuning.search.retries import Losses, memory_saving, next_attempt
 from tuning.search.run_control import RunControl
 from tuning.search.study import StudyMemory
 from tuning.search.thawing import Thawing
+from tuning.storage.search_files import SearchFiles
 from tuning.trial.proposal import Proposal
 from tuning.trial.protocol import (
     BUNDLE,
@@ -35,6 +36,7 @@ from tuning.trial.protocol import (
     RAM_LIMIT,
     RUN,
     STOPPED,
+    STORAGE_LOST,
     TRUSTED,
     VRAM_LIMIT,
     DriverOnly,
@@ -72,6 +74,7 @@ class StudySearcher(DriverOnly, Searcher):
         thawing: decides which trial goes on; None to let each trial run until it ends.
         confirmation: trains the best again; None not to.
         confirming_part: of the budget, for it.
+        files: what becomes of the search's files; by default they are local.
     """
 
     def __init__(
@@ -89,6 +92,7 @@ class StudySearcher(DriverOnly, Searcher):
         thawing: Thawing | None = None,
         confirmation: Confirmation | None = None,
         confirming_part: float = 0.0,
+        files: SearchFiles | None = None,
     ) -> None:
         # Without a metric: not every report has a score.
         super().__init__()
@@ -97,6 +101,7 @@ class StudySearcher(DriverOnly, Searcher):
         self._trusted, self._thawing = trusted, thawing
         self._confirmation, self._searching_part = confirmation, 1.0 - confirming_part
         self.ledger = ledger or Ledger(memory, None, 0)
+        self._files = files or SearchFiles()
         self._waiting: deque[Proposal] = deque()
         # Numbers of trials that ran out of memory: nothing runs beside them.
         self._alone: set[int] = set()
@@ -153,7 +158,7 @@ class StudySearcher(DriverOnly, Searcher):
         self._numbers[trial_id], self._proposals[number] = number, proposal
         self._running.add(number)
         self._records.begin(proposal)
-        return {
+        config = {
             NUMBER: number,
             HYPERPARAMETERS: proposal.hyperparameters,
             EXPERIMENT: str(self._experiment),
@@ -162,6 +167,8 @@ class StudySearcher(DriverOnly, Searcher):
             **({CONFIRMING: True} if proposal.confirms is not None else {}),
             **self._granted(proposal),
         }
+        # After its row is written.
+        return config | self._files.hand_out(number)
 
     def _granted(self, proposal: Proposal) -> dict[str, Any]:
         """Keys of a trial's configuration with its memory and cores; they are written into its row too."""
@@ -274,6 +281,7 @@ class StudySearcher(DriverOnly, Searcher):
         """
         number = self._numbers[trial_id]
         self._running.discard(number)
+        self._files.take_back(number)
         result = result or {}
         outcome, found = result.get(OUTCOME), outcome_of(result)
         goal = self._records.aim.goal(found)
@@ -281,10 +289,10 @@ class StudySearcher(DriverOnly, Searcher):
             self._on_error(number)
         elif outcome == STOPPED and self._control.is_finishing:
             self._freeze(number)
-        elif outcome in (STOPPED, DISK_FULL):
+        elif outcome in (STOPPED, DISK_FULL, STORAGE_LOST):
             # The next run continues it.
             self._control.on_left(number)
-            if outcome == DISK_FULL:
+            if outcome != STOPPED:
                 self._control.stop(str(result[MESSAGE]))
         elif outcome == OUT_OF_MEMORY:
             self._on_out_of_memory(number)

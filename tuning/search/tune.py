@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from results import Results
     from tuning.search.opening import AsContinued, Opened
+    from tuning.storage.search_files import SearchFiles
 
 
 class Changes(TypedDict, total=False):
@@ -72,11 +73,13 @@ def tune(settings: Settings, *, console: Console | None = None) -> Results:
         KeyboardInterrupt: after a clean stop by Ctrl-C.
     """
     set_environment()
+    from tuning.storage.stored_experiment import publish
+
     if settings.algo == ALL:
         raise UsageError("algo='all' makes several experiments: call tune_all, which returns the results of each")
     console = console or terminal()
     results = search_opened(open_all([settings], console)[0], console)
-    draw_report([results.folder], console)
+    draw_report([results.folder], console, publish)
     return results
 
 
@@ -91,7 +94,7 @@ def resume(
     """Continue an experiment that was stopped, or give it a larger budget.
 
     Args:
-        folder: of the experiment.
+        folder: of the experiment, or its URI.
         extend: whether trials that are complete go on too, to a larger number of `steps`, from their checkpoints.
         trust_scenario: whether the scenario may run code of its own; see `Settings`. No experiment stores it.
         console: see `tune`.
@@ -101,9 +104,9 @@ def resume(
         See `tune`; so are the errors.
     """
     set_environment()
-    from tuning.experiment.folder import open_experiment
+    from tuning.storage.stored_experiment import experiment_at
 
-    before = open_experiment(folder).settings
+    before = experiment_at(folder).settings
     # Without these two, the experiment's own space and fixed values stay.
     of_run = replace(before, space="", set=(), resume=str(folder), extend=extend, trust_scenario=trust_scenario)
     return tune(replace(of_run, **changes), console=console)
@@ -125,6 +128,8 @@ def tune_all(settings: Settings, *, console: Console | None = None) -> list[Resu
         KeyboardInterrupt: see `tune`; those that were not begun are named.
     """
     set_environment()
+    from tuning.storage.stored_experiment import publish
+
     if settings.resume:
         raise UsageError("an experiment has one algorithm: continue each with resume")
     console = console or terminal()
@@ -135,7 +140,7 @@ def tune_all(settings: Settings, *, console: Console | None = None) -> list[Resu
             stopped.append(outcome)
         else:
             results.append(outcome)
-            draw_report([outcome.folder], console)
+            draw_report([outcome.folder], console, publish)
     if stopped:
         raise stopped[0]
     return results
@@ -155,7 +160,6 @@ def open_all(settings: Sequence[Settings], console: Console, as_continued: AsCon
         console: shows what the user should know of them.
         as_continued: see `tuning.search.opening.check`.
     """
-    from tuning.experiment.folder import discard
     from tuning.search.opening import check, open_checked
 
     parts = []
@@ -170,7 +174,7 @@ def open_all(settings: Sequence[Settings], console: Console, as_continued: AsCon
     except BaseException:
         # None of them is searched.
         for one in reversed(opened):
-            discard(one.experiment.paths.folder, one.made)
+            one.withdraw()
         raise
     return opened
 
@@ -188,8 +192,6 @@ def searched(opened: Sequence[Opened], console: Console) -> Iterator[Results | S
     Raises:
         KeyboardInterrupt: after a clean stop by Ctrl-C; experiments that were not begun are named.
     """
-    from tuning.experiment.folder import discard
-
     for index, of in enumerate(opened):
         try:
             outcome: Results | SearchStoppedError = search_opened(of, console)
@@ -197,9 +199,9 @@ def searched(opened: Sequence[Opened], console: Console) -> Iterator[Results | S
             outcome = error
         except BaseException as error:
             # After an interrupt of a search that goes on later, the others go on later too.
-            is_kept = isinstance(error, KeyboardInterrupt) and of.experiment.paths.folder.exists()
+            is_kept = isinstance(error, KeyboardInterrupt) and of.is_there
             for rest in opened[index + 1 :]:
-                if is_kept or not discard(rest.experiment.paths.folder, rest.made):
+                if is_kept or not rest.withdraw():
                     say(console, f"not begun: {_continuing(rest)}")
             for one in opened:
                 remove_empty(one.made[1:])
@@ -212,34 +214,59 @@ def search_opened(opened: Opened, console: Console) -> Results:
 
     A new experiment is removed again where the search ends before it begins a trial.
     """
-    from tuning.experiment.folder import discard
-
-    folder = opened.experiment.paths.folder
+    place = opened.experiment.place
     try:
         return _search(opened, console)
     except KeyboardInterrupt:
-        if discard(folder, opened.made):
-            say(console, f"stopped before the first trial; {folder} is removed again")
+        if opened.withdraw():
+            say(console, f"stopped before the first trial; {place} is removed again")
         else:
             say(console, f"stopped; continue with: {_continuing(opened)}")
         raise Interrupted from None
     except SearchStoppedError as error:
-        if discard(folder, opened.made):
-            raise UsageError(f"{error.reason}; nothing was begun, and {folder} is removed again") from error
+        if opened.withdraw():
+            raise UsageError(f"{error.reason}; nothing was begun, and {place} is removed again") from error
         raise
     except BaseException:
-        discard(folder, opened.made)
+        opened.withdraw()
         raise
 
 
 def _continuing(opened: Opened) -> str:
     experiment = opened.experiment
     settings = experiment.settings
-    return continue_command(experiment.paths.folder, opened.scenario.trusted, settings.address, settings.callback)
+    return continue_command(experiment.place, opened.scenario.trusted, settings.address, settings.callback)
 
 
 def _search(opened: Opened, console: Console) -> Results:
-    """Search on a locked experiment; errors of the disk and of Ray's nodes become a `SearchStoppedError`."""
+    """Search on a held experiment; errors of the disk, of a storage and of Ray's nodes become a `SearchStoppedError`."""
+    from common.storage.location import StorageError
+    from tuning.storage.stored_experiment import run_files
+
+    experiment = opened.experiment
+    of_run = (opened.scenario.trusted, experiment.settings.address, experiment.settings.callback)
+    place, is_begun = experiment.place, False
+    try:
+        with run_files(experiment, lambda line: say(console, line)) as (held, files):
+            is_begun = True
+            return _search_held(replace(opened, experiment=held), files, console)
+    except NodeLostError as error:
+        where = f": see its logs in {error.logs}" if error.logs else ""
+        reason = f"Ray lost its last node again and again{where}"
+        raise SearchStoppedError(reason, place, *of_run) from error
+    except StorageError as error:
+        if not is_begun:
+            raise
+        raise SearchStoppedError(str(error), place, *of_run) from error
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        reason = f"the disk of {experiment.paths.folder} is full: free some of it"
+        raise SearchStoppedError(reason, place, *of_run) from error
+
+
+def _search_held(opened: Opened, files: SearchFiles, console: Console) -> Results:
+    """Search in the folder of this run."""
     from results import load
     from tuning.experiment.folder import save
     from tuning.experiment.lock import experiment_lock
@@ -247,26 +274,17 @@ def _search(opened: Opened, console: Console) -> Results:
     from tuning.search.study import check_study
 
     experiment = opened.experiment
-    folder, of_run = experiment.paths.folder, (experiment.settings.address, experiment.settings.callback)
     with experiment_lock(experiment.paths) as killed:
-        say(console, f"experiment {folder}")
+        say(console, f"experiment {experiment.place}")
         if killed:
             say(console, f"the run before was killed ({killed}); continuing from its checkpoints")
-        try:
-            if not opened.made:
-                # Before Ray is started, and before the settings that hold now are written.
-                check_study(experiment)
-                save(experiment)
-            reason = search(experiment, opened.scenario, opened.plan, console, experiment.settings.extend)
-        except NodeLostError as error:
-            where = f": see its logs in {error.logs}" if error.logs else ""
-            reason = f"Ray lost its last node again and again{where}"
-            raise SearchStoppedError(reason, folder, opened.scenario.trusted, *of_run) from error
-        except OSError as error:
-            if error.errno != errno.ENOSPC:
-                raise
-            reason = f"the disk of {folder} is full: free some of it"
-            raise SearchStoppedError(reason, folder, opened.scenario.trusted, *of_run) from error
+        if not opened.made:
+            # Before Ray is started, and before the settings that hold now are written.
+            check_study(experiment)
+            save(experiment)
+        reason = search(experiment, opened.scenario, opened.plan, console, experiment.settings.extend, files)
+        files.refuse_if_overtaken()
         if reason:
-            raise SearchStoppedError(reason, folder, opened.scenario.trusted, *of_run)
-        return load(folder)
+            settings = experiment.settings
+            raise SearchStoppedError(reason, experiment.place, opened.scenario.trusted, settings.address, settings.callback)
+        return load(experiment.paths.folder)

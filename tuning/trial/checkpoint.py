@@ -17,7 +17,7 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -82,6 +82,20 @@ class Checkpoint:
     def _rows(self) -> Iterator[tuple[int, dict[str, np.ndarray]]]:
         for first, path in self.rows:
             yield first, read_arrays(path)
+
+
+class KeptCheckpoints(Protocol):
+    """What a driver needs of a trial's checkpoints, wherever they are."""
+
+    @property
+    def steps(self) -> int:
+        """Steps of the newest one; 0 without one."""
+
+    def keep_one(self) -> None:
+        """Remove all before the newest; where that one is damaged, the one before stays too."""
+
+    def remove(self) -> None:
+        """Remove all of them."""
 
 
 class Checkpoints:

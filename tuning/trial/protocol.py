@@ -36,6 +36,7 @@ MESSAGE = "message"  # a line for the user
 OUT_OF_MEMORY = "oom"
 STOPPED = "stopped"  # the run ends; the next one continues the trial
 DISK_FULL = "disk full"
+STORAGE_LOST = "storage lost"
 
 
 class DriverOnly:

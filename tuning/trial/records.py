@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from search_spaces.removed import REMOVED, without_removed
 from tuning.algorithms.of_settings import algorithm_of
 from tuning.experiment.folder import Experiment
 from tuning.experiment.settings import MOST_DIGITS
-from tuning.trial.checkpoint import Checkpoints
+from tuning.trial.checkpoint import Checkpoints, KeptCheckpoints
 from tuning.trial.checkpoint_files import OF_AN_AIM
 from tuning.trial.proposal import Proposal
 from tuning.trial.provenance import provenance
@@ -36,8 +36,22 @@ _TYPES = {Kind.INTEGER: int, Kind.NUMBER: float, Kind.TEXT: str, Kind.SIZES: str
 class TrialRecords:
     """Reads and writes rows of trials, one part file each. A trial's process and the driver never write at the same time."""
 
-    def __init__(self, experiment: Experiment) -> None:
+    def __init__(
+        self,
+        experiment: Experiment,
+        written: Callable[[Path], None] | None = None,
+        checkpoints: Callable[[int], KeptCheckpoints] | None = None,
+    ) -> None:
+        """Put it together; nothing is read.
+
+        Args:
+            experiment: of the trials.
+            written: told of each row after it was written, and of a marker after it was removed.
+            checkpoints: those of a trial by its number; by default those in the experiment's folder.
+        """
         self._experiment = experiment
+        self._written = written or (lambda path: None)
+        self._checkpoints = checkpoints or (lambda number: Checkpoints(experiment.paths.checkpoints(number)))
         self.aim = experiment.settings.aim
         self.space: SearchSpace = algorithm_of(experiment.settings).space
         self._hyperparameters = {p.name: _TYPES[p.kind] for p in self.space.parameters}
@@ -81,7 +95,7 @@ class TrialRecords:
         return {
             "trial": proposal.number,
             "algorithm": settings.algo,
-            "scenario": settings.scenario,
+            "scenario": self._experiment.scenario,
             "backend": settings.backend,
             "reward": settings.reward,
             "seed": trial_seed(settings.seed, proposal.number, proposal.confirm_run),
@@ -152,6 +166,7 @@ class TrialRecords:
             return None
         text = marker.read_bytes()[: MOST_DIGITS + 1]
         marker.unlink()
+        self._written(marker)
         if not text.isdigit() or len(text) > MOST_DIGITS:
             print(f"note: {marker} holds no number of bytes; it is removed", file=sys.stderr)
             return None
@@ -183,7 +198,7 @@ class TrialRecords:
 
     def checkpoint_steps(self, number: int) -> int:
         """Steps of a trial's newest checkpoint; 0 without one."""
-        return Checkpoints(self._experiment.paths.checkpoints(number)).steps
+        return self._checkpoints(number).steps
 
     def update(self, number: int, **columns: Any) -> None:
         """Change columns of a trial's row."""
@@ -227,7 +242,9 @@ class TrialRecords:
     def _write(self, row: dict[str, Any]) -> None:
         gone = {prefix + name for name in REMOVED for prefix in (GIVEN, USED)}
         kept = {name: value for name, value in row.items() if name not in gone}
-        write_part(self._path(row["trial"]), "trials", [kept], self._hyperparameters)
+        path = self._path(row["trial"])
+        write_part(path, "trials", [kept], self._hyperparameters)
+        self._written(path)
 
 
 def _rating(row: Mapping[str, Any]) -> float | None:

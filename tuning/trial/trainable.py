@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import errno
 import traceback
+from collections.abc import Callable
 from typing import Any
 
-from tuning.experiment.folder import open_experiment
-from tuning.experiment.lock import trial_lock
+from common.storage.location import StorageError
 from tuning.memory.fallbacks import FALLBACKS
 from tuning.runtime.parent_watch import end_with_parent
+from tuning.storage.trial_files import FencedError, TrialFiles, trial_files
 from tuning.trial.device import Device
 from tuning.trial.monitor import Monitor
 from tuning.trial.protocol import (
@@ -24,6 +25,7 @@ from tuning.trial.protocol import (
     RAM_LIMIT,
     RUN,
     STOPPED,
+    STORAGE_LOST,
     TRUSTED,
     VRAM_LIMIT,
 )
@@ -41,37 +43,52 @@ def run_trial(config: dict[str, Any]) -> None:
     from ray import tune
 
     end_with_parent()
-    experiment = open_experiment(config[EXPERIMENT]).trusting(config.get(TRUSTED, False))
-    records = TrialRecords(experiment)
-    number, running = config[NUMBER], experiment.paths.running(config[RUN])
+    number = config[NUMBER]
     try:
-        with trial_lock(experiment.paths.trial_lock(number)):
+        with trial_files(config, number, config[RUN], config[EXPERIMENT], config.get(TRUSTED, False)) as files:
+            # It is reported, not raised: then Tune takes it for the normal end of a trial.
+            ended = _trained(config, files, tune.report)
+    except FencedError:
+        ended = {OUTCOME: STOPPED}
+    except StorageError as error:
+        # Not a failure of the trial: a later run continues it from its last checkpoint.
+        ended = {OUTCOME: STORAGE_LOST, MESSAGE: str(error)}
+    if ended:
+        tune.report(ended)
+
+
+def _trained(config: dict[str, Any], files: TrialFiles, report: Callable[[dict[str, Any]], None]) -> dict[str, Any] | None:
+    """Train a trial to its end, or until it has to stop; what to report at last, if anything."""
+    experiment, running, number = files.experiment, files.running, config[NUMBER]
+    records = TrialRecords(experiment, files.written)
+    try:
+        with files.held(number):
             if not running.exists():
-                tune.report({OUTCOME: STOPPED})
-                return
+                return {OUTCOME: STOPPED}
             device = Device.take_granted(config[VRAM_LIMIT])
+            marker, fallback = experiment.paths.memory_marker(number), FALLBACKS[config[FALLBACK]]
             with (
-                Monitor(config[RAM_LIMIT], experiment.paths.memory_marker(number), device.card) as monitor,
+                Monitor(config[RAM_LIMIT], marker, device.card, end=files.end_process) as monitor,
                 Training.begin(
-                    experiment, records, number, config[HYPERPARAMETERS], running, device, monitor, FALLBACKS[config[FALLBACK]]
+                    experiment, records, number, config[HYPERPARAMETERS], running, device, monitor, fallback, files
                 ) as trial,
             ):
-                for report in trial.updates():
-                    tune.report(report)
-        return
+                for update in trial.updates():
+                    report(update)
+        return None
+    except (FencedError, StorageError):
+        raise
     except Exception as error:
         if isinstance(error, OSError) and error.errno == errno.ENOSPC:
             # Not a failure of the trial: a later run continues it from its last checkpoint.
-            tune.report({OUTCOME: DISK_FULL, MESSAGE: f"the disk of {experiment.paths.folder} is full: free some of it"})
-            return
+            return {OUTCOME: DISK_FULL, MESSAGE: f"the disk of {experiment.paths.folder} is full: free some of it"}
         if not is_out_of_memory(error):
             records.count_crash(number, traceback.format_exc())
             raise
         records.count_out_of_memory(number, traceback.format_exc())
-    # Outside the handler, where the error and the objects in its frames are gone. It is reported, not raised: then Tune takes
-    # it for the normal end of a trial.
+    # Outside the handler, where the error and the objects in its frames are gone.
     free_memory()
-    tune.report({OUTCOME: OUT_OF_MEMORY})
+    return {OUTCOME: OUT_OF_MEMORY}
 
 
 def is_out_of_memory(error: Exception) -> bool:

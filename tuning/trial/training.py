@@ -7,7 +7,6 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
-from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
@@ -22,6 +21,7 @@ from tuning.algorithms.registry import algorithm
 from tuning.algorithms.trainer import Trainer, Update
 from tuning.experiment.folder import Experiment
 from tuning.memory.fallbacks import FALLBACKS, Fallback
+from tuning.storage.trial_files import RunMark, TrialFiles
 from tuning.trial.checkpoint import Checkpoints
 from tuning.trial.checkpoint_files import OF_AN_AIM, TrialState
 from tuning.trial.device import CPU, Device
@@ -66,13 +66,14 @@ class Training:
         number: int,
         trainer: Trainer,
         state: TrialState,
-        running: Path,
+        running: RunMark,
         monitor: Monitor | None,
         measurements: Measurements,
         damage: Sequence[str],
         started: float,
         seen: Seen,
         copies: ReportCopies,
+        files: TrialFiles,
     ) -> None:
         """Put it together; `begin` builds the parts.
 
@@ -82,19 +83,21 @@ class Training:
             number: of the trial.
             trainer: at `state`.
             state: how far the trial is.
-            running: file that exists as long as the trial may run.
+            running: exists as long as the trial may run.
             monitor: watches this process; None without one.
             measurements: of this process; they time the trainer.
             damage: a line for each newer checkpoint, which are damaged.
             started: when building began, by `time.perf_counter`.
             seen: what the policy sees.
             copies: of its reports, for other programs.
+            files: what becomes of its files.
         """
         self.trainer, self.state = trainer, state
         self._monitor, self._measurements = monitor, measurements
         self._settings, self._paths = experiment.settings, experiment.paths
         self._records, self._number, self._running = records, number, running
-        self._damage, self._seen, self._copies = damage, seen, copies
+        self._damage, self._seen, self._copies, self._files = damage, seen, copies, files
+        self._scenario = experiment.scenario
         self._last_save = started
         self._reports: list[dict[str, Any]] = []
         self._evaluation_env: EvaluationEnv | None = None
@@ -107,10 +110,11 @@ class Training:
         records: TrialRecords,
         number: int,
         hyperparameters: dict[str, Any],
-        running: Path,
+        running: RunMark,
         device: Device = CPU,
         monitor: Monitor | None = None,
         fallback: Fallback = FALLBACKS[0],
+        files: TrialFiles | None = None,
     ) -> Self:
         """Build the trainer of a trial, and restore the newest undamaged checkpoint, if there is one.
 
@@ -122,11 +126,13 @@ class Training:
             records: with its row.
             number: of the trial.
             hyperparameters: of it.
-            running: file that exists as long as the trial may run.
+            running: exists as long as the trial may run.
             device: that it learns on.
             monitor: watches this process; None without one.
             fallback: how the trial saves memory.
+            files: what becomes of its files; by default they are local.
         """
+        files = files or TrialFiles(experiment)
         started = time.perf_counter()
         settings, paths = experiment.settings, experiment.paths
         checkpoints = Checkpoints(paths.checkpoints(number))
@@ -135,6 +141,7 @@ class Training:
         checkpoints.drop_after(state.steps)
         for table in ("reports", "evaluations"):
             drop_parts_after(paths.folder, table, number, state.steps)
+        files.begun()
         device.reset_peak()
         trainer = algorithm(settings.algo).build(
             trial_setup(settings, records.seed(number), fallback.apply(hyperparameters), device.is_gpu, fallback.parts)
@@ -151,7 +158,9 @@ class Training:
                 trainer.imitate(teacher_lessons(settings))
         seen = Seen.of(settings.aim.weights, hyperparameters)
         copies = ReportCopies.begin(settings, paths, number)
-        return cls(experiment, records, number, trainer, state, running, monitor, measurements, damage, started, seen, copies)
+        return cls(
+            experiment, records, number, trainer, state, running, monitor, measurements, damage, started, seen, copies, files
+        )
 
     def __enter__(self) -> Self:
         return self
@@ -161,6 +170,7 @@ class Training:
             # The reports before a failure help to explain it. After an error of the file system nothing can be written.
             self._write_reports()
         self._copies.close()
+        self._files.ended()
         self.trainer.stop()
         if self._evaluation_env:
             self._evaluation_env.close()
@@ -290,6 +300,7 @@ class Training:
         self._write_evaluations(evaluations)
         self._write_reports()
         self._checkpoints.save(self.trainer, self.state)
+        self._files.saved()
         self._last_save = time.perf_counter()
 
     def _write_evaluations(self, evaluations: list[Evaluation]) -> None:
@@ -298,7 +309,7 @@ class Training:
             {
                 "trial": self._number,
                 "steps": state.steps,
-                "scenario": settings.scenario,
+                "scenario": self._scenario,
                 "split": "validation",
                 "backend": settings.stepped_by,
                 **evaluation_row(evaluation),
@@ -308,12 +319,15 @@ class Training:
         if rows:
             path = self._paths.part("evaluations", self._number, state.steps)
             write_part(path, "evaluations", rows, measures=evaluation_columns())
+            self._files.written(path)
 
     def _write_reports(self) -> None:
         """Write the reports since the last call, and the measurements so far into the trial's row."""
         state = self.state
         if self._reports:
-            write_part(self._paths.part("reports", self._number, state.steps), "reports", self._reports)
+            path = self._paths.part("reports", self._number, state.steps)
+            write_part(path, "reports", self._reports)
+            self._files.written(path)
             self._copies.add(self._reports)
             self._reports = []
         measured = asdict(state)

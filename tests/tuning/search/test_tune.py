@@ -36,7 +36,9 @@ class Search:
         self.extended: list[bool] = []
         self.then: Callable[[Experiment], str | None] = lambda experiment: None
 
-    def __call__(self, experiment: Experiment, scenario: Any, plan: Any, console: Console, extended: bool) -> str | None:
+    def __call__(
+        self, experiment: Experiment, scenario: Any, plan: Any, console: Console, extended: bool, files: Any
+    ) -> str | None:
         assert experiment.paths.owner.exists(), "the experiment is not locked"
         self.searched.append(experiment)
         self.extended.append(extended)

@@ -1,0 +1,214 @@
+"""What a driver writes reaches the storage in its order; what trials wrote comes back."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from common.storage.faults import StorageLostError
+from tests.tuning.storage.stand_in import in_memory
+from tuning.experiment.folder import ExperimentPaths
+from tuning.storage import epoch, search_files, upload_queue
+from tuning.storage.epoch import Epoch, OvertakenError
+from tuning.storage.search_files import STORAGE, TURN, SearchFiles, StoredFiles, turn_key
+
+
+@pytest.fixture
+def paths(tmp_path: Path) -> ExperimentPaths:
+    return ExperimentPaths(tmp_path / "own")
+
+
+@pytest.fixture
+def objects(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.setattr(upload_queue, "TICK_SECONDS", 0.005)
+    monkeypatch.setattr(upload_queue, "LOST_SECONDS", 0.0)
+    monkeypatch.setattr(epoch, "WATCH_SECONDS", 0.0)
+    monkeypatch.setattr(epoch, "SETTLE_SECONDS", 0.0)
+    made = in_memory()
+    made.put("experiment.json", b"settings")
+    return made
+
+
+def files(objects: Any, paths: ExperimentPaths, is_whole: bool = False) -> StoredFiles:
+    return StoredFiles(paths, objects, Epoch.take(objects), is_whole=is_whole)
+
+
+def append(paths: ExperimentPaths, line: bytes) -> None:
+    with paths.study.open("ab") as file:
+        file.write(line + b"\n")
+    paths.study.with_suffix(".seal").write_bytes(b"%d" % paths.study.stat().st_size)
+
+
+def row(paths: ExperimentPaths, own: SearchFiles, number: int, content: bytes) -> None:
+    path = paths.part("trials", number)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    own.written(path)
+
+
+def changes(objects: Any) -> list[str]:
+    return [change for change in objects.changes if not change.startswith("+epochs/")]
+
+
+def test_local_files_are_where_they_belong(tmp_path: Path) -> None:
+    own = SearchFiles()
+    own.written(tmp_path / "x")
+    own.take_back(3)
+    own.gather()
+    own.refuse_if_overtaken()
+    assert (own.hand_out(3), own.checkpoints, own.failure) == ({}, None, None)
+
+
+def test_what_a_search_needs_is_fetched_and_checkpoints_stay(objects: Any, paths: ExperimentPaths) -> None:
+    for key in ("results/trials/00000.parquet", "study/00000000.journal", "study.seal", "owner.json", "running-old"):
+        objects.put(key, b"x\n")
+    objects.put("trials/00000/000000000500/state.json", b"{}")
+    paths.folder.mkdir()
+    (paths.folder / "results").mkdir()
+    (paths.folder / "results" / "unpushed.parquet").touch()
+    with files(objects, paths):
+        found = {path.relative_to(paths.folder).as_posix() for path in paths.folder.rglob("*") if path.is_file()}
+    kept = {name for name in found if not name.startswith(".storage")}
+    assert kept == {"experiment.json", "results/trials/00000.parquet", "study.journal", "study.seal", "owner.json"}
+    assert "running-old" not in objects.contents, "trials of a killed run stop"
+
+
+def test_the_journal_comes_before_the_row_that_follows_it(objects: Any, paths: ExperimentPaths) -> None:
+    with files(objects, paths) as own:
+        append(paths, b"trial 0")
+        row(paths, own, 0, b"first")
+        append(paths, b"end of trial 0")
+        append(paths, b"trial 1")
+        row(paths, own, 1, b"second")
+        (paths.folder / "running-this").touch()
+        turn = own.hand_out(1)
+        append(paths, b"a report")
+    order = [change for change in changes(objects) if "seal" not in change]
+    journal = "+study/00000000.journal"
+    assert order == [
+        "+experiment.json", journal, "+results/trials/00000.parquet", journal, "+results/trials/00001.parquet",
+        "+running-this", f"+{turn_key(1)}", journal,
+    ]  # fmt: skip
+    assert objects.contents[turn_key(1)].decode() == turn[TURN]
+    assert turn[STORAGE] == objects.location.uri
+    assert objects.contents["study/00000000.journal"] == paths.study.read_bytes()
+    assert objects.contents["study.seal"] == b"%d" % paths.study.stat().st_size
+
+
+def test_a_row_goes_as_it_was_when_it_was_written(objects: Any, paths: ExperimentPaths) -> None:
+    seen = []
+    objects.before = lambda change: seen.append(dict(objects.contents))
+    with files(objects, paths) as own:
+        row(paths, own, 0, b"running")
+        append(paths, b"something")
+        row(paths, own, 0, b"ended")
+    rows = [state.get("results/trials/00000.parquet") for state in [*seen, objects.contents]]
+    assert [value for n, value in enumerate(rows) if value and value not in rows[:n]] == [b"running", b"ended"]
+
+
+def test_the_journal_alone_goes_after_a_while(objects: Any, paths: ExperimentPaths, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search_files, "JOURNAL_SECONDS", 0.05)
+    with files(objects, paths):
+        for line in (b"one", b"two"):
+            append(paths, line)
+            until = time.monotonic() + 10
+            while objects.contents.get("study/00000000.journal") != paths.study.read_bytes():
+                assert time.monotonic() < until
+                time.sleep(0.005)
+
+
+def test_files_that_others_write_follow_as_they_change(objects: Any, paths: ExperimentPaths) -> None:
+    with files(objects, paths):
+        for name in ("owner.json", "progress.json", "running-this"):
+            (paths.folder / name).write_text(name)
+        until = time.monotonic() + 10
+        while not {"owner.json", "progress.json", "running-this"} <= objects.contents.keys():
+            assert time.monotonic() < until
+            time.sleep(0.005)
+        (paths.folder / "running-this").unlink()
+        (paths.folder / "owner.json").unlink()
+    assert not {"owner.json", "running-this"} & objects.contents.keys()
+    assert objects.contents["progress.json"] == b"progress.json"
+
+
+def test_a_trial_that_is_taken_back_is_fenced_before_its_row_is_read(objects: Any, paths: ExperimentPaths) -> None:
+    with files(objects, paths) as own:
+        row(paths, own, 3, b"begun")
+        own.hand_out(3)
+        own.gather()
+        assert turn_key(3) in objects.contents
+        objects.put("results/trials/00003.parquet", b"of the trial")
+        objects.put("trials/00003.memory", b"7")
+        own.take_back(3)
+        assert turn_key(3) not in objects.contents
+        assert paths.part("trials", 3).read_bytes() == b"of the trial"
+        assert paths.memory_marker(3).read_bytes() == b"7"
+        paths.memory_marker(3).unlink()
+        own.written(paths.memory_marker(3))
+    assert "trials/00003.memory" not in objects.contents
+
+
+def test_checkpoints_are_removed_after_what_was_written_before(objects: Any, paths: ExperimentPaths) -> None:
+    objects.put("trials/00003/000000000500/state.json", b"{}")
+    objects.put("trials/00004/000000000500/state.json", b"{}")
+    begun = len(objects.changes)
+    with files(objects, paths) as own:
+        assert own.checkpoints(3).steps == 500
+        row(paths, own, 3, b"ended")
+        for _ in range(2):
+            own.checkpoints(3).remove()
+        own.checkpoints(9).remove()
+        own.checkpoints(4).keep_one()
+    done = [change for change in objects.changes[begun:] if not change.startswith("+epochs/")]
+    assert done == ["+results/trials/00003.parquet", "-trials/00003/000000000500/state.json"]
+
+
+def test_a_trial_that_has_none_is_not_looked_up_again_and_again(objects: Any, paths: ExperimentPaths) -> None:
+    """At each end of a trial those of all others are removed that are not kept."""
+    with files(objects, paths) as own:
+        own.gather()
+        listed, real = [], objects.listed
+        objects.listed = lambda prefix="": listed.append(prefix) or real(prefix)
+        for number in range(100):
+            own.checkpoints(number).remove()
+        assert listed == []
+
+
+def test_results_of_trials_are_gathered_and_a_user_gets_checkpoints_too(objects: Any, paths: ExperimentPaths) -> None:
+    for is_whole in (False, True):
+        with files(objects, paths, is_whole) as own:
+            objects.put("results/reports/00003-000000000500.parquet", b"part")
+            objects.put("trials/00003/000000000500/state.json", b"{}")
+            own.gather()
+        assert paths.part("reports", 3, 500).read_bytes() == b"part"
+        assert paths.checkpoints(3).exists() == is_whole
+
+
+def test_a_storage_that_is_lost_is_told_and_nothing_is_written_any_more(objects: Any, paths: ExperimentPaths) -> None:
+    def lost(change: str) -> None:
+        if "parquet" in change:
+            raise StorageLostError("it is gone")
+
+    with files(objects, paths) as own:
+        objects.before = lost
+        row(paths, own, 0, b"row")
+        own.take_back(0)
+        assert own.failure == "it is gone"
+        own.hand_out(1)
+        own.refuse_if_overtaken()
+        with pytest.raises(StorageLostError, match="gone"):
+            own.gather()
+    assert not any("parquet" in key or "turn" in key for key in objects.contents)
+
+
+def test_a_run_that_was_overtaken_says_so_and_writes_nothing(objects: Any, paths: ExperimentPaths) -> None:
+    with files(objects, paths) as own:
+        objects.create("epochs/00000002.json", b'{"process": 7, "host": "other", "since": "now"}')
+        own._epoch._valid_until = 0.0
+        row(paths, own, 0, b"row")
+        own.take_back(0)
+        assert "process 7 on other" in (own.failure or "")
+        with pytest.raises(OvertakenError, match="another run has taken over"):
+            own.refuse_if_overtaken()
+    assert not any("parquet" in key for key in objects.contents)

@@ -1,0 +1,195 @@
+"""Experiments in a storage: created once, looked up anywhere, held by one run at a time."""
+
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from common.storage.location import Location, StorageError, location
+from common.storage.objects import Objects
+from tuning.experiment.errors import UsageError
+from tuning.experiment.folder import Experiment, ExperimentPaths, save
+from tuning.experiment.settings import Settings
+from tuning.storage import epoch
+from tuning.storage.search_files import SearchFiles, StoredFiles
+from tuning.storage.stored_experiment import (
+    checkpoint_sizes,
+    copied_from,
+    create_stored,
+    experiment_at,
+    is_stored,
+    look_up,
+    publish,
+    run_files,
+    storage_of,
+    withdraw,
+)
+
+
+@pytest.fixture
+def above(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Location:
+    monkeypatch.setenv("BUILDING_TUNER_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(epoch, "LOOK_SECONDS", 0.01)
+    return location(f"file://{tmp_path}/storage")
+
+
+def created(above: Location, **given: str) -> Experiment:
+    settings = Settings(**{"dir": above.uri, "backend": "batch", "name": "one", **given})  # type: ignore[arg-type]
+    place = storage_of(settings)
+    assert place
+    return create_stored(place, settings, {"scenario": "key"}, "")
+
+
+def test_what_settings_name_as_storage(above: Location) -> None:
+    assert storage_of(Settings()) is None
+    assert storage_of(Settings(dir=above.uri)) == above
+    assert storage_of(Settings(storage=above.uri)) == above
+    with pytest.raises(UsageError, match="is a storage already; leave one of them out"):
+        storage_of(Settings(dir=above.uri, storage=above.uri))
+    with pytest.raises(UsageError, match="--storage experiments: it takes a URI"):
+        storage_of(Settings(storage="experiments"))
+    with pytest.raises(StorageError, match="no file system has the scheme"):
+        storage_of(Settings(dir="nowhere://bucket/x"))
+
+
+def test_an_experiment_is_created_in_the_storage_and_looked_up_anywhere(above: Location, tmp_path: Path) -> None:
+    space = tmp_path / "space.toml"
+    space.write_text("")
+    made = created(above, space=str(space))
+    assert made.storage == above / "one"
+    assert made.place == f"{above}/one"
+    assert (made.settings.name, made.settings.dir, made.compatibility) == ("one", above.uri, {"scenario": "key"})
+    assert sorted(Objects(above / "one").listed()) == [
+        "epochs/00000001.beat", "epochs/00000001.ended", "epochs/00000001.json", "experiment.json", "space.toml",
+    ]  # fmt: skip
+    assert is_stored(above / "one")
+    assert look_up(above / "one") == experiment_at(f"{above}/one") == made
+    assert experiment_at(made.paths.folder) == made, "a working copy stands for its storage"
+    assert copied_from(tmp_path) is None
+
+
+def test_without_a_name_the_first_free_one_is_taken(above: Location) -> None:
+    assert [created(above, name="").settings.name for _ in range(2)] == ["ppo-iquitos-1", "ppo-iquitos-2"]
+
+
+def test_a_name_that_is_taken_is_refused_and_nothing_is_written(above: Location) -> None:
+    created(above)
+    before = Objects(above).listed()
+    with pytest.raises(UsageError, match="one is there already and holds no experiment: choose another --name"):
+        created(above)
+    with pytest.raises(UsageError, match="--name"):
+        created(above, name="no/name")
+    assert Objects(above).listed() == before
+
+
+def test_a_creation_that_fails_leaves_nothing(above: Location, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = Objects.put
+
+    def put(objects: Objects, key: str, content: bytes | Path) -> None:
+        if key == "experiment.json":
+            raise StorageError("full")
+        real(objects, key, content)
+
+    monkeypatch.setattr(Objects, "put", put)
+    for given in ({}, {"dir": str(tmp_path / "local"), "storage": above.uri}):
+        with pytest.raises(StorageError, match="full"):
+            created(above, **given)
+    assert Objects(above).listed() == {}
+    assert not (tmp_path / "local" / "one").exists()
+
+
+def test_what_is_not_there_is_named_by_its_uri(above: Location, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=rf"no experiment in {above}/other: name the place of one"):
+        look_up(above / "other")
+    created(above)
+    Objects(above / "one").put("experiment.json", b"{")
+    with pytest.raises(UsageError, match=rf"{above}/one/experiment.json is damaged") as told:
+        look_up(above / "one")
+    assert str(tmp_path / "cache") not in str(told.value)
+
+
+def test_an_experiment_beside_a_local_folder_is_continued_from_either(above: Location, tmp_path: Path) -> None:
+    made = created(above, dir=str(tmp_path / "local"), storage=above.uri)
+    folder = tmp_path / "local" / "one"
+    assert made.place == folder
+    local = experiment_at(folder)
+    assert (local.storage, local.is_local, local.paths.folder) == (above / "one", True, folder)
+    elsewhere = experiment_at(f"{above}/one")
+    assert (elsewhere.storage, elsewhere.is_local, elsewhere.place) == (above / "one", False, f"{above}/one")
+    with run_files(local, print) as (held, _):
+        assert held.paths.folder == folder
+    assert experiment_at(folder) == local, "also after a run"
+
+
+def test_a_run_holds_the_experiment_and_another_machine_is_refused(
+    above: Location, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(epoch, "BEAT_SECONDS", 0.02)
+    made = created(above)
+    said: list[str] = []
+    with run_files(made, said.append) as (held, files):
+        assert isinstance(files, StoredFiles)
+        assert held.paths.folder.parent.name.endswith("-run-00000002")
+        save(replace(held, settings=replace(held.settings, trials=7)))
+        monkeypatch.setenv("BUILDING_TUNER_CACHE", str(tmp_path / "cache of another machine"))
+        with pytest.raises(UsageError, match=r"one is in use by process \d+"), run_files(look_up(above / "one"), said.append):
+            pass
+    assert look_up(above / "one").settings.trials == 7
+    with run_files(look_up(above / "one"), said.append) as (held, _):
+        assert held.paths.folder.parent.name.endswith("-run-00000003")
+
+
+def test_working_copies_of_earlier_runs_are_removed(above: Location) -> None:
+    made = created(above)
+    folders = []
+    for _ in range(2):
+        with run_files(made, print) as (held, _):
+            held.paths.lock.touch()
+            folders.append(held.paths.folder)
+    assert [folder.parent.exists() for folder in folders] == [False, True]
+    assert folders[1].name == "one"
+
+
+def test_without_a_storage_nothing_happens(tmp_path: Path) -> None:
+    local = Experiment(Settings(), ExperimentPaths(tmp_path))
+    with run_files(local, print) as (held, files):
+        assert held is local
+        assert type(files) is SearchFiles
+    assert list(tmp_path.iterdir()) == []
+    assert publish(tmp_path / "report.html") == str(tmp_path / "report.html")
+
+
+def test_an_experiment_is_withdrawn_unless_a_trial_began_or_a_run_works(above: Location) -> None:
+    made = created(above)
+    objects = Objects(above / "one")
+    with ExitStack() as stack:
+        stack.enter_context(run_files(made, print))
+        assert not withdraw(made)
+    objects.put("results/trials/00000.parquet", b"")
+    assert not withdraw(made)
+    objects.remove(["results/trials/00000.parquet"])
+    assert withdraw(made)
+    assert objects.listed() == {}
+
+
+def test_a_report_goes_to_the_storage_too(above: Location, tmp_path: Path) -> None:
+    for given in ({}, {"dir": str(tmp_path / "local"), "storage": above.uri, "name": "two"}):
+        made = created(above, **given)
+        with run_files(made, print) as (held, _):
+            folder = held.paths.folder
+        (folder / "report.html").write_text("report")
+        shown = publish(folder / "report.html")
+        assert shown == (str(folder / "report.html") if made.is_local else f"{above}/one/report.html")
+        assert made.storage
+        assert Objects(made.storage).read("report.html") == b"report"
+
+
+def test_sizes_of_checkpoints_are_told_without_fetching_them(above: Location) -> None:
+    made = created(above)
+    objects = Objects(above / "one")
+    objects.put("trials/00001/000000000500/arrays.npz", b"12345")
+    objects.put("trials/00001/000000000500/state.json", b"{}")
+    objects.put("trials/00001.turn", b"turn")
+    with run_files(made, print) as (held, _):
+        assert checkpoint_sizes(held.paths.folder, [0, 1]) == [0, 7]

@@ -1,0 +1,268 @@
+"""A trial's process pushes what it writes, in this order, as long as the trial is its own."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from common.storage.location import Location, location
+from common.storage.objects import Objects
+from tuning.experiment.folder import create
+from tuning.experiment.lock import trial_lock
+from tuning.experiment.settings import Settings
+from tuning.storage import trial_files as module
+from tuning.storage.search_files import STORAGE, TURN, turn_key
+from tuning.storage.trial_files import FencedError, PushedFiles, TrialFiles, trial_files
+from tuning.trial.checkpoint_files import TrialState, write_state
+
+ROW = "results/trials/00003.parquet"
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Location:
+    """An experiment whose trial 3 was handed out."""
+    monkeypatch.setenv("BUILDING_TUNER_CACHE", str(tmp_path / "cache"))
+    own = location(f"file://{tmp_path}/storage/one")
+    made = create(Settings(name="one", dir=str(tmp_path / "staging"), backend="batch"))
+    objects = Objects(own)
+    objects.put("experiment.json", made.paths.settings)
+    objects.put(ROW, b"row")
+    objects.put("running-this", b"")
+    objects.put(turn_key(3), b"mine")
+    return own
+
+
+@contextmanager
+def opened(place: Location) -> Iterator[tuple[PushedFiles, Path]]:
+    config = {STORAGE: place.uri, TURN: "mine"}
+    with trial_files(config, 3, "this", place.uri) as files:
+        assert isinstance(files, PushedFiles)
+        yield files, files.experiment.paths.folder
+
+
+def checkpoint(folder: Path, steps: int, rows: tuple[str, ...] = ()) -> None:
+    own = folder / "trials" / "00003"
+    for name in rows:
+        (own / name).parent.mkdir(parents=True, exist_ok=True)
+        (own / name).write_bytes(b"rows")
+    (own / f"{steps:012d}").mkdir(parents=True, exist_ok=True)
+    write_state(own / f"{steps:012d}", TrialState(steps=steps), {}, {name: {"bytes": 4, "sha256": ""} for name in rows})
+
+
+def written(files: PushedFiles, folder: Path, key: str, content: bytes = b"part") -> None:
+    path = folder / key
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    files.written(path)
+
+
+def keys(place: Location, prefix: str = "") -> list[str]:
+    return [key for key in Objects(place).listed(prefix) if not key.startswith(("experiment.json", "running"))]
+
+
+class Recorded(Objects):
+    """Objects that note what is written and removed."""
+
+    changes: list[str]
+
+    def put(self, key: str, content: Any) -> None:
+        self.changes.append(f"+{key}")
+        super().put(key, content)
+
+    def create(self, key: str, content: Any) -> bool:
+        is_new = super().create(key, content)
+        self.changes += [f"+{key}"] if is_new else []
+        return is_new
+
+    def remove(self, keys: Any) -> None:
+        given = list(keys)
+        self.changes += [f"-{key}" for key in given]
+        super().remove(given)
+
+
+@pytest.fixture
+def changes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What is written into any storage, in this order."""
+    monkeypatch.setattr(Recorded, "changes", [], raising=False)
+    monkeypatch.setattr("common.storage.objects.Objects", Recorded)
+    return Recorded.changes
+
+
+def test_local_files_are_those_of_the_experiment(tmp_path: Path) -> None:
+    made = create(Settings(name="one", dir=str(tmp_path), backend="batch"))
+    with trial_files({}, 3, "this", str(made.paths.folder), trusted=True) as files:
+        assert type(files) is TrialFiles
+        assert files.experiment.paths == made.paths
+        assert files.experiment.settings.trust_scenario
+        files.begun()
+        files.written(made.paths.study)
+        files.saved()
+        files.ended()
+        assert not files.running.exists()
+        made.paths.running("this").touch()
+        assert files.running.exists()
+        with files.held(3):
+            assert made.paths.trial_lock(3).exists()
+
+
+def test_a_trial_is_pushed_in_the_order_in_which_it_is_written(place: Location, changes: list[str]) -> None:
+    with opened(place) as (files, folder):
+        files.begun()
+        written(files, folder, "results/evaluations/00003-000000000500.parquet")
+        written(files, folder, "results/reports/00003-000000000500.parquet")
+        written(files, folder, ROW, b"newer row")
+        checkpoint(folder, 500, ("replay/0000000000-0000000500.npz",))
+        files.saved()
+        checkpoint(folder, 1000, ("replay/0000000000-0000000500.npz", "replay/0000000500-0000001000.npz"))
+        for name in ("arrays.npz", "state.json"):
+            (folder / "trials/00003/000000000500" / name).unlink()
+        files.saved()
+        files.ended()
+    assert [change for change in changes if not change.startswith("-.")] == [
+        "+results/evaluations/00003-000000000500.parquet",
+        "+results/reports/00003-000000000500.parquet",
+        f"+{ROW}",
+        "+trials/00003/000000000500/arrays.npz",
+        "+trials/00003/replay/0000000000-0000000500.npz",
+        "+trials/00003/000000000500/state.json",
+        "+trials/00003/000000001000/arrays.npz",
+        "+trials/00003/replay/0000000500-0000001000.npz",
+        "+trials/00003/000000001000/state.json",
+        "-trials/00003/000000000500/state.json",
+        "-trials/00003/000000000500/arrays.npz",
+    ]
+    assert Objects(place).read(ROW) == b"newer row"
+
+
+def test_it_goes_on_from_what_is_whole_and_drops_the_rest(place: Location) -> None:
+    with opened(place) as (files, folder):
+        checkpoint(folder, 500)
+        files.saved()
+        for steps in (500, 1000):
+            written(files, folder, f"results/reports/00003-{steps:012d}.parquet")
+    # Killed while it pushed a checkpoint.
+    Objects(place).put("trials/00003/000000001000/arrays.npz", b"arrays")
+    Objects(place).put("results/reports/00031-000000000500.parquet", b"another trial's")
+    with opened(place) as (files, folder):
+        assert sorted(path.name for path in (folder / "trials/00003").iterdir()) == ["000000000500"]
+        beyond = folder / "results/reports/00003-000000001000.parquet"
+        assert beyond.exists()
+        beyond.unlink()
+        files.begun()
+    assert keys(place, "trials/00003/") == [
+        "trials/00003/000000000500/arrays.npz", "trials/00003/000000000500/state.json",
+    ]  # fmt: skip
+    assert keys(place, "results/reports/") == [
+        "results/reports/00003-000000000500.parquet", "results/reports/00031-000000000500.parquet",
+    ]  # fmt: skip
+
+
+def test_work_that_is_done_again_replaces_what_is_there(place: Location) -> None:
+    key = "results/evaluations/00003-000000000000.parquet"
+    for content in (b"first", b"again"):
+        with opened(place) as (files, folder):
+            written(files, folder, key, content)
+    assert Objects(place).read(key) == b"again"
+
+
+@pytest.mark.parametrize("turn", [b"of another", None])
+def test_who_lost_a_trial_writes_nothing_more(place: Location, turn: bytes | None) -> None:
+    with opened(place) as (files, folder):
+        checkpoint(folder, 500)
+        objects = Objects(place)
+        objects.remove([turn_key(3)]) if turn is None else objects.put(turn_key(3), turn)
+        before = keys(place)
+        for push in (files.begun, files.saved, lambda: written(files, folder, ROW, b"late")):
+            with pytest.raises(FencedError):
+                push()
+        files.ended()
+    assert keys(place) == before
+    assert objects.read(ROW) == b"row"
+
+
+def test_who_was_paused_before_the_state_of_a_checkpoint_leaves_none(place: Location) -> None:
+    with opened(place) as (files, folder):
+        checkpoint(folder, 500)
+        looks = [True, False]
+        files._fence = lambda: None if looks.pop(0) else _raise()  # type: ignore[method-assign]
+        with pytest.raises(FencedError):
+            files.saved()
+    assert keys(place, "trials/00003/") == ["trials/00003/000000000500/arrays.npz"]
+
+
+def _raise() -> None:
+    raise FencedError
+
+
+def test_a_trial_waits_for_its_turn_and_not_for_ever(place: Location, monkeypatch: pytest.MonkeyPatch) -> None:
+    objects, looks = Objects(place), []
+    objects.put(turn_key(3), b"of the process before")
+
+    def slept(seconds: float) -> None:
+        looks.append(seconds)
+        if len(looks) == 3:
+            objects.put(turn_key(3), b"mine")
+
+    monkeypatch.setattr(module.time, "sleep", slept)
+    with opened(place):
+        assert len(looks) == 3
+    objects.put(turn_key(3), b"of another")
+    monkeypatch.setattr(module, "TURN_SECONDS", 0.0)
+    with pytest.raises(FencedError, match="not handed out"), opened(place):
+        pass
+
+
+def test_two_processes_of_a_machine_do_not_share_a_working_copy(place: Location, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tuning.experiment.lock.TRIAL_WAIT_SECONDS", 0.01)
+    with opened(place) as (_, folder):
+        with pytest.raises(TimeoutError), trial_lock(folder.with_name(f"{folder.name}.lock")):
+            pass
+        assert folder.exists()
+    assert not folder.exists(), "it is removed at the end"
+
+
+def test_it_looks_now_and_then_whether_the_run_goes_on(place: Location, monkeypatch: pytest.MonkeyPatch) -> None:
+    with opened(place) as (files, _):
+        assert files.running.exists()
+        Objects(place).remove(["running-this"])
+        assert files.running.exists(), "it looked a moment ago"
+        monkeypatch.setattr(module, "LOOK_SECONDS", 0.0)
+        assert not files.running.exists()
+
+
+def test_copies_of_reports_follow(place: Location) -> None:
+    with opened(place) as (files, folder):
+        csv, events = folder / "csv/00003.csv", folder / "tensorboard/00003"
+        events.mkdir(parents=True)
+        csv.parent.mkdir()
+        csv.write_text("a")
+        (events / "one").write_text("1")
+        files.saved()
+        (events / "one").unlink()
+        (events / "two").write_text("2")
+        csv.write_text("ab")
+        files.ended()
+    assert keys(place, "csv/") == ["csv/00003.csv"]
+    assert keys(place, "tensorboard/") == ["tensorboard/00003/two"]
+    assert Objects(place).read("csv/00003.csv") == b"ab"
+
+
+def test_a_process_that_ends_itself_leaves_its_marker(place: Location, monkeypatch: pytest.MonkeyPatch) -> None:
+    ended: list[int] = []
+    monkeypatch.setattr(module.os, "_exit", ended.append)
+    with opened(place) as (files, folder):
+        (folder / "trials").mkdir(exist_ok=True)
+        (folder / "trials/00003.memory").write_text("7")
+        files.end_process(77)
+    assert ended == [77]
+    assert Objects(place).read("trials/00003.memory") == b"7"
+
+
+def test_settings_of_another_machine_hold(place: Location) -> None:
+    with opened(place) as (files, folder):
+        assert files.experiment.settings.name == "one"
+        assert files.experiment.paths.part("trials", 3).read_bytes() == b"row"
+        assert replace(files.experiment.paths).folder == folder

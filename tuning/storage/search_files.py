@@ -1,0 +1,279 @@
+"""What becomes of a search's files beside their writing: nothing where they are local, uploads where they have a storage."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+import uuid
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from common.storage.location import StorageError
+from results.live import OWNER_FILE, PROGRESS_FILE
+from tuning.experiment.folder import ExperimentPaths
+from tuning.storage.epoch import Epoch, OvertakenError
+from tuning.storage.journal_chunks import fetch_journal, put_journal, trim_journal
+from tuning.storage.stored_checkpoints import StoredCheckpoints
+from tuning.storage.upload_queue import Change, UploadQueue
+
+if TYPE_CHECKING:
+    from common.storage.objects import Objects
+
+JOURNAL_SECONDS = 10.0  # at most, from a change of the journal to its upload
+# Keys in the configuration of a trial.
+STORAGE = "storage"  # URI of the experiment
+TURN = "turn"  # what its turn object holds as long as no other process has the trial
+# What a driver reads: folders end with a slash. Checkpoints stay in the storage.
+READ = ("experiment.json", "space.toml", "learned.json", OWNER_FILE, "results/")
+OF_TRIALS = ("trials/", "csv/", "tensorboard/")  # what else a folder of the user has at the end of a search
+
+
+class SearchFiles:
+    """The files of a search in a local folder: what is written is where it belongs."""
+
+    def written(self, path: Path) -> None:
+        """A row was written, or a file of a trial removed."""
+
+    def hand_out(self, number: int) -> dict[str, Any]:
+        """A trial is handed out to a process; what else its configuration needs."""
+        return {}
+
+    def take_back(self, number: int) -> None:
+        """The process of a trial has ended: its row is read next."""
+
+    @property
+    def checkpoints(self) -> Callable[[int], StoredCheckpoints] | None:
+        """Gives the checkpoints of a trial that are elsewhere; None where they are local."""
+        return None
+
+    def gather(self) -> None:
+        """All results are read next."""
+
+    @property
+    def failure(self) -> str | None:
+        """Why the search cannot go on, in a line; None as long as it can."""
+        return None
+
+    def refuse_if_overtaken(self) -> None:
+        """Raise an `OvertakenError` if another run has the experiment."""
+
+
+class StoredFiles(SearchFiles):
+    """The files of a search whose experiment has a storage, as the driver sees them. Trials' processes have their own.
+
+    Each change of the driver reaches the storage in the order in which it was made, a little later. So the storage is at any
+    time a state in which the local folder was. A trial begins when its turn object is there, which is put after its row and its
+    entry in the study. So a trial never writes what the study does not know.
+    """
+
+    def __init__(
+        self, paths: ExperimentPaths, objects: Objects, epoch: Epoch, hasty: Objects | None = None, is_whole: bool = False
+    ) -> None:
+        """Put it together; to enter it fetches what the storage has.
+
+        Args:
+            paths: of the local folder.
+            objects: of the experiment.
+            epoch: of this run, held.
+            hasty: the same objects with little patience, for changes; see `UploadQueue`.
+            is_whole: whether the folder is one of the user's, which has everything at the end.
+        """
+        self._paths, self._objects, self._epoch, self._is_whole = paths, objects, epoch, is_whole
+        self._queue = UploadQueue(hasty or objects, epoch.confirm, self._look)
+        self._failure: Exception | None = None
+        self._turns = 0
+        self._saved: set[int] = set()  # numbers of trials that may have checkpoints
+        self._journal_at = -math.inf  # when it was last queued
+        self._seen: dict[str, tuple[int, int] | None] = {}  # time and size of files that are looked at, by key
+        self._length = self._uploaded = 0  # of the journal, as it was queued and as it was uploaded last
+        self._sealed = b""
+        self._lock = threading.RLock()
+
+    def __enter__(self) -> Self:
+        self._fetch()
+        self._queue.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        try:
+            if not self.failure:
+                self._look(journal=True)
+                self._queue.barrier()
+        except (StorageError, OvertakenError, OSError):
+            if error is None:
+                raise
+        finally:
+            self._queue.close()
+
+    def _fetch(self) -> None:
+        """Make the folder what the storage has, and both whole."""
+        from common.storage.working_copy import INDEX, WorkingCopy
+
+        self._paths.folder.mkdir(parents=True, exist_ok=True)
+        # A run that was killed may have written files that never got to the storage.
+        (self._paths.folder / INDEX).unlink(missing_ok=True)
+        WorkingCopy(self._paths.folder, self._objects).pull(READ)
+        self._paths.results.mkdir(exist_ok=True)  # no storage holds an empty folder
+        fetch_journal(self._objects, self._paths.study)
+        self._epoch.confirm()
+        self._length = self._uploaded = trim_journal(self._objects, self._paths.study)
+        self._sealed = self._seal()
+        # Trials of a run that was killed stop.
+        self._objects.remove(self._objects.listed("running-"))
+        names = (key.split("/") for key in self._objects.listed("trials/"))
+        self._saved = {int(name[1]) for name in names if len(name) > 2 and name[1].isascii() and name[1].isdecimal()}
+        for key in READ:
+            if not key.endswith("/"):
+                self._seen[key] = _state(self._paths.folder / key)
+
+    def written(self, path: Path) -> None:
+        """A row was written, or a file of a trial removed: the storage gets it after all that came before."""
+        self._queue.keep_up()
+        with self._lock:
+            self._look(journal=True)
+            self._add_file(path.relative_to(self._paths.folder).as_posix(), path)
+
+    def hand_out(self, number: int) -> dict[str, Any]:
+        """A trial is handed out to a process, which waits for its turn object."""
+        self._turns += 1
+        self._saved.add(number)
+        turn = f"{self._epoch.number}-{self._turns}-{uuid.uuid4().hex}"
+        with self._lock:
+            self._look(journal=True)
+            self._queue.add(f"turn {number}", lambda objects: objects.put(turn_key(number), turn.encode()))
+        return {STORAGE: self._objects.location.uri, TURN: turn}
+
+    def take_back(self, number: int) -> None:
+        """The process of a trial has ended. One that goes on all the same may write no more, and what was written is fetched.
+
+        Where the storage is lost, the row stays as it is here, and the search stops.
+        """
+        self._queue.add(f"turn {number}", lambda objects: objects.remove([turn_key(number)]))
+        try:
+            self._queue.barrier()
+            for path in (self._paths.part("trials", number), self._paths.memory_marker(number)):
+                with suppress(FileNotFoundError):
+                    self._objects.fetch(path.relative_to(self._paths.folder).as_posix(), path)
+        except (StorageError, OvertakenError) as error:
+            self._failure = error
+
+    @property
+    def checkpoints(self) -> Callable[[int], StoredCheckpoints]:
+        """Gives the checkpoints of a trial. What removes some comes after all changes that were made before."""
+        return lambda number: _InOrder(self._objects, number, self._in_order)
+
+    def _in_order(self, number: int, change: Change, leaves_none: bool) -> None:
+        """Queue what removes checkpoints of a trial."""
+        if number not in self._saved:
+            return  # at each end of a trial, those of all others are removed that are not kept
+        if leaves_none:
+            self._saved.discard(number)
+        with self._lock:
+            self._look(journal=True)
+            self._queue.add(f"checkpoints {number}", change)
+
+    def gather(self) -> None:
+        """Fetch what trials have written; rows are here, or were fetched when their trials ended."""
+        from common.storage.working_copy import WorkingCopy
+
+        with self._lock:
+            self._look(journal=True)
+        self._queue.barrier()
+        WorkingCopy(self._paths.folder, self._objects).pull(["results/", *(OF_TRIALS if self._is_whole else ())])
+
+    @property
+    def failure(self) -> str | None:
+        """Why the search cannot go on, in a line; None as long as it can."""
+        if self._epoch.overtaken:
+            return self._epoch.overtaken
+        failure = self._failure or self._queue.failure
+        return str(failure) if failure else None
+
+    def refuse_if_overtaken(self) -> None:
+        """See that no other run has the experiment.
+
+        Raises:
+            OvertakenError: if one has.
+        """
+        if self._epoch.overtaken:
+            raise OvertakenError(self._epoch.overtaken)
+
+    def _look(self, journal: bool = False) -> None:
+        """Queue what has changed of the files that are written elsewhere: the journal, the live file, the run's marks.
+
+        Args:
+            journal: whether it has to be up to date, as for what is queued next.
+        """
+        with self._lock:
+            if journal or time.monotonic() - self._journal_at > JOURNAL_SECONDS:
+                self._look_at_journal()
+            running = {path.name for path in self._paths.folder.glob(self._paths.running("*").name)}
+            known = {key for key in self._seen if key.startswith("running-")}
+            for key in [*READ[:4], *sorted(running | known), PROGRESS_FILE]:
+                path = self._paths.folder / key
+                if self._seen.get(key) != (state := _state(path)):
+                    self._seen[key] = state
+                    self._add_file(key, path)
+
+    def _look_at_journal(self) -> None:
+        # The seal first: it must not be newer than the journal.
+        seal, path = self._seal(), self._paths.study
+        end = path.stat().st_size if path.exists() else 0
+        if (end, seal) != (self._length, self._sealed):
+            self._length, self._sealed, self._journal_at = end, seal, time.monotonic()
+            self._queue.add("journal", lambda objects: self._put_journal(objects, end, seal))
+
+    def _put_journal(self, objects: Objects, end: int, seal: bytes) -> None:
+        put_journal(objects, self._paths.study, self._uploaded, end, seal)
+        self._uploaded = end
+
+    def _seal(self) -> bytes:
+        try:
+            return self._paths.study.with_suffix(".seal").read_bytes()
+        except FileNotFoundError:
+            return b""
+
+    def _add_file(self, key: str, path: Path) -> None:
+        """Queue the content that a file has now, or that it is gone."""
+        try:
+            content = path.read_bytes()
+        except FileNotFoundError:
+            self._queue.add(key, lambda objects: objects.remove([key]))
+        else:
+            self._queue.add(key, lambda objects: objects.put(key, content))
+
+
+class _InOrder(StoredCheckpoints):
+    """Checkpoints that are read at once, and removed after all changes that were made before."""
+
+    def __init__(self, objects: Objects, number: int, queued: Callable[[int, Change, bool], None]) -> None:
+        super().__init__(objects, number)
+        self._number, self._queued = number, queued
+
+    def keep_one(self) -> None:
+        """Remove all before the newest."""
+        number = self._number
+        self._queued(number, lambda objects: StoredCheckpoints(objects, number).keep_one(), False)
+
+    def remove(self) -> None:
+        """Remove all of them."""
+        number = self._number
+        self._queued(number, lambda objects: StoredCheckpoints(objects, number).remove(), True)
+
+
+def turn_key(number: int) -> str:
+    """Key of the object that says which process has a trial."""
+    return f"trials/{number:05d}.turn"
+
+
+def _state(path: Path) -> tuple[int, int] | None:
+    """What changes when a file is written; None without it."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_mtime_ns, found.st_size

@@ -1,0 +1,76 @@
+"""A given site in the storage, for machines that have not its files: its schema and what that names in its folder."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from envs.scenarios.references import named_files, root_of
+from envs.scenarios.schema_file import read_schema
+from envs.scenarios.tariff import FILE_NAME
+from tuning.experiment.errors import UsageError
+from tuning.experiment.folder import Experiment
+
+if TYPE_CHECKING:
+    from common.storage.objects import Objects
+
+FOLDER = "site/"
+
+
+def put_site(objects: Objects, scenario: str) -> None:
+    """Put the files of a given site into the storage of an experiment; a generated one has none.
+
+    Files that lie elsewhere are not copied: a scenario that is trusted may name some, and each machine needs them under their
+    paths.
+
+    Args:
+        objects: of the experiment.
+        scenario: as the settings have it.
+    """
+    schema = Path(scenario)
+    if not is_given(scenario):
+        return
+    content = read_schema(schema)
+    root = root_of(schema, content)
+    named = {root / file.relative for file in named_files(content) if file.opened}
+    folder = schema.parent.resolve()
+    files = sorted(path for path in {schema.parent / FILE_NAME, *named} if path.is_file() and _is_below(path, folder))
+    # Under the name of its folder, by which results name the site.
+    above = f"{FOLDER}{folder.name}/"
+    objects.put_all((above + path.resolve().relative_to(folder).as_posix(), path) for path in files)
+    objects.put(above + schema.name, schema)
+
+
+def with_site(experiment: Experiment, objects: Objects) -> Experiment:
+    """An experiment with a site that this machine has: the one that it was begun with, or a copy from the storage.
+
+    Args:
+        experiment: of a working copy.
+        objects: of the experiment.
+
+    Raises:
+        UsageError: if neither is there.
+    """
+    name = experiment.settings.scenario
+    if not is_given(name) or Path(name).is_file():
+        return experiment
+    from common.storage.working_copy import WorkingCopy, working_folder
+
+    folder = working_folder(objects.location, "site")
+    WorkingCopy(folder, objects).pull([FOLDER])
+    # The path is one of the machine where the search began, whatever its system.
+    wanted = name.replace("\\", "/").rpartition("/")[2]
+    found = sorted((folder / FOLDER).glob(f"*/{wanted}"))
+    if not found:
+        raise UsageError(f"{objects.location} has no copy of its site {name}: put it under that path on this machine")
+    return replace(experiment, settings=replace(experiment.settings, scenario=str(found[0])), begun_with=name)
+
+
+def is_given(scenario: str) -> bool:
+    """Whether a scenario is the path of a schema, and no name of a generated one."""
+    return scenario.endswith(".json")
+
+
+def _is_below(path: Path, folder: Path) -> bool:
+    return path.resolve().is_relative_to(folder)
