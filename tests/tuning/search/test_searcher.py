@@ -16,6 +16,7 @@ from tuning.experiment.budget import Budget
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
 from tuning.memory.fallbacks import FALLBACKS
+from tuning.memory.placement import Placement
 from tuning.search.drawing import SAME_AS
 from tuning.search.ledger import Ledger
 from tuning.search.retries import MOST_LOSSES
@@ -381,7 +382,7 @@ def test_a_frozen_trial_of_a_larger_machine_ends_where_it_cannot_fit(experiment:
     searcher.suggest("a")
     assert not evaluated(searcher, "a", 1)
     later = thawing_searcher(experiment, 3 * RUNG, trials=1)
-    later._planner = planner(experiment.settings, experiment.paths.folder, ram_bytes=2**29)
+    later._placement = Placement(planner(experiment.settings, experiment.paths.folder, ram_bytes=2**29))
     assert later.suggest("a") == "FINISHED"
     assert states(experiment) == ["oom"]
 
