@@ -8,6 +8,7 @@ import logging
 import sys
 import time
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from rich.console import Console
 
 from tests.tuning.roomy import SMALL
 from tuning.algorithms.registry import algorithm
-from tuning.experiment.folder import Experiment
+from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
 from tuning.memory.calibration import Calibration
 from tuning.memory.kinds import ACCELERATOR
@@ -32,6 +33,7 @@ SECONDS = 0.4  # from one evaluation to the next
 LARGE_FROM = 0.25  # clip range from which on a trial takes `LARGE` of GPU memory
 USUAL, LARGE = GIB // 2, 12 * GIB
 CARDS = {"SMALL": 8 * GIB, "LARGE": 24 * GIB}
+QUICK = "quick"  # begins the names of experiments of which the trials do not wait
 WORK = "work.txt"  # below an experiment's folder: what its trials did
 
 
@@ -119,7 +121,18 @@ def steady_trial(config: dict[str, Any]) -> None:
     from tuning.experiment.folder import open_experiment
     from tuning.experiment.lock import trial_lock
     from tuning.trial.checkpoint import Checkpoints
-    from tuning.trial.protocol import EVALUATION, EXPERIMENT, HYPERPARAMETERS, NUMBER, OUTCOME, RUN, SCORE, STEPS, STOPPED
+    from tuning.trial.protocol import (
+        BUNDLE,
+        EVALUATION,
+        EXPERIMENT,
+        HYPERPARAMETERS,
+        NUMBER,
+        OUTCOME,
+        RUN,
+        SCORE,
+        STEPS,
+        STOPPED,
+    )
     from tuning.trial.records import TrialRecords
 
     number, experiment = config[NUMBER], open_experiment(config[EXPERIMENT])
@@ -130,6 +143,7 @@ def steady_trial(config: dict[str, Any]) -> None:
         checkpoints = paths.checkpoints(number)
         done = Checkpoints(checkpoints).steps // each
         clip = config[HYPERPARAMETERS]["clip_range"]
+        of = ray.get_runtime_context().get_node_id()
 
         def report(evaluation: int) -> None:
             score = -abs(clip - 0.25) * (1.0 + 1.0 / evaluation)
@@ -138,26 +152,70 @@ def steady_trial(config: dict[str, Any]) -> None:
         if done:
             report(done)
         for evaluation in range(done + 1, EVALUATIONS + 1):
-            until = time.monotonic() + SECONDS
+            began = time.time()
+            until = time.monotonic() + (0.0 if experiment.settings.name.startswith(QUICK) else SECONDS)
             while time.monotonic() < until:
                 time.sleep(0.02)
                 if not running.exists() or leaving.exists():
                     tune.report({STEPS: each * (evaluation - 1), OUTCOME: STOPPED})
                     return
             steps, score = each * evaluation, -abs(clip - 0.25) * (1.0 + 1.0 / evaluation)
-            write_part(
-                paths.part("reports", number, steps),
-                "reports",
-                [{"trial": number, "update": evaluation, "steps": steps, "score": score}],
-            )
+            row = {"trial": number, "update": evaluation, "steps": steps}
+            write_part(paths.part("reports", number, steps), "reports", [row])
             records.update(number, steps=steps, score=score, updates=evaluation)
             with (paths.folder / WORK).open("a") as file:
-                file.write(f"{number} {evaluation} {ray.get_runtime_context().get_node_id()}\n")
+                share = config[BUNDLE].get("GPU", 0.0)
+                file.write(f"{number} {evaluation} {of} {share} {began} {time.time()}\n")
             (checkpoints / f"{steps:012d}").mkdir(parents=True, exist_ok=True)
             report(evaluation)
 
 
-def work(experiment: Experiment) -> list[tuple[int, int, str]]:
-    """What trials did: number, evaluation and id of the node, in this order."""
-    lines = (experiment.paths.folder / WORK).read_text(encoding="utf-8").splitlines()
-    return [(int(number), int(evaluation), of) for number, evaluation, of in map(str.split, lines)]
+@dataclass(frozen=True)
+class Piece:
+    """An evaluation of a trial with what came before it.
+
+    Attributes:
+        number: of the trial.
+        evaluation: its number.
+        node: id of the node.
+        share: of a card.
+        began: when, seconds since 1970.
+        ended: likewise.
+    """
+
+    number: int
+    evaluation: int
+    node: str
+    share: float
+    began: float
+    ended: float
+
+
+def work(experiment: Experiment) -> list[Piece]:
+    """What trials did, in the order of its ends."""
+    file = experiment.paths.folder / WORK
+    found = []
+    for line in file.read_text(encoding="utf-8").splitlines() if file.exists() else ():
+        number, evaluation, of, *rest = line.split()
+        found.append(Piece(int(number), int(evaluation), of, *map(float, rest)))
+    return found
+
+
+def main() -> None:
+    """Search in a process of its own: address of the cluster, folder, name, seed, trials and trials at once."""
+    set_environment()
+    import ray
+
+    address, folder, name, *numbers = sys.argv[1:]
+    seed, trials, concurrency = map(int, numbers)
+    ray.init(address=address, log_to_driver=False, logging_level=logging.CRITICAL)
+    settings = Settings(
+        name=name, dir=folder, trials=trials, steps=600, reports=EVALUATIONS, concurrency=concurrency, seed=seed,
+        scheduler="median", gpu_memory=24.0,
+    )  # fmt: skip
+    reason, output = search(create(settings))
+    print(output, reason)
+
+
+if __name__ == "__main__":
+    main()

@@ -149,3 +149,22 @@ def test_a_search_that_finishes_can_still_be_interrupted_and_told_of_a_full_disk
         signal.raise_signal(signal.SIGINT)  # checkpoints are being written
         run.stop("the disk is full")
     assert (run.is_finishing, run.reason) == (False, "the disk is full")
+
+
+def test_a_trial_is_told_to_leave_its_node_and_may_run_again(tmp_path: Path, listener: Listener) -> None:
+    run, paths = control(tmp_path, listener), ExperimentPaths(tmp_path)
+    run.leave(3)
+    assert paths.leaving(run.run, 3).exists()
+    assert not paths.leaving(run.run, 4).exists()
+    assert goes_on(tmp_path, run)
+    run.has_left(3)
+    assert not paths.leaving(run.run, 3).exists()
+    run.leave(4)
+    run.close()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_killed_run_told_its_trials_does_not_hold_for_the_next(tmp_path: Path, listener: Listener) -> None:
+    control(tmp_path, listener).leave(3)
+    now = control(tmp_path, listener)
+    assert [path.name for path in tmp_path.iterdir()] == [f"running-{now.run}"]
