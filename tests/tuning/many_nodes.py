@@ -38,21 +38,15 @@ WORK = "work.txt"  # below an experiment's folder: what its trials did
 
 
 @contextlib.contextmanager
-def cluster(*nodes: dict[str, Any]) -> Iterator[Any]:
-    """A cluster with a head on which no trial runs; this process is joined to it.
-
-    Args:
-        nodes: arguments of `Cluster.add_node`; see `node`.
-    """
+def head() -> Iterator[Any]:
+    """A cluster of a head alone, on which no trial runs; this process is joined to it."""
     set_environment()
     import ray
     from ray.cluster_utils import Cluster
 
-    head = {"num_cpus": 0, "include_dashboard": False, "object_store_memory": STORE}
-    made = Cluster(initialize_head=True, head_node_args=head)
+    arguments = {"num_cpus": 0, "include_dashboard": False, "object_store_memory": STORE}
+    made = Cluster(initialize_head=True, head_node_args=arguments)
     try:
-        for given in nodes:
-            made.add_node(**given)
         ray.init(address=made.address, log_to_driver=False, logging_level=logging.CRITICAL)
         # Ray's workers cannot import a module of the tests by its name.
         ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])
@@ -60,6 +54,23 @@ def cluster(*nodes: dict[str, Any]) -> Iterator[Any]:
     finally:
         ray.shutdown()
         made.shutdown()
+
+
+@contextlib.contextmanager
+def added(cluster: Any, *nodes: dict[str, Any]) -> Iterator[None]:
+    """Add nodes to a cluster; those that it has at the end are removed.
+
+    Args:
+        cluster: see `head`.
+        nodes: arguments of `Cluster.add_node`; see `node`.
+    """
+    try:
+        for given in nodes:
+            cluster.add_node(**given)
+        yield
+    finally:
+        for own in tuple(cluster.worker_nodes):
+            cluster.remove_node(own)
 
 
 def node(cores: int = 2, gib: int = 4, card: str = "", **given: Any) -> dict[str, Any]:

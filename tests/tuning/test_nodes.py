@@ -19,7 +19,7 @@ import pandas as pd
 import pytest
 
 from results import load
-from tests.tuning.many_nodes import CARDS, LARGE_FROM, QUICK, Piece, cluster, node, search, work
+from tests.tuning.many_nodes import CARDS, LARGE_FROM, QUICK, Piece, added, head, node, search, work
 from tests.tuning.test_torture import journal
 from tuning.experiment.folder import Experiment, create, open_experiment
 from tuning.experiment.settings import Settings
@@ -27,7 +27,7 @@ from tuning.memory.kinds import ACCELERATOR
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Ray has no clusters there")
 
-WAIT_SECONDS = 180.0
+WAIT_SECONDS = 300.0
 DRAIN_SECONDS = 60.0  # from the notice to the end of a drained node
 GRACE_SECONDS = 12.0  # in which trials leave a node that is drained: two looks at the nodes
 
@@ -69,12 +69,33 @@ def drain(of: str, address: str) -> None:
 
 
 @contextlib.contextmanager
-def meanwhile(act: Callable[[], None]) -> Iterator[None]:
-    """Run something beside a search; its errors are raised at the end."""
+def searching(experiment: Experiment) -> Iterator[Callable[[], str]]:
+    """Search beside what is done within, which has the main thread: Ray adds nodes there alone.
+
+    Yields:
+        Waits for the end of the search, and returns what it printed.
+    """
     with ThreadPoolExecutor(1) as pool:
-        acting = pool.submit(act)
-        yield
-        acting.result()
+        found = pool.submit(search, experiment)
+
+        def printed() -> str:
+            reason, output = found.result(WAIT_SECONDS)
+            assert reason is None, reason
+            return output
+
+        try:
+            yield printed
+        except BaseException:
+            # Its trials end, so that the thread does.
+            for file in experiment.paths.folder.glob("running-*"):
+                file.unlink()
+            raise
+
+
+@pytest.fixture(scope="module")
+def nodes() -> Iterator[Any]:
+    with head() as cluster:
+        yield cluster
 
 
 def check_whole(experiment: Experiment) -> pd.DataFrame:
@@ -101,9 +122,9 @@ def same_search(one: Experiment, other: Experiment) -> None:
 
 
 @pytest.mark.slow
-def test_a_trial_has_a_share_of_the_card_of_its_node(tmp_path: Path) -> None:
-    with cluster(node(card="SMALL"), node(card="LARGE")):
-        experiment = create(settings(tmp_path, scheduler="none", sampler="random"))
+def test_a_trial_has_a_share_of_the_card_of_its_node(nodes: Any, tmp_path: Path) -> None:
+    experiment = create(settings(tmp_path, scheduler="none", sampler="random"))
+    with added(nodes, node(card="SMALL"), node(card="LARGE")):
         reason, _ = search(experiment)
         card = cards()
     assert reason is None
@@ -120,111 +141,96 @@ def test_a_trial_has_a_share_of_the_card_of_its_node(tmp_path: Path) -> None:
     assert set(ran.values()) == set(CARDS)
 
 
-@pytest.mark.slow
-def test_a_node_that_joins_is_used_and_trials_leave_one_that_is_drained(tmp_path: Path) -> None:
-    experiment = create(settings(tmp_path, trials=12, scheduler="none"))
-    drained = list[str]()
-
-    with cluster(node(cores=1, card="LARGE")) as nodes:
-        first = next(iter(cards()))
-
-        def act() -> None:
-            wait_for(lambda: work(experiment))
-            nodes.add_node(**node(cores=2, card="LARGE"))
-            wait_for(lambda: len({piece.node for piece in work(experiment)[-4:]}) == 2)
-            drain(first, nodes.address)
-            drained.append(first)
-            time.sleep(GRACE_SECONDS)
-            drained.append(str(len(work(experiment))))
-
-        with meanwhile(act):
-            reason, output = search(experiment)
-    assert reason is None
-    check_whole(experiment)
-    done = work(experiment)
-    assert "cluster: 1 joined; 3 nodes" in output
-    assert "cluster: 1 drained; 3 nodes" in output
-    assert output.count("its node goes; it continues from") == 1
-    # Its trial ended at its last checkpoint, went on elsewhere, and nothing began there again.
-    assert {piece.node for piece in done[int(drained[1]) :]} == {piece.node for piece in done} - {first}
-    assert Counter((piece.number, piece.evaluation) for piece in done).most_common(1)[0][1] == 1
-    # Two run at once on the second node, and three on both.
-    assert most_at_once(done) == 3
-
-
 def most_at_once(done: list[Piece]) -> int:
     """The greatest number of trials that ran at one moment."""
     return max(sum(piece.began <= moment < piece.ended for piece in done) for moment in (piece.began for piece in done))
 
 
 @pytest.mark.slow
-def test_a_trial_that_waits_for_a_kind_of_node_that_is_gone_runs_on_another(tmp_path: Path) -> None:
-    # One more than there is room for: it waits for a small card, as that is scarce here.
+def test_a_node_that_joins_is_used_and_trials_leave_one_that_is_drained(nodes: Any, tmp_path: Path) -> None:
+    # Of CPUs alone; without `concurrency`, as many run as fit.
+    experiment = create(settings(tmp_path, trials=12, scheduler="none"))
+    with added(nodes, node(cores=1)), searching(experiment) as printed:
+        wait_for(lambda: work(experiment))
+        first = work(experiment)[0].node
+        nodes.add_node(**node(cores=2))
+        wait_for(lambda: len({piece.node for piece in work(experiment)[-4:]}) == 2)
+        drain(first, nodes.address)
+        time.sleep(GRACE_SECONDS)
+        before = len(work(experiment))
+        output = printed()
+    check_whole(experiment)
+    done = work(experiment)
+    assert "cluster: 1 joined; 3 nodes" in output
+    assert "cluster: 1 drained; 3 nodes" in output
+    assert output.count("its node goes; it continues from") == 1
+    # Its trial ended at its last checkpoint, went on elsewhere, and nothing began there again.
+    assert {piece.node for piece in done[before:]} == {piece.node for piece in done} - {first}
+    assert Counter((piece.number, piece.evaluation) for piece in done).most_common(1)[0][1] == 1
+    # One on the first node and two on the second.
+    assert most_at_once(done) == 3
+
+
+@pytest.mark.slow
+def test_a_trial_that_waits_for_a_kind_of_node_that_is_gone_runs_on_another(nodes: Any, tmp_path: Path) -> None:
+    # One more than there is room for: it waits for the small card.
     experiment = create(settings(tmp_path, trials=8, concurrency=3, scheduler="none"))
-    with cluster(node(cores=1, card="SMALL"), node(cores=1, card="LARGE")) as nodes:
+    with added(nodes, node(cores=1, card="SMALL"), node(cores=1, card="LARGE")), searching(experiment) as printed:
         small = next(of for of, name in cards().items() if name == "SMALL")
-
-        def act() -> None:
-            wait_for(lambda: small in {piece.node for piece in work(experiment)})
-            nodes.remove_node(next(own for own in nodes.worker_nodes if own.node_id == small))
-
-        with meanwhile(act):
-            reason, output = search(experiment)
-    assert reason is None
+        wait_for(lambda: small in {piece.node for piece in work(experiment)})
+        nodes.remove_node(next(own for own in nodes.worker_nodes if own.node_id == small))
+        output = printed()
     check_whole(experiment)
     assert "cluster: 1 gone; 2 nodes" in output
     assert "its process was lost; it continues from" in output
 
 
 @pytest.mark.slow
-def test_every_trial_that_waits_asks_for_its_place_so_that_nodes_are_added(tmp_path: Path) -> None:
+def test_every_trial_that_waits_asks_for_its_place_so_that_nodes_are_added(nodes: Any, tmp_path: Path) -> None:
     import ray
     from ray.autoscaler.v2.sdk import get_cluster_status
 
+    def pending() -> int:
+        return sum(group["state"] == "PENDING" for group in ray.util.placement_group_table().values())
+
     experiment = create(settings(tmp_path, trials=9, concurrency=5, scheduler="none"))
-    asked: list[int] = []
-    with cluster(node(cores=1)) as nodes:
-
-        def pending() -> int:
-            table = ray.util.placement_group_table()
-            return sum(group["state"] == "PENDING" for group in table.values())
-
-        def act() -> None:
-            asked.append(wait_for(lambda: work(experiment) and pending() >= 4 and pending()))
-            demand = get_cluster_status(nodes.address).resource_demands.placement_group_demand
-            asked.append(sum(of.bundles_by_count[0].count for of in demand))
-            nodes.add_node(**node(cores=asked[0], gib=8))
-
-        with meanwhile(act):
-            reason, _ = search(experiment)
-    assert reason is None
+    with added(nodes, node(cores=1)), searching(experiment) as printed:
+        # Four wait beside the one that runs; the autoscaler is told of all of them.
+        wait_for(lambda: work(experiment) and pending() == 4)
+        wait_for(lambda: _demanded(get_cluster_status(nodes.address)) == 4)
+        nodes.add_node(**node(cores=4, gib=8))
+        printed()
     check_whole(experiment)
-    # Four wait beside the one that runs; the autoscaler is told of all of them.
-    assert asked == [4, 4]
     assert most_at_once(work(experiment)) == 5
 
 
+def _demanded(status: Any) -> int:
+    """Number of placement groups that Ray's autoscaler is told to find nodes for."""
+    groups = status.resource_demands.placement_group_demand
+    return sum(bundle.count for group in groups for bundle in group.bundles_by_count)
+
+
 @pytest.mark.slow
-def test_two_searches_on_one_cluster_do_not_disturb_each_other(tmp_path: Path) -> None:
-    def command(address: str, name: str, seed: int) -> list[str]:
+def test_two_searches_on_one_cluster_do_not_disturb_each_other(nodes: Any, tmp_path: Path) -> None:
+    def command(name: str, seed: int) -> list[str]:
         numbers = [str(number) for number in (seed, 6, 1)]
-        return [sys.executable, "-m", "tests.tuning.many_nodes", address, str(tmp_path), name, *numbers]
+        return [sys.executable, "-m", "tests.tuning.many_nodes", nodes.address, str(tmp_path), name, *numbers]
 
     # A large trial takes more than half of the card, so no two of them run at once.
-    with cluster(node(cores=3, card="LARGE")) as nodes:
-        both = [subprocess.Popen(command(nodes.address, f"both-{seed}", seed)) for seed in (1, 2)]
-        assert [of.wait(WAIT_SECONDS * 2) for of in both] == [0, 0]
+    with added(nodes, node(cores=3, card="LARGE")):
+        both = [subprocess.Popen(command(f"both-{seed}", seed)) for seed in (1, 2)]
+        assert [of.wait(WAIT_SECONDS) for of in both] == [0, 0]
         for seed in (1, 2):
-            subprocess.run(command(nodes.address, f"{QUICK}-{seed}", seed), check=True)
-    one, other = (open_experiment(tmp_path / f"both-{seed}") for seed in (1, 2))
-    for seed, experiment in enumerate((one, other), start=1):
+            subprocess.run(command(f"{QUICK}-{seed}", seed), check=True)
+    searches = [open_experiment(tmp_path / f"both-{seed}") for seed in (1, 2)]
+    for seed, experiment in enumerate(searches, start=1):
         check_whole(experiment)
         same_search(experiment, open_experiment(tmp_path / f"{QUICK}-{seed}"))
-    of_one, of_other = work(one), work(other)
-    shares = [(a.share, b.share) for a, b in itertools.product(of_one, of_other) if a.began < b.ended and b.began < a.ended]
+    one, other = map(work, searches)
+    shares = [(a.share, b.share) for a, b in itertools.product(one, other) if a.began < b.ended and b.began < a.ended]
     assert shares
     assert max(map(sum, shares)) <= 1.0
-    assert max(piece.share for piece in of_one + of_other) > 0.5
+    assert max(piece.share for piece in one + other) > 0.5
 
 
 class Disturber:
@@ -234,65 +240,61 @@ class Disturber:
         nodes: the cluster.
         experiment: of the search.
         random: draws ways and moments.
-        events: number of nodes that go.
     """
 
     WAYS = ("killed", "ended", "removed", "drained")
 
-    def __init__(self, nodes: Any, experiment: Experiment, random: random.Random, events: int) -> None:
-        self._nodes, self._experiment, self._random, self._events = nodes, experiment, random, events
+    def __init__(self, nodes: Any, experiment: Experiment, random: random.Random) -> None:
+        self._nodes, self._experiment, self._random = nodes, experiment, random
         self.done: Counter[str] = Counter()
 
-    def __call__(self) -> None:
-        for _ in range(self._events):
-            known = len(work(self._experiment))
-            wait_for(lambda known=known: len(work(self._experiment)) > known)
-            self._nodes.add_node(**node(cores=1))
-            time.sleep(self._random.uniform(0.0, 2.0))
-            victim = self._victim()
-            way = self._random.choice(self.WAYS)
-            if way == "drained":
-                drain(victim.node_id, self._nodes.address)
-                time.sleep(self._random.uniform(0.0, GRACE_SECONDS))
+    def disturb(self) -> None:
+        """Take one node away, when the search has got further."""
+        known = len(work(self._experiment))
+        wait_for(lambda: len(work(self._experiment)) > known)
+        self._nodes.add_node(**node(cores=1))
+        time.sleep(self._random.uniform(0.0, 2.0))
+        victim, way = self._victim(), self._random.choice(self.WAYS)
+        if way == "drained":
+            drain(victim.node_id, self._nodes.address)
+            time.sleep(self._random.uniform(0.0, GRACE_SECONDS))
+        if way in ("killed", "ended"):
             raylet = victim.all_processes["raylet"][0].process
-            if way in ("killed", "ended"):
-                raylet.send_signal(signal.SIGKILL if way == "killed" else signal.SIGTERM)
-                raylet.wait()
-            # What is left of it: its agents.
-            self._nodes.remove_node(victim)
-            self.done[way] += 1
+            raylet.send_signal(signal.SIGKILL if way == "killed" else signal.SIGTERM)
+            raylet.wait()
+        # What is left of it: its agents.
+        self._nodes.remove_node(victim)
+        self.done[way] += 1
 
     def _victim(self) -> Any:
         """The node that works, mostly."""
-        nodes = sorted(self._nodes.worker_nodes, key=lambda own: own.node_id)
+        nodes = sorted(self._nodes.worker_nodes, key=lambda own: str(own.node_id))
         working = [own for own in nodes if own.node_id == work(self._experiment)[-1].node]
         return working[0] if working and self._random.random() < 0.8 else self._random.choice(nodes)
 
 
-def disturb(folder: Path, events: int, trials: int, seed: int) -> None:
+def disturb(nodes: Any, folder: Path, events: int, trials: int, seed: int) -> None:
     experiment = create(settings(folder, trials=trials, concurrency=1, scheduler="median"))
     alone = create(settings(folder, trials=trials, concurrency=1, scheduler="median", name=f"{QUICK}-alone"))
-    with cluster(node(cores=1), node(cores=1)) as nodes:
-        disturber = Disturber(nodes, experiment, random.Random(seed), events)
-        with meanwhile(disturber):
-            reason, output = search(experiment)
-        print(output, disturber.done)
-        assert reason is None
+    with added(nodes, node(cores=1), node(cores=1)):
+        with searching(experiment) as printed:
+            disturber = Disturber(nodes, experiment, random.Random(seed))
+            for _ in range(events):
+                disturber.disturb()
+            print(printed(), disturber.done)
         assert search(alone)[0] is None
-    assert disturber.done.total() == events
     check_whole(experiment)
     same_search(experiment, alone)
-    pieces = Counter((piece.number, piece.evaluation) for piece in work(experiment))
-    again = sum(count - 1 for count in pieces.values())
     # A node that goes costs at most the work since the last checkpoint: here that is one evaluation.
-    assert again <= events
+    pieces = Counter((piece.number, piece.evaluation) for piece in work(experiment))
+    assert sum(count - 1 for count in pieces.values()) <= events
 
 
 @pytest.mark.slow
-def test_a_search_of_which_nodes_come_and_go_is_the_same_search(tmp_path: Path) -> None:
-    disturb(tmp_path, events=4, trials=14, seed=1)
+def test_a_search_of_which_nodes_come_and_go_is_the_same_search(nodes: Any, tmp_path: Path) -> None:
+    disturb(nodes, tmp_path, events=4, trials=14, seed=1)
 
 
 @pytest.mark.torture
-def test_a_search_of_which_nodes_come_and_go_all_the_time(tmp_path: Path) -> None:
-    disturb(tmp_path, events=25, trials=70, seed=2)
+def test_a_search_of_which_nodes_come_and_go_all_the_time(nodes: Any, tmp_path: Path) -> None:
+    disturb(nodes, tmp_path, events=25, trials=70, seed=2)
