@@ -114,11 +114,11 @@ class Placement:
             alone: whether it gets a whole card, and may take all memory of a node.
         """
         self.free(number)
-        kinds = [kind for kind in self.kinds if self._fits(kind, hyperparameters)]
-        if not kinds:
-            kinds = [kind for kind in self._seen.values() if self._fits(kind, hyperparameters)] or list(self.kinds)
+        kinds = self._fitting(hyperparameters)
         granted = {kind.key: self._of(kind).grant(hyperparameters, fallback, alone) for kind in kinds}
-        if alone:
+        if len(kinds) == 1:
+            (chosen,) = kinds
+        elif alone:
             # It ran out of memory.
             chosen = max(kinds, key=lambda kind: (kind.key.card_bytes, kind.budget.ram_bytes))
         else:
@@ -127,10 +127,18 @@ class Placement:
                 roomy or kinds,
                 key=lambda kind: (kind.key in self._full, 0.0 if roomy else self._load(kind), kind.key.card_bytes),
             )
-        is_only = len(self._seen) == 1
-        place = Place(chosen.key, granted[chosen.key], chosen.request(is_only, self._leaving))
+        place = Place(chosen.key, granted[chosen.key], chosen.request(len(self._seen) == 1, self._leaving))
         self._places[number] = place
         return place
+
+    def _fitting(self, hyperparameters: Assignment) -> tuple[Kind, ...]:
+        """Kinds on which a trial fits: of those that are there, or else of those that were."""
+        if len(self._seen) == 1:
+            return tuple(self._seen.values())
+        for kinds in (self.kinds, tuple(self._seen.values())):
+            if fitting := tuple(kind for kind in kinds if self._fits(kind, hyperparameters)):
+                return fitting
+        return (self._largest(),)
 
     def _fits(self, kind: Kind, hyperparameters: Assignment) -> bool:
         return self._of(kind).excess(hyperparameters)[0] <= 0

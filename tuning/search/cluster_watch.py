@@ -52,6 +52,7 @@ class ClusterWatch(DriverOnly, Callback):
         self._nodes: frozenset[str] | None = None  # before the first look
         self._leaving: frozenset[str] = frozenset()
         self._running: dict[int, Trial] = {}
+        self._on: dict[int, str] = {}  # nodes of these, as far as they were needed
         self._waits: dict[int, float] = {}  # since when, by number
         self._looked = clock()
         self._in_vain: float | None = None
@@ -76,6 +77,7 @@ class ClusterWatch(DriverOnly, Callback):
         # Handed out again it may have begun already.
         if self._running.get(number) is trial:
             del self._running[number]
+            self._on.pop(number, None)
         self._waits.pop(number, None)
 
     def on_step_end(self, iteration: int, trials: list[Trial], **info: Any) -> None:
@@ -103,7 +105,8 @@ class ClusterWatch(DriverOnly, Callback):
     def _let_leave(self) -> None:
         if self._leaving and not self._control.is_stopping:
             for number, trial in self._running.items():
-                if self._node_of(trial) in self._leaving:
+                self._on[number] = self._on.get(number) or self._node_of(trial)
+                if self._on[number] in self._leaving:
                     self._searcher.leave(number)
 
     def _look_after_waiting(self, now: float) -> None:

@@ -40,6 +40,9 @@ class StudyScheduler(DriverOnly, FIFOScheduler):
                 if number not in self._searcher.withdrawn:
                     continue
                 if trial.status == Trial.PENDING:
+                    # Tune itself would keep a process, with its resources, for each trial that is stopped before it began.
+                    if trial in tune_controller._staged_trials:
+                        tune_controller._unstage_trial_with_resources(trial)
                     tune_controller.stop_trial(trial)
                 else:
                     self._searcher.keep(number)

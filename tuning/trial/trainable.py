@@ -12,6 +12,7 @@ from tuning.memory.fallbacks import FALLBACKS
 from tuning.runtime.parent_watch import end_with_parent
 from tuning.trial.device import Device
 from tuning.trial.monitor import Monitor
+from tuning.trial.permission import Permission
 from tuning.trial.protocol import (
     DISK_FULL,
     EXPERIMENT,
@@ -43,7 +44,9 @@ def run_trial(config: dict[str, Any]) -> None:
     end_with_parent()
     experiment = open_experiment(config[EXPERIMENT]).trusting(config.get(TRUSTED, False))
     records = TrialRecords(experiment)
-    number, running = config[NUMBER], experiment.paths.running(config[RUN])
+    number, run = config[NUMBER], config[RUN]
+    # Training needs no more of a path than this.
+    running: Any = Permission(experiment.paths.running(run), experiment.paths.leaving(run, number))
     try:
         with trial_lock(experiment.paths.trial_lock(number)):
             if not running.exists():

@@ -94,7 +94,6 @@ class Training:
         self._monitor, self._measurements = monitor, measurements
         self._settings, self._paths = experiment.settings, experiment.paths
         self._records, self._number, self._running = records, number, running
-        self._leaving = self._paths.leaving(running.name.removeprefix("running-"), number)
         self._damage, self._seen, self._copies = damage, seen, copies
         self._last_save = started
         self._reports: list[dict[str, Any]] = []
@@ -182,7 +181,7 @@ class Training:
             # A kill may have come between the checkpoint and the report of its evaluation.
             yield self._evaluated()
         while self.evaluations < settings.reports:
-            if not self._running.exists() or self._leaving.exists():
+            if not self._running.exists():
                 if state.steps > self._checkpoints.steps:
                     self._save([])
                 yield {STEPS: state.steps, OUTCOME: STOPPED}

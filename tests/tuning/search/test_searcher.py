@@ -463,11 +463,15 @@ def test_a_trial_that_is_taken_back_before_it_began_is_handed_out_again(experime
 
     for number in (0, 1):
         searcher.withdraw(number)
-    tune: Any = SimpleNamespace(get_live_trials=lambda: trials, get_trials=lambda: [], stop_trial=stop_trial)
+    tune: Any = SimpleNamespace(
+        get_live_trials=lambda: trials, get_trials=lambda: [], stop_trial=stop_trial, _staged_trials=list(trials)
+    )
+    tune._unstage_trial_with_resources = tune._staged_trials.remove
     scheduler.choose_trial_to_run(tune)
     scheduler.choose_trial_to_run(tune)
     # The one that has begun meanwhile runs on.
     assert stopped == ["b"]
+    assert tune._staged_trials == trials[:1]
     assert searcher.handed_out == {0}
     assert states(experiment) == ["running", "running"]
     again = searcher.suggest("c")

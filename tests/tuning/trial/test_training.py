@@ -27,6 +27,7 @@ from tests.tuning.trial.small_trials import EVALUATIONS, STEPS_OF_A_TRIAL, exper
 from tuning.experiment.folder import Experiment
 from tuning.memory.fallbacks import FALLBACKS
 from tuning.trial.checkpoint import Checkpoints
+from tuning.trial.permission import Permission
 from tuning.trial.proposal import Proposal
 from tuning.trial.protocol import (
     EVALUATED,
@@ -219,19 +220,20 @@ def test_a_trial_that_is_told_to_stop_goes_on_where_it_was(
     assignment = hyperparameters("a2c")
     whole, stopped = (experiment(tmp_path / name, small_schema, "a2c") for name in ("whole", "stopped"))
     train(whole, assignment, running)
-    with training(stopped, assignment, running) as trial:
+    leaving = running.with_name("leaving")
+    permission: Any = Permission(running, leaving)
+    with training(stopped, assignment, permission) as trial:
         said = []
         for report in trial.updates():
             said.append(report)
             if len(said) == 7:
-                told = stopped.paths.leaving(running.name, 0)
-                told.touch() if leaves else running.unlink()
+                leaving.touch() if leaves else running.unlink()
         assert said[-1][OUTCOME] == STOPPED
         assert len(said) == 8
         # Between two evaluations.
         assert EVALUATION not in said[-2]
         assert Checkpoints(stopped.paths.checkpoints(0)).steps == said[-2][STEPS]
-    told.unlink() if leaves else running.touch()
+    leaving.unlink() if leaves else running.touch()
     # What it tells first was rated before the checkpoint that it goes on from.
     (evaluated,) = [report[STEPS] for report in said if EVALUATION in report]
     first = train(stopped, assignment, running)[0]
