@@ -136,7 +136,7 @@ def search(folder: Path, budget: int, at_once: int, kill_at: float, order: rando
 def run_and_die(experiment: Experiment, at_once: int, kill_at: float, order: random.Random) -> None:
     """Run a search in this process, which dies at one of its disk operations."""
 
-    def tuner(paths: Any, trainable: Any, searcher: Any, scheduler: Any, callbacks: Any, most: Any) -> Slots:
+    def tuner(paths: Any, trainable: Any, searcher: Any, scheduler: Any, callbacks: Any) -> Slots:
         return Slots(paths, searcher, scheduler, at_once, order)
 
     default = algorithm("ppo").preset("default", {}, {"steps": float(STEPS_OF_A_TRIAL)})

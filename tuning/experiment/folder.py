@@ -85,6 +85,15 @@ class ExperimentPaths:
         """
         return self.folder / f"running-{run}"
 
+    def leaving(self, run: str, trial: int) -> Path:
+        """File that tells a trial to write a checkpoint and end, as its node goes; another node continues it.
+
+        Args:
+            run: name of the run.
+            trial: number of the trial.
+        """
+        return self.folder / f"running-{run}-leave-{trial:05d}"
+
     @property
     def tune(self) -> Path:
         """Ray Tune's own bookkeeping; nothing reads it."""

@@ -152,7 +152,8 @@ class Settings:
     """Which ended trials keep their checkpoints: best:K, or all. Others can be neither extended nor judged later. Frozen
     trials keep theirs."""
     concurrency: int = 0
-    """Trials that run at once; 0 for as many as cores and memory allow."""
+    """Trials that run at once; 0 for as many as cores and memory allow. More than a cluster holds wait, and ask an autoscaler
+    for nodes."""
     gpu_memory: float = 0.0
     """GPU memory that all trials on a card may take together, GiB; 0 for the smaller of 8 and what the card has."""
     on_oom: Literal["retry", "adapt"] = "retry"

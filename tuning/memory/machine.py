@@ -1,9 +1,12 @@
-"""The machine's budget for trials: cards that torch can use, memory and cores."""
+"""The machine's budget for trials: nodes with their cards that torch can use, memory and cores."""
 
 from __future__ import annotations
 
 import os
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import psutil
 
@@ -11,9 +14,12 @@ from common.commands import python_command
 from common.units import GIB
 from tuning.memory.allocation import DEFAULT_CARD_BYTES, Budget, card_budget
 from tuning.memory.gpus import cards
+from tuning.memory.kinds import ACCELERATOR, Kind, Node, kinds_of
 from tuning.memory.planner import CPU
 
 PROBE_SHARE = 1e-4  # of a card: the least that Ray counts
+PROBE_SECONDS = 30.0  # for a look at the cards; those that others have taken as a whole are looked at when they are free
+AGAIN_SECONDS = 0.2  # between two questions whether an answer is there
 
 
 @dataclass(frozen=True)
@@ -31,46 +37,136 @@ class VisibleCard:
     usable: bool
 
 
-def probe() -> VisibleCard | None:
-    """Look at the card that Ray gives to a process; None where there is none."""
-    import ray
-
-    @ray.remote(num_cpus=0, num_gpus=PROBE_SHARE, max_retries=0)
-    def look() -> VisibleCard | None:
-        import torch
-
-        found = cards()
-        return VisibleCard(found[0].name, found[0].total_bytes, torch.cuda.is_available()) if found else None
-
-    seen: VisibleCard | None = ray.get(look.remote())
-    return seen
+# From ids of nodes with cards to what is known of them so far; None for a node on which the driver finds no card.
+Look = Callable[[Collection[str]], Mapping[str, VisibleCard | None]]
 
 
-def machine(gpu_memory_gib: float) -> tuple[Budget, str, str]:
-    """Budget of a Ray that is started.
+class Probe:
+    """Looks at the cards of nodes: at one of each node, in a task that Ray gives a share of it. It waits for nothing."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, VisibleCard | None] = {}
+        self._asked: dict[str, Any] = {}
+
+    def __call__(self, ids: Collection[str]) -> Mapping[str, VisibleCard | None]:
+        """Ask nodes that were not asked before, and take the answers that are there.
+
+        Args:
+            ids: of nodes with cards.
+
+        Returns:
+            The card of each node that has answered; the smallest one, where it has several kinds.
+        """
+        import ray
+        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+        @ray.remote(num_cpus=0, num_gpus=PROBE_SHARE, max_retries=0)
+        def look() -> VisibleCard | None:
+            import torch
+
+            found = min(cards(), key=lambda card: card.total_bytes, default=None)
+            return VisibleCard(found.name, found.total_bytes, torch.cuda.is_available()) if found else None
+
+        for node in ids:
+            if node not in self._known and node not in self._asked:
+                on_node = NodeAffinitySchedulingStrategy(node, soft=False)
+                self._asked[node] = look.options(scheduling_strategy=on_node).remote()
+        if self._asked:
+            ready, _ = ray.wait(list(self._asked.values()), num_returns=len(self._asked), timeout=0)
+            for node in [node for node, answer in self._asked.items() if answer in ready]:
+                answer = self._asked.pop(node)
+                try:
+                    self._known[node] = ray.get(answer)
+                except ray.exceptions.RayTaskError:
+                    # A driver that does not answer. A node that joins later with such a one ends no search.
+                    if not self._known:
+                        raise
+                    self._known[node] = VisibleCard("card without a driver that answers", 0, False)
+                except ray.exceptions.RayError:
+                    continue  # the node is gone; one that is not is asked again
+        return self._known
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """The nodes of Ray at a moment.
+
+    Attributes:
+        nodes: that are alive, with the cards that torch can use; those with cards that were not looked at yet are left out.
+        leaving: ids of those that are drained: Ray places nothing there any more, and they go soon.
+        unusable: name of a card that torch cannot use; empty without one.
+    """
+
+    nodes: tuple[Node, ...]
+    leaving: frozenset[str] = frozenset()
+    unusable: str = ""
+
+
+def cluster(gpu_memory_gib: float, look: Look) -> Cluster:
+    """The nodes of Ray now.
 
     Args:
         gpu_memory_gib: GPU memory for trials on a card, GiB; 0 for the default.
+        look: tells the cards of nodes.
+    """
+    import ray
+    from ray._private import state
+
+    alive = [node for node in ray.nodes() if node["Alive"]]
+    found = look([node["NodeID"] for node in alive if node["Resources"].get("GPU", 0)])
+    nodes, unusable = [], ""
+    for node in alive:
+        of, has = node["NodeID"], node["Resources"]
+        gpus = int(has.get("GPU", 0))
+        if gpus and of not in found:
+            continue
+        card = found.get(of) if gpus else None
+        ram = int(has.get("memory", 0))
+        # Ray counts all memory of a machine, also what other processes use.
+        ram = min(ram, int(psutil.virtual_memory().available)) if len(alive) == 1 else ram
+        cores, marks = int(has.get("CPU", 0)), frozenset(name for name in has if name.startswith(ACCELERATOR))
+        if card and card.usable:
+            nodes.append(Node(of, cores, ram, gpus, card.name, card_budget(card.total_bytes, gpu_memory_gib), marks))
+        else:
+            unusable = card.name if card else unusable
+            nodes.append(Node(of, cores, ram, marks=marks))
+    # Ray's public interfaces do not tell which nodes are drained.
+    leaving = frozenset(state.state.get_draining_nodes()) & {node.id for node in nodes}
+    return Cluster(tuple(nodes), leaving, unusable)
+
+
+def machine(
+    gpu_memory_gib: float, look: Look, clock: Callable[[], float] = time.monotonic, wait: Callable[[float], None] = time.sleep
+) -> tuple[tuple[Kind, ...], str]:
+    """The kinds of nodes of a Ray that is started.
+
+    Args:
+        gpu_memory_gib: see `cluster`.
+        look: likewise.
+        clock: time, seconds.
+        wait: waits for some seconds.
 
     Returns:
-        The budget, the device's name (the card's, or `cpu`), and a line for the user where there is no card to use, else "".
+        The kinds, and a line for the user where there is no card to use, else "".
     """
     import ray
 
-    resources = ray.cluster_resources()
-    nodes = [int(node["Resources"].get("memory", 0)) for node in ray.nodes() if node["Alive"]]
-    # Ray counts all memory of a machine, also what other processes use.
-    ram = min(nodes[0], int(psutil.virtual_memory().available)) if len(nodes) == 1 else max(nodes)
-    found = probe() if resources.get("GPU", 0) else None
-    if found and found.usable:
-        return Budget.of(resources, card_budget(found.total_bytes, gpu_memory_gib), ram), found.name, ""
-    without = {name: value for name, value in resources.items() if name != "GPU"}
+    begun = clock()
+    while True:
+        now = cluster(gpu_memory_gib, look)
+        alive = sum(node["Alive"] for node in ray.nodes())
+        if len(now.nodes) >= alive or (clock() - begun > PROBE_SECONDS and any(node.gpus for node in now.nodes)):
+            break
+        wait(AGAIN_SECONDS)
+    staying: Sequence[Node] = [node for node in now.nodes if node.id not in now.leaving] or now.nodes
+    kinds = kinds_of(staying)
+    if any(node.gpus for node in staying):
+        return kinds, ""
     line = "no GPU: trials learn on the CPU"
-    if found:
-        line = (
-            f"torch cannot use the {found.name}, so trials learn on the CPU: {python_command('tuning.doctor')} says what to do"
-        )
-    return Budget.of(without, 0, ram), CPU, line
+    if now.unusable:
+        command = python_command("tuning.doctor")
+        line = f"torch cannot use the {now.unusable}, so trials learn on the CPU: {command} says what to do"
+    return kinds, line
 
 
 def this_machine(device: str, gpu_memory_gib: float) -> tuple[Budget, str]:

@@ -15,6 +15,7 @@ from tuning.experiment.settings import Settings
 from tuning.memory.allocation import Budget, Grant, grant
 from tuning.memory.calibration import Calibration, Correction
 from tuning.memory.fallbacks import FALLBACKS, Fallback
+from tuning.memory.kinds import Kind
 from tuning.memory.model import predict, problem_of
 from tuning.memory.prediction import PLACES, Prediction
 from tuning.memory.scenario_sizes import Sizes
@@ -32,6 +33,8 @@ class Planner:
         budget: of the machine.
         device: the card's name, or `cpu`.
         calibration: from earlier trials of this user.
+        kinds: of the cluster's nodes, for `tuning.memory.placement`; budget and device are those of the one with the largest
+            card. Empty for one machine of this budget.
     """
 
     settings: Settings
@@ -39,6 +42,20 @@ class Planner:
     budget: Budget
     device: str
     calibration: Calibration
+    kinds: tuple[Kind, ...] = ()
+
+    @classmethod
+    def of(cls, settings: Settings, sizes: Sizes, kinds: tuple[Kind, ...], calibration: Calibration) -> Planner:
+        """Planner of a cluster.
+
+        Args:
+            settings: see `Planner`.
+            sizes: likewise.
+            kinds: of the cluster's nodes, at least one.
+            calibration: see `Planner`.
+        """
+        largest = max(kinds, key=lambda kind: (kind.key.card_bytes, kind.budget.ram_bytes))
+        return cls(settings, sizes, largest.budget, largest.key.device, calibration, kinds)
 
     @property
     def spec(self) -> AlgorithmSpec:

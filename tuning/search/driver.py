@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack, nullcontext
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -17,7 +18,8 @@ from tuning.cli.console import say
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, ExperimentPaths
 from tuning.experiment.settings import Settings
-from tuning.memory.allocation import concurrency
+from tuning.memory.machine import Look, Probe
+from tuning.memory.placement import Placement
 from tuning.memory.planner import Planner
 from tuning.runtime.ray_address import cluster_address
 from tuning.runtime.ray_session import NodeLostError, as_lost_node, is_ray_running, ray_session
@@ -79,10 +81,11 @@ def search(
                     prepare(scenario, console, seens=seens, augmentation=experiment.settings.augmentation)
                     if experiment.settings.teacher != "none":
                         prepare_lessons(scenario, console, aim.weights)
-                planner = plan_resources(experiment.settings, console)
+                look = Probe()
+                planner = plan_resources(experiment.settings, console, look)
                 refuse_nothing_to_learn(plan, planner)
                 refuse_what_cannot_fit(plan, planner)
-                return run_trials(experiment, plan, planner, console, run_trial, extended, files)
+                return run_trials(experiment, plan, planner, console, run_trial, extended, look, files)
         except NodeLostError:
             if files:
                 files.gather()
@@ -100,6 +103,7 @@ def run_trials(
     console: Console,
     trainable: Callable[[dict[str, Any]], None],
     extended: bool = False,
+    look: Look | None = None,
     files: SearchFiles | None = None,
 ) -> str | None:
     """Let Tune run the trials that the study proposes. Ray is running.
@@ -111,6 +115,7 @@ def run_trials(
         console: shows progress.
         trainable: runs one trial; see `tuning.trial.trainable.run_trial`.
         extended: whether complete trials continue to the budget of steps, if it is larger than theirs was.
+        look: tells the cards of nodes, to follow a cluster of which nodes come and go; None where the nodes stay.
         files: what becomes of the search's files; by default they are local.
 
     Returns:
@@ -120,8 +125,10 @@ def run_trials(
         KeyboardInterrupt: if a signal stopped the search.
         NodeLostError: if Ray has no node left.
     """
+    from tuning.memory.machine import cluster
     from tuning.search.budget_watch import BudgetWatch
     from tuning.search.callbacks import callbacks_named
+    from tuning.search.cluster_watch import ClusterWatch
     from tuning.search.confirmation import Confirmation
     from tuning.search.front_marks import mark_front
     from tuning.search.ledger import Ledger
@@ -137,8 +144,9 @@ def run_trials(
     from tuning.trial.evaluation_schedule import due_steps
     from tuning.trial.records import TrialRecords
 
-    settings, paths, files = experiment.settings, experiment.paths, files or SearchFiles()
-    memory = StudyMemory.open(experiment, plan.space, plan.fixed, limits(settings.steps), plan.starts, planner.excess)
+    settings, paths, placement = experiment.settings, experiment.paths, Placement(planner)
+    files = files or SearchFiles()
+    memory = StudyMemory.open(experiment, plan.space, plan.fixed, limits(settings.steps), plan.starts, placement.excess)
     records = TrialRecords(experiment, files.written, files.checkpoints)
     settle(memory, records, paths, settings.reports)
     rung_steps = due_steps(1, settings.steps, settings.reports)
@@ -151,7 +159,7 @@ def run_trials(
         if without_checkpoint:
             numbers = _numbers(without_checkpoint)
             say(console, f"complete trials that stay as they are, without a checkpoint (--keep-checkpoints): {numbers}")
-    usual = planner.prediction(plan.space.complete(plan.fixed, limits(settings.steps)))
+    usual = placement.prediction(plan.space.complete(plan.fixed, limits(settings.steps)))
     before = load(paths.folder).trials
     ended = before[~before["state"].isin(["running", "frozen"])]
     progress = Progress.of(console, settings, before, ledger, paths.folder)
@@ -176,21 +184,23 @@ def run_trials(
         default = algorithm_of(settings).preset(DEFAULT, plan.fixed, limits(settings.steps))
         confirmation = Confirmation(plan.space, default, settings.steps, rung_steps)
     searcher = StudySearcher(
-        memory, records, paths.folder, settings.most_trials, control, planner, settings.retries, adapt,
-        settings.trust_scenario, ledger, thawing, confirmation, confirming_part, files,
+        memory, records, paths.folder, settings.most_trials, control, placement, settings.retries, adapt,
+        settings.trust_scenario, ledger, thawing, confirmation, confirming_part,
+        lambda: settings.concurrency or placement.at_once(usual), files,
     )  # fmt: skip
     searcher.take_up(memory.adopt_unfinished())
     scheduler = StudyScheduler(memory, searcher, settings.reports, settings.steps, settings.aim)
-    most_at_once = settings.concurrency or concurrency(usual, planner.budget)
+    watches = [] if look is None else [ClusterWatch(placement, searcher, control, partial(cluster, settings.gpu_memory, look))]
     try:
         with progress, control.signals(), as_lost_node():
             callbacks: list[Callback] = [
                 progress,
                 BudgetWatch(ledger, control),
                 StorageWatch(files, control),
+                *watches,
                 *callbacks_named(settings.callback),
             ]
-            _tuner(paths, trainable, searcher, scheduler, callbacks, most_at_once).fit()
+            _tuner(paths, trainable, searcher, scheduler, callbacks).fit()
     except NodeLostError:
         # A search that was told to stop is not started again.
         if not control.is_stopping:
@@ -223,20 +233,23 @@ def _tuner(
     searcher: StudySearcher,
     scheduler: StudyScheduler,
     callbacks: list[Callback],
-    most_at_once: int,
 ) -> Tuner:
     """Ray Tune with our searcher and scheduler, and without what the experiment does itself: retries, names, output."""
     from ray import tune
 
-    from tuning.trial.protocol import BUNDLE, NUMBER
+    from tuning.trial.protocol import BUNDLE, LABELS, NUMBER
+
+    def place(config: dict[str, Any]) -> tune.PlacementGroupFactory:
+        labels: dict[str, Any] = {"bundle_label_selector": [config[LABELS]]} if LABELS in config else {}
+        return tune.PlacementGroupFactory([config[BUNDLE]], **labels)
 
     return tune.Tuner(
-        tune.with_resources(trainable, lambda config: tune.PlacementGroupFactory([config[BUNDLE]])),
+        tune.with_resources(trainable, place),
         tune_config=tune.TuneConfig(
             search_alg=searcher,
             scheduler=scheduler,
+            # The searcher limits how many run at once, as nodes come and go.
             num_samples=-1,
-            max_concurrent_trials=most_at_once,
             # The next trial uses the process again: importing torch and building CityLearn takes seconds.
             reuse_actors=True,
             # Tune's own names hold every hyperparameter and are too long for Windows.
@@ -253,24 +266,25 @@ def _tuner(
     )
 
 
-def plan_resources(settings: Settings, console: Console) -> Planner:
+def plan_resources(settings: Settings, console: Console, look: Look) -> Planner:
     """Predictions and limits of memory for trials on the running Ray; prints a line if they learn without a card.
 
     Args:
         settings: of the experiment.
         console: to print to.
+        look: tells the cards of nodes.
     """
     from envs.scenarios.scenario import scenario
     from tuning.memory.calibration import Calibration
     from tuning.memory.machine import machine
     from tuning.memory.scenario_sizes import sizes_of
 
-    budget, device, line = machine(settings.gpu_memory)
+    kinds, line = machine(settings.gpu_memory, look)
     if line:
         say(console, line)
     site = scenario(settings.scenario, settings.trust_scenario, settings.splits)
     sizes = sizes_of(site, settings.backend, settings.aim.weights.observes_day_peak, settings.augmentation)
-    return Planner(settings, sizes, budget, device, Calibration())
+    return Planner.of(settings, sizes, kinds, Calibration())
 
 
 def refuse_nothing_to_learn(plan: Plan, planner: Planner) -> None:
@@ -301,9 +315,10 @@ def refuse_what_cannot_fit(plan: Plan, planner: Planner) -> None:
     Raises:
         UsageError: for a start assignment that does not fit; without any, for the default with the fixed values.
     """
+    placement = Placement(planner)
     assignments = plan.starts or (plan.space.complete(plan.fixed, limits(planner.settings.steps)),)
     for assignment in assignments:
-        excess, why = planner.excess(assignment)
+        excess, why = placement.excess(assignment)
         if excess > 0:
             raise UsageError(f"a trial with these settings {why}")
 

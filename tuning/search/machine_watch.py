@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 import psutil
 
 from common.commands import python_command
 from common.units import GIB
 from tuning.memory.gpus import Card, Load, cards, loads
+from tuning.runtime.ray_session import is_ray_running
 
 SECONDS = 5.0  # between two looks
 # A card is reported only after so long below half load: evaluations and checkpoints leave it idle for a while.
@@ -17,8 +19,41 @@ STEADY_SECONDS = 60.0
 MOST_MEMORY, MOST_TEMPERATURE_C, LEAST_UTILIZATION = 0.9, 83.0, 0.5
 
 
+@dataclass(frozen=True)
+class Granted:
+    """What all searches and other programs have of a cluster.
+
+    Attributes:
+        nodes: that are alive.
+        total: amounts by Ray's names: `CPU`, `GPU`, `memory`.
+        free: likewise.
+    """
+
+    nodes: int
+    total: Mapping[str, float]
+    free: Mapping[str, float]
+
+    def texts(self) -> list[str]:
+        """In short texts."""
+        found = [f"{self.nodes} nodes"]
+        for name, unit, words in (("CPU", 1.0, "cores"), ("memory", GIB, "GiB"), ("GPU", 1.0, "cards")):
+            if total := self.total.get(name, 0.0):
+                found.append(f"{(total - self.free.get(name, 0.0)) / unit:.3g}/{total / unit:.4g} {words}")
+        return found
+
+
+def granted_of_cluster() -> Granted | None:
+    """What Ray has granted; None of a single node. Ray has the sums ready, so many nodes cost little more than one."""
+    if not is_ray_running():
+        return None
+    import ray
+
+    nodes = sum(node["Alive"] for node in ray.nodes())
+    return Granted(nodes, ray.cluster_resources(), ray.available_resources()) if nodes > 1 else None
+
+
 class MachineWatch:
-    """Measures memory, cores and cards every `SECONDS`.
+    """Measures memory, cores and cards every `SECONDS`: of this machine, and of a cluster what Ray has granted of it.
 
     Attributes:
         text: the last measurement, such as "CPU 80 %, RAM 40 %"; empty before the first.
@@ -29,6 +64,7 @@ class MachineWatch:
         watched: Sequence[Card] | None = None,
         look: Callable[[], Sequence[Load]] = loads,
         clock: Callable[[], float] = time.monotonic,
+        granted: Callable[[], Granted | None] = lambda: None,
     ) -> None:
         """Prepare it; `look` measures.
 
@@ -36,7 +72,9 @@ class MachineWatch:
             watched: the cards; by default those of this machine.
             look: measures the load of the cards.
             clock: time, seconds.
+            granted: tells what Ray has granted of a cluster; None of a single machine.
         """
+        self._granted = granted
         self._cards, self._look, self._clock = cards() if watched is None else watched, look, clock
         self._looked = -SECONDS
         self._busy = [clock()] * len(self._cards)  # when each was last seen at work
@@ -59,7 +97,10 @@ class MachineWatch:
         self._looked = now
         seen = self._look() if self._cards else []
         memory = psutil.virtual_memory()
-        parts = [f"CPU {psutil.cpu_percent():.0f} %", f"RAM {memory.percent:.0f} %"]
+        granted = self._granted()
+        # With several nodes this machine is only the driver's.
+        parts = granted.texts() if granted else []
+        parts += [f"{'driver ' if granted else ''}CPU {psutil.cpu_percent():.0f} %", f"RAM {memory.percent:.0f} %"]
         parts += [_card_text(card, load) for card, load in zip(self._cards, seen, strict=True)]
         self.text = ", ".join(parts)
         lines: list[str] = []

@@ -22,7 +22,7 @@ from results.live_view import BETWEEN, LiveRegion, LiveView, replaces_lines, tex
 from results.loader import ratings
 from tuning.cli.console import say
 from tuning.runtime.ray_session import check_nodes
-from tuning.search.machine_watch import MachineWatch
+from tuning.search.machine_watch import MachineWatch, granted_of_cluster
 from tuning.search.time_left import BudgetLeft, TimeLeft
 from tuning.trial.protocol import CONFIRMING, EVALUATED, EVALUATION, MESSAGE, NUMBER, OUTCOME, STEPS, DriverOnly, outcome_of
 from tuning.trial.records import FROZEN
@@ -92,7 +92,7 @@ class Progress(DriverOnly, Callback):
         self._phase: Phase = "running"
         self._reason = ""
         self._filed = -math.inf
-        self._watch = MachineWatch()
+        self._watch = MachineWatch(granted=granted_of_cluster)
         self._shown = 0.0
         self._told: set[tuple[int, int]] = set()  # trial and steps of evaluations
         self._looked = time.monotonic()

@@ -89,9 +89,22 @@ class RunControl:
             self.is_finishing = True
             self.stop()
 
+    def leave(self, number: int) -> None:
+        """Let a trial that runs write a checkpoint and end, as its node goes.
+
+        Args:
+            number: of the trial.
+        """
+        self._paths.leaving(self.run, number).touch()
+
+    def has_left(self, number: int) -> None:
+        """Note that the process of a trial that was to leave its node has ended."""
+        self._paths.leaving(self.run, number).unlink(missing_ok=True)
+
     def close(self) -> None:
-        """End the run: remove the file that tells trials that it goes on."""
-        self._file.unlink(missing_ok=True)
+        """End the run: remove the files that tell trials that it goes on, and where not."""
+        for file in self._paths.folder.glob(f"{self._file.name}*"):
+            file.unlink(missing_ok=True)
 
     @contextmanager
     def signals(self) -> Iterator[None]:

@@ -13,7 +13,7 @@ from tuning.search.searcher import StudySearcher
 from tuning.search.study import StudyMemory
 from tuning.trial.evaluation_schedule import due_steps
 from tuning.trial.idleness import is_given_up
-from tuning.trial.protocol import EVALUATION, DriverOnly, outcome_of
+from tuning.trial.protocol import EVALUATION, NUMBER, DriverOnly, outcome_of
 
 
 class StudyScheduler(DriverOnly, FIFOScheduler):
@@ -31,6 +31,22 @@ class StudyScheduler(DriverOnly, FIFOScheduler):
         super().__init__()
         self._aim = aim
         self._memory, self._searcher, self._reports, self._steps = memory, searcher, reports, steps
+
+    def choose_trial_to_run(self, tune_controller: Any) -> Trial | None:
+        """The next trial to run. Trials whose place is gone are taken back from Tune first."""
+        if self._searcher.withdrawn:
+            for trial in tuple(tune_controller.get_live_trials()):
+                number = trial.config[NUMBER]
+                if number not in self._searcher.withdrawn:
+                    continue
+                if trial.status == Trial.PENDING:
+                    # Tune itself would keep a process, with its resources, for each trial that is stopped before it began.
+                    if trial in tune_controller._staged_trials:
+                        tune_controller._unstage_trial_with_resources(trial)
+                    tune_controller.stop_trial(trial)
+                else:
+                    self._searcher.keep(number)
+        return super().choose_trial_to_run(tune_controller)
 
     def on_trial_result(self, tune_controller: Any, trial: Trial, result: dict[str, Any]) -> str:
         """Report an evaluation to the study and ask its pruner."""

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Set
 from pathlib import Path
 from typing import Any
 
 from optuna.trial import FrozenTrial
 from ray.tune.search import Searcher
 
+from search_spaces import Assignment
 from tuning.memory.fallbacks import FALLBACKS
+from tuning.memory.placement import Placement
 from tuning.memory.planner import Planner
 from tuning.memory.prediction import PLACES, size
 from tuning.search.confirmation import Confirmation
@@ -29,6 +31,7 @@ from tuning.trial.protocol import (
     EXPERIMENT,
     FALLBACK,
     HYPERPARAMETERS,
+    LABELS,
     MESSAGE,
     NUMBER,
     OUT_OF_MEMORY,
@@ -66,7 +69,7 @@ class StudySearcher(DriverOnly, Searcher):
         experiment: folder of the experiment.
         trials: most trials that are begun.
         control: of this run.
-        planner: grants memory and cores.
+        planner: grants memory and cores; a `Placement` where the kinds of nodes matter to others too.
         retries: how often a trial that crashes is started again.
         adapt: whether a trial that runs out of memory alone saves some, see `tuning.memory.fallbacks`.
         trusted: whether trials may run code of the scenario; it is not in the experiment's folder.
@@ -74,6 +77,7 @@ class StudySearcher(DriverOnly, Searcher):
         thawing: decides which trial goes on; None to let each trial run until it ends.
         confirmation: trains the best again; None not to.
         confirming_part: of the budget, for it.
+        at_once: most trials that are handed out at once; None for as many as Tune asks for.
         files: what becomes of the search's files; by default they are local.
     """
 
@@ -84,7 +88,7 @@ class StudySearcher(DriverOnly, Searcher):
         experiment: Path,
         trials: float,
         control: RunControl,
-        planner: Planner,
+        planner: Planner | Placement,
         retries: int,
         adapt: bool = False,
         trusted: bool = False,
@@ -92,12 +96,15 @@ class StudySearcher(DriverOnly, Searcher):
         thawing: Thawing | None = None,
         confirmation: Confirmation | None = None,
         confirming_part: float = 0.0,
+        at_once: Callable[[], int] | None = None,
         files: SearchFiles | None = None,
     ) -> None:
         # Without a metric: not every report has a score.
         super().__init__()
         self._memory, self._records, self._experiment, self._trials = memory, records, experiment, trials
-        self._control, self._planner, self._retries, self._adapt = control, planner, retries, adapt
+        self._placement = planner if isinstance(planner, Placement) else Placement(planner)
+        self._control, self._retries, self._adapt = control, retries, adapt
+        self._at_once = at_once
         self._trusted, self._thawing = trusted, thawing
         self._confirmation, self._searching_part = confirmation, 1.0 - confirming_part
         self.ledger = ledger or Ledger(memory, None, 0)
@@ -111,6 +118,44 @@ class StudySearcher(DriverOnly, Searcher):
         self._pruned: set[int] = set()
         self._freezing: set[int] = set()
         self._losses: dict[int, Losses] = {}
+        self._leaving: set[int] = set()
+        self._withdrawn: set[int] = set()
+
+    @property
+    def handed_out(self) -> Set[int]:
+        """Numbers of the trials that run, or wait for a place."""
+        return self._running
+
+    def hyperparameters(self, number: int) -> Assignment:
+        """Of a trial that was handed out in this run."""
+        return self._proposals[number].hyperparameters
+
+    def leave(self, number: int) -> None:
+        """Let a trial that runs write a checkpoint and end, as its node goes; then it is handed out again.
+
+        Args:
+            number: of the trial.
+        """
+        if number not in self._leaving:
+            self._leaving.add(number)
+            self._control.leave(number)
+
+    def withdraw(self, number: int) -> None:
+        """Take a trial back that still waits for a place; it is handed out again for another one.
+
+        Args:
+            number: of the trial.
+        """
+        self._withdrawn.add(number)
+
+    @property
+    def withdrawn(self) -> Set[int]:
+        """Numbers of the trials that are to be taken back from Tune."""
+        return self._withdrawn
+
+    def keep(self, number: int) -> None:
+        """Note that a trial which was to be taken back has begun; it runs where it is."""
+        self._withdrawn.discard(number)
 
     def take_up(self, unfinished: Iterable[Proposal]) -> None:
         """Add trials of an earlier run that have not ended; they are handed out first.
@@ -150,6 +195,8 @@ class StudySearcher(DriverOnly, Searcher):
 
     def suggest(self, trial_id: str) -> dict[str, Any] | str | None:  # type: ignore[override]
         """Configuration of the next trial, None while there may be one later, or FINISHED."""
+        if self._at_once and self._running and len(self._running) >= self._at_once():
+            return None
         proposal = None if self._control.is_stopping else self._next()
         if proposal is None:
             # A running trial may have to be handed out again.
@@ -174,7 +221,8 @@ class StudySearcher(DriverOnly, Searcher):
         """Keys of a trial's configuration with its memory and cores; they are written into its row too."""
         number, times = proposal.number, self._records.times_out_of_memory(proposal.number)
         fallback = memory_saving(times)
-        granted = self._planner.grant(proposal.hyperparameters, fallback, alone=times > 0)
+        place = self._placement.place(number, proposal.hyperparameters, fallback, alone=times > 0)
+        granted, request = place.grant, place.request
         self._records.update(
             number,
             **self._predicted(proposal),
@@ -184,10 +232,11 @@ class StudySearcher(DriverOnly, Searcher):
             savings=fallback.name or None,
         )
         limits = {VRAM_LIMIT: granted.vram_bytes, RAM_LIMIT: granted.ram_bytes}
-        return {BUNDLE: granted.bundle, **limits, FALLBACK: FALLBACKS.index(fallback)}
+        labels = {LABELS: request.labels} if request.labels else {}
+        return {BUNDLE: granted.bundle | request.resources, **labels, **limits, FALLBACK: FALLBACKS.index(fallback)}
 
     def _predicted(self, proposal: Proposal) -> dict[str, int]:
-        prediction = self._planner.prediction(proposal.hyperparameters)
+        prediction = self._placement.prediction(proposal.hyperparameters)
         return {f"predicted_{place}_bytes": prediction.uncorrected(place) for place in PLACES}
 
     def _next(self) -> Proposal | None:
@@ -198,7 +247,8 @@ class StudySearcher(DriverOnly, Searcher):
             if self._running and self._waiting[0].number in self._alone:
                 return None
             proposal = self._waiting.popleft()
-            excess, why = self._planner.excess(proposal.hyperparameters)
+            # It waits for a node that is gone, as one like it may come. Ray tells an autoscaler.
+            excess, why = self._placement.excess_ever(proposal.hyperparameters)
             if excess <= 0:
                 return proposal
             # It was begun on a larger machine; Ray would wait for one for ever.
@@ -282,13 +332,35 @@ class StudySearcher(DriverOnly, Searcher):
         number = self._numbers[trial_id]
         self._running.discard(number)
         self._files.take_back(number)
-        result = result or {}
+        is_leaving, is_withdrawn = number in self._leaving, number in self._withdrawn and not error
+        self._withdrawn.discard(number)
+        if is_leaving:
+            self._leaving.discard(number)
+            self._control.has_left(number)
+        result = {OUTCOME: STOPPED} if is_withdrawn else result or {}
+        self._settle(number, result, error, is_leaving, is_withdrawn)
+        self._placement.free(number)
+
+    def _settle(self, number: int, result: dict[str, Any], error: bool, is_leaving: bool, is_withdrawn: bool) -> None:
+        """What follows after the process of a trial has ended.
+
+        Args:
+            number: of the trial.
+            result: its last report; that it was stopped, where it never began.
+            error: whether its process ended in an error.
+            is_leaving: whether it was told to leave its node.
+            is_withdrawn: whether it was taken back before it began.
+        """
         outcome, found = result.get(OUTCOME), outcome_of(result)
         goal = self._records.aim.goal(found)
         if error:
             self._on_error(number)
         elif outcome == STOPPED and self._control.is_finishing:
             self._freeze(number)
+        elif outcome == STOPPED and is_withdrawn and not self._control.is_stopping:
+            self._waiting.append(self._proposals[number])
+        elif outcome == STOPPED and is_leaving and not self._control.is_stopping:
+            self._again(number, "its node goes", self._records.checkpoint_steps(number))
         elif outcome in (STOPPED, DISK_FULL, STORAGE_LOST):
             # The next run continues it.
             self._control.on_left(number)
@@ -341,7 +413,7 @@ class StudySearcher(DriverOnly, Searcher):
         if attempt := next_attempt(row["out_of_memory"], self._adapt):
             self._again(number, f"out of memory ({self._records.reason(number)}); {attempt}", row["steps"])
         else:
-            missing = self._planner.missing(row)
+            missing = self._placement.missing(number, row)
             self._memory.run_out_of_memory(number, self._end(number, OUT_OF_MEMORY), missing)
 
     def _again(self, number: int, reason: str, steps: int) -> None:
@@ -353,7 +425,7 @@ class StudySearcher(DriverOnly, Searcher):
         reason, score = self._records.end(number, state)
         if state in ("complete", "pruned"):
             # Only these took all the memory that they need.
-            self._planner.learn(self._records.measured(number))
+            self._placement.learn(number, self._records.measured(number))
         if noticed := self._records.measured(number).get("noticed"):
             self._control.say(f"trial {number}: {noticed}")
         # One that confirms is never the best, so its checkpoint is not kept in place of another.

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from common.storage.location import StorageError, location
 from tuning.experiment.folder import Experiment, ExperimentPaths, open_experiment
 from tuning.experiment.lock import trial_lock
+from tuning.experiment.permission import Permission
 from tuning.storage.search_files import STORAGE, TURN, turn_key
 from tuning.storage.site_copy import with_site
 from tuning.storage.stored_checkpoints import STATE, complete, remove_states_first
@@ -29,25 +31,20 @@ class FencedError(Exception):
     """Another process has this trial now, or another run the experiment; nothing more is written."""
 
 
-class RunMark(Protocol):
-    """Tells whether the run of a trial goes on."""
-
-    def exists(self) -> bool:
-        """Whether it does."""
-
-
 class TrialFiles:
     """The files of a trial in the folder of its experiment: what is written is where it belongs."""
 
-    def __init__(self, experiment: Experiment, run: str = "") -> None:
+    def __init__(self, experiment: Experiment, run: str = "", number: int = 0) -> None:
         """Put it together.
 
         Args:
             experiment: of the trial.
             run: name of the run.
+            number: of the trial.
         """
         self.experiment = experiment
-        self.running: RunMark = experiment.paths.running(run)
+        paths = experiment.paths
+        self.permission = Permission(paths.running(run), paths.leaving(run, number))
 
     def held(self, number: int) -> AbstractContextManager[None]:
         """Hold a trial against other processes of this machine.
@@ -91,10 +88,13 @@ class PushedFiles(TrialFiles):
             number: of the trial.
             turn: what its turn object holds.
         """
-        super().__init__(experiment, run)
+        super().__init__(experiment, run, number)
         self._objects, self._number, self._turn = objects, number, turn
         self._folder = experiment.paths.folder
-        self.running = _StoredMark(objects, experiment.paths.running(run).name)
+        paths = experiment.paths
+        self.permission = Permission(
+            _StoredMark(objects, paths.running(run).name), _StoredMark(objects, paths.leaving(run, number).name)
+        )
 
     def held(self, number: int) -> AbstractContextManager[None]:
         """The trial is held already: else its working copy could not be made."""
@@ -175,18 +175,18 @@ class PushedFiles(TrialFiles):
 
 
 class _StoredMark:
-    """The object that is there while a run lets its trials go on; looked at now and then."""
+    """An object that tells a trial something by being there; looked at now and then."""
 
     def __init__(self, objects: Objects, key: str) -> None:
         self._objects, self._key = objects, key
-        self._looked, self._goes_on = -LOOK_SECONDS, True
+        self._looked, self._is_there = -math.inf, False
 
     def exists(self) -> bool:
-        """Whether the run went on at the last look."""
-        if self._goes_on and time.monotonic() - self._looked >= LOOK_SECONDS:
-            self._goes_on = self._objects.has(self._key)
+        """Whether it was there at the last look."""
+        if time.monotonic() - self._looked >= LOOK_SECONDS:
+            self._is_there = self._objects.has(self._key)
             self._looked = time.monotonic()
-        return self._goes_on
+        return self._is_there
 
 
 @contextmanager
@@ -206,7 +206,7 @@ def trial_files(config: Mapping[str, Any], number: int, run: str, folder: str, t
         TimeoutError: if another process of this machine holds the trial.
     """
     if STORAGE not in config:
-        yield TrialFiles(open_experiment(folder).trusting(trusted), run)
+        yield TrialFiles(open_experiment(folder).trusting(trusted), run, number)
         return
     from common.storage.objects import Objects
     from common.storage.working_copy import working_folder

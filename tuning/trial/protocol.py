@@ -16,6 +16,7 @@ RUN = "run"
 CONFIRMING = "confirming"  # there where it trains an assignment again, so it is no candidate for the best
 TRUSTED = "trusted"  # whether it may run code of the scenario
 BUNDLE = "bundle"  # resources that Ray reserves for it
+LABELS = "labels"  # conditions on labels of its node, where not every node will do
 VRAM_LIMIT = "vram_limit"  # GPU memory that it may take, bytes
 RAM_LIMIT = "ram_limit"  # host memory that it may take, bytes
 FALLBACK = "fallback"  # how it saves memory: an index into the ladder of `tuning.memory.fallbacks`

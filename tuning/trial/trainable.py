@@ -59,7 +59,7 @@ def run_trial(config: dict[str, Any]) -> None:
 
 def _trained(config: dict[str, Any], files: TrialFiles, report: Callable[[dict[str, Any]], None]) -> dict[str, Any] | None:
     """Train a trial to its end, or until it has to stop; what to report at last, if anything."""
-    experiment, running, number = files.experiment, files.running, config[NUMBER]
+    experiment, running, number = files.experiment, files.permission, config[NUMBER]
     records = TrialRecords(experiment, files.written)
     try:
         with files.held(number):

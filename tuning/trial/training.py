@@ -20,8 +20,9 @@ from results.writer import drop_parts_after, write_part
 from tuning.algorithms.registry import algorithm
 from tuning.algorithms.trainer import Trainer, Update
 from tuning.experiment.folder import Experiment
+from tuning.experiment.permission import Mark
 from tuning.memory.fallbacks import FALLBACKS, Fallback
-from tuning.storage.trial_files import RunMark, TrialFiles
+from tuning.storage.trial_files import TrialFiles
 from tuning.trial.checkpoint import Checkpoints
 from tuning.trial.checkpoint_files import OF_AN_AIM, TrialState
 from tuning.trial.device import CPU, Device
@@ -66,7 +67,7 @@ class Training:
         number: int,
         trainer: Trainer,
         state: TrialState,
-        running: RunMark,
+        running: Mark,
         monitor: Monitor | None,
         measurements: Measurements,
         damage: Sequence[str],
@@ -110,7 +111,7 @@ class Training:
         records: TrialRecords,
         number: int,
         hyperparameters: dict[str, Any],
-        running: RunMark,
+        running: Mark,
         device: Device = CPU,
         monitor: Monitor | None = None,
         fallback: Fallback = FALLBACKS[0],

@@ -4,7 +4,7 @@ from typing import Any
 
 from tuning.memory.gpus import Card, Load
 from tuning.memory.prediction import GIB
-from tuning.search.machine_watch import MOST_TEMPERATURE_C, SECONDS, STEADY_SECONDS, MachineWatch, remarks
+from tuning.search.machine_watch import MOST_TEMPERATURE_C, SECONDS, STEADY_SECONDS, Granted, MachineWatch, remarks
 
 CARD = Card(0, "RTX 4060", 8 * GIB)
 
@@ -84,3 +84,16 @@ def test_each_remark_has_a_condition_of_its_own() -> None:
     )
     for kind, (load, idle) in enumerate(cases):
         assert [holds for holds, _ in remarks(CARD, load, idle)] == [index == kind for index in range(3)]
+
+
+def test_of_a_cluster_the_load_of_all_nodes_comes_first() -> None:
+    total = {"CPU": 48.0, "GPU": 4.0, "memory": 192.0 * GIB, "node:a": 1.0}
+    granted = Granted(12, total, {"CPU": 36.0, "GPU": 1.25, "memory": 100.0 * GIB})
+    watch = MachineWatch([], clock=lambda: 0.0, granted=lambda: granted)
+    watch.look(running=True)
+    assert watch.text.startswith("12 nodes, 12/48 cores, 92/192 GiB, 2.75/4 cards, driver CPU ")
+    assert MachineWatch([], clock=lambda: 0.0).look(running=True) == []
+
+
+def test_what_is_granted_as_a_whole_is_all_of_it() -> None:
+    assert Granted(2, {"CPU": 4.0}, {}).texts() == ["2 nodes", "4/4 cores"]

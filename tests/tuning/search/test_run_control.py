@@ -163,3 +163,22 @@ def test_a_job_that_is_stopped_gets_several_signals_that_are_one(tmp_path: Path,
         assert run.is_stopping
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
+
+
+def test_a_trial_is_told_to_leave_its_node_and_may_run_again(tmp_path: Path, listener: Listener) -> None:
+    run, paths = control(tmp_path, listener), ExperimentPaths(tmp_path)
+    run.leave(3)
+    assert paths.leaving(run.run, 3).exists()
+    assert not paths.leaving(run.run, 4).exists()
+    assert goes_on(tmp_path, run)
+    run.has_left(3)
+    assert not paths.leaving(run.run, 3).exists()
+    run.leave(4)
+    run.close()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_killed_run_told_its_trials_does_not_hold_for_the_next(tmp_path: Path, listener: Listener) -> None:
+    control(tmp_path, listener).leave(3)
+    now = control(tmp_path, listener)
+    assert [path.name for path in tmp_path.iterdir()] == [f"running-{now.run}"]

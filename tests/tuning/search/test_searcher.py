@@ -3,6 +3,7 @@
 import math
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from tuning.experiment.budget import Budget
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
 from tuning.memory.fallbacks import FALLBACKS
+from tuning.memory.placement import Placement
 from tuning.search.drawing import SAME_AS
 from tuning.search.ledger import Ledger
 from tuning.search.retries import MOST_LOSSES
@@ -381,7 +383,7 @@ def test_a_frozen_trial_of_a_larger_machine_ends_where_it_cannot_fit(experiment:
     searcher.suggest("a")
     assert not evaluated(searcher, "a", 1)
     later = thawing_searcher(experiment, 3 * RUNG, trials=1)
-    later._planner = planner(experiment.settings, experiment.paths.folder, ram_bytes=2**29)
+    later._placement = Placement(planner(experiment.settings, experiment.paths.folder, ram_bytes=2**29))
     assert later.suggest("a") == "FINISHED"
     assert states(experiment) == ["oom"]
 
@@ -406,3 +408,71 @@ def test_trials_that_fail_at_once_use_the_budget_up(experiment: Experiment) -> N
         searcher.on_trial_complete(str(begun), None, error=True)
         begun += 1
     assert begun == 3
+
+
+def test_no_more_are_handed_out_at_once_than_the_cluster_holds_now(experiment: Experiment) -> None:
+    searcher, _ = adapters(experiment)
+    most = [1]
+    searcher._at_once = lambda: most[0]
+    assert searcher.suggest("a")[NUMBER] == 0  # type: ignore[index]
+    assert searcher.suggest("b") is None
+    most[0] = 2
+    assert searcher.suggest("c")[NUMBER] == 1  # type: ignore[index]
+
+
+def test_a_trial_that_leaves_its_node_goes_on_from_its_checkpoint(experiment: Experiment) -> None:
+    control = Control()
+    searcher, _ = adapters(experiment, control)
+    searcher.suggest("a")
+    for _ in range(2):
+        searcher.leave(0)
+    (experiment.paths.checkpoints(0) / f"{2048:012d}").mkdir(parents=True)
+    searcher.on_trial_complete("a", {STEPS: 2048, OUTCOME: STOPPED})
+    assert searcher.suggest("b")[NUMBER] == 0  # type: ignore[index]
+    assert control.names() == ["leave", "has_left", "on_left"]
+    assert ("say", "trial 0: its node goes; it continues from 2,048 steps") in control.told
+    # Told once: it may run on now.
+    searcher.on_trial_complete("b", {STEPS: 4096, EVALUATION: REPORTS, SCORE: 0.1})
+    assert states(experiment) == ["complete"]
+
+
+def test_a_trial_that_ended_before_it_left_has_ended(experiment: Experiment) -> None:
+    control = Control()
+    searcher, _ = adapters(experiment, control)
+    searcher.suggest("a")
+    searcher.leave(0)
+    searcher.on_trial_complete("a", {STEPS: 4096, EVALUATION: REPORTS, SCORE: 0.1})
+    assert states(experiment) == ["complete"]
+    assert control.names()[:2] == ["leave", "has_left"]
+
+
+@pytest.mark.parametrize("is_stopping", [False, True])
+def test_a_trial_that_is_taken_back_before_it_began_is_handed_out_again(experiment: Experiment, is_stopping: bool) -> None:
+    control = Control()
+    searcher, scheduler = adapters(experiment, control)
+    handed = {name: searcher.suggest(name) for name in "ab"}
+    assert [config[NUMBER] for config in handed.values()] == [0, 1]  # type: ignore[index]
+    control.is_stopping = is_stopping
+    status = {"a": "RUNNING", "b": "PENDING"}
+    trials = [SimpleNamespace(trial_id=name, config=handed[name], status=status[name]) for name in "ab"]
+    stopped: list[str] = []
+
+    def stop_trial(trial: Any) -> None:
+        stopped.append(trial.trial_id)
+        searcher.on_trial_complete(trial.trial_id)
+
+    for number in (0, 1):
+        searcher.withdraw(number)
+    tune: Any = SimpleNamespace(
+        get_live_trials=lambda: trials, get_trials=lambda: [], stop_trial=stop_trial, _staged_trials=list(trials)
+    )
+    tune._unstage_trial_with_resources = tune._staged_trials.remove
+    scheduler.choose_trial_to_run(tune)
+    scheduler.choose_trial_to_run(tune)
+    # The one that has begun meanwhile runs on.
+    assert stopped == ["b"]
+    assert tune._staged_trials == trials[:1]
+    assert searcher.handed_out == {0}
+    assert states(experiment) == ["running", "running"]
+    again = searcher.suggest("c")
+    assert again is None if is_stopping else again[NUMBER] == 1  # type: ignore[index]

@@ -101,9 +101,9 @@ def test_local_files_are_those_of_the_experiment(tmp_path: Path) -> None:
         files.written(made.paths.study)
         files.saved()
         files.ended()
-        assert not files.running.exists()
+        assert not files.permission.exists()
         made.paths.running("this").touch()
-        assert files.running.exists()
+        assert files.permission.exists()
         with files.held(3):
             assert made.paths.trial_lock(3).exists()
 
@@ -226,11 +226,11 @@ def test_two_processes_of_a_machine_do_not_share_a_working_copy(place: Location,
 
 def test_it_looks_now_and_then_whether_the_run_goes_on(place: Location, monkeypatch: pytest.MonkeyPatch) -> None:
     with opened(place) as (files, _):
-        assert files.running.exists()
+        assert files.permission.exists()
         Objects(place).remove(["running-this"])
-        assert files.running.exists(), "it looked a moment ago"
+        assert files.permission.exists(), "it looked a moment ago"
         monkeypatch.setattr(module, "LOOK_SECONDS", 0.0)
-        assert not files.running.exists()
+        assert not files.permission.exists()
 
 
 def test_copies_of_reports_follow(place: Location) -> None:

@@ -25,6 +25,7 @@ from results import load
 from tests.envs.made_up_plans import made_up_plan
 from tests.tuning.trial.small_trials import EVALUATIONS, STEPS_OF_A_TRIAL, experiment, hyperparameters
 from tuning.experiment.folder import Experiment
+from tuning.experiment.permission import Permission
 from tuning.memory.fallbacks import FALLBACKS
 from tuning.trial.checkpoint import Checkpoints
 from tuning.trial.proposal import Proposal
@@ -212,22 +213,27 @@ def test_an_objective_without_a_value_is_told_as_none_and_ends_no_trial(
 
 
 @pytest.mark.usefixtures("small_ray")
-def test_a_trial_that_is_told_to_stop_goes_on_where_it_was(small_schema: Path, tmp_path: Path, running: Path) -> None:
+@pytest.mark.parametrize("leaves", [False, True], ids=["the run ends", "its node goes"])
+def test_a_trial_that_is_told_to_stop_goes_on_where_it_was(
+    small_schema: Path, tmp_path: Path, running: Path, leaves: bool
+) -> None:
     assignment = hyperparameters("a2c")
     whole, stopped = (experiment(tmp_path / name, small_schema, "a2c") for name in ("whole", "stopped"))
     train(whole, assignment, running)
-    with training(stopped, assignment, running) as trial:
+    leaving = running.with_name("leaving")
+    permission: Any = Permission(running, leaving)
+    with training(stopped, assignment, permission) as trial:
         said = []
         for report in trial.updates():
             said.append(report)
             if len(said) == 7:
-                running.unlink()
+                leaving.touch() if leaves else running.unlink()
         assert said[-1][OUTCOME] == STOPPED
         assert len(said) == 8
         # Between two evaluations.
         assert EVALUATION not in said[-2]
         assert Checkpoints(stopped.paths.checkpoints(0)).steps == said[-2][STEPS]
-    running.touch()
+    leaving.unlink() if leaves else running.touch()
     # What it tells first was rated before the checkpoint that it goes on from.
     (evaluated,) = [report[STEPS] for report in said if EVALUATION in report]
     first = train(stopped, assignment, running)[0]

@@ -1,0 +1,232 @@
+"""A cluster of several nodes on this machine, and a trainable that trains nothing and goes on from checkpoints."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import logging
+import sys
+import time
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from tests.tuning.roomy import SMALL
+from tuning.algorithms.registry import algorithm
+from tuning.experiment.folder import Experiment, create
+from tuning.experiment.settings import Settings
+from tuning.memory.calibration import Calibration
+from tuning.memory.kinds import ACCELERATOR
+from tuning.memory.machine import VisibleCard, machine
+from tuning.memory.planner import Planner
+from tuning.memory.prediction import GIB, Prediction, Term
+from tuning.runtime.ray_session import set_environment
+from tuning.search.driver import run_trials
+from tuning.search.plan import Plan
+
+STORE = 80 * 2**20  # of Ray's objects, on each node
+EVALUATIONS = 6  # of a trial
+SECONDS = 0.4  # from one evaluation to the next
+LARGE_FROM = 0.25  # clip range from which on a trial takes `LARGE` of GPU memory
+USUAL, LARGE = GIB // 2, 12 * GIB
+CARDS = {"SMALL": 8 * GIB, "LARGE": 24 * GIB}
+QUICK = "quick"  # begins the names of experiments of which the trials do not wait
+WORK = "work.txt"  # below an experiment's folder: what its trials did
+
+
+@contextlib.contextmanager
+def head() -> Iterator[Any]:
+    """A cluster of a head alone, on which no trial runs; this process is joined to it."""
+    set_environment()
+    import ray
+    from ray.cluster_utils import Cluster
+
+    arguments = {"num_cpus": 0, "include_dashboard": False, "object_store_memory": STORE}
+    made = Cluster(initialize_head=True, head_node_args=arguments)
+    try:
+        ray.init(address=made.address, log_to_driver=False, logging_level=logging.CRITICAL)
+        # Ray's workers cannot import a module of the tests by its name.
+        ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])
+        yield made
+    finally:
+        ray.shutdown()
+        made.shutdown()
+
+
+@contextlib.contextmanager
+def added(cluster: Any, *nodes: dict[str, Any]) -> Iterator[None]:
+    """Add nodes to a cluster; those that it has at the end are removed.
+
+    Args:
+        cluster: see `head`.
+        nodes: arguments of `Cluster.add_node`; see `node`.
+    """
+    try:
+        for given in nodes:
+            cluster.add_node(**given)
+        yield
+    finally:
+        for own in tuple(cluster.worker_nodes):
+            cluster.remove_node(own)
+
+
+def node(cores: int = 2, gib: int = 4, card: str = "", **given: Any) -> dict[str, Any]:
+    """Arguments of `Cluster.add_node`, with a card that is only counted.
+
+    Args:
+        cores: of it.
+        gib: memory, GiB.
+        card: a name in `CARDS`; empty for none.
+        given: further arguments.
+    """
+    cards = {"num_gpus": 1, "resources": {ACCELERATOR + card: 1}} if card else {}
+    return {"num_cpus": cores, "memory": gib * GIB, "object_store_memory": STORE, **cards, **given}
+
+
+def counted_cards(ids: Collection[str]) -> Mapping[str, VisibleCard | None]:
+    """The cards that nodes are said to have."""
+    import ray
+
+    marks = {own["NodeID"]: [name for name in own["Resources"] if name.startswith(ACCELERATOR)] for own in ray.nodes()}
+    names = {of: marks[of][0].removeprefix(ACCELERATOR) for of in ids if marks[of]}
+    return {of: VisibleCard(name, CARDS[name], True) for of, name in names.items()}
+
+
+class Sized(Planner):
+    """A planner by which trials with a large clip range fit the large card alone."""
+
+    def prediction(self, hyperparameters: Any, fallback: Any = None) -> Prediction:
+        vram = LARGE if hyperparameters["clip_range"] >= LARGE_FROM else USUAL
+        return Prediction((Term("all", "vram", vram if self.budget.gpus else 0, ""), Term("process", "ram", GIB // 4, "")))
+
+
+def planned(settings: Settings, folder: Path) -> Planner:
+    """The planner of a search on the cluster that is joined."""
+    kinds, _ = machine(settings.gpu_memory, counted_cards)
+    return Sized.of(settings, SMALL, kinds, Calibration(folder / "calibration.json"))
+
+
+def search(experiment: Experiment, trainable: Any = None) -> tuple[str | None, str]:
+    """Run the trials of an experiment on the cluster that is joined; why it stopped, and what it printed."""
+    output = io.StringIO()
+    reason = run_trials(
+        experiment,
+        Plan(algorithm("ppo").space, {}, ()),
+        planned(experiment.settings, experiment.paths.folder),
+        Console(file=output, width=160),
+        trainable or steady_trial,
+        look=counted_cards,
+    )
+    return reason, output.getvalue()
+
+
+def steady_trial(config: dict[str, Any]) -> None:
+    """Substitute for training that goes on from its newest checkpoint; the score is best at a clip range of 0.25."""
+    import ray
+    from ray import tune
+
+    from results.writer import write_part
+    from tuning.experiment.folder import open_experiment
+    from tuning.experiment.lock import trial_lock
+    from tuning.trial.checkpoint import Checkpoints
+    from tuning.trial.protocol import (
+        BUNDLE,
+        EVALUATION,
+        EXPERIMENT,
+        HYPERPARAMETERS,
+        NUMBER,
+        OUTCOME,
+        RUN,
+        SCORE,
+        STEPS,
+        STOPPED,
+    )
+    from tuning.trial.records import TrialRecords
+
+    number, experiment = config[NUMBER], open_experiment(config[EXPERIMENT])
+    paths, records = experiment.paths, TrialRecords(experiment)
+    each = experiment.settings.steps // EVALUATIONS
+    running, leaving = paths.running(config[RUN]), paths.leaving(config[RUN], number)
+    with trial_lock(paths.trial_lock(number)):
+        checkpoints = paths.checkpoints(number)
+        done = Checkpoints(checkpoints).steps // each
+        clip = config[HYPERPARAMETERS]["clip_range"]
+        of = ray.get_runtime_context().get_node_id()
+
+        def report(evaluation: int) -> None:
+            score = -abs(clip - 0.25) * (1.0 + 1.0 / evaluation)
+            tune.report({STEPS: each * evaluation, EVALUATION: evaluation, SCORE: score})
+
+        if done:
+            report(done)
+        for evaluation in range(done + 1, EVALUATIONS + 1):
+            began = time.time()
+            until = time.monotonic() + (0.0 if experiment.settings.name.startswith(QUICK) else SECONDS)
+            while time.monotonic() < until:
+                time.sleep(0.02)
+                if not running.exists() or leaving.exists():
+                    tune.report({STEPS: each * (evaluation - 1), OUTCOME: STOPPED})
+                    return
+            steps, score = each * evaluation, -abs(clip - 0.25) * (1.0 + 1.0 / evaluation)
+            row = {"trial": number, "update": evaluation, "steps": steps}
+            write_part(paths.part("reports", number, steps), "reports", [row])
+            records.update(number, steps=steps, score=score, updates=evaluation)
+            with (paths.folder / WORK).open("a") as file:
+                share = config[BUNDLE].get("GPU", 0.0)
+                file.write(f"{number} {evaluation} {of} {share} {began} {time.time()}\n")
+            (checkpoints / f"{steps:012d}").mkdir(parents=True, exist_ok=True)
+            report(evaluation)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """An evaluation of a trial with what came before it.
+
+    Attributes:
+        number: of the trial.
+        evaluation: its number.
+        node: id of the node.
+        share: of a card.
+        began: when, seconds since 1970.
+        ended: likewise.
+    """
+
+    number: int
+    evaluation: int
+    node: str
+    share: float
+    began: float
+    ended: float
+
+
+def work(experiment: Experiment) -> list[Piece]:
+    """What trials did, in the order of its ends."""
+    file = experiment.paths.folder / WORK
+    found = []
+    for line in file.read_text(encoding="utf-8").splitlines() if file.exists() else ():
+        number, evaluation, of, *rest = line.split()
+        found.append(Piece(int(number), int(evaluation), of, *map(float, rest)))
+    return found
+
+
+def main() -> None:
+    """Search in a process of its own: address of the cluster, folder, name, seed, trials and trials at once."""
+    set_environment()
+    import ray
+
+    address, folder, name, *numbers = sys.argv[1:]
+    seed, trials, concurrency = map(int, numbers)
+    ray.init(address=address, log_to_driver=False, logging_level=logging.CRITICAL)
+    settings = Settings(
+        name=name, dir=folder, trials=trials, steps=600, reports=EVALUATIONS, concurrency=concurrency, seed=seed,
+        scheduler="median", gpu_memory=24.0,
+    )  # fmt: skip
+    reason, output = search(create(settings))
+    print(output, reason)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,199 @@
+"""Each trial goes where it fits and where there is room, while nodes come and go."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from common.units import GIB
+from tests.tuning.memory.test_kinds import node, trial
+from tests.tuning.roomy import SMALL, planner
+from tuning.experiment.settings import Settings
+from tuning.memory.allocation import concurrency
+from tuning.memory.calibration import Calibration
+from tuning.memory.kinds import NODE_LABEL, Key, Node, kinds_of
+from tuning.memory.placement import Placement
+from tuning.memory.planner import Planner
+from tuning.memory.prediction import Prediction
+
+X, Y = "accelerator_type:X", "accelerator_type:Y"
+SMALL_CARD, LARGE_CARD = node("a", 8, marks=X), node("b", 24, marks=Y)
+USUAL, LARGE = {"vram": 3.0}, {"vram": 12.0}
+
+
+class Stated(Planner):
+    """A planner by which trials take what their hyperparameters say, GiB."""
+
+    def prediction(self, hyperparameters: Any, fallback: Any = None) -> Prediction:
+        return trial(hyperparameters["vram"] if self.budget.gpus else 0.0, hyperparameters.get("ram", 1.0))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path
+
+
+def placement(folder: Path, *nodes: Node) -> Placement:
+    return Placement(Stated.of(Settings(), SMALL, kinds_of(nodes), Calibration(folder / "calibration.json")))
+
+
+def gib(found: Placement, number: int, of: dict[str, float], alone: bool = False) -> int:
+    """Place a trial; GPU memory of the card, GiB."""
+    return found.place(number, of, alone=alone).key.card_bytes // GIB
+
+
+def test_a_trial_goes_to_the_smallest_card_with_room_then_to_a_larger_one(folder: Path) -> None:
+    own = placement(folder, SMALL_CARD, LARGE_CARD)
+    # Two of these fill the small card, by share; four nodes' cores the large one.
+    assert [gib(own, number, USUAL) for number in range(6)] == [8, 8, 24, 24, 24, 24]
+    own.free(1)
+    assert gib(own, 7, USUAL) == 8
+
+
+def test_without_room_a_trial_waits_where_the_least_is_taken(folder: Path) -> None:
+    own = placement(folder, SMALL_CARD, node("b", 24, cores=8, marks=Y))
+    for number in range(10):
+        own.place(number, USUAL)
+    own.place(10, USUAL)
+    loads = {Key("card of 8", 8 * GIB): 0, Key("card of 24", 24 * GIB): 0}
+    for number in range(11):
+        loads[own.key(number)] += 1  # type: ignore[index]
+    # Nine have room. Then 83 % of the small card are taken, and 98 % of the large one.
+    assert list(loads.values()) == [3, 8]
+
+
+def test_a_trial_that_fits_the_large_card_alone_goes_there_though_it_waits(folder: Path) -> None:
+    own = placement(folder, SMALL_CARD, LARGE_CARD)
+    assert [gib(own, number, LARGE) for number in range(4)] == [24] * 4
+
+
+def test_a_share_is_of_the_card_on_which_the_trial_runs(folder: Path) -> None:
+    own = placement(folder, SMALL_CARD, LARGE_CARD)
+    on_small, on_large = own.place(0, USUAL), own.place(1, LARGE)
+    for place, total in ((on_small, 8), (on_large, 24)):
+        assert place.grant.vram_bytes == pytest.approx(place.grant.gpu_share * total * GIB, rel=1e-3)
+    assert on_small.request.resources == {X: 0.001}
+    assert on_large.request.resources == {Y: 0.001}
+
+
+def test_what_fits_no_card_is_refused_with_the_largest_one(folder: Path) -> None:
+    own = placement(folder, SMALL_CARD, LARGE_CARD)
+    assert own.excess(LARGE)[0] <= 0
+    excess, why = own.excess({"vram": 30.0})
+    assert excess == pytest.approx(9 * GIB, abs=2)
+    assert "of 24.00 GiB of GPU memory" in why
+
+
+def test_a_trial_alone_gets_the_largest_card_as_a_whole(folder: Path) -> None:
+    own = placement(folder, SMALL_CARD, LARGE_CARD)
+    place = own.place(0, USUAL, alone=True)
+    assert (place.grant.gpu_share, place.grant.vram_bytes, place.grant.ram_bytes) == (1.0, 24 * GIB, 16 * GIB)
+
+
+def test_with_one_machine_all_is_as_its_planner_says(folder: Path) -> None:
+    for budget in ({}, {"gpus": 2, "card_bytes": 8 * GIB, "cores": 8, "ram_bytes": 64 * GIB}):
+        plan = planner(Settings(), folder, **budget)
+        own, usual = Placement(plan), plan.spec.space.complete({})
+        assert own.excess(usual) == plan.excess(usual)
+        assert own.prediction(usual) == plan.prediction(usual)
+        assert own.at_once(plan.prediction(usual)) == concurrency(plan.prediction(usual), plan.budget)
+        for alone in (False, True):
+            place = own.place(0, usual, alone=alone)
+            assert place.grant == plan.grant(usual, alone=alone)
+            assert place.request == ({}, {})
+
+
+def test_trials_at_once_are_a_sum_over_nodes_and_follow_them(folder: Path) -> None:
+    own = placement(folder, SMALL_CARD, LARGE_CARD)
+    usual = trial(3.0)
+    assert own.at_once(usual) == 2 + 4
+    own.follow([SMALL_CARD, LARGE_CARD, node("c", 8, marks=X)])
+    assert own.at_once(usual) == 2 + 4 + 2
+    own.follow([LARGE_CARD])
+    assert own.at_once(usual) == 4
+    # Those that need the large card count it alone.
+    assert placement(folder, SMALL_CARD, LARGE_CARD).at_once(trial(12.0)) == 1
+
+
+def test_a_trial_whose_kind_is_gone_moves_where_it_fits_and_waits_where_it_does_not(folder: Path) -> None:
+    own = placement(folder, SMALL_CARD, LARGE_CARD)
+    own.place(0, USUAL)
+    own.place(1, LARGE)
+    own.follow([SMALL_CARD])
+    assert not own.waits_in_vain(0)
+    assert own.waits_in_vain(1)
+    assert own.may_move(0, USUAL)
+    assert not own.may_move(1, LARGE)
+    # It waits for another node of its kind, and new trials of its size are refused.
+    assert own.excess(LARGE)[0] > 0
+    assert own.excess_ever(LARGE)[0] <= 0
+    assert gib(own, 1, LARGE) == 24
+    own.follow([LARGE_CARD])
+    assert own.waits_in_vain(0)
+    assert own.may_move(0, USUAL)
+    assert gib(own, 0, USUAL) == 24
+
+
+def test_a_trial_waits_in_vain_where_no_node_left_has_its_memory(folder: Path) -> None:
+    large, small = node("a", ram=20), node("b", ram=4)
+    own = placement(folder, large, small)
+    own.place(0, {"vram": 0.0, "ram": 12.0})
+    assert not own.waits_in_vain(0)
+    own.follow([small])
+    assert own.waits_in_vain(0)
+    assert not own.may_move(0, {"vram": 0.0, "ram": 12.0})
+
+
+def test_nothing_goes_to_a_node_that_is_drained(folder: Path) -> None:
+    own = placement(folder, node("a"), node("b"))
+    assert own.place(0, USUAL).request == ({}, {})
+    own.follow([node("a"), node("b")], {"b"})
+    assert own.place(0, USUAL).request.labels == {NODE_LABEL: "!in(b)"}
+    assert own.at_once(trial()) == 4
+    own.follow([node("a")])
+    assert own.place(0, USUAL).request == ({}, {})
+
+
+def test_a_search_on_cards_waits_for_cards_and_one_on_the_cpu_stays_there(folder: Path) -> None:
+    own = placement(folder, SMALL_CARD)
+    own.follow([node("head")])
+    assert gib(own, 0, USUAL) == 8
+    assert own.waits_in_vain(0)
+    on_cpu = placement(folder, node("a"))
+    on_cpu.follow([node("a"), SMALL_CARD])
+    assert gib(on_cpu, 0, USUAL) == 0
+
+
+def test_a_kind_that_others_fill_is_chosen_last_until_a_trial_starts_there(folder: Path) -> None:
+    own = placement(folder, SMALL_CARD, LARGE_CARD)
+    assert gib(own, 0, USUAL) == 8
+    assert own.has_better(0, USUAL)
+    assert gib(own, 0, USUAL) == 24
+    assert gib(own, 1, USUAL) == 24
+    # Both are full by now, so there is no better one.
+    assert not own.has_better(1, USUAL)
+    own.free(0)
+    own.started(1)
+    assert gib(own, 2, USUAL) == 24
+
+
+def test_free_memory_of_a_node_is_what_it_was_at_first(folder: Path) -> None:
+    own = placement(folder, node("a", ram=16))
+    own.follow([node("a", ram=2)])
+    assert own.kinds[0].budget.ram_bytes == 16 * GIB
+
+
+def test_memory_is_learned_for_the_card_of_the_trial(folder: Path) -> None:
+    own = placement(folder, SMALL_CARD, LARGE_CARD)
+    own.place(0, USUAL)
+    own.place(1, LARGE)
+    row = {
+        "peak_process_vram_bytes": 9 * GIB, "peak_rss_bytes": GIB, "predicted_vram_bytes": 6 * GIB, "predicted_ram_bytes": GIB,
+    }  # fmt: skip
+    assert own.missing(0, row) == GIB
+    assert own.missing(1, row) == 1
+    for _ in range(6):
+        own.learn(1, row)
+    found = Calibration(folder / "calibration.json")
+    assert found.correction("card of 24", "ppo", "vram").trials == 6
+    assert found.correction("card of 8", "ppo", "vram").trials == 0

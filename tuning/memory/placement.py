@@ -1,0 +1,252 @@
+"""On which kind of node each trial runs; follows a cluster whose nodes come and go."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from search_spaces import Assignment
+from tuning.memory.allocation import Grant
+from tuning.memory.fallbacks import FALLBACKS, Fallback
+from tuning.memory.kinds import Key, Kind, Node, Request, kinds_of
+from tuning.memory.planner import Planner
+from tuning.memory.prediction import Prediction
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a trial runs, or waits to run.
+
+    Attributes:
+        key: of its kind.
+        grant: what Ray reserves for it, and its limits.
+        request: what tells Ray the kind.
+    """
+
+    key: Key
+    grant: Grant
+    request: Request
+
+
+class Placement:
+    """Chooses the kind of node of each trial that is handed out, and grants memory and cores by its card.
+
+    A trial goes to the smallest card on which it fits and has room, by what this search runs. Without room it goes where the
+    least of the kind's cores, memory and cards is taken. What other searches take shows only in time: a kind where a trial
+    waits is chosen last until one starts there again.
+
+    Kinds that were seen in this run stay known. A trial that fits only one that is gone waits for it.
+
+    Args:
+        planner: of the search; its kinds are those at the beginning.
+    """
+
+    def __init__(self, planner: Planner) -> None:
+        self._planner = planner
+        self._seen: dict[Key, Kind] = {}
+        self._present: dict[Key, Kind] = {}
+        self._leaving: frozenset[str] = frozenset()
+        self._places: dict[int, Place] = {}
+        self._full: set[Key] = set()
+        self._at_once: tuple[Prediction, int] | None = None
+        self._nodes = {node.id: node for kind in planner.kinds for node in kind.nodes}
+        self._take(planner.kinds or (_only(planner),))
+
+    def follow(self, nodes: Collection[Node], leaving: Collection[str] = ()) -> None:
+        """Take over which nodes there are.
+
+        A search that began on the CPU stays there. One that began on cards waits for cards.
+
+        Args:
+            nodes: that are alive.
+            leaving: ids of those of them that go soon.
+        """
+        # Memory that is free on a machine falls while trials run: what was seen first holds.
+        known = [self._nodes.setdefault(node.id, node) for node in nodes]
+        self._leaving = frozenset(leaving)
+        staying = [node for node in known if node.id not in self._leaving]
+        on_cards = any(kind.budget.gpus for kind in self._seen.values())
+        self._take(kinds_of(staying) if staying else (), on_cards)
+
+    def _take(self, kinds: Iterable[Kind], on_cards: bool | None = None) -> None:
+        self._present = {kind.key: kind for kind in kinds if on_cards is None or bool(kind.budget.gpus) == on_cards}
+        self._seen |= self._present
+        self._at_once = None
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        """Those on which trials may be placed now; if all are gone, those that there were."""
+        return tuple((self._present or self._seen).values())
+
+    def _of(self, kind: Kind) -> Planner:
+        return replace(self._planner, budget=kind.budget, device=kind.key.device, kinds=())
+
+    def prediction(self, hyperparameters: Assignment) -> Prediction:
+        """Memory of a trial, with the corrections of the largest card."""
+        return self._of(self._largest()).prediction(hyperparameters)
+
+    def _largest(self) -> Kind:
+        return max(self.kinds, key=lambda kind: (kind.key.card_bytes, kind.budget.ram_bytes))
+
+    def excess(self, hyperparameters: Assignment) -> tuple[int, str]:
+        """Bytes by which a trial exceeds the kind on which it lacks least, below 0 where it fits, and the reason."""
+        return self._least_excess(self.kinds, hyperparameters)
+
+    def excess_ever(self, hyperparameters: Assignment) -> tuple[int, str]:
+        """Likewise, with the kinds that were seen in this run: one that is gone may come back."""
+        return self._least_excess(tuple((self._seen | self._present).values()), hyperparameters)
+
+    def _least_excess(self, kinds: Collection[Kind], hyperparameters: Assignment) -> tuple[int, str]:
+        return min((self._of(kind).excess(hyperparameters) for kind in kinds), key=lambda found: found[0])
+
+    def cost(self, hyperparameters: Assignment) -> float:
+        """See `Planner.cost`."""
+        return self._planner.cost(hyperparameters)
+
+    def place(self, number: int, hyperparameters: Assignment, fallback: Fallback = FALLBACKS[0], alone: bool = False) -> Place:
+        """Choose the kind of a trial that fits one, and note that it takes what it is granted there.
+
+        Args:
+            number: of the trial.
+            hyperparameters: of it.
+            fallback: how it saves memory.
+            alone: whether it gets a whole card, and may take all memory of a node.
+        """
+        self.free(number)
+        kinds = self._fitting(hyperparameters)
+        granted = {kind.key: self._of(kind).grant(hyperparameters, fallback, alone) for kind in kinds}
+        if len(kinds) == 1:
+            (chosen,) = kinds
+        elif alone:
+            # It ran out of memory.
+            chosen = max(kinds, key=lambda kind: (kind.key.card_bytes, kind.budget.ram_bytes))
+        else:
+            roomy = [kind for kind in kinds if self._has_room(kind, granted[kind.key])]
+            chosen = min(
+                roomy or kinds,
+                key=lambda kind: (kind.key in self._full, 0.0 if roomy else self._load(kind), kind.key.card_bytes),
+            )
+        place = Place(chosen.key, granted[chosen.key], chosen.request(len(self._seen) == 1, self._leaving))
+        self._places[number] = place
+        return place
+
+    def _fitting(self, hyperparameters: Assignment) -> tuple[Kind, ...]:
+        """Kinds on which a trial fits: of those that are there, or else of those that were."""
+        if len(self._seen) == 1:
+            return tuple(self._seen.values())
+        for kinds in (self.kinds, tuple(self._seen.values())):
+            if fitting := tuple(kind for kind in kinds if self._fits(kind, hyperparameters)):
+                return fitting
+        return (self._largest(),)
+
+    def _fits(self, kind: Kind, hyperparameters: Assignment) -> bool:
+        return self._of(kind).excess(hyperparameters)[0] <= 0
+
+    def _taken(self, kind: Kind) -> tuple[float, float, float]:
+        own = [place.grant for place in self._places.values() if place.key == kind.key]
+        return sum(g.cores for g in own), sum(g.ram_bytes for g in own), sum(g.gpu_share for g in own)
+
+    def _has_room(self, kind: Kind, granted: Grant) -> bool:
+        """Whether a trial fits beside those of this search, as far as sums tell; how they lie on its nodes, Ray knows."""
+        cores, ram, share = self._taken(kind)
+        all_ram = sum(node.ram_bytes for node in kind.nodes)
+        return (
+            cores + granted.cores <= kind.budget.cores
+            and ram + granted.ram_bytes <= all_ram
+            # Sums of shares are rounded.
+            and share + granted.gpu_share <= kind.budget.gpus + 1e-9
+        )
+
+    def _load(self, kind: Kind) -> float:
+        """The part of a kind's scarcest resource that this search takes."""
+        cores, ram, share = self._taken(kind)
+        parts = [cores / kind.budget.cores, ram / max(1, sum(node.ram_bytes for node in kind.nodes))]
+        return max([*parts, share / kind.budget.gpus] if kind.budget.gpus else parts)
+
+    def free(self, number: int) -> None:
+        """Note that a trial does not run any more; nothing happens if it was not placed."""
+        self._places.pop(number, None)
+
+    def key(self, number: int) -> Key | None:
+        """The kind on which a trial runs or waits; None where it was not placed."""
+        place = self._places.get(number)
+        return place.key if place else None
+
+    def started(self, number: int) -> None:
+        """Note that a trial began on its kind."""
+        if number in self._places:
+            self._full.discard(self._places[number].key)
+
+    def waits_in_vain(self, number: int) -> bool:
+        """Whether no node is there any more on which a trial that waits would fit.
+
+        Args:
+            number: of a trial that was placed.
+        """
+        place = self._places[number]
+        kind = self._present.get(place.key)
+        return kind is None or not any(node.holds(place.grant) for node in kind.nodes)
+
+    def may_move(self, number: int, hyperparameters: Assignment) -> bool:
+        """Whether a trial that waits fits nodes that are there, of its own kind or another one.
+
+        Args:
+            number: of a trial that was placed.
+            hyperparameters: of it.
+        """
+        return any(self._fits(kind, hyperparameters) for kind in self._present.values())
+
+    def has_better(self, number: int, hyperparameters: Assignment) -> bool:
+        """Whether another kind has room for a trial that has waited long; its own one is chosen last from now on.
+
+        Args:
+            number: of a trial that was placed.
+            hyperparameters: of it.
+        """
+        own = self._places[number].key
+        self._full.add(own)
+        return any(
+            self._fits(kind, hyperparameters) and self._has_room(kind, self._of(kind).grant(hyperparameters))
+            for kind in self._present.values()
+            if kind.key not in self._full
+        )
+
+    def at_once(self, usual: Prediction) -> int:
+        """Trials like this one that run at once on all nodes; at least one.
+
+        Args:
+            usual: prediction of such a trial.
+        """
+        if self._at_once is None or self._at_once[0] is not usual:
+            self._at_once = usual, max(1, sum(node.room(usual) for kind in self.kinds for node in kind.nodes))
+        return self._at_once[1]
+
+    def missing(self, number: int, row: dict[str, Any]) -> int:
+        """See `Planner.missing`; by the kind on which the trial ran.
+
+        Args:
+            number: of the trial.
+            row: of the `trials` table.
+        """
+        return self._of_trial(number).missing(row)
+
+    def learn(self, number: int, row: dict[str, Any]) -> None:
+        """See `Planner.learn`; for the card on which the trial ran.
+
+        Args:
+            number: of the trial.
+            row: of the `trials` table.
+        """
+        self._of_trial(number).learn(row)
+
+    def _of_trial(self, number: int) -> Planner:
+        key = self.key(number)
+        kind = self._seen.get(key) if key else None
+        return self._of(kind) if kind else self._planner
+
+
+def _only(planner: Planner) -> Kind:
+    """The machine of a planner's budget as the only node."""
+    budget = planner.budget
+    return Kind((Node("", budget.cores, budget.ram_bytes, budget.gpus, planner.device, budget.card_bytes),))
