@@ -2,8 +2,8 @@
 
 Run: `uv run python -m benchmarks.storage_reading [--objects 2000 10000] [--new 22] [--delay 0.0]`. It puts an experiment of
 that many part files into an S3 server on loopback, in a process of its own, and loads it with an empty cache. `--delay` adds
-seconds to each request by a proxy, as of a server far away. Server and proxy are written in Python and take most of the time, so
-the objects a second are a lower bound. Seconds of this process's processor stand beside those of the clock, without imports.
+seconds to each request by a proxy, as of a server far away. Server and proxy are written in Python and take most of the time.
+Seconds of this process's processor stand beside those of the clock. Imports are not counted.
 """
 
 import argparse
