@@ -1,7 +1,7 @@
-"""How long readers take with many small objects in storage: the first loading, the same again, and with some new ones.
+"""How long readers take to copy many small objects from storage: first, again, and with some new ones; and to load the copy.
 
 Run: `uv run python -m benchmarks.storage_reading [--objects 2000 10000] [--new 22] [--delay 0.0]`. It puts an experiment of
-that many part files into an S3 server on loopback, in a process of its own, and loads it with an empty cache. `--delay` adds
+that many part files into an S3 server on loopback, in a process of its own, and copies it to an empty cache. `--delay` adds
 seconds to each request by a proxy, as of a server far away. Server and proxy are written in Python and take most of the time.
 Seconds of this process's processor stand beside those of the clock. Imports are not counted.
 """
@@ -12,9 +12,10 @@ import os
 import tempfile
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -22,10 +23,12 @@ import pyarrow.parquet as pq
 from common.storage.location import location
 from common.storage.objects import Objects
 from results import load
+from results.places import local_folder
 from results.schema import schema
 from results.writer import part_path
 from tests.storage_server import Faults, environment, faulty_proxy, storage_server
 
+T = TypeVar("T")
 EACH = 11  # part files of a trial: its row, and ten reports
 
 
@@ -45,12 +48,13 @@ def _part(table: str, row: dict[str, object]) -> bytes:
     return content.getvalue()
 
 
-def timed(uri: str, what: str, count: int) -> None:
-    """Load, and print how long it took."""
+def timed(what: str, call: Callable[[], T]) -> T:
+    """Call, and print how long it took."""
     begin, work = time.perf_counter(), time.process_time()
-    rows = len(load(uri).reports)
+    given = call()
     seconds, own = time.perf_counter() - begin, time.process_time() - work
-    print(f"{count:6d} objects, {what:<14} {seconds:6.1f} s ({own:5.1f} s of the processor), {rows} reports", flush=True)
+    print(f"  {what:<26} {seconds:6.1f} s ({own:5.1f} s of the processor)", flush=True)
+    return given
 
 
 def measure(uri: str, count: int, new: int, endpoint: str) -> None:
@@ -67,10 +71,13 @@ def measure(uri: str, count: int, new: int, endpoint: str) -> None:
     objects.put_all(parts(range(trials)))
     direct = os.environ["AWS_ENDPOINT_URL"]
     os.environ["AWS_ENDPOINT_URL"] = endpoint
-    timed(uri, "first", count)
-    timed(uri, "again", count)
+    print(f"{trials * EACH} objects", flush=True)
+    timed("copied first", lambda: local_folder(uri))
+    timed("copied again", lambda: local_folder(uri))
     objects.put_all(parts(range(trials, trials + new // EACH)))
-    timed(uri, f"{new // EACH * EACH} are new", count)
+    folder = timed(f"copied, {new // EACH * EACH} are new", lambda: local_folder(uri))
+    rows = timed("loaded from the copy", lambda: len(load(folder).reports))
+    assert rows == (trials + new // EACH) * (EACH - 1)
     os.environ["AWS_ENDPOINT_URL"] = direct
 
 
