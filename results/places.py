@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from common.paths import user_path
+from common.paths import fit_name, name_fault, user_path
 from common.texts import printable
 from common.uris import is_uri, stand_for
 from results.parts import ResultsError
@@ -47,7 +47,8 @@ def local_folder(given: str | Path, wanted: Sequence[str] = TABLES, role: str = 
 
     place = location(str(given))
     # The last part is the experiment's name, by which it is called.
-    folder = working_folder(place, role) / place.name
+    name = fit_name(place.name) if name_fault(place.name) else place.name
+    folder = working_folder(place, role) / name
     stand_for(folder, str(place))
     WorkingCopy(folder, Objects(place, PATIENCE if patience is None else patience)).pull(wanted)
     if (folder / EXPERIMENT).is_file():

@@ -86,6 +86,13 @@ def environment(endpoint: str) -> dict[str, str]:
     return {**ENVIRONMENT, "AWS_ENDPOINT_URL": endpoint, "AWS_CONFIG_FILE": nowhere, "AWS_SHARED_CREDENTIALS_FILE": nowhere}
 
 
+def dead_endpoint() -> str:
+    """Where no server listens."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return f"http://127.0.0.1:{free.getsockname()[1]}"
+
+
 @contextlib.contextmanager
 def storage_server(port: int = 0) -> Iterator[StorageServer]:
     """Run an S3 server."""

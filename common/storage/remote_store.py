@@ -15,6 +15,21 @@ if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
 
 CONNECTIONS = 32  # at once to one server
+# Beginnings of the names of variables from which packages take servers and credentials.
+_CONNECTING = (
+    "AWS_",
+    "GOOGLE_",
+    "GCS",
+    "GCE_",
+    "CLOUDSDK_",
+    "AZURE_",
+    "FSSPEC_",
+    "STORAGE_",
+    "HTTP",
+    "NO_PROXY",
+    "ALL_PROXY",
+    "HOME",
+)
 # What a file system's entry calls that which changes when an object is replaced, the best first.
 _VERSIONS = (
     "ETag",
@@ -54,7 +69,7 @@ class RemoteStore:
 
     @property
     def _system(self) -> AbstractFileSystem:
-        environment = frozenset(os.environ.items())
+        environment = frozenset((name, value) for name, value in os.environ.items() if name.upper().startswith(_CONNECTING))
         return _file_system(self._location.scheme, self._request_seconds, os.getpid(), environment)
 
     def _path(self, key: str) -> str:

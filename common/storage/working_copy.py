@@ -90,7 +90,7 @@ class WorkingCopy:
                     if remove_gone:
                         changed |= self._remove_gone(wanted, there, index)
                 finally:
-                    if index != before:
+                    if index != before or not (self.folder / INDEX).exists():
                         self._keep(index)
                 if len(fetched) == len(due):
                     return changed

@@ -7,6 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from common.storage import faults
 from common.storage.objects import StorageError, StorageLostError
 from results import ResultsError, load, places
 from results.analysis import compare
@@ -16,7 +17,7 @@ from results.places import local_folder, matching
 from results.report.__main__ import main as report_main
 from results.report.sources import read_sources
 from tests.results.report.test_sources import roll
-from tests.storage_server import ENVIRONMENT, Faults, StorageServer, environment, faulty_proxy, storage_server
+from tests.storage_server import ENVIRONMENT, Faults, StorageServer, dead_endpoint, environment, faulty_proxy
 from tests.uploads import upload
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*its reports lack update")
@@ -27,12 +28,19 @@ def there(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPa
     """Another machine: a folder with a cache of its own."""
     folder = tmp_path_factory.mktemp("there")
     monkeypatch.setenv("BUILDING_TUNER_CACHE", str(folder / "cache"))
+    monkeypatch.setattr(faults, "MOST_PAUSE", 0.1)
     monkeypatch.chdir(folder)
     return folder
 
 
+@pytest.fixture
+def place(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A place for experiments on a share."""
+    return tmp_path_factory.mktemp("share").as_uri()
+
+
 @pytest.fixture(params=["s3", "file"])
-def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
+def each_place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
     """A place for experiments: a bucket, and a share."""
     return (
         request.getfixturevalue("s3_bucket") + "/experiments"
@@ -41,12 +49,12 @@ def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     )
 
 
-def test_results_from_a_uri_are_those_of_the_folder(experiment: Path, place: str) -> None:
-    upload(experiment, f"{place}/ppo-1")
-    own, found = load(experiment), load(f"{place}/ppo-1/")
+def test_results_from_a_uri_are_those_of_the_folder(experiment: Path, each_place: str) -> None:
+    upload(experiment, f"{each_place}/ppo-1")
+    own, found = load(experiment), load(f"{each_place}/ppo-1/")
     for table in ("trials", "reports", "evaluations"):
         pd.testing.assert_frame_equal(getattr(own, table), getattr(found, table))
-    assert found.place == f"{place}/ppo-1"
+    assert found.place == f"{each_place}/ppo-1"
     assert found.folder.name == "ppo-1"
     assert own.place == str(experiment)
     assert dict(read_facts(found.folder).settings) == dict(read_facts(own.folder).settings)
@@ -63,20 +71,20 @@ def test_loading_again_fetches_what_is_new_and_forgets_what_is_gone(experiment: 
     assert len(load(f"{place}/ppo-1").trials) == 4
 
 
-def test_several_are_loaded_by_a_pattern_or_a_list_and_called_by_their_names(experiment: Path, place: str) -> None:
+def test_several_are_loaded_by_a_pattern_or_a_list_and_called_by_their_names(experiment: Path, each_place: str) -> None:
     (experiment / "experiment.json").write_text("{}")
     for name in ("a/ppo-1", "a/ppo-2", "a/sac-1", "b/ppo-1"):
-        upload(experiment, f"{place}/{name}")
-    upload(experiment / "results", f"{place}/a/ppo-9")  # no experiment
-    assert matching(f"{place}/a/ppo-*") == [f"{place}/a/ppo-1", f"{place}/a/ppo-2"]
-    assert matching(f"{place}/*/ppo-[1]") == [f"{place}/a/ppo-1", f"{place}/b/ppo-1"]
-    several = load(f"{place}/a/ppo-*")
+        upload(experiment, f"{each_place}/{name}")
+    upload(experiment / "results", f"{each_place}/a/ppo-9")  # no experiment
+    assert matching(f"{each_place}/a/ppo-*") == [f"{each_place}/a/ppo-1", f"{each_place}/a/ppo-2"]
+    assert matching(f"{each_place}/*/ppo-[1]") == [f"{each_place}/a/ppo-1", f"{each_place}/b/ppo-1"]
+    several = load(f"{each_place}/a/ppo-*")
     assert sorted(set(several.trials["experiment"])) == ["ppo-1", "ppo-2"]
-    assert load([f"{place}/a/sac-1", experiment]).names == ("sac-1", experiment.name)
-    assert load(f"{place}/*/ppo-1").names == (f"{place}/a/ppo-1", f"{place}/b/ppo-1")
-    assert set(compare(several)["folder"]) == {f"{place}/a/ppo-1", f"{place}/a/ppo-2"}
+    assert load([f"{each_place}/a/sac-1", experiment]).names == ("sac-1", experiment.name)
+    assert load(f"{each_place}/*/ppo-1").names == (f"{each_place}/a/ppo-1", f"{each_place}/b/ppo-1")
+    assert set(compare(several)["folder"]) == {f"{each_place}/a/ppo-1", f"{each_place}/a/ppo-2"}
     with pytest.raises(ResultsError, match="no experiment there has such a name"):
-        load(f"{place}/none-*")
+        load(f"{each_place}/none-*")
     with pytest.raises(ResultsError, match="a pattern stands after the bucket"):
         load("s3://buck*/a")
 
@@ -132,8 +140,8 @@ def test_readers_outlast_faults(
     experiment: Path, s3_server: StorageServer, s3_bucket: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     upload(experiment, f"{s3_bucket}/ppo-1")
-    faults = Faults(slow=0.1, failing=0.15, cut_request=0.1, cut_answer=0.2, lost_answer=0.05, delay=0.05)
-    with faulty_proxy(s3_server, faults, seed=3) as proxy:
+    chances = Faults(slow=0.1, failing=0.15, cut_request=0.1, cut_answer=0.2, lost_answer=0.05, delay=0.05)
+    with faulty_proxy(s3_server, chances, seed=3) as proxy:
         monkeypatch.setenv("AWS_ENDPOINT_URL", proxy.endpoint)
         found = load(f"{s3_bucket}/ppo-1")
     assert proxy.injected["cut_answer"] > 0
@@ -163,10 +171,8 @@ def test_what_cannot_be_read_is_one_line(s3_server: StorageServer, s3_bucket: st
 
 
 def test_a_server_that_is_down_is_told_within_the_readers_patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    with storage_server() as server:
-        bucket = server.bucket()
-        server.kill()
-    for name, value in environment(server.endpoint).items():
+    bucket = "s3://bucket"
+    for name, value in environment(dead_endpoint()).items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(places, "PATIENCE", 0.5)
     with pytest.raises(StorageLostError) as caught:

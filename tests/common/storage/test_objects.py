@@ -7,12 +7,29 @@ import fsspec
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
+from common.storage import faults
 from common.storage import objects as module
 from common.storage.location import Location, location
 from common.storage.objects import Objects, StorageError, StorageLostError
-from tests.storage_server import ENVIRONMENT, Faults, StorageServer, environment, faulty_proxy, storage_server
+from tests.storage_server import (
+    ENVIRONMENT,
+    Faults,
+    StorageServer,
+    dead_endpoint,
+    environment,
+    faulty_proxy,
+    storage_server,
+)
 
+pytestmark = pytest.mark.usefixtures("_hasty")
 FAULTS = ("slow", "failing", "busy", "cut_request", "cut_answer", "lost_answer")
+
+
+@pytest.fixture
+def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Attempts follow one another at once."""
+    monkeypatch.setattr(faults, "FIRST_PAUSE", 0.01)
+    monkeypatch.setattr(faults, "MOST_PAUSE", 0.1)
 
 
 @pytest.fixture(params=["s3", "file"])
@@ -148,11 +165,10 @@ def test_each_operation_outlasts_a_fault(
 def test_two_runs_that_create_under_faults_never_both_win(
     s3_server: StorageServer, s3_bucket: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    faults = Faults(failing=0.1, cut_request=0.1, cut_answer=0.1, lost_answer=0.2)
-    with faulty_proxy(s3_server, faults, seed=1) as proxy:
+    with faulty_proxy(s3_server, Faults(failing=0.1, cut_request=0.1, cut_answer=0.1, lost_answer=0.2), seed=1) as proxy:
         monkeypatch.setenv("AWS_ENDPOINT_URL", proxy.endpoint)
         runs = [Objects(location(s3_bucket)) for _ in range(2)]
-        for number in range(10):
+        for number in range(6):
             won: list[int] = []
             threads = [
                 threading.Thread(target=lambda n=n: won.extend([n] * runs[n].create(f"e/{number}", f"token-{n}".encode())))  # noqa: B023
@@ -175,19 +191,27 @@ def no_secret(error: Exception) -> str:
 
 
 def test_a_server_that_is_down_is_told_within_the_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in environment(dead_endpoint()).items():
+        monkeypatch.setenv(name, value)
+    objects = Objects(location("s3://bucket/exp"), patience=0.4)
+    for call in (objects.listed, lambda: objects.put("a", b"one"), lambda: objects.create("a", b"one")):
+        since = time.monotonic()
+        with pytest.raises(StorageLostError) as caught:
+            call()
+        assert time.monotonic() - since < 5
+        assert "s3://bucket/exp: " in no_secret(caught.value)
+        assert "start the command again" in str(caught.value)
+
+
+def test_a_server_that_is_killed_is_told_too(monkeypatch: pytest.MonkeyPatch) -> None:
     with storage_server() as server:
-        bucket = server.bucket()
-        server.kill()
         for name, value in environment(server.endpoint).items():
             monkeypatch.setenv(name, value)
-        objects = Objects(location(bucket), patience=0.6)
-        for call in (objects.listed, lambda: objects.put("a", b"one"), lambda: objects.create("a", b"one")):
-            since = time.monotonic()
-            with pytest.raises(StorageLostError) as caught:
-                call()
-            assert time.monotonic() - since < 5
-            assert f"{bucket}: " in no_secret(caught.value)
-            assert "start the command again" in str(caught.value)
+        objects = Objects(location(server.bucket()), patience=0.2)
+        objects.put("a", b"one")
+        server.kill()
+        with pytest.raises(StorageLostError, match='reading "a" failed'):
+            objects.read("a")
 
 
 def test_a_server_that_never_answers_is_told_too(
