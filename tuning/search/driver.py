@@ -19,6 +19,7 @@ from tuning.experiment.folder import Experiment, ExperimentPaths
 from tuning.experiment.settings import Settings
 from tuning.memory.allocation import concurrency
 from tuning.memory.planner import Planner
+from tuning.runtime.credentials import keep_credentials
 from tuning.runtime.ray_address import cluster_address
 from tuning.runtime.ray_session import NodeLostError, as_lost_node, is_ray_running, ray_session
 from tuning.search.plan import Plan, limits, seen_by
@@ -210,6 +211,7 @@ def _tuner(
 
     from tuning.trial.protocol import BUNDLE, NUMBER
 
+    keep_credentials()
     return tune.Tuner(
         tune.with_resources(trainable, lambda config: tune.PlacementGroupFactory([config[BUNDLE]])),
         tune_config=tune.TuneConfig(
