@@ -8,7 +8,9 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import tomllib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -130,11 +132,20 @@ def variant() -> str:
     return "cpu"
 
 
+@pytest.fixture
+def public() -> Iterator[Path]:
+    """A folder that other users can enter, which those of pytest are not."""
+    folder = Path(tempfile.mkdtemp(prefix="image-"))
+    folder.chmod(0o755)
+    yield folder
+    shutil.rmtree(folder)
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix" or not shutil.which("uv"), reason="the steps are bash, and call uv")
-def test_the_steps_install_a_project_that_another_user_can_run(tmp_path: Path) -> None:
+def test_the_steps_install_a_project_that_another_user_can_run(public: Path) -> None:
     """Each RUN step but those of Debian and of users, in order; then commands by a user who may write in caches alone."""
-    python, work = tmp_path / "python", tmp_path / "work"
+    python, work = public / "python", public / "work"
     work.mkdir()
     subprocess.run(["uv", "venv", "--quiet", "--python", sys.executable, str(python)], check=True)
     of_build = {**os.environ, **arguments(), "VARIANT": variant()}
@@ -154,17 +165,15 @@ def test_the_steps_install_a_project_that_another_user_can_run(tmp_path: Path) -
                 command = command.replace(before, after.format(python=python / "bin" / "python"))
             subprocess.run(["bash", "-euo", "pipefail", "-c", command], cwd=work, env=of_build, check=True)
     shutil.rmtree(work)  # the installed copy runs, not the source
-    stays = tmp_path / "experiments"
+    stays = public / "experiments"
     stays.mkdir()
-    caches = {name: str(tmp_path / "cache" / name) for name in environment() if "CACHE" in name or "CONFIG" in name}
+    caches = {name: str(public / "cache" / name) for name in environment() if "CACHE" in name or "CONFIG" in name}
     env = {"PATH": f"{python / 'bin'}:{os.environ['PATH']}", "HOME": str(stays), "OMP_NUM_THREADS": "1", **caches}
     as_user: list[str] = []
     if os.getuid() == 0:
-        (tmp_path / "cache").mkdir()
-        for folder in (stays, tmp_path / "cache"):
+        (public / "cache").mkdir()
+        for folder in (stays, public / "cache"):
             os.chown(folder, 1000, 1000)
-        for folder in (tmp_path, *tmp_path.parents[:2]):
-            folder.chmod(0o755)
         as_user = ["setpriv", "--reuid", "1000", "--regid", "1000", "--clear-groups"]
     for command in ("tuning.run --help", "tuning.doctor --help", "tuning.headroom --help", "results.watch --help"):
         done = subprocess.run(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import shutil
 import socket
 import subprocess
 import sys
@@ -24,7 +25,7 @@ SMALL = (
     "--algo ppo --trials 1 --validation-weeks 1 --concurrency 1 --num-envs 4 "
     "--set hidden_sizes=8 n_steps=64 batch_size=32 n_epochs=1"
 )  # fmt: skip
-START_SECONDS, RUN_SECONDS = 120.0, 400.0
+START_SECONDS, RUN_SECONDS = 300.0, 400.0
 CANARY = "kanarienvogel-0123456789"
 
 
@@ -108,22 +109,27 @@ def head() -> Iterator[Head]:
         "RAY_JOB_STOP_WAIT_TIME_S": "120", "RAY_USAGE_STATS_ENABLED": "0",
     }  # fmt: skip
     command = [str(COMMANDS / "ray"), "start", "--head", "--block", *(f"--{name}={value}" for name, value in options.items())]
-    process = subprocess.Popen(command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+    output = folder.with_suffix(".out")
+    with output.open("w") as printed:
+        started = subprocess.Popen(command, env=env, stdout=printed, stderr=subprocess.STDOUT, start_new_session=True)
+    own = psutil.Process(started.pid)
     found = Head(f"http://127.0.0.1:{dashboard}", f"127.0.0.1:{gcs}", folder, token)
     try:
         end = time.monotonic() + START_SECONDS
-        while found.job("submit", "--", "true").returncode:
-            assert time.monotonic() < end, "no node takes jobs"
+        while (answer := found.job("submit", "--", "true")).returncode:
+            assert started.poll() is None, output.read_text(encoding="utf-8")
+            assert time.monotonic() < end, answer.stdout + answer.stderr
             time.sleep(1.0)
         yield found
     finally:
-        below = psutil.Process(process.pid).children(recursive=True)
-        process.terminate()
-        psutil.wait_procs([psutil.Process(process.pid), *below], timeout=30)
-        for each in below:
-            if each.is_running():
-                each.kill()
-        process.wait()
+        processes = [own, *own.children(recursive=True)] if started.poll() is None else []
+        started.terminate()
+        _, others = psutil.wait_procs(processes, timeout=30)
+        for each in others:
+            each.kill()
+        started.wait()
+        shutil.rmtree(folder, ignore_errors=True)
+        output.unlink()
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -25,14 +26,14 @@ def test_a_search_writes_and_prints_no_credentials(
     values = {name: f"kanarienvogel-{name.lower()}-0123456789" for name in CREDENTIALS}
     for name, value in values.items():
         monkeypatch.setenv(name, value)
-    # Ray's logs stay too.
-    monkeypatch.setattr("tuning.runtime.private_ray._temporary", lambda: str(tmp_path / "r"))
+    # Ray's logs stay too, in a folder with a name short enough for its sockets.
+    logs = Path(tempfile.mkdtemp(prefix="r-"))
+    monkeypatch.setattr("tuning.runtime.private_ray._temporary", lambda: str(logs))
     monkeypatch.setattr("tuning.runtime.private_ray.shutil.rmtree", lambda *options, **more: None)
-    (tmp_path / "r").mkdir()
     status = main(["--scenario", str(small_schema), *TINY.split(), "--dir", str(tmp_path / "experiments"), "--name", "canary"])
     assert status == 0
     said = capfd.readouterr()
-    written = [path for path in tmp_path.rglob("*") if path.is_file() and not path.is_symlink()]
+    written = [path for path in (*tmp_path.rglob("*"), *logs.rglob("*")) if path.is_file() and not path.is_symlink()]
     names = {path.name for path in written}
     assert {"experiment.json", "report.html", "progress.json", "raylet.out"} <= names
     holders = [path for path in written if b"kanarienvogel" in path.read_bytes()]
