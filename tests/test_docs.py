@@ -26,7 +26,7 @@ PAGES = sorted(
     ]
 )
 ROOMS = ("tuning", "envs", "common", "results", "search_spaces")
-FOLDERS = (*ROOMS, "tests", "docs", "benchmarks", "examples", ".ci", ".github")
+FOLDERS = (*ROOMS, "tests", "docs", "benchmarks", "examples", "deploy", ".ci", ".github")
 
 MOST_WORDS, MOST_SPANISH_WORDS = 25, 30  # of a sentence; Spanish takes more words for the same
 BANNED = re.compile(r"\b(whoever|nobody|anybody|whose|reckon\w*)\b", re.IGNORECASE)

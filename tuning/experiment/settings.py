@@ -169,7 +169,8 @@ class Settings:
     """Synthetic years that train beside each real one: its days recombined, loads and PV scaled. For a generated site, further
     generated years. Validation and test never see them."""
     address: str = ""
-    """Ray cluster to join, such as auto; by default this machine alone."""
+    """Ray cluster to join: auto, or host:port of one; by default that of RAY_ADDRESS, else this machine alone, as with
+    local."""
     resume: str = ""
     """Folder or URI of an experiment to continue. --trials, --budget, --confirm, --steps, --concurrency, --address, --retries,
     --keep-checkpoints, --gpu-memory, --on-oom, --progress-csv, --tensorboard and --callback may be given anew. The command

@@ -21,6 +21,7 @@ from tuning.experiment.settings import Settings
 from tuning.memory.machine import Look, Probe
 from tuning.memory.placement import Placement
 from tuning.memory.planner import Planner
+from tuning.runtime.credentials import keep_credentials
 from tuning.runtime.ray_address import cluster_address
 from tuning.runtime.ray_session import NodeLostError, as_lost_node, is_ray_running, ray_session
 from tuning.search.plan import Plan, limits, seen_by
@@ -243,6 +244,7 @@ def _tuner(
         labels: dict[str, Any] = {"bundle_label_selector": [config[LABELS]]} if LABELS in config else {}
         return tune.PlacementGroupFactory([config[BUNDLE]], **labels)
 
+    keep_credentials()
     return tune.Tuner(
         tune.with_resources(trainable, place),
         tune_config=tune.TuneConfig(
