@@ -49,12 +49,13 @@ def compare(experiments: Sequence[Results] | Results) -> pd.DataFrame:
 
     Returns:
         `experiment` (see `results.loader.names_of`), `folder`, `algorithm`, `scenario`, `reward`, `aim` (see `aim_of`),
-        `trials` (of the search), how many of them are in each state, `total_steps` (of all trials),
-        `seconds` (of all trials), `elapsed_seconds` (in which at least one ran), `best_trial`, `best_score`, `best_rating`, `best_objective`, `default_score`, `gain` (rating of the best less
-        that of the default), `confirmed_gain`, `confirmed_low`, `confirmed_high` (the same with fresh seeds and Student's
-        95 % interval, where the best was trained again), and `co2_kg_change`, `bill_change`, `import_kwh_change` of the best
-        against the uncontrolled site on the validation split (as parts of it). Numbers that are not known are empty, and
-        `best_trial` is -1. What misses a requirement has no rating.
+        `trials` (of the search), how many of them are in each state, `total_steps` (of all trials), `seconds` (of all
+        trials), `elapsed_seconds` (in which at least one ran), `best_trial`, `best_score`, `best_rating`, `best_objective`,
+        `default_score`, `gain` (rating of the best less that of the default), `confirmed_gain`, `confirmed_low`,
+        `confirmed_high` (the same with fresh seeds and Student's 95 % interval, where the best was trained again), and
+        `co2_kg_change`, `bill_change`, `import_kwh_change` of the best against the uncontrolled site on the validation split
+        (as parts of it). Numbers that are not known are empty, and `best_trial` is -1. What misses a requirement has no
+        rating.
     """
     import numpy as np
 

@@ -21,6 +21,8 @@ _BY_GAINS = (
 )
 _BY_OBJECTIVE = "Here the rating is {}, turned so that more is better."
 _SAVED, _MATTERS, _BUDGET = "saved", "importance", "best-so-far"
+# Answers that stand at the top.
+_OF_JUDGEMENT, _OF_POLICY = ("ranking", "amounts", "luck"), ("savings", "duration-curve")
 
 
 def sections(sources: Sources) -> tuple[Section, ...]:
@@ -187,7 +189,7 @@ def _judgement(judgement: Results, experiments: tuple[Results, ...]) -> Section:
         "judged on": f"{hours:,} hours of {counted(len(years), 'part')} of the test split",
         **verdict.aim,
     }
-    return Section(judgement.folder.resolve().name, "judgement", facts, tuple(made))
+    return Section(judgement.folder.resolve().name, "judgement", facts, tuple(made), _OF_JUDGEMENT)
 
 
 def _policy(policy: Hours) -> Section:
@@ -197,7 +199,7 @@ def _policy(policy: Hours) -> Section:
     title = f"Policy of trial {about['trial']}" if "trial" in about else policy.path.stem
     names = ("experiment", "trial", "steps", "scenario", "year", "backend")
     facts = {name: _shown(name, about[name]) for name in names if name in about}
-    return Section(title, "policy", facts, figures(policy.table))
+    return Section(title, "policy", facts, figures(policy.table), _OF_POLICY)
 
 
 def _shown(name: str, text: str) -> str:
