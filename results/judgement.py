@@ -6,7 +6,7 @@ judgement(load("judgements/iquitos-1").evaluations)   # pandas DataFrame, a row 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -62,15 +62,15 @@ class Ranking:
     """By what contenders are ranked, where that is not the score alone.
 
     Attributes:
-        heading: of the column with the objective; empty where that is the score.
-        shown: a value of the objective as a person reads it.
+        better: whether less or more of the objective is better; empty where that is the score.
+        fitted: of all its values the heading of their column, and how it shows one.
         rated: of the evaluations of a run, a row a year: the objective's value, the same turned so that more is better, and by
             how much requirements are missed.
         requirements: in words; empty for none.
     """
 
-    heading: str
-    shown: Callable[[float], str]
+    better: str
+    fitted: Callable[[Iterable[float | None]], tuple[str, Callable[[float], str]]]
     rated: Callable[[Sequence[Mapping[str, Any]]], tuple[float, float, float]]
     requirements: str
 
@@ -222,13 +222,19 @@ def judgement(evaluations: pd.DataFrame, ranking: Ranking | None = None) -> pd.D
     return table.sort_values(order, ascending=[True, False, False], ignore_index=True, na_position="last").drop(columns="_kind")
 
 
-def objective_cell(row: pd.Series, ranking: Ranking) -> str:
-    """Cell of the objective, with its interval if it has one; empty without a value."""
+def objective_cells(table: pd.DataFrame, ranking: Ranking | None) -> tuple[str, list[str]] | None:
+    """Heading and cells of the objective, with intervals where there are any; None where that is the score."""
     import pandas as pd
 
-    value, low, high = (row[f"{OBJECTIVE}{end}"] for end in ("", "_low", "_high"))
-    text = "" if pd.isna(value) else ranking.shown(value)
-    return text if pd.isna(low) else f"{text} ({ranking.shown(low)} to {ranking.shown(high)})"
+    if ranking is None or not ranking.better:
+        return None
+    heading, shown = ranking.fitted(table[OBJECTIVE].tolist())
+    cells = []
+    for _, row in table.iterrows():
+        value, low, high = (row[f"{OBJECTIVE}{end}"] for end in ("", "_low", "_high"))
+        text = "" if pd.isna(value) else shown(value)
+        cells.append(text if pd.isna(low) else f"{text} ({shown(low)} to {shown(high)})")
+    return heading, cells
 
 
 def scales(table: pd.DataFrame) -> dict[str, Scale]:
@@ -274,14 +280,15 @@ def headings(scales: Mapping[str, Scale]) -> list[str]:
 
 def to_markdown(table: pd.DataFrame, ranking: Ranking | None = None) -> str:
     """The table in Markdown, with the objective behind the runs where it is not the score."""
-    heading = [ranking.heading] if ranking and ranking.heading else []
+    of_objective = objective_cells(table, ranking)
+    heading = [f"{of_objective[0]}, {ranking.better} is better"] if ranking and of_objective else []
     sizes = scales(table)
     named = headings(sizes)
     first, rest = named[:2], named[2:]
     lines = [[*first, *heading, *rest], ["---", *["---:"] * (len(METRICS) + len(heading) + 1)]]
-    for _, row in table.iterrows():
+    for place, (_, row) in enumerate(table.iterrows()):
         own = cells(row, sizes)
-        objective = [objective_cell(row, ranking)] if ranking and heading else []
+        objective = [of_objective[1][place]] if of_objective else []
         lines.append([markdown(text) for text in (*own[:2], *objective, *own[2:])])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
 

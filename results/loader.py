@@ -253,17 +253,27 @@ def _found(given: str | Path) -> list[Path]:
     return found
 
 
+def names_of(folders: Sequence[Path]) -> tuple[str, ...]:
+    """A name for each folder: its own, or where two have the same its path as it was given, or its URI.
+
+    Args:
+        folders: of experiments, also such as `.`.
+    """
+    own = [folder.resolve().name for folder in folders]
+    return tuple(
+        uri_of(path) or str(path) if own.count(name) > 1 else name for path, name in zip(folders, own, strict=True)
+    )
+
+
 def _several(folders: list[Path]) -> Results:
     if not folders:
         raise ResultsError("no experiments are given: name their folders, or a pattern such as experiments/ppo-*")
-    names = [path.name for path in folders]
-    names = [uri_of(path) or str(path) if names.count(path.name) > 1 else path.name for path in folders]
     shared = folders[0].parent
     if len(folders) > 1:
         # Folders on two drives of Windows share none.
         with suppress(ValueError):
             shared = Path(os.path.commonpath([path.absolute() for path in folders]))
-    return Results(shared, parts=tuple(map(_one, folders)), names=tuple(names))
+    return Results(shared, parts=tuple(map(_one, folders)), names=names_of(folders))
 
 
 def _together(names: Sequence[str], frames: Sequence[pd.DataFrame]) -> pd.DataFrame:

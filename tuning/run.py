@@ -12,6 +12,8 @@ from tuning.experiment.algorithm_names import ALL
 from tuning.experiment.settings import Settings
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rich.console import Console
 
     from results import Results
@@ -48,8 +50,12 @@ def _run(settings: Settings, arguments: list[str]) -> int:
     parts = each_algorithm(settings) if several else [settings]
     opened = open_all(parts, console, lambda before, part: _as_continued(before, part, arguments))
     statuses = []
-    for outcome in searched(opened, console):
-        statuses.append(_status(outcome, console))
+    try:
+        for outcome in searched(opened, console):
+            statuses.append(_status(outcome, console))
+    except KeyboardInterrupt:
+        _report_so_far(opened[len(statuses)].experiment.paths.folder, console)
+        raise
     if several:
         from results import load
         from tuning.cli.summary import print_comparison
@@ -72,6 +78,7 @@ def _status(outcome: Results | SearchStoppedError, console: Console) -> int:
     if isinstance(outcome, SearchStoppedError):
         continuing = continue_command(outcome.folder, outcome.trust_scenario, outcome.address, outcome.callback)
         tell(*outcome.reason.splitlines(), f"then continue with: {continuing}")
+        _report_so_far(outcome.folder, console)
         return STOPPED
     from tuning.cli.console import say
     from tuning.cli.report import draw_report
@@ -94,6 +101,15 @@ def _status(outcome: Results | SearchStoppedError, console: Console) -> int:
     say(console, f"Checkpoints: {size:,.1f} MiB of {kept} trials (--keep-checkpoints {experiment.settings.keep_checkpoints})")
     draw_report([outcome.folder], console, publish)
     return 0 if not outcome.scored.empty else NONE_COMPLETE
+
+
+def _report_so_far(folder: Path, console: Console) -> None:
+    """Draw the report of a search that was stopped, if it began a trial. Another Ctrl-C ends that too."""
+    from results.writer import table_folder
+    from tuning.cli.report import draw_report
+
+    if any(table_folder(folder, "trials").glob("*.parquet")):
+        draw_report([folder], console)
 
 
 def _is_unpaid(settings: Settings, results: Results) -> bool:

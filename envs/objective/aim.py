@@ -270,7 +270,7 @@ class Aim:
         if self.second:
             return f"mean gain {rating:+.2%}"
         value = -rating if self.objective.better == "less" else rating
-        return self.objective.number(value) if self.is_score else f"{self.objective.name} {self.objective.shown(value)}"
+        return self.objective.shown(value) if self.is_score else f"{self.objective.name} {self.objective.shown(value)}"
 
     def missed(self, rows: Sequence[Row]) -> list[str]:
         """Requirements that a policy misses, each with its value and that of the uncontrolled site.
@@ -283,8 +283,8 @@ class Aim:
             value = own.measure.value(rows)
             if own.shortfall(value):
                 before = own.measure.value(rows, "uncontrolled_")
-                site = "" if math.isnan(before) else f"; the uncontrolled site {own.measure.shown(before)}"
-                lines.append(f"{own.measure.name} {own.sign} {own.bound:g} (it has {own.measure.shown(value)}{site})")
+                site = "" if math.isnan(before) else f"; the uncontrolled site {own.measure.exact(before)}"
+                lines.append(f"{own.measure.name} {own.sign} {own.bound:g} (it has {own.measure.exact(value)}{site})")
         return lines
 
     def leaves_vehicles(self, scenario: Scenario) -> bool:

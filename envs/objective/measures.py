@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from common.amounts import Scale
 from common.units import YEAR
 from envs.objective.citylearn_ratios import RATIOS, SCORE_2022
 from envs.objective.kpis import A_YEAR, BY_HOURS, KPIS, MOST, Better
@@ -77,14 +78,43 @@ class Measure:
 
     def shown(self, value: float) -> str:
         """A value as a person reads it, with its unit."""
-        return f"{self.number(value)} {self.unit}" if self.unit not in ("1", "currency") else self.number(value)
-
-    def number(self, value: float) -> str:
-        """The same without the unit."""
         if self.name == SCORE:
             return f"{value:+.4f}"
+        scale = self._scale((value,))
+        return f"{scale.text(value)} {scale.unit}".rstrip()
+
+    def exact(self, value: float) -> str:
+        """A value beside a bound, with its unit: in that of the bound, and with digits enough to tell both apart."""
         size = abs(value)
-        return f"{value:,.0f}" if size >= 1000.0 else f"{value:,.1f}" if size >= 10.0 else f"{value:.4f}"
+        text = f"{value:,.0f}" if size >= 1000.0 else f"{value:,.1f}" if size >= 10.0 else f"{value:.4f}"
+        return self.shown(value) if self.name == SCORE else f"{text} {self._unit}".rstrip()
+
+    def column(self, values: Sequence[float | None]) -> tuple[str, list[str]]:
+        """Heading and cells of a table's column with these values; a cell is empty where there is none."""
+        heading, text = self.fitted(values)
+        return heading, ["" if value is None or math.isnan(value) else text(value) for value in values]
+
+    def fitted(self, values: Iterable[float | None]) -> tuple[str, Callable[[float], str]]:
+        """How a table shows values: in a unit that fits their size, all with as many decimals.
+
+        Args:
+            values: of the column.
+
+        Returns:
+            Heading of the column with its unit, and a value in words.
+        """
+        if self.name == SCORE:
+            return self.name, lambda value: f"{value:+.4f}"
+        scale = self._scale(values)
+        return scale.heading(self.name.removesuffix(f"_{self.unit.lower()}")), scale.text
+
+    def _scale(self, values: Iterable[float | None]) -> Scale:
+        return Scale.of(values, self._unit)
+
+    @property
+    def _unit(self) -> str:
+        # Money and plain numbers have no unit that is shown.
+        return "" if self.unit in ("1", "currency") else self.unit
 
 
 def _column(rows: Sequence[Row], name: str) -> np.ndarray:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from results.analysis.curves import confirmed
@@ -12,7 +11,7 @@ from results.analysis.policies import last_evaluation
 from results.analysis.searched import DEFAULT, SCORE, best_trial, default_trial, frame, rated
 from results.analysis.times import stretches
 from results.experiment_file import read_facts
-from results.loader import Results
+from results.loader import Results, names_of
 from results.schema import STATES
 
 if TYPE_CHECKING:
@@ -24,17 +23,6 @@ _AIM = (
     "objective", "weights", "require", "train", "validation", "test", "train_buildings", "validation_buildings",
     "test_buildings", "validation_weeks",
 )  # fmt: skip
-
-
-def names_of(folders: Sequence[Path]) -> tuple[str, ...]:
-    """A name for each folder: its own, or its path where two have the same.
-
-    Args:
-        folders: of experiments, also such as `.`.
-    """
-    whole = [folder.resolve() for folder in folders]
-    own = [folder.name for folder in whole]
-    return tuple(str(path) if own.count(path.name) > 1 else path.name for path in whole)
 
 
 def aim_of(settings: Mapping[str, Any]) -> str:
@@ -60,14 +48,14 @@ def compare(experiments: Sequence[Results] | Results) -> pd.DataFrame:
             values.
 
     Returns:
-        `experiment` (see `names_of`), `folder`, `algorithm`, `scenario`, `reward`, `aim` (see `aim_of`), `trials`
-        (of the search) and how many of
-        them are in each state, `total_steps` (of all trials), `seconds` (of all trials), `elapsed_seconds` (in which at least
-        one ran), `best_trial`, `best_score`, `best_rating`, `best_objective`, `default_score`, `gain` (rating of the best less
-        that of the default), `confirmed_gain`, `confirmed_low`, `confirmed_high` (the same with fresh seeds and Student's
-        95 % interval, where the best was trained again), and `co2_kg_change`, `bill_change`, `import_kwh_change` of the best
-        against the uncontrolled site on the validation split (as parts of it). Numbers that are not known are empty, and
-        `best_trial` is -1. What misses a requirement has no rating.
+        `experiment` (see `results.loader.names_of`), `folder`, `algorithm`, `scenario`, `reward`, `aim` (see `aim_of`),
+        `trials` (of the search), how many of them are in each state, `total_steps` (of all trials), `seconds` (of all
+        trials), `elapsed_seconds` (in which at least one ran), `best_trial`, `best_score`, `best_rating`, `best_objective`,
+        `default_score`, `gain` (rating of the best less that of the default), `confirmed_gain`, `confirmed_low`,
+        `confirmed_high` (the same with fresh seeds and Student's 95 % interval, where the best was trained again), and
+        `co2_kg_change`, `bill_change`, `import_kwh_change` of the best against the uncontrolled site on the validation split
+        (as parts of it). Numbers that are not known are empty, and `best_trial` is -1. What misses a requirement has no
+        rating.
     """
     import numpy as np
 

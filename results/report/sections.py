@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import PurePath
 
 from results.experiment_file import Facts, read_facts
-from results.loader import Results
+from results.loader import Results, names_of
 from results.report.figure import Figure, Section
 from results.report.hours import Hours
 from results.report.sources import Sources
@@ -21,6 +21,8 @@ _BY_GAINS = (
 )
 _BY_OBJECTIVE = "Here the rating is {}, turned so that more is better."
 _SAVED, _MATTERS, _BUDGET = "saved", "importance", "best-so-far"
+# Answers that stand at the top.
+_OF_JUDGEMENT, _OF_POLICY = ("ranking", "amounts", "luck"), ("savings", "duration-curve")
 
 
 def sections(sources: Sources) -> tuple[Section, ...]:
@@ -29,8 +31,6 @@ def sections(sources: Sources) -> tuple[Section, ...]:
     Args:
         sources: what the report is about.
     """
-    from results.analysis.comparison import names_of
-
     judged = sources.judgements[0] if len(sources.judgements) == 1 else None
     parts = [_compared(sources.experiments)] if len(sources.experiments) > 1 else []
     parts += [_judgement(one, sources.experiments) for one in sources.judgements]
@@ -44,7 +44,6 @@ def _compared(experiments: tuple[Results, ...]) -> Section:
     import pandas as pd
 
     from results.analysis import best_so_far, compare
-    from results.analysis.comparison import names_of
     from results.report.figures.comparison import comparison
 
     names = names_of([one.folder for one in experiments])
@@ -174,7 +173,7 @@ def _judgement(judgement: Results, experiments: tuple[Results, ...]) -> Section:
     terms = analysis.reward_terms(judgement, judgement)
     verdict = verdict_of(judgement)
     ranked = worth.ranking(analysis.judged_runs(judgement), verdict)
-    made = [ranked, worth.amounts(verdict.table), worth.terms(terms)]
+    made = [ranked, worth.amounts(verdict.table), worth.terms(terms, list(verdict.table["contender"]))]
     lucky = [analysis.luck(one, judgement) for one in experiments]
     if any(len(one) for one in lucky):
         empty = analysis.confirmed(judgement)
@@ -190,7 +189,7 @@ def _judgement(judgement: Results, experiments: tuple[Results, ...]) -> Section:
         "judged on": f"{hours:,} hours of {counted(len(years), 'part')} of the test split",
         **verdict.aim,
     }
-    return Section(judgement.folder.resolve().name, "judgement", facts, tuple(made))
+    return Section(judgement.folder.resolve().name, "judgement", facts, tuple(made), _OF_JUDGEMENT)
 
 
 def _policy(policy: Hours) -> Section:
@@ -200,7 +199,7 @@ def _policy(policy: Hours) -> Section:
     title = f"Policy of trial {about['trial']}" if "trial" in about else policy.path.stem
     names = ("experiment", "trial", "steps", "scenario", "year", "backend")
     facts = {name: _shown(name, about[name]) for name in names if name in about}
-    return Section(title, "policy", facts, figures(policy.table))
+    return Section(title, "policy", facts, figures(policy.table), _OF_POLICY)
 
 
 def _shown(name: str, text: str) -> str:

@@ -56,7 +56,7 @@ def percent(part: float, sign: bool = False) -> str:
 
 
 @dataclass(frozen=True)
-class Scale:
+class Unit:
     """A unit that fits the largest of several values.
 
     Attributes:
@@ -72,7 +72,7 @@ class Scale:
         return f"{number(value * self.factor)} {self.unit}".rstrip()
 
 
-def scale(unit: str, most: float) -> Scale:
+def unit_for(unit: str, most: float) -> Unit:
     """The unit in which a value is below a thousand.
 
     Args:
@@ -82,7 +82,7 @@ def scale(unit: str, most: float) -> Scale:
     units, step = _LARGER.get(unit, (unit,)), 0
     while math.isfinite(most) and abs(most) * 1000.0**-step >= 1000.0 and step < len(units) - 1:
         step += 1
-    return Scale(units[step], 1000.0**-step)
+    return Unit(units[step], 1000.0**-step)
 
 
 def duration(seconds: float) -> str:

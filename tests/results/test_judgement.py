@@ -143,7 +143,7 @@ def by_peak(years: Sequence[Mapping[str, Any]]) -> tuple[float, float, float]:
 
 
 def test_with_a_ranking_the_objective_orders_and_requirements_decide_who_is_comparable() -> None:
-    ranking = Ranking("peak_kw, less is better", lambda value: f"{value:.1f}", by_peak, "peak_kw <= 6")
+    ranking = Ranking("less", lambda values: ("peak, kW", lambda value: f"{value:.1f}"), by_peak, "peak_kw <= 6")
     runs = [row(name, 3, score, seed, peak_kw=peak) for seed in (1, 2)
             for name, score, peak in (("high", 0.3, 9.0), ("low", 0.1, 4.0), ("middle", 0.2, 5.0))]  # fmt: skip
     table = judgement(frame(*BOUNDS, *runs), ranking=ranking).set_index("contender")
@@ -151,7 +151,7 @@ def test_with_a_ranking_the_objective_orders_and_requirements_decide_who_is_comp
     assert table["comparable"].tolist() == [True, True, False, True]
     assert table.loc["low", ["objective", "goal"]].tolist() == [4.0, -4.0]
     text = to_markdown(table.reset_index(), ranking).splitlines()
-    assert text[0].startswith("|  | runs | peak_kw, less is better | score |")
+    assert text[0].startswith("|  | runs | peak, kW, less is better | score |")
     assert text[2].startswith("| low | 2 | 4.0 (4.0 to 4.0) | +0.1000")
     # What has no score is another site: its objective ranks nothing.
     other = row("no PV, no battery", 3, float("nan"), peak_kw=1.0)

@@ -32,13 +32,14 @@ def front_table(results: Results, aim: Aim) -> Table:
     number = f"{len(front)} of {len(searched)} trials" + (f", {len(shown)} of them shown" if len(shown) < len(front) else "")
     table = plain_table(f"Front: {number}")
     shares = GIVEN + NAME in front
-    for name in ("trial", *(heading for own in aim.objectives for heading in (own.name, "gain")), "score"):
+    columns = [own.column(shown[name].tolist()) for own, name in zip(aim.objectives, _VALUES, strict=True)]
+    for name in ("trial", *(heading for own, _ in columns for heading in (own, "gain")), "score"):
         table.add_column(name, justify="right")
     for name in (*(["share"] if shares else []), "steps"):
         table.add_column(name, justify="right")
-    for _, row in shown.iterrows():
-        values = zip(aim.objectives, (row[name] for name in _VALUES), (row[name] for name in GAINS), strict=True)
-        cells = (cell for own, value, gain in values for cell in (own.number(value), f"{gain:+.1%}"))
+    for place, (_, row) in enumerate(shown.iterrows()):
+        values = zip((texts[place] for _, texts in columns), (row[name] for name in GAINS), strict=True)
+        cells = (cell for value, gain in values for cell in (value, f"{gain:+.1%}"))
         share = [f"{row[GIVEN + NAME]:.2f}"] if shares else []
         table.add_row(str(row["trial"]), *cells, f"{row['score']:+.4f}", *share, f"{row['steps']:,}")
     return table

@@ -81,8 +81,20 @@ def print_comparison(experiments: Sequence[Results], console: Console, aim: Aim 
     if aim.shown:
         say(console, f"Aim: {aim.shown}")
     table = plain_table("Best trial of each algorithm, on the validation split")
-    of_aim = _columns(aim)
-    for name in ("algorithm", "score", *of_aim, "CO2", "bill", "served", "trial", "min", "experiment"):
+    bests = [results.best for results in experiments if not results.scored.empty]
+    of_aim = _of_aim(pd.DataFrame(bests).reindex(columns=["objective", "objective_2", "shortfall"]), aim)
+    cells = zip(*(cells for _, cells in of_aim), strict=True) if of_aim else iter([()] * len(bests))
+    for name in (
+        "algorithm",
+        "score",
+        *(heading for heading, _ in of_aim),
+        "CO2",
+        "bill",
+        "served",
+        "trial",
+        "min",
+        "experiment",
+    ):
         table.add_column(name, justify="left" if name in ("algorithm", "experiment") else "right", overflow="fold")
     for results in experiments:
         trials = results.trials
@@ -97,7 +109,7 @@ def print_comparison(experiments: Sequence[Results], console: Console, aim: Aim 
         required = rows["ev_required_kwh"].sum()
         served = f"{1.0 - rows['ev_missing_kwh'].sum() / required:.1%}" if required > 0.0 else ""
         table.add_row(
-            name, f"{best['score']:+.4f}", *_cells(best, aim), *(f"{change:+.1%}" for change in changes), served,
+            name, f"{best['score']:+.4f}", *next(cells), *(f"{change:+.1%}" for change in changes), served,
             str(best["trial"]), f"{best['seconds'] / 60:.1f}", folder,
         )  # fmt: skip
     console.print(Fitted(table))
@@ -135,26 +147,24 @@ def _beside(own: Measure, value: float, last: pd.DataFrame) -> str:
     return f"{own.name} {own.shown(value)}{site}"
 
 
-def _columns(aim: Aim) -> list[str]:
-    """Headings beside the score: the objective, and whether requirements are met."""
-    return [*([] if aim.is_score else [own.name for own in aim.objectives]), *(["required"] if aim.requirements else [])]
-
-
-def _cells(row: pd.Series, aim: Aim) -> list[str]:
-    """Cells below `_columns`."""
-    values = (row[name] for name in ("objective", "objective_2"))
-    own = [] if aim.is_score else [each.number(value) for each, value in zip(aim.objectives, values, strict=False)]
-    return [*own, *([] if not aim.requirements else ["missed" if row["shortfall"] > 0.0 else "met"])]
+def _of_aim(rows: pd.DataFrame, aim: Aim) -> list[tuple[str, list[str]]]:
+    """Columns beside the score, each a heading and its cells: the objective, and whether requirements are met."""
+    objectives = () if aim.is_score else aim.objectives
+    own = [each.column(rows[name].tolist()) for each, name in zip(objectives, ("objective", "objective_2"), strict=False)]
+    met = ["missed" if shortfall > 0.0 else "met" for shortfall in rows["shortfall"]] if aim.requirements else []
+    return [*own, *([("required", met)] if aim.requirements else [])]
 
 
 def _ranking(best: pd.DataFrame, trials: pd.DataFrame, aim: Aim) -> Table:
     table = plain_table(f"Best of {len(trials)} trials")
-    for name in ("trial", "score", *_columns(aim), "steps", "min", "steps/s", "env", "learner", "eval"):
+    columns = _of_aim(best, aim)
+    for name in ("trial", "score", *(heading for heading, _ in columns), "steps", "min", "steps/s", "env", "learner", "eval"):
         table.add_column(name, justify="right")
-    for _, row in best.iterrows():
+    for place, (_, row) in enumerate(best.iterrows()):
         training = row["seconds"] - row["evaluation_seconds"]
+        of_aim = (cells[place] for _, cells in columns)
         table.add_row(
-            str(row["trial"]), f"{row['score']:+.4f}", *_cells(row, aim), f"{row['steps']:,}", f"{row['seconds'] / 60:.1f}",
+            str(row["trial"]), f"{row['score']:+.4f}", *of_aim, f"{row['steps']:,}", f"{row['seconds'] / 60:.1f}",
             f"{row['steps'] / training:,.0f}",
             *(f"{row[f'{part}_seconds'] / row['seconds']:.0%}" for part in ("environment", "learner", "evaluation")),
         )  # fmt: skip

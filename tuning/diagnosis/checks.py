@@ -90,7 +90,9 @@ def _card(facts: Facts) -> Finding:
         remedy = f"update NVIDIA's driver to one that runs CUDA {WHEELS[0][0]}.{WHEELS[0][1]} or newer"
         return Finding("card", "wrong", f"{text}, too old for torch's wheels", remedy)
     tag = f"cu{fitting[-1][0]}{fitting[-1][1]}"
-    remedy = f"python -m pip install --force-reinstall torch --index-url {WHEEL_INDEX}/{tag}"
+    wheels = f"torch --index-url {WHEEL_INDEX}/{tag}"
+    # An environment that uv made has no pip.
+    remedy = f"uv pip install --reinstall {wheels}, or without uv: python -m pip install --force-reinstall {wheels}"
     if facts.torch is None or facts.torch.cuda is None:
         return Finding("card", "wrong", f"{text}; torch was built without CUDA, so it cannot use the {name}", remedy)
     built = f"{facts.torch.cuda[0]}.{facts.torch.cuda[1]}"

@@ -11,7 +11,7 @@ from envs.environments.backend import choose_backend
 from envs.scenarios.augmentation import check_augmentation
 from envs.scenarios.scenario import scenario
 from tuning.cli.console import say
-from tuning.cli.tables import Fitted
+from tuning.cli.tables import plain_table
 from tuning.diagnosis.settings import MemorySettings
 from tuning.experiment.settings import Settings, check_gpu_memory, splits_in
 from tuning.memory.allocation import Budget, Grant, concurrency, grant
@@ -84,7 +84,8 @@ def print_forecast(forecast: MemoryForecast, console: Console) -> None:
     """Print a table for each kind of memory, and what Ray reserves."""
     for place in PLACES:
         if forecast.prediction.uncorrected(place):
-            console.print(Fitted(_table(forecast, place)))
+            # Its last column are sentences: they fold, and the table stays one on every terminal.
+            console.print(_table(forecast, place), markup=False)
     budget, granted = forecast.budget, forecast.grant
     if granted is None:
         say(console, f"It {budget.why_not(forecast.prediction)}")
@@ -100,7 +101,7 @@ def print_forecast(forecast: MemoryForecast, console: Console) -> None:
 
 def _table(forecast: MemoryForecast, place: Place) -> Table:
     """Terms of one kind of memory, the largest first."""
-    table = Table(title=f"{PLACE_NAMES[place]} of a trial of {forecast.algo}", title_justify="left")
+    table = plain_table(f"{PLACE_NAMES[place]} of a trial of {forecast.algo}")
     table.add_column("term")
     table.add_column("size", justify="right")
     table.add_column("how", overflow="fold")

@@ -272,7 +272,8 @@ def tables(title: str, rows: Sequence[Row], uncontrolled: Row, aim: Aim = SCORE_
     ratings, amounts = plain_table(title), plain_table()
     co2 = Scale.of([row.co2_kg for row in rows], "kg")
     cost, peak = Scale.of([row.cost for row in rows], ""), Scale.of([row.peak_kw for row in rows], "kW")
-    objective, required = ([] if aim.is_score else [aim.objective.name]), (["required"] if aim.requirements else [])
+    heading, values = aim.objective.column([row.objective for row in rows])
+    objective, required = ([] if aim.is_score else [heading]), (["required"] if aim.requirements else [])
     for table, names in (
         (ratings, ("score", *objective, *required, "served")),
         (amounts, (co2.heading("CO2"), "change", cost.heading("bill"), "change", peak.heading("peak"))),
@@ -280,8 +281,8 @@ def tables(title: str, rows: Sequence[Row], uncontrolled: Row, aim: Aim = SCORE_
         table.add_column("", overflow="fold")
         for name in names:
             table.add_column(name, justify="right", no_wrap=True)
-    for row in rows:
-        own = [] if not objective else ["" if row.objective is None else aim.objective.number(row.objective)]
+    for row, value in zip(rows, values, strict=True):
+        own = [value] if objective else []
         judged = row.score is not None and row.name not in BOUNDS
         met = [] if not required else [("missed" if row.misses else "met") if judged else ""]
         ratings.add_row(row.name, _cell(row.score, "+.4f"), *own, *met, _cell(row.served, ".1%"))

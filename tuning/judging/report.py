@@ -16,7 +16,7 @@ from common.texts import markdown
 from common.units import YEAR
 from envs.objective.aim import SCORE_ALONE, Aim
 from results import load
-from results.judgement import METRICS, Ranking, cell, judgement, objective_cell, to_markdown, write_table
+from results.judgement import METRICS, Ranking, cell, judgement, objective_cells, to_markdown, write_table
 from tuning.cli.console import say
 from tuning.cli.tables import Fitted, plain_table
 from tuning.judging.checks import check_amounts, check_scores
@@ -67,8 +67,8 @@ def ranking_of(aim: Aim) -> Ranking | None:
         value = outcome.score if outcome.objective is None else outcome.objective
         return value, aim.goal(outcome), outcome.shortfall or 0.0
 
-    heading = "" if aim.is_score else f"{aim.objective.name}, {aim.objective.better} is better"
-    return Ranking(heading, aim.objective.number, rated, aim.facts.get("requirements", ""))
+    better = "" if aim.is_score else aim.objective.better
+    return Ranking(better, aim.objective.fitted, rated, aim.facts.get("requirements", ""))
 
 
 def write_report(
@@ -148,7 +148,8 @@ def _extent(hours: pd.Series, has_years: bool) -> str:
 
 def tables(table: pd.DataFrame, title: str, ranking: Ranking | None = None) -> tuple[Table, Table]:
     """Two tables: ratings, each with its interval in a column of its own, and the site's figures in units of their size."""
-    objective = [ranking.heading.partition(",")[0]] if ranking and ranking.heading else []
+    of_objective = objective_cells(table, ranking)
+    objective = [of_objective[0]] if of_objective else []
     ratings, amounts = plain_table(title), plain_table()
     for own in (ratings, amounts):
         own.add_column("", overflow="fold")
@@ -161,11 +162,10 @@ def tables(table: pd.DataFrame, title: str, ranking: Ranking | None = None) -> t
     scales = {name: Scale.of(table[name], unit) for name, (_, unit) in AMOUNTS.items()}
     for name, heading in FIGURES.items():
         amounts.add_column(scales[name].heading(AMOUNTS[name][0]) if name in scales else heading, justify="right", no_wrap=True)
-    for _, row in table.iterrows():
+    for place, (_, row) in enumerate(table.iterrows()):
         name = str(row["contender"]) + ("" if row["comparable"] else NOT_COMPARABLE)
         runs = str(row["runs"]) if row["algorithm"] else ""
-        of_objective = [objective_cell(row, ranking)] if ranking and objective else []
-        own_cells = (*of_objective, *(cell(row, metric) for metric in RATINGS))
+        own_cells = (*([of_objective[1][place]] if of_objective else []), *(cell(row, metric) for metric in RATINGS))
         parts = [text.removesuffix(")").partition(" (") for text in own_cells]
         ratings.add_row(name, runs, *(part for value, _, interval in parts for part in (value, interval)))
         amounts.add_row(name, *(_figure(row[metric], metric, scales) for metric in FIGURES))

@@ -23,6 +23,7 @@ LEAST_GOOD = 5
 _MOST_SETTLED = 5  # hyperparameters that a note names
 _RAMP = {"scheme": {"name": AMOUNTS, "extent": [0.3, 0.8]}}  # without the ends, which light or dark paper hides
 _CLOSE = 0.35  # part of a range within which good trials agree
+_LONG = 6  # characters of a value that are read at once
 
 
 def importance(found: pd.DataFrame, trials: int, settled: pd.DataFrame | None = None) -> Figure:
@@ -105,7 +106,7 @@ def slices(effects: pd.DataFrame, order: list[str]) -> Figure:
     elif edges.empty:
         answer = f"No: trial {int(winner['trial'].iloc[0])}, the best, lies within all {counted(len(winner), 'range')}."
     else:
-        told = [f"{row.hyperparameter}={row.label} ({row.at_edge} end)" for row in each(edges)]
+        told = [f"{row.hyperparameter}={_short(row.label)} ({row.at_edge} end)" for row in each(edges)]
         more = f" and {len(told) - 4} more" if len(told) > 4 else ""
         answer = (
             f"Yes: trial {int(winner['trial'].iloc[0])}, the best, has {listed(told[:4])}{more}; "
@@ -280,3 +281,11 @@ def _parts(*names: str) -> list[dict[str, str]]:
 def _first(shown: int, count: int, what: str) -> str:
     """What a chart leaves out."""
     return f" Shown are {shown} of {count} {what}." if shown < count else ""
+
+
+def _short(label: str) -> str:
+    """The text of a value; of a long number three significant digits."""
+    try:
+        return plain(float(label)) if len(label) > _LONG else label
+    except ValueError:
+        return label

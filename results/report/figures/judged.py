@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from results.judgement import EXACT_MPC, GOAL, OBJECTIVE
@@ -9,7 +10,7 @@ from results.report.charts import channel, chart, coloured, hover, layer
 from results.report.colours import colour
 from results.report.figure import Figure, Panel
 from results.report.rows import each, greatest
-from results.report.words import counted, interval, listed, number, percent, scale, score
+from results.report.words import counted, interval, listed, number, percent, score, unit_for
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -68,8 +69,8 @@ def saved(last: pd.DataFrame, best: int | None, split: str = "validation") -> Fi
     table = pd.DataFrame(
         {
             "": [name[:1].upper() + name[1:] for name in found["name"]],
-            "best policy": [scale(row.unit, max(row.own, row.before))(row.own) for row in each(found)],
-            "uncontrolled": [scale(row.unit, max(row.own, row.before))(row.before) for row in each(found)],
+            "best policy": [unit_for(row.unit, max(row.own, row.before))(row.own) for row in each(found)],
+            "uncontrolled": [unit_for(row.unit, max(row.own, row.before))(row.before) for row in each(found)],
             "change": [percent(value, sign=True) for value in found["change"]],
         }
     )
@@ -77,16 +78,17 @@ def saved(last: pd.DataFrame, best: int | None, split: str = "validation") -> Fi
     return Figure("saved", question, answer, (Panel(chart(bars, zero, height=30 * len(found))),), table, note)
 
 
-def terms(found: pd.DataFrame) -> Figure:
+def terms(found: pd.DataFrame, ranked: Sequence[str] = ()) -> Figure:
     """The terms of the reward, by policy.
 
     Args:
         found: of `results.analysis.reward_terms`.
+        ranked: contenders of a judgement, the best first; the others, and without any all, rank by their scores.
     """
     question = "Where does the score come from, and where is the best ahead of a rule?"
     if found.empty:
         return Figure("terms", question, "It cannot be said: no policy has terms of the reward.")
-    shown = _one_of_each_kind(found)
+    shown = _one_of_each_kind(found, ranked)
     own = shown[shown["kind"].isin(["best", "contender"])]
     rule = shown[shown["kind"] == "rule"]
     # Of the best in the search and of a contender in a judgement, the one that was evaluated like the rule.
@@ -148,9 +150,12 @@ def terms(found: pd.DataFrame) -> Figure:
     )
 
 
-def _one_of_each_kind(found: pd.DataFrame) -> pd.DataFrame:
-    """Of each kind the policy with the highest score; on the test split where the judgement has any."""
-    best = found.drop_duplicates("policy").sort_values("score", ascending=False).drop_duplicates("kind")
+def _one_of_each_kind(found: pd.DataFrame, ranked: Sequence[str]) -> pd.DataFrame:
+    """Of each kind the best policy; on the test split where the judgement has any."""
+    places = {name: place for place, name in enumerate(ranked)}
+    one = found.drop_duplicates("policy")
+    one = one.assign(place=one["policy"].map(places).fillna(len(places)))
+    best = one.sort_values(["place", "score"], ascending=[True, False]).drop_duplicates("kind")
     best = best[~best["kind"].isin(["uncontrolled"])]
     order = [kind for kind in _POLICIES if kind in set(best["kind"])]
     names = [best[best["kind"] == kind]["policy"].iloc[0] for kind in order]
@@ -355,7 +360,7 @@ def amounts(table: pd.DataFrame) -> Figure:
         tooltip=[*hover(("contender", "contender"), ("what", "of")), {"field": "change", "title": "change", "format": "+.1%"}],
     )  # fmt: skip
     sizes = {
-        name: scale(unit, float(known[name].abs().max()))
+        name: unit_for(unit, float(known[name].abs().max()))
         for name, unit in (("import_kwh", "kWh"), ("co2_kg", "kg"), ("peak_kw", "kW"))
     }
     shown = pd.DataFrame({"controller": known["contender"]})

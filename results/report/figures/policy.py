@@ -10,7 +10,7 @@ from results.report.charts import channel, chart, coloured, hover, layer
 from results.report.colours import colour
 from results.report.figure import Figure, Panel
 from results.report.rows import greatest, least
-from results.report.words import Scale, counted, listed, number, percent, scale
+from results.report.words import Unit, counted, listed, number, percent, unit_for
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,7 +37,7 @@ def savings(hours: pd.DataFrame) -> Figure:
     own, without = (total.loc[name].astype(float).to_dict() for name in (_OWN, _WITHOUT))
     names = {"import_kwh": "import", "cost": "energy cost", "co2_kg": "CO2", "peak_kw": "highest import"}
     units = {"import_kwh": "kWh", "cost": "", "co2_kg": "kg", "peak_kw": "kW"}
-    shown = {name: scale(units[name], total[name].abs().max()) for name in names}
+    shown = {name: unit_for(units[name], total[name].abs().max()) for name in names}
     change = {name: _change(own[name], without[name]) for name in names}
     table = pd.DataFrame(
         {
@@ -80,7 +80,7 @@ def week(hours: pd.DataFrame) -> Figure:
     part = analysis.hardest_week(hours)
     own, without = part["net_kwh"].clip(lower=0.0), part["uncontrolled_net_kwh"].clip(lower=0.0)
     units = _unit("kW", part[["load_kwh", "pv_kwh", "net_kwh", "uncontrolled_net_kwh"]])
-    energy = scale("kWh", max(own.sum(), without.sum()))
+    energy = unit_for("kWh", max(own.sum(), without.sum()))
     first = int(part["step"].iloc[0]) // 24 + 1
     saved = _change(own.sum(), without.sum())
     answer = (
@@ -127,7 +127,7 @@ def year(hours: pd.DataFrame) -> Figure:
 
     daily = analysis.by_day(hours)
     change = analysis.by_month_and_hour(hours)
-    units = scale("kWh", float(daily[[_OWN, _WITHOUT]].to_numpy().max())) if len(daily) else scale("kWh", 0.0)
+    units = unit_for("kWh", float(daily[[_OWN, _WITHOUT]].to_numpy().max())) if len(daily) else unit_for("kWh", 0.0)
     better = int((daily[_OWN] < daily[_WITHOUT] * (1.0 - _LEAST)).sum())
     off, on = least(change, "change_kw"), greatest(change, "change_kw")
     when = f"it takes most off at {_hour(off)} and adds most at {_hour(on)}"
@@ -240,12 +240,14 @@ def storage(hours: pd.DataFrame) -> Figure:
     parts = []
     if "battery_kwh" in names:
         given = -hours["battery_kwh"].clip(upper=0.0).sum() / days
-        units = scale("kWh", given)
+        units = unit_for("kWh", given)
         charged, discharged = int(greatest(day, "battery_kwh").hour), int(least(day, "battery_kwh").hour)
         parts.append(f"batteries give {units(given)} a day, charge most at {charged}:00 and discharge most at {discharged}:00")
     if "charging_kwh" in names:
         taken = hours["charging_kwh"].sum() / days
-        parts.append(f"vehicles take {scale('kWh', taken)(taken)} a day, most at {int(greatest(day, 'charging_kwh').hour)}:00")
+        parts.append(
+            f"vehicles take {unit_for('kWh', taken)(taken)} a day, most at {int(greatest(day, 'charging_kwh').hour)}:00"
+        )
     answer = f"{_capital('; '.join(parts))}."
     units = _unit("kW", day[[*names, "pv_kwh"]])
     shown = names | ({"pv_kwh": "PV"} if _flows(hours, "pv_kwh") else {})
@@ -296,8 +298,8 @@ def _flows(hours: pd.DataFrame, column: str) -> bool:
     return bool(hours[column].abs().max() > _LEAST * most)
 
 
-def _unit(unit: str, frame: pd.DataFrame) -> Scale:
-    return scale(unit, float(frame.abs().max().max()))
+def _unit(unit: str, frame: pd.DataFrame) -> Unit:
+    return unit_for(unit, float(frame.abs().max().max()))
 
 
 def _time(hours: pd.DataFrame) -> str:

@@ -50,8 +50,17 @@ def test_a_column_that_is_missing_has_no_value() -> None:
 
 def test_values_are_shown_with_their_unit() -> None:
     assert MEASURES["peak_kw"].shown(2649.6) == "2,650 kW"
-    assert MEASURES["ev_served"].shown(0.951234) == "0.9512"
+    assert MEASURES["ev_served"].shown(0.951234) == "0.951"
+    assert MEASURES["co2_kg"].shown(3_123_456.0) == "3,123 t"
+    assert MEASURES["co2_kg"].exact(3_123_456.0) == "3,123,456 kg"
+    assert MEASURES["ev_served"].exact(0.951234) == "0.9512"
     assert MEASURES["score"].shown(0.05) == "+0.0500"
+
+
+def test_a_column_has_one_unit_and_one_number_of_decimals() -> None:
+    assert MEASURES["co2_kg"].column([3_123_456.0, 940_000.0, None]) == ("co2, t", ["3,123", "940", ""])
+    assert MEASURES["bill"].column([24.5, 3.0]) == ("bill", ["24.50", "3.00"])
+    assert MEASURES["score"].column([0.05, float("nan")]) == ("score", ["+0.0500", ""])
 
 
 def test_a_gain_is_a_part_of_what_the_uncontrolled_site_has_and_better_is_above_0() -> None:

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from results.report.words import counted, duration, interval, listed, number, percent, plain, scale, score
+from results.report.words import counted, duration, interval, listed, number, percent, plain, score, unit_for
 
 
 @pytest.mark.parametrize(
@@ -34,10 +34,10 @@ def test_parts_are_per_cent(part: float, shown: str) -> None:
 
 
 def test_the_unit_fits_the_largest_value() -> None:
-    assert scale("kWh", 999.0)(999.0) == "999 kWh"
-    assert scale("kWh", 6.1e6)(6.1e6) == "6.10 GWh"
-    assert scale("kg", 4000.0)(400.0) == "0.400 t"
-    assert scale("", 5e9)(5790.0) == "5,790"
+    assert unit_for("kWh", 999.0)(999.0) == "999 kWh"
+    assert unit_for("kWh", 6.1e6)(6.1e6) == "6.10 GWh"
+    assert unit_for("kg", 4000.0)(400.0) == "0.400 t"
+    assert unit_for("", 5e9)(5790.0) == "5,790"
 
 
 def test_times_have_their_two_largest_units() -> None:

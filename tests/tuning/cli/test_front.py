@@ -46,8 +46,8 @@ def test_the_table_has_the_front_alone_with_both_gains_and_fits_80_columns(tmp_p
     assert lines[0].strip() == "Front: 2 of 3 trials"
     cells = [line.split() for line in lines if "%" in line]
     assert cells == [
-        ["1", "700.0", "+30.0%", "450.0", "+10.0%", "+0.1000", "0.25", "1,000"],
-        ["0", "900.0", "+10.0%", "350.0", "+30.0%", "+0.1000", "0.25", "1,000"],
+        ["1", "700", "+30.0%", "450", "+10.0%", "+0.1000", "0.25", "1,000"],
+        ["0", "900", "+10.0%", "350", "+30.0%", "+0.1000", "0.25", "1,000"],
     ]
 
 
@@ -55,7 +55,7 @@ def test_on_60_columns_the_table_has_no_frame_and_each_member_a_line(tmp_path: P
     write(tmp_path, 0, (0.1, 0.3))
     write(tmp_path, 1, (0.3, 0.1))
     lines = table(tmp_path, width=60).splitlines()
-    assert [line.split()[:2] for line in lines if "%" in line] == [["1", "700.0"], ["0", "900.0"]]
+    assert [line.split()[:2] for line in lines if "%" in line] == [["1", "700"], ["0", "900"]]
     assert max(map(len, lines)) <= 60
 
 
@@ -76,12 +76,9 @@ def test_the_end_of_a_search_names_the_balanced_member_and_both_objectives(tmp_p
     output = io.StringIO()
     console = Console(file=output, width=300)
     print_summary(load(tmp_path), console, AIM)
-    assert (
-        "Best of both by mean gain: trial 1, co2_kg 700.0 kg; the uncontrolled site has 100.0 kg; bill 400.0"
-        in output.getvalue()
-    )
+    assert "Best of both by mean gain: trial 1, co2_kg 700 kg; the uncontrolled site has 100 kg; bill 400" in output.getvalue()
     print_comparison([load(tmp_path)], console, AIM)
-    assert "co2_kg" in output.getvalue().partition("Best trial of each algorithm")[2]
+    assert "co2, kg" in output.getvalue().partition("Best trial of each algorithm")[2]
 
 
 def confirm(folder: Path, of: int, role: str, gains: list[tuple[float, float]], first: int, **more: Any) -> None:

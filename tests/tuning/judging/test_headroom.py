@@ -132,7 +132,7 @@ def test_an_objective_without_a_bound_is_said_to_have_none_and_who_misses_a_requ
         "no controller without learning meets what is required, so the remaining headroom is not known"
     ]
     ratings, _ = tables("site", rows, BEFORE, aim)
-    assert [str(column.header) for column in ratings.columns] == ["", "score", "peak_kw", "required", "served"]
+    assert [str(column.header) for column in ratings.columns] == ["", "score", "peak, kW", "required", "served"]
     assert list(ratings.columns[3].cells) == ["met", "met", "missed", "", "", ""]
 
 

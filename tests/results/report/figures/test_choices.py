@@ -56,6 +56,8 @@ def effects(count: int = 50, edge: str = "") -> pd.DataFrame:
 def test_a_best_at_an_edge_is_told_with_the_value() -> None:
     assert choices.slices(effects(), ["gamma"]).answer == "No: trial 0, the best, lies within all 2 ranges."
     assert choices.slices(effects(edge="upper"), []).answer.startswith("Yes: trial 0, the best, has gamma=0.9 (upper end)")
+    long = effects(edge="upper").replace({"label": {"0.9": "0.31161753619137217"}})
+    assert "gamma=0.312 (upper end)" in choices.slices(long, []).answer
     assert choices.slices(effects().head(0), []).answer == "It cannot be said: no trial was rated."
 
 
