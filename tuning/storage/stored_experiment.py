@@ -26,6 +26,7 @@ from tuning.storage.site_copy import put_site, with_site
 if TYPE_CHECKING:
     from common.storage.objects import Objects
 
+_OWN: set[Path] = set()  # working copies of this process's runs; results that it was given may read them yet
 _FOR_CHECKS = ("experiment.json", "space.toml", "learned.json")
 
 
@@ -203,17 +204,18 @@ def run_files(experiment: Experiment, say: Callable[[str], None]) -> Iterator[tu
             # The last part is the experiment's name, by which results call it.
             paths = ExperimentPaths(working_folder(place, f"run-{epoch.number:08d}") / place.name)
             _remove_older(paths.folder)
+            _OWN.add(paths.folder.parent)
             stand_for(paths.folder, place.uri)
         with StoredFiles(paths, objects, epoch, hasty, experiment.is_local) as files:
             yield replace(experiment, paths=paths), files
 
 
 def _remove_older(folder: Path) -> None:
-    """Remove working copies of earlier runs on this machine, unless a process still holds one."""
+    """Remove working copies of earlier runs on this machine, unless a process still holds one, or this one had it."""
     stem, _, _ = folder.parent.name.rpartition("-")
     for older in folder.parent.parent.glob(f"{stem}-*"):
         lock = ExperimentPaths(older / folder.name).lock
-        if older == folder.parent or not lock.exists():
+        if older in _OWN or not lock.exists():
             continue
         with suppress(filelock.Timeout, OSError), filelock.FileLock(lock, blocking=False):
             shutil.rmtree(older, ignore_errors=True)
