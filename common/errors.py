@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from common.uris import with_uris
+from common.uris import with_uris, without_credentials
 
 
 class UserError(Exception):
     """An error that the user can correct: a line that names the fault, its place and the remedy.
 
     Several faults that are told at once are an argument each, and a line each. A line break within an argument came with a
-    user's value, and commands show it as an escape. A folder that stands for a URI is told as that URI.
+    user's value, and commands show it as an escape. A folder that stands for a URI is told as that URI, and a
+    URI without credentials.
     """
 
     def __init__(self, *lines: object) -> None:
-        super().__init__(*(with_uris(line) if isinstance(line, str) else line for line in lines))
+        super().__init__(*(with_uris(without_credentials(line)) if isinstance(line, str) else line for line in lines))
 
     def __str__(self) -> str:
         """All lines."""

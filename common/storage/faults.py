@@ -35,6 +35,7 @@ _DENIED_TYPES = {
     "NoCredentialsError", "PartialCredentialsError", "CredentialRetrievalError", "TokenRetrievalError", "ProfileNotFound",
     "UnauthorizedSSOTokenError", "SSOTokenLoadError", "GoogleAuthError", "ClientAuthenticationError",
 }  # fmt: skip
+_SHARED = (32, 33)  # of Windows: another process has the file open
 _TRANSIENT_CODES = {
     "SlowDown", "InternalError", "ServiceUnavailable", "RequestTimeout", "OperationAborted", "ConditionalRequestConflict",
     "Throttling", "ThrottlingException", "BadDigest", "IncompleteBody", "XAmzContentSHA256Mismatch",
@@ -70,6 +71,8 @@ def fault_of(error: BaseException) -> Fault:
         return Fault.EXISTS
     if isinstance(error, FileNotFoundError) or status == 404:
         return Fault.ABSENT
+    if getattr(error, "winerror", None) in _SHARED:
+        return Fault.TRANSIENT
     types = {kind.__name__ for cause in (error, error.__cause__) if cause for kind in type(cause).__mro__}
     if isinstance(error, PermissionError) or code in _DENIED_CODES or status in (401, 403) or types & _DENIED_TYPES:
         return Fault.DENIED

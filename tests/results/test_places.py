@@ -19,7 +19,6 @@ from tests.results.report.test_sources import roll
 from tests.storage_server import ENVIRONMENT, Faults, StorageServer, environment, faulty_proxy, storage_server
 from tests.uploads import upload
 
-
 pytestmark = pytest.mark.filterwarnings("ignore:.*its reports lack update")
 
 

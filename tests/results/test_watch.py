@@ -14,8 +14,24 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from common.storage.location import location
+from common.storage.objects import Objects
 from results.live import OWNER_FILE, PROGRESS_FILE, LiveSearch
-from results.watch import DEAD, ENDED, REFUSED, REFUSED_LOOKS, Watch, WatchError, look, main, watch
+from results.places import local_folder
+from results.watch import (
+    DEAD,
+    ENDED,
+    FETCH_SECONDS,
+    REFUSED,
+    REFUSED_LOOKS,
+    ROLE,
+    WATCHED,
+    Watch,
+    WatchError,
+    look,
+    main,
+    watch,
+)
 from tests.results.searches import search
 
 NOW = 2_000_000_000.0
@@ -212,3 +228,83 @@ def test_a_file_that_is_replaced_just_now_is_read_a_little_later(
     else:
         with pytest.raises(WatchError, match=r"cannot be read \(Permission denied\): make it readable"):
             Watch(folder, console).run()
+
+
+class _Run:
+    """A run as storage shows it: its marks, its beat and its progress."""
+
+    def __init__(self, uri: str, host: str = "another", process: int = 7) -> None:
+        self.objects, self.beats = Objects(location(uri)), 0
+        self.objects.put("experiment.json", b"{}")
+        owner = {"process": process, "host": host, "since": datetime.fromtimestamp(NOW - 100, UTC).isoformat(), "token": "x"}
+        self.objects.put("epochs/00000001.json", b"{}")
+        self.objects.put("epochs/00000001.ended", b"")
+        self.objects.put("epochs/00000002.json", json.dumps(owner).encode())
+        self.beat()
+
+    def beat(self) -> None:
+        self.beats += 1
+        self.objects.put("epochs/00000002.beat", str(self.beats).encode())
+
+    def show(self, folder: Path, phase: str = "running", **changes: Any) -> None:
+        folder.mkdir(exist_ok=True)
+        search(written=NOW, phase=phase, **changes).write(folder)
+        self.objects.put(PROGRESS_FILE, folder / PROGRESS_FILE)
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setenv("BUILDING_TUNER_CACHE", str(tmp_path / "cache"))
+    return (tmp_path / "share").as_uri() + "/ppo-1"
+
+
+def fetched(place: str, seconds_ago: float) -> Path:
+    """The copy of an experiment that is watched, whose changed files were fetched some seconds before `NOW`."""
+    folder = local_folder(place, WATCHED, ROLE)
+    for path in folder.rglob("*"):
+        if path.stat().st_mtime < NOW - 1e6:  # fetched just now
+            os.utime(path, (NOW - seconds_ago, NOW - seconds_ago))
+    return folder
+
+
+def test_a_run_in_storage_lives_as_long_as_its_beat_changes(place: str, tmp_path: Path) -> None:
+    run = _Run(place)
+    assert look(fetched(place, 60), NOW - 59).state == "starting"
+    run.show(tmp_path / "progress")
+    seen = look(fetched(place, 50), NOW - 45)
+    assert (seen.state, seen.owner and seen.owner.shown.split(" since")[0]) == ("running", "process 7 on another")
+    assert look(fetched(place, 50), NOW - 32).state == "silent"
+    assert look(fetched(place, 50), NOW - 20).state == "dead"
+    run.beat()
+    assert look(fetched(place, 15), NOW - 10).state == "running"
+    run.show(tmp_path / "progress", phase="complete")
+    assert look(fetched(place, 5), NOW).state == "complete"
+    run.objects.put("epochs/00000002.ended", b"")
+    seen = look(fetched(place, 5), NOW + 500)
+    assert (seen.state, seen.owner) == ("complete", None)
+
+
+def test_a_run_in_storage_is_watched_to_its_end_and_called_by_its_uri(
+    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = _Run(place)
+    run.show(tmp_path / "progress", events=("first",))
+    steps = iter(range(1, 9))
+
+    def later(seconds: float) -> None:
+        assert seconds == FETCH_SECONDS
+        if next(steps) == 2:
+            run.show(tmp_path / "progress", phase="stopped", events=("first", "second"))
+
+    monkeypatch.setattr("results.watch.time.sleep", later)
+    told = io.StringIO()
+    assert watch(place, Console(file=told, width=200)) == ENDED
+    lines = told.getvalue().splitlines()
+    assert lines[0] == "first"
+    assert "second" in lines
+    assert lines[-1].endswith(f"continue with: python -m tuning.run --resume {place}")
+
+
+def test_a_place_in_storage_without_an_experiment_is_refused(place: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([place]) == REFUSED
+    assert f"no experiment in {place}" in capsys.readouterr().err

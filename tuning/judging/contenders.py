@@ -178,12 +178,20 @@ def best_trials(results: Results, top: int) -> list[int]:
     return [int(number) for number in ended.loc[best.index, "trial"].head(top)]
 
 
+def _site(experiment: Experiment) -> str:
+    """What tells the data of a given site; empty for a generated one, which its name tells, or where it is not known."""
+    is_given = experiment.settings.scenario.endswith(".json")
+    return str(experiment.compatibility.get("scenario", "")) if is_given else ""
+
+
 def _check_together(experiments: Sequence[Experiment]) -> None:
     first = experiments[0].settings
     for experiment in experiments[1:]:
         own = experiment.settings
         for name in ("scenario", *asdict(first.splits), "reward", "weights", "objective", "require"):
-            if getattr(own, name) != getattr(first, name):
+            # The same site has another path on another machine, and in the copy of each experiment at a URI.
+            is_same_site = name == "scenario" and _site(experiment) == _site(experiments[0]) != ""
+            if getattr(own, name) != getattr(first, name) and not is_same_site:
                 shown, other = (typed(getattr(settings, name)) for settings in (own, first))
                 raise UsageError(
                     f"{own.name} is of --{name.replace('_', '-')} {shown}, {first.name} of {other}: "

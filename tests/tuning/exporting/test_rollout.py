@@ -14,6 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 import ray
 
+from common.storage.location import location
+from common.storage.objects import Objects
 from envs.environments.factory import evaluation_env, windows_env
 from envs.environments.vector_env import WindowsEnv
 from envs.environments.year_cache import observation_layout, year_reference
@@ -27,6 +29,7 @@ from results import load
 from results.rollout import ROLLOUT_VERSION
 from search_spaces import Assignment
 from tests.tuning.one_trial import one_trial
+from tests.uploads import upload
 from tuning.algorithms.registry import algorithm
 from tuning.algorithms.trainer import Setup, Trainer
 from tuning.experiment.errors import UsageError
@@ -351,3 +354,20 @@ def test_a_process_without_ray_starts_one_and_ends_it(experiment: Experiment, tm
     assert main([str(experiment.paths.folder), "--to", str(tmp_path)]) == 0
     assert not ray.is_initialized()
     assert list(tmp_path.glob("*.parquet"))
+
+
+def test_a_policy_at_a_uri_rolls_out_as_it_does_in_its_folder(
+    experiment: Experiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    uri = f"{(tmp_path / 'share').as_uri()}/of-others"
+    upload(experiment.paths.folder, uri)
+    monkeypatch.chdir(tmp_path)
+    assert main([uri]) == 0
+    (table,) = Path("rollouts/of-others").glob("trial-00000-*.parquet")
+    assert str(table) in capsys.readouterr().out
+    assert main([str(experiment.paths.folder), "--to", "here"]) == 0
+    pd.testing.assert_frame_equal(pd.read_parquet(table), pd.read_parquet(Path("here", table.name)))
+    assert main([uri, "--trial", "7"]) == 2
+    Objects(location(uri)).remove(Objects(location(uri)).listed("trials/"))
+    assert main([uri]) == 2
+    assert f"trial 0 of {uri} has no checkpoint" in capsys.readouterr().err

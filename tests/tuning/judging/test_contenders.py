@@ -1,5 +1,6 @@
 """The best trials of each experiment are judged, and the default of each algorithm, once."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -176,3 +177,15 @@ def test_one_objective_is_judged_by_itself_alone(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="p was searched for score; leave it out"):
         contenders([of], 1, "bill")
     assert judged_aim(of, "") == of.settings.aim
+
+
+def test_a_given_site_is_known_by_its_data_and_not_by_its_path(tmp_path: Path) -> None:
+    one, two, other = (
+        replace(of, settings=replace(of.settings, scenario=f"/{of.settings.name}/schema.json"), compatibility={"scenario": key})
+        for of, key in (
+            (experiment(tmp_path, name, {0.05: {"gamma": 0.9}}), key) for name, key in (("p", "a"), ("q", "a"), ("r", "b"))
+        )
+    )
+    assert len(contenders([one, two], top=1)) == 3
+    with pytest.raises(UsageError, match="--scenario"):
+        contenders([one, other], top=1)
