@@ -76,7 +76,9 @@ def _status(outcome: Results | SearchStoppedError, console: Console) -> int:
     from tuning.search.errors import SearchStoppedError, continue_command
 
     if isinstance(outcome, SearchStoppedError):
-        continuing = continue_command(outcome.folder, outcome.trust_scenario, outcome.address, outcome.callback)
+        continuing = continue_command(
+            outcome.folder, outcome.trust_scenario, outcome.address, outcome.callback, outcome.storage
+        )
         tell(*outcome.reason.splitlines(), f"then continue with: {continuing}")
         _report_so_far(outcome.folder, console)
         return STOPPED
@@ -84,10 +86,10 @@ def _status(outcome: Results | SearchStoppedError, console: Console) -> int:
     from tuning.cli.report import draw_report
     from tuning.cli.summary import print_summary
     from tuning.experiment.settings import LEAST_CONFIRMING_RUNS
-    from tuning.storage.stored_experiment import checkpoint_sizes, experiment_at, publish
+    from tuning.storage.stored_experiment import checkpoint_sizes, publish, run_in
     from tuning.trial.checkpoint import Checkpoints
 
-    experiment = experiment_at(outcome.folder)
+    experiment = run_in(outcome.folder)
     of = experiment.settings
     print_summary(outcome, console, of.aim, of.words_of("validation"), of.teacher)
     if of.freezes and of.confirm and not outcome.scored.empty and _is_unpaid(of, outcome):

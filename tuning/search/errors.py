@@ -17,18 +17,25 @@ class SearchStoppedError(UserError):
         trust_scenario: whether this run trusted the scenario, which is not in the folder.
         address: of the cluster that this run joined, which is not in the folder either.
         callback: names of this run's callbacks, likewise.
+        storage: URI beside a local folder, which is not taken from there.
     """
 
     def __init__(
-        self, reason: str, folder: str | Path, trust_scenario: bool = False, address: str = "", callback: tuple[str, ...] = ()
+        self,
+        reason: str,
+        folder: str | Path,
+        trust_scenario: bool = False,
+        address: str = "",
+        callback: tuple[str, ...] = (),
+        storage: str = "",
     ) -> None:
         trust = (", trust_scenario=True" if trust_scenario else "") + (f", address={address!r}" if address else "")
-        trust += f", callback={callback!r}" if callback else ""
-        command = continue_command(folder, trust_scenario, address, callback)
+        trust += (f", callback={callback!r}" if callback else "") + (f", storage={storage!r}" if storage else "")
+        command = continue_command(folder, trust_scenario, address, callback, storage)
         then = f"then continue with: {command}, or in Python: resume({str(folder)!r}{trust})"
         super().__init__(*reason.splitlines(), then)
         self.reason, self.folder, self.trust_scenario, self.address = reason, folder, trust_scenario, address
-        self.callback = callback
+        self.callback, self.storage = callback, storage
 
 
 class DamagedStudyError(UserError):
@@ -48,9 +55,10 @@ class DamagedStudyError(UserError):
 
 
 def continue_command(
-    folder: str | Path, trust_scenario: bool = False, address: str = "", callback: tuple[str, ...] = ()
+    folder: str | Path, trust_scenario: bool = False, address: str = "", callback: tuple[str, ...] = (), storage: str = ""
 ) -> str:
-    """The command that continues an experiment, with the trust, cluster and callbacks of this run, as no file has them."""
+    """The command that continues an experiment, with what is taken from no file: trust, cluster, callbacks, storage."""
     more = [*(["--trust-scenario"] if trust_scenario else []), *(["--address", address] if address else [])]
     more += ["--callback", *callback] if callback else []
+    more += ["--storage", storage] if storage else []
     return python_command("tuning.run", "--resume", folder, *more)

@@ -115,13 +115,13 @@ def experiment_to_continue(settings: Settings) -> Experiment | None:
         StorageError: if a storage that is named cannot be read.
     """
     if settings.resume:
-        return experiment_at(settings.resume)
+        return experiment_at(settings.resume, settings.storage)
     above = storage_of(settings)
     if above and is_uri(settings.dir):
         place = None if name_fault(settings.name) else above / settings.name
         return look_up(place) if place and is_stored(place) else None
     folder = existing(settings)
-    return experiment_at(folder) if folder else None
+    return experiment_at(folder, settings.storage) if folder else None
 
 
 def check(settings: Settings, as_continued: AsContinued | None = None) -> Checked:

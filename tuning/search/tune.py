@@ -48,6 +48,7 @@ class Changes(TypedDict, total=False):
     tensorboard: bool
     callback: tuple[str, ...]
     scenario: str  # the same data in another place
+    storage: str  # as it was begun with, where that was beside a local folder
 
 
 def tune(settings: Settings, *, console: Console | None = None) -> Results:
@@ -106,9 +107,9 @@ def resume(
     set_environment()
     from tuning.storage.stored_experiment import experiment_at
 
-    before = experiment_at(folder).settings
+    before = experiment_at(folder, changes.get("storage", "")).settings
     # Without these two, the experiment's own space and fixed values stay.
-    of_run = replace(before, space="", set=(), resume=str(folder), extend=extend, trust_scenario=trust_scenario)
+    of_run = replace(before, space="", set=(), storage="", resume=str(folder), extend=extend, trust_scenario=trust_scenario)
     return tune(replace(of_run, **changes), console=console)
 
 
@@ -233,9 +234,14 @@ def search_opened(opened: Opened, console: Console) -> Results:
 
 
 def _continuing(opened: Opened) -> str:
+    return continue_command(opened.experiment.place, *_of_this_run(opened))
+
+
+def _of_this_run(opened: Opened) -> tuple[bool, str, tuple[str, ...], str]:
+    """What a command that continues needs again: see `continue_command`."""
     experiment = opened.experiment
-    settings = experiment.settings
-    return continue_command(experiment.place, opened.scenario.trusted, settings.address, settings.callback)
+    settings, storage = experiment.settings, experiment.settings.storage if experiment.is_local else ""
+    return opened.scenario.trusted, settings.address, settings.callback, storage
 
 
 def _search(opened: Opened, console: Console) -> Results:
@@ -244,8 +250,7 @@ def _search(opened: Opened, console: Console) -> Results:
     from tuning.storage.stored_experiment import run_files
 
     experiment = opened.experiment
-    of_run = (opened.scenario.trusted, experiment.settings.address, experiment.settings.callback)
-    place, is_begun = experiment.place, False
+    of_run, place, is_begun = _of_this_run(opened), experiment.place, False
     try:
         with run_files(experiment, lambda line: say(console, line)) as (held, files):
             is_begun = True
@@ -285,6 +290,5 @@ def _search_held(opened: Opened, files: SearchFiles, console: Console) -> Result
         reason = search(experiment, opened.scenario, opened.plan, console, experiment.settings.extend, files)
         files.refuse_if_overtaken()
         if reason:
-            settings = experiment.settings
-            raise SearchStoppedError(reason, experiment.place, opened.scenario.trusted, settings.address, settings.callback)
+            raise SearchStoppedError(reason, experiment.place, *_of_this_run(opened))
         return load(experiment.paths.folder)

@@ -64,7 +64,7 @@ def with_site(experiment: Experiment, objects: Objects) -> Experiment:
     found = sorted((folder / FOLDER).glob(f"*/{wanted}"))
     if not found:
         raise UsageError(f"{objects.location} has no copy of its site {name}: put it under that path on this machine")
-    return replace(experiment, settings=replace(experiment.settings, scenario=str(found[0])), begun_with=name)
+    return replace(experiment, settings=replace(experiment.settings, scenario=str(found[0].resolve())), begun_with=name)
 
 
 def is_given(scenario: str) -> bool:

@@ -26,6 +26,7 @@ from tuning.storage.site_copy import put_site, with_site
 if TYPE_CHECKING:
     from common.storage.objects import Objects
 
+_RUNS: dict[Path, Experiment] = {}  # by their folders, which results that this process was given may read yet
 _FOR_CHECKS = ("experiment.json", "space.toml", "learned.json")
 
 
@@ -78,14 +79,15 @@ def look_up(place: Location) -> Experiment:
         raise UsageError(str(error).replace(str(folder), str(place))) from error
 
 
-def experiment_at(given: str | Path) -> Experiment:
+def experiment_at(given: str | Path, storage: str = "") -> Experiment:
     """The experiment in a folder or at a URI, with its storage if it has one.
 
     Args:
         given: path or URI. The folder that a search in a storage returned stands for the storage.
+        storage: URI of the place that holds it too, as the user gave it.
 
     Raises:
-        UsageError: if there is none, or a damaged one.
+        UsageError: if there is none, or a damaged one; or if it names a storage that the user did not give.
         StorageError: if its storage cannot be read.
     """
     if is_uri(given):
@@ -94,10 +96,16 @@ def experiment_at(given: str | Path) -> Experiment:
     place = copied_from(experiment.paths.folder)
     if place and not _is_of_a_user(experiment.paths.folder):
         return look_up(place)
-    if experiment.settings.storage:
-        place = location(experiment.settings.storage) / experiment.settings.name
-        return replace(experiment, storage=place, is_local=True)
-    return experiment
+    named, folder = experiment.settings.storage, experiment.paths.folder
+    if not named:
+        return experiment
+    above = location(named)
+    if not storage or location(storage) != above:
+        # Another person's folder must not choose where results are sent.
+        raise UsageError(
+            f"{folder} is at {above} too: continue it with --storage {above}, or by --resume {above / folder.name}"
+        )
+    return replace(experiment, storage=above / experiment.settings.name, is_local=True)
 
 
 def copied_from(folder: Path) -> Location | None:
@@ -204,16 +212,17 @@ def run_files(experiment: Experiment, say: Callable[[str], None]) -> Iterator[tu
             paths = ExperimentPaths(working_folder(place, f"run-{epoch.number:08d}") / place.name)
             _remove_older(paths.folder)
             stand_for(paths.folder, place.uri)
+        held = _RUNS[paths.folder] = replace(experiment, paths=paths)
         with StoredFiles(paths, objects, epoch, hasty, experiment.is_local) as files:
-            yield replace(experiment, paths=paths), files
+            yield held, files
 
 
 def _remove_older(folder: Path) -> None:
-    """Remove working copies of earlier runs on this machine, unless a process still holds one."""
+    """Remove working copies of earlier runs on this machine, unless a process still holds one, or this one had it."""
     stem, _, _ = folder.parent.name.rpartition("-")
     for older in folder.parent.parent.glob(f"{stem}-*"):
         lock = ExperimentPaths(older / folder.name).lock
-        if older == folder.parent or not lock.exists():
+        if older / folder.name in _RUNS or not lock.exists():
             continue
         with suppress(filelock.Timeout, OSError), filelock.FileLock(lock, blocking=False):
             shutil.rmtree(older, ignore_errors=True)
@@ -231,11 +240,21 @@ def publish(path: Path) -> str:
     Raises:
         StorageError: if the storage cannot be written to.
     """
-    place = copied_from(path.parent)
-    if place is None:
+    # Only of a run that this process had: a file of another person's folder could name any place.
+    run = _RUNS.get(path.parent)
+    if run is None or run.storage is None:
         return str(path)
-    _objects(place).put(path.name, path)
-    return str(path) if _is_of_a_user(path.parent) else (place / path.name).uri
+    _objects(run.storage).put(path.name, path)
+    return str(path) if run.is_local else (run.storage / path.name).uri
+
+
+def run_in(folder: Path) -> Experiment:
+    """The experiment of a run that this process had.
+
+    Args:
+        folder: that its search returned.
+    """
+    return _RUNS.get(folder) or open_experiment(folder)
 
 
 def checkpoint_sizes(folder: Path, numbers: Iterable[int]) -> list[int]:
@@ -245,7 +264,7 @@ def checkpoint_sizes(folder: Path, numbers: Iterable[int]) -> list[int]:
         folder: that a search returned; a working copy.
         numbers: of the trials.
     """
-    place = copied_from(folder)
+    place = _RUNS[folder].storage
     assert place
     sizes = Counter[str]()
     for key, stamp in _objects(place).listed("trials/").items():

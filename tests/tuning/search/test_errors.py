@@ -14,6 +14,13 @@ def _without_uv(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("UV_RUN_RECURSION_DEPTH", raising=False)
 
 
+def test_a_storage_beside_a_folder_is_in_the_command() -> None:
+    error = SearchStoppedError("the disk is full", Path("experiments/one"), storage="s3://bucket/x")
+    command, python = "--resume experiments/one --storage s3://bucket/x", "resume('experiments/one', storage='s3://bucket/x')"
+    assert command in str(error)
+    assert python in str(error)
+
+
 def test_it_names_reason_and_continuation() -> None:
     error = SearchStoppedError("the disk is full", Path("/x/one"))
     assert isinstance(error, UserError)

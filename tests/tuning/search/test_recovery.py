@@ -78,6 +78,20 @@ def test_ends_that_only_rows_have_are_told_to_the_study_with_their_evaluations(e
     assert told[3].user_attrs["reason"] == "ValueError: bad luck"
 
 
+def test_evaluations_that_a_study_lost_before_the_last_are_told_again(experiment: Experiment) -> None:
+    study, records = begun(experiment, 2)
+    for number, last in ((0, 768), (1, 512)):
+        reported(experiment, number, {256: 0.1, 512: 0.2, 768: 0.3})
+        (experiment.paths.checkpoints(number) / f"{last:012d}").mkdir(parents=True)
+    study.report(1, 250, 0.1)
+    for _ in range(2):  # to settle twice changes nothing
+        study = memory(experiment)
+        settle(study, records, experiment.paths, REPORTS)
+    # The last one before a checkpoint the trial tells itself, and then it is decided whether it goes on.
+    assert [trial.intermediate_values for trial in study.trials()] == [{250: 0.1, 500: 0.2}, {250: 0.1}]
+    assert [proposal.number for proposal in study.unfinished()] == [0, 1]
+
+
 def test_an_end_that_only_the_study_has_is_written_into_the_row(experiment: Experiment) -> None:
     study, records = begun(experiment, 2)
     study.complete(0, 0.5)

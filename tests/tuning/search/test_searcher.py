@@ -24,6 +24,7 @@ from tuning.search.retries import MOST_LOSSES
 from tuning.search.searcher import MOST_IN_VAIN, StudySearcher
 from tuning.search.study import StudyMemory
 from tuning.search.thawing import Thawing
+from tuning.storage.search_files import SearchFiles
 from tuning.trial.protocol import (
     DISK_FULL,
     EVALUATION,
@@ -38,6 +39,7 @@ from tuning.trial.protocol import (
     SCORE,
     STEPS,
     STOPPED,
+    STORAGE_LOST,
     TRUSTED,
 )
 from tuning.trial.records import TrialRecords
@@ -141,7 +143,7 @@ def test_retries_last_over_runs(experiment: Experiment) -> None:
     assert states(experiment) == ["failed", "running"]
 
 
-@pytest.mark.parametrize("outcome", [STOPPED, DISK_FULL])
+@pytest.mark.parametrize("outcome", [STOPPED, DISK_FULL, STORAGE_LOST])
 def test_a_trial_that_was_stopped_goes_on_with_the_next_run(experiment: Experiment, outcome: str) -> None:
     control = Control()
     searcher, _ = adapters(experiment, control)
@@ -149,10 +151,34 @@ def test_a_trial_that_was_stopped_goes_on_with_the_next_run(experiment: Experime
     control.is_stopping = True
     searcher.on_trial_complete("a", {STEPS: 10, OUTCOME: outcome, MESSAGE: "no room"})
     assert searcher.suggest("b") == "FINISHED"
-    assert control.told == [("on_left", 0), *([("stop", "no room")] if outcome == DISK_FULL else [])]
+    assert control.told == [("on_left", 0), *([("stop", "no room")] if outcome != STOPPED else [])]
     assert states(experiment) == ["running"]
     again, _ = adapters(experiment)
     assert again.suggest("c")[NUMBER] == 0  # type: ignore[index]
+
+
+def test_a_trial_is_handed_out_after_its_row_and_taken_back_before_its_row_is_read(experiment: Experiment) -> None:
+    told: list[tuple[str, int, str | None]] = []
+
+    class Files(SearchFiles):
+        def hand_out(self, number: int) -> dict[str, Any]:
+            told.append(("handed out", number, TrialRecords(experiment).state(number)))
+            return {"turn": "mine"}
+
+        def take_back(self, number: int) -> None:
+            # As what its process wrote elsewhere comes back.
+            TrialRecords(experiment).update(number, score=0.7, steps=4096)
+            told.append(("taken back", number, TrialRecords(experiment).state(number)))
+
+    searcher, _ = adapters(experiment)
+    searcher._files = Files()
+    config = searcher.suggest("a")
+    assert isinstance(config, dict)
+    assert config["turn"] == "mine"
+    searcher.on_trial_complete("a", {STEPS: 4096, EVALUATION: REPORTS, SCORE: 0.7})
+    assert told == [("handed out", 0, "running"), ("taken back", 0, "running")]
+    assert TrialRecords(experiment).measured(0)["score"] == 0.7
+    assert states(experiment) == ["complete"]
 
 
 def test_an_assignment_that_was_tried_has_a_row_and_is_not_handed_out(experiment: Experiment) -> None:

@@ -122,7 +122,7 @@ def test_a_folder_is_continued_with_what_changes(search: Search, tmp_path: Path)
 
 
 def test_changes_are_the_settings_that_may_change() -> None:
-    assert set(Changes.__annotations__) == {*RESUMABLE, "scenario", "address", "callback"}
+    assert set(Changes.__annotations__) == {*RESUMABLE, "scenario", "address", "callback", "storage"}
     assert all(hasattr(Settings(), name) for name in Changes.__annotations__)
 
 

@@ -1,5 +1,6 @@
 """Experiments in a storage: created once, looked up anywhere, held by one run at a time."""
 
+import shutil
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,7 @@ from common.storage.objects import Objects
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, ExperimentPaths, save
 from tuning.experiment.settings import Settings
-from tuning.storage import epoch
+from tuning.storage import epoch, stored_experiment
 from tuning.storage.search_files import SearchFiles, StoredFiles
 from tuning.storage.stored_experiment import (
     checkpoint_sizes,
@@ -113,13 +114,19 @@ def test_an_experiment_beside_a_local_folder_is_continued_from_either(above: Loc
     made = created(above, dir=str(tmp_path / "local"), storage=above.uri)
     folder = tmp_path / "local" / "one"
     assert made.place == folder
-    local = experiment_at(folder)
+    # Another person's folder must not choose where results are sent.
+    for given in ("", f"{above}/other"):
+        with pytest.raises(
+            UsageError, match=rf"{folder} is at {above} too: continue it with --storage {above}, or by --resume"
+        ):
+            experiment_at(folder, given)
+    local = experiment_at(folder, above.uri)
     assert (local.storage, local.is_local, local.paths.folder) == (above / "one", True, folder)
     elsewhere = experiment_at(f"{above}/one")
     assert (elsewhere.storage, elsewhere.is_local, elsewhere.place) == (above / "one", False, f"{above}/one")
     with run_files(local, print) as (held, _):
         assert held.paths.folder == folder
-    assert experiment_at(folder) == local, "also after a run"
+    assert experiment_at(folder, above.uri) == local, "also after a run"
 
 
 def test_a_run_holds_the_experiment_and_another_machine_is_refused(
@@ -140,14 +147,16 @@ def test_a_run_holds_the_experiment_and_another_machine_is_refused(
         assert held.paths.folder.parent.name.endswith("-run-00000003")
 
 
-def test_working_copies_of_earlier_runs_are_removed(above: Location) -> None:
+def test_working_copies_of_earlier_processes_are_removed(above: Location, monkeypatch: pytest.MonkeyPatch) -> None:
     made = created(above)
     folders = []
-    for _ in range(2):
+    for own in ({}, runs_of_this := dict[Path, Experiment](), runs_of_this):
+        monkeypatch.setattr(stored_experiment, "_RUNS", own)
         with run_files(made, print) as (held, _):
             held.paths.lock.touch()
             folders.append(held.paths.folder)
-    assert [folder.parent.exists() for folder in folders] == [False, True]
+    # Results of this process may read the second yet.
+    assert [folder.parent.exists() for folder in folders] == [False, True, True]
     assert folders[1].name == "one"
 
 
@@ -183,6 +192,17 @@ def test_a_report_goes_to_the_storage_too(above: Location, tmp_path: Path) -> No
         assert shown == (str(folder / "report.html") if made.is_local else f"{above}/one/report.html")
         assert made.storage
         assert Objects(made.storage).read("report.html") == b"report"
+
+
+def test_a_report_of_another_persons_folder_is_sent_nowhere(above: Location, tmp_path: Path) -> None:
+    made = created(above)
+    folder = tmp_path / "theirs"
+    shutil.copytree(made.paths.folder, folder)  # with the file that says where it was copied from
+    assert copied_from(folder) == above / "one"
+    assert experiment_at(folder).storage is None
+    (folder / "report.html").write_text("report")
+    assert publish(folder / "report.html") == str(folder / "report.html")
+    assert not Objects(above / "one").has("report.html")
 
 
 def test_sizes_of_checkpoints_are_told_without_fetching_them(above: Location) -> None:

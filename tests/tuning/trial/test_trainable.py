@@ -14,10 +14,12 @@ import pandas as pd
 import pytest
 import torch
 
+from common.storage.faults import StorageLostError
 from results import load
 from tests.tuning.trial.small_trials import EVALUATIONS, experiment, hyperparameters
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import Experiment
+from tuning.storage.trial_files import FencedError
 from tuning.trial.checkpoint import Checkpoints
 from tuning.trial.proposal import Proposal
 from tuning.trial.protocol import (
@@ -34,6 +36,7 @@ from tuning.trial.protocol import (
     SCORE,
     STEPS,
     STOPPED,
+    STORAGE_LOST,
     VRAM_LIMIT,
 )
 from tuning.trial.records import TrialRecords
@@ -85,6 +88,8 @@ def fail_once(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
     ("error", "outcome"),
     [
         (OSError(errno.ENOSPC, "No space left on device"), DISK_FULL),
+        (StorageLostError("the bucket does not answer"), STORAGE_LOST),
+        (FencedError("another process has it"), STOPPED),
         (torch.OutOfMemoryError("CUDA out of memory"), OUT_OF_MEMORY),
         (OSError(errno.EACCES, "Permission denied"), None),
         (ValueError("a bug"), None),
@@ -110,7 +115,7 @@ def test_what_goes_wrong_is_told_and_the_next_start_goes_on(
                 run_trial(config)
     row = load(of.paths.folder).trials.iloc[0]
     assert row["crashes"] == (0 if outcome else 1)
-    assert pd.notna(row["error"]) == (outcome != DISK_FULL)
+    assert pd.notna(row["error"]) == (outcome not in (DISK_FULL, STORAGE_LOST, STOPPED))
     first = Checkpoints(of.paths.checkpoints(0)).steps
     assert 320 <= first < 400
     reported.clear()
