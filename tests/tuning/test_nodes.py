@@ -19,7 +19,7 @@ import pandas as pd
 import pytest
 
 from results import load
-from tests.tuning.many_nodes import CARDS, LARGE_FROM, QUICK, Piece, added, head, node, search, work
+from tests.tuning.many_nodes import CARDS, LARGE_FROM, LONG, QUICK, Piece, added, head, node, search, work
 from tests.tuning.test_torture import journal
 from tuning.experiment.folder import Experiment, create, open_experiment
 from tuning.experiment.settings import Settings
@@ -149,7 +149,7 @@ def most_at_once(done: list[Piece]) -> int:
 @pytest.mark.slow
 def test_a_node_that_joins_is_used_and_trials_leave_one_that_is_drained(nodes: Any, tmp_path: Path) -> None:
     # Of CPUs alone; without `concurrency`, as many run as fit.
-    experiment = create(settings(tmp_path, trials=24, scheduler="none"))
+    experiment = create(settings(tmp_path, name=LONG, trials=8, scheduler="none"))
     with added(nodes, node(cores=1)), searching(experiment) as printed:
         wait_for(lambda: work(experiment))
         first = work(experiment)[0].node
@@ -193,7 +193,7 @@ def test_every_trial_that_waits_asks_for_its_place_so_that_nodes_are_added(nodes
     def pending() -> int:
         return sum(group["state"] == "PENDING" for group in ray.util.placement_group_table().values())
 
-    experiment = create(settings(tmp_path, trials=16, concurrency=5, scheduler="none"))
+    experiment = create(settings(tmp_path, name=LONG, trials=8, concurrency=5, scheduler="none"))
     with added(nodes, node(cores=1)), searching(experiment) as printed:
         # Four wait beside the one that runs; the autoscaler is told of all of them.
         wait_for(lambda: work(experiment) and pending() == 4)
