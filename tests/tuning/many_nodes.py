@@ -33,7 +33,10 @@ SECONDS = 0.4  # from one evaluation to the next
 LARGE_FROM = 0.25  # clip range from which on a trial takes `LARGE` of GPU memory
 USUAL, LARGE = GIB // 2, 12 * GIB
 CARDS = {"SMALL": 8 * GIB, "LARGE": 24 * GIB}
-QUICK = "quick"  # begins the names of experiments of which the trials do not wait
+# What the names of experiments begin with, and by how much more their trials wait. Until a process has begun on another node,
+# Tune gives its trial to a process that has ended one; so only trials that are long spread.
+QUICK, LONG = "quick", "long"
+PACES = {QUICK: 0.0, LONG: 8.0}
 WORK = "work.txt"  # below an experiment's folder: what its trials did
 
 
@@ -164,7 +167,7 @@ def steady_trial(config: dict[str, Any]) -> None:
             report(done)
         for evaluation in range(done + 1, EVALUATIONS + 1):
             began = time.time()
-            until = time.monotonic() + (0.0 if experiment.settings.name.startswith(QUICK) else SECONDS)
+            until = time.monotonic() + SECONDS * PACES.get(experiment.settings.name.partition("-")[0], 1.0)
             while time.monotonic() < until:
                 time.sleep(0.02)
                 if not running.exists() or leaving.exists():

@@ -19,7 +19,7 @@ import pandas as pd
 import pytest
 
 from results import load
-from tests.tuning.many_nodes import CARDS, LARGE_FROM, QUICK, Piece, added, head, node, search, work
+from tests.tuning.many_nodes import CARDS, LARGE_FROM, LONG, QUICK, Piece, added, head, node, search, work
 from tests.tuning.test_torture import journal
 from tuning.experiment.folder import Experiment, create, open_experiment
 from tuning.experiment.settings import Settings
@@ -149,7 +149,7 @@ def most_at_once(done: list[Piece]) -> int:
 @pytest.mark.slow
 def test_a_node_that_joins_is_used_and_trials_leave_one_that_is_drained(nodes: Any, tmp_path: Path) -> None:
     # Of CPUs alone; without `concurrency`, as many run as fit.
-    experiment = create(settings(tmp_path, trials=12, scheduler="none"))
+    experiment = create(settings(tmp_path, name=LONG, trials=8, scheduler="none"))
     with added(nodes, node(cores=1)), searching(experiment) as printed:
         wait_for(lambda: work(experiment))
         first = work(experiment)[0].node
@@ -174,7 +174,7 @@ def test_a_node_that_joins_is_used_and_trials_leave_one_that_is_drained(nodes: A
 @pytest.mark.slow
 def test_a_trial_that_waits_for_a_kind_of_node_that_is_gone_runs_on_another(nodes: Any, tmp_path: Path) -> None:
     # One more than there is room for: it waits for the small card.
-    experiment = create(settings(tmp_path, trials=8, concurrency=3, scheduler="none"))
+    experiment = create(settings(tmp_path, trials=5, concurrency=3, scheduler="none"))
     with added(nodes, node(cores=1, card="SMALL"), node(cores=1, card="LARGE")), searching(experiment) as printed:
         small = next(of for of, name in cards().items() if name == "SMALL")
         wait_for(lambda: small in {piece.node for piece in work(experiment)})
@@ -193,7 +193,7 @@ def test_every_trial_that_waits_asks_for_its_place_so_that_nodes_are_added(nodes
     def pending() -> int:
         return sum(group["state"] == "PENDING" for group in ray.util.placement_group_table().values())
 
-    experiment = create(settings(tmp_path, trials=9, concurrency=5, scheduler="none"))
+    experiment = create(settings(tmp_path, name=LONG, trials=8, concurrency=5, scheduler="none"))
     with added(nodes, node(cores=1)), searching(experiment) as printed:
         # Four wait beside the one that runs; the autoscaler is told of all of them.
         wait_for(lambda: work(experiment) and pending() == 4)
@@ -292,7 +292,7 @@ def disturb(nodes: Any, folder: Path, events: int, trials: int, seed: int) -> No
 
 @pytest.mark.slow
 def test_a_search_of_which_nodes_come_and_go_is_the_same_search(nodes: Any, tmp_path: Path) -> None:
-    disturb(nodes, tmp_path, events=4, trials=14, seed=1)
+    disturb(nodes, tmp_path, events=3, trials=10, seed=1)
 
 
 @pytest.mark.torture

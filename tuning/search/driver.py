@@ -238,6 +238,7 @@ def _tuner(
     """Ray Tune with our searcher and scheduler, and without what the experiment does itself: retries, names, output."""
     from ray import tune
 
+    from tuning.search.quiet_tune import QuietTune
     from tuning.trial.protocol import BUNDLE, LABELS, NUMBER
 
     def place(config: dict[str, Any]) -> tune.PlacementGroupFactory:
@@ -261,7 +262,7 @@ def _tuner(
             name=paths.tune.name,
             storage_path=str(paths.folder),
             verbose=0,
-            callbacks=callbacks,
+            callbacks=[*callbacks, QuietTune()],
             # The searcher hands crashed trials out again.
             failure_config=tune.FailureConfig(max_failures=0),
         ),
