@@ -260,9 +260,7 @@ def names_of(folders: Sequence[Path]) -> tuple[str, ...]:
         folders: of experiments, also such as `.`.
     """
     own = [folder.resolve().name for folder in folders]
-    return tuple(
-        uri_of(path) or str(path) if own.count(name) > 1 else name for path, name in zip(folders, own, strict=True)
-    )
+    return tuple(uri_of(path) or str(path) if own.count(name) > 1 else name for path, name in zip(folders, own, strict=True))
 
 
 def _several(folders: list[Path]) -> Results:
