@@ -20,7 +20,7 @@ def test_the_paths_of_its_files_are_printed(monkeypatch: pytest.MonkeyPatch, cap
     monkeypatch.setattr("tuning.exporting.rollout.roll_out", roll_out)
     assert main(["experiments/one", "--trial", "3", "--week", "2"]) == 0
     assert capsys.readouterr().out == "hours.parquet\nweek.png\n"
-    assert given == [RolloutSettings(Path("experiments/one"), trial="3", week=2)]
+    assert given == [RolloutSettings("experiments/one", trial="3", week=2)]
 
 
 def test_a_folder_that_holds_no_experiment(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,13 +11,13 @@ from tuning.exporting.settings import ExportSettings, RolloutSettings
 
 def test_command_lines_become_settings() -> None:
     export = parse(ExportSettings, ["one", "--to", "mall", "--trial", "3"], None, "test")
-    assert export == ExportSettings(Path("one"), Path("mall"), "3", None)
+    assert export == ExportSettings("one", Path("mall"), "3", None)
     assert parse(ExportSettings, ["one", "--to", "mall", "--split", "test"], None, "test").split == "test"
     rollout = parse(RolloutSettings, ["one", "--year", "4", "--to", "hours"], None, "test")
-    assert rollout == RolloutSettings(Path("one"), year=4, to=Path("hours"))
-    assert RolloutSettings(Path("one")).to is None
+    assert rollout == RolloutSettings("one", year=4, to=Path("hours"))
+    assert RolloutSettings("s3://bucket/one").to is None
     there = parse(RolloutSettings, ["one", "--scenario", "there/schema.json"], None, "test")
-    assert there == RolloutSettings(Path("one"), scenario="there/schema.json")
+    assert there == RolloutSettings("one", scenario="there/schema.json")
 
 
 def test_an_export_needs_a_target() -> None:

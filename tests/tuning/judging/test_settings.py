@@ -40,7 +40,7 @@ def test_each_limit_is_named_with_the_value(change: dict[str, object], message: 
 
 def test_command_lines_become_settings() -> None:
     given = parse(JudgeSettings, ["a", "b", "--seeds", "3", "--judged-by", "batch"], None, "test")
-    assert given == JudgeSettings((Path("a"), Path("b")), seeds=3, judged_by="batch")
+    assert given == JudgeSettings(("a", "b"), seeds=3, judged_by="batch")
     assert parse(HeadroomSettings, ["--split", "test"], None, "test") == HeadroomSettings(split="test")
     chosen = parse(HeadroomSettings, ["--mpc", "learned", "exact"], None, "test")
     assert chosen.mpc == ("learned", "exact")
@@ -54,3 +54,8 @@ def test_headroom_refuses_forecasts_that_contradict() -> None:
 def test_forecasts_of_the_command_line_are_those_of_the_controller() -> None:
     assert methods(ALL_MPC) == METHODS
     assert methods(("none",)) == ()
+
+
+def test_a_uri_reaches_the_settings_as_it_was_typed() -> None:
+    given = parse(JudgeSettings, ["s3://bucket/a", "file:///mnt/b"], None, "python -m tuning.judge")
+    assert given.experiments == ("s3://bucket/a", "file:///mnt/b")
