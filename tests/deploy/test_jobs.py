@@ -116,7 +116,7 @@ def head() -> Iterator[Head]:
     found = Head(f"http://127.0.0.1:{dashboard}", f"127.0.0.1:{gcs}", folder, token)
     try:
         end = time.monotonic() + START_SECONDS
-        while (answer := found.job("submit", "--", "true")).returncode:
+        while (answer := found.job("submit", "--no-wait", "--", "true")).returncode:
             assert started.poll() is None, output.read_text(encoding="utf-8")
             assert time.monotonic() < end, answer.stdout + answer.stderr
             time.sleep(1.0)
