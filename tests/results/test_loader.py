@@ -451,3 +451,12 @@ def test_values_of_numpy_and_pandas_are_conditions_too(packed: bool, experiment:
     assert results.read("reports", filters=[("trial", "in", [])]).empty
     with pytest.raises(ResultsError, match="reports has no column '3'"):
         results.read("reports", [3])  # type: ignore[list-item]
+
+
+def test_an_experiment_that_is_the_working_folder_has_its_name(
+    experiment: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = tmp_path / "other"
+    shutil.copytree(experiment, other)
+    monkeypatch.chdir(experiment)
+    assert load([".", other]).names == (experiment.resolve().name, "other")

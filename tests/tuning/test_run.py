@@ -5,19 +5,40 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import fields, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from envs.scenarios.scenario import scenario
+from results.writer import part_path, write_part
+from tests.results.trials import KINDS, trial
+from tuning import run
 from tuning.experiment.folder import Experiment, create, open_experiment, save
 from tuning.experiment.lock import experiment_lock
 from tuning.experiment.settings import Settings
 from tuning.run import main
 from tuning.search.plan import plan
 from tuning.trial.provenance import provenance
+
+
+def test_a_search_that_is_stopped_leaves_a_current_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stopped(*_: object) -> Iterator[None]:
+        raise KeyboardInterrupt
+        yield
+
+    opened = SimpleNamespace(experiment=SimpleNamespace(paths=SimpleNamespace(folder=tmp_path)))
+    monkeypatch.setattr("tuning.search.tune.open_all", lambda *_: [opened])
+    monkeypatch.setattr("tuning.search.tune.searched", stopped)
+    for is_begun in (False, True):
+        if is_begun:
+            write_part(part_path(tmp_path, "trials", 0), "trials", [trial(0, None, "running")], KINDS)
+        with pytest.raises(KeyboardInterrupt):
+            run._run(Settings(), [])
+        assert (tmp_path / "report.html").is_file() == is_begun
 
 
 def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
