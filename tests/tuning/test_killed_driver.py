@@ -15,6 +15,7 @@ import sys
 import traceback
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -139,6 +140,7 @@ def run_and_die(experiment: Experiment, at_once: int, kill_at: float, order: ran
     def tuner(paths: Any, trainable: Any, searcher: Any, scheduler: Any, callbacks: Any) -> Slots:
         return Slots(paths, searcher, scheduler, at_once, order)
 
+    experiment = replace(experiment, settings=replace(experiment.settings, concurrency=at_once))
     default = algorithm("ppo").preset("default", {}, {"steps": float(STEPS_OF_A_TRIAL)})
     plan = Plan(algorithm("ppo").space, {}, (default,))
     with pytest.MonkeyPatch.context() as patched:
