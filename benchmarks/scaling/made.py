@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -124,13 +123,3 @@ def _entries(
         "values": None if state is TrialState.WAITING else [last],
     }  # fmt: skip
     yield end if state is TrialState.WAITING else {**end, "datetime_complete": now}
-
-
-def size_of(path: Path) -> int:
-    """Bytes of a file."""
-    return path.stat().st_size
-
-
-def read_lines(path: Path) -> list[dict[str, Any]]:
-    """Entries of a journal."""
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]

@@ -22,7 +22,7 @@ import numpy as np
 from ray.tune.result import TIME_TOTAL_S
 from rich.console import Console
 
-from benchmarks.scaling.made import LIMITS, REPORTS, SPACE, STEPS, rating
+from benchmarks.scaling.made import REPORTS, SPACE, STEPS, rating
 from tests.tuning.roomy import SMALL
 from tuning.experiment.folder import Experiment
 from tuning.memory.allocation import Budget
@@ -36,10 +36,6 @@ from tuning.trial.protocol import EVALUATION, GAIN, GAIN_2, HYPERPARAMETERS, NUM
 from tuning.trial.protocol import STEPS as TAKEN
 
 START_SECONDS = 10.0  # until a trial's process trains
-
-
-class Enough(Exception):  # noqa: N818
-    """As many calls as are measured."""
 
 
 @dataclass
@@ -197,10 +193,5 @@ def search(
     planner = Planner(of.settings, SMALL, budget, "cpu", Calibration(of.paths.folder / "calibration.json"))
     console = Console(file=io.StringIO())
     with patch("tuning.search.driver._tuner", tuner), patch("tuning.search.progress.check_nodes", lambda: None):
-        with spent.of("begin"):
-            pass
         run_trials(of, Plan(SPACE, {}, starts), planner, console, lambda config: None)
     return spent
-
-
-__all__ = ["LIMITS", "FakeTuner", "Spent", "search"]

@@ -135,7 +135,7 @@ class Drawing:
         return around(around_what, distributions, random) if around_what else None
 
     @cached_property
-    def _point_of(self) -> OfTrials[Point | None]:
+    def _point_of(self) -> OfTrials[Mapping[str, float | int | str] | None]:
         """Points of trials, each computed once."""
         distributions = self.space.distributions(self.fixed, self.limits)
         return OfTrials(partial(point_in, space=self.space, distributions=distributions))

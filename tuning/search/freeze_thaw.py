@@ -22,7 +22,7 @@ from tuning.search.most_promising import considered, rough_ends
 
 Array = NDArray[np.float64]
 FIT_EVALUATIONS, EVALUATIONS = 100, 1000  # most that decide the model's hyperparameters, and that it predicts from
-FIT_TRIALS = 200  # most of the same
+ALL_FIT, FIT_TRIALS = 200, 100  # of more trials than the first the second number decides them
 FIRST = 0.2  # part of the most steps that every trial gets
 
 
@@ -286,9 +286,9 @@ class _Model:
 
 
 def _of_few(data: Evaluations) -> Evaluations:
-    """Evaluations of at most `FIT_TRIALS` trials, evenly many of all."""
+    """Evaluations of all trials, or of `FIT_TRIALS` of more than `ALL_FIT`, spread evenly."""
     trials = np.unique(data.trial)
-    if len(trials) <= FIT_TRIALS:
+    if len(trials) <= ALL_FIT:
         return data
     kept = np.isin(data.trial, trials[np.linspace(0, len(trials) - 1, FIT_TRIALS).round().astype(np.int64)])
     return Evaluations(data.trial[kept], data.log_steps[kept], data.ratings[kept])

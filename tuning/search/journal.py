@@ -45,6 +45,11 @@ class _SealedJournal(JournalFileBackend):
         super().__init__(str(path), lock_obj=JournalFileOpenLock(str(path)))
         self._path, self._digest, self._length = path, hashlib.sha256(), 0
 
+    @property
+    def written(self) -> int:
+        """Length of the file after the last entry of this process; 0 before."""
+        return self._length
+
     def append_logs(self, logs: list[dict[str, Any]]) -> None:
         """Append entries, and seal the file."""
         super().append_logs(logs)
@@ -57,7 +62,24 @@ class _SealedJournal(JournalFileBackend):
         write_whole(seal_path(self._path), lambda file: file.write(json.dumps(asdict(seal)).encode()))
 
 
-def open_mended_journal(path: Path) -> JournalStorage:
+class SealedStorage(JournalStorage):
+    """Optuna's storage in a journal that seals itself.
+
+    Args:
+        journal: the file.
+    """
+
+    def __init__(self, journal: _SealedJournal) -> None:
+        self._journal = journal
+        super().__init__(journal)
+
+    @property
+    def written(self) -> int:
+        """A number that grows with each entry of this process. As long as it stays, so does all that the storage gives."""
+        return self._journal.written
+
+
+def open_mended_journal(path: Path) -> SealedStorage:
     """Open a journal; first remove stale locks and an incomplete last line, which a kill during a write leaves.
 
     An entry appended to an incomplete line would be lost too.
@@ -76,7 +98,7 @@ def open_mended_journal(path: Path) -> JournalStorage:
             content = file.read()
             file.truncate(content.rfind(b"\n") + 1)
     try:
-        return JournalStorage(_SealedJournal(path))
+        return SealedStorage(_SealedJournal(path))
     except (*UNREADABLE, optuna.exceptions.OptunaError) as error:
         raise DamagedStudyError(path, f"{type(error).__name__} where it is read") from error
 

@@ -13,7 +13,6 @@ from types import MappingProxyType
 from typing import Self
 
 import optuna
-from optuna.storages import JournalStorage
 from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
@@ -26,7 +25,7 @@ from tuning.search.agreement import begun, check_agreement
 from tuning.search.confirmation import CONFIRMS, ROLE, RUN
 from tuning.search.drawing import HYPERPARAMETERS, REFUSED, SAME_AS, Drawing, Excess, already_tried
 from tuning.search.errors import DamagedStudyError
-from tuning.search.journal import has_entries, is_sealed, open_mended_journal, seal_path
+from tuning.search.journal import SealedStorage, has_entries, is_sealed, open_mended_journal, seal_path
 from tuning.search.learned import read_learned
 from tuning.search.of_trials import OfTrials
 from tuning.search.pruners import PRUNERS
@@ -63,11 +62,14 @@ class StudyMemory:
         drawing: how trials are drawn.
     """
 
-    def __init__(self, storage: JournalStorage, study: optuna.Study, drawing: Drawing) -> None:
+    def __init__(self, storage: SealedStorage, study: optuna.Study, drawing: Drawing) -> None:
         self._storage, self._study, self._drawing = storage, study, drawing
         self._settings = drawing.settings
         self._running: dict[int, optuna.Trial] = {}
         self._steps_of = OfTrials(_used)
+        self._known: list[FrozenTrial] = []  # all trials, as of the stamp
+        self._used: dict[int, dict[int, int]] = {}  # what `used_steps` gave, likewise
+        self._stamp: tuple[str, int] | None = None
 
     @classmethod
     def open(
@@ -203,11 +205,15 @@ class StudyMemory:
         Args:
             least: what counts for a trial that failed before its first evaluation.
         """
+        trials = self.trials()
+        if least in self._used:
+            return self._used[least]
         used = {}
-        for trial in self.trials():
+        for trial in trials:
             steps = self._steps_of(trial)
             if steps is not None:
                 used[trial.number] = least if steps < 0 else steps
+        self._used[least] = used
         return used
 
     @property
@@ -231,10 +237,13 @@ class StudyMemory:
 
     def trials(self) -> list[FrozenTrial]:
         """All trials as Optuna has them, by number; not to be changed."""
-        return self._study.get_trials(deepcopy=False)
+        stamp = self._study.study_name, self._storage.written
+        if stamp != self._stamp:
+            self._known, self._used, self._stamp = self._study.get_trials(deepcopy=False), {}, stamp
+        return self._known
 
     def _trial(self, number: int) -> FrozenTrial:
-        return self._storage.get_trial(self._storage.get_trial_id_from_study_id_trial_number(self._study._study_id, number))
+        return self.trials()[number]
 
     def state(self, number: int) -> TrialState:
         """State of a trial."""
@@ -405,7 +414,7 @@ def read_trials(experiment: Experiment) -> list[FrozenTrial]:
     return trials
 
 
-def _open_journal(experiment: Experiment) -> JournalStorage:
+def _open_journal(experiment: Experiment) -> SealedStorage:
     """The opened journal of an experiment: its own, or an empty one where there are no trials yet."""
     path = experiment.paths.study
     if (rows := begun(experiment.paths)) and not (path.exists() and has_entries(path)):
@@ -422,7 +431,7 @@ def _open_journal(experiment: Experiment) -> JournalStorage:
     return storage
 
 
-def _current(storage: JournalStorage, settings: Settings) -> optuna.Study:
+def _current(storage: SealedStorage, settings: Settings) -> optuna.Study:
     """The experiment's study: the last one into which all trials were copied, or the first."""
     pruner = _pruner(settings)
     study = optuna.create_study(

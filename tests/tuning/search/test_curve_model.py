@@ -89,3 +89,30 @@ def test_without_data_the_prediction_is_the_prior() -> None:
     mean, deviation = CurveModel.fitted(np.zeros((2, 1)), none, 10).predict(np.array([0, 1]), STEPS[:2])
     assert mean.tolist() == [0.0, 0.0]
     assert np.all(deviation > 1.0)
+
+
+def test_later_evaluations_of_a_trial_give_the_posterior_that_all_together_give() -> None:
+    rng = np.random.default_rng(3)
+    points = rng.random((6, 2))
+    trial = np.repeat(np.arange(6), 3)
+    data = Evaluations(trial, np.log(np.tile([100.0, 200.0, 300.0], 6)), rng.normal(size=18))
+    model = CurveModel.fitted(points, data, 18, iterations=3)
+    logs, ratings = np.log([400.0, 500.0]), np.array([0.3, 0.5])
+    whole = model.with_data(
+        Evaluations(np.append(trial, [2, 2]), np.append(data.log_steps, logs), np.append(data.ratings, ratings))
+    )
+    mean, deviation = whole.predict(np.array([2]), np.log([1000.0]))
+    assert model.predict_after(2, logs, ratings, float(np.log(1000.0))) == pytest.approx((mean[0], deviation[0]), rel=1e-6)
+
+
+def test_more_points_change_no_prediction_of_the_others() -> None:
+    rng = np.random.default_rng(4)
+    data = Evaluations(np.arange(5), np.log(np.full(5, 100.0)), rng.normal(size=5))
+    points, more = rng.random((5, 3)), rng.random((2, 3))
+    model = CurveModel.fitted(points, data, 5, iterations=2)
+    at, logs = np.arange(5), np.log(np.full(5, 900.0))
+    beside = model.with_points(more)
+    for one, other in zip(model.predict(at, logs), beside.predict(at, logs), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9)
+    new = CurveModel(np.vstack([points, more]), data, model.logs).predict(np.array([6]), logs[:1])
+    np.testing.assert_allclose(beside.predict(np.array([6]), logs[:1]), new, rtol=1e-9)

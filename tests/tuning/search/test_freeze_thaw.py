@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 from optuna.distributions import BaseDistribution, FloatDistribution
 
-from tuning.search.freeze_thaw import Curve, decide, predicted_ends
+from tuning.search.freeze_thaw import Curve, Outlook, decide, predicted_ends
+from tuning.search.most_promising import MOST_TRIALS
 
 SPACE: dict[str, BaseDistribution] = {"x": FloatDistribution(0, 1), "y": FloatDistribution(0, 1)}
 MOST, RUNG = 1000, 100
@@ -122,3 +123,46 @@ def test_a_decision_takes_less_than_a_second_with_1000_evaluations() -> None:
     begin = time.process_time()
     decide(curves, drawn(200, 0), space, MOST, RUNG, 0, 1e6)
     assert time.process_time() - begin < 1.0
+
+
+def many(count: int, seed: int = 0) -> list[Curve]:
+    """Frozen trials whose ends follow from their points."""
+    rng = np.random.default_rng(seed)
+    points = [{"x": float(x)} for x in rng.random(count)]
+    return [
+        Curve(number, point, tuple((200 * rung, point["x"] * rung / 5.0) for rung in (1, 2)), 1.0, "frozen")
+        for number, point in enumerate(points)
+    ]
+
+
+def test_of_many_trials_one_of_the_best_goes_on_and_all_have_an_end() -> None:
+    box = {"x": FloatDistribution(0.0, 1.0)}
+    curves = many(MOST_TRIALS + 300)
+    chosen = decide(curves, None, box, 1000, 200, 0, 1e9)
+    assert chosen is not None
+    best = sorted(curves, key=lambda curve: -curve.point["x"])  # type: ignore[operator]
+    assert chosen in [curve.number for curve in best[:20]]
+    ends = predicted_ends(curves, box, 1000)
+    assert ends.keys() == {curve.number for curve in curves}
+    assert max(ends, key=lambda number: ends[number]) in [curve.number for curve in best[:20]]
+
+
+def test_an_outlook_decides_as_a_model_of_now_does() -> None:
+    box = {"x": FloatDistribution(0.0, 1.0)}
+    curves = many(30)
+    candidate = Curve(30, {"x": 0.5}, (), 1.0, "frozen")
+    outlook = Outlook(curves, box, 1000, 200)
+    for seed in range(3):
+        assert outlook.decide(curves, candidate, seed, 1e9) == decide(curves, candidate, box, 1000, 200, seed, 1e9)
+
+
+def test_an_outlook_knows_later_evaluations_of_the_trial_that_a_decision_is_about() -> None:
+    box = {"x": FloatDistribution(0.0, 1.0)}
+    curves = many(30)
+    outlook = Outlook(curves, box, 1000, 200)
+    best = decide(curves, None, box, 1000, 200, 0, 1e9)
+    assert best is not None
+    for rating, goes_on in ((5.0, True), (-5.0, False)):
+        own = replace(curves[best], evaluations=(*curves[best].evaluations, (600, rating)))
+        now = [own if curve.number == best else curve for curve in curves]
+        assert (outlook.decide(now, None, 0, 1e9, best) == best) is goes_on

@@ -145,3 +145,39 @@ def test_samplers_propose_near_the_front_of_two_objectives_and_within_requiremen
         own = of_two(COMPLETE, {1: (x + y, 1.0 - x + y)}, number, x=x, y=y, constraints={"requirements": y - 0.9})
         known.append(own)
     assert sum(0.6 < y <= 0.95 for y in proposed) > 0.5 * model  # of all draws a third would be
+
+
+def test_of_too_many_trials_those_that_run_the_best_and_some_of_all_are_shown() -> None:
+    known = [trial(COMPLETE, {}, 0.001 * (number % 100), number=number) for number in range(500)]
+    known[7] = trial(RUNNING, number=7)
+    known[11] = trial(COMPLETE, {}, 9.0, number=11, constraints={"memory": 1.0})
+    assert len(as_seen(known, SPACE, BOX, most=500)) == 500
+    shown = [seen.number for seen in as_seen(known, SPACE, BOX, most=40)]
+    assert shown == sorted(set(shown))
+    assert len(shown) == 40
+    assert 7 in shown
+    # The best that fit, the first of equal ones.
+    assert {99, 199, 299, 399, 499, 98, 198, 298, 398, 498} <= set(shown)
+    assert min(shown) < 30
+    assert max(set(shown) - {499, 498}) > 440
+
+
+def test_with_two_objectives_the_best_in_each_are_shown() -> None:
+    known = [trial(COMPLETE, {1: 0.0}, 0.0, number=number) for number in range(300)]
+    for number, each in enumerate(known):
+        each.user_attrs[GAINS] = {"1": [0.0, 0.0]}
+        if number in (50, 150):
+            each.user_attrs[GAINS] = {"1": [1.0, -5.0] if number == 50 else [-5.0, 1.0]}
+    shown = [seen.number for seen in as_seen(known, SPACE, BOX, objectives=2, most=36)]
+    assert {50, 150} <= set(shown)
+
+
+def test_a_view_shares_no_change_with_the_study() -> None:
+    known = trial(COMPLETE, {1: 0.1}, 0.2, constraints={"a": 0.0})
+    (seen,) = as_seen([known], SPACE, BOX)
+    study = optuna.create_study()
+    study.add_trials([seen])
+    seen.params["x"] = 0.9
+    seen.set_constraint("b", 1.0)
+    assert known.constraints == {"a": 0.0}
+    assert known.params == {}

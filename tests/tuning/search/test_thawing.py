@@ -190,3 +190,40 @@ def test_a_sampler_sees_the_end_of_each_objective_and_requirements_below_all(
     assert values[first][0] < values[second][0]
     assert values[first][1] == pytest.approx(0.9, abs=0.1)
     assert all(values[missing][k] < min(values[first][k], values[second][k]) for k in range(2))
+
+
+def test_with_many_at_once_a_decision_lacks_few_evaluations_and_with_few_none(
+    memory: StudyMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tuning.search.thawing.MOST_TRIALS", 4)
+    monkeypatch.setattr("tuning.search.thawing.LAGGING", 2)
+    model = thawing(memory)
+    for _ in range(5):
+        learn(memory, 0.1, 0.2)
+    first = model.draw()
+    # None runs, so each draw sees all.
+    assert model.draw() is not first
+    running = [memory.ask().number for _ in range(4)]
+    drawn = model.draw()
+    assert model.draw() is drawn
+    memory.report(running[0], RUNG, 0.3)
+    memory.report(running[1], RUNG, 0.3)
+    assert model.draw() is drawn
+    assert model.choose(drawn, 1e6, as_frozen=running[0]) == running[0]
+    memory.report(running[2], RUNG, 0.3)
+    assert model.draw() is not drawn
+    # One that began is not proposed again.
+    drawn = model.draw()
+    assert memory.add(drawn).number == 9
+    assert model.draw() is not drawn
+
+
+def test_before_the_first_evaluation_of_many_trials_there_is_no_model(
+    memory: StudyMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tuning.search.thawing.MOST_TRIALS", 1)
+    monkeypatch.setattr("tuning.search.thawing.LAGGING", 1)
+    for _ in range(3):
+        memory.ask()
+    model = thawing(memory)
+    assert model.choose(model.draw(), 1e6) is None
