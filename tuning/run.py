@@ -54,7 +54,7 @@ def _run(settings: Settings, arguments: list[str]) -> int:
         for outcome in searched(opened, console):
             statuses.append(_status(outcome, console))
     except KeyboardInterrupt:
-        _report_so_far(opened[len(statuses)].experiment.paths.folder, console)
+        _report_so_far(opened[len(statuses)].experiment.place, console)
         raise
     if several:
         from results import load
@@ -105,13 +105,19 @@ def _status(outcome: Results | SearchStoppedError, console: Console) -> int:
     return 0 if not outcome.scored.empty else NONE_COMPLETE
 
 
-def _report_so_far(folder: Path, console: Console) -> None:
+def _report_so_far(place: str | Path, console: Console) -> None:
     """Draw the report of a search that was stopped, if it began a trial. Another Ctrl-C ends that too."""
+    from common.storage.location import StorageError
     from results.writer import table_folder
     from tuning.cli.report import draw_report
+    from tuning.storage.stored_experiment import publish, stopped_at
 
+    try:
+        folder = stopped_at(place)
+    except StorageError:
+        return  # it is what stopped the search, and was told
     if any(table_folder(folder, "trials").glob("*.parquet")):
-        draw_report([folder], console)
+        draw_report([folder], console, publish)
 
 
 def _is_unpaid(settings: Settings, results: Results) -> bool:

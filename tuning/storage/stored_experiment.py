@@ -257,6 +257,24 @@ def run_in(folder: Path) -> Experiment:
     return _RUNS.get(folder) or open_experiment(folder)
 
 
+def stopped_at(place: str | Path) -> Path:
+    """The folder of a search that was stopped, with all results that it has.
+
+    Args:
+        place: of the experiment: its folder, or the URI that a run of this process worked on.
+
+    Raises:
+        StorageError: if the storage cannot be read.
+    """
+    from common.storage.working_copy import WorkingCopy
+
+    for folder, run in _RUNS.items():
+        if run.storage and str(run.place) == str(place):
+            WorkingCopy(folder, _objects(run.storage)).pull(["results/"])
+            return folder
+    return Path(place)
+
+
 def checkpoint_sizes(folder: Path, numbers: Iterable[int]) -> list[int]:
     """Sizes of trials' checkpoints in a storage, bytes.
 
