@@ -23,12 +23,12 @@ from ray.tune.result import TIME_TOTAL_S
 from rich.console import Console
 
 from benchmarks.scaling.made import REPORTS, SPACE, STEPS, rating
+from common.units import GIB
 from tests.tuning.roomy import SMALL
 from tuning.experiment.folder import Experiment
 from tuning.memory.allocation import Budget
 from tuning.memory.calibration import Calibration
 from tuning.memory.planner import Planner
-from tuning.memory.prediction import GIB
 from tuning.search.driver import run_trials
 from tuning.search.plan import Plan
 from tuning.trial.evaluation_schedule import due_steps
