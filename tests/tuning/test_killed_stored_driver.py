@@ -12,6 +12,7 @@ import os
 import random
 import traceback
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -130,7 +131,7 @@ def search(place: Location, folder: Path, at_once: int, kill_at: float, order: r
 def run_and_die(place: Location, at_once: int, kill_at: float, order: random.Random) -> None:
     """Run a search in this process, which dies at one of its operations."""
 
-    def tuner(paths: Any, trainable: Any, searcher: Any, scheduler: Any, callbacks: Any, most: Any) -> Slots:
+    def tuner(paths: Any, trainable: Any, searcher: Any, scheduler: Any, callbacks: Any) -> Slots:
         return Slots(paths, searcher, scheduler, at_once, order)
 
     default = algorithm("ppo").preset("default", {}, {"steps": float(local.STEPS_OF_A_TRIAL)})
@@ -146,6 +147,7 @@ def run_and_die(place: Location, at_once: int, kill_at: float, order: random.Ran
         patched.setattr(local, "OPERATIONS", (*local.OPERATIONS, *STORED))
         experiment = look_up(place)
         local.die_at(patched, kill_at)
+        experiment = replace(experiment, settings=replace(experiment.settings, concurrency=at_once))
         with run_files(experiment, lambda line: None) as (held, files):
             run_trials(held, plan, roomy(held), Console(file=io.StringIO()), lambda config: None, files=files)
 
