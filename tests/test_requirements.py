@@ -17,7 +17,13 @@ from ray.rllib.algorithms.ppo.torch import ppo_torch_learner
 print(*sorted({name.partition(".")[0] for name in sys.modules}))
 """
 
-OPTIONAL = {"wcwidth"}  # Ray's tabulate imports it where it is installed, as by the notebook's kernel
+OPTIONAL = {
+    # Ray's tabulate imports it where it is installed, as by the notebook's kernel.
+    "wcwidth",
+    # Ray and jsonschema import these where they are installed, as by ray[default] and moto in the tests.
+    "boto3", "botocore", "cffi", "cryptography", "googleapis-common-protos", "jmespath", "jsonpointer", "rfc3339-validator",
+    "s3transfer", "six", "smart-open",
+}  # fmt: skip
 
 
 def distribution(name: str) -> str:

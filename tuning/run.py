@@ -12,8 +12,6 @@ from tuning.experiment.algorithm_names import ALL
 from tuning.experiment.settings import Settings
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from rich.console import Console
 
     from results import Results
@@ -43,7 +41,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _run(settings: Settings, arguments: list[str]) -> int:
     from tuning.cli.console import terminal
-    from tuning.search.tune import each_algorithm, open_all, searched
+    from tuning.search.tune import draw_report_so_far, each_algorithm, open_all, searched
 
     console = terminal()
     several = settings.algo == ALL and not settings.resume
@@ -54,7 +52,7 @@ def _run(settings: Settings, arguments: list[str]) -> int:
         for outcome in searched(opened, console):
             statuses.append(_status(outcome, console))
     except KeyboardInterrupt:
-        _report_so_far(opened[len(statuses)].experiment.place, console)
+        draw_report_so_far(opened[len(statuses)].experiment.place, console)
         raise
     if several:
         from results import load
@@ -74,13 +72,14 @@ def _as_continued(before: Settings, part: Settings, arguments: list[str]) -> Set
 def _status(outcome: Results | SearchStoppedError, console: Console) -> int:
     """Print what came of a search; its exit status."""
     from tuning.search.errors import SearchStoppedError, continue_command
+    from tuning.search.tune import draw_report_so_far
 
     if isinstance(outcome, SearchStoppedError):
         continuing = continue_command(
             outcome.folder, outcome.trust_scenario, outcome.address, outcome.callback, outcome.storage
         )
         tell(*outcome.reason.splitlines(), f"then continue with: {continuing}")
-        _report_so_far(outcome.folder, console)
+        draw_report_so_far(outcome.folder, console)
         return STOPPED
     from tuning.cli.console import say
     from tuning.cli.report import draw_report
@@ -103,21 +102,6 @@ def _status(outcome: Results | SearchStoppedError, console: Console) -> int:
     say(console, f"Checkpoints: {size:,.1f} MiB of {kept} trials (--keep-checkpoints {experiment.settings.keep_checkpoints})")
     draw_report([outcome.folder], console, publish)
     return 0 if not outcome.scored.empty else NONE_COMPLETE
-
-
-def _report_so_far(place: str | Path, console: Console) -> None:
-    """Draw the report of a search that was stopped, if it began a trial. Another Ctrl-C ends that too."""
-    from common.storage.location import StorageError
-    from results.writer import table_folder
-    from tuning.cli.report import draw_report
-    from tuning.storage.stored_experiment import publish, stopped_at
-
-    try:
-        folder = stopped_at(place)
-    except StorageError:
-        return  # it is what stopped the search, and was told
-    if any(table_folder(folder, "trials").glob("*.parquet")):
-        draw_report([folder], console, publish)
 
 
 def _is_unpaid(settings: Settings, results: Results) -> bool:

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from common.commands import python_command
 from common.storage.location import location
 from common.storage.objects import Objects
 from results.live import OWNER_FILE, PROGRESS_FILE, LiveSearch
@@ -302,7 +303,7 @@ def test_a_run_in_storage_is_watched_to_its_end_and_called_by_its_uri(
     lines = told.getvalue().splitlines()
     assert lines[0] == "first"
     assert "second" in lines
-    assert lines[-1].endswith(f"continue with: python -m tuning.run --resume {place}")
+    assert lines[-1].endswith(f"continue with: {python_command('tuning.run')} --resume {place}")
 
 
 def test_a_place_in_storage_without_an_experiment_is_refused(place: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -30,7 +30,7 @@ def test_a_search_that_is_stopped_leaves_a_current_report(tmp_path: Path, monkey
         raise KeyboardInterrupt
         yield
 
-    opened = SimpleNamespace(experiment=SimpleNamespace(paths=SimpleNamespace(folder=tmp_path)))
+    opened = SimpleNamespace(experiment=SimpleNamespace(place=tmp_path))
     monkeypatch.setattr("tuning.search.tune.open_all", lambda *_: [opened])
     monkeypatch.setattr("tuning.search.tune.searched", stopped)
     for is_begun in (False, True):

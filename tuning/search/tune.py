@@ -292,3 +292,17 @@ def _search_held(opened: Opened, files: SearchFiles, console: Console) -> Result
         if reason:
             raise SearchStoppedError(reason, experiment.place, *_of_this_run(opened))
         return load(experiment.paths.folder)
+
+
+def draw_report_so_far(place: str | Path, console: Console) -> None:
+    """Draw the report of a search that was stopped, if it began a trial. Another Ctrl-C ends that too."""
+    from common.storage.location import StorageError
+    from results.writer import table_folder
+    from tuning.storage.stored_experiment import publish, stopped_at
+
+    try:
+        folder = stopped_at(place)
+    except StorageError:
+        return  # it is what stopped the search, and was told
+    if any(table_folder(folder, "trials").glob("*.parquet")):
+        draw_report([folder], console, publish)
