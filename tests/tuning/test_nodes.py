@@ -154,7 +154,10 @@ def test_a_node_that_joins_is_used_and_trials_leave_one_that_is_drained(nodes: A
         wait_for(lambda: work(experiment))
         first = work(experiment)[0].node
         nodes.add_node(**node(cores=2))
-        wait_for(lambda: len({piece.node for piece in work(experiment)[-4:]}) == 2)
+        wait_for(lambda: most_at_once(work(experiment)) == 3)
+        # One there is far from its end, so that a look at the nodes comes before it.
+        known = len(work(experiment))
+        wait_for(lambda: any(piece.node == first and piece.evaluation <= 2 for piece in work(experiment)[known:]))
         drain(first, nodes.address)
         time.sleep(GRACE_SECONDS)
         before = len(work(experiment))
