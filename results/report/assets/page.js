@@ -28,7 +28,7 @@
     });
     const columns = !narrow ? 4 : wide ? 1 : 2;
     const legend = { ...spec.config.legend, columns, labelLimit: narrow ? 150 : 220 };
-    const axisX = narrow ? { titleAnchor: "end" } : {};
+    const axisX = { ...spec.config.axisX, ...(narrow ? { titleAnchor: "end", labelFlush: true } : {}) };
     return { ...spec, layer: layers, config: { ...spec.config, legend, axisX } };
   };
   const options = { actions: false, renderer: "svg", tooltip: { theme: "page" } };
