@@ -77,6 +77,9 @@ def coverage(results: Results) -> pd.DataFrame:
     trials = searched(results)
     rows: list[dict[str, object]] = []
     for name, own in ranges_of(trials, read_facts(results.single.folder)).items():
+        # A range of one value has nothing to try.
+        if own.values == 1 or own.low == own.high:
+            continue
         column = trials.loc[acts(trials, own), GIVEN + name]
         parts = min(BINS, own.values or BINS) if not own.choices else len(own.choices)
         places = own.positions(column)

@@ -149,6 +149,7 @@ def compared(found: pd.DataFrame) -> dict[str, Any]:
         part=found["change"] + 1.0,
         direction=["less" if value <= 0 else "more" for value in found["change"]],
         text=[percent(value, sign=True) for value in found["change"]],
+        end=[max(1.0, value + 1.0) for value in found["change"]],  # of bar and dashed line, behind which the text stands
     )
     y = channel("name", "nominal", sort=None, axis={"labelLimit": 130})
     # Room for the text behind the longest bar.
@@ -162,7 +163,13 @@ def compared(found: pd.DataFrame) -> dict[str, Any]:
         drawn, {"type": "bar", "height": 18, "cornerRadiusEnd": 3}, y=y, x=x,
         color=coloured("direction", ["less", "more"], legend=None), tooltip=tip,
     )  # fmt: skip
-    texts = layer(drawn, {"type": "text", "align": "left", "dx": 6}, y=y, x=x, text={"field": "text", "type": "nominal"})
+    texts = layer(
+        drawn,
+        {"type": "text", "align": "left", "dx": 6},
+        y=y,
+        x=x | {"field": "end"},
+        text={"field": "text", "type": "nominal"},
+    )
     whole = {
         "data": {"values": [{}]}, "mark": {"type": "rule", "strokeDash": [4, 3]}, "encoding": {"x": {"datum": 1}},
     }  # fmt: skip

@@ -96,8 +96,7 @@ def changes(
 
 def _measured(found: pd.DataFrame, rated: pd.DataFrame, best: int | None, default: int | None) -> str:
     """What was measured between both, and what part of it is longer training: so the gains above are no contradiction."""
-    known = rated.set_index("trial")
-    first, last = known.loc[default], known.loc[best]
+    (first, *_), (last, *_) = (rated[rated["trial"] == number].to_dict("records") for number in (default, best))
     gap = float(last["rating"] - first["rating"])
     steps = int(first["steps"]), int(last["steps"])
     told = f" Measured, the best is {number(abs(gap))} {'above' if gap >= 0 else 'below'} the default"

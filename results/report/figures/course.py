@@ -292,7 +292,7 @@ def rungs(ranks: pd.DataFrame) -> Figure:
             f"{number(first.correlation)} {interval(first.low, first.high)}; 1 is the same order)."
         )
     # An axis from -1 would be empty where all orders are alike.
-    lowest = -1 if bool((known[["low", "correlation"]].min(axis=None)) < 0.0) else 0
+    lowest = -1 if bool((known[["low", "correlation"]] < 0.0).to_numpy().any()) else 0
     x = channel("place", title="part of the training", axis={"format": ".0%"}, scale={"domain": [0, 1]})
     band = layer(
         known[known["low"].notna()], {"type": "rule", "color": colour("c1"), "strokeWidth": 1.5}, x=x,

@@ -75,6 +75,7 @@ def saved(last: pd.DataFrame, best: int | None, split: str = "validation", check
     )
     note = (
         f"Amounts are scaled from {hours:,.0f} {split} hours to a year of 8,760 hours; the highest import is not scaled. "
+        "The dashed line is the uncontrolled site. "
         f"The bill is in the tariff's currency. {_RULES}"
     )
     return Figure("saved", question, answer, (Panel(compared(found)),), table, note)
@@ -357,10 +358,12 @@ def amounts(table: pd.DataFrame) -> Figure:
     trained = known[known["algorithm"].astype(bool) & known["comparable"]]
     top = (trained if len(trained) else known).iloc[0]
     verb = {"co2_change": "CO2", "bill_change": "the bill"}
-    told = [
-        f"{'lowers' if top[name] <= 0 else 'raises'} {what} by {percent(abs(float(top[name])))}{_absolute(top, name)}"
-        for name, what in verb.items()
-    ]
+    told, before = [], ""
+    for name, what in verb.items():
+        does = "lowers" if top[name] <= 0 else "raises"
+        named = what if does == before else f"{does} {what}"
+        told.append(f"{named} by {percent(abs(float(top[name])))}{_absolute(top, name)}")
+        before = does
     answer = f"{top['contender']} {' and '.join(told)} against {UNCONTROLLED}."
     drawn = known[~known["contender"].isin(["uncontrolled", "no PV, no battery"])].head(_MOST_CONTENDERS)
     long = drawn.melt("contender", ["co2_change", "bill_change"], "what", "change")
@@ -439,7 +442,8 @@ def leaders(board: pd.DataFrame) -> Figure:
     ]
     bars = layer(
         drawn, {"type": "bar", "height": 14}, y=channel("name", "nominal", "trial", sort=None),
-        x=channel("rating", title="rating"), color=coloured("kind", ["best", "default", "other"], ("c1", "c2", "grey")),
+        x=channel("rating", title="rating", axis={"tickCount": 8}),
+        color=coloured("kind", ["best", "default", "other"], ("c1", "c2", "grey")),
         tooltip=hover(("name", "trial"), ("rating", "rating"), ("state", "state"), ("steps", "steps")),
     )  # fmt: skip
     given = [name for name in board.columns if str(name).startswith("hp_") and board[name].map(str).nunique() > 1]

@@ -63,7 +63,8 @@ def savings(hours: pd.DataFrame) -> Figure:
         raised = f" and raises {listed(higher)}" if higher else ""
         answer = f"Over {_time(hours)} the policy lowers {listed(lower)}{raised}, against {UNCONTROLLED}."
     drawn = pd.DataFrame({"name": [names[name] for name in known], "change": list(known.values())})
-    note = f"{_ONE_METER} Costs are of energy in the tariff's currency, without a demand charge."
+    note = f"The dashed line is the uncontrolled site. {_ONE_METER} Costs are of energy in the tariff's currency, without a "
+    note += "demand charge."
     return Figure("savings", "What does the policy save?", answer, (Panel(compared(drawn)),), table, note)
 
 

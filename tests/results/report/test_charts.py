@@ -29,7 +29,8 @@ def test_a_title_of_one_layer_holds_for_all() -> None:
 def test_savings_are_a_part_of_the_whole_with_the_change_as_a_text() -> None:
     spec = compared(pd.DataFrame({"name": ["CO2", "bill"], "change": [-0.3, 0.1]}))
     texts = spec["layer"][2]["data"]["values"]
-    assert [(row["part"], row["text"]) for row in texts] == [(0.7, "-30.0 %"), (1.1, "+10.0 %")]
+    assert [(row["end"], row["text"]) for row in texts] == [(1, "-30.0 %"), (1.1, "+10.0 %")]
+    assert [row["part"] for row in spec["layer"][1]["data"]["values"]] == [0.7, 1.1]
     x = spec["layer"][1]["encoding"]["x"]
     # From nothing on, so that 30 % less does not fill the chart.
     assert x["scale"]["domain"][0] == 0.0

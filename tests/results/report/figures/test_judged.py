@@ -138,6 +138,8 @@ def test_amounts_name_what_the_best_trained_controller_saves() -> None:
         == "ppo 1 lowers CO2 by 20.0 % (250 kg a year) and raises the bill by 10.0 % (0.455 a year in the tariff's currency) "
         "against the same site without control (batteries idle, vehicles charge at once)."
     )
+    both = table.assign(bill_change=[-0.1, -0.1])
+    assert judged.amounts(both).answer.startswith("ppo 1 lowers CO2 by 20.0 % (250 kg a year) and the bill by 10.0 % (")
     assert "import, MWh" in judged.amounts(table).table.columns
 
 
