@@ -77,6 +77,7 @@ def _experiment(results: Results, name: str, judged: Results | None) -> Section:
     effects = analysis.effects(results)
     order = list(important["hyperparameter"])
     last = last_evaluation(results)
+    lucky, confirmed = analysis.luck(results, judged), analysis.confirmed(results)
     figures: tuple[Figure, ...] = (
         worth.leaders(board),
         *((fronts.front(*gains(results), best),) if len(wanted) > 1 else ()),
@@ -84,7 +85,7 @@ def _experiment(results: Results, name: str, judged: Results | None) -> Section:
         worth.saved(
             last[last["trial"] == best] if best is not None else last.head(0),
             best,
-            checked=judged is not None or len(results.confirmations) > 0,
+            checked=worth.checked(lucky, confirmed),
         ),
         choices.importance(important, rated, settled(results)),
         changes.changes(analysis.default_to_best(results), rated, best, default, missed, evaluated, important),
@@ -93,7 +94,7 @@ def _experiment(results: Results, name: str, judged: Results | None) -> Section:
         choices.coverage(analysis.coverage(results)),
         course.curves(analysis.learning_curves(results), analysis.mean_curves(results), best),
         course.rungs(analysis.rung_ranks(results)),
-        worth.luck(analysis.luck(results, judged), analysis.confirmed(results)),
+        worth.luck(lucky, confirmed),
         worth.terms(analysis.reward_terms(results, judged)),
         spending.cost(board),
         spending.timeline(analysis.timeline(results), analysis.time_spent(results)),

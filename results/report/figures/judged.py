@@ -176,6 +176,16 @@ def _one_of_each_kind(found: pd.DataFrame, ranked: Sequence[str]) -> pd.DataFram
     return pd.concat([found[found["policy"] == name] for name in names]) if names else found.head(0)
 
 
+def checked(found: pd.DataFrame, confirmed: pd.DataFrame) -> bool:
+    """Whether `luck` says something of the winner: its training again, or its judgement.
+
+    Args:
+        found: of `results.analysis.luck`.
+        confirmed: of `results.analysis.confirmed`.
+    """
+    return bool((~found["is_default"].astype(bool) & found["change"].notna()).any() or confirmed["gain"].notna().any())
+
+
 def luck(found: pd.DataFrame, confirmed: pd.DataFrame) -> Figure:
     """Score in the search beside that of trainings with fresh seeds.
 

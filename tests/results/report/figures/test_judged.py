@@ -62,6 +62,10 @@ def test_luck_compares_the_search_with_fresh_seeds() -> None:
         "With fresh seeds trial 4 is better than the default: +0.0500 (+0.0100 to +0.0900); "
         "the score of trial 4 fell from +0.300 in the search to +0.200 on the validation split."
     )
+    assert judged.checked(found, gains.head(0))
+    assert judged.checked(found.head(0), gains)
+    # A judgement of the default alone has not checked the winner.
+    assert not judged.checked(found.assign(is_default=True), gains.head(0))
     assert "not surely other than the default" in judged.luck(found, gains.assign(gain_low=-0.01)).answer
     assert judged.luck(found.head(0), gains.head(0)).answer.startswith(
         "It cannot be said: each trial was trained once, with one random seed."
