@@ -21,6 +21,8 @@ HEIGHT = 260  # of a chart, in pixels
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', Arial, sans-serif"
 CONFIG: dict[str, Any] = {
     "background": None,
+    # At the right half of a label, which stands at its tick although that is the chart's end.
+    "padding": {"left": 5, "top": 5, "right": 20, "bottom": 5},
     "font": FONT,
     # The page gives each chart its text alternative as a whole.
     "aria": False,
