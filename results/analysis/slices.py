@@ -27,10 +27,10 @@ def effects(results: Results) -> pd.DataFrame:
     Returns:
         A row for each hyperparameter and trial: `hyperparameter`, `trial`, `state`, `value` (a number; empty for choices and
         none), `label` (the value as a text), `position` (0 at the lower end of the range, 1 at the upper one, on the scale
-        that is drawn from; starts may lie beyond), `low`, `high`, `log` (of that range; empty for choices), `choices` (how many
-        there are; 0 for a range), `acts` (false where another value switches it off), `score`, `rating`, `shortfall`,
-        `is_best`, and `at_edge`: `lower` or `upper` where the winner's value lies within a twentieth of an end of its range,
-        else empty. A range whose end is the end of what is valid is an edge all the same.
+        that is drawn from; starts may lie beyond), `low`, `high`, `log`, `from_one` (of that range; empty for choices),
+        `choices` (how many there are; 0 for a range), `acts` (false where another value switches it off), `score`, `rating`,
+        `shortfall`, `is_best`, and `at_edge`: `lower` or `upper` where the winner's value lies within a twentieth of an end of
+        its range, else empty. A range whose end is the end of what is valid is an edge all the same.
     """
     import numpy as np
     import pandas as pd
@@ -43,7 +43,8 @@ def effects(results: Results) -> pd.DataFrame:
         places = own.positions(column)
         part = trials[["trial", "state", "score", "rating", "shortfall"]].assign(
             hyperparameter=name, label=column.map(text_of), position=places, low=own.low, high=own.high, log=own.log,
-            choices=len(own.choices), acts=acts(trials, own), is_best=trials["trial"] == (-1 if best is None else best),
+            from_one=own.from_one, choices=len(own.choices), acts=acts(trials, own),
+            is_best=trials["trial"] == (-1 if best is None else best),
             value=np.nan if own.choices else pd.to_numeric(column, errors="coerce").astype(float), at_edge="",
         )  # fmt: skip
         if not own.choices:
@@ -51,7 +52,8 @@ def effects(results: Results) -> pd.DataFrame:
             part["at_edge"] = np.where(part["is_best"] & part["acts"], edges, "")
         parts.append(part)
     types = {"hyperparameter": "object", "trial": "int64", "state": "object", "value": "float64", "label": "object"}
-    types |= dict.fromkeys(("position", "low", "high"), "float64") | {"log": "bool", "choices": "int64", "acts": "bool"}
+    types |= dict.fromkeys(("position", "low", "high"), "float64")
+    types |= {"log": "bool", "from_one": "bool", "choices": "int64", "acts": "bool"}
     types |= dict.fromkeys(("score", "rating", "shortfall"), "float64") | {"is_best": "bool", "at_edge": "object"}
     filled = [part for part in parts if len(part)]
     return pd.concat(filled, ignore_index=True)[[*types]].astype(types) if filled else frame([], types)
@@ -75,6 +77,9 @@ def coverage(results: Results) -> pd.DataFrame:
     trials = searched(results)
     rows: list[dict[str, object]] = []
     for name, own in ranges_of(trials, read_facts(results.single.folder)).items():
+        # A range of one value has nothing to try.
+        if own.values == 1 or own.low == own.high:
+            continue
         column = trials.loc[acts(trials, own), GIVEN + name]
         parts = min(BINS, own.values or BINS) if not own.choices else len(own.choices)
         places = own.positions(column)

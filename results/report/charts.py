@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from results.report.colours import colour
+from results.report.words import percent
 
 if TYPE_CHECKING:
     import pandas as pd
 
 SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"  # a name, which no program looks up
 DIGITS = 5  # significant ones of what is drawn
+# Of changes and parts: nothing is 0, not +0 %.
+CHANGE_AXIS: Mapping[str, Any] = {"format": "+.0%", "labelExpr": "datum.value === 0 ? '0' : datum.label", "tickCount": 6}
 CATEGORIES = ("c1", "c2", "c3", "c4", "c5", "c6")
 HEIGHT = 260  # of a chart, in pixels
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', Arial, sans-serif"
 CONFIG: dict[str, Any] = {
     "background": None,
+    # At the right half of a label, which stands at its tick although that is the chart's end.
+    "padding": {"left": 5, "top": 5, "right": 20, "bottom": 5},
     "font": FONT,
     # The page gives each chart its text alternative as a whole.
     "aria": False,
@@ -25,7 +30,7 @@ CONFIG: dict[str, Any] = {
     "axis": {
         "labelColor": colour("soft"), "titleColor": colour("soft"), "gridColor": colour("line"), "domainColor": colour("grey"),
         "tickColor": colour("grey"), "labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal", "titlePadding": 8,
-        "labelLimit": 150, "labelOverlap": True,
+        "labelLimit": 150, "labelOverlap": "greedy", "labelSeparation": 6, "labelFlush": False,
     },
     "legend": {
         "labelColor": colour("ink"), "titleColor": colour("soft"), "labelFontSize": 12, "titleFontSize": 12,
@@ -134,6 +139,43 @@ def coloured(field: str, names: Sequence[str], colours: Sequence[str] = CATEGORI
     """
     domain, found = list(names), [colour(name) for name in colours[: len(names)]]
     return channel(field, "nominal", scale={"domain": domain, "range": found}, **more)
+
+
+def compared(found: pd.DataFrame) -> dict[str, Any]:
+    """Amounts beside those of the uncontrolled site, which counts as 100 %: a bar each, with its change as a text.
+
+    Args:
+        found: a row an amount, with columns `name` and `change` (a part of the uncontrolled amount, 0 for the same).
+    """
+    drawn = found.assign(
+        part=found["change"] + 1.0,
+        direction=["less" if value <= 0 else "more" for value in found["change"]],
+        text=[percent(value, sign=True) for value in found["change"]],
+        end=[max(1.0, value + 1.0) for value in found["change"]],  # of bar and dashed line, behind which the text stands
+    )
+    y = channel("name", "nominal", sort=None, axis={"labelLimit": 130})
+    # Room for the text behind the longest bar.
+    ends = [min(0.0, float(drawn["part"].min())), max(1.0, float(drawn["part"].max())) * 1.25]
+    x = channel(
+        "part", title="part of the uncontrolled site's amount", scale={"domain": ends, "nice": False},
+        axis={"format": ".0%", "tickCount": 5},
+    )  # fmt: skip
+    tip = [*hover(("name", "of")), {"field": "change", "title": "change", "format": "+.1%"}]
+    bars = layer(
+        drawn, {"type": "bar", "height": 18, "cornerRadiusEnd": 3}, y=y, x=x,
+        color=coloured("direction", ["less", "more"], legend=None), tooltip=tip,
+    )  # fmt: skip
+    texts = layer(
+        drawn,
+        {"type": "text", "align": "left", "dx": 6},
+        y=y,
+        x=x | {"field": "end"},
+        text={"field": "text", "type": "nominal"},
+    )
+    whole = {
+        "data": {"values": [{}]}, "mark": {"type": "rule", "strokeDash": [4, 3]}, "encoding": {"x": {"datum": 1}},
+    }  # fmt: skip
+    return chart(whole, bars, texts, height=32 * len(drawn))
 
 
 def hover(*columns: tuple[str, str]) -> list[dict[str, Any]]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from results.report.colours import DARK, LIGHT, variables
 from results.report.figure import Figure, Section
+from results.report.glossary import WORDS
 from results.report.words import number
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ def page(title: str, sections: Sequence[Section]) -> bytes:
         f'<header class="top"><h1>{escape(title)}</h1>{_kinds(sections)}',
         f'<noscript><p>{escape(_OLD)}</p></noscript><p class="old" hidden>{escape(_OLD)}</p></header><main>',
         *(_section(section, _place(section, sections), section.title != title) for section in sections),
+        _words(),
         f"<footer>{_colophon()}</footer></main>",
         f'<script type="application/gzip" id="figures">{_packed(_json(specs))}</script>',
     ]
@@ -187,6 +189,12 @@ def _cell(value: Any) -> str:
     if isinstance(value, int) or (isinstance(value, float) and value.is_integer() and abs(value) < 1e9):
         return f"{int(value):,}"
     return number(value) if isinstance(value, float) else str(value)
+
+
+def _words() -> str:
+    """The glossary, folded."""
+    terms = "".join(f"<dt>{escape(word)}</dt><dd>{escape(meaning)}</dd>" for word, meaning in WORDS.items())
+    return f'<details class="words" id="words"><summary>Words</summary><dl>{terms}</dl></details>'
 
 
 def _colophon() -> str:

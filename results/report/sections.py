@@ -12,8 +12,10 @@ from results.report.sources import Sources
 from results.report.words import counted, duration, listed, score
 
 _SCORE = (
-    "The score of a policy is its mean reward an hour on the validation split: 0 is the uncontrolled site, and by the default "
-    "reward +0.05 is five per cent better by weight. A rating is what ranks trials; without another aim it is the score."
+    "The score of a policy is its mean reward an hour on the validation hours, which no training used. 0 is the site without "
+    "control. By the default reward +0.05 means five per cent better in the mean of all aims, such as CO2 and cost, each "
+    "with its weight. Charts show the rating, which ranks trials: without another aim it is the score. Words are explained at "
+    "the end."
 )
 _BY_GAINS = (
     "Here the rating is the mean of both gains: by what part {} are better than on the uncontrolled site. It names the "
@@ -75,19 +77,24 @@ def _experiment(results: Results, name: str, judged: Results | None) -> Section:
     effects = analysis.effects(results)
     order = list(important["hyperparameter"])
     last = last_evaluation(results)
+    lucky, confirmed = analysis.luck(results, judged), analysis.confirmed(results)
     figures: tuple[Figure, ...] = (
         worth.leaders(board),
         *((fronts.front(*gains(results), best),) if len(wanted) > 1 else ()),
         course.best_so_far(analysis.best_so_far(results), analysis.references(results, judged), len(evaluated)),
-        worth.saved(last[last["trial"] == best] if best is not None else last.head(0), best),
+        worth.saved(
+            last[last["trial"] == best] if best is not None else last.head(0),
+            best,
+            checked=worth.checked(lucky, confirmed),
+        ),
         choices.importance(important, rated, settled(results)),
-        changes.changes(analysis.default_to_best(results), rated, best, default, missed),
+        changes.changes(analysis.default_to_best(results), rated, best, default, missed, evaluated, important),
         choices.slices(effects, order),
         choices.parallel(effects, order),
         choices.coverage(analysis.coverage(results)),
         course.curves(analysis.learning_curves(results), analysis.mean_curves(results), best),
         course.rungs(analysis.rung_ranks(results)),
-        worth.luck(analysis.luck(results, judged), analysis.confirmed(results)),
+        worth.luck(lucky, confirmed),
         worth.terms(analysis.reward_terms(results, judged)),
         spending.cost(board),
         spending.timeline(analysis.timeline(results), analysis.time_spent(results)),

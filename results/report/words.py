@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 DIGITS = 3  # significant ones, in sentences and tables
+# How a sentence names what savings are measured against, where a reader meets it first.
+UNCONTROLLED = "the same site without control (batteries idle, vehicles charge at once)"
 # From a unit to larger ones, each a thousandfold.
 _LARGER = {"kWh": ("kWh", "MWh", "GWh", "TWh"), "kW": ("kW", "MW", "GW"), "kg": ("kg", "t", "kt", "Mt")}
 _TIMES = ((86_400.0, "d"), (3_600.0, "h"), (60.0, "min"), (1.0, "s"))

@@ -26,9 +26,12 @@
       const labelLimit = Math.min(axis.labelLimit, Math.round(pixels * 0.42));
       return { ...layer, encoding: { ...layer.encoding, y: { ...layer.encoding.y, axis: { ...axis, labelLimit } } } };
     });
-    const columns = !narrow ? 4 : wide ? 1 : 2;
-    const legend = { ...spec.config.legend, columns, labelLimit: narrow ? 150 : 220 };
-    const axisX = narrow ? { titleAnchor: "end" } : {};
+    // Long names stand below each other, where two of them are wider than the page.
+    const names = spec.layer.flatMap((layer) => layer.encoding.color?.scale?.domain ?? []);
+    const long = Math.max(0, ...names.map((name) => String(name).length)) * 7 > pixels * 0.3;
+    const columns = !narrow ? 4 : wide || long ? 1 : 2;
+    const legend = { ...spec.config.legend, columns, labelLimit: !narrow ? 220 : wide ? 150 : Math.round(pixels * 0.65) };
+    const axisX = { ...spec.config.axisX, ...(narrow ? { titleAnchor: "end", labelFlush: 24 } : {}) };
     return { ...spec, layer: layers, config: { ...spec.config, legend, axisX } };
   };
   const options = { actions: false, renderer: "svg", tooltip: { theme: "page" } };

@@ -8,7 +8,7 @@ from results.report.charts import channel, chart, coloured, hover, layer
 from results.report.colours import colour
 from results.report.figure import Figure, Panel
 from results.report.rows import each, greatest
-from results.report.words import counted, interval, plain, score
+from results.report.words import counted, interval, number, plain, score
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,8 +17,9 @@ MOST_ROWS = 15
 
 
 def changes(
-    found: pd.DataFrame, trials: int, best: int | None, default: int | None, missed: frozenset[int] = frozenset()
-) -> Figure:
+    found: pd.DataFrame, trials: int, best: int | None, default: int | None, missed: frozenset[int] = frozenset(),
+    rated: pd.DataFrame | None = None, important: pd.DataFrame | None = None,
+) -> Figure:  # fmt: skip
     """From the default to the best, one change at a time.
 
     Args:
@@ -27,6 +28,8 @@ def changes(
         best: number of the winner; None without one.
         default: number of the default's trial; None without one.
         missed: numbers of trials that miss a requirement.
+        rated: `trial`, `rating` and `steps` of the trials; without it what was measured is not told beside the model.
+        important: of `results.analysis.importance`, which may rank the changes otherwise.
     """
     question = "From the default to the best: which change paid?"
     if found.empty:
@@ -57,13 +60,19 @@ def changes(
         )
     else:
         most = f"{score(top.gain)} {interval(top.gain_low, top.gain_high)}"
-        answer = f"None surely: {top.hyperparameter} is expected to bring most, {most}{whole}."
+        answer = f"None surely: the model expects most of {top.hyperparameter}, {most}{whole}."
+    answer += _measured(found, rated, best, default) if rated is not None else ""
     drawn = found.head(MOST_ROWS).copy()
-    drawn["name"] = [f"{row.hyperparameter}: {_short(row.before)} → {_short(row.after)}" for row in each(drawn)]
+    # Three lines, as a name and two values are wider than the axis of a phone.
+    drawn["name"] = [
+        f"{row.hyperparameter}\n{_short(row.before)} → {_short(row.after)}\n{score(row.gain)}" for row in each(drawn)
+    ]
     drawn["sign"] = ["gain" if value >= 0 else "loss" for value in drawn["gain"]]
     drawn["from"] = drawn["predicted"] - drawn["gain"]
     drawn["low"], drawn["high"] = drawn["from"] + drawn["gain_low"], drawn["from"] + drawn["gain_high"]
-    y = channel("name", "nominal", sort=None, axis={"labelLimit": 210})
+    y = channel(
+        "name", "nominal", sort=None, axis={"labelLimit": 230, "labelExpr": "split(datum.label, '\\n')", "labelOffset": -14}
+    )
     bars = layer(
         drawn, {"type": "bar", "height": 14}, y=y, x=channel("from", title="predicted rating", scale={"zero": False}),
         x2={"field": "predicted"}, color=coloured("sign", ["gain", "loss"], ("c1", "c2"), legend=None),
@@ -78,10 +87,41 @@ def changes(
     )
     omitted = f" Shown are {len(drawn)} of {len(found)} changes." if len(drawn) < len(found) else ""
     note = (
-        "A Gaussian process over all trials predicts each step; lines are its 95 % intervals. Gains depend on the order where "
-        f"changes interact.{omitted}"
+        "A model of all trials (a Gaussian process) predicts the rating after each change, at the steps of the best; lines are "
+        "its 95 % intervals. Gains depend on the order in which the changes are made."
+        f"{_ranked(sure if len(sure) else found, important)}{omitted}"
     )
-    return Figure("changes", question, answer, (Panel(chart(bars, ends, height=26 * len(drawn))),), table, note)
+    return Figure("changes", question, answer, (Panel(chart(bars, ends, height=50 * len(drawn))),), table, note)
+
+
+def _measured(found: pd.DataFrame, rated: pd.DataFrame, best: int | None, default: int | None) -> str:
+    """What was measured between both, and what part of it is longer training: so the gains above are no contradiction."""
+    (first, *_), (last, *_) = (rated[rated["trial"] == number].to_dict("records") for number in (default, best))
+    gap = float(last["rating"] - first["rating"])
+    steps = int(first["steps"]), int(last["steps"])
+    told = f" Measured, the best is {number(abs(gap))} {'above' if gap >= 0 else 'below'} the default"
+    if steps[0] == steps[1]:
+        return f"{told}."
+    start = found.iloc[0]
+    longer = float(start.predicted - start.gain - first["rating"])
+    return (
+        f"{told}; of this the model explains {score(longer)} by training alone, as the default ended after {steps[0]:,} steps "
+        f"and the best after {steps[1]:,}."
+    )
+
+
+def _ranked(of: pd.DataFrame, important: pd.DataFrame | None) -> str:
+    """Why the importance ranks the greatest change otherwise; nothing where it does not."""
+    if important is None or important.empty:
+        return ""
+    name = greatest(of, "gain").hyperparameter
+    order = list(important["hyperparameter"])
+    if name not in order or order.index(name) == 0:
+        return ""
+    return (
+        f" By importance {name} is number {order.index(name) + 1} of {len(order)}. That compares the best trials with all "
+        "others, and not with the default, so what most trials share counts little there."
+    )
 
 
 def _short(text: str) -> str:

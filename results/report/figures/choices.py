@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
+from results.experiment_file import Range
 from results.report.charts import channel, chart, coloured, hover, layer, sampled
 from results.report.colours import AMOUNTS, colour
 from results.report.figure import Figure, Panel
@@ -20,9 +22,12 @@ MOST_LINES = 40  # of parallel coordinates
 MOST_AXES = 10
 GOOD = 0.1  # part of the trials that count as good
 LEAST_GOOD = 5
+_SURENESS = {"surely": "c1", "perhaps": "c5", "as by chance": "grey"}  # that a hyperparameter matters
 _MOST_SETTLED = 5  # hyperparameters that a note names
 _RAMP = {"scheme": {"name": AMOUNTS, "extent": [0.3, 0.8]}}  # without the ends, which light or dark paper hides
 _CLOSE = 0.35  # part of a range within which good trials agree
+_BEYOND = 0.25  # how far beyond the ends of a range a start is drawn, as a part of it
+_APART = 0.28  # of two ticks, as a part of the axis
 _LONG = 6  # characters of a value that are read at once
 
 
@@ -51,18 +56,28 @@ def importance(found: pd.DataFrame, trials: int, settled: pd.DataFrame | None = 
             f"({percent(first.low)} to {percent(first.high)}){also}."
         )
     elif len(some):
+        first = some.iloc[0]
+        others = list(some["hyperparameter"].iloc[1:3])
+        also = f", then {listed(others)}" if others else ""
         answer = (
-            f"Perhaps {listed(list(some['hyperparameter'].iloc[:3]))}: more than chance, but {counted(count, 'trial')} "
-            f"{'are' if count > 1 else 'is'} too few to be sure."
+            f"None surely. Most likely {first.hyperparameter} ({percent(first.importance)} of what sets the best apart){also}; "
+            f"but {counted(count, 'trial')} {'are' if count > 1 else 'is'} too few: the part of each may be 0, and that of "
+            f"{first.hyperparameter} up to {percent(first.high)}."
         )
     else:
         answer = f"None surely: with {counted(count, 'trial')} no importance exceeds what chance alone gives."
     drawn = found.head(20)
     y = channel("hyperparameter", "nominal", sort=None, axis={"labelLimit": 170})
-    drawn = drawn.assign(kind=["beyond chance" if beyond else "as by chance" for beyond in drawn["beyond_chance"]])
+    drawn = drawn.assign(
+        kind=[
+            "surely" if beyond and low > 0.0 else "perhaps" if beyond else "as by chance"
+            for beyond, low in zip(drawn["beyond_chance"], drawn["low"], strict=True)
+        ]
+    )
+    kinds = [kind for kind in _SURENESS if (drawn["kind"] == kind).any()]
     bars = layer(
         drawn, {"type": "bar", "height": 14}, y=y, x=channel("importance", title="importance", axis={"format": ".0%"}),
-        color=coloured("kind", ["beyond chance", "as by chance"], ("c1", "grey")),
+        color=coloured("kind", kinds, [_SURENESS[kind] for kind in kinds]),
         tooltip=[*hover(("hyperparameter", "hyperparameter"), ("kind", "it is")), *_parts("importance", "low", "high")],
     )  # fmt: skip
     ends = layer(
@@ -72,7 +87,8 @@ def importance(found: pd.DataFrame, trials: int, settled: pd.DataFrame | None = 
     table = table.assign(**{name: [percent(value) for value in table[name]] for name in ("importance", "low", "high")})
     table = table.rename(columns={"chance": "divergence by chance", "beyond_chance": "beyond chance"})
     note = (
-        "PED-ANOVA: how the values of the best trials differ from those of all, less what chance gives. Lines: 95 % intervals."
+        "Importance is how much the values of the best trials differ from those of all trials, less what chance gives "
+        "(PED-ANOVA). Lines are 95 % intervals. One that starts at 0 leaves open whether the hyperparameter matters."
         + _first(len(drawn), len(found), "hyperparameters")
         + _settled(settled)
     )
@@ -122,7 +138,11 @@ def slices(effects: pd.DataFrame, order: list[str]) -> Figure:
     trials = effects["trial"].nunique()
     omitted = _first(len(panels), len(names), "hyperparameters, the important ones first")
     thin = f" Each chart has {MOST_POINTS:,} of {trials:,} trials." if trials > MOST_POINTS else ""
-    note = f"Each point is a trial, and the ring is the best. Dashed lines are the ends of the range.{omitted}{thin}"
+    note = (
+        "Each point is a trial, and the ring is the best. Dashed lines are the ends of the range; a given start may lie "
+        "beyond them. Values stand on the scale that "
+        f"the search draws from, where equal widths are equally likely.{omitted}{thin}"
+    )
     return Figure("slices", question, answer, panels, table, note)
 
 
@@ -141,20 +161,19 @@ def _slice(own: pd.DataFrame) -> dict[str, Any]:
     """One panel of `slices`."""
     first = own.iloc[0]
     is_number = first["choices"] == 0 and own["value"].notna().any()
-    axis = {"labelAngle": 0, "labelLimit": 70} if not is_number else {"tickCount": 4, "format": ".2~g"}
     drawn = own[own["value"].notna()] if is_number else own
     best = drawn[drawn["is_best"]]
     # The best and the worst stay; between them some of each rank.
     points = sampled(drawn.sort_values("rating"), MOST_POINTS)
     y = channel("rating", title="rating", scale={"zero": False}, axis={"tickCount": 4})
     if is_number:
-        reach = [*drawn["value"], first["low"], first["high"]]
-        low, high = (float(end([value for value in reach if value == value])) for end in (min, max))
-        kind = "log" if low > 0.0 and high >= 10.0 * low else "linear"
-        scale = {"type": kind, "domain": [low, high], "nice": False, "padding": 6}
-        x = channel("value", scale=scale, axis=axis)
+        # The scale of the search: equal stretches were as likely to be drawn. A start may lie far beyond its ends.
+        drawn = drawn.assign(position=drawn["position"].clip(-_BEYOND, 1.0 + _BEYOND))
+        points, best = points.assign(position=points["position"].clip(-_BEYOND, 1.0 + _BEYOND)), drawn[drawn["is_best"]]
+        ends = [min(0.0, float(drawn["position"].min())), max(1.0, float(drawn["position"].max()))]
+        x = channel("position", scale={"domain": ends, "nice": False, "padding": 6}, axis=_ticks(first, drawn["value"]))
     else:
-        x = channel("label", "nominal", axis=axis)
+        x = channel("label", "nominal", axis={"labelAngle": 0, "labelLimit": 70})
     tip = hover(("trial", "trial"), ("label", "value"), ("rating", "rating"), ("state", "state"))
     layers = [
         layer(points, {"type": "point", "filled": True, "size": 22, "opacity": 0.6}, x=x, y=y, tooltip=tip),
@@ -163,9 +182,58 @@ def _slice(own: pd.DataFrame) -> dict[str, Any]:
     if is_number:
         import pandas as pd
 
-        ends = pd.DataFrame({"value": [value for value in (first["low"], first["high"]) if value == value]})
-        layers.insert(0, layer(ends, {"type": "rule", "strokeDash": [4, 3]}, x=x))
+        layers.insert(0, layer(pd.DataFrame({"position": [0.0, 1.0]}), {"type": "rule", "strokeDash": [4, 3]}, x=x))
     return chart(*layers, height=150)
+
+
+def _ticks(own: pd.Series, values: pd.Series) -> dict[str, Any]:
+    """Axis of a range on its own scale: both ends, and round values between that are far enough apart for their texts.
+
+    Args:
+        own: row of `results.analysis.effects`, for the range's `low`, `high`, `log` and `from_one`.
+        values: that were tried.
+    """
+    scale = Range("", float(own["low"]), float(own["high"]), bool(own["log"]), bool(own.get("from_one", False)))
+    doubled = all(_is_power_of_two(value) for value in [scale.low, scale.high, *values.dropna()])
+    inner = [float(2**power) for power in range(64) if scale.low < 2**power < scale.high] if doubled else _round_values(scale)
+    # A range of one value has it in the middle.
+    taken = {0.0: scale.low, 1.0: scale.high} if scale.low < scale.high else {0.5: scale.low}
+    for place, value in sorted(zip(scale.positions(_column(inner)), inner, strict=True), key=lambda pair: abs(pair[0] - 0.5)):
+        if all(abs(place - other) >= _APART for other in taken):
+            taken[float(place)] = value
+    places = sorted(taken)
+    texts = ", ".join(f"'{_tick(taken[place])}'" for place in places)
+    return {"values": places, "labelExpr": f"[{texts}][indexof({places}, datum.value)]"}
+
+
+def _is_power_of_two(value: float) -> bool:
+    return value >= 1.0 and math.frexp(value)[0] == 0.5
+
+
+def _round_values(scale: Range) -> list[float]:
+    """Values of one digit within a range; near 1 those of which 1 less the value has one digit."""
+    least, most = (1.0 - scale.high, 1.0 - scale.low) if scale.from_one and scale.log else (scale.low, scale.high)
+    if scale.log and least > 0.0:
+        powers = range(math.floor(math.log10(least)), math.ceil(math.log10(most)) + 1)
+        found = [digit * 10.0**power for digit in (1, 2, 5) for power in powers]
+    else:
+        step = 10.0 ** math.floor(math.log10(max(most - least, 1e-300)) - 0.3)
+        found = [step * count for count in range(math.ceil(least / step), math.floor(most / step) + 1)]
+    found = [value for value in found if least < value < most]
+    return [1.0 - value for value in found] if scale.from_one and scale.log else found
+
+
+def _column(values: list[float]) -> pd.Series:
+    import pandas as pd
+
+    return pd.Series(values, dtype=float)
+
+
+def _tick(value: float) -> str:
+    """A value at an axis: at most five digits, and no power of ten between 0.0001 and a million."""
+    if 0.0 < abs(value) < 1e-4:
+        return f"{value:.2g}".replace("e-0", "e-")
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
 def parallel(effects: pd.DataFrame, order: list[str]) -> Figure:
@@ -216,17 +284,27 @@ def parallel(effects: pd.DataFrame, order: list[str]) -> Figure:
     drawn = drawn[drawn["position"].notna()]
     lines = layer(
         drawn, {"type": "line", "opacity": 0.8, "strokeWidth": 1.8, "point": {"size": 25}},
-        x=channel("hyperparameter", "nominal", sort=axes, axis={"labelAngle": -35, "labelLimit": 110, "labelOverlap": False}),
+        x=channel("hyperparameter", "nominal", sort=axes, axis={"labelAngle": -35, "labelLimit": 160, "labelOverlap": False}),
         y=channel("position", title="place in the range", axis={"format": ".0%"}),
         color=channel("rating", title="rating", scale=_RAMP, legend=None), detail=channel("trial", "nominal"),
         tooltip=hover(("trial", "trial"), ("hyperparameter", "hyperparameter"), ("label", "value"), ("rating", "rating")),
     )  # fmt: skip
+    winner = drawn[drawn["is_best"]]
+    thick = [
+        layer(
+            winner, {"type": "line", "strokeWidth": 4}, x=channel("hyperparameter", "nominal", sort=axes),
+            y=channel("position"), color=channel("rating", scale=_RAMP, legend=None),
+        )
+    ] if len(winner) else []  # fmt: skip
     table = drawn.pivot_table(index=["trial", "rating"], columns="hyperparameter", values="label", aggfunc="first")
     table = table[[name for name in axes if name in table]].reset_index().sort_values("rating", ascending=False)
     table.columns.name = None
     omitted = _first(len(axes), len(names), "hyperparameters")
-    note = f"A line is a trial, the yellowest the best; 0 % and 100 % are the ends of a range.{omitted}"
-    return Figure("parallel", question, answer, (Panel(chart(lines, height=280)),), table, note)
+    note = (
+        "A line is a trial, the yellower the better, and the thick one is the best; 0 % and 100 % are the ends of a range."
+        f"{omitted}"
+    )
+    return Figure("parallel", question, answer, (Panel(chart(lines, *thick, height=280)),), table, note)
 
 
 def coverage(found: pd.DataFrame) -> Figure:
@@ -266,7 +344,9 @@ def coverage(found: pd.DataFrame) -> Figure:
         tried=[percent(value) for value in found["tried"]], expected=[percent(value) for value in found["expected"]]
     )
     table = table.rename(columns={"gap_low": "widest gap from", "gap_high": "to", "expected": "even draws would try"})
-    note = f"Orange marks: what as many even draws would try.{_first(len(drawn), len(found), 'hyperparameters')}"
+    note = "Orange marks: the part that as many random draws would have tried. Parts are of the scale of the search." + _first(
+        len(drawn), len(found), "hyperparameters"
+    )
     return Figure("coverage", question, answer, (Panel(chart(bars, even, height=20 * len(drawn))),), table, note)
 
 

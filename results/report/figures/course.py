@@ -11,10 +11,13 @@ from results.report.rows import greatest
 from results.report.words import counted, duration, interval, number, percent, score
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
 
 LEAST_TRIALS = 5  # for an answer about the budget
 WORTH = 0.1  # part of the whole gain in the last third of the time, from which on more time is worth it
+VISIBLE = 0.02  # part of the whole gain that counts as a rise of the best
+SURE_WAIT = 2.0  # a search has ended rising if it waits this many times as long as it ever waited for a rise
 LEAST_RANKED = 8  # trials for an answer about their order; four are in the same order once in 24 cases by chance
 MOST_POINTS = 400  # of the line of the best so far
 MOST_CURVES = 60
@@ -52,7 +55,7 @@ def best_so_far(best: pd.DataFrame, references: pd.DataFrame, trials: int) -> Fi
         flat = pd.concat([lines.assign(**{column: 0.0}), lines.assign(**{column: end})]) if len(lines) else lines
         drawn = layer(
             line, {"type": "line", "interpolate": "step-after"}, x=channel(column, title=title, scale={"nice": False}),
-            y=channel("best", title="rating", scale={"zero": False}), color=colours,
+            y=channel("best", title="rating", scale={"zero": False, "padding": 8}), color=colours,
         )  # fmt: skip
         points = layer(
             line[line["is_new_best"]], {"type": "point", "filled": True, "size": 40}, x=channel(column, title=title),
@@ -80,7 +83,11 @@ def best_so_far(best: pd.DataFrame, references: pd.DataFrame, trials: int) -> Fi
         extra = lines.assign(after=lines["name"])[["after", "score"]].rename(columns={"score": "rating"})
         table = pd.concat([table, extra], ignore_index=True)
     tests = " Lines of a judgement are of the test split." if len(lines) and (lines["split"] == "test").any() else ""
-    note = f"The best so far is the leader at that time, so it may fall.{tests}{_thinned(len(minutes), len(line))}"
+    note = (
+        "Budget is the time in which trials ran, and with it the number of trials. Whether each trial should have more steps "
+        "is the question on rising trials below. A dot is a new best trial. The line falls where the leading trial does worse "
+        f"after more training.{tests}{_thinned(len(minutes), len(line))}"
+    )
     return Figure("best-so-far", question, _worth(known, references, trials), tuple(panels), table, note)
 
 
@@ -103,16 +110,37 @@ def _worth(known: pd.DataFrame, references: pd.DataFrame, trials: int) -> str:
     gain, late = values[-1] - values[0], values[-1] - before
     default = references[(references["kind"] == "default") & references["score"].notna()]
     own = float(default["score"].iloc[0]) if len(default) else -np.inf
-    beaten = f"; the default has {score(own)} after {int(default['steps'].iloc[0]):,} steps" if len(default) else ""
     if values[-1] <= own:
         return f"Perhaps: after {duration(whole)} no trial is better than the default with {score(own)}."
-    if late <= 0.0:
-        return f"Probably not: the best stayed at {score(values[-1])} in the last third of {duration(whole)}{beaten}."
-    told = f"the last third of {duration(whole)} raised the best from {score(before)} to {score(values[-1])}"
     share = f", {percent(late / gain)} of the whole gain" if gain > 0.0 else ""
     if gain > 0.0 and late / gain >= WORTH:
-        return f"Probably yes: {told}{share}{beaten}."
-    return f"Probably not: {told} only{share}{beaten}."
+        told = f"the last third of {duration(whole)} raised the best from {score(before)} to {score(values[-1])}"
+        return f"Probably yes: {told}{share}."
+    wait, longest = _waits(time, values)
+    since = f"the best, {score(values[-1])}, has hardly risen in the last {duration(wait)} of {duration(whole)} of trials"
+    if wait < SURE_WAIT * longest:
+        return f"Open: {since}, but it has waited {duration(longest)} before, and then rose again."
+    earlier = f"; no earlier wait was longer than {duration(longest)}" if longest > 0.0 else ""
+    return f"Probably not: {since}{earlier}."
+
+
+def _waits(time: np.ndarray, values: np.ndarray) -> tuple[float, float]:
+    """Seconds since the best last rose visibly, and the longest time between two such rises before.
+
+    Args:
+        time: of the evaluations, s, shape (evaluations,).
+        values: best so far, shape (evaluations,).
+    """
+    import numpy as np
+
+    highest = np.maximum.accumulate(values)
+    rises, last = [0], highest[0]
+    for place, value in enumerate(highest):
+        if value - last > VISIBLE * (highest[-1] - highest[0]):
+            rises.append(place)
+            last = value
+    at = time[rises]
+    return float(time[-1] - at[-1]), float(np.diff(at).max(initial=0.0))
 
 
 def curves(learning: pd.DataFrame, means: pd.DataFrame, best: int | None) -> Figure:
@@ -244,7 +272,9 @@ def rungs(ranks: pd.DataFrame) -> Figure:
     # Where few trials were trained to the end, it is the latest evaluation that enough of them reached.
     against = int(told["against"].max())
     known = told[told["against"] == against]
-    later = "the last evaluation" if bool(known["is_last"].any()) else f"evaluation {against}"
+    ended = bool(known["is_last"].any())
+    later = "the last evaluation" if ended else f"evaluation {against}"
+    reached = "" if ended else f" (the latest that {LEAST_RANKED} trials reached)"
     known = known.assign(place=known["part"].fillna(known["rung"] / known["against"]))
     sure = known[known["low"] > 0.5]
     trials = int(known["trials"].max())
@@ -257,13 +287,16 @@ def rungs(ranks: pd.DataFrame) -> Figure:
     else:
         first = sure.iloc[0]
         answer = (
-            f"After {percent(first.place)} of the training the order correlates by {number(first.correlation)} "
-            f"{interval(first.low, first.high)} with that of {later}; the best {percent(first.kept)} there hold the later best."
+            f"{'Yes' if ended else 'Perhaps'}, after {percent(first.place)} of the training: the order of trials there is much "
+            f"like that of {later}{reached}, and the later best was among the best {percent(first.kept)} (rank correlation "
+            f"{number(first.correlation)} {interval(first.low, first.high)}; 1 is the same order)."
         )
+    # An axis from -1 would be empty where all orders are alike.
+    lowest = -1 if bool((known[["low", "correlation"]] < 0.0).to_numpy().any()) else 0
     x = channel("place", title="part of the training", axis={"format": ".0%"}, scale={"domain": [0, 1]})
     band = layer(
         known[known["low"].notna()], {"type": "rule", "color": colour("c1"), "strokeWidth": 1.5}, x=x,
-        y=channel("low", title=f"rank correlation with {later}", scale={"domain": [-1, 1]}), y2={"field": "high"},
+        y=channel("low", title=f"rank correlation with {later}", scale={"domain": [lowest, 1]}), y2={"field": "high"},
     )  # fmt: skip
     lines = layer(
         known, {"type": "line", "point": {"size": 45, "filled": True}}, x=x, y=channel("correlation"),

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from results.judgement import EXACT_MPC, GOAL, OBJECTIVE
-from results.report.charts import channel, chart, coloured, hover, layer
+from results.report.charts import CHANGE_AXIS, channel, chart, coloured, compared, hover, layer
 from results.report.colours import colour
 from results.report.figure import Figure, Panel
 from results.report.rows import each, greatest
-from results.report.words import counted, interval, listed, number, percent, score, unit_for
+from results.report.words import UNCONTROLLED, counted, interval, listed, number, percent, score, unit_for
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,17 +20,23 @@ if TYPE_CHECKING:
 _TERMS = {"co2": "CO2", "cost": "cost", "solar": "own solar", "grid": "steady load", "ev": "vehicles", "peak": "daily peak"}
 _POLICIES = {"best": "c1", "contender": "c1", "default": "c2", "rule": "c4", "mpc": "c5", "bound": "c3", "uncontrolled": "grey"}
 _AMOUNTS = (("co2_kg", "CO2", "kg"), ("bill", "bill", ""), ("import_kwh", "import", "kWh"), ("peak_kw", "highest import", "kW"))
+# A page may be read from its first lines alone, so these sentences stand with the savings.
+_CHOSEN = "Expect less: these hours also chose the trial."
+_CHECKED = "What fresh seeds or new hours give is under the question of luck."
+_UNCHECKED = "No new hours or seeds have checked it."
+_RULES = "What simple rules save is measured by a judgement: python -m tuning.judge EXPERIMENT."
 _MOST_CONTENDERS = 30
 _MOST_LEADERS = 15
 
 
-def saved(last: pd.DataFrame, best: int | None, split: str = "validation") -> Figure:
+def saved(last: pd.DataFrame, best: int | None, split: str = "validation", checked: bool = False) -> Figure:
     """What the best policy of a search saves against the uncontrolled site.
 
     Args:
         last: rows of its last evaluation, a row a year; see `results.analysis.policies.last_evaluation`.
         best: number of the winner; None without one.
         split: that it was evaluated on.
+        checked: whether the page has trainings with fresh seeds, or a judgement.
     """
     import pandas as pd
 
@@ -49,23 +55,16 @@ def saved(last: pd.DataFrame, best: int | None, split: str = "validation") -> Fi
     if not rows:
         return Figure("saved", question, "It cannot be said: its evaluation has no amounts.")
     found = pd.DataFrame(rows)
-    lower = [f"{row.name} by {percent(-row.change)}" for row in each(found) if row.change < -0.0005]
-    higher = [f"{row.name} by {percent(row.change)}" for row in each(found) if row.change > 0.0005]
+    lower = [f"{row.name} by {_amount(row)}" for row in each(found) if row.change < -0.0005]
+    higher = [f"{row.name} by {_amount(row)}" for row in each(found) if row.change > 0.0005]
     if not lower and not higher:
-        answer = f"Nothing: trial {best} is like the uncontrolled site on the {split} split."
+        answer = f"Nothing: trial {best} is like {UNCONTROLLED} on the {split} hours."
     elif not lower:
-        answer = f"Nothing: trial {best} raises {listed(higher)} on the {split} split."
+        answer = f"Nothing: against {UNCONTROLLED}, trial {best} raises {listed(higher)} on the {split} hours."
     else:
         raised = f" and raises {listed(higher)}" if higher else ""
-        answer = f"Trial {best} lowers {listed(lower)}{raised} on the {split} split, against the uncontrolled site."
-    found["direction"] = ["less" if value <= 0 else "more" for value in found["change"]]
-    bars = layer(
-        found, {"type": "bar", "height": 18, "cornerRadiusEnd": 3}, y=channel("name", "nominal", sort=None),
-        x=channel("change", title="change against the uncontrolled site", axis={"format": "+.0%"}),
-        color=coloured("direction", ["less", "more"], legend=None),
-        tooltip=[*hover(("name", "of")), {"field": "change", "title": "change", "format": "+.1%"}],
-    )  # fmt: skip
-    zero = {"data": {"values": [{}]}, "mark": "rule", "encoding": {"x": {"datum": 0}}}
+        answer = f"Against {UNCONTROLLED}, trial {best} lowers {listed(lower)}{raised} on the {split} hours."
+        answer += f" {_CHOSEN} {_CHECKED if checked else _UNCHECKED}"
     table = pd.DataFrame(
         {
             "": [name[:1].upper() + name[1:] for name in found["name"]],
@@ -74,8 +73,20 @@ def saved(last: pd.DataFrame, best: int | None, split: str = "validation") -> Fi
             "change": [percent(value, sign=True) for value in found["change"]],
         }
     )
-    note = "Amounts of a year of 8,760 hours; the bill in the tariff's currency. The split that chose the winner flatters it."
-    return Figure("saved", question, answer, (Panel(chart(bars, zero, height=30 * len(found))),), table, note)
+    note = (
+        f"Amounts are scaled from {hours:,.0f} {split} hours to a year of 8,760 hours; the highest import is not scaled. "
+        "The dashed line is the uncontrolled site. "
+        f"The bill is in the tariff's currency. {_RULES}"
+    )
+    return Figure("saved", question, answer, (Panel(compared(found)),), table, note)
+
+
+def _amount(row: Any) -> str:
+    """A change in per cent and, with its unit, of a year."""
+    size = abs(row.own - row.before)
+    shown = unit_for(row.unit, size)(size)
+    of_year = "" if row.name == "highest import" else " a year" if row.unit else " a year in the tariff's currency"
+    return f"{percent(abs(row.change))} ({shown}{of_year})"
 
 
 def terms(found: pd.DataFrame, ranked: Sequence[str] = ()) -> Figure:
@@ -126,12 +137,12 @@ def terms(found: pd.DataFrame, ranked: Sequence[str] = ()) -> Figure:
             told += f"{score(values[worst])}{whole}"
         else:
             told = "No term differs from that of the uncontrolled site"
-        answer = f"{told}. Only a judgement has rules."
+        answer = f"{told}. {_RULES}"
     drawn = shown.assign(name=[_TERMS.get(term, term) for term in shown["term"]])
     policies = list(dict.fromkeys(drawn["policy"]))
     kinds = drawn.drop_duplicates("policy").set_index("policy")["kind"]
     bars = layer(
-        drawn, "bar", x=channel("name", "nominal", sort=None, axis={"labelAngle": 0}),
+        drawn, "bar", x=channel("name", "nominal", sort=None, axis={"labelAngle": 0, "labelExpr": "split(datum.label, ' ')"}),
         xOffset=channel("policy", "nominal", sort=policies),
         y=channel("value", title="mean reward an hour"),
         color=coloured("policy", policies, [_POLICIES[kinds[name]] for name in policies]),
@@ -146,7 +157,8 @@ def terms(found: pd.DataFrame, ranked: Sequence[str] = ()) -> Figure:
         answer,
         (Panel(chart(bars, height=240)),),
         table,
-        "0 is the uncontrolled site. Of each kind the best is shown.",
+        "0 is the uncontrolled site. Of each kind of policy the best is shown. Each term has the weight that it has in the "
+        "reward. Cost is the bill's term, and own solar counts PV that the site uses itself.",
     )
 
 
@@ -164,6 +176,16 @@ def _one_of_each_kind(found: pd.DataFrame, ranked: Sequence[str]) -> pd.DataFram
     return pd.concat([found[found["policy"] == name] for name in names]) if names else found.head(0)
 
 
+def checked(found: pd.DataFrame, confirmed: pd.DataFrame) -> bool:
+    """Whether `luck` says something of the winner: its training again, or its judgement.
+
+    Args:
+        found: of `results.analysis.luck`.
+        confirmed: of `results.analysis.confirmed`.
+    """
+    return bool((~found["is_default"].astype(bool) & found["change"].notna()).any() or confirmed["gain"].notna().any())
+
+
 def luck(found: pd.DataFrame, confirmed: pd.DataFrame) -> Figure:
     """Score in the search beside that of trainings with fresh seeds.
 
@@ -176,7 +198,8 @@ def luck(found: pd.DataFrame, confirmed: pd.DataFrame) -> Figure:
         return Figure(
             "luck",
             question,
-            "It cannot be said: each assignment was trained with one seed. Use --confirm, or judge the experiment.",
+            "It cannot be said: each trial was trained once, with one random seed. Training the best again would tell: "
+            "--confirm keeps a part of the search's time for it, and python -m tuning.judge EXPERIMENT does it afterwards.",
         )
     import pandas as pd
 
@@ -345,17 +368,20 @@ def amounts(table: pd.DataFrame) -> Figure:
     trained = known[known["algorithm"].astype(bool) & known["comparable"]]
     top = (trained if len(trained) else known).iloc[0]
     verb = {"co2_change": "CO2", "bill_change": "the bill"}
-    told = [
-        f"{'lowers' if top[name] <= 0 else 'raises'} {what} by {percent(abs(float(top[name])))}" for name, what in verb.items()
-    ]
-    answer = f"{top['contender']} {' and '.join(told)} against the uncontrolled site."
+    told, before = [], ""
+    for name, what in verb.items():
+        does = "lowers" if top[name] <= 0 else "raises"
+        named = what if does == before else f"{does} {what}"
+        told.append(f"{named} by {percent(abs(float(top[name])))}{_absolute(top, name)}")
+        before = does
+    answer = f"{top['contender']} {' and '.join(told)} against {UNCONTROLLED}."
     drawn = known[~known["contender"].isin(["uncontrolled", "no PV, no battery"])].head(_MOST_CONTENDERS)
     long = drawn.melt("contender", ["co2_change", "bill_change"], "what", "change")
     long["what"] = long["what"].map({"co2_change": "CO2", "bill_change": "bill"})
     bars = layer(
         long, {"type": "bar"}, y=channel("contender", "nominal", sort=list(drawn["contender"]), axis={"labelLimit": 230}),
         yOffset=channel("what", "nominal", sort=["CO2", "bill"]),
-        x=channel("change", title="change against the uncontrolled site", axis={"format": "+.0%"}),
+        x=channel("change", title="change against the uncontrolled site", axis=dict(CHANGE_AXIS)),
         color=coloured("what", ["CO2", "bill"], ("c3", "c1")),
         tooltip=[*hover(("contender", "contender"), ("what", "of")), {"field": "change", "title": "change", "format": "+.1%"}],
     )  # fmt: skip
@@ -376,6 +402,17 @@ def amounts(table: pd.DataFrame) -> Figure:
         shown[title] = [percent(value) if value == value else "" for value in known[name]]
     note = "Amounts of a year of 8,760 hours; the bill in the tariff's currency."
     return Figure("amounts", question, answer, (Panel(chart(bars, height=max(40, 30 * len(drawn)))),), shown, note)
+
+
+def _absolute(row: Any, name: str) -> str:
+    """A change as an amount a year: the table has what is left, and its part."""
+    column, unit = {"co2_change": ("co2_kg", "kg"), "bill_change": ("bill", "")}[name]
+    left, change = float(row[column]), float(row[name])
+    if not (left == left and change > -1.0):
+        return ""
+    size = abs(left / (1.0 + change) - left)
+    money = "" if unit else " in the tariff's currency"
+    return f" ({unit_for(unit, size)(size)} a year{money})"
 
 
 def leaders(board: pd.DataFrame) -> Figure:
@@ -415,7 +452,8 @@ def leaders(board: pd.DataFrame) -> Figure:
     ]
     bars = layer(
         drawn, {"type": "bar", "height": 14}, y=channel("name", "nominal", "trial", sort=None),
-        x=channel("rating", title="rating"), color=coloured("kind", ["best", "default", "other"], ("c1", "c2", "grey")),
+        x=channel("rating", title="rating", axis={"tickCount": 8}),
+        color=coloured("kind", ["best", "default", "other"], ("c1", "c2", "grey")),
         tooltip=hover(("name", "trial"), ("rating", "rating"), ("state", "state"), ("steps", "steps")),
     )  # fmt: skip
     given = [name for name in board.columns if str(name).startswith("hp_") and board[name].map(str).nunique() > 1]

@@ -6,11 +6,11 @@ import calendar
 from typing import TYPE_CHECKING
 
 from results.report import hours as analysis
-from results.report.charts import channel, chart, coloured, hover, layer
+from results.report.charts import channel, chart, coloured, compared, hover, layer
 from results.report.colours import colour
 from results.report.figure import Figure, Panel
 from results.report.rows import greatest, least
-from results.report.words import Unit, counted, listed, number, percent, unit_for
+from results.report.words import UNCONTROLLED, Unit, counted, listed, number, percent, unit_for
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,29 +48,24 @@ def savings(hours: pd.DataFrame) -> Figure:
         }
     )
     known = {name: value for name, value in change.items() if value == value}
-    lower = [f"{names[name]} by {percent(-value)}" for name, value in known.items() if value < -0.0005]
-    higher = [f"{names[name]} by {percent(value)}" for name, value in known.items() if value > 0.0005]
+    size = {name: abs(own[name] - without[name]) for name in names}
+    told = {
+        name: f"{names[name]} by {percent(abs(value))} ({unit_for(units[name], size[name])(size[name])})"
+        for name, value in known.items()
+    }
+    lower = [told[name] for name, value in known.items() if value < -0.0005]
+    higher = [told[name] for name, value in known.items() if value > 0.0005]
     if not lower and not higher:
         answer = f"Nothing: over {_time(hours)} it is as without control."
     elif not lower:
-        answer = f"Nothing: over {_time(hours)} the policy raises {listed(higher)} against the uncontrolled site."
+        answer = f"Nothing: over {_time(hours)} the policy raises {listed(higher)} against {UNCONTROLLED}."
     else:
-        raised = f", and raises {listed(higher)}" if higher else ""
-        answer = f"Over {_time(hours)} the policy lowers {listed(lower)} against the uncontrolled site{raised}."
+        raised = f" and raises {listed(higher)}" if higher else ""
+        answer = f"Over {_time(hours)} the policy lowers {listed(lower)}{raised}, against {UNCONTROLLED}."
     drawn = pd.DataFrame({"name": [names[name] for name in known], "change": list(known.values())})
-    drawn["direction"] = ["less" if value <= 0 else "more" for value in drawn["change"]]
-    bars = layer(
-        drawn, {"type": "bar", "height": 18, "cornerRadiusEnd": 3},
-        y=channel("name", "nominal", sort=None, axis={"labelLimit": 130}),
-        x=channel("change", title="change against the uncontrolled site", axis={"format": "+.0%"}),
-        color=coloured("direction", ["less", "more"], legend=None),
-        tooltip=[*hover(("name", "of")), {"field": "change", "title": "change", "format": "+.1%"}],
-    )  # fmt: skip
-    zero = {"data": {"values": [{}]}, "mark": "rule", "encoding": {"x": {"datum": 0}}}
-    note = f"{_ONE_METER} Costs are of energy, without a demand charge."
-    return Figure(
-        "savings", "What does the policy save?", answer, (Panel(chart(bars, zero, height=30 * len(drawn))),), table, note
-    )
+    note = f"The dashed line is the uncontrolled site. {_ONE_METER} Costs are of energy in the tariff's currency, without a "
+    note += "demand charge."
+    return Figure("savings", "What does the policy save?", answer, (Panel(compared(drawn)),), table, note)
 
 
 def week(hours: pd.DataFrame) -> Figure:

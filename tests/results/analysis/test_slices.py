@@ -46,6 +46,14 @@ def test_the_widest_gap_is_named_in_values(tmp_path: Path) -> None:
     assert found.loc["shared_policy", "tried"] == 0.5
 
 
+def test_a_range_of_one_value_has_no_gap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settle(tmp_path)
+    results = tables(tmp_path, [row(0, 0.1, hp_gamma=0.95), row(1, 0.2, hp_gamma=0.97)])
+    one = {"gamma": Range("gamma", 0.95, 0.95), "learning_rate": Range("learning_rate", 3e-5, 3e-3, log=True)}
+    monkeypatch.setattr("results.analysis.slices.ranges_of", lambda trials, facts: one)
+    assert coverage(results)["hyperparameter"].tolist() == ["learning_rate"]
+
+
 def test_a_whole_search_tries_all_parts(tmp_path: Path) -> None:
     found = coverage(search(tmp_path, 150)).set_index("hyperparameter")
     assert (found.loc[["learning_rate", "gamma", "n_steps", "shared_policy"], "tried"] > 0.85).all()

@@ -5,7 +5,7 @@ import math
 
 import pandas as pd
 
-from results.report.charts import channel, chart, coloured, layer, rows, sampled
+from results.report.charts import channel, chart, coloured, compared, layer, rows, sampled
 
 
 def test_a_layer_has_the_columns_that_its_channels_read_and_no_others() -> None:
@@ -24,6 +24,18 @@ def test_a_title_of_one_layer_holds_for_all() -> None:
     frame = pd.DataFrame({"x": [1], "y": [1]})
     spec = chart(layer(frame, "line", x=channel("x")), layer(frame, "point", x=channel("x", title="minutes"), y=channel("y")))
     assert [each["encoding"]["x"]["title"] for each in spec["layer"]] == ["minutes", "minutes"]
+
+
+def test_savings_are_a_part_of_the_whole_with_the_change_as_a_text() -> None:
+    spec = compared(pd.DataFrame({"name": ["CO2", "bill"], "change": [-0.3, 0.1]}))
+    texts = spec["layer"][2]["data"]["values"]
+    assert [(row["end"], row["text"]) for row in texts] == [(1, "-30.0 %"), (1.1, "+10.0 %")]
+    assert [row["part"] for row in spec["layer"][1]["data"]["values"]] == [0.7, 1.1]
+    x = spec["layer"][1]["encoding"]["x"]
+    # From nothing on, so that 30 % less does not fill the chart.
+    assert x["scale"]["domain"][0] == 0.0
+    assert x["scale"]["domain"][1] > 1.1
+    assert spec["layer"][0]["encoding"]["x"]["datum"] == 1
 
 
 def test_a_sample_is_even_and_keeps_both_ends() -> None:

@@ -26,11 +26,11 @@ def answers(sources: Sources) -> dict[str, str]:
 
 def test_a_search_with_a_known_answer_is_told_so(tmp_path: Path) -> None:
     found = answers(Sources((made.search(tmp_path, 40, noise=0.005),)))
-    assert found["importance"].startswith(("shared_policy matters most:", "Perhaps shared_policy:"))
+    assert found["importance"].startswith(("shared_policy matters most:", "None surely. Most likely shared_policy ("))
     assert found["changes"].startswith("shared_policy, from False to True:")
-    assert found["timeline"].startswith("1 slot worked 100 %")
+    assert found["timeline"].startswith("1 slot for trials worked 100 %")
     assert "none exceeded what it was granted" in found["memory"]
-    assert found["luck"].startswith("It cannot be said: each assignment was trained with one seed.")
+    assert found["luck"].startswith("It cannot be said: each trial was trained once, with one random seed.")
 
 
 @pytest.mark.parametrize("count", [0, 1, 2])

@@ -1,8 +1,13 @@
 """Sentences about hyperparameters, on tables with a known answer."""
 
+import re
+from itertools import pairwise
+
 import numpy as np
 import pandas as pd
+import pytest
 
+from results.experiment_file import Range
 from results.report.figures import choices
 
 
@@ -21,11 +26,58 @@ def test_importance_is_said_as_surely_as_it_is_known() -> None:
     )
     assert (
         choices.importance(important(0.0, True), 30).answer
-        == "Perhaps gamma: more than chance, but 30 trials are too few to be sure."
+        == "None surely. Most likely gamma (80.0 % of what sets the best apart); but 30 trials are too few: "
+        "the part of each may be 0, and that of gamma up to 90.0 %."
     )
     assert choices.importance(important(0.0, False), 30).answer.startswith("None surely: with 30 trials no importance")
     few = choices.importance(important(0.0, False).head(0), 2)
     assert few.answer == "It cannot be said from 2 trials: it takes at least 8."
+
+
+@pytest.mark.parametrize(
+    ("low", "beyond", "kinds"), [(0.5, True, "surely"), (0.0, True, "perhaps"), (0.0, False, "as by chance")]
+)
+def test_bars_of_importance_are_as_sure_as_the_sentence(low: float, beyond: bool, kinds: str) -> None:
+    (panel,) = choices.importance(important(low, beyond), 30).panels
+    assert panel.spec["layer"][0]["data"]["values"][0]["kind"] == kinds
+
+
+def shown(low: float, high: float, values: list[float], **more: bool) -> tuple[list[float], list[str]]:
+    """Places and texts of the ticks of a range."""
+    scale = Range("x", low, high, **more)
+    places = scale.positions(pd.Series(values))
+    common = {"hyperparameter": "x", "state": "complete", "rating": 1.0, "choices": 0, "acts": True, "at_edge": ""}
+    frame = pd.DataFrame({"trial": range(len(values)), "value": values, "label": "v", "position": places, **common})
+    frame = frame.assign(is_best=frame["trial"] == 0, low=low, high=high, log=scale.log, from_one=scale.from_one)
+    axis = choices.slices(frame, []).panels[0].spec["layer"][-1]["encoding"]["x"]["axis"]
+    return axis["values"], re.findall("'([^']*)'", axis["labelExpr"])
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "values", "more", "texts"),
+    [
+        (3e-5, 3e-3, [1e-4], {"log": True}, ["3e-5", "0.0002", "0.003"]),
+        (0.9, 0.999, [0.95], {"log": True, "from_one": True}, ["0.9", "0.99", "0.999"]),
+        (512.0, 8192.0, [1024.0], {"log": True}, ["512", "2,048", "8,192"]),
+        (-3.0, 0.0, [-1.5], {}, ["-3", "-2", "-1", "0"]),
+        (0.1, 0.4, [0.2], {}, ["0.1", "0.2", "0.3", "0.4"]),
+        (2.0, 2.0, [2.0], {}, ["2"]),
+    ],
+)
+def test_ticks_stand_on_the_scale_of_the_search_with_values_that_a_person_reads(
+    low: float, high: float, values: list[float], more: dict[str, bool], texts: list[str]
+) -> None:
+    places, told = shown(low, high, values, **more)
+    assert told[0] == texts[0]
+    assert told == texts
+    assert all(later - earlier >= 0.28 for earlier, later in pairwise(places))
+
+
+def test_a_start_beyond_the_range_is_drawn_near_its_end() -> None:
+    frame = effects()
+    frame.loc[frame["trial"] == 7, "position"] = -np.inf
+    points = choices.slices(frame, ["gamma"]).panels[0].spec["layer"][1]["data"]["values"]
+    assert min(point["position"] for point in points) == -0.25
 
 
 def effects(count: int = 50, edge: str = "") -> pd.DataFrame:

@@ -32,11 +32,23 @@ NONE = default(0.0).head(0)
             NONE,
             "Probably yes: the last third of 6 min raised the best from +0.100 to +0.200, 100 %",
         ),
-        ([0.1, 0.2, 0.2, 0.2, 0.2, 0.2], NONE, "Probably not: the best stayed at +0.200 in the last third of 6 min."),
+        (
+            [0.1, 0.2, 0.2, 0.2, 0.2, 0.2],
+            NONE,
+            "Probably not: the best, +0.200, has hardly risen in the last 4 min of 6 min of trials; no earlier wait was longer "
+            "than 1 min.",
+        ),
+        (
+            # As long without a rise as it waited before.
+            [0.1, 0.1, 0.1, 0.2, 0.2, 0.2],
+            NONE,
+            "Open: the best, +0.200, has hardly risen in the last 2 min of 6 min of trials, but it has waited 3 min before, "
+            "and then rose again.",
+        ),
         (
             [0.1, 0.2, 0.2, 0.2, 0.2, 0.201],
             default(0.15),
-            "Probably not: the last third of 6 min raised the best from +0.200 to +0.201",
+            "Probably not: the best, +0.201, has hardly risen in the last 4 min of 6 min",
         ),
         ([0.1, 0.1, 0.1, 0.1, 0.1, 0.2], default(0.3), "Perhaps: after 6 min no trial is better than the default with +0.300."),
     ],
@@ -98,8 +110,12 @@ def ranks(trials: int, correlation: float, low: float) -> pd.DataFrame:
 
 def test_early_order_is_trusted_with_enough_trials_and_a_sure_correlation_alone() -> None:
     assert course.rungs(ranks(20, 0.9, 0.7)).answer == (
-        "After 25.0 % of the training the order correlates by 0.900 (+0.700 to +0.990) with that of the last evaluation; "
-        "the best 20.0 % there hold the later best."
+        "Yes, after 25.0 % of the training: the order of trials there is much like that of the last evaluation, "
+        "and the later best was among the best 20.0 % (rank correlation 0.900 (+0.700 to +0.990); 1 is the same order)."
+    )
+    # Without enough trials at the end nothing is known of the end.
+    assert course.rungs(ranks(20, 0.9, 0.7).assign(is_last=False)).answer.startswith(
+        "Perhaps, after 25.0 % of the training: the order of trials there is much like that of evaluation 4 (the latest that"
     )
     assert course.rungs(ranks(20, 0.4, -0.1)).answer.startswith("That cannot be shown: with 20 trials no early order is surely")
     assert (

@@ -12,11 +12,16 @@ def test_savings_of_the_best_are_said_and_none_too() -> None:
         {"hours": [1000], "co2_kg": [90.0], "uncontrolled_co2_kg": [100.0], "peak_kw": [11.0], "uncontrolled_peak_kw": [10.0]}
     )
     assert judged.saved(last, 3).answer == (
-        "Trial 3 lowers CO2 by 10.0 % and raises highest import by 10.0 % on the validation split, "
-        "against the uncontrolled site."
+        "Against the same site without control (batteries idle, vehicles charge at once), trial 3 lowers CO2 by 10.0 % "
+        "(87.6 kg a year) and raises highest import by 10.0 % (1.00 kW) on the validation hours. "
+        "Expect less: these hours also chose the trial. No new hours or seeds have checked it."
     )
+    assert judged.saved(last, 3, checked=True).answer.endswith(
+        "What fresh seeds or new hours give is under the question of luck."
+    )
+    assert "scaled from 1,000 validation hours to a year" in judged.saved(last, 3).note
     assert judged.saved(last.assign(co2_kg=100.0, peak_kw=10.0), 3).answer.startswith(
-        "Nothing: trial 3 is like the uncontrolled"
+        "Nothing: trial 3 is like the same site without control"
     )
     assert judged.saved(last.head(0), None).answer == "It cannot be said: no trial has won."
 
@@ -30,15 +35,18 @@ def terms(best: tuple[float, float], rule: tuple[float, float]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+RULES = "What simple rules save is measured by a judgement: python -m tuning.judge EXPERIMENT."
+
+
 def test_terms_are_compared_with_the_best_rule() -> None:
     assert judged.terms(terms((0.2, -0.05), (0.1, 0.0))).answer == (
         "Against rule: PV first the best is ahead most in CO2 (+0.100), and behind most in vehicles (-0.0500)."
     )
     assert judged.terms(terms((0.2, -0.05), (0.1, 0.0)).head(2)).answer == (
-        "Most comes from CO2: +0.200 of +0.150; vehicles costs it -0.0500. Only a judgement has rules."
+        f"Most comes from CO2: +0.200 of +0.150; vehicles costs it -0.0500. {RULES}"
     )
     assert judged.terms(terms((-0.2, -0.05), (0.1, 0.0)).head(2)).answer == (
-        "No term is better than on the uncontrolled site; CO2 costs most: -0.200 of -0.250. Only a judgement has rules."
+        f"No term is better than on the uncontrolled site; CO2 costs most: -0.200 of -0.250. {RULES}"
     )
 
 
@@ -54,9 +62,13 @@ def test_luck_compares_the_search_with_fresh_seeds() -> None:
         "With fresh seeds trial 4 is better than the default: +0.0500 (+0.0100 to +0.0900); "
         "the score of trial 4 fell from +0.300 in the search to +0.200 on the validation split."
     )
+    assert judged.checked(found, gains.head(0))
+    assert judged.checked(found.head(0), gains)
+    # A judgement of the default alone has not checked the winner.
+    assert not judged.checked(found.assign(is_default=True), gains.head(0))
     assert "not surely other than the default" in judged.luck(found, gains.assign(gain_low=-0.01)).answer
     assert judged.luck(found.head(0), gains.head(0)).answer.startswith(
-        "It cannot be said: each assignment was trained with one seed."
+        "It cannot be said: each trial was trained once, with one random seed."
     )
 
 
@@ -127,8 +139,11 @@ def test_amounts_name_what_the_best_trained_controller_saves() -> None:
     )  # fmt: skip
     assert (
         judged.amounts(table).answer
-        == "ppo 1 lowers CO2 by 20.0 % and raises the bill by 10.0 % against the uncontrolled site."
+        == "ppo 1 lowers CO2 by 20.0 % (250 kg a year) and raises the bill by 10.0 % (0.455 a year in the tariff's currency) "
+        "against the same site without control (batteries idle, vehicles charge at once)."
     )
+    both = table.assign(bill_change=[-0.1, -0.1])
+    assert judged.amounts(both).answer.startswith("ppo 1 lowers CO2 by 20.0 % (250 kg a year) and the bill by 10.0 % (")
     assert "import, MWh" in judged.amounts(table).table.columns
 
 
