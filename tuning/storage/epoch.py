@@ -7,8 +7,8 @@
 A run that begins takes the next number. Where the run before has not ended, it watches the counter for `WATCH_SECONDS`. If the
 counter moves, the new run is refused. If not, it creates its own epoch, and beats for `SETTLE_SECONDS` before it reads.
 
-A run begins a request that writes only within `VALID_SECONDS` of a beat after which it saw no newer epoch. So one that was paused
-or cut off beats and looks first. Two clocks of its machine must both say so: one of them stands still while the machine is
+A run begins a request that writes only within `VALID_SECONDS` of a beat after which it saw no newer epoch. So one that was
+paused or cut off beats and looks first. Two clocks of its machine must both say so: one stands still while the machine is
 suspended. An attempt takes at most `PATIENCE` and one request more. So all that the run before has begun is over when the new
 one reads. No clocks of two machines are compared.
 """
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 BEAT_SECONDS = 5.0  # between two beats
 WATCH_SECONDS = (
-    30.0  # without a beat, after which a run is taken for lost: a slow beat takes `BEAT_SECONDS` and four `PATIENCE`
+    30.0  # without a beat, after which a run is taken for lost; longer than `BEAT_SECONDS` and four times `PATIENCE`
 )
 VALID_SECONDS = 5.0  # after a beat, in which its run begins to write
 PATIENCE = 5.0  # of one attempt, seconds; a request in it takes as much at most

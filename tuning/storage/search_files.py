@@ -158,8 +158,8 @@ class StoredFiles(SearchFiles):
     def take_back(self, number: int) -> None:
         """The process of a trial has ended. One that goes on all the same may write no more, and what was written is fetched.
 
-        Where the storage is lost, the row stays as it is here, and the search stops. Nothing more is uploaded then: what follows
-        from a row that was not fetched would replace what the trial has written.
+        Where the storage is lost, the row stays as it is here, and the search stops. Nothing more is uploaded then: what
+        follows from a row that was not fetched would replace what the trial has written.
         """
         if self._failure:
             return

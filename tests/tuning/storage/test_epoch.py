@@ -1,6 +1,7 @@
 """One run at a time holds an experiment in a storage."""
 
 import threading
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -155,7 +156,7 @@ def test_a_run_that_takes_over_beats_while_it_waits() -> None:
     take(objects, time)
     times, beats = [at for at, _ in seen], [beat for _, beat in seen]
     assert beats == [b"1", b"2", b"3"]
-    assert max(later - earlier for earlier, later in zip(times, times[1:], strict=False)) <= epoch.BEAT_SECONDS
+    assert max(later - earlier for earlier, later in pairwise(times)) <= epoch.BEAT_SECONDS
 
 
 def test_a_run_that_waits_and_cannot_beat_goes_on_to_its_first_write() -> None:
