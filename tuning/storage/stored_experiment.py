@@ -101,6 +101,11 @@ def experiment_at(given: str | Path, storage: str = "") -> Experiment:
         return look_up(place)
     named, folder = experiment.settings.storage, experiment.paths.folder
     if not named:
+        if storage:
+            raise UsageError(
+                f"{folder} was begun without --storage: leave it out, or copy all of the folder to "
+                f"{location(storage) / folder.name} and continue it there by --resume"
+            )
         return experiment
     above = location(named)
     if not storage or location(storage) != above:

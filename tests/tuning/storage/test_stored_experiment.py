@@ -10,7 +10,7 @@ import pytest
 from common.storage.location import Location, StorageError, location
 from common.storage.objects import Objects
 from tuning.experiment.errors import UsageError
-from tuning.experiment.folder import Experiment, ExperimentPaths, save
+from tuning.experiment.folder import Experiment, ExperimentPaths, create, save
 from tuning.experiment.settings import Settings
 from tuning.storage import epoch, stored_experiment
 from tuning.storage.search_files import SearchFiles, StoredFiles
@@ -172,6 +172,24 @@ def test_an_experiment_beside_a_local_folder_is_continued_from_either(above: Loc
     with run_files(local, print) as (held, _):
         assert held.paths.folder == folder
     assert experiment_at(folder, above.uri) == local, "also after a run"
+
+
+def test_a_local_experiment_moves_to_a_storage_as_a_copy_and_not_silently_nowhere(above: Location, tmp_path: Path) -> None:
+    local = create(Settings(dir=str(tmp_path), backend="batch", name="one"), {"scenario": "key"})
+    folder = local.paths.folder
+    with pytest.raises(
+        UsageError, match=r"was begun without --storage: leave it out, or copy all of the folder to file:.*/one and"
+    ):
+        experiment_at(folder, above.uri)
+    local.paths.study.write_bytes(b"first\n")
+    local.paths.study.with_suffix(".seal").write_bytes(b"6")
+    for path in (local.paths.settings, local.paths.study, local.paths.study.with_suffix(".seal")):
+        Objects(above / "one").put(path.name, path)
+    for number in range(2):
+        with run_files(experiment_at(f"{above}/one"), print) as (held, _):
+            assert held.paths.study.read_bytes() == b"first\n" + b"next\n" * number
+            with held.paths.study.open("ab") as file:
+                file.write(b"next\n")
 
 
 def test_a_run_holds_the_experiment_and_another_machine_is_refused(
