@@ -10,9 +10,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from common.files import NEW, sync_folder
+from common.storage.location import StorageError
 from common.storage.store import Content, Stamp, pieces
 from common.units import MIB
 
+_NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP)  # of a share, or a drive, whose file system has none
 _UNFINISHED = ".storage-"  # begins the name of a file that is being written
 
 
@@ -68,7 +70,7 @@ class LocalStore:
             if os.name == "nt":
                 new.rename(path)  # Windows replaces nothing by it
             else:
-                path.hardlink_to(new)
+                _link(new, path)
 
     def remove(self, key: str) -> None:
         """See `Store`."""
@@ -103,6 +105,24 @@ class LocalStore:
             # A full disk needs the room, and a link leaves its other name.
             with suppress(OSError):
                 new.unlink(missing_ok=True)
+
+
+def _link(new: Path, path: Path) -> None:
+    """Give a whole file its name, where there is none.
+
+    Raises:
+        FileExistsError: if it has one already.
+        StorageError: if the file system has no hard links: its own error would be told as a lack of permission.
+    """
+    try:
+        path.hardlink_to(new)
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        raise StorageError(
+            f"{path.parent}: the file system of this folder has no hard links, so an object could be created twice; "
+            f"take a folder on another one, or s3:// or gs://"
+        ) from error
 
 
 def _stamp(path: Path) -> Stamp:

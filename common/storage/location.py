@@ -6,6 +6,7 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import unquote
 from urllib.request import url2pathname
 
 from common.errors import UserError
@@ -91,7 +92,9 @@ def location(given: str) -> Location:
     scheme, _, rest = given.partition("://")
     scheme = scheme.lower()
     place = rest.partition("/")[0]
-    if "@" in place:
+    port = re.fullmatch(r"[^:]*:[0-9]+", place) and "@" not in rest
+    # Secrets may hold slashes, so an `@` after them may be in a later part.
+    if "@" in place or (scheme not in _LOCAL and ":" in place and not port):
         raise StorageError(
             f"{shown} holds credentials: take them out of the URI, and put them into the environment or give the machine a role"
         )
@@ -109,7 +112,11 @@ def location(given: str) -> Location:
         _check_scheme(scheme, shown)
     clean = rest.rstrip("/")
     made = Location(f"{scheme}://{clean}")
-    for part in clean.split("/")[1:]:
+    # A `file://` path is decoded.
+    parts = unquote(clean) if scheme in _LOCAL else clean
+    if not printable(parts) == parts:
+        raise StorageError(f"{shown} has a character that no path has: write letters, digits, dashes, dots and slashes")
+    for part in re.split(r"[/\\]" if os.name == "nt" else "/", parts)[1:]:
         if part in ("", ".", ".."):
             raise StorageError(f'{shown} has "{part}" between two slashes; write the whole path')
     return made

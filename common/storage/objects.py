@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -133,7 +133,8 @@ class Objects:
         Raises:
             StorageError: if storage cannot be written to.
         """
-        self._tried(_quoted("writing", key), lambda: self._store.put(key, content))
+        with self._told_without_folder(content):
+            self._tried(_quoted("writing", key), lambda: self._store.put(key, content))
 
     def create(self, key: str, content: Content) -> bool:
         """Write an object where there is none.
@@ -149,7 +150,8 @@ class Objects:
         """
         self._see_guard(type(content) if isinstance(content, bytes) else Path)
         try:
-            self._tried(_quoted("creating", key), lambda: self._store.create(key, content))
+            with self._told_without_folder(content):
+                self._tried(_quoted("creating", key), lambda: self._store.create(key, content))
         except FileExistsError:
             return self._holds(key, content)
         return True
@@ -184,6 +186,16 @@ class Objects:
     def put_all(self, pairs: Iterable[tuple[str, Content]]) -> None:
         """Write objects, many at once and in no order; see `put`."""
         self._at_once(lambda pair: self.put(*pair), pairs)
+
+    @contextmanager
+    def _told_without_folder(self, content: Content) -> Iterator[None]:
+        """Tell in a line that a folder for an object cannot be made, as below `/proc`."""
+        try:
+            yield
+        except FileNotFoundError:
+            if isinstance(content, Path) and not content.exists():
+                raise
+            raise StorageError(f"{self.location}: there is no such folder, and none can be made; correct the URI") from None
 
     def _tried(self, what: str, attempt: Callable[[], T]) -> T:
         return persistently(self.location, what, attempt, self._store.errors, self.patience)

@@ -34,6 +34,8 @@ def test_a_path_that_was_made_from_a_uri_is_known() -> None:
 def test_credentials_and_queries_are_not_repeated() -> None:
     assert without_credentials("a s3://key:secret@b/x, c") == "a s3://***@b/x, c"
     assert without_credentials("s3:/key:secret@b/x") == "s3:/***@b/x"
+    assert without_credentials("no s3://AKIA:wJal/K7/bP@b/x of me@home") == "no s3://***@b/x of me@home"
+    assert without_credentials("file:///home/me@here/x s3://b/a:b@c") == "file:///home/me@here/x s3://b/a:b@c"
     assert without_credentials("C:/me@home/x and a@b") == "C:/me@home/x and a@b"
     assert str(UserError("no folder s3:/key:secret@b/x")) == "no folder s3:/***@b/x"
     assert without_credentials("s3://b/x?token=secret and s3://b/y") == "s3://b/x?*** and s3://b/y"

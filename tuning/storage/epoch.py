@@ -5,11 +5,12 @@
     epochs/00000003.ended   the run has ended by itself
 
 A run that begins takes the next number. Where the run before has not ended, it watches the counter for `WATCH_SECONDS`. If the
-counter moves, the new run is refused. If not, it creates its own epoch, and waits `SETTLE_SECONDS` before it reads.
+counter moves, the new run is refused. If not, it creates its own epoch, and beats for `SETTLE_SECONDS` before it reads.
 
-A run begins to write only within `VALID_SECONDS` of a beat after which it saw no newer epoch. So one that was paused or cut off
-beats and looks first. An attempt takes at most `PATIENCE` and one request more. So all that the run before has begun is over
-when the new one reads. No clocks of two machines are compared.
+A run begins a request that writes only within `VALID_SECONDS` of a beat after which it saw no newer epoch. So one that was
+paused or cut off beats and looks first. Two clocks of its machine must both say so: one stands still while the machine is
+suspended. An attempt takes at most `PATIENCE` and one request more. So all that the run before has begun is over when the new
+one reads. No clocks of two machines are compared.
 """
 
 from __future__ import annotations
@@ -36,7 +37,9 @@ if TYPE_CHECKING:
     from common.storage.objects import Objects
 
 BEAT_SECONDS = 5.0  # between two beats
-WATCH_SECONDS = 15.0  # without a beat, after which a run is taken for lost
+WATCH_SECONDS = (
+    30.0  # without a beat, after which a run is taken for lost; longer than `BEAT_SECONDS` and four times `PATIENCE`
+)
 VALID_SECONDS = 5.0  # after a beat, in which its run begins to write
 PATIENCE = 5.0  # of one attempt, seconds; a request in it takes as much at most
 SETTLE_SECONDS = VALID_SECONDS + 2 * PATIENCE
@@ -58,7 +61,14 @@ class Epoch:
         lost: the run before in words, if it did not end by itself; else None.
     """
 
-    def __init__(self, objects: Objects, number: int, lost: str | None, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        objects: Objects,
+        number: int,
+        lost: str | None,
+        clock: Callable[[], float] = time.monotonic,
+        wall_clock: Callable[[], float] = time.time,
+    ) -> None:
         """Put it together; `take` creates it in the storage.
 
         Args:
@@ -66,11 +76,12 @@ class Epoch:
             number: of the run.
             lost: see `Epoch`.
             clock: time of this process, seconds.
+            wall_clock: time of day, which goes on while the machine is suspended, seconds.
         """
         self.number, self.lost = number, lost
-        self._objects, self._clock = objects, clock
+        self._objects, self._clock, self._wall_clock = objects, clock, wall_clock
         self._beats = 0
-        self._valid_until = clock() + VALID_SECONDS
+        self._since = self._now()  # of the last beat that saw no newer run
         self._newer: str | None = None
         self._lock = threading.Lock()
         self._over = threading.Event()
@@ -83,6 +94,7 @@ class Epoch:
         say: Callable[[str], None] = lambda line: None,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
+        wall_clock: Callable[[], float] = time.time,
     ) -> Self:
         """Begin the next run of an experiment; waits where the run before may be alone with its machine.
 
@@ -91,9 +103,11 @@ class Epoch:
             say: tells the user why it waits.
             clock: time of this process, seconds.
             sleep: waits.
+            wall_clock: see `Epoch`.
 
         Raises:
             UsageError: if another run works on the experiment.
+            OvertakenError: if another one takes it over while this one waits.
             StorageError: if the storage cannot be read or written.
         """
         stamps = objects.listed(f"{FOLDER}/")
@@ -106,12 +120,15 @@ class Epoch:
                 raise _in_use(objects, lost)
         number = before + 1
         # Nothing is written by the run before, if it comes back, once this exists and it has looked.
-        if not objects.create(f"{FOLDER}/{number:08d}.json", json.dumps(_own()).encode()):
+        if not objects.create(_name(number), json.dumps(_own()).encode()):
             raise _in_use(objects, _owner(objects, number))
-        made = cls(objects, number, lost, clock)
+        if before and objects.stamp(_name(before)) != stamps[_name(before)]:
+            # Another one removed the experiment meanwhile, and a third one may have begun it anew.
+            objects.remove([_name(number)])
+            raise UsageError(f"{objects.location} was just removed by another run: start the command again")
+        made = cls(objects, number, lost, clock, wall_clock)
         if lost:
-            made.beat()
-            sleep(SETTLE_SECONDS)
+            made._settle(sleep)
         return made
 
     def __enter__(self) -> Self:
@@ -136,14 +153,14 @@ class Epoch:
         """
         with self._lock:
             self._refuse_if_overtaken()
-            since = self._clock()
+            since = self._now()
             self._beats += 1
             self._objects.put(_beat(self.number), str(self._beats).encode())
             last = newest(self._objects.listed(f"{FOLDER}/"))
             if last > self.number:
                 self._newer = _owner(self._objects, last)
                 self._refuse_if_overtaken()
-            self._valid_until = since + VALID_SECONDS
+            self._since = since
 
     def confirm(self) -> None:
         """See that this run may write now; called before each write.
@@ -153,7 +170,8 @@ class Epoch:
             OvertakenError: if a newer run has taken over.
         """
         self._refuse_if_overtaken()
-        if self._clock() > self._valid_until:
+        # A clock of the day may be put back.
+        if any(not 0 <= now - then <= VALID_SECONDS for now, then in zip(self._now(), self._since, strict=True)):
             self.beat()
 
     @property
@@ -167,6 +185,21 @@ class Epoch:
     def _refuse_if_overtaken(self) -> None:
         if self.overtaken:
             raise OvertakenError(self.overtaken)
+
+    def _now(self) -> tuple[float, float]:
+        return self._clock(), self._wall_clock()
+
+    def _settle(self, sleep: Callable[[float], None]) -> None:
+        """Wait for what the run before has begun, and beat: others see that this run is alive."""
+        left = SETTLE_SECONDS
+        while True:
+            # Without a beat, `confirm` looks before the next write.
+            with suppress(StorageError):
+                self.beat()
+            if left <= 0:
+                return
+            sleep(min(BEAT_SECONDS, left))
+            left -= BEAT_SECONDS
 
     def _go_on_beating(self) -> None:
         while not self._over.wait(BEAT_SECONDS):
@@ -199,6 +232,11 @@ def _in_use(objects: Objects, holder: str) -> UsageError:
     return UsageError(f"{objects.location} is in use by {holder}: wait for it to end, or stop it with Ctrl-C")
 
 
+def _name(number: int) -> str:
+    """Key of an epoch."""
+    return f"{FOLDER}/{number:08d}.json"
+
+
 def _beat(number: int) -> str:
     return f"{FOLDER}/{number:08d}.beat"
 
@@ -217,7 +255,7 @@ def _own() -> dict[str, str | int]:
 def _owner(objects: Objects, number: int) -> str:
     """The run of an epoch in words."""
     try:
-        text = objects.read(f"{FOLDER}/{number:08d}.json").decode()
+        text = objects.read(_name(number)).decode()
         owner = checked(parsed(text), dict[str, str | int], "its content")
         return f"process {owner['process']} on {owner['host']} since {owner['since']}"
     except (FileNotFoundError, ValueError, KeyError):

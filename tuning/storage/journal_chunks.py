@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 CHUNK = 2**20
 FOLDER = "study/"
 SEAL = "study.seal"
+WHOLE = "study.journal"  # in place of pieces, where a local experiment was copied to the storage by hand
 
 
 def put_journal(objects: Objects, path: Path, begin: int, end: int, seal: bytes) -> None:
@@ -57,9 +58,11 @@ def fetch_journal(objects: Objects, path: Path) -> None:
         sealed = objects.read(SEAL)
     except FileNotFoundError:
         sealed = b""
-    stamps = objects.listed(FOLDER)
-    keys = _in_order(stamps)
-    if keys:
+    keys = _in_order(objects.listed(FOLDER))
+    # As long as it is there its pieces may not be whole.
+    if objects.has(WHOLE):
+        objects.fetch(WHOLE, path)
+    elif keys:
         with TemporaryDirectory(dir=path.parent) as folder:
             pieces = [Path(folder, str(number)) for number in range(len(keys))]
             objects.fetch_all(zip(keys, pieces, strict=True))
@@ -70,6 +73,8 @@ def fetch_journal(objects: Objects, path: Path) -> None:
 
 def trim_journal(objects: Objects, path: Path) -> int:
     """Cut an incomplete last line, which a kill leaves, from a journal that was fetched, and from what storage has of it.
+
+    A journal that is whole there becomes pieces.
 
     Args:
         objects: of the experiment.
@@ -83,6 +88,9 @@ def trim_journal(objects: Objects, path: Path) -> int:
         with path.open("rb+") as file:
             length = file.read().rfind(b"\n") + 1
             file.truncate(length)
+    if objects.has(WHOLE):
+        put_journal(objects, path, 0, length, b"")
+        objects.remove([WHOLE])
     stamps = objects.listed(FOLDER)
     needed = -(-length // CHUNK)
     kept = {chunk_key(number) for number in range(needed)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import threading
 import time
 import uuid
@@ -18,7 +19,7 @@ from tuning.experiment.folder import ExperimentPaths
 from tuning.storage.epoch import Epoch, OvertakenError
 from tuning.storage.journal_chunks import fetch_journal, put_journal, trim_journal
 from tuning.storage.stored_checkpoints import StoredCheckpoints
-from tuning.storage.upload_queue import Change, UploadQueue
+from tuning.storage.upload_queue import Change, UploadQueue, make
 
 if TYPE_CHECKING:
     from common.storage.objects import Objects
@@ -30,6 +31,8 @@ TURN = "turn"  # what its turn object holds as long as no other process has the 
 # What a driver reads: folders end with a slash. Checkpoints stay in the storage.
 READ = ("experiment.json", "space.toml", "learned.json", OWNER_FILE, "results/")
 OF_TRIALS = ("trials/", "csv/", "tensorboard/")  # what else a folder of the user has at the end of a search
+_RUNNING = "running-"  # begins the names of the files that tell trials that their run goes on
+_TURN = re.compile(r"trials/[0-9]{5,}\.turn")
 
 
 class SearchFiles:
@@ -83,7 +86,8 @@ class StoredFiles(SearchFiles):
             is_whole: whether the folder is one of the user's, which has everything at the end.
         """
         self._paths, self._objects, self._epoch, self._is_whole = paths, objects, epoch, is_whole
-        self._queue = UploadQueue(hasty or objects, epoch.confirm, self._look)
+        self._hasty = hasty or objects
+        self._queue = UploadQueue(self._hasty, epoch.confirm, self._look, last=self._remove_marks)
         self._failure: Exception | None = None
         self._turns = 0
         self._saved: set[int] = set()  # numbers of trials that may have checkpoints
@@ -119,16 +123,20 @@ class StoredFiles(SearchFiles):
         WorkingCopy(self._paths.folder, self._objects).pull(READ)
         self._paths.results.mkdir(exist_ok=True)  # no storage holds an empty folder
         fetch_journal(self._objects, self._paths.study)
-        self._epoch.confirm()
-        self._length = self._uploaded = trim_journal(self._objects, self._paths.study)
+        make(self._hasty, self._epoch.confirm, self._trim)
         self._sealed = self._seal()
-        # Trials of a run that was killed stop.
-        self._objects.remove(self._objects.listed("running-"))
-        names = (key.split("/") for key in self._objects.listed("trials/"))
+        keys = self._objects.listed("trials/")
+        turns = [key for key in keys if _TURN.fullmatch(key)]
+        # Trials of a run that was killed stop, and write nothing more.
+        make(self._hasty, self._epoch.confirm, lambda objects: objects.remove([*turns, *objects.listed(_RUNNING)]))
+        names = (key.split("/") for key in keys)
         self._saved = {int(name[1]) for name in names if len(name) > 2 and name[1].isascii() and name[1].isdecimal()}
         for key in READ:
             if not key.endswith("/"):
                 self._seen[key] = _state(self._paths.folder / key)
+
+    def _trim(self, objects: Objects) -> None:
+        self._length = self._uploaded = trim_journal(objects, self._paths.study)
 
     def written(self, path: Path) -> None:
         """A row was written, or a file of a trial removed: the storage gets it after all that came before."""
@@ -144,14 +152,17 @@ class StoredFiles(SearchFiles):
         turn = f"{self._epoch.number}-{self._turns}-{uuid.uuid4().hex}"
         with self._lock:
             self._look(journal=True)
-            self._queue.add(f"turn {number}", lambda objects: objects.put(turn_key(number), turn.encode()))
+            self._add(f"turn {number}", lambda objects: objects.put(turn_key(number), turn.encode()))
         return {STORAGE: self._objects.location.uri, TURN: turn}
 
     def take_back(self, number: int) -> None:
         """The process of a trial has ended. One that goes on all the same may write no more, and what was written is fetched.
 
-        Where the storage is lost, the row stays as it is here, and the search stops.
+        Where the storage is lost, the row stays as it is here, and the search stops. Nothing more is uploaded then: what
+        follows from a row that was not fetched would replace what the trial has written.
         """
+        if self._failure:
+            return
         self._queue.add(f"turn {number}", lambda objects: objects.remove([turn_key(number)]))
         try:
             self._queue.barrier()
@@ -159,7 +170,8 @@ class StoredFiles(SearchFiles):
                 with suppress(FileNotFoundError):
                     self._objects.fetch(path.relative_to(self._paths.folder).as_posix(), path)
         except (StorageError, OvertakenError) as error:
-            self._failure = error
+            with self._lock:
+                self._failure = error
 
     @property
     def checkpoints(self) -> Callable[[int], StoredCheckpoints]:
@@ -174,12 +186,14 @@ class StoredFiles(SearchFiles):
             self._saved.discard(number)
         with self._lock:
             self._look(journal=True)
-            self._queue.add(f"checkpoints {number}", change)
+            self._add(f"checkpoints {number}", change)
 
     def gather(self) -> None:
         """Fetch what trials have written; rows are here, or were fetched when their trials ended."""
         from common.storage.working_copy import WorkingCopy
 
+        if self._failure:
+            raise self._failure
         with self._lock:
             self._look(journal=True)
         self._queue.barrier()
@@ -212,7 +226,7 @@ class StoredFiles(SearchFiles):
             if journal or time.monotonic() - self._journal_at > JOURNAL_SECONDS:
                 self._look_at_journal()
             running = {path.name for path in self._paths.folder.glob(self._paths.running("*").name)}
-            known = {key for key in self._seen if key.startswith("running-")}
+            known = {key for key in self._seen if key.startswith(_RUNNING)}
             for key in [*READ[:4], *sorted(running | known), PROGRESS_FILE]:
                 path = self._paths.folder / key
                 if self._seen.get(key) != (state := _state(path)):
@@ -225,7 +239,7 @@ class StoredFiles(SearchFiles):
         end = path.stat().st_size if path.exists() else 0
         if (end, seal) != (self._length, self._sealed):
             self._length, self._sealed, self._journal_at = end, seal, time.monotonic()
-            self._queue.add("journal", lambda objects: self._put_journal(objects, end, seal))
+            self._add("journal", lambda objects: self._put_journal(objects, end, seal))
 
     def _put_journal(self, objects: Objects, end: int, seal: bytes) -> None:
         put_journal(objects, self._paths.study, self._uploaded, end, seal)
@@ -242,9 +256,20 @@ class StoredFiles(SearchFiles):
         try:
             content = path.read_bytes()
         except FileNotFoundError:
-            self._queue.add(key, lambda objects: objects.remove([key]))
+            # Trials are told to stop also after a failure.
+            add = self._queue.add if key.startswith(_RUNNING) else self._add
+            add(key, lambda objects: objects.remove([key]))
         else:
-            self._queue.add(key, lambda objects: objects.put(key, content))
+            self._add(key, lambda objects: objects.put(key, content))
+
+    def _add(self, name: str, change: Change) -> None:
+        """Queue a change; nothing happens after a failure."""
+        if not self._failure:
+            self._queue.add(name, change)
+
+    def _remove_marks(self, objects: Objects) -> None:
+        """Tell the run's trials to stop, once nothing else can be changed."""
+        objects.remove([key for key in list(self._seen) if key.startswith(_RUNNING)])
 
 
 class _InOrder(StoredCheckpoints):

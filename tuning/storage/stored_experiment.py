@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,14 +14,17 @@ from typing import TYPE_CHECKING, Any
 import filelock
 
 from common.json_values import checked, read_json
+from common.paths import user_path
 from common.storage.location import Location, StorageError, location
 from common.uris import is_uri, stand_for
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, ExperimentPaths, check_name, create, free_name, open_experiment
 from tuning.experiment.settings import Settings
-from tuning.storage.epoch import PATIENCE, Epoch, ended_key, newest
+from tuning.storage.epoch import FOLDER as EPOCHS
+from tuning.storage.epoch import PATIENCE, Epoch, OvertakenError, ended_key, newest
 from tuning.storage.search_files import SearchFiles, StoredFiles
 from tuning.storage.site_copy import put_site, with_site
+from tuning.storage.upload_queue import make
 
 if TYPE_CHECKING:
     from common.storage.objects import Objects
@@ -98,6 +101,11 @@ def experiment_at(given: str | Path, storage: str = "") -> Experiment:
         return look_up(place)
     named, folder = experiment.settings.storage, experiment.paths.folder
     if not named:
+        if storage:
+            raise UsageError(
+                f"{folder} was begun without --storage: leave it out, or copy all of the folder to "
+                f"{location(storage) / folder.name} and continue it there by --resume"
+            )
         return experiment
     above = location(named)
     if not storage or location(storage) != above:
@@ -132,34 +140,100 @@ def create_stored(above: Location, settings: Settings, compatibility: dict[str, 
         StorageError: if the storage cannot be written to.
     """
     local = None if is_uri(settings.dir) else settings.dir
-    name = settings.name or free_name(settings, lambda name: is_stored(above / name))
+    name = settings.name or _free_name(above, settings, local)
     check_name(name)
     place = above / name
-    objects = _objects(place)
-    if objects.listed():
-        raise UsageError(f"{place} is there already and holds no experiment: choose another --name")
+    _refuse_taken(place, _objects(place).listed())
     with TemporaryDirectory() as staging:
         parent = None if local else Path(staging)
         made = create(replace(settings, name=name), compatibility, learned, parent)
         try:
-            _publish(made, objects)
+            _publish(made, place)
         except BaseException:
             if local:
                 shutil.rmtree(made.paths.folder, ignore_errors=True)
-            with suppress(StorageError):
-                objects.remove(objects.listed())
+            _remove_epochs(_objects(place, PATIENCE))
             raise
     return replace(made, storage=place, is_local=True) if local else look_up(place)
 
 
-def _publish(made: Experiment, objects: Objects) -> None:
-    """Put a new experiment into its storage, the settings last: without them there is none."""
-    with Epoch.take(objects):
-        for path in (made.paths.space, made.paths.learned):
-            if path.exists():
-                objects.put(path.name, path)
-        put_site(objects, made.settings.scenario)
-        objects.put(made.paths.settings.name, made.paths.settings)
+def _free_name(above: Location, settings: Settings, local: str | None) -> str:
+    """The first name of which there is nothing in the storage, and nothing in the local folder."""
+    taken, folder = set(_objects(above).folders()), user_path(local).resolve() if local else None
+    return free_name(settings, lambda name: name in taken or bool(folder and (folder / name).exists()))
+
+
+def _refuse_taken(place: Location, keys: Iterable[str]) -> None:
+    """Refuse to create an experiment where there is something. Epochs alone are what is left of a creation that was killed.
+
+    Raises:
+        UsageError: if there is.
+    """
+    rest = [key for key in keys if not _is_of_epochs(key)]
+    if _FOR_CHECKS[0] in rest:
+        raise UsageError(f"{place} is an experiment already: continue it with --resume {place}, or choose another --name")
+    if rest:
+        raise UsageError(f"{place} is there already and holds no experiment: choose another --name")
+
+
+def _is_of_epochs(key: str) -> bool:
+    return key.startswith(f"{EPOCHS}/")
+
+
+def _publish(made: Experiment, place: Location) -> None:
+    """Put a new experiment into its storage, the settings last: without them there is none.
+
+    Raises:
+        UsageError: if another run is creating one there, or has created it.
+    """
+    hasty = _objects(place, PATIENCE)
+    # A run that is refused here has nothing there, and removes nothing.
+    with Epoch.take(hasty) as epoch:
+        _refuse_taken(place, hasty.listed())
+
+        def put(objects: Objects) -> None:
+            for path in (made.paths.space, made.paths.learned):
+                if path.exists():
+                    objects.put(path.name, path)
+            put_site(objects, made.settings.scenario)
+            objects.put(made.paths.settings.name, made.paths.settings)
+
+        with ExitStack() as after_failure:
+            # Only epochs were there when this run began to hold the place.
+            after_failure.callback(_emptied, hasty, epoch)
+            make(hasty, epoch.confirm, put)
+            after_failure.pop_all()
+
+
+def _emptied(hasty: Objects, epoch: Epoch) -> bool:
+    """Remove an experiment that a run holds, its settings first, and not its epochs.
+
+    Returns:
+        Whether it was removed.
+    """
+
+    def remove(objects: Objects) -> None:
+        objects.remove([_FOR_CHECKS[0]])
+        objects.remove([key for key in objects.listed() if not _is_of_epochs(key)])
+
+    try:
+        make(hasty, epoch.confirm, remove)
+    except (StorageError, OvertakenError):
+        return False
+    return True
+
+
+def _remove_epochs(hasty: Objects) -> None:
+    """Remove epochs of an experiment that was removed, after the last has ended, unless another one was begun meanwhile."""
+    with suppress(StorageError):
+        keys = hasty.listed()
+        if any(not _is_of_epochs(key) for key in keys) or ended_key(newest(keys)) not in keys:
+            return
+        # Names last, the newest at the end: what is there meanwhile looks like no earlier run, and like no end of a new one.
+        names = sorted(key for key in keys if key.endswith(".json"))
+        hasty.remove(keys.keys() - set(names))
+        for name in names:
+            hasty.remove([name])
 
 
 def withdraw(experiment: Experiment) -> bool:
@@ -169,15 +243,19 @@ def withdraw(experiment: Experiment) -> bool:
         Whether it was removed.
     """
     assert experiment.storage
-    objects = _objects(experiment.storage)
-    with suppress(StorageError):
-        keys = objects.listed()
-        if any(key.endswith(".parquet") for key in keys) or ended_key(newest(keys)) not in keys:
-            return False
-        objects.remove([_FOR_CHECKS[0]])
-        objects.remove(keys)
-        return True
-    return False
+    hasty = _objects(experiment.storage, PATIENCE)
+    try:
+        keys = hasty.listed()
+        if ended_key(newest(keys)) not in keys:
+            return False  # it is not waited for
+        with Epoch.take(hasty) as epoch:
+            # From here on no other run begins a trial.
+            if any(key.endswith(".parquet") for key in hasty.listed()) or not _emptied(hasty, epoch):
+                return False
+    except (StorageError, UsageError, OvertakenError):
+        return False
+    _remove_epochs(hasty)
+    return True
 
 
 @contextmanager

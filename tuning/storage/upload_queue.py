@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from common.storage.faults import StorageLostError
+from common.storage.location import StorageError
+from tuning.storage.confirmed import confirmed
 
 if TYPE_CHECKING:
     from common.storage.objects import Objects
@@ -37,7 +39,7 @@ class _Waiting:
 
 
 class UploadQueue:
-    """A thread that makes changes one after the other. After an error it makes no more."""
+    """A thread that makes changes one after the other. After an error it makes one more at most, and ends."""
 
     def __init__(
         self,
@@ -45,16 +47,18 @@ class UploadQueue:
         confirm: Callable[[], None],
         look: Callable[[], None],
         tick_seconds: float | None = None,
+        last: Change | None = None,
     ) -> None:
         """Prepare it; `start` begins.
 
         Args:
             objects: that are changed, with little patience: this tries again.
-            confirm: called before each change; raises where this process may make none.
+            confirm: called before each request that changes one; raises where this process may make none.
             look: adds changes that the thread sees by itself; called now and then, by the thread.
             tick_seconds: between two of these calls; `TICK_SECONDS` by default.
+            last: made after a failure, as soon as the storage allows it; by default nothing is.
         """
-        self._objects, self._confirm, self._look = objects, confirm, look
+        self._objects, self._confirm, self._look, self._last = objects, confirm, look, last
         self._tick = TICK_SECONDS if tick_seconds is None else tick_seconds
         self._waiting: deque[_Waiting] = deque()
         self._is_busy = self._is_closed = False
@@ -134,16 +138,46 @@ class UploadQueue:
                 self._failure, self._is_busy = error, False
                 self._waiting.clear()
                 self._changed.notify_all()
+            self._make_last()
 
-    def _make(self, change: Change) -> None:
-        """Make a change. Before each attempt it is seen that this process may: meanwhile another may have taken over."""
-        until = time.monotonic() + LOST_SECONDS
-        while True:
+    def _make_last(self) -> None:
+        """Make the change that follows a failure; try again until the end, unless another process has taken over."""
+        own = confirmed(self._objects, self._confirm)
+        while self._last:
             try:
-                self._confirm()
-                change(self._objects)
-            except StorageLostError:
-                if time.monotonic() > until:
-                    raise
+                self._last(own)
+            except StorageError:
+                with self._changed:
+                    if self._changed.wait_for(lambda: self._is_closed, self._tick):
+                        return
+            except Exception:  # noqa: BLE001 - such as of a newer run, which has stopped the trials itself; the failure is told
+                return
             else:
                 return
+
+    def _make(self, change: Change) -> None:
+        make(self._objects, self._confirm, change)
+
+
+def make(objects: Objects, confirm: Callable[[], None], change: Change) -> None:
+    """Make a change, by several attempts where the storage fails.
+
+    Args:
+        objects: that are changed, with little patience.
+        confirm: called before each attempt and each request: meanwhile another process may have taken over.
+        change: makes it.
+
+    Raises:
+        StorageLostError: after `LOST_SECONDS` of attempts.
+        Exception: what `confirm` raises.
+    """
+    own, until = confirmed(objects, confirm), time.monotonic() + LOST_SECONDS
+    while True:
+        try:
+            confirm()
+            change(own)
+        except StorageLostError:
+            if time.monotonic() > until:
+                raise
+        else:
+            return

@@ -1,9 +1,13 @@
+import errno
+import os
 from pathlib import Path
 
 import pytest
 
 from common.storage import local_store
 from common.storage.local_store import LocalStore
+from common.storage.location import StorageError, location
+from common.storage.objects import Objects
 
 
 def test_a_write_that_fails_leaves_the_object_as_it_was_and_nothing_beside_it(
@@ -21,6 +25,20 @@ def test_a_write_that_fails_leaves_the_object_as_it_was_and_nothing_beside_it(
             call("b" if call == store.create else "a", b"after")
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
     assert (tmp_path / "a").read_bytes() == b"before"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="hard links of POSIX")
+@pytest.mark.parametrize("number", [errno.EPERM, errno.EOPNOTSUPP])
+def test_a_file_system_without_hard_links_is_named_as_the_cause(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    def refused(path: Path, target: Path) -> None:
+        raise OSError(number, os.strerror(number), str(path))
+
+    monkeypatch.setattr(Path, "hardlink_to", refused)
+    with pytest.raises(StorageError, match="has no hard links, so an object could"):
+        Objects(location(tmp_path.as_uri())).create("epochs/00000001.json", b"own")
+    assert list(tmp_path.rglob("*.*")) == []
 
 
 def test_a_file_that_is_being_written_is_no_object(tmp_path: Path) -> None:

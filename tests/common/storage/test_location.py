@@ -34,6 +34,10 @@ def test_a_location_has_no_slash_at_its_end_and_its_parts_are_named() -> None:
         ("s3://bucket/a\x1bc", "has a character that no URI has"),
         ("file://host/share", 'names the machine "host"; write file:///'),
         ("file:///", "names no folder"),
+        ("file:///tmp/a%00b", "has a character that no path has"),
+        ("file:///tmp/%2e%2e/b", 'has ".." between'),
+        ("file:///tmp/a%2f../b", 'has ".." between'),
+        ("s3://key:secret", "holds credentials"),
         ("plain", "is no URI"),
     ],
 )
@@ -58,6 +62,8 @@ def test_what_names_no_place_is_refused_in_one_line(given: str, told: str, monke
     [
         f"s3://AKIAKEY:{SECRET}@bucket/a",
         f"s3://{SECRET}@bucket",
+        f"s3://AKIAKEY:{SECRET}/K7MD/bPx@bucket/a",
+        f"s3://AKIAKEY:7/{SECRET}@bucket/a",
         f"nosuch://AKIAKEY:{SECRET}@b",
         f"s3://bucket/a?token={SECRET}",
     ],

@@ -40,6 +40,14 @@ def objects(request: pytest.FixtureRequest, tmp_path: Path) -> Objects:
     return Objects(location(request.getfixturevalue("s3_bucket") + "/exp"), patience=5)
 
 
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="a folder in which none can be made")
+def test_a_place_in_which_no_folder_can_be_made_is_told_in_a_line() -> None:
+    objects = Objects(location("file:///proc/x"), 0.0)
+    for write in (objects.put, objects.create):
+        with pytest.raises(StorageError, match="file:///proc/x: there is no such folder, and none can be made"):
+            write("a", b"1")
+
+
 def test_objects_are_listed_read_replaced_and_removed(objects: Objects, tmp_path: Path) -> None:
     assert objects.listed() == {}
     assert not objects.has("a/b.json")

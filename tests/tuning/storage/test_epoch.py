@@ -1,6 +1,7 @@
 """One run at a time holds an experiment in a storage."""
 
 import threading
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -28,7 +29,7 @@ class Time:
 
 
 def take(objects: Any, time: Time, said: list[str] | None = None) -> Epoch:
-    return Epoch.take(objects, (said if said is not None else []).append, time, time.sleep)
+    return Epoch.take(objects, (said if said is not None else []).append, time, time.sleep, time)
 
 
 def test_runs_have_numbers_one_after_the_other_and_say_when_they_end() -> None:
@@ -128,6 +129,67 @@ def test_a_run_writes_only_for_a_while_after_a_beat_that_saw_no_newer_one() -> N
     assert objects.changes[changes:] == ["+epochs/00000001.beat"]
 
 
+@pytest.mark.parametrize("clock", ["clock", "wall_clock"])
+@pytest.mark.parametrize("passed", [VALID_SECONDS + 0.1, -0.1])
+def test_after_a_suspension_that_one_clock_shows_it_beats_first(clock: str, passed: float) -> None:
+    objects, time, other = in_memory(), Time(), Time()
+    held = Epoch(objects, 1, None, **{"clock": other, "wall_clock": other, clock: time})  # type: ignore[arg-type]
+    held.beat()
+    changes = len(objects.changes)
+    held.confirm()
+    assert len(objects.changes) == changes
+    time.now += passed
+    held.confirm()
+    assert objects.changes[changes:] == ["+epochs/00000001.beat"]
+
+
+def test_a_run_that_takes_over_beats_while_it_waits() -> None:
+    objects, time = in_memory(), Time()
+    take(objects, time).beat()
+    seen: list[tuple[float, str | None]] = []
+
+    def note() -> None:
+        if "epochs/00000002.json" in objects.contents:
+            seen.append((time.now, objects.contents.get("epochs/00000002.beat")))
+
+    time.at_each_second = note
+    take(objects, time)
+    times, beats = [at for at, _ in seen], [beat for _, beat in seen]
+    assert beats == [b"1", b"2", b"3"]
+    assert max(later - earlier for earlier, later in pairwise(times)) <= epoch.BEAT_SECONDS
+
+
+def test_a_run_that_waits_and_cannot_beat_goes_on_to_its_first_write() -> None:
+    objects, time = in_memory(), Time()
+    take(objects, time).beat()
+
+    def lost(change: str) -> None:
+        if change.endswith("2.beat"):
+            raise StorageLostError("lost")
+
+    objects.before = lost
+    held = take(objects, time)
+    with pytest.raises(StorageLostError):
+        held.confirm()
+
+
+def test_an_epoch_that_was_removed_and_begun_anew_meanwhile_is_not_followed() -> None:
+    objects, time = in_memory(), Time()
+    with take(objects, time):
+        pass
+    created = objects.create
+
+    def anew(key: str, content: bytes) -> bool:
+        objects.remove(list(objects.contents))
+        created("epochs/00000001.json", b"{}")
+        return bool(created(key, content))
+
+    objects.create = anew
+    with pytest.raises(UsageError, match="just removed by another run: start the command again"):
+        take(objects, time)
+    assert objects.contents.keys() == {"epochs/00000001.json"}
+
+
 def test_a_run_that_cannot_beat_may_not_write() -> None:
     objects, time = in_memory(), Time()
     held = take(objects, time)
@@ -143,7 +205,8 @@ def test_a_run_that_cannot_beat_may_not_write() -> None:
 
 def test_the_new_run_reads_after_all_that_the_old_one_may_have_begun() -> None:
     assert SETTLE_SECONDS >= VALID_SECONDS + 2 * epoch.PATIENCE
-    assert WATCH_SECONDS >= 3 * epoch.BEAT_SECONDS
+    # A beat is two requests, and each takes the patience and one attempt more.
+    assert WATCH_SECONDS > epoch.BEAT_SECONDS + 4 * epoch.PATIENCE
 
 
 def test_a_thread_beats_while_a_run_is_held(monkeypatch: pytest.MonkeyPatch) -> None:

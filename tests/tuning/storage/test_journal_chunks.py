@@ -91,6 +91,25 @@ def test_a_kill_while_a_partial_line_is_cut_leaves_a_beginning(tmp_path: Path, k
     assert fetched(objects, tmp_path)[0].startswith(lines(0, 1))
 
 
+@pytest.mark.parametrize("kill_at", range(5))
+def test_a_journal_that_was_copied_as_a_file_becomes_pieces_whatever_a_kill_leaves(tmp_path: Path, kill_at: int) -> None:
+    objects = in_memory()
+    objects.put("study.journal", lines(0, 5) + b"partial")
+    objects.put(SEAL, b"40")
+    for _ in range(2):
+        content, seal = fetched(objects, tmp_path)
+        assert (content[:40], seal) == (lines(0, 5), b"40")
+        dies_at(objects, kill_at)
+        try:
+            assert trim_journal(objects, tmp_path / "fetched.journal") == 40
+        except KilledError:
+            assert kill_at < 4
+        objects.before = lambda change: None
+        kill_at = 99
+    assert fetched(objects, tmp_path) == (lines(0, 5), b"40")
+    assert "study.journal" not in objects.contents
+
+
 def test_a_journal_without_a_piece_in_the_middle_ends_there(tmp_path: Path) -> None:
     objects, path = in_memory(), tmp_path / "own.journal"
     path.write_bytes(lines(0, 8))

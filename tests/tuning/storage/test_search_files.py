@@ -63,6 +63,7 @@ def test_local_files_are_where_they_belong(tmp_path: Path) -> None:
 def test_what_a_search_needs_is_fetched_and_checkpoints_stay(objects: Any, paths: ExperimentPaths) -> None:
     for key in ("results/trials/00000.parquet", "study/00000000.journal", "study.seal", "owner.json", "running-old"):
         objects.put(key, b"x\n")
+    objects.put(turn_key(0), b"of a lost run")
     objects.put("trials/00000/000000000500/state.json", b"{}")
     paths.folder.mkdir()
     (paths.folder / "results").mkdir()
@@ -72,6 +73,83 @@ def test_what_a_search_needs_is_fetched_and_checkpoints_stay(objects: Any, paths
     kept = {name for name in found if not name.startswith(".storage")}
     assert kept == {"experiment.json", "results/trials/00000.parquet", "study.journal", "study.seal", "owner.json"}
     assert "running-old" not in objects.contents, "trials of a killed run stop"
+    assert turn_key(0) not in objects.contents, "and write nothing more"
+
+
+def test_a_run_that_is_overtaken_while_it_fetches_changes_nothing_more(objects: Any, paths: ExperimentPaths) -> None:
+    for key in ("running-a", turn_key(0)):
+        objects.put(key, b"x")
+    objects.put("study/00000000.journal", b"line\npartial")
+    own = files(objects, paths)
+    objects.create("epochs/00000002.json", b'{"process": 7, "host": "other", "since": "now"}')
+    own._epoch._since = (0.0, 0.0)
+    before = dict(objects.contents)
+    with pytest.raises(OvertakenError), own:
+        pass
+    before["epochs/00000001.beat"] = b"1"
+    assert objects.contents == before
+
+
+def test_a_row_that_could_not_be_fetched_is_not_replaced_by_the_older_one_here(objects: Any, paths: ExperimentPaths) -> None:
+    fetch, is_lost = objects.fetch, False
+
+    def failing(key: str, path: Path, stamp: Any = None) -> Any:
+        if is_lost:
+            raise StorageLostError("it is gone")
+        return fetch(key, path, stamp)
+
+    objects.fetch = failing
+    with files(objects, paths) as own:
+        row(paths, own, 3, b"begun")
+        own.hand_out(3)
+        own.gather()
+        objects.put("results/trials/00003.parquet", b"of the trial")
+        is_lost = True
+        own.take_back(3)
+        assert own.failure == "it is gone"
+        is_lost = False
+        row(paths, own, 3, b"failed")
+        append(paths, b"told as failed")
+        own.checkpoints(3).remove()
+        own.hand_out(4)
+        own.take_back(4)
+        with pytest.raises(StorageLostError, match="gone"):
+            own.gather()
+    assert objects.contents["results/trials/00003.parquet"] == b"of the trial"
+    assert not {turn_key(4), "study.seal"} & objects.contents.keys()
+
+
+@pytest.mark.parametrize("of_the_queue", [True, False])
+def test_after_a_failure_trials_are_told_to_stop_once_the_storage_is_back(
+    objects: Any, paths: ExperimentPaths, of_the_queue: bool
+) -> None:
+    is_lost, told = True, 0
+
+    def lost(change: str) -> None:
+        nonlocal told
+        if is_lost and not change.startswith("+epochs/"):
+            told += 1
+            raise StorageLostError("it is gone")
+
+    with files(objects, paths) as own:
+        mark = paths.running("this")
+        mark.touch()
+        own.gather()
+        assert mark.name in objects.contents
+        if of_the_queue:
+            objects.before = lost
+            row(paths, own, 0, b"row")
+        else:
+            own._failure = StorageLostError("it is gone")
+        until = time.monotonic() + 10
+        while not own.failure or (of_the_queue and told < 2):
+            assert time.monotonic() < until
+            time.sleep(0.005)
+        is_lost = False
+        mark.unlink()
+        while mark.name in objects.contents:
+            assert time.monotonic() < until
+            time.sleep(0.005)
 
 
 def test_the_journal_comes_before_the_row_that_follows_it(objects: Any, paths: ExperimentPaths) -> None:
@@ -205,7 +283,7 @@ def test_a_storage_that_is_lost_is_told_and_nothing_is_written_any_more(objects:
 def test_a_run_that_was_overtaken_says_so_and_writes_nothing(objects: Any, paths: ExperimentPaths) -> None:
     with files(objects, paths) as own:
         objects.create("epochs/00000002.json", b'{"process": 7, "host": "other", "since": "now"}')
-        own._epoch._valid_until = 0.0
+        own._epoch._since = (0.0, 0.0)
         row(paths, own, 0, b"row")
         own.take_back(0)
         assert "process 7 on other" in (own.failure or "")

@@ -10,7 +10,7 @@ import pytest
 from common.storage.location import Location, StorageError, location
 from common.storage.objects import Objects
 from tuning.experiment.errors import UsageError
-from tuning.experiment.folder import Experiment, ExperimentPaths, save
+from tuning.experiment.folder import Experiment, ExperimentPaths, create, save
 from tuning.experiment.settings import Settings
 from tuning.storage import epoch, stored_experiment
 from tuning.storage.search_files import SearchFiles, StoredFiles
@@ -77,11 +77,56 @@ def test_without_a_name_the_first_free_one_is_taken(above: Location) -> None:
 def test_a_name_that_is_taken_is_refused_and_nothing_is_written(above: Location) -> None:
     created(above)
     before = Objects(above).listed()
-    with pytest.raises(UsageError, match="one is there already and holds no experiment: choose another --name"):
+    with pytest.raises(
+        UsageError, match=r"one is an experiment already: continue it with --resume file:.*/one, or choose another"
+    ):
         created(above)
+    Objects(above / "two").put("notes.txt", b"")
+    before = Objects(above).listed()
+    with pytest.raises(UsageError, match="two is there already and holds no experiment: choose another --name"):
+        created(above, name="two")
     with pytest.raises(UsageError, match="--name"):
         created(above, name="no/name")
     assert Objects(above).listed() == before
+
+
+def test_without_a_name_one_that_is_free_in_both_places_is_taken(above: Location, tmp_path: Path) -> None:
+    (tmp_path / "local" / "ppo-iquitos-1").mkdir(parents=True)
+    Objects(above / "ppo-iquitos-2").put("epochs/00000001.json", b"{}")  # of a creation that was killed
+    made = created(above, dir=str(tmp_path / "local"), storage=above.uri, name="")
+    assert made.settings.name == "ppo-iquitos-3"
+
+
+def test_a_creation_that_was_killed_does_not_keep_its_name(above: Location, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(epoch, "WATCH_SECONDS", 0.0)
+    monkeypatch.setattr(epoch, "SETTLE_SECONDS", 0.0)
+    Objects(above / "one").put("epochs/00000001.json", b"{}")
+    assert created(above).settings.name == "one"
+
+
+@pytest.mark.parametrize("is_begun", [True, False])
+def test_who_is_refused_at_a_creation_removes_nothing_of_the_other(
+    above: Location, monkeypatch: pytest.MonkeyPatch, is_begun: bool
+) -> None:
+    """Two commands with one name: both saw an empty place."""
+    take, others = epoch.Epoch.take, {}
+
+    def after_the_other(objects: Objects, *given: object) -> epoch.Epoch:
+        monkeypatch.setattr(epoch.Epoch, "take", take)
+        other = created(above, seed=7)  # type: ignore[arg-type]
+        if is_begun:  # as it is searched already
+            Objects(above / "one").remove(["epochs/00000001.ended"])
+            monkeypatch.setattr(epoch, "_moves", lambda *given: True)
+        others.update(Objects(above / "one").listed())
+        assert other.settings.seed == 7
+        return take(objects)
+
+    monkeypatch.setattr(epoch.Epoch, "take", after_the_other)
+    with pytest.raises(UsageError, match="in use by process" if is_begun else "is an experiment already"):
+        created(above)
+    there = Objects(above / "one").listed()
+    assert others.items() <= there.items()
+    assert look_up(above / "one").settings.seed == 7
 
 
 def test_a_creation_that_fails_leaves_nothing(above: Location, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,6 +172,24 @@ def test_an_experiment_beside_a_local_folder_is_continued_from_either(above: Loc
     with run_files(local, print) as (held, _):
         assert held.paths.folder == folder
     assert experiment_at(folder, above.uri) == local, "also after a run"
+
+
+def test_a_local_experiment_moves_to_a_storage_as_a_copy_and_not_silently_nowhere(above: Location, tmp_path: Path) -> None:
+    local = create(Settings(dir=str(tmp_path), backend="batch", name="one"), {"scenario": "key"})
+    folder = local.paths.folder
+    with pytest.raises(
+        UsageError, match=r"was begun without --storage: leave it out, or copy all of the folder to file:.*/one and"
+    ):
+        experiment_at(folder, above.uri)
+    local.paths.study.write_bytes(b"first\n")
+    local.paths.study.with_suffix(".seal").write_bytes(b"6")
+    for path in (local.paths.settings, local.paths.study, local.paths.study.with_suffix(".seal")):
+        Objects(above / "one").put(path.name, path)
+    for number in range(2):
+        with run_files(experiment_at(f"{above}/one"), print) as (held, _):
+            assert held.paths.study.read_bytes() == b"first\n" + b"next\n" * number
+            with held.paths.study.open("ab") as file:
+                file.write(b"next\n")
 
 
 def test_a_run_holds_the_experiment_and_another_machine_is_refused(
@@ -180,6 +243,20 @@ def test_an_experiment_is_withdrawn_unless_a_trial_began_or_a_run_works(above: L
     objects.remove(["results/trials/00000.parquet"])
     assert withdraw(made)
     assert objects.listed() == {}
+
+
+def test_a_run_that_begins_while_an_experiment_is_withdrawn_keeps_it(above: Location, monkeypatch: pytest.MonkeyPatch) -> None:
+    made, take = created(above), epoch.Epoch.take
+
+    def after_a_run(objects: Objects, *given: object) -> epoch.Epoch:
+        monkeypatch.setattr(epoch.Epoch, "take", take)
+        with run_files(made, print):
+            Objects(above / "one").put("results/trials/00000.parquet", b"")
+        return take(objects)
+
+    monkeypatch.setattr(epoch.Epoch, "take", after_a_run)
+    assert not withdraw(made)
+    assert is_stored(above / "one")
 
 
 def test_a_report_goes_to_the_storage_too(above: Location, tmp_path: Path) -> None:

@@ -89,6 +89,37 @@ def test_after_an_error_no_change_is_made(error: Exception, monkeypatch: pytest.
     assert objects.changes == ["+a"]
 
 
+def test_one_change_follows_a_failure_once_the_storage_is_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(upload_queue, "LOST_SECONDS", 0.0)
+    objects, failures, made = in_memory(), [StorageLostError(str(number)) for number in range(3)], threading.Event()
+
+    def before(change: str) -> None:
+        if failures:
+            raise failures.pop()
+        made.set()
+
+    objects.before = before
+    own = UploadQueue(objects, lambda: None, lambda: None, 0.01, last=put("last"))
+    own.add("a", put("a"))
+    own.start()
+    assert made.wait(10)
+    own.close()
+    assert objects.changes == ["+last"]
+
+
+def test_a_run_that_was_overtaken_does_not_even_make_its_last_change() -> None:
+    objects = in_memory()
+
+    def confirm() -> None:
+        raise OvertakenError("overtaken")
+
+    own = UploadQueue(objects, confirm, lambda: None, 0.01, last=put("last"))
+    own.add("a", put("a"))
+    own.start()
+    own.close()
+    assert objects.changes == []
+
+
 def test_each_attempt_is_confirmed_anew() -> None:
     """While an attempt fails, another run may take over."""
     objects, confirmed = in_memory(), []
@@ -108,6 +139,26 @@ def test_each_attempt_is_confirmed_anew() -> None:
         own.barrier()
     assert confirmed == [0, 0, 0]
     own.close()
+
+
+def test_a_change_of_several_requests_ends_where_another_run_took_over() -> None:
+    objects = in_memory()
+
+    def confirm() -> None:
+        if objects.contents:
+            raise OvertakenError("overtaken")
+
+    def change(objects: Any) -> None:
+        for number in range(3):
+            objects.put(str(number), b"")
+
+    own = UploadQueue(objects, confirm, lambda: None, 0.01)
+    own.add("a", change)
+    own.start()
+    with pytest.raises(OvertakenError):
+        own.barrier()
+    own.close()
+    assert objects.changes == ["+0"]
 
 
 def test_a_change_that_fails_for_a_while_is_made_in_its_place() -> None:
