@@ -371,8 +371,13 @@ def test_a_process_that_takes_too_much_memory_does_not_wait_for_its_storage(
         (folder / "trials").mkdir(exist_ok=True)
         (folder / "trials/00003.memory").write_text("7")
         files._fence = lambda: (answers.wait(), None)[1]  # type: ignore[method-assign]
+        since = time.monotonic()
+        giving_up = threading.Timer(10.0, answers.set)
+        giving_up.start()
         files.end_process(77)
         assert ended == [77]
+        assert time.monotonic() - since < 2.0
+        giving_up.cancel()
         answers.set()
 
 
