@@ -302,7 +302,7 @@ def trial_files(config: Mapping[str, Any], number: int, run: str, folder: str, t
         shutil.rmtree(own, ignore_errors=True)
         try:
             _fetch(objects, ExperimentPaths(own), number)
-            experiment = with_site(open_experiment(own), objects).trusting(trusted)
+            experiment = with_site(open_experiment(own).trusting(trusted), objects)
             yield PushedFiles(experiment, run, objects, number, config[TURN])
         finally:
             shutil.rmtree(own, ignore_errors=True)
