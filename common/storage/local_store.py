@@ -13,6 +13,7 @@ from common.files import NEW, sync_folder
 from common.storage.store import Content, Stamp, pieces
 from common.units import MIB
 
+_OPEN_ELSEWHERE = 5  # of Windows: not permitted, and also that another process has a file open which is removed
 _UNFINISHED = ".storage-"  # begins the name of a file that is being written
 
 
@@ -72,8 +73,12 @@ class LocalStore:
 
     def remove(self, key: str) -> None:
         """See `Store`."""
-        with suppress(FileNotFoundError):
-            (self._folder / key).unlink()
+        try:
+            (self._folder / key).unlink(missing_ok=True)
+        except PermissionError as error:
+            if getattr(error, "winerror", None) != _OPEN_ELSEWHERE:
+                raise
+            raise OSError(errno.EBUSY, os.strerror(errno.EBUSY), str(self._folder / key)) from error
 
     def errors(self) -> tuple[type[Exception], ...]:
         """See `Store`."""

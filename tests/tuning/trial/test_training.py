@@ -430,7 +430,7 @@ def test_a_trainer_is_stopped_whatever_fails_at_its_end(tmp_path: Path, error: E
     files, copies = SimpleNamespace(ended=told_as("ended", True)), SimpleNamespace(close=told_as("copies", True))
     made: dict[str, Any] = {"files": files, "copies": copies, "trainer": SimpleNamespace(stop=told_as("stop", True))}
     rest = ("monitor", "measurements", "damage", "seen", "running", "records")
-    trial = Training(experiment=of, number=0, state=TrialState(), started=0.0, **made, **dict.fromkeys(rest))  # type: ignore[arg-type]
+    trial = Training(experiment=of, number=0, state=TrialState(), started=0.0, **made, **dict.fromkeys(rest))
     trial._evaluation_env = SimpleNamespace(close=told_as("environment"))  # type: ignore[assignment]
     trial._write_reports = told_as("reports", True)  # type: ignore[method-assign]
     with pytest.raises(RuntimeError, match="stop"):
