@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -12,6 +13,9 @@ from typing import BinaryIO
 
 NEW = ".new"  # suffix of a file that is being written
 MOST_TEXT = 64 * 2**20  # bytes and letters; the largest text that this package writes has some kilobytes
+
+IS_WINDOWS = os.name == "nt"
+REPLACE_SECONDS = 5.0  # on Windows, that another process may have a file open which is replaced
 
 
 def read_text(path: Path) -> str:
@@ -48,12 +52,26 @@ def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
             write(file)
             file.flush()
             os.fsync(file.fileno())
-        new.replace(path)
+        replace(new, path)
     except BaseException:
         # A full disk needs the room.
         with suppress(OSError):
             new.unlink(missing_ok=True)
         raise
+
+
+def replace(new: Path, path: Path) -> None:
+    """Rename a file onto another one. Windows refuses that while a program reads the other one, so it is tried again there."""
+    until = time.monotonic() + REPLACE_SECONDS
+    while True:
+        try:
+            new.replace(path)
+        except PermissionError:
+            if not IS_WINDOWS or time.monotonic() > until:
+                raise
+            time.sleep(0.02)
+        else:
+            return
 
 
 def sync_folder(folder: Path) -> None:

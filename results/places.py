@@ -22,6 +22,7 @@ ROLE: Final = "read"  # of the working copies
 EXPERIMENT, JUDGEMENT = "experiment.json", "judgement.json"  # files that tell the kinds apart
 TABLES: Final = (EXPERIMENT, JUDGEMENT, "judgement.parquet", f"{FOLDER}/")  # what `results.load` and analysis read
 PATIENCE: Final = 30.0  # seconds of attempts, while a person waits
+_ROWS: Final = f"{FOLDER}/trials/"
 _MAGIC = re.compile(r"[*\[]")  # a question mark begins a query
 
 
@@ -50,7 +51,13 @@ def local_folder(given: str | Path, wanted: Sequence[str] = TABLES, role: str = 
     name = fit_name(place.name) if name_fault(place.name) else place.name
     folder = working_folder(place, role) / name
     stand_for(folder, str(place))
-    WorkingCopy(folder, Objects(place, PATIENCE if patience is None else patience)).pull(wanted)
+    copy = WorkingCopy(folder, Objects(place, PATIENCE if patience is None else patience))
+    if f"{FOLDER}/" in wanted:
+        # Rows of trials first: each was put after the parts that it counts, so a run that goes on seems to have lost none.
+        copy.pull([_ROWS])
+        copy.pull(wanted, but=[_ROWS])
+    else:
+        copy.pull(wanted)
     if (folder / EXPERIMENT).is_file():
         # Storage knows no empty folders.
         (folder / FOLDER).mkdir(exist_ok=True)

@@ -36,6 +36,7 @@ _DENIED_TYPES = {
     "UnauthorizedSSOTokenError", "SSOTokenLoadError", "GoogleAuthError", "ClientAuthenticationError",
 }  # fmt: skip
 _SHARED = (32, 33)  # of Windows: another process has the file open
+_REFUSED = 5  # of Windows: not permitted, and also that another process has open what a file is renamed onto
 _TRANSIENT_CODES = {
     "SlowDown", "InternalError", "ServiceUnavailable", "RequestTimeout", "OperationAborted", "ConditionalRequestConflict",
     "Throttling", "ThrottlingException", "BadDigest", "IncompleteBody", "XAmzContentSHA256Mismatch",
@@ -71,7 +72,7 @@ def fault_of(error: BaseException) -> Fault:
         return Fault.EXISTS
     if isinstance(error, FileNotFoundError) or status == 404:
         return Fault.ABSENT
-    if getattr(error, "winerror", None) in _SHARED:
+    if getattr(error, "winerror", None) in _SHARED or _is_renamed_onto_open(error):
         return Fault.TRANSIENT
     types = {kind.__name__ for cause in (error, error.__cause__) if cause for kind in type(cause).__mro__}
     if isinstance(error, PermissionError) or code in _DENIED_CODES or status in (401, 403) or types & _DENIED_TYPES:
@@ -83,6 +84,11 @@ def fault_of(error: BaseException) -> Fault:
     if 400 <= status < 500:
         return Fault.PERMANENT
     return Fault.TRANSIENT if getattr(error, "errno", None) in _TRANSIENT_NUMBERS else Fault.PERMANENT
+
+
+def _is_renamed_onto_open(error: BaseException) -> bool:
+    # Only an error of a rename names two files.
+    return isinstance(error, OSError) and getattr(error, "winerror", None) == _REFUSED and error.filename2 is not None
 
 
 def persistently(

@@ -15,6 +15,7 @@ from common.storage.store import Content, Stamp, pieces
 from common.units import MIB
 
 _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP)  # of a share, or a drive, whose file system has none
+_OPEN_ELSEWHERE = 5  # of Windows: not permitted, and also that another process has a file open which is removed
 _UNFINISHED = ".storage-"  # begins the name of a file that is being written
 
 
@@ -74,8 +75,12 @@ class LocalStore:
 
     def remove(self, key: str) -> None:
         """See `Store`."""
-        with suppress(FileNotFoundError):
-            (self._folder / key).unlink()
+        try:
+            (self._folder / key).unlink(missing_ok=True)
+        except PermissionError as error:
+            if getattr(error, "winerror", None) != _OPEN_ELSEWHERE:
+                raise
+            raise OSError(errno.EBUSY, os.strerror(errno.EBUSY), str(self._folder / key)) from error
 
     def errors(self) -> tuple[type[Exception], ...]:
         """See `Store`."""

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, TypeVar
 
-from common.files import NEW
+from common.files import NEW, replace
 from common.storage.faults import StorageLostError, persistently
 from common.storage.local_store import LocalStore
 from common.storage.location import Location, StorageError, checked_key
@@ -120,7 +120,7 @@ class Objects:
                     file.truncate()
 
                 found = self._fetch(key, stamp, file.write, restart)
-            new.replace(path)
+            replace(new, path)
         except BaseException:
             with suppress(OSError):
                 new.unlink(missing_ok=True)

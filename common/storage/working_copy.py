@@ -62,12 +62,13 @@ class WorkingCopy:
         """Path of a key's file, whether it is there or not."""
         return self.folder / key
 
-    def pull(self, prefixes: Iterable[str], remove_gone: bool = True) -> set[str]:
+    def pull(self, prefixes: Iterable[str], remove_gone: bool = True, but: Iterable[str] = ()) -> set[str]:
         """Fetch what is new or changed.
 
         Args:
             prefixes: keys of objects, and folders, which end with `/`; "" for all.
             remove_gone: remove files of these prefixes without an object.
+            but: keys and folders below these prefixes that stay as they are.
 
         Returns:
             Keys of files that were written or removed.
@@ -75,20 +76,20 @@ class WorkingCopy:
         Raises:
             StorageError: if storage cannot be read, or the folder cannot be written to.
         """
-        wanted = tuple(dict.fromkeys(prefixes))
+        wanted, spared = tuple(dict.fromkeys(prefixes)), tuple(but)
         with self._held(), self._writable():
             index = self._index()
             changed: set[str] = set()
             before = dict(index)
             for _ in range(_MOST_LISTINGS):
-                there = self._there(wanted)
+                there = {key: stamp for key, stamp in self._there(wanted).items() if not _within(key, spared)}
                 due = {key: stamp for key, stamp in there.items() if not self._has(key, stamp, index)}
                 try:
                     fetched = self.objects.fetch_all(((key, self.path(key)) for key in due), due)
                     index |= fetched
                     changed |= fetched.keys()
                     if remove_gone:
-                        changed |= self._remove_gone(wanted, there, index)
+                        changed |= self._remove_gone(wanted, spared, there, index)
                 finally:
                     if index != before or not (self.folder / INDEX).exists():
                         self._keep(index)
@@ -167,9 +168,11 @@ class WorkingCopy:
                 if not name.startswith(".storage"):
                     yield Path(parent, name).relative_to(self.folder).as_posix()
 
-    def _remove_gone(self, prefixes: Iterable[str], there: dict[str, Stamp], index: dict[str, Stamp]) -> set[str]:
+    def _remove_gone(
+        self, prefixes: Iterable[str], spared: Iterable[str], there: dict[str, Stamp], index: dict[str, Stamp]
+    ) -> set[str]:
         """Remove files without an object; their keys."""
-        gone = {key for prefix in prefixes for key in self._files(prefix)} - there.keys()
+        gone = {key for prefix in prefixes for key in self._files(prefix) if not _within(key, spared)} - there.keys()
         for key in gone:
             self._unlink(key)
             index.pop(key, None)

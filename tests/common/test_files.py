@@ -82,3 +82,29 @@ def test_a_folder_can_be_synchronised(tmp_path: Path) -> None:
     sync_folder(tmp_path)
     with pytest.raises(FileNotFoundError):
         sync_folder(tmp_path / "none")
+
+
+@pytest.mark.parametrize(("is_windows", "times"), [(True, 3), (True, 10**6), (False, 1)])
+def test_a_file_that_is_read_elsewhere_is_replaced_a_moment_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_windows: bool, times: int
+) -> None:
+    """Windows refuses it meanwhile."""
+    path, replace, left = tmp_path / "a.bin", Path.replace, [times]
+    path.write_bytes(b"before")
+
+    def refused(self: Path, target: Path) -> Path:
+        left[0] -= 1
+        if left[0] >= 0:
+            raise PermissionError("open elsewhere")
+        return replace(self, target)
+
+    monkeypatch.setattr(Path, "replace", refused)
+    monkeypatch.setattr(files, "IS_WINDOWS", is_windows)
+    monkeypatch.setattr(files, "REPLACE_SECONDS", 0.2)
+    if is_windows and times == 3:
+        write_whole(path, lambda file: file.write(b"now"))
+        assert path.read_bytes() == b"now"
+    else:
+        with pytest.raises(PermissionError):
+            write_whole(path, lambda file: file.write(b"now"))
+        assert path.read_bytes() == b"before"

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from common.storage import faults
-from common.storage.objects import StorageError, StorageLostError
+from common.storage.objects import Objects, Stamp, StorageError, StorageLostError
 from results import ResultsError, load, places
 from results.analysis import compare
 from results.compact import main as compact_main
@@ -188,3 +188,35 @@ def test_a_copy_may_be_deleted_at_any_time(experiment: Path, place: str) -> None
 
 def test_a_path_is_taken_as_it_is(tmp_path: Path) -> None:
     assert local_folder(tmp_path, ["results/"]) == tmp_path
+
+
+def test_a_trial_that_ends_while_it_is_read_has_all_that_its_row_counts(
+    experiment: Path, place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its process puts its last parts, then its row."""
+    number = min((experiment / "results/reports").iterdir()).name[:5]
+    parts = {path: path.read_bytes() for path in (experiment / "results/reports").glob(f"{number}-*")}
+    name = f"results/trials/{number}.parquet"
+    ended = (experiment / name).read_bytes()
+    for path in parts:
+        path.unlink()
+    (experiment / name).write_bytes(b"the row before it ended")
+    objects = upload(experiment, f"{place}/ppo-1")
+    listed, due = Objects.listed, [1]
+
+    def listing(self: Objects, prefix: str = "") -> dict[str, Stamp]:
+        found = listed(self, prefix)
+        if prefix.startswith("results/") and due:
+            due.clear()
+            objects.put_all((path.relative_to(experiment).as_posix(), content) for path, content in parts.items())
+            objects.put(name, ended)
+        return found
+
+    monkeypatch.setattr(Objects, "listed", listing)
+    folder = local_folder(f"{place}/ppo-1")
+    assert not due
+    assert (folder / name).read_bytes() == ended
+    assert all((folder / path.relative_to(experiment)).exists() for path in parts)
+    objects.remove([name])
+    local_folder(f"{place}/ppo-1")
+    assert not (folder / name).exists()

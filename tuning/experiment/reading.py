@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
-from common.files import write_whole
 from common.uris import is_uri, uri_of, with_uris
 from results.places import TABLES, local_folder
-from tuning.experiment.errors import UsageError
-from tuning.experiment.folder import Experiment, ExperimentPaths, open_experiment
+from tuning.experiment.folder import Experiment, open_experiment
+from tuning.experiment.given_site import FOLDER, with_found_site
 
 READ = ("experiment.json", "space.toml", "learned.json", *TABLES[1:])
-SITE = "site"  # folder in storage with the files of a given site
-PIECES = "study"  # folder in storage with the journal in pieces: 00000000.journal is the first
 
 
 def open_to_read(given: str | Path) -> Experiment:
     """Open an experiment whose settings and results are read.
 
     Args:
-        given: its folder or URI. Checkpoints and journal of one at a URI are fetched by `with_checkpoints` and `with_journal`.
+        given: its folder or URI. Checkpoints of one at a URI are fetched by `with_checkpoints`, its journal by
+            `tuning.storage.journal_reading`.
 
     Raises:
         UsageError: if there is no experiment, or a damaged one.
@@ -31,15 +28,7 @@ def open_to_read(given: str | Path) -> Experiment:
     if not is_uri(given):
         return open_experiment(given)
     experiment = open_experiment(local_folder(given, READ))
-    schema = experiment.settings.scenario
-    if not schema.endswith(".json") or Path(schema).is_file():
-        return experiment
-    # Begun elsewhere, with a site that is in storage too; its path is one of that machine, whatever its system.
-    folder = local_folder(given, [f"{SITE}/"])
-    found = sorted((folder / SITE).glob(f"*/{schema.replace(chr(92), '/').rpartition('/')[2]}"))
-    if not found:
-        raise UsageError(f"{given} has no copy of its site {schema}: put it under that path on this machine")
-    return replace(experiment, settings=replace(experiment.settings, scenario=str(found[0])))
+    return with_found_site(experiment, given, lambda: local_folder(given, [FOLDER]))
 
 
 def place_of(experiment: Experiment) -> str:
@@ -61,31 +50,3 @@ def with_checkpoints(experiment: Experiment, number: int) -> Experiment:
     if uri := uri_of(paths.folder):
         local_folder(uri, [f"{paths.checkpoints(number).relative_to(paths.folder).as_posix()}/"])
     return experiment
-
-
-def with_journal(experiment: Experiment) -> Experiment:
-    """An experiment with its study's journal: one at a URI is fetched, where it may be in pieces.
-
-    Args:
-        experiment: of `open_to_read`.
-
-    Raises:
-        StorageError: if storage cannot be read.
-    """
-    paths = experiment.paths
-    if uri := uri_of(paths.folder):
-        seal = paths.study.with_suffix(".seal").name
-        # The seal first: a journal that grows meanwhile may be longer than it says, and not shorter.
-        local_folder(uri, [seal])
-        local_folder(uri, [paths.study.name, f"{PIECES}/"])
-        _join(paths)
-    return experiment
-
-
-def _join(paths: ExperimentPaths) -> None:
-    """Write the journal from its pieces, as far as none is missing."""
-    pieces: list[Path] = []
-    while (piece := paths.folder / PIECES / f"{len(pieces):08d}.journal").is_file():
-        pieces.append(piece)
-    if pieces:
-        write_whole(paths.study, lambda file: [file.write(piece.read_bytes()) for piece in pieces])

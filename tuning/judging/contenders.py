@@ -17,6 +17,7 @@ from search_spaces import Assignment
 from tuning.algorithms.of_settings import algorithm_of
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment
+from tuning.experiment.given_site import is_given
 from tuning.experiment.reading import place_of
 from tuning.experiment.settings import Settings, typed
 from tuning.search.plan import limits, plan
@@ -178,10 +179,9 @@ def best_trials(results: Results, top: int) -> list[int]:
     return [int(number) for number in ended.loc[best.index, "trial"].head(top)]
 
 
-def _site(experiment: Experiment) -> str:
+def site_key(experiment: Experiment) -> str:
     """What tells the data of a given site; empty for a generated one, which its name tells, or where it is not known."""
-    is_given = experiment.settings.scenario.endswith(".json")
-    return str(experiment.compatibility.get("scenario", "")) if is_given else ""
+    return str(experiment.compatibility.get("scenario", "")) if is_given(experiment.settings.scenario) else ""
 
 
 def _check_together(experiments: Sequence[Experiment]) -> None:
@@ -190,7 +190,7 @@ def _check_together(experiments: Sequence[Experiment]) -> None:
         own = experiment.settings
         for name in ("scenario", *asdict(first.splits), "reward", "weights", "objective", "require"):
             # The same site has another path on another machine, and in the copy of each experiment at a URI.
-            is_same_site = name == "scenario" and _site(experiment) == _site(experiments[0]) != ""
+            is_same_site = name == "scenario" and site_key(experiment) == site_key(experiments[0]) != ""
             if getattr(own, name) != getattr(first, name) and not is_same_site:
                 shown, other = (typed(getattr(settings, name)) for settings in (own, first))
                 raise UsageError(

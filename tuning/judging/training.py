@@ -18,7 +18,7 @@ from tuning.experiment.folder import Experiment, ExperimentPaths, create, open_e
 from tuning.experiment.lock import experiment_lock
 from tuning.experiment.reading import open_to_read
 from tuning.experiment.settings import Settings, changed
-from tuning.judging.contenders import Contender, run_settings
+from tuning.judging.contenders import Contender, run_settings, site_key
 from tuning.judging.folder import JudgementPaths, known_then
 from tuning.search.driver import search
 from tuning.search.plan import plan
@@ -64,13 +64,14 @@ def experiment_of(
         UsageError: if its folder holds runs of something else, as one that came from elsewhere.
     """
     folder = paths.run(contender)
-    of = open_to_read(contender.experiment).settings
-    wanted = run_settings(contender, of, paths.runs, _seed_in(paths, seed), gpu_memory, address)
+    of = open_to_read(contender.experiment)
+    wanted = run_settings(contender, of.settings, paths.runs, _seed_in(paths, seed), gpu_memory, address)
     if folder.is_dir():
         found = open_experiment(folder)
-        wanted = _as_known(wanted, found.settings)
+        before = _with_site_of(wanted, found, of)
+        wanted = _as_known(wanted, before)
         # Its steps may change in a search, but not in a judgement.
-        differ = changed(found.settings, replace(wanted, name=found.settings.name, dir=found.settings.dir))
+        differ = changed(before, replace(wanted, name=before.name, dir=before.dir))
         if found.settings.steps != wanted.steps:
             differ.append(f"--steps is {found.settings.steps}, not {wanted.steps}")
         if differ:
@@ -78,9 +79,20 @@ def experiment_of(
                 f"{folder} holds runs of something else than {contender.name} ({shortened(differ[0])}): judge under "
                 "another --name"
             )
-        of_run = replace(found.settings, gpu_memory=gpu_memory, address=address)
+        of_run = replace(before, gpu_memory=gpu_memory, address=address)
         return replace(found, settings=of_run).trusting(trust_scenario)
-    return create(wanted).trusting(trust_scenario)
+    site = site_key(of)
+    return create(wanted, {"scenario": site} if site else None).trusting(trust_scenario)
+
+
+def _with_site_of(wanted: Settings, found: Experiment, of: Experiment) -> Settings:
+    """Settings that were found, with the path that the same given site has on this machine now.
+
+    A judgement may go on elsewhere, and the copy of a site from a storage has another path on each machine.
+    """
+    if site_key(found) == site_key(of) != "":
+        return replace(found.settings, scenario=wanted.scenario)
+    return found.settings
 
 
 def _as_known(wanted: Settings, found: Settings) -> Settings:

@@ -21,7 +21,7 @@ from search_spaces.reward_share import NAME
 from tuning.algorithms.of_settings import algorithm_of
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment
-from tuning.experiment.reading import open_to_read, with_journal
+from tuning.experiment.reading import open_to_read
 from tuning.experiment.settings import Settings
 from tuning.search.confirmation import CONFIRMS
 from tuning.search.drawing import HYPERPARAMETERS, REFUSED, SAME_AS
@@ -31,6 +31,7 @@ from tuning.search.learned import LearnedExperiment, LearnedTrial
 from tuning.search.plan import limits
 from tuning.search.study import read_trials
 from tuning.search.thawing import comparable
+from tuning.storage.journal_reading import with_journal
 
 LEAST = 2  # trials: one has no rank
 
@@ -67,13 +68,14 @@ def whole_place(given: str) -> str:
 def _learned(text: str, place: str, settings: Settings) -> LearnedExperiment:
     at = f"--learn-from {text}"
     try:
-        other = with_journal(open_to_read(place))
+        other = open_to_read(place)
     except UsageError as error:
         raise UsageError(f"{at}: {error}") from error
     if other.settings.algo != settings.algo:
         raise UsageError(f"{at}: it is an experiment of {other.settings.algo}, not of {settings.algo}; leave it out")
     try:
-        trials = read_trials(other)
+        with with_journal(other) as own:
+            trials = read_trials(own)
     except DamagedStudyError as error:
         raise UsageError(f"{at}: {error.path} is damaged ({error.why}); restore it from a copy, or leave it out") from error
     used, left_out = usable(trials, other.settings, algorithm_of(settings).space, settings.reward_share)
@@ -84,8 +86,8 @@ def _learned(text: str, place: str, settings: Settings) -> LearnedExperiment:
         raise UsageError(f"{at}: ranks need at least {LEAST} trials, and it has {summary}; run it longer, or leave it out")
     ends = expected_ends([trials[number] for number in used], other)
     ranks = rankdata([-ends[number] for number in used])
-    own = tuple(LearnedTrial(number, float(rank), of) for (number, of), rank in zip(used.items(), ranks, strict=True))
-    return LearnedExperiment(place, summary, own)
+    ranked = tuple(LearnedTrial(number, float(rank), of) for (number, of), rank in zip(used.items(), ranks, strict=True))
+    return LearnedExperiment(place, summary, ranked)
 
 
 def usable(

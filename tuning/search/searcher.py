@@ -359,8 +359,10 @@ class StudySearcher(DriverOnly, Searcher):
             self._freeze(number)
         elif outcome == STOPPED and is_withdrawn and not self._control.is_stopping:
             self._waiting.append(self._proposals[number])
-        elif outcome == STOPPED and is_leaving and not self._control.is_stopping:
-            self._again(number, "its node goes", self._records.checkpoint_steps(number))
+        elif outcome == STOPPED and not (self._control.is_stopping or self._files.failure):
+            # Of this run none is told to stop: one without a turn waited in vain for the storage to have it.
+            reason = "its node goes" if is_leaving else "its turn to begin did not come in time"
+            self._again(number, reason, self._records.checkpoint_steps(number))
         elif outcome in (STOPPED, DISK_FULL, STORAGE_LOST):
             # The next run continues it.
             self._control.on_left(number)

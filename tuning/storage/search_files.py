@@ -13,6 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from common import files
 from common.storage.location import StorageError
 from results.live import OWNER_FILE, PROGRESS_FILE
 from tuning.experiment.folder import ExperimentPaths
@@ -222,16 +223,21 @@ class StoredFiles(SearchFiles):
         Args:
             journal: whether it has to be up to date, as for what is queued next.
         """
-        with self._lock:
-            if journal or time.monotonic() - self._journal_at > JOURNAL_SECONDS:
-                self._look_at_journal()
-            running = {path.name for path in self._paths.folder.glob(self._paths.running("*").name)}
-            known = {key for key in self._seen if key.startswith(_RUNNING)}
-            for key in [*READ[:4], *sorted(running | known), PROGRESS_FILE]:
-                path = self._paths.folder / key
-                if self._seen.get(key) != (state := _state(path)):
-                    self._seen[key] = state
-                    self._add_file(key, path)
+        try:
+            with self._lock:
+                if journal or time.monotonic() - self._journal_at > JOURNAL_SECONDS:
+                    self._look_at_journal()
+                running = {path.name for path in self._paths.folder.glob(self._paths.running("*").name)}
+                known = {key for key in self._seen if key.startswith(_RUNNING)}
+                for key in [*READ[:4], *sorted(running | known), PROGRESS_FILE]:
+                    path = self._paths.folder / key
+                    if self._seen.get(key) != (state := _state(path)):
+                        self._add_file(key, path)
+                        self._seen[key] = state
+        except PermissionError:
+            # Windows refuses to open a file that another thread replaces at this moment; the next look finds it.
+            if journal or not files.IS_WINDOWS:
+                raise
 
     def _look_at_journal(self) -> None:
         # The seal first: it must not be newer than the journal.

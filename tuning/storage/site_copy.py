@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from envs.scenarios.references import named_files, root_of
 from envs.scenarios.schema_file import read_schema
 from envs.scenarios.tariff import FILE_NAME
-from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment
+from tuning.experiment.given_site import FOLDER, is_given, with_found_site
 
 if TYPE_CHECKING:
     from common.storage.objects import Objects
-
-FOLDER = "site/"
 
 
 def put_site(objects: Objects, scenario: str) -> None:
@@ -43,33 +40,24 @@ def put_site(objects: Objects, scenario: str) -> None:
 
 
 def with_site(experiment: Experiment, objects: Objects) -> Experiment:
-    """An experiment with a site that this machine has: the one that it was begun with, or a copy from the storage.
+    """An experiment with a site that this machine has; see `with_found_site`.
 
     Args:
         experiment: of a working copy.
         objects: of the experiment.
 
     Raises:
-        UsageError: if neither is there.
+        UsageError: if it is neither here nor in the storage.
     """
-    name = experiment.settings.scenario
-    if not is_given(name) or Path(name).is_file():
-        return experiment
-    from common.storage.working_copy import WorkingCopy, working_folder
 
-    folder = working_folder(objects.location, "site")
-    WorkingCopy(folder, objects).pull([FOLDER])
-    # The path is one of the machine where the search began, whatever its system.
-    wanted = name.replace("\\", "/").rpartition("/")[2]
-    found = sorted((folder / FOLDER).glob(f"*/{wanted}"))
-    if not found:
-        raise UsageError(f"{objects.location} has no copy of its site {name}: put it under that path on this machine")
-    return replace(experiment, settings=replace(experiment.settings, scenario=str(found[0].resolve())), begun_with=name)
+    def copied() -> Path:
+        from common.storage.working_copy import WorkingCopy, working_folder
 
+        folder = working_folder(objects.location, "site")
+        WorkingCopy(folder, objects).pull([FOLDER])
+        return folder
 
-def is_given(scenario: str) -> bool:
-    """Whether a scenario is the path of a schema, and no name of a generated one."""
-    return scenario.endswith(".json")
+    return with_found_site(experiment, objects.location, copied)
 
 
 def _is_below(path: Path, folder: Path) -> bool:

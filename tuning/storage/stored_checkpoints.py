@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from common.json_values import checked, parsed
 
@@ -41,7 +41,7 @@ class StoredCheckpoints:
         if not names:
             return
         try:
-            files = _files(self._objects.read(f"{self._folder}{names[-1]}/{STATE}"))
+            files = named_files(self._objects.read(f"{self._folder}{names[-1]}/{STATE}"))
         except ValueError:
             return
         needed = {name if "/" in name else f"{names[-1]}/{name}": nbytes for name, nbytes in files.items()}
@@ -61,7 +61,14 @@ class StoredCheckpoints:
         remove_states_first(self._objects, [self._folder + name for name in names])
 
 
-def remove_states_first(objects: Objects, keys: Iterable[str]) -> None:
+class Removing(Protocol):
+    """Objects that can be removed."""
+
+    def remove(self, keys: Iterable[str]) -> None:
+        """Remove objects."""
+
+
+def remove_states_first(objects: Removing, keys: Iterable[str]) -> None:
     """Remove objects of checkpoints, so that whatever a kill leaves is a checkpoint or none."""
     given = sorted(keys)
     objects.remove([key for key in given if key.endswith(f"/{STATE}")])
@@ -74,7 +81,7 @@ def complete(names: Iterable[str]) -> list[str]:
     return sorted(folder for folder, _, name in parts if name == STATE and folder.isascii() and folder.isdecimal())
 
 
-def _files(state: bytes) -> dict[str, int]:
+def named_files(state: bytes) -> dict[str, int]:
     """Names and sizes of the files that a checkpoint's state names.
 
     Raises:

@@ -5,26 +5,40 @@ from __future__ import annotations
 import math
 import os
 import shutil
+import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from common.storage.location import StorageError, location
+from common.storage.faults import StorageLostError
+from common.storage.location import Location, StorageError, location
+from common.units import MIB
 from tuning.experiment.folder import Experiment, ExperimentPaths, open_experiment
 from tuning.experiment.lock import trial_lock
 from tuning.experiment.permission import Permission
+from tuning.storage.epoch import PATIENCE
 from tuning.storage.search_files import STORAGE, TURN, turn_key
 from tuning.storage.site_copy import with_site
-from tuning.storage.stored_checkpoints import STATE, complete, remove_states_first
+from tuning.storage.stored_checkpoints import STATE, complete, named_files, remove_states_first
 
 if TYPE_CHECKING:
     from common.storage.objects import Objects
 
 LOOK_SECONDS = 5.0  # between two looks whether the run goes on
 TURN_SECONDS = 120.0  # that a driver may take to upload what comes before a trial
+LOST_SECONDS = 60.0  # of failing attempts at one change, after which the storage is lost
+MARKER_SECONDS = 2.0  # that the end of a process waits for the marker that says why
+_REPLAY = "replay"  # folder of the replay buffer's rows, beside those of the checkpoints
 _PAUSE, _MOST_PAUSE = 0.05, 1.0  # between two looks at the turn
+_AT_ONCE = 16  # objects that are removed after one look at the turn
+_LARGE = 8 * MIB  # bytes; a file of more may keep a server busy for longer than `PATIENCE`
+_LARGE_PATIENCE = 20.0  # of one attempt at such a file, seconds
+
+
+_T = TypeVar("_T")
 
 
 class FencedError(Exception):
@@ -74,8 +88,8 @@ class TrialFiles:
 class PushedFiles(TrialFiles):
     """The files of a trial in a working copy, which pushes what is written in the order in which it is written.
 
-    Before each push it looks whether the trial is still its own. Parts and checkpoints are created. One that is there already,
-    as where work is done again, is replaced after another look.
+    Before each attempt at a change it looks whether the trial is still its own. Parts and checkpoints are created. One that is
+    there already, as where work is done again, is replaced.
     """
 
     def __init__(self, experiment: Experiment, run: str, objects: Objects, number: int, turn: str) -> None:
@@ -90,7 +104,9 @@ class PushedFiles(TrialFiles):
         """
         super().__init__(experiment, run, number)
         self._objects, self._number, self._turn = objects, number, turn
+        self._own = _OwnObjects(objects.location, lambda: self._fence())
         self._folder = experiment.paths.folder
+        self._known: set[str] = set()  # keys of checkpoints' files that are in the storage as they are here
         paths = experiment.paths
         self.permission = Permission(
             _StoredMark(objects, paths.running(run).name), _StoredMark(objects, paths.leaving(run, number).name)
@@ -101,51 +117,74 @@ class PushedFiles(TrialFiles):
         return nullcontext()
 
     def begun(self) -> None:
-        """Remove from the storage what is beyond the newest whole checkpoint: the trial makes it again."""
+        """Remove from the storage what is beyond the newest whole checkpoint: the trial makes it again.
+
+        So are rows of the replay buffer that no checkpoint names, here too: the process before ended while it pushed them. Rows
+        of the same name that are made again have another content.
+        """
         self._fence()
-        keys = self._objects.listed(f"trials/{self._number:05d}/")
-        remove_states_first(self._objects, [key for key in keys if not (self._folder / key).exists()])
+        for path in self._unnamed_rows():
+            path.unlink()
+        self._known = self._checkpoints_here()
+        remove_states_first(self._own, self._objects.listed(f"trials/{self._number:05d}/").keys() - self._known)
         for table in ("reports", "evaluations"):
             keys = self._objects.listed(parts_of(table, self._number))
-            self._objects.remove([key for key in keys if not (self._folder / key).exists()])
+            self._own.remove([key for key in keys if not (self._folder / key).exists()])
 
     def written(self, path: Path) -> None:
         """A row or a part was written."""
-        self._fence()
         key = path.relative_to(self._folder).as_posix()
         if path == self.experiment.paths.part("trials", self._number):
-            self._objects.put(key, path)
+            self._own.put(key, path)
         else:
             self._create(key)
 
     def saved(self) -> None:
         """A checkpoint was written, and older ones were removed: rows of the replay buffer, arrays, the state last."""
-        self._fence()
-        folder = self.experiment.paths.checkpoints(self._number)
-        here = {path.relative_to(self._folder).as_posix() for path in folder.rglob("*") if path.is_file()}
-        there = self._objects.listed(f"trials/{self._number:05d}/")
-        new = sorted(here - there.keys(), key=lambda key: (key.endswith(f"/{STATE}"), key))
-        for key in new:
-            if key.endswith(f"/{STATE}"):
-                self._fence()
+        here = self._checkpoints_here()
+        # Not what the storage lacks: a late request of the process before may have left something there.
+        for key in sorted(here - self._known, key=lambda key: (key.endswith(f"/{STATE}"), key)):
             self._create(key)
-        remove_states_first(self._objects, there.keys() - here)
+        self._known = here
+        remove_states_first(self._own, self._objects.listed(f"trials/{self._number:05d}/").keys() - here)
         self._push_copies()
 
     def ended(self) -> None:
         """Push the copies of reports for other programs once more: they were closed."""
         # The results are there. A process that was stopped may have lost the trial already.
         with suppress(FencedError, StorageError):
-            self._fence()
             self._push_copies()
 
     def end_process(self, status: int) -> None:
-        """End this process at once, after the marker that says why was pushed."""
+        """End this process, after the marker that says why was pushed, and after `MARKER_SECONDS` in any case.
+
+        It takes more memory than it may, so other processes of the machine cannot wait for a slow storage.
+        """
         marker = self.experiment.paths.memory_marker(self._number)
+
+        def push() -> None:
+            with suppress(FencedError, StorageError, OSError):
+                self._own.put(marker.relative_to(self._folder).as_posix(), marker)
+
         try:
-            self._objects.put(marker.relative_to(self._folder).as_posix(), marker)
+            pushing = threading.Thread(target=push, name="marker", daemon=True)
+            pushing.start()
+            pushing.join(MARKER_SECONDS)
         finally:
             os._exit(status)
+
+    def _checkpoints_here(self) -> set[str]:
+        folder = self.experiment.paths.checkpoints(self._number)
+        return {path.relative_to(self._folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+
+    def _unnamed_rows(self) -> list[Path]:
+        """Files of the replay buffer's rows that no checkpoint here names."""
+        folder = self.experiment.paths.checkpoints(self._number)
+        named: set[str] = set()
+        for state in folder.glob(f"*/{STATE}"):
+            with suppress(ValueError):  # a damaged one is none
+                named |= named_files(state.read_bytes()).keys()
+        return [path for path in folder.glob(f"{_REPLAY}/*") if f"{_REPLAY}/{path.name}" not in named]
 
     def _push_copies(self) -> None:
         paths = self.experiment.paths
@@ -154,15 +193,14 @@ class PushedFiles(TrialFiles):
         if not here:
             return
         for path in here:
-            self._objects.put(path.relative_to(self._folder).as_posix(), path)
+            self._own.put(path.relative_to(self._folder).as_posix(), path)
         if events.exists():
             keys = self._objects.listed(events.relative_to(self._folder).as_posix() + "/")
-            self._objects.remove([key for key in keys if not (self._folder / key).exists()])
+            self._own.remove([key for key in keys if not (self._folder / key).exists()])
 
     def _create(self, key: str) -> None:
-        if not self._objects.create(key, self._folder / key):
-            self._fence()
-            self._objects.put(key, self._folder / key)
+        if not self._own.create(key, self._folder / key):
+            self._own.put(key, self._folder / key)
 
     def _fence(self) -> None:
         """See that this process still has the trial.
@@ -172,6 +210,52 @@ class PushedFiles(TrialFiles):
         """
         if _turn(self._objects, self._number) != self._turn:
             raise FencedError(f"another process has trial {self._number}")
+
+
+class _OwnObjects:
+    """Changes of objects, as long as a trial is this process's own: it looks before each attempt, and an attempt is short.
+
+    So what a process has begun, which lost its trial, is over soon after.
+    """
+
+    def __init__(self, place: Location, fence: Callable[[], None]) -> None:
+        """Put it together.
+
+        Args:
+            place: of the objects.
+            fence: called before each attempt; raises where the trial is another's.
+        """
+        from common.storage.objects import Objects
+
+        self._hasty, self._patient, self._fence = Objects(place, PATIENCE), Objects(place, _LARGE_PATIENCE), fence
+
+    def put(self, key: str, path: Path) -> None:
+        """Write an object, see `Objects.put`."""
+        self._attempted(lambda: self._of(path).put(key, path))
+
+    def create(self, key: str, path: Path) -> bool:
+        """Write an object where there is none, see `Objects.create`."""
+        return self._attempted(lambda: self._of(path).create(key, path))
+
+    def remove(self, keys: Iterable[str]) -> None:
+        """Remove objects."""
+        given = list(keys)
+        for first in range(0, len(given), _AT_ONCE):
+            some = given[first : first + _AT_ONCE]
+            self._attempted(partial(self._hasty.remove, some))
+
+    def _of(self, path: Path) -> Objects:
+        return self._patient if path.stat().st_size > _LARGE else self._hasty
+
+    def _attempted(self, attempt: Callable[[], _T]) -> _T:
+        until = time.monotonic() + LOST_SECONDS
+        while True:
+            self._fence()
+            try:
+                return attempt()
+            except StorageLostError:
+                if time.monotonic() > until:
+                    raise
 
 
 class _StoredMark:
@@ -218,7 +302,7 @@ def trial_files(config: Mapping[str, Any], number: int, run: str, folder: str, t
         shutil.rmtree(own, ignore_errors=True)
         try:
             _fetch(objects, ExperimentPaths(own), number)
-            experiment = with_site(open_experiment(own), objects).trusting(trusted)
+            experiment = with_site(open_experiment(own).trusting(trusted), objects)
             yield PushedFiles(experiment, run, objects, number, config[TURN])
         finally:
             shutil.rmtree(own, ignore_errors=True)
@@ -246,7 +330,7 @@ def _fetch(objects: Objects, paths: ExperimentPaths, number: int) -> None:
     saved = objects.listed(checkpoints)
     whole = set(complete(key.removeprefix(checkpoints) for key in saved))
     # A checkpoint without its state was interrupted.
-    kept = {key: stamp for key, stamp in saved.items() if (name := key.split("/")[2]) in whole or name == "replay"}
+    kept = {key: stamp for key, stamp in saved.items() if (name := key.split("/")[2]) in whole or name == _REPLAY}
     if not whole:
         kept = {}
     for table in ("reports", "evaluations"):

@@ -7,6 +7,7 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
+from common.cache_folder import cache_folder
 from common.storage.location import StorageError
 from tuning.memory.fallbacks import FALLBACKS
 from tuning.runtime.parent_watch import end_with_parent
@@ -53,6 +54,11 @@ def run_trial(config: dict[str, Any]) -> None:
     except StorageError as error:
         # Not a failure of the trial: a later run continues it from its last checkpoint.
         ended = {OUTCOME: STORAGE_LOST, MESSAGE: str(error)}
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        # What a trial goes on from does not fit here. It is no loss of its process, which would be tried again at once.
+        ended = {OUTCOME: DISK_FULL, MESSAGE: f"the disk of {cache_folder()} is full: free some of it"}
     if ended:
         tune.report(ended)
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, Self
 
+from common.storage.location import StorageError
 from envs.environments.factory import evaluation_env
 from envs.objective.aim import Outcome
 from envs.objective.columns import evaluation_columns, evaluation_row
@@ -22,7 +24,7 @@ from tuning.algorithms.trainer import Trainer, Update
 from tuning.experiment.folder import Experiment
 from tuning.experiment.permission import Mark
 from tuning.memory.fallbacks import FALLBACKS, Fallback
-from tuning.storage.trial_files import TrialFiles
+from tuning.storage.trial_files import FencedError, TrialFiles
 from tuning.trial.checkpoint import Checkpoints
 from tuning.trial.checkpoint_files import OF_AN_AIM, TrialState
 from tuning.trial.device import CPU, Device
@@ -147,18 +149,21 @@ class Training:
         trainer = algorithm(settings.algo).build(
             trial_setup(settings, records.seed(number), fallback.apply(hyperparameters), device.is_gpu, fallback.parts)
         )
-        measurements = Measurements(device, monitor, started)
-        trainer.watch(measurements.environment, measurements.learner)
-        # Before a checkpoint is restored: it may hold values that have changed in training, such as a decaying learning rate.
-        used = {**trainer.used(), **used_share(settings, trainer.weights)}
-        records.write_used(number, used, device=device.name, num_envs=trainer.num_envs)
-        if checkpoint:
-            checkpoint.restore(trainer)
-        elif settings.teacher != "none":
-            with measurements.learner.running():
-                trainer.imitate(teacher_lessons(settings))
-        seen = Seen.of(settings.aim.weights, hyperparameters)
-        copies = ReportCopies.begin(settings, paths, number)
+        with ExitStack() as undo:
+            undo.callback(trainer.stop)
+            measurements = Measurements(device, monitor, started)
+            trainer.watch(measurements.environment, measurements.learner)
+            # Before a checkpoint is restored: it may hold values that have changed in training, as a decaying learning rate.
+            used = {**trainer.used(), **used_share(settings, trainer.weights)}
+            records.write_used(number, used, device=device.name, num_envs=trainer.num_envs)
+            if checkpoint:
+                checkpoint.restore(trainer)
+            elif settings.teacher != "none":
+                with measurements.learner.running():
+                    trainer.imitate(teacher_lessons(settings))
+            seen = Seen.of(settings.aim.weights, hyperparameters)
+            copies = ReportCopies.begin(settings, paths, number)
+            undo.pop_all()
         return cls(
             experiment, records, number, trainer, state, running, monitor, measurements, damage, started, seen, copies, files
         )
@@ -167,14 +172,17 @@ class Training:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if isinstance(error, Exception) and not isinstance(error, OSError):
-            # The reports before a failure help to explain it. After an error of the file system nothing can be written.
-            self._write_reports()
-        self._copies.close()
-        self._files.ended()
-        self.trainer.stop()
-        if self._evaluation_env:
-            self._evaluation_env.close()
+        # Whatever fails in this: the next trial of this process needs the card and the memory.
+        with ExitStack() as ending:
+            if self._evaluation_env:
+                ending.callback(self._evaluation_env.close)
+            ending.callback(self.trainer.stop)
+            ending.callback(self._files.ended)
+            ending.callback(self._copies.close)
+            if isinstance(error, Exception) and not isinstance(error, (OSError, StorageError, FencedError)):
+                # The reports before a failure help to explain it. After an error of the file system or of the storage, or where
+                # the trial is another process's, nothing can be written.
+                self._write_reports()
 
     def updates(self) -> Iterator[dict[str, Any]]:
         """Train update by update.

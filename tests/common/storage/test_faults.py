@@ -26,9 +26,20 @@ def client_error(code: str, status: int) -> OSError:
     return error
 
 
+def on_windows(number: int, second: str | None = None) -> OSError:
+    """As Windows raises one; an error of a rename names two files."""
+    error = PermissionError(errno.EACCES, "no", "a", None, second)
+    error.winerror = number  # type: ignore[attr-defined,unused-ignore]
+    return error
+
+
 @pytest.mark.parametrize(
     ("error", "fault"),
     [
+        (on_windows(32), Fault.TRANSIENT),
+        (on_windows(5, "b"), Fault.TRANSIENT),
+        (on_windows(5), Fault.DENIED),
+        (PermissionError(errno.EACCES, "no", "a", None, "b"), Fault.DENIED),
         (client_error("SlowDown", 503), Fault.TRANSIENT),
         (client_error("ConditionalRequestConflict", 409), Fault.TRANSIENT),
         (client_error("NoSuchKey", 404), Fault.ABSENT),

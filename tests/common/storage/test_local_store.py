@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from common.storage import local_store
+from common.storage.faults import Fault, fault_of
 from common.storage.local_store import LocalStore
 from common.storage.location import StorageError, location
 from common.storage.objects import Objects
@@ -54,3 +55,23 @@ def test_a_replaced_object_has_another_stamp_even_with_the_same_length(tmp_path:
     before = store.stamp("a")
     store.put("a", b"two")
     assert store.stamp("a") != before
+
+
+@pytest.mark.parametrize("number", [5, None])
+def test_a_file_that_is_open_elsewhere_is_removed_a_moment_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int | None
+) -> None:
+    """Windows refuses it meanwhile, with the number by which it refuses what is not permitted."""
+
+    def refused(self: Path, missing_ok: bool = False) -> None:
+        error = PermissionError(errno.EACCES, "no", str(self))
+        if number:
+            error.winerror = number  # type: ignore[attr-defined,unused-ignore]
+        raise error
+
+    store = LocalStore(tmp_path)
+    store.remove("not there")
+    monkeypatch.setattr(Path, "unlink", refused)
+    with pytest.raises(OSError) as caught:  # noqa: PT011 - its meaning is looked at
+        store.remove("a")
+    assert fault_of(caught.value) is (Fault.TRANSIENT if number else Fault.DENIED)

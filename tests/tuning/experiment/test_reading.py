@@ -6,19 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from common.errors import UserError
-from common.storage.location import location
-from common.storage.objects import Objects
 from results import load
 from tests.tuning.judging.test_contenders import experiment
-from tests.tuning.search.test_learning import rising, trained
 from tests.uploads import upload
 from tuning.experiment.errors import UsageError
-from tuning.experiment.folder import Experiment, create
-from tuning.experiment.reading import open_to_read, place_of, with_checkpoints, with_journal
+from tuning.experiment.folder import create
+from tuning.experiment.reading import open_to_read, place_of, with_checkpoints
 from tuning.experiment.settings import Settings
 from tuning.judging.contenders import contenders
-from tuning.search.learning import learned_from
 
 
 @pytest.fixture(autouse=True)
@@ -49,7 +44,7 @@ def test_settings_and_results_are_those_of_the_folder_and_checkpoints_stay_where
     with_checkpoints(found, 0)
     assert found.paths.checkpoints(0).exists()
     assert not found.paths.checkpoints(1).exists()
-    assert open_to_read(of.paths.folder) == with_checkpoints(with_journal(of), 0) == of
+    assert open_to_read(of.paths.folder) == with_checkpoints(of, 0) == of
 
 
 def test_a_place_without_an_experiment_is_told_by_its_uri(share: str) -> None:
@@ -63,41 +58,6 @@ def test_contenders_are_known_by_the_uri(tmp_path: Path, share: str) -> None:
     upload(of.paths.folder, f"{share}/p")
     here, there = contenders([of], 2), contenders([open_to_read(f"{share}/p")], 2)
     assert [replace(own, experiment=f"{share}/p") for own in here] == there
-
-
-def pieces(of: Experiment, uri: str, size: int) -> None:
-    """Upload an experiment with its journal in pieces, as a search does."""
-    content = of.paths.study.read_bytes()
-    objects = upload(of.paths.folder, uri)
-    objects.remove(["study.journal"])
-    objects.put_all((f"study/{at // size:08d}.journal", content[at : at + size]) for at in range(0, len(content), size))
-
-
-@pytest.mark.parametrize("size", [None, 1000])
-def test_a_search_learns_from_an_experiment_at_a_uri(tmp_path: Path, share: str, size: int | None) -> None:
-    of = create(Settings(name="before", dir=str(tmp_path), backend="batch", steps=1000))
-    trained(of, [rising(0.1), rising(0.2), rising(0.3)])
-    uri = f"{share}/before"
-    if size:
-        pieces(of, uri, size)
-    else:
-        upload(of.paths.folder, uri)
-    (here,) = learned_from(Settings(learn_from=(str(of.paths.folder),)))
-    (there,) = learned_from(Settings(learn_from=(f"{uri}/",)))
-    assert there == replace(here, folder=uri)
-    with pytest.raises(UsageError, match="it is given twice"):
-        learned_from(Settings(learn_from=(uri, f"{uri}/")))
-    with pytest.raises(UserError, match="no experiment in file:"):
-        learned_from(Settings(learn_from=(f"{share}/none",)))
-
-
-def test_a_journal_without_a_middle_piece_ends_before_it(tmp_path: Path, share: str) -> None:
-    of = create(Settings(name="before", dir=str(tmp_path), backend="batch", steps=1000))
-    trained(of, [rising(0.1), rising(0.2)])
-    pieces(of, f"{share}/before", 500)
-    Objects(location(f"{share}/before")).remove(["study/00000002.journal"])
-    found = with_journal(open_to_read(f"{share}/before"))
-    assert found.paths.study.read_bytes() == of.paths.study.read_bytes()[:1000]
 
 
 def test_a_site_that_is_not_on_this_machine_comes_from_storage(small_schema: Path, tmp_path: Path, share: str) -> None:

@@ -123,3 +123,31 @@ def test_runs_that_failed_do_not_count_and_a_search_that_had_to_stop_is_an_error
     monkeypatch.setattr(training, "search", lambda *_: "the disk is full")
     with pytest.raises(UsageError, match="the disk is full"):
         train(of, 3, site, console)
+
+
+def test_a_judgement_goes_on_where_its_site_has_another_path(
+    small_schema: Path, paths: JudgementPaths, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a copy from a storage has on another machine."""
+    of = create(
+        Settings(scenario=str(small_schema), backend="batch", name="site", dir=str(tmp_path), steps=100_000),
+        {"scenario": "small-1"},
+    )
+    contender = Contender("site 0", "s3://bucket/site", algorithm("ppo").preset("default"))
+    key = ["small-1"]
+
+    def there(place: str) -> Experiment:
+        settings = replace(of.settings, scenario=f"/{machine}/storage/small/schema.json")
+        return replace(of, settings=settings, begun_with=str(small_schema), compatibility={"scenario": key[0]})
+
+    monkeypatch.setattr(training, "open_to_read", there)
+    machine = "one"
+    assert experiment_of(contender, paths, 3).settings.scenario == "/one/storage/small/schema.json"
+    machine = "two"
+    again = experiment_of(contender, paths, 3)
+    assert again.settings.scenario == "/two/storage/small/schema.json"
+    save(again)
+    assert experiment_of(contender, paths, 3) == again
+    key[0], machine = "small-2", "three"
+    with pytest.raises(UsageError, match="holds runs of something else"):
+        experiment_of(contender, paths, 3)

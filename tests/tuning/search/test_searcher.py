@@ -157,6 +157,27 @@ def test_a_trial_that_was_stopped_goes_on_with_the_next_run(experiment: Experime
     assert again.suggest("c")[NUMBER] == 0  # type: ignore[index]
 
 
+def test_a_trial_without_a_turn_is_handed_out_again_as_long_as_the_run_goes_on(experiment: Experiment) -> None:
+    class Files(SearchFiles):
+        lost: str | None = None
+
+        @property
+        def failure(self) -> str | None:
+            return self.lost
+
+    control, files = Control(), Files()
+    searcher, _ = adapters(experiment, control)
+    searcher._files = files
+    searcher.suggest("a")
+    searcher.on_trial_complete("a", {OUTCOME: STOPPED})
+    assert searcher.suggest("b")[NUMBER] == 0  # type: ignore[index]
+    assert control.told[-1] == ("say", "trial 0: its turn to begin did not come in time; it continues from 0 steps")
+    files.lost = "the bucket does not answer"
+    searcher.on_trial_complete("b", {OUTCOME: STOPPED})
+    assert control.told[-1] == ("on_left", 0)
+    assert searcher.suggest("c")[NUMBER] == 1  # type: ignore[index]
+
+
 def test_a_trial_is_handed_out_after_its_row_and_taken_back_before_its_row_is_read(experiment: Experiment) -> None:
     told: list[tuple[str, int, str | None]] = []
 

@@ -290,3 +290,28 @@ def test_a_run_that_was_overtaken_says_so_and_writes_nothing(objects: Any, paths
         with pytest.raises(OvertakenError, match="another run has taken over"):
             own.refuse_if_overtaken()
     assert not any("parquet" in key for key in objects.contents)
+
+
+@pytest.mark.parametrize("is_windows", [True, False])
+def test_a_file_that_is_being_replaced_is_uploaded_at_the_next_look(
+    objects: Any, paths: ExperimentPaths, monkeypatch: pytest.MonkeyPatch, is_windows: bool
+) -> None:
+    """Windows refuses to open it meanwhile."""
+    monkeypatch.setattr("common.files.IS_WINDOWS", is_windows)
+    read, left = Path.read_bytes, [2]
+
+    def refused(self: Path) -> bytes:
+        if self == paths.settings and left[0]:
+            left[0] -= 1
+            raise PermissionError("replaced at this moment")
+        return read(self)
+
+    own = files(objects, paths)
+    with own:
+        monkeypatch.setattr(Path, "read_bytes", refused)
+        paths.settings.write_bytes(b"newer settings")
+        until = time.monotonic() + 5.0
+        while objects.contents["experiment.json"] != b"newer settings" and not own.failure and time.monotonic() < until:
+            time.sleep(0.01)
+    assert (own.failure is None) == is_windows
+    assert (objects.contents["experiment.json"] == b"newer settings") == is_windows

@@ -1,5 +1,7 @@
 """A trial's process pushes what it writes, in this order, as long as the trial is its own."""
 
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -8,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from common.storage.faults import StorageLostError
 from common.storage.location import Location, location
 from common.storage.objects import Objects
 from tuning.experiment.folder import create
@@ -16,7 +19,7 @@ from tuning.experiment.settings import Settings
 from tuning.storage import trial_files as module
 from tuning.storage.search_files import STORAGE, TURN, turn_key
 from tuning.storage.trial_files import FencedError, PushedFiles, TrialFiles, trial_files
-from tuning.trial.checkpoint_files import TrialState, write_state
+from tuning.trial.checkpoint_files import TrialState, check_file, fingerprint, read_state, write_state
 
 ROW = "results/trials/00003.parquet"
 
@@ -43,13 +46,14 @@ def opened(place: Location) -> Iterator[tuple[PushedFiles, Path]]:
         yield files, files.experiment.paths.folder
 
 
-def checkpoint(folder: Path, steps: int, rows: tuple[str, ...] = ()) -> None:
+def checkpoint(folder: Path, steps: int, rows: tuple[str, ...] = (), content: bytes = b"rows") -> None:
     own = folder / "trials" / "00003"
     for name in rows:
         (own / name).parent.mkdir(parents=True, exist_ok=True)
-        (own / name).write_bytes(b"rows")
+        (own / name).write_bytes(content)
     (own / f"{steps:012d}").mkdir(parents=True, exist_ok=True)
-    write_state(own / f"{steps:012d}", TrialState(steps=steps), {}, {name: {"bytes": 4, "sha256": ""} for name in rows})
+    found = {name: fingerprint(own / name) for name in rows}
+    write_state(own / f"{steps:012d}", TrialState(steps=steps), {}, found)
 
 
 def written(files: PushedFiles, folder: Path, key: str, content: bytes = b"part") -> None:
@@ -160,6 +164,101 @@ def test_it_goes_on_from_what_is_whole_and_drops_the_rest(place: Location) -> No
     ]  # fmt: skip
 
 
+FIRST, SECOND = "replay/0000000000-0000000500.npz", "replay/0000000499-0000001000.npz"
+
+
+@pytest.mark.parametrize("is_late", [False, True])
+def test_rows_of_an_interrupted_push_are_made_again(place: Location, is_late: bool) -> None:
+    """Rows of a name have another content each time; a request of the process before may arrive late."""
+    with opened(place) as (files, folder):
+        files.begun()
+        checkpoint(folder, 500, (FIRST,))
+        files.saved()
+    orphan = f"trials/00003/{SECOND}"
+    if not is_late:
+        Objects(place).put(orphan, b"rows of a process that died before it pushed the state")
+    with opened(place) as (files, folder):
+        files.begun()
+        assert Objects(place).has(f"trials/00003/{FIRST}")
+        assert not Objects(place).has(orphan)
+        assert not (folder / orphan).exists()
+        if is_late:
+            Objects(place).put(orphan, b"late rows")
+        checkpoint(folder, 1000, (SECOND,), b"rows that were made again")
+        files.saved()
+    with opened(place) as (files, folder):
+        for steps in (500, 1000):
+            for name, expected in read_state(folder / f"trials/00003/{steps:012d}").rows.items():
+                check_file(folder / "trials/00003" / name, expected)
+
+
+class Once(Objects):
+    """Objects that answer no change at first, and the trial is another's meanwhile."""
+
+    failing: list[str]
+
+    def _change(self, key: str) -> None:
+        if key not in self.failing and not key.endswith(".turn"):
+            self.failing.append(key)
+            assert self.patience < 30, "a short attempt"
+            Objects.put(self, turn_key(3), b"of another")
+            raise StorageLostError("no answer")
+
+    def put(self, key: str, content: Any) -> None:
+        self._change(key)
+        super().put(key, content)
+
+    def create(self, key: str, content: Any) -> bool:
+        self._change(key)
+        return super().create(key, content)
+
+    def remove(self, keys: Any) -> None:
+        for key in (given := list(keys)):
+            self._change(key)
+        super().remove(given)
+
+
+@pytest.mark.parametrize("change", ["row", "part", "removal"])
+def test_it_looks_before_each_attempt_whether_the_trial_is_its_own(
+    place: Location, change: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Once, "failing", [], raising=False)
+    part = "results/reports/00003-000000000500.parquet"
+    with opened(place) as (files, folder):
+        own = files._own
+        own._hasty, own._patient = Once(place, own._hasty.patience), Once(place, own._patient.patience)
+        if change == "removal":
+            Objects(place).put(part, b"beyond the checkpoint")
+        with pytest.raises(FencedError):
+            files.begun() if change == "removal" else written(files, folder, ROW if change == "row" else part, b"late")
+    assert len(Once.failing) == 1
+    assert Objects(place).read(ROW) == b"row"
+    assert Objects(place).has(part) == (change == "removal")
+
+
+@pytest.mark.parametrize("patience", [0.2, 60.0])
+def test_an_attempt_that_fails_is_made_again(place: Location, patience: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "LOST_SECONDS", patience)
+    left = [3 if patience == 60.0 else 10**6]
+
+    class Failing(Objects):
+        def put(self, key: str, content: Any) -> None:
+            left[0] -= 1
+            if left[0] >= 0:
+                time.sleep(0.01)
+                raise StorageLostError("no answer")
+            super().put(key, content)
+
+    with opened(place) as (files, folder):
+        files._own._hasty = Failing(place)
+        if patience == 60.0:
+            written(files, folder, ROW, b"newer")
+            assert Objects(place).read(ROW) == b"newer"
+        else:
+            with pytest.raises(StorageLostError):
+                written(files, folder, ROW, b"newer")
+
+
 def test_work_that_is_done_again_replaces_what_is_there(place: Location) -> None:
     key = "results/evaluations/00003-000000000000.parquet"
     for content in (b"first", b"again"):
@@ -206,7 +305,7 @@ def test_a_trial_waits_for_its_turn_and_not_for_ever(place: Location, monkeypatc
         if len(looks) == 3:
             objects.put(turn_key(3), b"mine")
 
-    monkeypatch.setattr(module.time, "sleep", slept)
+    monkeypatch.setattr("time.sleep", slept)
     with opened(place):
         assert len(looks) == 3
     objects.put(turn_key(3), b"of another")
@@ -252,13 +351,34 @@ def test_copies_of_reports_follow(place: Location) -> None:
 
 def test_a_process_that_ends_itself_leaves_its_marker(place: Location, monkeypatch: pytest.MonkeyPatch) -> None:
     ended: list[int] = []
-    monkeypatch.setattr(module.os, "_exit", ended.append)
+    monkeypatch.setattr("os._exit", ended.append)
     with opened(place) as (files, folder):
         (folder / "trials").mkdir(exist_ok=True)
         (folder / "trials/00003.memory").write_text("7")
         files.end_process(77)
     assert ended == [77]
     assert Objects(place).read("trials/00003.memory") == b"7"
+
+
+def test_a_process_that_takes_too_much_memory_does_not_wait_for_its_storage(
+    place: Location, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended: list[int] = []
+    answers = threading.Event()
+    monkeypatch.setattr("os._exit", ended.append)
+    monkeypatch.setattr(module, "MARKER_SECONDS", 0.05)
+    with opened(place) as (files, folder):
+        (folder / "trials").mkdir(exist_ok=True)
+        (folder / "trials/00003.memory").write_text("7")
+        files._fence = lambda: (answers.wait(), None)[1]  # type: ignore[method-assign]
+        since = time.monotonic()
+        giving_up = threading.Timer(10.0, answers.set)
+        giving_up.start()
+        files.end_process(77)
+        assert ended == [77]
+        assert time.monotonic() - since < 2.0
+        giving_up.cancel()
+        answers.set()
 
 
 def test_settings_of_another_machine_hold(place: Location) -> None:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import errno
 import gc
 import itertools
+import os
 import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -28,6 +31,7 @@ from tuning.trial.protocol import (
     EXPERIMENT,
     FALLBACK,
     HYPERPARAMETERS,
+    MESSAGE,
     NUMBER,
     OUT_OF_MEMORY,
     OUTCOME,
@@ -125,6 +129,29 @@ def test_what_goes_wrong_is_told_and_the_next_start_goes_on(
     assert reported[-1][EVALUATION] == EVALUATIONS
     reports = load(of.paths.folder).reports
     assert reports["update"].tolist() == list(range(1, len(reports) + 1))
+
+
+@pytest.mark.parametrize(("number", "outcome"), [(errno.ENOSPC, DISK_FULL), (errno.EACCES, None)])
+def test_a_disk_that_is_full_before_a_trial_begins_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reported: list[dict[str, Any]], number: int, outcome: str | None
+) -> None:
+    """What it goes on from is fetched first."""
+    monkeypatch.setenv("BUILDING_TUNER_CACHE", str(tmp_path / "cache"))
+
+    @contextmanager
+    def fetching(*given: Any) -> Iterator[None]:
+        raise OSError(number, os.strerror(number))
+        yield
+
+    monkeypatch.setattr("tuning.trial.trainable.trial_files", fetching)
+    config = {NUMBER: 0, RUN: "this", EXPERIMENT: "s3://bucket/one"}
+    if outcome is None:
+        with pytest.raises(PermissionError):
+            run_trial(config)
+        assert reported == []
+    else:
+        run_trial(config)
+        assert reported == [{OUTCOME: outcome, MESSAGE: f"the disk of {tmp_path / 'cache'} is full: free some of it"}]
 
 
 @pytest.mark.usefixtures("small_ray")

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from common.storage.faults import StorageLostError
 from envs.environments.seen_rows import seen_rows
 from envs.environments.shadow import Shadow
 from envs.environments.vector_env import Start
@@ -24,10 +25,13 @@ from envs.yardsticks.lessons import teach
 from results import load
 from tests.envs.made_up_plans import made_up_plan
 from tests.tuning.trial.small_trials import EVALUATIONS, STEPS_OF_A_TRIAL, experiment, hyperparameters
-from tuning.experiment.folder import Experiment
+from tuning.experiment.folder import Experiment, ExperimentPaths
 from tuning.experiment.permission import Permission
+from tuning.experiment.settings import Settings
 from tuning.memory.fallbacks import FALLBACKS
+from tuning.storage.trial_files import FencedError
 from tuning.trial.checkpoint import Checkpoints
+from tuning.trial.checkpoint_files import TrialState
 from tuning.trial.proposal import Proposal
 from tuning.trial.protocol import (
     EVALUATED,
@@ -408,3 +412,45 @@ def test_with_two_objectives_the_environment_gives_the_share_and_reports_have_bo
     # A trial that goes on tells its last evaluation again, with both gains.
     with training(of, {**hyperparameters("ppo"), "reward_share": 0.25}, running) as trial:
         assert outcome_of(next(iter(trial.updates()))) == outcome_of(found[-1])
+
+
+@pytest.mark.parametrize("error", [None, ValueError("a bug"), FencedError("another has it"), StorageLostError("no answer")])
+def test_a_trainer_is_stopped_whatever_fails_at_its_end(tmp_path: Path, error: Exception | None) -> None:
+    told: list[str] = []
+
+    def told_as(name: str, fails: bool = False) -> Any:
+        def call(*given: Any) -> None:
+            told.append(name)
+            if fails:
+                raise RuntimeError(name)
+
+        return call
+
+    of = Experiment(Settings(backend="batch"), ExperimentPaths(tmp_path))
+    files, copies = SimpleNamespace(ended=told_as("ended", True)), SimpleNamespace(close=told_as("copies", True))
+    made: dict[str, Any] = {"files": files, "copies": copies, "trainer": SimpleNamespace(stop=told_as("stop", True))}
+    rest = ("monitor", "measurements", "damage", "seen", "running", "records")
+    trial = Training(experiment=of, number=0, state=TrialState(), started=0.0, **made, **dict.fromkeys(rest))
+    trial._evaluation_env = SimpleNamespace(close=told_as("environment"))  # type: ignore[assignment]
+    trial._write_reports = told_as("reports", True)  # type: ignore[method-assign]
+    with pytest.raises(RuntimeError, match="stop"):
+        trial.__exit__(type(error) if error else None, error, None)
+    assert told == [*(["reports"] if isinstance(error, ValueError) else []), "copies", "ended", "stop", "environment"]
+
+
+def test_a_trainer_is_stopped_that_cannot_begin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    of = Experiment(Settings(backend="batch"), ExperimentPaths(tmp_path))
+    stopped: list[bool] = []
+    trainer = SimpleNamespace(
+        stop=lambda: stopped.append(True), watch=lambda *given: None, used=dict, weights=None, num_envs=1
+    )  # fmt: skip
+
+    def fenced(*given: Any, **named: Any) -> None:
+        raise FencedError("another process has it")
+
+    records: Any = SimpleNamespace(seed=lambda number: 1, write_used=fenced)
+    monkeypatch.setattr("tuning.trial.training.algorithm", lambda name: SimpleNamespace(build=lambda setup: trainer))
+    monkeypatch.setattr("tuning.trial.training.trial_setup", lambda *given: None)
+    with pytest.raises(FencedError):
+        Training.begin(of, records, 0, {}, running=tmp_path)
+    assert stopped == [True]

@@ -1,0 +1,60 @@
+"""Where the files of a given site are on this machine: where its search was begun, or in a copy from its storage."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from tuning.experiment.errors import UsageError
+from tuning.experiment.folder import Experiment
+
+FOLDER = "site/"  # of the copy, below the place of the experiment
+
+
+def is_given(scenario: str) -> bool:
+    """Whether a scenario is the path of a schema, and no name of a generated one."""
+    return scenario.endswith(".json")
+
+
+def with_found_site(experiment: Experiment, place: object, copied: Callable[[], Path]) -> Experiment:
+    """An experiment with a site that this machine has: the one that it was begun with, or a copy from the storage.
+
+    Files of another content than it was begun with, such as those of another version, are passed over.
+
+    Args:
+        experiment: with `trust_scenario` as it holds in this process.
+        place: of the experiment, for messages.
+        copied: fetches the copy; gives the folder with `FOLDER`.
+
+    Raises:
+        UsageError: if neither is there.
+    """
+    name = experiment.settings.scenario
+    if not is_given(name):
+        return experiment
+    is_there = Path(name).is_file()
+    if is_there and _has_its_data(experiment):
+        return experiment
+    # The path is one of the machine where the search began, whatever its system.
+    wanted = name.replace("\\", "/").rpartition("/")[2]
+    found = sorted(path for path in (copied() / FOLDER).glob("*/*.json") if path.name == wanted)
+    if not found:
+        why = "that path has other data on this machine: put those of the experiment" if is_there else "put it"
+        raise UsageError(f"{place} has no copy of its site {name}: {why} under that path on this machine")
+    # `results` name it as before.
+    return replace(experiment, settings=replace(experiment.settings, scenario=str(found[0].resolve())), begun_with=name)
+
+
+def _has_its_data(experiment: Experiment) -> bool:
+    """Whether the files under the path of a site have the data that the experiment was begun with, as far as it is known."""
+    from envs.errors import ScenarioError
+    from envs.scenarios.scenario import scenario
+
+    begun = experiment.compatibility.get("scenario")
+    settings = experiment.settings
+    try:
+        return begun is None or scenario(settings.scenario, settings.trust_scenario, settings.splits).key == begun
+    except ScenarioError:
+        # Such as one that needs trust: what opens it says so.
+        return True
