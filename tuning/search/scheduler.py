@@ -37,7 +37,8 @@ class StudyScheduler(DriverOnly, FIFOScheduler):
         if self._searcher.withdrawn:
             for trial in tuple(tune_controller.get_live_trials()):
                 number = trial.config[NUMBER]
-                if number not in self._searcher.withdrawn:
+                # Tune counts a trial that ended in an error as live; its number may wait again in another one.
+                if number not in self._searcher.withdrawn or trial.status == Trial.ERROR:
                     continue
                 if trial.status == Trial.PENDING:
                     # Tune itself would keep a process, with its resources, for each trial that is stopped before it began.

@@ -502,6 +502,8 @@ def test_a_trial_that_is_taken_back_before_it_began_is_handed_out_again(experime
     control.is_stopping = is_stopping
     status = {"a": "RUNNING", "b": "PENDING"}
     trials = [SimpleNamespace(trial_id=name, config=handed[name], status=status[name]) for name in "ab"]
+    # Its number ran before on a node that was lost; Tune lists that too.
+    lost = SimpleNamespace(trial_id="lost", config=handed["b"], status="ERROR")
     stopped: list[str] = []
 
     def stop_trial(trial: Any) -> None:
@@ -511,7 +513,7 @@ def test_a_trial_that_is_taken_back_before_it_began_is_handed_out_again(experime
     for number in (0, 1):
         searcher.withdraw(number)
     tune: Any = SimpleNamespace(
-        get_live_trials=lambda: trials, get_trials=lambda: [], stop_trial=stop_trial, _staged_trials=list(trials)
+        get_live_trials=lambda: [lost, *trials], get_trials=lambda: [], stop_trial=stop_trial, _staged_trials=list(trials)
     )
     tune._unstage_trial_with_resources = tune._staged_trials.remove
     scheduler.choose_trial_to_run(tune)
