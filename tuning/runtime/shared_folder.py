@@ -52,9 +52,7 @@ def _ask(node: str, folder: str) -> Any:
 
     @ray.remote(num_cpus=0, max_retries=0)
     def has(folder: str) -> bool:
-        import os
-
-        return os.path.isdir(folder)
+        return Path(folder).is_dir()
 
     on_node = NodeAffinitySchedulingStrategy(node, soft=False)
     return has.options(scheduling_strategy=on_node).remote(folder)
