@@ -25,7 +25,11 @@ class Stated(Planner):
     """A planner by which trials take what their hyperparameters say, GiB."""
 
     def prediction(self, hyperparameters: Any, fallback: Any = None) -> Prediction:
-        return trial(hyperparameters["vram"] if self.budget.gpus else 0.0, hyperparameters.get("ram", 1.0))
+        return trial(
+            hyperparameters["vram"] if self.budget.gpus else 0.0,
+            hyperparameters.get("ram", 1.0),
+            hyperparameters.get("cores", 1),
+        )
 
 
 @pytest.fixture
@@ -165,8 +169,8 @@ def test_a_search_on_cards_waits_for_cards_and_one_on_the_cpu_stays_there(folder
 
 
 def test_a_node_with_a_card_that_joins_a_search_on_the_cpu_adds_its_cores(folder: Path) -> None:
-    own = placement(folder, node("a"), node("b"))
-    own.follow([node("a"), node("b"), SMALL_CARD])
+    own = placement(folder, node("c"), node("d"))
+    own.follow([node("c"), node("d"), SMALL_CARD])
     assert own.at_once(trial()) == 12
     assert [(kind.key.card_bytes, kind.budget.gpus, len(kind.nodes)) for kind in own.kinds] == [(0, 0, 3)]
     own.place(0, USUAL)
@@ -184,6 +188,15 @@ def test_a_trial_stays_in_its_queue_where_the_head_alone_is_left(folder: Path, n
     assert not own.may_move(number, USUAL)
     own.follow([head, node("b")])
     assert not own.waits_in_vain(number)
+
+
+def test_a_trial_does_not_move_to_a_node_that_lacks_its_cores(folder: Path) -> None:
+    wanted = {"vram": 0.0, "cores": 4}
+    own = placement(folder, node("a"))
+    own.place(0, wanted)
+    own.follow([node("b", cores=2)])
+    assert own.waits_in_vain(0)
+    assert not own.may_move(0, wanted)
 
 
 def test_a_trial_alone_moves_to_a_node_with_less_memory(folder: Path) -> None:
