@@ -96,4 +96,7 @@ def _values(column: pa.ChunkedArray) -> Any:
         if memory.is_mutable:
             start = pieces[0].offset
             return np.frombuffer(memory, column.type.to_pandas_dtype())[start : start + len(column)]
-    return column.to_pandas().array
+    values = column.to_pandas().array
+    # Of numbers and times in one piece, pandas shows Arrow's memory itself.
+    shown = getattr(values, "_ndarray", None)
+    return values if shown is None or shown.flags.writeable else values.copy()

@@ -245,6 +245,15 @@ def test_words_are_plain(page: Path, text: str) -> None:
     assert banned_words(text, BANNED_SPANISH if is_spanish(page) else BANNED) == []
 
 
+def test_both_languages_explain_the_same_messages() -> None:
+    english, spanish = (
+        re.findall(r"^```\w*\n(.*?)^```", (ROOT / "docs" / name).read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+        for name in ("troubleshooting.md", "guia/problemas.md")
+    )
+    assert len(english) > 20
+    assert set(english) == set(spanish)
+
+
 def test_no_page_holds_paths_of_a_machine(text: str) -> None:
     assert re.findall(r"(?<![\w.])/(?:tmp|root|home|work|Users)/\S*", text) == []
 

@@ -56,7 +56,7 @@ def journal(trials: list[int]) -> None:
 def driver(slots: int, evaluations: int, sampler: str, scheduler: str) -> None:
     """Print what a search's driver takes without Ray, by kind of call."""
     with tempfile.TemporaryDirectory() as folder:
-        made = experiment(Path(folder), sampler=sampler, scheduler=scheduler, trials=100_000)
+        made = experiment(Path(folder), sampler=sampler, scheduler=scheduler, trials=100_000, concurrency=slots)
         spent = search(made, slots, lambda so_far, begun: so_far.counts["evaluation"] >= evaluations)
         rows = sum(1 for _ in (made.paths.results / "trials").iterdir())
     memory = psutil.Process().memory_info().rss / MIB

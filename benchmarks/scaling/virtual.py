@@ -184,7 +184,7 @@ def search(
     """
     spent = Spent()
 
-    def tuner(paths: Any, trainable: Any, searcher: Any, scheduler: Any, callbacks: list[Any], most_at_once: int) -> FakeTuner:
+    def tuner(paths: Any, trainable: Any, searcher: Any, scheduler: Any, callbacks: list[Any]) -> FakeTuner:
         records = searcher._records
         write = lambda number, score, steps: records.update(number, score=score, steps=steps)  # noqa: E731
         return FakeTuner(searcher, scheduler, callbacks[0], slots, seconds, updates, enough, spent, write)

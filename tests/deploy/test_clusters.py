@@ -52,12 +52,12 @@ def test_every_node_starts_with_a_token_and_has_its_file(name: str) -> None:
     assert target.endswith("/.ray/auth_token")
 
 
-def test_trials_of_the_cloud_run_on_workers_that_come_and_go() -> None:
+def test_trials_of_the_cloud_run_on_workers_that_come_and_go_and_one_of_each_type_stays() -> None:
     config = loaded("cluster.yaml")
     types = config["available_node_types"]
     head = types.pop(config["head_node_type"])
     assert head["resources"] == {"CPU": 0}
-    assert all(of["min_workers"] == 0 < of["max_workers"] for of in types.values())
+    assert all(of["min_workers"] == 1 < of["max_workers"] for of in types.values())
     assert sum(of["max_workers"] for of in types.values()) <= config["max_workers"]
 
 

@@ -10,7 +10,7 @@ import pytest
 from ray.dashboard.modules.job.cli import submit
 
 from common.errors import UserError
-from tests.deploy.files import FILES
+from tests.deploy.files import FILES, ROOT
 from tuning.cli.options import parse
 from tuning.experiment.settings import Settings
 
@@ -37,6 +37,36 @@ def test_every_job_is_submitted_with_options_of_ray(name: str) -> None:
     known = {option for parameter in submit.params for option in parameter.opts}
     for words in commands(NAMED[name], SUBMIT):
         assert {word for word in words if word.startswith("--")} <= known
+
+
+def blocks(path: Path) -> list[str]:
+    """Commands of a file that belong together: of a page its fences, of others the comment at the beginning."""
+    content = path.read_text(encoding="utf-8")
+    if path.suffix == ".md":
+        return re.findall(r"^```\n(.*?)^```", content, re.MULTILINE | re.DOTALL)
+    return [content.partition("\n\n")[0].partition("\napiVersion")[0]]
+
+
+TOKENED = [path for path in (*FILES, ROOT / "docs" / "deploy.md") if any("ray job submit -" in block for block in blocks(path))]
+
+
+@pytest.mark.parametrize("path", TOKENED, ids=lambda path: path.name)
+def test_what_submits_a_job_sends_its_token(path: Path) -> None:
+    for block in blocks(path):
+        before, submits, _ = block.partition("ray job submit -")
+        assert not submits or "RAY_AUTH_MODE=token" in before, block
+
+
+def test_pages_and_files_that_submit_jobs_are_looked_at() -> None:
+    assert {path.name for path in TOKENED} >= {
+        "deploy.md", "cluster.yaml", "on-premises.yaml", "runtime_env.yaml", "raycluster.yaml",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["cluster.yaml", "raycluster.yaml", "rayjob.yaml"])
+def test_a_search_on_a_cluster_that_grows_says_for_how_many_trials(name: str) -> None:
+    assert commands(NAMED[name], RUN)
+    assert all("--concurrency" in words for words in commands(NAMED[name], RUN))
 
 
 def test_the_files_have_such_commands() -> None:

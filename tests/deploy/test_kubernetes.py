@@ -11,7 +11,7 @@ import kubernetes_validate
 import pytest
 import ray
 
-from tests.deploy.files import loaded
+from tests.deploy.files import loaded, text
 from tests.deploy.kuberay import SCHEMAS
 
 KUBERNETES = "1.33"  # the oldest with its schemas in the package at its lower bound
@@ -59,6 +59,18 @@ def test_a_slip_is_noticed(name: str) -> None:
         check_pod(template)
 
 
+def test_pods_have_an_account_that_a_manifest_makes() -> None:
+    account = manifest("serviceaccount.yaml")
+    kubernetes_validate.validate(account, KUBERNETES, strict=True)
+    assert account["kind"] == "ServiceAccount"
+    assert any(name.endswith("/role-arn") for name in account["metadata"]["annotations"])
+    for name in SCHEMAS:
+        named = [template["spec"].get("serviceAccountName") for template in templates(name)]
+        assert set(named) - {None} == {account["metadata"]["name"]}
+        begun = text(f"kubernetes/{name}").partition("apiVersion")[0]
+        assert begun.index("serviceaccount.yaml") < begun.index(f"apply -f deploy/kubernetes/{name}")
+
+
 def test_the_job_makes_the_cluster_of_the_other_manifest() -> None:
     assert cluster("rayjob.yaml") == cluster("raycluster.yaml")
 
@@ -95,7 +107,7 @@ def test_nodes_have_a_token_and_a_place_for_caches_and_the_head_no_trials(name: 
         assert wait < template["spec"]["terminationGracePeriodSeconds"]
 
 
-def test_a_group_of_cards_stands_beside_one_of_cpus_and_both_come_and_go() -> None:
+def test_a_group_of_cards_stands_beside_one_of_cpus_and_one_of_each_stays() -> None:
     groups = {group["groupName"]: group for group in cluster("raycluster.yaml")["workerGroupSpecs"]}
     assert groups.keys() == {"cpu", "gpu"}
     cards = {
@@ -103,7 +115,7 @@ def test_a_group_of_cards_stands_beside_one_of_cpus_and_both_come_and_go() -> No
         for name, group in groups.items()
     }
     assert cards == {"cpu": None, "gpu": "1"}
-    assert all(group["minReplicas"] == 0 < group["maxReplicas"] for group in groups.values())
+    assert all(group["minReplicas"] == group["replicas"] == 1 < group["maxReplicas"] for group in groups.values())
     assert cluster("raycluster.yaml")["enableInTreeAutoscaling"]
 
 

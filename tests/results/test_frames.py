@@ -41,6 +41,9 @@ def test_a_long_frame_is_as_arrow_makes_it_and_can_be_changed(pieces: int, monke
     monkeypatch.setattr(frames, "LONG", 5)
     part = table([1, 2], [1, 2], score=[0.5, 1.5], empty=[None, 2.0], text=["a", None], flag=[True, False])
     part = part.append_column("time", pa.array([1, 2], pa.timestamp("us", tz="UTC")))
+    part = part.append_column("plain", pa.array([1, 2], pa.timestamp("us"))).append_column(
+        "small", pa.array([1, 2], pa.int32())
+    )
     content = pa.concat_tables([part] * 3)
     content = content.combine_chunks() if pieces == 1 else content
     expected = content.to_pandas()
@@ -48,8 +51,12 @@ def test_a_long_frame_is_as_arrow_makes_it_and_can_be_changed(pieces: int, monke
     frame = to_frame(columns)
     assert columns == {}
     pd.testing.assert_frame_equal(frame, expected)
-    for name in ("trial", "score", "empty"):
+    for name in ("trial", "score", "empty", "small"):
         frame.loc[0, name] = 7
+    for name in ("time", "plain"):
+        frame.loc[0, name] = frame.loc[1, name]
+    for column in ("small", "plain"):
+        frame[column].array[1] = frame.loc[0, column]  # in place
     assert list(frame.loc[0, ["trial", "score", "empty"]]) == [7, 7.0, 7.0]
 
 

@@ -72,6 +72,17 @@ class Request(NamedTuple):
     resources: dict[str, float]
     labels: dict[str, str]
 
+    def allows(self, node: Node) -> bool:
+        """Whether Ray may choose a node for it, as far as names of nodes tell."""
+        condition = self.labels.get(NODE_LABEL, "")
+        named = condition.removeprefix("!").removeprefix("in(").removesuffix(")").split(",")
+        return not condition or (node.id in named) != condition.startswith("!")
+
+    @property
+    def nodes_named(self) -> Request:
+        """It without nodes that are excluded as they go soon: Ray places nothing there anyway."""
+        return Request(self.resources, {name: of for name, of in self.labels.items() if not of.startswith("!")})
+
 
 @dataclass(frozen=True)
 class Kind:
@@ -116,13 +127,13 @@ class Kind:
 def kinds_of(nodes: Sequence[Node]) -> tuple[Kind, ...]:
     """The kinds of a cluster on which trials run, the one with the smallest card first.
 
-    Where there are cards, trials run on nodes with cards alone. Nodes without a core, such as a head that is kept free, count
-    only where there are no others.
+    Where there are cards, trials run on nodes with cards alone. No trial runs on a node without a core, such as a head that is
+    kept free: where all are such nodes there is no kind.
 
     Args:
-        nodes: that are alive, at least one.
+        nodes: that are alive.
     """
-    able = [node for node in nodes if node.cores] or list(nodes)
+    able = [node for node in nodes if node.cores]
     able = [node for node in able if node.gpus] or able
     of: dict[Key, list[Node]] = {}
     for node in sorted(able, key=lambda node: (node.card_bytes, node.device, node.id)):

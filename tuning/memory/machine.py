@@ -135,31 +135,64 @@ def cluster(gpu_memory_gib: float, look: Look) -> Cluster:
     return Cluster(tuple(nodes), leaving, unusable)
 
 
+def request_node() -> object:
+    """Ask Ray for a core, so that an autoscaler starts a node that has one.
+
+    Returns:
+        What waits for it; Ray drops the demand with its last reference.
+    """
+    import ray
+
+    @ray.remote(num_cpus=1)
+    def has_core() -> None:
+        pass
+
+    waiting: object = has_core.remote()
+    return waiting
+
+
 def machine(
-    gpu_memory_gib: float, look: Look, clock: Callable[[], float] = time.monotonic, wait: Callable[[float], None] = time.sleep
+    gpu_memory_gib: float,
+    look: Look,
+    clock: Callable[[], float] = time.monotonic,
+    wait: Callable[[float], None] = time.sleep,
+    tell: Callable[[str], None] = lambda line: None,
+    request: Callable[[], object] = request_node,
 ) -> tuple[tuple[Kind, ...], str]:
-    """The kinds of nodes of a Ray that is started.
+    """The kinds of nodes of a Ray that is started. Waits for a node on which trials can run.
 
     Args:
         gpu_memory_gib: see `cluster`.
         look: likewise.
         clock: time, seconds.
         wait: waits for some seconds.
+        tell: is given a line for the user that says what is waited for.
+        request: see `request_node`.
 
     Returns:
         The kinds, and a line for the user where there is no card to use, else "".
     """
     import ray
 
-    begun = clock()
+    begun, requested, told = clock(), None, set[str]()
     while True:
         now = cluster(gpu_memory_gib, look)
-        alive = sum(node["Alive"] for node in ray.nodes())
-        if len(now.nodes) >= alive or (clock() - begun > PROBE_SECONDS and any(node.gpus for node in now.nodes)):
+        unseen = sum(node["Alive"] for node in ray.nodes()) - len(now.nodes)
+        is_late = clock() - begun > PROBE_SECONDS
+        staying: Sequence[Node] = [node for node in now.nodes if node.id not in now.leaving] or now.nodes
+        kinds = kinds_of(staying)
+        if kinds and (unseen <= 0 or (is_late and any(node.gpus for node in now.nodes))):
             break
+        why = ""
+        if not kinds and unseen <= 0:
+            requested = requested or request()
+            why = "no node of the cluster has a core for trials; waiting for one that has"
+        elif is_late:
+            why = f"nodes with cards that do not answer, as other programs take them: {unseen}; waiting for one"
+        if why and why not in told:
+            told.add(why)
+            tell(why)
         wait(AGAIN_SECONDS)
-    staying: Sequence[Node] = [node for node in now.nodes if node.id not in now.leaving] or now.nodes
-    kinds = kinds_of(staying)
     if any(node.gpus for node in staying):
         return kinds, ""
     line = "no GPU: trials learn on the CPU"

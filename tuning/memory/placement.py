@@ -10,7 +10,7 @@ from search_spaces import Assignment
 from tuning.memory.allocation import Grant
 from tuning.memory.fallbacks import FALLBACKS, Fallback
 from tuning.memory.kinds import Key, Kind, Node, Request, kinds_of
-from tuning.memory.planner import Planner
+from tuning.memory.planner import CPU, Planner
 from tuning.memory.prediction import Prediction
 
 
@@ -22,11 +22,15 @@ class Place:
         key: of its kind.
         grant: what Ray reserves for it, and its limits.
         request: what tells Ray the kind.
+        fallback: how it saves memory.
+        alone: whether it has a whole card, and may take all memory of a node.
     """
 
     key: Key
     grant: Grant
     request: Request
+    fallback: Fallback = FALLBACKS[0]
+    alone: bool = False
 
 
 class Placement:
@@ -56,7 +60,8 @@ class Placement:
     def follow(self, nodes: Collection[Node], leaving: Collection[str] = ()) -> None:
         """Take over which nodes there are.
 
-        A search that began on the CPU stays there. One that began on cards waits for cards.
+        A search that began on the CPU stays there: a node with a card is one of cores and memory to it. One that began on cards
+        waits for cards.
 
         Args:
             nodes: that are alive.
@@ -66,11 +71,13 @@ class Placement:
         known = [self._nodes.setdefault(node.id, node) for node in nodes]
         self._leaving = frozenset(leaving)
         staying = [node for node in known if node.id not in self._leaving]
-        on_cards = any(kind.budget.gpus for kind in self._seen.values())
-        self._take(kinds_of(staying) if staying else (), on_cards)
+        if any(kind.budget.gpus for kind in self._seen.values()):
+            self._take(kinds_of([node for node in staying if node.gpus]))
+        else:
+            self._take(kinds_of([replace(node, gpus=0, device=CPU, card_bytes=0) for node in staying]))
 
-    def _take(self, kinds: Iterable[Kind], on_cards: bool | None = None) -> None:
-        self._present = {kind.key: kind for kind in kinds if on_cards is None or bool(kind.budget.gpus) == on_cards}
+    def _take(self, kinds: Iterable[Kind]) -> None:
+        self._present = {kind.key: kind for kind in kinds}
         self._seen |= self._present
         self._at_once = None
 
@@ -114,6 +121,11 @@ class Placement:
             alone: whether it gets a whole card, and may take all memory of a node.
         """
         self.free(number)
+        place = self._place(hyperparameters, fallback, alone)
+        self._places[number] = place
+        return place
+
+    def _place(self, hyperparameters: Assignment, fallback: Fallback, alone: bool) -> Place:
         kinds = self._fitting(hyperparameters)
         granted = {kind.key: self._of(kind).grant(hyperparameters, fallback, alone) for kind in kinds}
         if len(kinds) == 1:
@@ -127,9 +139,10 @@ class Placement:
                 roomy or kinds,
                 key=lambda kind: (kind.key in self._full, 0.0 if roomy else self._load(kind), kind.key.card_bytes),
             )
-        place = Place(chosen.key, granted[chosen.key], chosen.request(len(self._seen) == 1, self._leaving))
-        self._places[number] = place
-        return place
+        return Place(chosen.key, granted[chosen.key], self._request(chosen), fallback, alone)
+
+    def _request(self, kind: Kind) -> Request:
+        return kind.request(len(self._seen) == 1, self._leaving)
 
     def _fitting(self, hyperparameters: Assignment) -> tuple[Kind, ...]:
         """Kinds on which a trial fits: of those that are there, or else of those that were."""
@@ -184,18 +197,38 @@ class Placement:
         Args:
             number: of a trial that was placed.
         """
-        place = self._places[number]
+        return not self._is_held(self._places[number])
+
+    def _is_held(self, place: Place) -> bool:
+        """Whether a node is there that has what a place needs, and that Ray may choose for it."""
         kind = self._present.get(place.key)
-        return kind is None or not any(node.holds(place.grant) for node in kind.nodes)
+        return kind is not None and any(node.holds(place.grant) and place.request.allows(node) for node in kind.nodes)
 
     def may_move(self, number: int, hyperparameters: Assignment) -> bool:
-        """Whether a trial that waits fits nodes that are there, of its own kind or another one.
+        """Whether a trial that waits would be placed where a node has what it needs, of its own kind or another one.
 
         Args:
             number: of a trial that was placed.
             hyperparameters: of it.
         """
-        return any(self._fits(kind, hyperparameters) for kind in self._present.values())
+        # It takes nothing where it waits.
+        before = self._places.pop(number)
+        after = self._place(hyperparameters, before.fallback, before.alone)
+        self._places[number] = before
+        return self._is_held(after)
+
+    def is_outdated(self, number: int) -> bool:
+        """Whether Ray would be asked otherwise today for a node of the kind for which a trial waits.
+
+        So it is where a second kind of card joins: the trial has to name its own. Where Ray has one name for two kinds, nodes
+        that joined have to be named.
+
+        Args:
+            number: of a trial that was placed.
+        """
+        place = self._places[number]
+        kind = self._present.get(place.key)
+        return kind is not None and self._request(kind).nodes_named != place.request.nodes_named
 
     def has_better(self, number: int, hyperparameters: Assignment) -> bool:
         """Whether another kind has room for a trial that has waited long; its own one is chosen last from now on.
@@ -204,8 +237,9 @@ class Placement:
             number: of a trial that was placed.
             hyperparameters: of it.
         """
-        own = self._places[number].key
-        self._full.add(own)
+        if self._places[number].alone:
+            return False  # it waits for the largest card, and would again
+        self._full.add(self._places[number].key)
         return any(
             self._fits(kind, hyperparameters) and self._has_room(kind, self._of(kind).grant(hyperparameters))
             for kind in self._present.values()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
-from functools import cache
 
 from common.errors import UserError
 from tuning.runtime.cluster_probe import GUARDED, OPEN, READY
@@ -16,13 +15,13 @@ OPEN_NOTE = (
     "this Ray cluster has no token: whatever reaches its ports can run code on it; start it with RAY_AUTH_MODE=token "
     "(docs/deploy.md)"
 )
+_answered: dict[str, str] = {}  # by address
 
 
 class ClusterError(UserError):
     """The cluster of `--address` cannot be joined."""
 
 
-@cache
 def check_cluster(address: str, source: str = "--address") -> str:
     """Check that a Ray cluster answers and lets this process join; one that did is not tried again.
 
@@ -43,7 +42,7 @@ def check_cluster(address: str, source: str = "--address") -> str:
             f"{source} {address!r}: it takes auto, or host:port, as in 10.0.0.1:6379, on a machine of the cluster; --address "
             "local uses this machine alone"
         )
-    answer = _try(address)
+    answer = _answer(address)
     if answer not in (OPEN, GUARDED):
         raise ClusterError(f"{source} {address!r}: {answer}")
     return OPEN_NOTE if answer == OPEN else ""
@@ -53,6 +52,16 @@ def _is_address(address: str) -> bool:
     host, _, port = address.rpartition(":")
     is_port = port.isascii() and port.isdecimal() and len(port) <= len(str(HIGHEST_PORT)) and 0 < int(port) <= HIGHEST_PORT
     return address == "auto" or (is_port and bool(host.strip()) and "/" not in host)
+
+
+def _answer(address: str) -> str:
+    """What `_try` found; a cluster that answered is not tried again, whatever names it."""
+    if address not in _answered:
+        answer = _try(address)
+        if answer not in (OPEN, GUARDED):
+            return answer
+        _answered[address] = answer
+    return _answered[address]
 
 
 def _try(address: str) -> str:

@@ -13,6 +13,15 @@ import psutil
 LOOK_SECONDS = 1.0  # between two checks
 
 
+def _is_uv(process: psutil.Process) -> bool:
+    try:
+        return Path(process.name()).stem == "uv"
+    except psutil.NoSuchProcess:
+        return True  # it has ended: the one above it is watched
+    except psutil.Error:
+        return False  # one of another user
+
+
 @cache
 def end_with_parent() -> None:
     """End this process when its parent ends. Later calls do nothing.
@@ -20,7 +29,7 @@ def end_with_parent() -> None:
     Ray's workers notice only between two tasks that their node is gone. A task may train for hours, on a card that the next
     run needs. `uv run` between this process and its node's does not end with the node.
     """
-    parent = next((process for process in psutil.Process().parents() if Path(process.name()).stem != "uv"), None)
+    parent = next((process for process in psutil.Process().parents() if not _is_uv(process)), None)
 
     def watch() -> None:
         # After its end the system gives this process another parent.

@@ -26,6 +26,15 @@ def cluster_address(given: str) -> str:
     return "" if is_ray_running() or named == THIS_MACHINE or _is_dashboard(named) else named
 
 
+def address_source(given: str) -> str:
+    """What names the cluster to join, for messages.
+
+    Args:
+        given: see `cluster_address`.
+    """
+    return "--address" if given else VARIABLE
+
+
 def check_address(given: str) -> list[str]:
     """Check that the cluster to join answers.
 
@@ -44,7 +53,7 @@ def check_address(given: str) -> list[str]:
         notes.append(f"Ray cluster: {address}, named by {VARIABLE}; --address {THIS_MACHINE} uses this machine alone")
     elif not given and _is_dashboard(named) and not is_ray_running():
         notes.append(f"{VARIABLE} names a dashboard, which takes jobs (ray job submit); this run uses this machine alone")
-    cluster = check_cluster(address, "--address" if given else VARIABLE)
+    cluster = check_cluster(address, address_source(given))
     return [*notes, cluster] if cluster else notes
 
 

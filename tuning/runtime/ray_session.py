@@ -103,13 +103,14 @@ def as_lost_node() -> Iterator[None]:
 
 
 @contextmanager
-def ray_session(address: str = "", **options: Any) -> Iterator[None]:
+def ray_session(address: str = "", source: str = "--address", **options: Any) -> Iterator[None]:
     """Start Ray on this machine or join a cluster; leave it at the end. A Ray that runs already is used and left running.
 
     One that is started here is private to this process: see `tuning.runtime.private_ray`.
 
     Args:
         address: of the cluster; empty for this machine.
+        source: what names the cluster, for messages.
         options: of `ray.init`, for this machine.
 
     Raises:
@@ -120,12 +121,12 @@ def ray_session(address: str = "", **options: Any) -> Iterator[None]:
     if is_ray_running():
         if address:
             raise RayRunningError(
-                f"--address {address}: Ray runs in this process already; leave the address out to use it, or end it with "
+                f"{source} {address}: Ray runs in this process already; leave the address out to use it, or end it with "
                 "ray.shutdown()"
             )
         yield
         return
-    check_cluster(address)
+    check_cluster(address, source)
     # Before the import of ray, which prints.
     logging.getLogger("ray").setLevel(logging.CRITICAL)
     warnings.filterwarnings("ignore", category=DeprecationWarning)
@@ -134,7 +135,7 @@ def ray_session(address: str = "", **options: Any) -> Iterator[None]:
     # It has a level of its own, and prints at each start which of its interfaces is used.
     logging.getLogger("ray.rllib").setLevel(logging.ERROR)
     if address:
-        _join(address)
+        _join(address, source)
         try:
             yield
         finally:
@@ -151,7 +152,7 @@ def ray_session(address: str = "", **options: Any) -> Iterator[None]:
             ray.shutdown()
 
 
-def _join(address: str) -> None:
+def _join(address: str, source: str) -> None:
     """Join the cluster at an address, where one answers.
 
     A job of the cluster that is run by `uv run` runs its trials by `uv run` too: they need the project that was submitted.
@@ -166,7 +167,7 @@ def _join(address: str) -> None:
     try:
         ray.init(address=address, runtime_env={"env_vars": _of_processes()}, **QUIET)
     except (ConnectionError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
-        raise ClusterError(f"--address {address!r}: {' '.join(str(error).split())}") from error
+        raise ClusterError(f"{source} {address!r}: {' '.join(str(error).split())}") from error
 
 
 def _is_run_by_uv() -> bool:
@@ -175,7 +176,10 @@ def _is_run_by_uv() -> bool:
     What stands above that one has nothing to do with the job: `uv run` may have started the node.
     """
     for parent in psutil.Process().parents():
-        words = parent.cmdline()
+        try:
+            words = parent.cmdline()
+        except psutil.Error:
+            continue  # it has ended, or is another user's
         if words and words[0].startswith("ray::"):
             return False
         if words[1:2] == ["run"] and Path(words[0]).stem == "uv":

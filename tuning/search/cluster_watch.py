@@ -26,7 +26,7 @@ class ClusterWatch(DriverOnly, Callback):
     - The placement follows nodes that come and go.
     - Trials on nodes that are drained write a checkpoint and end, and are handed out again.
     - A trial that waits for a kind of node that is gone is placed anew, where it fits another kind. So is one that waits long
-      while another kind has room.
+      while another kind has room, and one that has to name its nodes otherwise, as others have joined.
     - If no trial runs and none of those that wait fits a node, the search stops after `VAIN_SECONDS`, and loses nothing.
 
     Args:
@@ -122,7 +122,9 @@ class ClusterWatch(DriverOnly, Callback):
                     self._searcher.withdraw(number)
                 else:
                     homeless.append(number)
-            elif now - self._waits[number] > PATIENCE_SECONDS and self._placement.has_better(number, assignment):
+            elif self._placement.is_outdated(number) or (
+                now - self._waits[number] > PATIENCE_SECONDS and self._placement.has_better(number, assignment)
+            ):
                 self._searcher.withdraw(number)
         if not homeless or self._running or len(homeless) < len(waiting):
             self._in_vain = None

@@ -22,8 +22,9 @@ from tuning.memory.machine import Look, Probe
 from tuning.memory.placement import Placement
 from tuning.memory.planner import Planner
 from tuning.runtime.credentials import keep_credentials
-from tuning.runtime.ray_address import cluster_address
+from tuning.runtime.ray_address import address_source, cluster_address
 from tuning.runtime.ray_session import NodeLostError, as_lost_node, is_ray_running, ray_session
+from tuning.runtime.shared_folder import check_folder
 from tuning.search.plan import Plan, limits, seen_by
 from tuning.storage.search_files import SearchFiles
 
@@ -62,6 +63,7 @@ def search(
 
     Raises:
         UsageError: if trials have nothing to learn, or do not fit into this machine's memory.
+        FolderError: if nodes of a cluster do not have the experiment's folder, and it has no storage.
         KeyboardInterrupt: if a signal stopped the search.
         NodeLostError: if Ray's processes are lost again and again, or a Ray that was not started here has no node left.
     """
@@ -73,10 +75,12 @@ def search(
             with ExitStack() as stack:
                 # Without a terminal, as in a notebook, there is no line that could be replaced.
                 with console.status("starting Ray") if console.is_terminal else nullcontext():
-                    stack.enter_context(ray_session(address))
+                    stack.enter_context(ray_session(address, address_source(experiment.settings.address)))
                 from tuning.search.preparation import prepare, prepare_lessons
                 from tuning.trial.trainable import run_trial
 
+                if address and (files is None or files.checkpoints is None):
+                    check_folder(experiment.paths.folder)
                 with as_lost_node():
                     aim, seens = experiment.settings.aim, seen_by(plan, experiment.settings.aim.weights)
                     prepare(scenario, console, seens=seens, augmentation=experiment.settings.augmentation)
@@ -282,7 +286,7 @@ def plan_resources(settings: Settings, console: Console, look: Look) -> Planner:
     from tuning.memory.machine import machine
     from tuning.memory.scenario_sizes import sizes_of
 
-    kinds, line = machine(settings.gpu_memory, look)
+    kinds, line = machine(settings.gpu_memory, look, tell=partial(say, console))
     if line:
         say(console, line)
     site = scenario(settings.scenario, settings.trust_scenario, settings.splits)

@@ -43,7 +43,7 @@ class Granted:
 
 
 def granted_of_cluster() -> Granted | None:
-    """What Ray has granted; None of a single node. Ray has the sums ready, so many nodes cost little more than one."""
+    """What Ray has granted; None of a single node."""
     if not is_ray_running():
         return None
     import ray

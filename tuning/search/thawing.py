@@ -86,6 +86,10 @@ class Thawing:
         first = self._ends(1.0 if self.two_aims else None)
         if self.two_aims:
             second = self._ends(0.0)
+            if first.keys() != second.keys():
+                # A decision has renewed one of them alone, and trials have been evaluated for the first time between them.
+                self._recent.outlooks.clear()
+                first, second = self._ends(1.0), self._ends(0.0)
             drawn = self.memory.draw({number: (value, second[number]) for number, value in first.items()})
         else:
             drawn = self.memory.draw(first)

@@ -4,7 +4,7 @@ import pytest
 
 from common.units import GIB
 from tuning.memory.allocation import Budget, Grant, concurrency
-from tuning.memory.kinds import MARK_SHARE, NODE_LABEL, Kind, Node, kinds_of
+from tuning.memory.kinds import MARK_SHARE, NODE_LABEL, Kind, Node, Request, kinds_of
 from tuning.memory.prediction import Prediction, Term
 
 
@@ -15,8 +15,8 @@ def node(name: str, gib: int = 0, cores: int = 4, ram: int = 16, gpus: int = 1, 
     return Node(name, cores, ram * GIB, gpus, device or f"card of {gib}", gib * GIB, frozenset(marks.split()))
 
 
-def trial(vram: float = 0.0, ram: float = 1.0) -> Prediction:
-    return Prediction((Term("all", "vram", round(vram * GIB), ""), Term("process", "ram", round(ram * GIB), "")))
+def trial(vram: float = 0.0, ram: float = 1.0, cores: int = 1) -> Prediction:
+    return Prediction((Term("all", "vram", round(vram * GIB), ""), Term("process", "ram", round(ram * GIB), "")), cores)
 
 
 def names(kind: Kind) -> list[str]:
@@ -36,11 +36,10 @@ def test_where_there_are_cards_trials_run_on_nodes_with_cards_alone() -> None:
     assert kind.budget == Budget(1, 8 * GIB, 16 * GIB, 4)
 
 
-def test_a_node_without_cores_counts_only_where_there_is_no_other() -> None:
+def test_no_trial_runs_on_a_node_without_cores() -> None:
     empty = node("head", cores=0)
     assert [names(kind) for kind in kinds_of([empty, node("a")])] == [["a"]]
-    (kind,) = kinds_of([empty])
-    assert kind.budget.cores == 1
+    assert kinds_of([empty, node("card", 8, cores=0)]) == ()
 
 
 def test_one_kind_asks_for_no_particular_node() -> None:
@@ -75,6 +74,12 @@ def test_the_room_of_a_node_is_what_runs_at_once_on_a_machine_of_its_size(vram: 
 def test_a_node_has_no_room_for_what_exceeds_its_card() -> None:
     assert node("a", 8).room(trial(9.0)) == 0
     assert node("b", 24).room(trial(9.0)) == 2
+
+
+def test_a_request_allows_the_nodes_that_it_names() -> None:
+    assert [Request({}, {NODE_LABEL: "in(a,b)"}).allows(node(name)) for name in "abc"] == [True, True, False]
+    assert [Request({}, {NODE_LABEL: "!in(a,b)"}).allows(node(name)) for name in "abc"] == [False, False, True]
+    assert Request({}, {}).allows(node("a"))
 
 
 def test_a_node_holds_what_it_has_alone() -> None:

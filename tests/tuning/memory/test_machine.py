@@ -52,6 +52,8 @@ class Ray:
         self.dead, self.leaving, self.now = set[str](), set[str](), 0.0
         self.cards: dict[str, VisibleCard | None] = {}
         self._nodes = nodes
+        self.told, self.requests = list[str](), 0
+        self.joining: dict[str, tuple[float, tuple[int, int, int]]] = {}  # when, and what
         state = SimpleNamespace(state=SimpleNamespace(get_draining_nodes=lambda: dict.fromkeys(self.leaving, 0)))
         ray = SimpleNamespace(nodes=self.nodes, _private=SimpleNamespace(state=state))
         monkeypatch.setitem(sys.modules, "ray", ray)
@@ -70,10 +72,15 @@ class Ray:
         return {name: card for name, card in self.cards.items() if name in ids}
 
     def machine(self, given: float = 0.0) -> Any:
-        return machine.machine(given, self.look, lambda: self.now, self.wait)
+        return machine.machine(given, self.look, lambda: self.now, self.wait, self.told.append, self.request)
+
+    def request(self) -> object:
+        self.requests += 1
+        return object()
 
     def wait(self, seconds: float) -> None:
         self.now += seconds
+        self._nodes |= {name: of for name, (when, of) in self.joining.items() if when <= self.now}
 
 
 def test_each_node_has_its_own_card_and_memory(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,6 +121,26 @@ def test_a_card_that_others_have_taken_is_waited_for_a_while_if_there_is_another
     kinds, _ = ray.machine()
     assert [node.id for node in kinds[0].nodes] == ["a"]
     assert PROBE_SECONDS < ray.now < PROBE_SECONDS + 1.0
+
+
+def test_nothing_is_planned_from_a_head_without_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    ray = Ray(monkeypatch, head=(0, 64, 0))
+    ray.joining = {"a": (300.0, (4, 16, 0))}
+    (kind,), _ = ray.machine()
+    assert [node.id for node in kind.nodes] == ["a"]
+    # A node was requested once, and the user knows what is waited for.
+    assert ray.requests == 1
+    assert ray.told == ["no node of the cluster has a core for trials; waiting for one that has"]
+
+
+def test_a_wait_for_cards_that_others_have_taken_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    ray = Ray(monkeypatch, head=(0, 64, 0), a=(4, 16, 1))
+    ray.joining = {"b": (200.0, (4, 16, 1))}
+    ray.cards = {"b": VisibleCard("RTX 4060", 8 * GIB, True)}
+    (kind,), _ = ray.machine()
+    assert [node.id for node in kind.nodes] == ["b"]
+    assert ray.told == ["nodes with cards that do not answer, as other programs take them: 1; waiting for one"]
+    assert ray.requests == 0
 
 
 def test_a_search_begins_on_nodes_that_stay(monkeypatch: pytest.MonkeyPatch) -> None:

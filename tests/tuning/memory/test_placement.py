@@ -25,7 +25,11 @@ class Stated(Planner):
     """A planner by which trials take what their hyperparameters say, GiB."""
 
     def prediction(self, hyperparameters: Any, fallback: Any = None) -> Prediction:
-        return trial(hyperparameters["vram"] if self.budget.gpus else 0.0, hyperparameters.get("ram", 1.0))
+        return trial(
+            hyperparameters["vram"] if self.budget.gpus else 0.0,
+            hyperparameters.get("ram", 1.0),
+            hyperparameters.get("cores", 1),
+        )
 
 
 @pytest.fixture
@@ -162,6 +166,85 @@ def test_a_search_on_cards_waits_for_cards_and_one_on_the_cpu_stays_there(folder
     on_cpu = placement(folder, node("a"))
     on_cpu.follow([node("a"), SMALL_CARD])
     assert gib(on_cpu, 0, USUAL) == 0
+
+
+def test_a_node_with_a_card_that_joins_a_search_on_the_cpu_adds_its_cores(folder: Path) -> None:
+    own = placement(folder, node("c"), node("d"))
+    own.follow([node("c"), node("d"), SMALL_CARD])
+    assert own.at_once(trial()) == 12
+    assert [(kind.key.card_bytes, kind.budget.gpus, len(kind.nodes)) for kind in own.kinds] == [(0, 0, 3)]
+    own.place(0, USUAL)
+    own.follow([SMALL_CARD])
+    assert not own.waits_in_vain(0)
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_trial_stays_in_its_queue_where_the_head_alone_is_left(folder: Path, number: int) -> None:
+    own, head = placement(folder, node("head", cores=0), node("a")), node("head", cores=0)
+    own.place(number, USUAL, alone=bool(number))
+    own.follow([head])
+    assert own.waits_in_vain(number)
+    # Placed anew, it would wait there again.
+    assert not own.may_move(number, USUAL)
+    own.follow([head, node("b")])
+    assert not own.waits_in_vain(number)
+
+
+def test_a_trial_does_not_move_to_a_node_that_lacks_its_cores(folder: Path) -> None:
+    wanted = {"vram": 0.0, "cores": 4}
+    own = placement(folder, node("a"))
+    own.place(0, wanted)
+    own.follow([node("b", cores=2)])
+    assert own.waits_in_vain(0)
+    assert not own.may_move(0, wanted)
+
+
+def test_a_trial_alone_moves_to_a_node_with_less_memory(folder: Path) -> None:
+    own = placement(folder, node("a", ram=16))
+    own.place(0, USUAL, alone=True)
+    own.follow([node("b", ram=8)])
+    assert own.waits_in_vain(0)
+    assert own.may_move(0, USUAL)
+    assert own.place(0, USUAL, alone=True).grant.ram_bytes == 8 * GIB
+    assert not own.waits_in_vain(0)
+
+
+def test_where_ray_has_one_name_for_two_cards_a_trial_follows_the_nodes_of_its_kind(folder: Path) -> None:
+    small, large = node("a", 8, marks=X), node("b", 24, marks=X)
+    own = placement(folder, small, large)
+    assert own.place(0, LARGE).request.labels == {NODE_LABEL: "in(b)"}
+    assert not own.is_outdated(0)
+    # The node died, and another one of its kind came.
+    own.follow([small, node("b2", 24, marks=X)])
+    assert own.waits_in_vain(0)
+    assert own.may_move(0, LARGE)
+    own.place(0, LARGE)
+    assert not own.waits_in_vain(0)
+    own.follow([small, node("b2", 24, marks=X), node("b3", 24, marks=X)])
+    assert not own.waits_in_vain(0)
+    assert own.is_outdated(0)
+    assert own.place(0, LARGE).request.labels == {NODE_LABEL: "in(b2,b3)"}
+    assert not own.is_outdated(0)
+
+
+def test_where_a_second_kind_joins_trials_that_wait_have_to_name_theirs(folder: Path) -> None:
+    own = placement(folder, LARGE_CARD)
+    assert own.place(0, LARGE).request == ({}, {})
+    own.follow([LARGE_CARD, node("c", 24, marks=Y)], {"c"})
+    assert not own.is_outdated(0)
+    own.follow([LARGE_CARD, SMALL_CARD])
+    assert own.is_outdated(0)
+    assert own.place(0, LARGE).request.resources == {Y: 0.001}
+    assert not own.is_outdated(0)
+
+
+def test_a_trial_alone_has_no_better_place_than_the_largest_card(folder: Path) -> None:
+    own = placement(folder, SMALL_CARD, LARGE_CARD)
+    own.place(0, USUAL, alone=True)
+    assert not own.has_better(0, USUAL)
+    # Nor is that card chosen last from now on.
+    assert gib(own, 1, USUAL, alone=True) == 24
+    assert own._full == set()
 
 
 def test_a_kind_that_others_fill_is_chosen_last_until_a_trial_starts_there(folder: Path) -> None:

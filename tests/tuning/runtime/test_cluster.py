@@ -49,19 +49,21 @@ def test_a_cluster_that_answered_is_not_tried_again(address: str, monkeypatch: p
         return OPEN if len(tried) > 1 else "nothing answers"
 
     monkeypatch.setattr(cluster, "_try", answer)
-    check_cluster.cache_clear()
+    cluster._answered.clear()
     with pytest.raises(ClusterError, match="nothing answers"):
         check_cluster(address)
     assert check_cluster(address) == check_cluster(address) == OPEN_NOTE
+    # Nor where something else names it.
+    assert check_cluster(address, "RAY_ADDRESS") == OPEN_NOTE
     assert len(tried) == 2
-    check_cluster.cache_clear()
+    cluster._answered.clear()
 
 
 def test_a_cluster_without_a_token_is_joined_with_a_note_and_one_with_a_token_without(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cluster, "_try", lambda address: OPEN if address.startswith("open") else GUARDED)
     assert "can run code" in check_cluster("open:6379")
     assert check_cluster("guarded:6379") == ""
-    check_cluster.cache_clear()
+    cluster._answered.clear()
 
 
 def test_an_error_says_what_named_the_cluster(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,13 +33,26 @@ def test_a_process_ends_soon_after_its_parent_is_killed() -> None:
     assert gone
 
 
-def test_the_process_above_uv_is_watched(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("parents", "expected"),
+    [
+        (["uv", "raylet", "systemd"], "raylet"),
+        ([psutil.NoSuchProcess(1), "raylet", "systemd"], "raylet"),
+        (["uv", psutil.AccessDenied(1), "systemd"], "hidden"),
+    ],
+)
+def test_the_process_above_uv_is_watched(parents: list[Any], expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
     class Above:
-        def __init__(self, name: str) -> None:
-            self.name = lambda: name
+        def __init__(self, name: Any) -> None:
+            self._name = name
+
+        def name(self) -> str:
+            if isinstance(self._name, psutil.Error):
+                raise self._name
+            return str(self._name)
 
         def is_running(self) -> bool:
-            watched.append(self.name())
+            watched.append("hidden" if isinstance(self._name, psutil.Error) else self._name)
             return False
 
     def at_once(target: Any, **options: Any) -> Any:
@@ -47,8 +60,8 @@ def test_the_process_above_uv_is_watched(monkeypatch: pytest.MonkeyPatch) -> Non
         return SimpleNamespace(start=lambda: None)
 
     watched, ended = list[str](), list[int]()
-    monkeypatch.setattr("psutil.Process.parents", lambda self: [Above("uv"), Above("raylet"), Above("systemd")])
+    monkeypatch.setattr("psutil.Process.parents", lambda self: [*map(Above, parents)])
     monkeypatch.setattr("os._exit", ended.append)
     monkeypatch.setattr(parent_watch.threading, "Thread", at_once)
     parent_watch.end_with_parent.__wrapped__()
-    assert (watched, ended) == (["raylet"], [1])
+    assert (watched, ended) == ([expected], [1])

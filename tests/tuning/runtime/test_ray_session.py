@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from common.errors import UserError
@@ -56,18 +57,18 @@ def test_it_is_started_on_this_machine_and_ended(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_cluster_that_answers_is_joined_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    ray, tried = Ray(monkeypatch), list[str]()
-    monkeypatch.setattr("tuning.runtime.ray_session.check_cluster", tried.append)
-    with ray_session("auto"):
+    ray, tried = Ray(monkeypatch), list[Any]()
+    monkeypatch.setattr("tuning.runtime.ray_session.check_cluster", lambda *of: tried.append(of))
+    with ray_session("auto", "RAY_ADDRESS"):
         pass
-    assert tried == ["auto"]
+    assert tried == [("auto", "RAY_ADDRESS")]
     assert ray.calls[0]["address"] == "auto"
     assert not {"object_store_memory", "_temp_dir"} & ray.calls[0].keys()
 
 
 def test_processes_of_a_cluster_get_the_environment_that_those_of_an_own_ray_inherit(monkeypatch: pytest.MonkeyPatch) -> None:
     ray = Ray(monkeypatch)
-    monkeypatch.setattr("tuning.runtime.ray_session.check_cluster", lambda address: "")
+    monkeypatch.setattr("tuning.runtime.ray_session.check_cluster", lambda address, source: "")
     with ray_session("auto"):
         pass
     assert ray.calls[0]["runtime_env"] == {"env_vars": ENVIRONMENT}
@@ -82,10 +83,16 @@ class Parent:
     """Substitute for a process above this one."""
 
     def __init__(self, *words: str) -> None:
-        self.cmdline = lambda: list(words)
+        self._words = words
+
+    def cmdline(self) -> list[str]:
+        if not self._words:
+            raise psutil.AccessDenied(1)
+        return list(self._words)
 
 
 SHELL, SUPERVISOR = Parent("/bin/sh", "-c", "uv run python"), Parent("ray::JobSupervisor")
+GONE = Parent()
 BY_UV, NODE_BY_UV = Parent("/usr/bin/uv", "run", "python", "-m", "tuning.run"), Parent("uv", "run", "ray", "start")
 
 
@@ -96,6 +103,7 @@ BY_UV, NODE_BY_UV = Parent("/usr/bin/uv", "run", "python", "-m", "tuning.run"), 
         ([SHELL, SUPERVISOR], True, False),
         ([SHELL, SUPERVISOR, NODE_BY_UV], True, False),
         ([BY_UV, SHELL], False, False),
+        ([GONE, BY_UV, SHELL, SUPERVISOR], True, True),
     ],
 )
 def test_trials_of_a_job_are_run_by_uv_where_the_job_is(
@@ -104,7 +112,7 @@ def test_trials_of_a_job_are_run_by_uv_where_the_job_is(
     from ray._private import ray_constants
 
     Ray(monkeypatch)
-    monkeypatch.setattr("tuning.runtime.ray_session.check_cluster", lambda address: "")
+    monkeypatch.setattr("tuning.runtime.ray_session.check_cluster", lambda address, source: "")
     monkeypatch.setattr("psutil.Process.parents", lambda self: parents)
     monkeypatch.setattr(ray_constants, "RAY_ENABLE_UV_RUN_RUNTIME_ENV", not expected)
     if is_job:
@@ -122,7 +130,7 @@ def test_a_cluster_that_lets_nothing_join_is_one_line(monkeypatch: pytest.Monkey
         raise error("Version mismatch:\n  3.11 here\n  3.12 there")
 
     Ray(monkeypatch)
-    monkeypatch.setattr("tuning.runtime.ray_session.check_cluster", lambda address: None)
+    monkeypatch.setattr("tuning.runtime.ray_session.check_cluster", lambda address, source: None)
     monkeypatch.setattr("ray.init", init)
     with (
         pytest.raises(ClusterError, match=r"^--address 'auto': Version mismatch: 3\.11 here 3\.12 there$"),

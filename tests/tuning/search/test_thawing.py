@@ -218,6 +218,30 @@ def test_with_many_at_once_a_decision_lacks_few_evaluations_and_with_few_none(
     assert model.draw() is not drawn
 
 
+def test_a_draw_knows_the_same_trials_in_both_objectives_though_a_decision_renewed_one(
+    two: StudyMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tuning.search.thawing.MOST_TRIALS", 4)
+    monkeypatch.setattr("tuning.search.thawing.LAGGING", 2)
+    of_first = [0.0, 1.0]
+    monkeypatch.setattr("tuning.search.thawing.weight", lambda turn: of_first.pop(0))
+    for k in range(5):
+        learn_two(two, (0.1 * k, 0.9), (0.1 * k, 0.9))
+    running = [two.ask().number for _ in range(5)]
+    model = thawing(two, two_aims=True)
+    model.draw()
+    # Two evaluations more are tolerated. The third renews one outlook, and after the fifth the other one is renewed.
+    for count in (3, 2):
+        for number in running[:count]:
+            two.report(number, RUNG, 0.3, (0.3, 0.3))
+        model.choose(None, 1e6)
+        running = [two.ask().number, *running[count:]]
+    given: list[Any] = []
+    monkeypatch.setattr(two, "draw", given.append)
+    model.draw()
+    assert set(given[0]) >= {trial.number for trial in two.trials() if trial.intermediate_values}
+
+
 def test_before_the_first_evaluation_of_many_trials_there_is_no_model(
     memory: StudyMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
