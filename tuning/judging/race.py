@@ -39,7 +39,7 @@ from tuning.judging.folder import Judgement
 from tuning.judging.settings import NO_MPC, Mpc, methods
 from tuning.judging.standings import looks, standing
 from tuning.judging.training import experiment_of, seed_of, train
-from tuning.runtime.ray_address import cluster_address
+from tuning.runtime.ray_address import address_source, cluster_address
 from tuning.runtime.ray_session import ray_session
 from tuning.search.preparation import prepare
 
@@ -145,7 +145,7 @@ class Race:
                     own = {**about, "seed": seed_of(experiment, number), "trial": number}
                     jobs += run_jobs(self._site, experiment.paths.folder, number, own, backend, part)
         if jobs:
-            with ray_session(cluster_address(self._settings.address)):
+            with ray_session(cluster_address(self._settings.address), address_source(self._settings.address)):
                 prepare(self._site, self._console, SPLITS, self._seens())
                 self._say(f"judging by {backend}: {len(jobs)} evaluations")
                 run_all(jobs, self._judged)
