@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -29,7 +30,8 @@ def test_a_search_writes_and_prints_no_credentials(
     # Ray's logs stay too, in a folder with a name short enough for its sockets.
     logs = Path(tempfile.mkdtemp(prefix="r-"))
     monkeypatch.setattr("tuning.runtime.private_ray._temporary", lambda: str(logs))
-    monkeypatch.setattr("tuning.runtime.private_ray.shutil.rmtree", lambda *options, **more: None)
+    # In that module alone: Ray removes a folder of its own until it is gone.
+    monkeypatch.setattr("tuning.runtime.private_ray.shutil", SimpleNamespace(rmtree=lambda *options, **more: None))
     status = main(["--scenario", str(small_schema), *TINY.split(), "--dir", str(tmp_path / "experiments"), "--name", "canary"])
     assert status == 0
     said = capfd.readouterr()
