@@ -59,7 +59,7 @@ class Made:
         patch.setattr(race, "train", self._train)
         patch.setattr(race, "run_all", self._run_all)
         patch.setattr(race, "prepare", lambda *arguments: None)
-        patch.setattr(race, "ray_session", lambda address: Console(quiet=True))
+        patch.setattr(race, "ray_session", lambda *_: Console(quiet=True))
         patch.setattr(race, "baseline_job", lambda site, reward, backend, part, weights: Job(part, lambda: [YARDSTICK]))
         patch.setattr(race, "bound_jobs", lambda site, part, weights: [Job(part, lambda: [LIMIT])])
         patch.setattr(
