@@ -30,7 +30,7 @@ def effects(results: Results) -> pd.DataFrame:
         that is drawn from; starts may lie beyond), `low`, `high`, `log`, `from_one` (of that range; empty for choices),
         `choices` (how many there are; 0 for a range), `acts` (false where another value switches it off), `score`, `rating`,
         `shortfall`, `is_best`, and `at_edge`: `lower` or `upper` where the winner's value lies within a twentieth of an end of
-        its range, else empty. A range whose end is the end of what is valid is an edge all the same.
+        its range, else empty. An end of the range beyond which nothing is valid is an edge all the same.
     """
     import numpy as np
     import pandas as pd

@@ -174,7 +174,7 @@ class Settings:
     resume: str = ""
     """Folder or URI of an experiment to continue. --trials, --budget, --confirm, --steps, --concurrency, --address, --retries,
     --keep-checkpoints, --gpu-memory, --on-oom, --progress-csv, --tensorboard and --callback may be given anew. The command
-    that began it, with its --name, continues it too."""
+    that began it, with its --name, continues it too where it was begun."""
     extend: bool = False
     """Let trials that are complete go on to a larger number of --steps, from their checkpoints."""
     progress_csv: bool = False

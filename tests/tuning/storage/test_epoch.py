@@ -40,7 +40,7 @@ def test_runs_have_numbers_one_after_the_other_and_say_when_they_end() -> None:
             held.confirm()
     assert newest(objects.listed()) == 3
     assert {f"epochs/0000000{number}.ended" for number in (1, 2, 3)} <= objects.contents.keys()
-    assert time.now == 100.0, "nobody waits for a run that has ended"
+    assert time.now == 100.0, "a run that has ended is not waited for"
 
 
 def test_a_second_run_is_refused_while_the_first_beats() -> None:
