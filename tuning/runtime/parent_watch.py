@@ -22,6 +22,16 @@ def _is_uv(process: psutil.Process) -> bool:
         return False  # one of another user
 
 
+def _has_ended(process: psutil.Process) -> bool:
+    try:
+        # A killed process that nobody waits for stays as a zombie.
+        return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True  # it ended between the two questions
+    except psutil.AccessDenied:
+        return False  # one of another user, which runs
+
+
 @cache
 def end_with_parent() -> None:
     """End this process when its parent ends. Later calls do nothing.
@@ -33,7 +43,7 @@ def end_with_parent() -> None:
 
     def watch() -> None:
         # After its end the system gives this process another parent.
-        while parent is not None and parent.is_running() and parent.status() != psutil.STATUS_ZOMBIE:
+        while parent is not None and not _has_ended(parent):
             time.sleep(LOOK_SECONDS)
         os._exit(1)
 

@@ -34,6 +34,29 @@ def test_a_process_ends_soon_after_its_parent_is_killed() -> None:
 
 
 @pytest.mark.parametrize(
+    ("status", "ended"),
+    [
+        (psutil.STATUS_SLEEPING, False),
+        (psutil.STATUS_ZOMBIE, True),
+        (psutil.NoSuchProcess(1), True),
+        (psutil.AccessDenied(1), False),
+    ],
+)
+def test_a_parent_that_ends_between_two_questions_has_ended(status: Any, ended: bool) -> None:
+    class Parent:
+        def is_running(self) -> bool:
+            return True
+
+        def status(self) -> str:
+            if isinstance(status, psutil.Error):
+                raise status
+            return str(status)
+
+    parent: Any = Parent()
+    assert parent_watch._has_ended(parent) is ended
+
+
+@pytest.mark.parametrize(
     ("parents", "expected"),
     [
         (["uv", "raylet", "systemd"], "raylet"),
