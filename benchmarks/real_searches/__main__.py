@@ -47,7 +47,7 @@ class Options:
     """Most environment steps of one trial, for all methods."""
     reports: int = 10
     """Evaluations of a whole trial, for all methods."""
-    validation_weeks: int = 12
+    validation_weeks: int = 52
     """Weeks that an evaluation runs through, for all methods; 0 for all of the split."""
     cores: int = 2
     """Cores of a search, and its trials at once."""

@@ -18,7 +18,7 @@ import numpy as np
 import tyro
 
 from benchmarks.replay.landscape import Landscape, load, made
-from benchmarks.replay.searchers import SEARCHERS, Searcher, replayed
+from benchmarks.replay.searchers import KNOW_THEIR_BUDGET, SEARCHERS, Searcher, replayed
 from benchmarks.replay.smac_search import MISSING, installed, smac_hyperband
 from benchmarks.replay.tables import BUDGETS, findings, markdown
 from common.errors import UserError
@@ -71,13 +71,22 @@ def regrets(options: Options) -> dict[str, dict[str, list[list[float]]]]:
             known = of_land.setdefault(name, [])
             begin = time.perf_counter()
             for seed in range(len(known), options.seeds):
-                replay = replayed(land, ALL[name], max(BUDGETS), seed)
-                known.append([replay.regret(budget * float(land.steps[-1])) for budget in BUDGETS])
+                known.append(_of_one_seed(land, name, seed))
                 if options.json:  # after each, as replays take long
                     options.json.write_text(json.dumps({"budgets": BUDGETS, "regrets": done}), encoding="utf-8")
             means = " ".join(f"{value:.3f}" for value in np.mean(known, axis=0))
             print(f"{land.name}, {name}: {means} ({time.perf_counter() - begin:.0f} s)", file=sys.stderr, flush=True)
     return done
+
+
+def _of_one_seed(land: Landscape, name: str, seed: int) -> list[float]:
+    """Regrets at all budgets. A searcher that knows its budget searches once for each."""
+    if name in KNOW_THEIR_BUDGET:
+        replays = [replayed(land, ALL[name], budget, seed) for budget in BUDGETS]
+    else:
+        replays = [replayed(land, ALL[name], max(BUDGETS), seed)] * len(BUDGETS)
+    steps = float(land.steps[-1])
+    return [replay.regret(budget * steps) for replay, budget in zip(replays, BUDGETS, strict=True)]
 
 
 def main(options: Options) -> None:

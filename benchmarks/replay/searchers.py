@@ -308,6 +308,8 @@ SEARCHERS: dict[str, Searcher] = {
     "freeze-thaw, costs unknown": partial(freeze_thaw, costs=False),
 }
 
+KNOW_THEIR_BUDGET = tuple(name for name in SEARCHERS if name.startswith("freeze-thaw"))  # others search alike with any
+
 
 def replayed(landscape: Landscape, searcher: Searcher, budget: float, seed: int) -> Replay:
     """A search over a landscape.

@@ -121,7 +121,7 @@ class Settings:
     reports: int = 10
     """Evaluations of a trial on the validation split, evenly spaced; the last ends it. After each, a trial may be frozen or
     stopped."""
-    validation_weeks: int = 12
+    validation_weeks: int = 52
     """Weeks of the validation split that an evaluation runs through, evenly spaced; 0 for all of it."""
     seed: int = 0
     """Seed of the experiment."""

@@ -76,7 +76,7 @@ def test_an_experiment_is_created_once_and_keeps_its_seed(contender: Contender, 
         ({"steps": 50_000}, "--steps is 50000, not 100000"),
         ({"set": (("gamma=0.5",),)}, "--set is "),
         ({"scenario": "iquitos-38"}, "--scenario is iquitos-38, not iquitos"),
-        ({"validation_weeks": 1}, "--validation-weeks is 1, not 12"),
+        ({"validation_weeks": 1}, "--validation-weeks is 1, not 52"),
     ],
 )
 def test_runs_of_something_else_are_refused(
