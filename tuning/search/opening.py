@@ -31,7 +31,7 @@ from tuning.search.learned import LearnedExperiment, digest, read_learned, text_
 from tuning.search.learning import learned_from, whole_place
 from tuning.search.lessons import check_teacher
 from tuning.search.plan import Plan, plan, plan_again, seen_by, space_differences, with_trials
-from tuning.storage.stored_experiment import create_stored, experiment_at, is_stored, look_up, storage_of, withdraw
+from tuning.storage.stored_experiment import create_stored, experiment_at, is_stored, look_up, moved, storage_of, withdraw
 from tuning.trial.checkpoint import check_versions
 from tuning.trial.provenance import provenance, version_differences
 
@@ -193,14 +193,23 @@ def check_continued(before: Experiment, settings: Settings) -> Checked:
     return replace(checked, compatibility=compatibility, before=before, notes=tuple(notes))
 
 
-def open_checked(checked: Checked) -> Opened:
-    """Create the folder of a new experiment, or take that of the existing one.
+def open_checked(checked: Checked, say: Callable[[str], None] = lambda line: None) -> Opened:
+    """Create the folder of a new experiment, or take that of the existing one, which may move to a storage first.
+
+    Args:
+        checked: what to open.
+        say: tells the user what happens.
 
     Raises:
-        UsageError: if the folder cannot be created.
+        UserError: if the folder cannot be created, or the experiment cannot be moved.
     """
     if checked.before:
         before, settings = checked.before, checked.settings
+        if before.moves_to:
+            from tuning.search.study import check_study
+
+            before = moved(before, settings.scenario, check_study, say)
+            settings = replace(settings, name=before.settings.name, dir=before.settings.dir)
         is_copied = settings.scenario == before.settings.scenario
         experiment = replace(
             before,

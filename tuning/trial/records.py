@@ -46,7 +46,7 @@ class TrialRecords:
 
         Args:
             experiment: of the trials.
-            written: told of each row after it was written, and of a marker after it was removed.
+            written: told of each row and part after it was written, and of a marker, part or pack after it was removed.
             checkpoints: those of a trial by its number; by default those in the experiment's folder.
         """
         self._experiment = experiment
@@ -62,7 +62,8 @@ class TrialRecords:
         if self._path(number).exists():
             # Under the lock: else its part files could be packed just as it goes on.
             with locked(folder):
-                unpack(folder, number)
+                for path in unpack(folder, number):
+                    self._written(path)
                 self.update(number, state="running", budget_steps=self._experiment.settings.steps, finished=None, error=None)
         else:
             self._write({**self._new(proposal), "state": "running"})
