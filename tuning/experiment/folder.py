@@ -147,6 +147,7 @@ class Experiment:
         is_local: whether the folder is the user's; else, with a storage, a working copy.
         begun_with: what results call its scenario, where this machine has a copy of it; empty for the settings' name.
         moves_to: where its folder is moved before it goes on; None if it stays where it is.
+        comes_to: local folder that it gets on this machine beside its storage, before it goes on; None for none.
     """
 
     settings: Settings
@@ -156,6 +157,7 @@ class Experiment:
     is_local: bool = False
     begun_with: str = ""
     moves_to: Location | None = None
+    comes_to: Path | None = None
 
     @property
     def place(self) -> str | Path:

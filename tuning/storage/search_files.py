@@ -122,7 +122,11 @@ class StoredFiles(SearchFiles):
         self._paths.folder.mkdir(parents=True, exist_ok=True)
         # A run that was killed may have written files that never got to the storage.
         (self._paths.folder / INDEX).unlink(missing_ok=True)
-        WorkingCopy(self._paths.folder, self._objects).pull(READ)
+        copy = WorkingCopy(self._paths.folder, self._objects)
+        if self._is_whole:
+            # A folder that is new on this machine is one of an experiment before it has anything else.
+            copy.pull(READ[:1])
+        copy.pull(READ)
         self._paths.results.mkdir(exist_ok=True)  # no storage holds an empty folder
         fetch_journal(self._objects, self._paths.study)
         make(self._hasty, self._epoch.confirm, self._trim)

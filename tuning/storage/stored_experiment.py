@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import filelock
 
 from common.json_values import checked, read_json
-from common.paths import user_path
+from common.paths import name_fault, user_path
 from common.storage.location import Location, StorageError, location
 from common.uris import is_uri, stand_for
 from tuning.experiment.errors import UsageError
@@ -114,6 +114,29 @@ def experiment_at(given: str | Path, storage: str = "") -> Experiment:
             f"{folder} is at {above} too: continue it with --storage {above}, or by --resume {above / folder.name}"
         )
     return replace(experiment, storage=above / experiment.settings.name, is_local=True)
+
+
+def begun_elsewhere(above: Location, settings: Settings) -> Experiment | None:
+    """The experiment with a local folder and a storage that the same command began on another machine; None without one.
+
+    Args:
+        above: its storage, without its name.
+        settings: of the command.
+
+    Raises:
+        UsageError: if it is damaged.
+        StorageError: if the storage cannot be read.
+    """
+    if name_fault(settings.name) or not is_stored(above / settings.name):
+        return None
+    folder = user_path(settings.dir).resolve() / settings.name
+    # A command that was killed as it began has fetched nothing here yet.
+    if folder.exists() and any(not path.name.startswith(".storage") for path in folder.iterdir()):
+        return None
+    there = look_up(above / settings.name)
+    # One without a local folder would go on without its storage there.
+    named = there.settings.storage
+    return replace(there, comes_to=folder) if named and location(named) == above else None
 
 
 def _moving(experiment: Experiment, above: Location) -> Experiment:

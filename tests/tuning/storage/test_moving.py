@@ -79,7 +79,8 @@ def there(objects: Any) -> dict[str, bytes]:
 
 
 def test_a_storage_gets_what_a_search_there_would_have_written(local: Experiment, tmp_path: Path) -> None:
-    objects, checked = in_memory(), []
+    objects = in_memory()
+    checked: list[Experiment] = []
     assert move(local, objects, checked.append) == [
         f"moving to s3://bucket/experiments/one: {len(COPIED)} files, 0.0 MiB",
         f"{local.paths.folder} has moved to s3://bucket/experiments/one; the folder is kept to be read",
