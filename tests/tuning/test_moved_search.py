@@ -93,15 +93,18 @@ def check_move(above: Location, folder: Path, kill_at: float, moves: list[float]
     if is_packed:
         compact(killed)
         assert list(killed.rglob("packed-*.parquet"))
+        # Its study keeps its name.
+        killed = killed.rename(folder / "renamed")
+    place = above / killed.name
     for number, at in enumerate(moves):
         is_over = move(killed, above, folder / f"move-{number}", at)
-        assert is_over or not is_stored(above / "killed") or (killed / "moved.json").exists()
+        assert is_over or not is_stored(place) or (killed / "moved.json").exists()
     with pytest.raises(UsageError, match="has moved to"):
         experiment_at(killed)
     before = load(killed)
     assert before.skipped == ()
-    assert stored.search(above / "killed", folder / "run", 1, math.inf, order)
-    found = stored.fetched(above / "killed", folder / "fetched")
+    assert stored.search(place, folder / "run", 1, math.inf, order)
+    found = stored.fetched(place, folder / "fetched")
     local.check(found, BUDGET)
     assert local.journal(found) == local.journal(whole)
     one, two = load(found), load(whole)

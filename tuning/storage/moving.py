@@ -181,7 +181,8 @@ def _settings_key() -> str:
 
 def _settings_there(experiment: Experiment, place: Location) -> bytes:
     """File of the settings that the experiment has in a storage."""
-    settings = replace(experiment.settings, name=place.name, dir=place.parent.uri)
+    # Its study has its name, also where the folder was renamed.
+    settings = replace(experiment.settings, dir=place.parent.uri)
     with TemporaryDirectory() as folder:
         there = replace(experiment, settings=settings, paths=ExperimentPaths(Path(folder)))
         save(there)

@@ -195,7 +195,7 @@ def test_a_local_experiment_moves_to_the_storage_that_the_user_names(above: Loca
     going = experiment_at(folder, above.uri)
     assert (going.moves_to, going.storage, going.place) == (above / "renamed", None, folder)
     there = moved(going, "iquitos", lambda own: None, print)
-    assert (there.storage, there.settings.name, there.settings.dir) == (above / "renamed", "renamed", above.uri)
+    assert (there.storage, there.settings.name, there.settings.dir) == (above / "renamed", "one", above.uri)
     with pytest.raises(UsageError, match=rf"has moved to {above}/renamed: continue it there, with --resume {above}/renamed"):
         experiment_at(folder)
     with pytest.raises(UsageError, match=rf"has moved to {above}/renamed"):
