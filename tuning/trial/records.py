@@ -119,8 +119,7 @@ class TrialRecords:
 
     def outcome(self, number: int) -> Outcome | None:
         """How the last evaluation in a trial's row came out; None without one."""
-        row = self._read(number)
-        return None if row["score"] is None else Outcome(row["score"], *(row.get(name) for name in OF_AN_AIM))
+        return outcome_in(self._read(number))
 
     def seed(self, number: int) -> int:
         """Seed of a trial."""
@@ -246,6 +245,11 @@ class TrialRecords:
         path = self._path(row["trial"])
         write_part(path, "trials", [kept], self._hyperparameters)
         self._written(path)
+
+
+def outcome_in(row: Mapping[str, Any]) -> Outcome | None:
+    """How the last evaluation in a row came out; None without one."""
+    return None if row["score"] is None else Outcome(row["score"], *(row.get(name) for name in OF_AN_AIM))
 
 
 def _rating(row: Mapping[str, Any]) -> float | None:
