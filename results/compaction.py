@@ -80,18 +80,22 @@ def compact(experiment: Path) -> list[Compacted]:
             raise ResultsError(f"cannot pack {experiment}: {error.strerror}; make room, or make it writable") from error
 
 
-def unpack(experiment: Path, trial: int) -> None:
+def unpack(experiment: Path, trial: int) -> list[Path]:
     """Give a trial its part files back, before it goes on. Does nothing where no pack holds it.
 
     Args:
         experiment: its folder. The caller holds the lock of its packs, until the trial's row says that it runs.
         trial: its number.
 
+    Returns:
+        Files that were written or removed, in this order.
+
     Raises:
         ResultsError: if a pack is damaged, or another program has it open. Part files that a kill left are then still there.
     """
     import pyarrow.compute as pc
 
+    changed: list[Path] = []
     for table in PACKED:
         folder = table_folder(experiment, table)
         holding = [pack for pack in packs_of(folder) if trial in _held(pack)]
@@ -99,22 +103,25 @@ def unpack(experiment: Path, trial: int) -> None:
             continue
         # Read before anything is deleted: of a damaged pack, part files that a kill left are the only copy.
         own = _usable(holding[0], table).filter(pc.field("trial") == trial)
-        _delete_all(folder.glob(f"{trial:05d}-*.parquet"), trial)
-        _write_parts(experiment, table, trial, own, _held(holding[0])[trial])
+        left_over = list(folder.glob(f"{trial:05d}-*.parquet"))
+        _delete_all(left_over, trial)
+        changed += [*left_over, *_write_parts(experiment, table, trial, own, _held(holding[0])[trial])]
         # The newest one counts until it is gone, so it goes last.
         for pack in reversed(holding):
             if others := {number: ends for number, ends in _held(pack).items() if number != trial}:
-                _write(folder, [_Source(pack, others)])
+                changed.append(_write(folder, [_Source(pack, others)]))
             _delete_all([pack], trial)
+            changed.append(pack)
+    return changed
 
 
-def _write_parts(experiment: Path, table: str, trial: int, own: pa.Table, ends: Iterable[int]) -> None:
-    """Write a trial's rows as part files, each up to one of some steps."""
+def _write_parts(experiment: Path, table: str, trial: int, own: pa.Table, ends: Iterable[int]) -> list[Path]:
+    """Write a trial's rows as part files, each up to one of some steps; their paths."""
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
     metadata = {b"table": table.encode(), b"schema_version": str(PART_VERSION).encode()}
-    before = -1
+    before, written = -1, []
     for end in sorted(ends):
         part = own.filter((pc.field("steps") > before) & (pc.field("steps") <= end))
         part = part.replace_schema_metadata({**metadata, FINGERPRINT.encode(): fingerprint(part).encode()})
@@ -122,9 +129,12 @@ def _write_parts(experiment: Path, table: str, trial: int, own: pa.Table, ends: 
         def write(file: BinaryIO, part: pa.Table = part) -> None:
             pq.write_table(part, file, write_page_checksum=True)
 
-        write_whole(part_path(experiment, table, trial, end), write)
+        path = part_path(experiment, table, trial, end)
+        write_whole(path, write)
+        written.append(path)
         before = end
     sync_folder(table_folder(experiment, table))
+    return written
 
 
 def _compact(experiment: Path, table: str, resting: set[int]) -> Compacted:
@@ -239,7 +249,7 @@ def _usable(path: Path, table: str) -> pa.Table:
     return part
 
 
-def _write(folder: Path, sources: Sequence[_Source]) -> None:
+def _write(folder: Path, sources: Sequence[_Source]) -> Path:
     """Write one pack with the rows of these sources, and rename it into place. It has the highest number.
 
     Only a source and a row group are in memory at a time.
@@ -247,6 +257,9 @@ def _write(folder: Path, sources: Sequence[_Source]) -> None:
     Args:
         folder: of the table.
         sources: files that can be used, each with the trials that are taken from it; no part of a trial is in two.
+
+    Returns:
+        Its path.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -288,6 +301,7 @@ def _write(folder: Path, sources: Sequence[_Source]) -> None:
             new.unlink(missing_ok=True)
         raise
     sync_folder(folder)
+    return path
 
 
 def _taken(source: _Source, table: str) -> pa.Table:

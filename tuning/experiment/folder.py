@@ -77,6 +77,11 @@ class ExperimentPaths:
         """Which run that is, as JSON; removed when it ends, so one that is left over tells of a run that was killed."""
         return self.folder / OWNER_FILE
 
+    @property
+    def moved(self) -> Path:
+        """Where the experiment has gone that was in this folder alone, as JSON; see `tuning.experiment.moved`."""
+        return self.folder / "moved.json"
+
     def running(self, run: str) -> Path:
         """File that is there while a run lets its trials go on; trials stop when it is removed.
 
@@ -141,6 +146,8 @@ class Experiment:
         storage: where it is, beside or instead of a local folder; None for a local folder alone.
         is_local: whether the folder is the user's; else, with a storage, a working copy.
         begun_with: what results call its scenario, where this machine has a copy of it; empty for the settings' name.
+        moves_to: where its folder is moved before it goes on; None if it stays where it is.
+        comes_to: local folder that it gets on this machine beside its storage, before it goes on; None for none.
     """
 
     settings: Settings
@@ -149,6 +156,8 @@ class Experiment:
     storage: Location | None = None
     is_local: bool = False
     begun_with: str = ""
+    moves_to: Location | None = None
+    comes_to: Path | None = None
 
     @property
     def place(self) -> str | Path:

@@ -164,7 +164,8 @@ class Settings:
     dir: str = "experiments"
     """Folder that holds the experiments, or a URI such as s3://bucket/experiments; docs/storage.md."""
     storage: str = ""
-    """URI of a place that holds the experiments too, beside a local --dir."""
+    """URI of a place that holds the experiments too, beside a local --dir. With --resume, an experiment of a folder alone moves
+    there."""
     augment: int = 0
     """Synthetic years that train beside each real one: its days recombined, loads and PV scaled. For a generated site, further
     generated years. Validation and test never see them."""
@@ -174,7 +175,7 @@ class Settings:
     resume: str = ""
     """Folder or URI of an experiment to continue. --trials, --budget, --confirm, --steps, --concurrency, --address, --retries,
     --keep-checkpoints, --gpu-memory, --on-oom, --progress-csv, --tensorboard and --callback may be given anew. The command
-    that began it, with its --name, continues it too where it was begun."""
+    that began it, with its --name, continues it too: where it was begun, or with a storage on any machine."""
     extend: bool = False
     """Let trials that are complete go on to a larger number of --steps, from their checkpoints."""
     progress_csv: bool = False

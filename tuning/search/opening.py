@@ -23,7 +23,7 @@ from envs.scenarios.scenario import SPLITS, Scenario, scenario
 from envs.seen import Seen
 from search_spaces.reward_share import NAME
 from tuning.experiment.errors import UsageError
-from tuning.experiment.folder import LEARNED, Experiment, create, discard, existing
+from tuning.experiment.folder import LEARNED, Experiment, ExperimentPaths, create, discard, existing
 from tuning.experiment.settings import Settings, changed
 from tuning.runtime.ray_address import check_address
 from tuning.search.callbacks import callbacks_named
@@ -31,7 +31,16 @@ from tuning.search.learned import LearnedExperiment, digest, read_learned, text_
 from tuning.search.learning import learned_from, whole_place
 from tuning.search.lessons import check_teacher
 from tuning.search.plan import Plan, plan, plan_again, seen_by, space_differences, with_trials
-from tuning.storage.stored_experiment import create_stored, experiment_at, is_stored, look_up, storage_of, withdraw
+from tuning.storage.stored_experiment import (
+    begun_elsewhere,
+    create_stored,
+    experiment_at,
+    is_stored,
+    look_up,
+    moved,
+    storage_of,
+    withdraw,
+)
 from tuning.trial.checkpoint import check_versions
 from tuning.trial.provenance import provenance, version_differences
 
@@ -120,8 +129,9 @@ def experiment_to_continue(settings: Settings) -> Experiment | None:
     if above and is_uri(settings.dir):
         place = None if name_fault(settings.name) else above / settings.name
         return look_up(place) if place and is_stored(place) else None
-    folder = existing(settings)
-    return experiment_at(folder, settings.storage) if folder else None
+    if folder := existing(settings):
+        return experiment_at(folder, settings.storage)
+    return begun_elsewhere(above, settings) if above else None
 
 
 def check(settings: Settings, as_continued: AsContinued | None = None) -> Checked:
@@ -193,14 +203,25 @@ def check_continued(before: Experiment, settings: Settings) -> Checked:
     return replace(checked, compatibility=compatibility, before=before, notes=tuple(notes))
 
 
-def open_checked(checked: Checked) -> Opened:
-    """Create the folder of a new experiment, or take that of the existing one.
+def open_checked(checked: Checked, say: Callable[[str], None] = lambda line: None) -> Opened:
+    """Create the folder of a new experiment, or take that of the existing one, which may move to a storage first.
+
+    Args:
+        checked: what to open.
+        say: tells the user what happens.
 
     Raises:
-        UsageError: if the folder cannot be created.
+        UserError: if the folder cannot be created, or the experiment cannot be moved.
     """
     if checked.before:
         before, settings = checked.before, checked.settings
+        if before.moves_to:
+            from tuning.search.study import check_study
+
+            before = moved(before, settings.scenario, check_study, say)
+            settings = replace(settings, name=before.settings.name, dir=before.settings.dir)
+        if before.comes_to:
+            before = replace(before, paths=ExperimentPaths(before.comes_to), is_local=True, comes_to=None)
         is_copied = settings.scenario == before.settings.scenario
         experiment = replace(
             before,

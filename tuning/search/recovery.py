@@ -41,13 +41,13 @@ def settle(memory: StudyMemory, records: TrialRecords, paths: ExperimentPaths, r
         DamagedStudyError: if study and rows are not of one search, as where one of them was lost; nothing is changed then.
         ResultsError: if a row is damaged or missing; likewise.
     """
-    check_agreement(memory.trials(), records, paths)
+    states = check_agreement(memory.trials(), records, paths)
     for half_written in paths.results.rglob(f"*{NEW}"):
         half_written.unlink()
     unfinished = {proposal.number for proposal in memory.adopt_unfinished()}
     told_late, behind = [], []
     for proposal in memory.proposals():
-        number, state = proposal.number, records.state(proposal.number)
+        number, state = proposal.number, states.get(proposal.number)
         if state is None:
             if proposal.refused is not None:
                 records.refuse(proposal, {})

@@ -437,9 +437,10 @@ def _current(storage: SealedStorage, settings: Settings) -> optuna.Study:
     study = optuna.create_study(
         storage=storage, study_name=settings.name, direction="maximize", pruner=pruner, load_if_exists=True
     )
-    for summary in optuna.get_all_study_summaries(storage, include_best_trial=False):
-        if summary.user_attrs.get(_WHOLE):
-            study = optuna.load_study(storage=storage, study_name=summary.study_name, pruner=pruner)
+    # Optuna's summaries would copy all trials.
+    for known in storage.get_all_studies():
+        if known.user_attrs.get(_WHOLE):
+            study = optuna.load_study(storage=storage, study_name=known.study_name, pruner=pruner)
     return study
 
 

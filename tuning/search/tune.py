@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
 
@@ -171,7 +172,7 @@ def open_all(settings: Sequence[Settings], console: Console, as_continued: AsCon
     opened: list[Opened] = []
     try:
         for part in parts:
-            opened.append(open_checked(part))
+            opened.append(open_checked(part, partial(say, console)))
     except BaseException:
         # None of them is searched.
         for one in reversed(opened):
@@ -275,11 +276,13 @@ def _search_held(opened: Opened, files: SearchFiles, console: Console) -> Result
     from results import load
     from tuning.experiment.folder import save
     from tuning.experiment.lock import experiment_lock
+    from tuning.experiment.moved import refuse_moved
     from tuning.search.driver import search
     from tuning.search.study import check_study
 
     experiment = opened.experiment
     with experiment_lock(experiment.paths) as killed:
+        refuse_moved(experiment.paths)  # by another command, since this one looked
         say(console, f"experiment {experiment.place}")
         if killed:
             say(console, f"the run before was killed ({killed}); continuing from its checkpoints")

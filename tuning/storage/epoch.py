@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, Self
 from common.errors import UserError
 from common.json_values import checked, parsed
 from common.storage.location import StorageError
+from common.units import MIB
 from tuning.experiment.errors import UsageError
 
 if TYPE_CHECKING:
@@ -42,6 +43,9 @@ WATCH_SECONDS = (
 )
 VALID_SECONDS = 5.0  # after a beat, in which its run begins to write
 PATIENCE = 5.0  # of one attempt, seconds; a request in it takes as much at most
+LARGE = 8 * MIB  # bytes; a file of more may keep a server busy for longer than `PATIENCE`
+# Of one attempt at such a file, seconds. With one request more it ends before `WATCH_SECONDS` and `SETTLE_SECONDS` are over.
+LARGE_PATIENCE = 20.0
 SETTLE_SECONDS = VALID_SECONDS + 2 * PATIENCE
 LOOK_SECONDS = 1.0  # between two looks at another run's beat
 

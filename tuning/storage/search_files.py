@@ -17,7 +17,8 @@ from common import files
 from common.storage.location import StorageError
 from results.live import OWNER_FILE, PROGRESS_FILE
 from tuning.experiment.folder import ExperimentPaths
-from tuning.storage.epoch import Epoch, OvertakenError
+from tuning.storage.confirmed import confirmed
+from tuning.storage.epoch import LARGE, LARGE_PATIENCE, Epoch, OvertakenError
 from tuning.storage.journal_chunks import fetch_journal, put_journal, trim_journal
 from tuning.storage.stored_checkpoints import StoredCheckpoints
 from tuning.storage.upload_queue import Change, UploadQueue, make
@@ -40,7 +41,7 @@ class SearchFiles:
     """The files of a search in a local folder: what is written is where it belongs."""
 
     def written(self, path: Path) -> None:
-        """A row was written, or a file of a trial removed."""
+        """A row, part or pack was written, or a file was removed."""
 
     def hand_out(self, number: int) -> dict[str, Any]:
         """A trial is handed out to a process; what else its configuration needs."""
@@ -121,7 +122,11 @@ class StoredFiles(SearchFiles):
         self._paths.folder.mkdir(parents=True, exist_ok=True)
         # A run that was killed may have written files that never got to the storage.
         (self._paths.folder / INDEX).unlink(missing_ok=True)
-        WorkingCopy(self._paths.folder, self._objects).pull(READ)
+        copy = WorkingCopy(self._paths.folder, self._objects)
+        if self._is_whole:
+            # A folder that is new on this machine is one of an experiment before it has anything else.
+            copy.pull(READ[:1])
+        copy.pull(READ)
         self._paths.results.mkdir(exist_ok=True)  # no storage holds an empty folder
         fetch_journal(self._objects, self._paths.study)
         make(self._hasty, self._epoch.confirm, self._trim)
@@ -140,7 +145,7 @@ class StoredFiles(SearchFiles):
         self._length = self._uploaded = trim_journal(objects, self._paths.study)
 
     def written(self, path: Path) -> None:
-        """A row was written, or a file of a trial removed: the storage gets it after all that came before."""
+        """A file was written or removed: the storage gets it after all that came before."""
         self._queue.keep_up()
         with self._lock:
             self._look(journal=True)
@@ -265,8 +270,17 @@ class StoredFiles(SearchFiles):
             # Trials are told to stop also after a failure.
             add = self._queue.add if key.startswith(_RUNNING) else self._add
             add(key, lambda objects: objects.remove([key]))
+            return
+        if len(content) > LARGE:  # a pack
+            self._add(key, lambda objects: confirmed(self._patient(), self._epoch.confirm).put(key, content))
         else:
             self._add(key, lambda objects: objects.put(key, content))
+
+    def _patient(self) -> Objects:
+        """The same objects, for a change that takes long."""
+        from common.storage.objects import Objects
+
+        return Objects(self._objects.location, LARGE_PATIENCE)
 
     def _add(self, name: str, change: Change) -> None:
         """Queue a change; nothing happens after a failure."""

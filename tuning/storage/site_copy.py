@@ -25,9 +25,22 @@ def put_site(objects: Objects, scenario: str) -> None:
         objects: of the experiment.
         scenario: as the settings have it.
     """
+    if files := _files(scenario):
+        *rest, schema = files.items()
+        objects.put_all(rest)
+        objects.put(*schema)
+
+
+def site_keys(scenario: str) -> list[str]:
+    """Keys of the objects that `put_site` writes."""
+    return list(_files(scenario))
+
+
+def _files(scenario: str) -> dict[str, Path]:
+    """Files of a given site by their keys, the schema last; none of a generated one."""
     schema = Path(scenario)
     if not is_given(scenario):
-        return
+        return {}
     content = read_schema(schema)
     root = root_of(schema, content)
     named = {root / file.relative for file in named_files(content) if file.opened}
@@ -35,8 +48,9 @@ def put_site(objects: Objects, scenario: str) -> None:
     files = sorted(path for path in {schema.parent / FILE_NAME, *named} if path.is_file() and _is_below(path, folder))
     # Under the name of its folder, by which results name the site.
     above = f"{FOLDER}{folder.name}/"
-    objects.put_all((above + path.resolve().relative_to(folder).as_posix(), path) for path in files)
-    objects.put(above + schema.name, schema)
+    found = {above + path.resolve().relative_to(folder).as_posix(): path for path in files}
+    found.pop(above + schema.name, None)
+    return {**found, above + schema.name: schema}
 
 
 def with_site(experiment: Experiment, objects: Objects) -> Experiment:

@@ -14,14 +14,16 @@ from typing import TYPE_CHECKING, Any
 import filelock
 
 from common.json_values import checked, read_json
-from common.paths import user_path
+from common.paths import name_fault, user_path
 from common.storage.location import Location, StorageError, location
 from common.uris import is_uri, stand_for
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, ExperimentPaths, check_name, create, free_name, open_experiment
+from tuning.experiment.moved import move_of, refuse_moved
 from tuning.experiment.settings import Settings
 from tuning.storage.epoch import FOLDER as EPOCHS
 from tuning.storage.epoch import PATIENCE, Epoch, OvertakenError, ended_key, newest
+from tuning.storage.moving import move_to_storage, refuse_other
 from tuning.storage.search_files import SearchFiles, StoredFiles
 from tuning.storage.site_copy import put_site, with_site
 from tuning.storage.upload_queue import make
@@ -87,10 +89,10 @@ def experiment_at(given: str | Path, storage: str = "") -> Experiment:
 
     Args:
         given: path or URI. The folder that a search in a storage returned stands for the storage.
-        storage: URI of the place that holds it too, as the user gave it.
+        storage: URI of the place that holds it too, as the user gave it. An experiment that was in a folder alone moves there.
 
     Raises:
-        UsageError: if there is none, or a damaged one; or if it names a storage that the user did not give.
+        UsageError: if there is none, or a damaged one; if it names a storage that the user did not give; or if it has moved.
         StorageError: if its storage cannot be read.
     """
     if is_uri(given):
@@ -102,10 +104,8 @@ def experiment_at(given: str | Path, storage: str = "") -> Experiment:
     named, folder = experiment.settings.storage, experiment.paths.folder
     if not named:
         if storage:
-            raise UsageError(
-                f"{folder} was begun without --storage: leave it out, or copy all of the folder to "
-                f"{location(storage) / folder.name} and continue it there by --resume"
-            )
+            return _moving(experiment, location(storage))
+        refuse_moved(experiment.paths)
         return experiment
     above = location(named)
     if not storage or location(storage) != above:
@@ -114,6 +114,49 @@ def experiment_at(given: str | Path, storage: str = "") -> Experiment:
             f"{folder} is at {above} too: continue it with --storage {above}, or by --resume {above / folder.name}"
         )
     return replace(experiment, storage=above / experiment.settings.name, is_local=True)
+
+
+def begun_elsewhere(above: Location, settings: Settings) -> Experiment | None:
+    """The experiment with a local folder and a storage that the same command began on another machine; None without one.
+
+    Args:
+        above: its storage, without its name.
+        settings: of the command.
+
+    Raises:
+        UsageError: if it is damaged.
+        StorageError: if the storage cannot be read.
+    """
+    if name_fault(settings.name) or not is_stored(above / settings.name):
+        return None
+    folder = user_path(settings.dir).resolve() / settings.name
+    # A command that was killed as it began has fetched nothing here yet.
+    if folder.exists() and any(not path.name.startswith(".storage") for path in folder.iterdir()):
+        return None
+    there = look_up(above / settings.name)
+    # One without a local folder would go on without its storage there.
+    named = there.settings.storage
+    return replace(there, comes_to=folder) if named and location(named) == above else None
+
+
+def _moving(experiment: Experiment, above: Location) -> Experiment:
+    """An experiment of a folder alone, with the place that it moves to; or the one that is there since."""
+    folder = experiment.paths.folder
+    check_name(folder.name)
+    place, move = above / folder.name, move_of(experiment.paths)
+    if move and move.place != place:
+        refuse_moved(experiment.paths)
+    if move and move.is_over:
+        return look_up(place)
+    refuse_other(_objects(place), move)
+    return replace(experiment, moves_to=place)
+
+
+def moved(experiment: Experiment, scenario: str, check: Callable[[Experiment], None], say: Callable[[str], None]) -> Experiment:
+    """An experiment after it was moved to `moves_to`; see `tuning.storage.moving.move_to_storage`."""
+    assert experiment.moves_to
+    move_to_storage(experiment, scenario, check, say)
+    return look_up(experiment.moves_to)
 
 
 def copied_from(folder: Path) -> Location | None:

@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from common.storage.faults import StorageLostError
 from common.storage.location import Location, StorageError, location
-from common.units import MIB
 from tuning.experiment.folder import Experiment, ExperimentPaths, open_experiment
 from tuning.experiment.lock import trial_lock
 from tuning.experiment.permission import Permission
-from tuning.storage.epoch import PATIENCE
+from tuning.storage.epoch import LARGE, LARGE_PATIENCE, PATIENCE
 from tuning.storage.search_files import STORAGE, TURN, turn_key
 from tuning.storage.site_copy import with_site
 from tuning.storage.stored_checkpoints import STATE, complete, named_files, remove_states_first
@@ -31,11 +30,9 @@ LOOK_SECONDS = 5.0  # between two looks whether the run goes on
 TURN_SECONDS = 120.0  # that a driver may take to upload what comes before a trial
 LOST_SECONDS = 60.0  # of failing attempts at one change, after which the storage is lost
 MARKER_SECONDS = 2.0  # that the end of a process waits for the marker that says why
-_REPLAY = "replay"  # folder of the replay buffer's rows, beside those of the checkpoints
+REPLAY = "replay"  # folder of the replay buffer's rows, beside those of the checkpoints
 _PAUSE, _MOST_PAUSE = 0.05, 1.0  # between two looks at the turn
 _AT_ONCE = 16  # objects that are removed after one look at the turn
-_LARGE = 8 * MIB  # bytes; a file of more may keep a server busy for longer than `PATIENCE`
-_LARGE_PATIENCE = 20.0  # of one attempt at such a file, seconds
 
 
 _T = TypeVar("_T")
@@ -184,7 +181,7 @@ class PushedFiles(TrialFiles):
         for state in folder.glob(f"*/{STATE}"):
             with suppress(ValueError):  # a damaged one is none
                 named |= named_files(state.read_bytes()).keys()
-        return [path for path in folder.glob(f"{_REPLAY}/*") if f"{_REPLAY}/{path.name}" not in named]
+        return [path for path in folder.glob(f"{REPLAY}/*") if f"{REPLAY}/{path.name}" not in named]
 
     def _push_copies(self) -> None:
         paths = self.experiment.paths
@@ -227,7 +224,7 @@ class _OwnObjects:
         """
         from common.storage.objects import Objects
 
-        self._hasty, self._patient, self._fence = Objects(place, PATIENCE), Objects(place, _LARGE_PATIENCE), fence
+        self._hasty, self._patient, self._fence = Objects(place, PATIENCE), Objects(place, LARGE_PATIENCE), fence
 
     def put(self, key: str, path: Path) -> None:
         """Write an object, see `Objects.put`."""
@@ -245,7 +242,7 @@ class _OwnObjects:
             self._attempted(partial(self._hasty.remove, some))
 
     def _of(self, path: Path) -> Objects:
-        return self._patient if path.stat().st_size > _LARGE else self._hasty
+        return self._patient if path.stat().st_size > LARGE else self._hasty
 
     def _attempted(self, attempt: Callable[[], _T]) -> _T:
         until = time.monotonic() + LOST_SECONDS
@@ -330,7 +327,7 @@ def _fetch(objects: Objects, paths: ExperimentPaths, number: int) -> None:
     saved = objects.listed(checkpoints)
     whole = set(complete(key.removeprefix(checkpoints) for key in saved))
     # A checkpoint without its state was interrupted.
-    kept = {key: stamp for key, stamp in saved.items() if (name := key.split("/")[2]) in whole or name == _REPLAY}
+    kept = {key: stamp for key, stamp in saved.items() if (name := key.split("/")[2]) in whole or name == REPLAY}
     if not whole:
         kept = {}
     for table in ("reports", "evaluations"):

@@ -167,7 +167,10 @@ class Checkpoints:
 
     def keep_one(self) -> None:
         """Remove all before the newest; where that one is damaged, the one before stays too."""
-        newest = self._complete()[-1:]
+        complete = self._complete()
+        newest = complete[-1:]
+        if complete == newest and not (self._folder / REPLAY).is_dir():
+            return  # of thousands of frozen trials none is read
         try:
             for folder in newest:
                 check_file(folder / ARRAYS, read_state(folder).files[ARRAYS])

@@ -46,7 +46,7 @@ class TrialRecords:
 
         Args:
             experiment: of the trials.
-            written: told of each row after it was written, and of a marker after it was removed.
+            written: told of each row and part after it was written, and of a marker, part or pack after it was removed.
             checkpoints: those of a trial by its number; by default those in the experiment's folder.
         """
         self._experiment = experiment
@@ -62,7 +62,8 @@ class TrialRecords:
         if self._path(number).exists():
             # Under the lock: else its part files could be packed just as it goes on.
             with locked(folder):
-                unpack(folder, number)
+                for path in unpack(folder, number):
+                    self._written(path)
                 self.update(number, state="running", budget_steps=self._experiment.settings.steps, finished=None, error=None)
         else:
             self._write({**self._new(proposal), "state": "running"})
@@ -118,8 +119,7 @@ class TrialRecords:
 
     def outcome(self, number: int) -> Outcome | None:
         """How the last evaluation in a trial's row came out; None without one."""
-        row = self._read(number)
-        return None if row["score"] is None else Outcome(row["score"], *(row.get(name) for name in OF_AN_AIM))
+        return outcome_in(self._read(number))
 
     def seed(self, number: int) -> int:
         """Seed of a trial."""
@@ -245,6 +245,11 @@ class TrialRecords:
         path = self._path(row["trial"])
         write_part(path, "trials", [kept], self._hyperparameters)
         self._written(path)
+
+
+def outcome_in(row: Mapping[str, Any]) -> Outcome | None:
+    """How the last evaluation in a row came out; None without one."""
+    return None if row["score"] is None else Outcome(row["score"], *(row.get(name) for name in OF_AN_AIM))
 
 
 def _rating(row: Mapping[str, Any]) -> float | None:

@@ -205,3 +205,21 @@ def test_settings_of_another_experiment_are_refused(experiment: Experiment) -> N
     other = replace(experiment, settings=replace(experiment.settings, seed=1))
     with pytest.raises(ResultsError, match=r"are of different experiments: seed is .* in the first, .* by the second"):
         open_again(other)
+
+
+def test_a_row_that_was_checked_is_read_again_only_where_it_changed(
+    experiment: Experiment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[int] = []
+    measured = TrialRecords.measured
+    monkeypatch.setattr(TrialRecords, "measured", lambda own, number: (read.append(number), measured(own, number))[1])
+    open_again(experiment)
+    assert read == [0, 1], "once before Ray is started, and not before it writes"
+    TrialRecords(experiment).update(1, updates=3)
+    check_study(experiment)
+    assert read == [0, 1, 1]
+    TrialRecords(experiment).update(0, score=0.6)
+    with pytest.raises(DamagedStudyError, match=r"trial 0 has the score 0\.5 in it, and 0\.6 in the results"):
+        check_study(experiment)
+    with pytest.raises(DamagedStudyError, match="trial 0 has the score"):
+        check_study(experiment)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from envs.errors import ScenarioError
 from search_spaces import SpaceError
@@ -18,8 +19,11 @@ from tuning.algorithms.registry import algorithm
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, open_experiment, save
 from tuning.experiment.settings import Settings
+from tuning.search.errors import DamagedStudyError
 from tuning.search.opening import check, check_continued, check_new, experiment_to_continue, open_checked
 from tuning.search.study import StudyMemory
+from tuning.search.tune import search_opened
+from tuning.storage.stored_experiment import run_files
 
 
 def settings(folder: Path, **others: Any) -> Settings:
@@ -130,6 +134,71 @@ def test_only_an_experiment_that_is_named_and_not_pointed_at_is_said_to_be_there
     before = begun(tmp_path)
     assert "is continued" in check(settings(tmp_path)).notes[0]
     assert check(replace(before.settings, resume=str(before.paths.folder))).notes == ()
+
+
+def test_an_experiment_moves_once_all_is_checked_and_stays_what_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BUILDING_TUNER_CACHE", str(tmp_path / "cache"))
+    before, uri = begun(tmp_path), f"file://{tmp_path}/storage"
+    folder = before.paths.folder
+    given = replace(before.settings, resume=str(folder), storage=uri, trials=9)
+    with pytest.raises(UsageError, match="--seed is 0, not 3"):
+        check(replace(given, seed=3))
+    before.paths.study.write_text("damaged\n")
+    with pytest.raises(DamagedStudyError):
+        open_checked(check(given))
+    before.paths.study.unlink()
+    checked, late = check(given), check(replace(given, storage=""))
+    assert not before.paths.moved.exists()
+    said: list[str] = []
+    there = open_checked(checked, said.append).experiment
+    assert [line.partition(" to ")[0] for line in said] == ["moving", f"{folder} has moved"]
+    assert there.place == f"{uri}/one"
+    assert there.settings == replace(before.settings, dir=uri, trials=9)
+    assert there.compatibility["space"] == before.compatibility["space"]
+    with pytest.raises(UsageError, match=f"has moved to {uri}/one"):
+        check(replace(given, storage=""))
+    # So is a command that had looked before.
+    with pytest.raises(UsageError, match=f"has moved to {uri}/one"):
+        search_opened(open_checked(late), Console(quiet=True))
+    for again in (given, replace(given, resume="", dir=str(tmp_path)), replace(given, resume=f"{uri}/one", storage="")):
+        assert open_checked(check(again)).experiment.place == f"{uri}/one"
+
+
+def test_the_same_command_continues_on_another_machine_what_is_in_a_storage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BUILDING_TUNER_CACHE", str(tmp_path / "cache"))
+    uri = f"file://{tmp_path}/storage"
+    begun(tmp_path / "here", storage=uri)
+    given = settings(tmp_path / "there", storage=uri)
+    checked = check(given)
+    assert checked.notes[-1] == f"{uri}/one exists and is continued"
+    assert not (tmp_path / "there").exists()
+    opened = open_checked(checked)
+    assert (opened.experiment.place, opened.made) == (tmp_path / "there" / "one", ())
+    with run_files(opened.experiment, print) as (held, _):
+        assert held.paths.folder == tmp_path / "there" / "one"
+        assert open_experiment(held.paths.folder).settings == opened.experiment.settings
+    # Then it is there, as on the first machine.
+    assert open_checked(check(given)).experiment.place == tmp_path / "there" / "one"
+    with pytest.raises(UsageError, match="--seed is 0, not 3"):
+        check(replace(given, dir=str(tmp_path / "third"), seed=3))
+    # A folder that holds something else is not filled.
+    (tmp_path / "third" / "one").mkdir(parents=True)
+    (tmp_path / "third" / "one" / "notes.txt").touch()
+    with pytest.raises(UsageError, match="is an experiment already: continue it with --resume"):
+        open_checked(check(replace(given, dir=str(tmp_path / "third"))))
+
+
+def test_an_experiment_at_a_uri_alone_gets_no_folder_that_would_go_on_without_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BUILDING_TUNER_CACHE", str(tmp_path / "cache"))
+    uri = f"file://{tmp_path}/storage"
+    open_checked(check_new(replace(settings(tmp_path), dir=uri)))
+    with pytest.raises(UsageError, match="is an experiment already: continue it with --resume"):
+        open_checked(check(settings(tmp_path / "there", storage=uri)))
+    assert not (tmp_path / "there" / "one").exists()
 
 
 def test_settings_of_before_reach_the_one_who_says_what_holds_now(tmp_path: Path) -> None:

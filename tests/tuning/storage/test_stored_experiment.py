@@ -21,6 +21,7 @@ from tuning.storage.stored_experiment import (
     experiment_at,
     is_stored,
     look_up,
+    moved,
     publish,
     run_files,
     storage_of,
@@ -174,13 +175,8 @@ def test_an_experiment_beside_a_local_folder_is_continued_from_either(above: Loc
     assert experiment_at(folder, above.uri) == local, "also after a run"
 
 
-def test_a_local_experiment_moves_to_a_storage_as_a_copy_and_not_silently_nowhere(above: Location, tmp_path: Path) -> None:
+def test_a_local_experiment_that_was_copied_by_hand_goes_on_by_its_uri(above: Location, tmp_path: Path) -> None:
     local = create(Settings(dir=str(tmp_path), backend="batch", name="one"), {"scenario": "key"})
-    folder = local.paths.folder
-    with pytest.raises(
-        UsageError, match=r"was begun without --storage: leave it out, or copy all of the folder to file:.*/one and"
-    ):
-        experiment_at(folder, above.uri)
     local.paths.study.write_bytes(b"first\n")
     local.paths.study.with_suffix(".seal").write_bytes(b"6")
     for path in (local.paths.settings, local.paths.study, local.paths.study.with_suffix(".seal")):
@@ -190,6 +186,27 @@ def test_a_local_experiment_moves_to_a_storage_as_a_copy_and_not_silently_nowher
             assert held.paths.study.read_bytes() == b"first\n" + b"next\n" * number
             with held.paths.study.open("ab") as file:
                 file.write(b"next\n")
+
+
+def test_a_local_experiment_moves_to_the_storage_that_the_user_names(above: Location, tmp_path: Path) -> None:
+    local = create(Settings(dir=str(tmp_path), backend="batch", name="one"), {"scenario": "key"})
+    folder = tmp_path / "renamed"
+    local.paths.folder.rename(folder)
+    going = experiment_at(folder, above.uri)
+    assert (going.moves_to, going.storage, going.place) == (above / "renamed", None, folder)
+    there = moved(going, "iquitos", lambda own: None, print)
+    assert (there.storage, there.settings.name, there.settings.dir) == (above / "renamed", "one", above.uri)
+    with pytest.raises(UsageError, match=rf"has moved to {above}/renamed: continue it there, with --resume {above}/renamed"):
+        experiment_at(folder)
+    with pytest.raises(UsageError, match=rf"has moved to {above}/renamed"):
+        experiment_at(folder, f"{above}/elsewhere")
+    assert experiment_at(folder, above.uri) == there, "the same command continues it"
+    with run_files(there, print) as (held, _):
+        save(held)
+    with pytest.raises(UsageError, match="renamed is another experiment: choose another --storage"):
+        experiment_at(create(Settings(dir=str(tmp_path / "other"), name="renamed")).paths.folder, above.uri)
+    with pytest.raises(StorageError, match="is no URI"):
+        experiment_at(folder, "experiments")
 
 
 def test_a_run_holds_the_experiment_and_another_machine_is_refused(

@@ -1,0 +1,213 @@
+"""A local experiment moves to a storage wholly or not at all."""
+
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.tuning.storage.stand_in import KilledError, dies_at, in_memory
+from tuning.experiment.errors import UsageError
+from tuning.experiment.folder import Experiment, create, open_experiment
+from tuning.experiment.lock import experiment_lock, trial_lock
+from tuning.experiment.moved import move_of, note_move, refuse_moved
+from tuning.experiment.settings import Settings
+from tuning.storage import epoch, journal_chunks, moving
+from tuning.storage.moving import TOKEN, move_to_storage, refuse_other
+
+SMALL = "results/reports/00001-000000000500.parquet"
+COPIED = {
+    "space.toml": b"[gamma]",
+    "learned.json": b"{}",
+    "progress.json": b"{}",
+    "report.html": b"report",
+    "results/trials/00001.parquet": b"row",
+    SMALL: b"reports",
+    "results/reports/packed-00000.parquet": b"pack",
+    "trials/00001.memory": b"5",
+    "trials/00001/000000000500/state.json": b"state",
+    "trials/00001/000000000500/arrays.npz": b"arrays" * 3,
+    "trials/00001/replay/0000000000-0000001953.npz": b"rows",
+    "csv/00001.csv": b"steps",
+    "tensorboard/00001/events": b"events",
+    "rollouts/one/hours.parquet": b"hours",
+}
+LEFT = (
+    "owner.json", "running-x", "tune/state", "trials/00001.lock", "results/packs.lock", "results/reports/00002-1.new",
+    "trials/00001/000000001000/arrays.npz", "trials/00001/new/state.json", "notes.txt",
+)  # fmt: skip
+JOURNAL = b"first line\nsecond line\nthird"
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(epoch, "WATCH_SECONDS", 0.0)
+    monkeypatch.setattr(epoch, "SETTLE_SECONDS", 0.0)
+    monkeypatch.setattr(journal_chunks, "CHUNK", 10)
+    monkeypatch.setattr(moving, "CHUNK", 10)
+    monkeypatch.setattr(moving, "LARGE", 10)
+    monkeypatch.setattr(moving, "_AT_ONCE", 4)
+
+
+@pytest.fixture
+def local(tmp_path: Path) -> Experiment:
+    made = create(Settings(dir=str(tmp_path), backend="batch", name="one", seed=7), {"scenario": "key"})
+    for key, content in {**COPIED, **dict.fromkeys(LEFT, b"x")}.items():
+        path = made.paths.folder / key
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    made.paths.study.write_bytes(JOURNAL)
+    made.paths.study.with_suffix(".seal").write_bytes(b"seal")
+    return made
+
+
+def move(experiment: Experiment, objects: Any, check: Callable[[Experiment], None] = lambda own: None) -> list[str]:
+    said: list[str] = []
+    going = replace(experiment, moves_to=objects.location)
+    move_to_storage(going, experiment.settings.scenario, check, said.append, lambda place, patience: objects)
+    return said
+
+
+def there(objects: Any) -> dict[str, bytes]:
+    """What a storage has of an experiment, without what tells of runs and moves, and when settings were written."""
+    kept = {key: content for key, content in objects.contents.items() if not key.startswith("epochs/") and key != TOKEN}
+    if "experiment.json" in kept:
+        kept["experiment.json"] = kept["experiment.json"].split(b'"written"')[0]
+    return kept
+
+
+def test_a_storage_gets_what_a_search_there_would_have_written(local: Experiment, tmp_path: Path) -> None:
+    objects = in_memory()
+    checked: list[Experiment] = []
+    assert move(local, objects, checked.append) == [
+        f"moving to s3://bucket/experiments/one: {len(COPIED)} files, 0.0 MiB",
+        f"{local.paths.folder} has moved to s3://bucket/experiments/one; the folder is kept to be read",
+    ]
+    assert [own.paths for own in checked] == [local.paths]
+    kept = there(objects)
+    journal = {
+        "study/00000000.journal": b"first line",
+        "study/00000001.journal": b"\nsecond li",
+        "study/00000002.journal": b"ne\nthird",
+    }
+    settings = kept.pop("experiment.json")
+    assert kept == {**COPIED, **journal, "study.seal": b"seal"}
+    (tmp_path / "there").mkdir()
+    (tmp_path / "there" / "experiment.json").write_bytes(objects.contents["experiment.json"])
+    found = open_experiment(tmp_path / "there")
+    assert found.settings == replace(local.settings, dir="s3://bucket/experiments")
+    assert found.compatibility == local.compatibility
+    assert settings
+    written = [change for change in objects.changes if "epochs/" not in change]
+    assert (written[0], written[-1]) == (f"+{TOKEN}", "+experiment.json")
+    # Nothing is deleted.
+    assert all((local.paths.folder / key).exists() for key in (*COPIED, *LEFT[1:], "study.journal", "experiment.json"))
+    with pytest.raises(UsageError, match="has moved to"):
+        refuse_moved(local.paths)
+
+
+def test_a_site_of_ones_own_goes_along(local: Experiment, small_schema: Path) -> None:
+    objects = in_memory()
+    going = replace(local, moves_to=objects.location)
+    move_to_storage(going, str(small_schema), lambda own: None, lambda line: None, lambda place, patience: objects)
+    assert f"site/{small_schema.parent.name}/{small_schema.name}" in objects.contents
+    assert any(key.startswith("site/") and key.endswith(".csv") for key in objects.contents)
+
+
+def test_whenever_it_is_killed_the_experiment_is_in_one_place_and_the_same_command_moves_it(
+    local: Experiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = in_memory()
+    shutil.copytree(local.paths.folder, tmp_path / "spare" / "one")
+    move(local, whole)
+    doubts = 0
+    # At each change of the storage, and before and after each of the folder's notes.
+    for kill in (*range(len(whole.changes)), "before 1", "after 1", "before 2", "after 2"):
+        shutil.rmtree(local.paths.folder)
+        shutil.copytree(tmp_path / "spare" / "one", local.paths.folder)
+        objects, noted = in_memory(), 0
+
+        def note(paths: Any, move: Any, kill: Any = kill) -> None:
+            nonlocal noted
+            noted += 1
+            if kill == f"before {noted}":
+                raise KilledError
+            note_move(paths, move)
+            if kill == f"after {noted}":
+                raise KilledError
+
+        if isinstance(kill, int):
+            dies_at(objects, kill)
+        with monkeypatch.context() as patched:
+            patched.setattr(moving, "note_move", note)
+            with pytest.raises(KilledError):
+                move(local, objects)
+        objects.before = lambda change: None
+        own = move_of(local.paths)
+        if "experiment.json" in objects.contents:
+            assert own is not None, "the folder does not go on too"
+            assert there(objects) == there(whole)
+        if own is None:
+            assert not refuse_other(objects, None)
+            # It goes on here, and what it has written since is moved; what it has removed is not there.
+            (local.paths.folder / SMALL).unlink()
+            (local.paths.folder / "report.html").write_bytes(b"later")
+        else:
+            doubts += not own.is_over
+        if own is None or not own.is_over:
+            move(local, objects)
+        expected = there(whole) | ({"report.html": b"later"} if own is None else {})
+        if own is None:
+            del expected[SMALL]
+        assert there(objects) == expected, kill
+        moved = move_of(local.paths)
+        assert moved is not None
+        assert moved.is_over
+        assert objects.contents[TOKEN].decode() == moved.token
+    assert doubts >= 3
+
+
+def test_another_experiment_is_not_taken_for_the_moved_one(local: Experiment) -> None:
+    objects = in_memory()
+    move(local, objects)
+    noted = move_of(local.paths)
+    assert refuse_other(objects, noted)
+    with pytest.raises(UsageError, match="is another experiment: choose another --storage, or continue that with --resume s3:"):
+        refuse_other(objects, None)
+    objects.contents[TOKEN] = b"of another"
+    local.paths.moved.unlink()
+    before = dict(objects.contents)
+    with pytest.raises(UsageError, match="is another experiment"):
+        move(local, objects)
+    assert {key: before[key] for key in there(objects)} == {key: objects.contents[key] for key in there(objects)}
+    assert not local.paths.moved.exists()
+
+
+def test_what_is_no_experiment_is_not_written_over(local: Experiment) -> None:
+    objects = in_memory()
+    objects.put("notes.txt", b"")
+    with pytest.raises(UsageError, match="is there already and holds no experiment: choose another --storage"):
+        move(local, objects)
+    assert there(objects) == {"notes.txt": b""}
+
+
+def test_it_is_not_moved_while_a_run_or_a_trial_works_on_it_or_it_cannot_go_on(
+    local: Experiment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    objects = in_memory()
+    with experiment_lock(local.paths), pytest.raises(UsageError, match="is in use by process"):
+        move(local, objects)
+    monkeypatch.setattr("tuning.experiment.lock.TRIAL_WAIT_SECONDS", 0.01)
+    path = local.paths.trial_lock(1)
+    path.unlink()
+    with trial_lock(path), pytest.raises(UsageError, match=r"cannot move yet: 00001\.lock: another process still trains"):
+        move(local, objects)
+
+    def damaged(own: Experiment) -> None:
+        raise UsageError("damaged")
+
+    with pytest.raises(UsageError, match="damaged"):
+        move(local, objects, damaged)
+    assert objects.contents == {}

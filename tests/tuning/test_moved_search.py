@@ -1,0 +1,127 @@
+"""A search that begins in a folder, moves to a storage and goes on there decides, and knows, what one does that stays.
+
+As in `test_killed_stored_driver.py`, trials are made up, and processes die at one of their operations.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import random
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from common.storage.location import Location, location
+from results import load
+from results.compaction import compact
+from tests.tuning import test_killed_driver as local
+from tests.tuning import test_killed_stored_driver as stored
+from tuning.experiment.errors import UsageError
+from tuning.experiment.folder import Experiment
+from tuning.storage import epoch
+from tuning.storage.stored_experiment import experiment_at, is_stored, moved
+
+pytestmark = local.pytestmark
+
+BUDGET = 4 * local.STEPS_OF_A_TRIAL
+COLUMNS = ["trial", "state", "score", "steps", "seed", "confirms", "confirm_run", "hp_clip_range"]
+
+
+class Slots(local.Slots):
+    """In place of Ray Tune in a folder, with trials that write whole checkpoints."""
+
+    fit = stored.Slots.fit
+
+
+def in_process(folder: Path, work: Callable[[], None]) -> bool:
+    """Work in a process of its own, which may die; whether it got to its end."""
+    folder.mkdir(parents=True)
+    child = os.fork()
+    if child:
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        assert status in (0, local.KILLED), (folder / "failure").read_text(encoding="utf-8")
+        return status == 0
+    try:
+        os.environ["BUILDING_TUNER_CACHE"] = str(folder / "cache")
+        work()
+    except BaseException as error:  # noqa: BLE001 - the parent shows it
+        (folder / "failure").write_text("".join(traceback.format_exception(error)), encoding="utf-8")
+        os._exit(1)
+    os._exit(0)
+
+
+def begin(folder: Path, kill_at: float) -> None:
+    """Run a search in a folder, up to one of its operations."""
+
+    def work() -> None:
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(local, "Slots", Slots)
+            local.run_and_die(local.begun(folder, BUDGET), 1, kill_at, random.Random(1))
+
+    local.begun(folder, BUDGET)
+    in_process(folder.parent / f"{folder.name}-process", work)
+
+
+def move(folder: Path, above: Location, process: Path, kill_at: float) -> bool:
+    """Move a search, up to one of the operations."""
+
+    def nothing(given: Any) -> None:
+        """Neither checked nor said."""
+
+    def work() -> None:
+        going: Experiment = experiment_at(folder, above.uri)
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(epoch, "WATCH_SECONDS", 0.0)
+            patched.setattr(epoch, "SETTLE_SECONDS", 0.0)
+            local.die_at(patched, kill_at)
+            if going.moves_to:
+                moved(going, going.settings.scenario, nothing, nothing)
+
+    return in_process(process, work)
+
+
+def check_move(above: Location, folder: Path, kill_at: float, moves: list[float], is_packed: bool) -> None:
+    """Kill a search in its folder, move it with kills, go on in the storage, and compare it with one that stays."""
+    whole, killed, order = folder / "whole", folder / "killed", random.Random(1)
+    begin(whole, math.inf)
+    begin(killed, kill_at)
+    if is_packed:
+        compact(killed)
+        assert list(killed.rglob("packed-*.parquet"))
+        # Its study keeps its name.
+        killed = killed.rename(folder / "renamed")
+    place = above / killed.name
+    for number, at in enumerate(moves):
+        is_over = move(killed, above, folder / f"move-{number}", at)
+        assert is_over or not is_stored(place) or (killed / "moved.json").exists()
+    with pytest.raises(UsageError, match="has moved to"):
+        experiment_at(killed)
+    before = load(killed)
+    assert before.skipped == ()
+    assert stored.search(place, folder / "run", 1, math.inf, order)
+    found = stored.fetched(place, folder / "fetched")
+    local.check(found, BUDGET)
+    assert local.journal(found) == local.journal(whole)
+    one, two = load(found), load(whole)
+    pd.testing.assert_frame_equal(one.trials[COLUMNS], two.trials[COLUMNS], check_exact=True)
+    pd.testing.assert_frame_equal(one.reports, two.reports, check_exact=True)
+    assert one.best["trial"] == two.best["trial"]
+    pd.testing.assert_frame_equal(load(killed).trials, before.trials)
+
+
+@pytest.mark.parametrize("is_packed", [False, True])
+def test_a_search_that_moves_is_the_one_that_stays(tmp_path: Path, is_packed: bool) -> None:
+    above = location(f"file://{tmp_path}/storage")
+    # At the later moment a frozen trial waits that goes on.
+    check_move(above, tmp_path, 300.0 if is_packed else 130.0, [40.5, math.inf], is_packed)
+
+
+@pytest.mark.torture
+def test_so_it_is_with_many_kills_of_the_move(tmp_path: Path) -> None:
+    above, drawn = location(f"file://{tmp_path}/storage"), random.Random(3)
+    check_move(above, tmp_path, 150.0, [*(drawn.randrange(600) / 2.0 for _ in range(40)), math.inf], is_packed=False)
