@@ -41,22 +41,32 @@ WORK = "work.txt"  # below an experiment's folder: what its trials did
 
 
 @contextlib.contextmanager
-def head() -> Iterator[Any]:
-    """A cluster of a head alone, on which no trial runs; this process is joined to it."""
+def head_alone() -> Iterator[Any]:
+    """A cluster of a head alone, on which no trial runs."""
     set_environment()
-    import ray
     from ray.cluster_utils import Cluster
 
     arguments = {"num_cpus": 0, "include_dashboard": False, "object_store_memory": STORE}
     made = Cluster(initialize_head=True, head_node_args=arguments)
     try:
-        ray.init(address=made.address, log_to_driver=False, logging_level=logging.CRITICAL)
-        # Ray's workers cannot import a module of the tests by its name.
-        ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])
         yield made
     finally:
-        ray.shutdown()
         made.shutdown()
+
+
+@contextlib.contextmanager
+def head() -> Iterator[Any]:
+    """A cluster of a head alone, on which no trial runs; this process is joined to it."""
+    with head_alone() as made:
+        import ray
+
+        try:
+            ray.init(address=made.address, log_to_driver=False, logging_level=logging.CRITICAL)
+            # Ray's workers cannot import a module of the tests by its name.
+            ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])
+            yield made
+        finally:
+            ray.shutdown()
 
 
 @contextlib.contextmanager

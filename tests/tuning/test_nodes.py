@@ -19,8 +19,8 @@ import pandas as pd
 import pytest
 
 from results import load
+from tests.tuning.killed_search import journal
 from tests.tuning.many_nodes import CARDS, LARGE_FROM, LONG, QUICK, Piece, added, head, node, search, work
-from tests.tuning.test_torture import journal
 from tuning.experiment.folder import Experiment, create, open_experiment
 from tuning.experiment.settings import Settings
 from tuning.memory.kinds import ACCELERATOR
