@@ -126,7 +126,7 @@ class Torturer:
                 self.family |= {process.pid: (process, name_of(process)) for process in others}
                 if victim is None or time.monotonic() < moment() or not (found := self.found(driver, others, victim)):
                     continue
-                names = sorted({name_of(process).split(" ")[0] for process in found})
+                names = sorted({Path(name_of(process).split(" ")[0]).name for process in found})
                 for process in found:
                     with contextlib.suppress(psutil.NoSuchProcess):
                         process.kill()

@@ -11,6 +11,8 @@ import random
 import shutil
 import subprocess
 import sys
+import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -48,6 +50,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="its raylet and 
 
 JOINED = 0.6  # part of the runs that join the cluster
 NODES = 2  # of it, with a core each
+LATEST = 3.0  # seconds to a kill, after the search has learned something
 
 
 class Nodes:
@@ -116,6 +119,7 @@ class InAStorage(Torturer):
     Attributes:
         place: of the experiment.
         folder: for the machines.
+        temporary: folder with a short name, for what killed runs leave of their Rays.
         proxy: before the storage.
         nodes: of the cluster that some runs join.
         schema: of its scenario; it is there in the first run alone.
@@ -128,6 +132,7 @@ class InAStorage(Torturer):
 
     place: Location
     folder: Path
+    temporary: Path
     proxy: FaultyProxy
     nodes: Nodes
     schema: Path
@@ -148,6 +153,7 @@ class InAStorage(Torturer):
         self.runs += 1
         self._joined = self.random.random() < JOINED
         machine = Machine(self.folder / f"machine-{self.runs}", self.proxy.endpoint)
+        machine.variables["RAY_TMPDIR"] = str(self.temporary)
         if self._objects.has("experiment.json"):
             arguments = [sys.executable, "-m", "tuning.run", "--resume", self.place.uri, "--budget", str(budget)]
             shutil.rmtree(self.schema.parent, ignore_errors=True)
@@ -183,12 +189,16 @@ class InAStorage(Torturer):
         return found
 
     def found(self, driver: psutil.Process, others: list[psutil.Process], victim: str) -> list[psutil.Process]:
-        """A raylet is that of a node that runs a trial, if one does; a node is all its processes, those of the driver too."""
-        if victim in (DRIVER, WORKER) or not self._joined:
+        """A raylet is that of a node with a trial; a node is all its processes, and with a Ray of its own the driver too."""
+        if victim in (DRIVER, WORKER):
+            return super().found(driver, others, victim)
+        workers = [process for process in others if is_a(process, WORKER)]
+        if not workers:
+            return []
+        if not self._joined:
             return [driver, *others] if victim == NODE else super().found(driver, others, victim)
-        working = [own for process in others if is_a(process, WORKER) and (own := self.nodes.of(process))]
-        raylet = (working or self.nodes.raylets)[0]
-        return [raylet] if victim == RAYLET else [own for own in others if self.nodes.of(own) == raylet]
+        raylet = self.nodes.of(workers[0])
+        return [own for own in others if own == raylet or (victim == NODE and self.nodes.of(own) == raylet)]
 
     def killed(self, victim: str) -> None:
         """Nodes that are gone are replaced."""
@@ -211,37 +221,72 @@ class InAStorage(Torturer):
                     self.kept.setdefault(key, stamp)
 
 
-@contextlib.contextmanager
-def tortured(
-    server: StorageServer, place: Location, schema: Path, folder: Path, victims: tuple[str, ...], seed: int, concurrency: int,
-    confirm: float, trials: int, steps: int,
-) -> Iterator[tuple[Path, list[int], Path]]:  # fmt: skip
-    """Torture a search in a storage until each victim was killed.
+@dataclass(frozen=True)
+class Search:
+    """What is tortured.
 
-    Yields:
-        What the storage has then, the budgets that it needed, and the schema, which is there again.
+    Attributes:
+        place: of the experiment.
+        schema: of its scenario.
+        folder: for the machines, and for what it is compared with.
+        seed: of moments and faults.
+        concurrency: trials at once.
+        confirm: part of the budget that trains the best again.
+        trials: that the first budget would pay for as a whole.
+        steps: of a trial.
     """
-    own = folder / "site" / "schema.json"
-    shutil.copytree(schema.parent, own.parent)
-    say(f"seed {seed}, {concurrency} at once: {' '.join(victims)}")
-    with faulty_proxy(server, FAULTS, seed) as proxy, head_alone() as cluster:
-        nodes = Nodes(cluster, folder, proxy.endpoint)
-        torturer = InAStorage(
-            random.Random(seed), 5.0, victims, place, folder, proxy, nodes, own, concurrency, steps, confirm
-        )  # fmt: skip
-        budgets = torture(torturer, trials, steps)
-        say(
-            f"{dict(torturer.kills)} in {torturer.runs} runs, budgets of {budgets} steps, {proxy.requests.total()} requests "
-            f"with {proxy.injected.total()} faults, {len(torturer.kept)} parts that were never written again"
-        )
-    torturer.see_all_gone()
-    found = fetched(place, folder / "fetched")
-    check(found, budgets, steps, confirms=confirm > 0)
-    assert not list(found.rglob("*.turn"))
-    assert len(torturer.kept) >= 2 * len(load(found).trials)
-    shutil.rmtree(own.parent, ignore_errors=True)
-    shutil.copytree(schema.parent, own.parent)
-    yield found, budgets, own
+
+    place: Location
+    schema: Path
+    folder: Path
+    seed: int
+    concurrency: int = 1
+    confirm: float = 0.0
+    trials: int = 12
+    steps: int = 2048
+
+    def torture(self, server: StorageServer, victims: tuple[str, ...]) -> Path:
+        """Kill it until each victim was, and see that it is the undisturbed search; all that its storage has then."""
+        site = self.folder / "site"
+        shutil.copytree(self.schema.parent, site)
+        say(f"seed {self.seed}, {self.concurrency} at once: {' '.join(victims)}")
+        with (
+            tempfile.TemporaryDirectory(prefix="ray-", dir="/tmp", ignore_cleanup_errors=True) as temporary,
+            faulty_proxy(server, FAULTS, self.seed) as proxy,
+            head_alone() as cluster,
+        ):
+            nodes = Nodes(cluster, self.folder, proxy.endpoint)
+            torturer = InAStorage(
+                random.Random(self.seed), LATEST, victims, self.place, self.folder, Path(temporary), proxy, nodes,
+                site / self.schema.name, self.concurrency, self.steps, self.confirm,
+            )  # fmt: skip
+            budgets = torture(torturer, self.trials, self.steps)
+            say(
+                f"{dict(torturer.kills)} in {torturer.runs} runs, budgets of {budgets} steps, {proxy.requests.total()} "
+                f"requests with {proxy.injected.total()} faults, {len(torturer.kept)} parts that were never written again"
+            )
+        torturer.see_all_gone()
+        assert torturer.kills == Counter(victims)
+        found = fetched(self.place, self.folder / "fetched")
+        check(found, budgets, self.steps, confirms=self.confirm > 0)
+        assert not list(found.rglob("*.turn"))
+        assert len(torturer.kept) >= 2 * len(load(found).trials)
+        shutil.rmtree(site, ignore_errors=True)
+        shutil.copytree(self.schema.parent, site)
+        if self.concurrency == 1:
+            undisturbed(self.folder / "whole", site / self.schema.name, budgets, self.steps, self.confirm)
+            compare(found, self.folder / "whole")
+        else:
+            compare_trials(found, self.folder / "alone")
+        return found
+
+
+@pytest.mark.slow
+def test_a_search_each_of_whose_machines_is_killed_once(
+    s3_server: StorageServer, s3_bucket: str, small_schema: Path, tmp_path: Path
+) -> None:
+    search = Search(location(s3_bucket) / "experiments" / "killed", small_schema, tmp_path, seed=3, trials=3)
+    search.torture(s3_server, (WORKER, NODE, DRIVER, RAYLET))
 
 
 @pytest.mark.torture
@@ -249,15 +294,10 @@ def tortured(
 def test_a_search_whose_machines_are_killed_all_the_time(
     s3_server: StorageServer, s3_bucket: str, small_schema: Path, tmp_path: Path, concurrency: int, seed: int
 ) -> None:
-    kills = {DRIVER: 8, WORKER: 8, RAYLET: 5, NODE: 5}
+    kills = {DRIVER: 6, WORKER: 9, RAYLET: 5, NODE: 5}
     victims = tuple(random.Random(seed).sample(list(kills), counts=kills.values(), k=sum(kills.values())))
-    place, steps, confirm = location(s3_bucket) / "experiments" / "killed", 2048, 0.34
-    given = {"concurrency": concurrency, "confirm": confirm, "trials": 12, "steps": steps}
-    with tortured(s3_server, place, small_schema, tmp_path, victims, seed, **given) as (found, budgets, schema):
-        assert load(found).confirmations["state"].eq("complete").all()
-        assert len(load(found).confirmations) >= 4
-        if concurrency == 1:
-            undisturbed(tmp_path / "whole", schema, budgets, steps, confirm)
-            compare(found, tmp_path / "whole")
-        else:
-            compare_trials(found, tmp_path / "alone")
+    place = location(s3_bucket) / "experiments" / "killed"
+    found = Search(place, small_schema, tmp_path, seed, concurrency, confirm=0.34).torture(s3_server, victims)
+    confirmations = load(found).confirmations
+    assert confirmations["state"].eq("complete").all()
+    assert len(confirmations) >= 4
