@@ -35,8 +35,8 @@ USUAL, LARGE = GIB // 2, 12 * GIB
 CARDS = {"SMALL": 8 * GIB, "LARGE": 24 * GIB}
 # What the names of experiments begin with, and by how much more their trials wait. Until a process has begun on another node,
 # Tune gives its trial to a process that has ended one; so only trials that are long spread.
-QUICK, LONG = "quick", "long"
-PACES = {QUICK: 0.0, LONG: 8.0}
+QUICK, SLOW, LONG = "quick", "slow", "long"
+PACES = {QUICK: 0.0, SLOW: 3.0, LONG: 8.0}
 WORK = "work.txt"  # below an experiment's folder: what its trials did
 
 
