@@ -35,28 +35,38 @@ USUAL, LARGE = GIB // 2, 12 * GIB
 CARDS = {"SMALL": 8 * GIB, "LARGE": 24 * GIB}
 # What the names of experiments begin with, and by how much more their trials wait. Until a process has begun on another node,
 # Tune gives its trial to a process that has ended one; so only trials that are long spread.
-QUICK, LONG = "quick", "long"
-PACES = {QUICK: 0.0, LONG: 8.0}
+QUICK, SLOW, LONG = "quick", "slow", "long"
+PACES = {QUICK: 0.0, SLOW: 3.0, LONG: 8.0}
 WORK = "work.txt"  # below an experiment's folder: what its trials did
 
 
 @contextlib.contextmanager
-def head() -> Iterator[Any]:
-    """A cluster of a head alone, on which no trial runs; this process is joined to it."""
+def head_alone() -> Iterator[Any]:
+    """A cluster of a head alone, on which no trial runs."""
     set_environment()
-    import ray
     from ray.cluster_utils import Cluster
 
     arguments = {"num_cpus": 0, "include_dashboard": False, "object_store_memory": STORE}
     made = Cluster(initialize_head=True, head_node_args=arguments)
     try:
-        ray.init(address=made.address, log_to_driver=False, logging_level=logging.CRITICAL)
-        # Ray's workers cannot import a module of the tests by its name.
-        ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])
         yield made
     finally:
-        ray.shutdown()
         made.shutdown()
+
+
+@contextlib.contextmanager
+def head() -> Iterator[Any]:
+    """A cluster of a head alone, on which no trial runs; this process is joined to it."""
+    with head_alone() as made:
+        import ray
+
+        try:
+            ray.init(address=made.address, log_to_driver=False, logging_level=logging.CRITICAL)
+            # Ray's workers cannot import a module of the tests by its name.
+            ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])
+            yield made
+        finally:
+            ray.shutdown()
 
 
 @contextlib.contextmanager

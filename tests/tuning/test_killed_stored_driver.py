@@ -170,12 +170,25 @@ def fetched(place: Location, folder: Path) -> Path:
 
 
 def check_kills(above: Location, folder: Path, at_once: int, trials: int, most: int, least: int, confirmations: int) -> None:
-    """Kill a search again and again, and compare it with a local one that is left alone."""
-    drawn, budget, kills = random.Random(at_once), trials * local.STEPS_OF_A_TRIAL, 0
+    """Kill a search again and again, and compare it with a local one that is left alone.
+
+    Args:
+        above: where it is.
+        folder: for the caches of its runs.
+        at_once: trials.
+        trials: that its budget pays for.
+        most: operations that a run makes at first.
+        least: kills.
+        confirmations: that it has at least.
+    """
+    drawn, budget, kills, known = random.Random(at_once), trials * local.STEPS_OF_A_TRIAL, 0, 0
     place = begun(above, "killed", budget)
+    objects = Objects(place)
     while not search(place, folder / str(kills), at_once, drawn.randrange(2 * most) / 2.0, drawn):
-        kills += 1
-    print(f"killed {kills} times")
+        kills, before, known = kills + 1, known, len(objects.listed("results/reports/"))
+        # A run fetches first what is known, and this grows: one that got no further is followed by one that lives longer.
+        most += most // 20 if known == before else 0
+    print(f"killed {kills} times, at most after {most} operations")
     assert kills >= least
     found = fetched(place, folder / "fetched")
     local.check(found, budget)

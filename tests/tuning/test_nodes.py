@@ -19,8 +19,8 @@ import pandas as pd
 import pytest
 
 from results import load
-from tests.tuning.many_nodes import CARDS, LARGE_FROM, LONG, QUICK, Piece, added, head, node, search, work
-from tests.tuning.test_torture import journal
+from tests.tuning.killed_search import journal, say
+from tests.tuning.many_nodes import CARDS, LARGE_FROM, LONG, QUICK, SLOW, Piece, added, head, node, search, work
 from tuning.experiment.folder import Experiment, create, open_experiment
 from tuning.experiment.settings import Settings
 from tuning.memory.kinds import ACCELERATOR
@@ -28,6 +28,7 @@ from tuning.memory.kinds import ACCELERATOR
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Ray has no clusters there")
 
 WAIT_SECONDS = 300.0
+END_SECONDS = 1200.0  # that a search may take to its end, once nothing is done to it any more
 DRAIN_SECONDS = 60.0  # from the notice to the end of a drained node
 GRACE_SECONDS = 12.0  # in which trials leave a node that is drained: two looks at the nodes
 
@@ -79,7 +80,7 @@ def searching(experiment: Experiment) -> Iterator[Callable[[], str]]:
         found = pool.submit(search, experiment)
 
         def printed() -> str:
-            reason, output = found.result(WAIT_SECONDS)
+            reason, output = found.result(END_SECONDS)
             assert reason is None, reason
             return output
 
@@ -251,8 +252,8 @@ class Disturber:
         self._nodes, self._experiment, self._random = nodes, experiment, random
         self.done: Counter[str] = Counter()
 
-    def disturb(self) -> None:
-        """Take one node away, when the search has got further."""
+    def disturb(self) -> str:
+        """Take one node away, when the search has got further; how."""
         known = len(work(self._experiment))
         wait_for(lambda: len(work(self._experiment)) > known)
         self._nodes.add_node(**node(cores=1))
@@ -268,6 +269,7 @@ class Disturber:
         # What is left of it: its agents.
         self._nodes.remove_node(victim)
         self.done[way] += 1
+        return way
 
     def _victim(self) -> Any:
         """The node that works, mostly."""
@@ -276,14 +278,15 @@ class Disturber:
         return working[0] if working and self._random.random() < 0.8 else self._random.choice(nodes)
 
 
-def disturb(nodes: Any, folder: Path, events: int, trials: int, seed: int) -> None:
-    experiment = create(settings(folder, trials=trials, concurrency=1, scheduler="median"))
+def disturb(nodes: Any, folder: Path, name: str, events: int, trials: int, seed: int) -> None:
+    experiment = create(settings(folder, trials=trials, concurrency=1, scheduler="median", name=name))
     alone = create(settings(folder, trials=trials, concurrency=1, scheduler="median", name=f"{QUICK}-alone"))
     with added(nodes, node(cores=1), node(cores=1)):
         with searching(experiment) as printed:
             disturber = Disturber(nodes, experiment, random.Random(seed))
-            for _ in range(events):
-                disturber.disturb()
+            for event in range(events):
+                way = disturber.disturb()
+                say(f"seed {seed}, event {event + 1} of {events}: a node was {way}; {len(work(experiment))} evaluations")
             print(printed(), disturber.done)
         assert search(alone)[0] is None
     check_whole(experiment)
@@ -295,9 +298,10 @@ def disturb(nodes: Any, folder: Path, events: int, trials: int, seed: int) -> No
 
 @pytest.mark.slow
 def test_a_search_of_which_nodes_come_and_go_is_the_same_search(nodes: Any, tmp_path: Path) -> None:
-    disturb(nodes, tmp_path, events=3, trials=10, seed=1)
+    disturb(nodes, tmp_path, "nodes", events=3, trials=10, seed=1)
 
 
 @pytest.mark.torture
 def test_a_search_of_which_nodes_come_and_go_all_the_time(nodes: Any, tmp_path: Path) -> None:
-    disturb(nodes, tmp_path, events=25, trials=70, seed=2)
+    # Its trials are slow, so that it is not over before the last event.
+    disturb(nodes, tmp_path, SLOW, events=25, trials=70, seed=2)

@@ -15,8 +15,8 @@ from common.storage.location import Location, location
 from common.storage.objects import Objects
 from results import load
 from tests.storage_server import Faults, StorageServer, environment, faulty_proxy
+from tests.tuning.killed_search import check, command, compare, undisturbed
 from tests.tuning.test_killed_stored_driver import fetched
-from tests.tuning.test_torture import check, command, compare, undisturbed
 from tuning.storage.stored_checkpoints import complete
 
 STEPS, BUDGET = 2048, 3 * 2048
@@ -65,8 +65,7 @@ def test_a_search_that_is_killed_goes_on_elsewhere_from_its_uri(
     place = location(s3_bucket) / "experiments" / "killed"
     site = tmp_path / "of-the-first" / "site"
     shutil.copytree(small_schema.parent, site)
-    arguments = command(Path("/", "killed"), site / "schema.json", BUDGET, 1, STEPS, 0.0)
-    arguments[arguments.index("--dir") + 1] = place.parent.uri
+    arguments = command(place.parent.uri, place.name, site / "schema.json", BUDGET, 1, STEPS, 0.0)
     again = [sys.executable, "-m", "tuning.run", "--resume", place.uri]
     with faulty_proxy(s3_server, FAULTS, seed=5) as proxy:
         first, second, third = (Machine(tmp_path / name, proxy.endpoint) for name in ("first", "second", "third"))

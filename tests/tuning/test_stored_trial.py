@@ -11,8 +11,8 @@ import pytest
 from common.storage.location import location
 from common.storage.objects import Objects, StorageLostError
 from results import load
+from tests.tuning.killed_search import numbers
 from tests.tuning.test_killed_stored_driver import fetched
-from tests.tuning.test_torture import numbers
 from tests.tuning.trial.small_trials import experiment, hyperparameters
 from tuning.experiment.folder import Experiment
 from tuning.storage.search_files import STORAGE, TURN, turn_key

@@ -3,153 +3,78 @@
 from __future__ import annotations
 
 import contextlib
-import json
-import math
 import random
 import subprocess
 import sys
-import time
-from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-import pandas as pd
-import psutil
 import pytest
-from optuna.trial import TrialState
 
 from results import load
-from tuning.experiment.folder import Experiment, ExperimentPaths, create, open_experiment
-from tuning.runtime.ray_session import ray_session
+from tests.tuning.killed_search import (
+    DRIVER,
+    RAYLET,
+    WORKER,
+    Torturer,
+    check,
+    command,
+    compare,
+    compare_trials,
+    is_a_trial,
+    say,
+    torture,
+    undisturbed,
+)
+from tuning.experiment.folder import ExperimentPaths
 from tuning.trial.checkpoint import Checkpoints
-from tuning.trial.evaluation_schedule import due_steps, evaluations_due
-from tuning.trial.proposal import Proposal
-from tuning.trial.protocol import STEPS
-from tuning.trial.records import TrialRecords
-from tuning.trial.training import Training
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="its raylet and workers are found by their POSIX names")
 
-DRIVER, WORKER, RAYLET = "driver", "worker", "raylet"
-GONE_SECONDS = 30.0  # that trials' processes may take to notice that their run is over
-AGENTS_GONE_SECONDS = 240.0  # and Ray's agents, which try to tell others first that their node died
-EARLY = 0.2  # part of the kills that do not wait until the run has got further
-EVALUATIONS = 4  # of a trial
-WRITTEN_ANEW = ("worker_id", "datetime_start", "datetime_complete")  # what differs between two journals of one search
-MEASURED = ("time", "seconds", "steps_per_second", "rss_bytes", "vram_bytes", "machine_memory_bytes", "cpu_cores")
-
-
-def command(folder: Path, schema: Path, budget: int, concurrency: int, steps: int, confirm: float) -> list[str]:
-    return [
-        sys.executable, "-m", "tuning.run", "--dir", str(folder.parent), "--name", folder.name, "--algo", "ppo",
-        "--scenario", str(schema), "--steps", str(steps), "--reports", str(EVALUATIONS), "--validation-weeks", "1",
-        "--budget", str(budget), "--concurrency", str(concurrency), "--keep-checkpoints", "all", "--confirm", str(confirm),
-        "--set", "hidden_sizes=32,32", "batch_size=64", "n_steps=128", "n_epochs=4",
-    ]  # fmt: skip
-
 
 @dataclass
-class Torturer:
-    """Starts a search again and again, and kills one of its processes each time.
+class InAFolder(Torturer):
+    """Tortures a search in a local folder, with a Ray of its own.
 
     Attributes:
         folder: of the experiment.
         schema: of its scenario.
-        random: draws moments and victims.
         concurrency: trials at once.
         steps: of a trial.
-        latest: greatest number of seconds to the next kill, after the study has learned something new.
-        victims: what is killed, one after the other.
         confirm: part of the budget that trains the best again.
-        kills: so far, by victim.
-        family: processes of all runs so far, by number, and their names.
         frozen: what was in part files that a checkpoint covers, by path: it is never written again.
     """
 
     folder: Path
     schema: Path
-    random: random.Random
     concurrency: int
     steps: int
-    latest: float
-    victims: tuple[str, ...]
     confirm: float = 0.0
-    kills: Counter[str] = field(default_factory=Counter)
-    family: dict[int, tuple[psutil.Process, str]] = field(default_factory=dict)
     frozen: dict[Path, int] = field(default_factory=dict)
 
-    def run(self, budget: int) -> bool:
-        """Run the search once, with a budget of steps, and kill what is next, until the last victim.
+    @contextlib.contextmanager
+    def started(self, budget: int) -> Iterator[subprocess.Popen[bytes]]:
+        """See `Torturer`."""
+        above, name = self.folder.parent, self.folder.name
+        arguments = command(above, name, self.schema, budget, self.concurrency, self.steps, self.confirm)
+        with self._log.open("a") as file, subprocess.Popen(arguments, stdout=file, stderr=file) as driver:
+            yield driver
 
-        Returns:
-            Whether it got to its end.
-        """
-        with self._started(budget) as driver:
-            family: dict[int, psutil.Process] = {}
-            before = self.kills.total()
-            moment, victim = self._next(time.monotonic())
-            while driver.poll() is None:
-                time.sleep(0.05)
-                for child in _children(driver.pid):
-                    family[child.pid] = child
-                    self.family[child.pid] = child, _name(child)
-                if victim is None or time.monotonic() < moment() or not (found := _find(driver.pid, family, victim)):
-                    continue
-                found.kill()
-                self.kills[victim] += 1
-                if victim == DRIVER:
-                    break
-                # A worker that died is replaced, and the run goes on.
-                moment, victim = self._next(time.monotonic())
-            status = driver.wait(300.0)
-            own = [process for process, name in self.family.values() if _is_ours(name)]
-            _, left = psutil.wait_procs(own, GONE_SECONDS)
-            assert [self.family[process.pid][1] for process in left if process.is_running()] == []
-            self._look()
-            # Without a kill, it gets to its end.
-            assert status == 0 or self.kills.total() > before, self.log.read_text(encoding="utf-8")
-            return status == 0
-
-    def _next(self, now: float) -> tuple[Callable[[], float], str | None]:
-        """When to kill what next: most victims some time after the study has learned something, so that all runs get on."""
-        killed = self.kills.total()
-        victim = self.victims[killed] if killed < len(self.victims) else None
-        wait, known = self.random.uniform(0.0, self.latest), self._known()
-        if self.random.random() < EARLY:
-            return lambda: now + 1.0 + wait, victim
-        learned: list[float] = []
-
-        def moment() -> float:
-            if not learned and self._known() > known:
-                learned.append(time.monotonic())
-            return learned[0] + wait if learned else math.inf
-
-        return moment, victim
-
-    def _known(self) -> int:
+    def known(self) -> int:
         """Number of evaluations in the study's journal."""
         journal = ExperimentPaths(self.folder).study
         return journal.read_bytes().count(b'"intermediate_value"') if journal.is_file() else 0
 
-    def see_all_gone(self) -> None:
-        """See that no process is left of any run. Ray's agents try for minutes to tell others that their node died."""
-        _, left = psutil.wait_procs([process for process, _ in self.family.values()], AGENTS_GONE_SECONDS)
-        assert [self.family[process.pid][1] for process in left if process.is_running()] == []
-
-    @contextlib.contextmanager
-    def _started(self, budget: int) -> Iterator[subprocess.Popen[bytes]]:
-        arguments = command(self.folder, self.schema, budget, self.concurrency, self.steps, self.confirm)
-        with self.log.open("a") as file, subprocess.Popen(arguments, stdout=file, stderr=file) as driver:
-            yield driver
+    def told(self) -> str:
+        """What all runs printed."""
+        return self._log.read_text(encoding="utf-8")
 
     @property
-    def log(self) -> Path:
-        """What its runs printed."""
+    def _log(self) -> Path:
         return self.folder.parent / f"{self.folder.name}.log"
 
-    def _look(self) -> None:
+    def look(self) -> None:
         """See that nothing that a checkpoint covers was written again, and that no part is damaged."""
         if not (self.folder / "experiment.json").is_file():
             return
@@ -166,180 +91,16 @@ class Torturer:
                     self.frozen.setdefault(path, path.stat().st_mtime_ns)
 
 
-def _name(process: psutil.Process) -> str:
-    with contextlib.suppress(psutil.NoSuchProcess):
-        return " ".join(process.cmdline())[:200]
-    return ""
-
-
-def _is_ours(name: str) -> bool:
-    """Whether a process runs a trial; not whether it is one of Ray's own, or waits for work, which ends when Ray says so."""
-    return "ray::" in name and "Agent" not in name and "IDLE" not in name
-
-
-def _children(driver: int) -> list[psutil.Process]:
-    with contextlib.suppress(psutil.NoSuchProcess):
-        return psutil.Process(driver).children(recursive=True)
-    return []
-
-
-def _find(driver: int, family: dict[int, psutil.Process], victim: str) -> psutil.Process | None:
-    if victim == DRIVER:
-        return psutil.Process(driver)
-    for process in family.values():
-        with contextlib.suppress(psutil.NoSuchProcess, psutil.ZombieProcess):
-            names = " ".join(process.cmdline())
-            if victim == RAYLET and process.name() == "raylet":
-                return process
-            # Ray names a worker by the actor in it.
-            if victim == WORKER and "ray::" in names and "IDLE" not in names and process.status() != psutil.STATUS_ZOMBIE:
-                return process
-    return None
-
-
-def torture(torturer: Torturer, trials: int) -> list[int]:
-    """Torture a search until each victim was killed, and let it get to its end.
-
-    Args:
-        torturer: of it.
-        trials: that the first budget would pay for as a whole.
-
-    Returns:
-        The budgets that it had one after the other: larger ones, where it was too quick.
-    """
-    budgets = [trials * torturer.steps]
-    while True:
-        ended = torturer.run(budgets[-1])
-        if ended and torturer.kills.total() >= len(torturer.victims):
-            return budgets
-        if ended:
-            budgets.append(budgets[-1] + trials // 2 * torturer.steps)
-
-
-def check(folder: Path, budgets: list[int], steps: int, confirms: bool) -> None:
-    """Check that results and study hold everything once."""
-    found = load(folder)
-    assert found.skipped == ()
-    trials = len(found.trials)
-    assert found.trials["trial"].tolist() == list(range(trials))
-    # A policy that does nothing is stopped.
-    stopped = found.trials["noticed"].notna()
-    assert found.trials["state"].isin(["complete", "frozen"]).where(~stopped, found.trials["state"] != "running").all()
-    assert found.trials["finished"].notna().equals(found.trials["state"].isin(["complete", "pruned"]))
-    assert found.trials["crashes"].eq(0).all()
-    for number, reports in found.reports.groupby("trial"):
-        assert reports["update"].tolist() == list(range(1, len(reports) + 1)), number
-        assert reports["steps"].is_monotonic_increasing
-        assert reports["steps"].iloc[-1] == found.trials["steps"][number]
-    complete = found.trials[found.trials["state"] == "complete"]
-    assert (complete["steps"] >= steps).all()
-    scored = found.reports.dropna(subset=["score"])
-    assert not found.evaluations.duplicated(["trial", "steps", "year"]).any()
-    assert set(zip(scored["trial"], scored["steps"], strict=True)) == set(
-        zip(found.evaluations["trial"], found.evaluations["steps"], strict=True)
-    )
-    ended: Counter[int] = Counter()
-    waiting: Counter[int] = Counter()
-    told: Counter[tuple[int, int]] = Counter()
-    for log in journal(folder):
-        if "trial_id" in log and log.get("state") == TrialState.WAITING:
-            waiting[log["trial_id"]] += 1
-        elif "trial_id" in log and log.get("state") in (TrialState.COMPLETE, TrialState.PRUNED):
-            ended[log["trial_id"]] += 1
-        elif "intermediate_value" in log:
-            told[log["trial_id"], log["step"]] += 1
-    assert ended == dict.fromkeys(found.trials.loc[found.trials["state"].isin(["complete", "pruned"]), "trial"], 1)
-    assert set(found.trials.loc[found.trials["state"] == "frozen", "trial"]) <= set(waiting)
-    # Each evaluation was told once, and the study lacks none.
-    due = [due_steps(evaluations_due(taken, steps, EVALUATIONS), steps, EVALUATIONS) for taken in scored["steps"]]
-    assert told == dict.fromkeys(zip(scored["trial"], due, strict=True), 1)
-    # What an evaluation is due at is counted, once for each trial.
-    used = pd.Series(due, index=scored["trial"]).groupby(level=0).max().sum()
-    # A round of trainings of the best and of the default begins only where there is enough for all of it.
-    assert used == budgets[-1] if not confirms else budgets[-1] - 3 * steps < used <= budgets[-1]
-    left = [path.name for path in folder.iterdir() if path.name.startswith(("running-", "owner"))]
-    assert left == []
-    assert open_experiment(folder).settings.budget == str(budgets[-1])
-
-
-def journal(folder: Path) -> list[dict[str, Any]]:
-    """What was written of trials into the study, in this order, without times and names of processes.
-
-    Optuna writes a line whenever a study is opened; that is left out.
-    """
-    logs = map(json.loads, (folder / "study.journal").read_text(encoding="utf-8").splitlines())
-    return [
-        {key: value for key, value in log.items() if key not in WRITTEN_ANEW}
-        for log in logs
-        if {"trial_id", "distributions"} & log.keys()
-    ]
-
-
-def numbers(frame: pd.DataFrame) -> pd.DataFrame:
-    measured = [name for name in frame.columns if name in MEASURED or name.endswith("_seconds")]
-    return frame.drop(columns=measured).reset_index(drop=True)
-
-
-def compare(folder: Path, other: Path) -> None:
-    """Check that two searches tried the same in the same order, and measured the same."""
-    one, two = load(folder), load(other)
-    for table in ("reports", "evaluations"):
-        pd.testing.assert_frame_equal(numbers(getattr(one, table)), numbers(getattr(two, table)), check_exact=True)
-    columns: list[Any] = [name for name in one.trials.columns if name.startswith(("hp_", "used_", "confirm"))]
-    columns += ["state", "score", "steps", "seed", "noticed"]
-    pd.testing.assert_frame_equal(one.trials[columns], two.trials[columns], check_exact=True)
-    assert one.best["trial"] == two.best["trial"]
-    # Draws, decisions, evaluations and ends stand in the journal one after the other.
-    assert journal(folder) == journal(other)
-
-
-def undisturbed(folder: Path, schema: Path, budgets: list[int], steps: int, confirm: float) -> None:
-    for budget in budgets:
-        arguments = command(folder, schema, budget, 1, steps, confirm)
-        done = subprocess.run(arguments, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stdout + done.stderr
-
-
-def compare_trials(folder: Path, alone: Path) -> None:
-    """Check that each trial measured what it does where it is trained by itself, without a break.
-
-    Args:
-        folder: of the experiment.
-        alone: folder for the same experiment without a search.
-    """
-    experiment, found = open_experiment(folder), load(folder)
-    same = create(replace(experiment.settings, dir=str(alone.parent), name=alone.name))
-    source, records = TrialRecords(experiment), TrialRecords(same)
-    with ray_session(num_cpus=1):
-        for row in found.trials.to_dict("records"):
-            number = int(row["trial"])
-            confirms, run = (None if math.isnan(row[name]) else int(row[name]) for name in ("confirms", "confirm_run"))
-            records.begin(Proposal(number, source.assignment(number), confirms=confirms, confirm_run=run))
-            assert records.seed(number) == row["seed"]
-            train_alone(same, number, row["steps"])
-    trained = load(alone)
-    for table in ("reports", "evaluations"):
-        pd.testing.assert_frame_equal(numbers(getattr(found, table)), numbers(getattr(trained, table)), check_exact=True)
-    used = [name for name in found.trials.columns if name.startswith("used_")]
-    pd.testing.assert_frame_equal(found.trials[used], trained.trials[used], check_exact=True)
-
-
-def train_alone(experiment: Experiment, number: int, steps: int) -> None:
-    """Train a trial until it has taken so many steps."""
-    records, running = TrialRecords(experiment), experiment.paths.running("alone")
-    running.touch()
-    with Training.begin(experiment, records, number, records.assignment(number), running) as trial:
-        for report in trial.updates():
-            if report[STEPS] == steps:
-                break
-        assert trial.state.steps == steps
+def test_ray_s_own_processes_are_no_trials() -> None:
+    names = ("ray::DashboardAgent", "ray::RuntimeEnvAgent", "ray::IDLE", "ray::ImplicitFunc.train", "ray::ImplicitFunc")
+    assert [is_a_trial(name) for name in names] == [False, False, False, True, True]
 
 
 @pytest.mark.slow
 def test_a_search_that_is_killed_a_few_times_is_the_same_search(small_schema: Path, tmp_path: Path) -> None:
     # Of a raylet's death Ray learns only after half a minute.
-    torturer = Torturer(tmp_path / "killed", small_schema, random.Random(3), 1, 2048, latest=5.0, victims=(DRIVER, WORKER))
-    budgets = torture(torturer, trials=2)
+    torturer = InAFolder(random.Random(3), 5.0, (DRIVER, WORKER), tmp_path / "killed", small_schema, 1, 2048)
+    budgets = torture(torturer, 2, 2048)
     check(tmp_path / "killed", budgets, 2048, confirms=False)
     undisturbed(tmp_path / "whole", small_schema, budgets, 2048, confirm=0.0)
     compare(tmp_path / "killed", tmp_path / "whole")
@@ -351,9 +112,10 @@ def test_a_search_that_is_killed_all_the_time(small_schema: Path, tmp_path: Path
     drawn = random.Random(seed)
     victims = drawn.sample((DRIVER,) * 8 + (WORKER,) * 14 + (RAYLET,) * 3, k=25)
     steps, confirm = 2048, 0.34
-    torturer = Torturer(tmp_path / "killed", small_schema, drawn, concurrency, steps, 5.0, tuple(victims), confirm)
-    budgets = torture(torturer, trials=12)
-    print(dict(torturer.kills), "budgets of", budgets, "steps")
+    torturer = InAFolder(drawn, 5.0, tuple(victims), tmp_path / "killed", small_schema, concurrency, steps, confirm)
+    say(f"seed {seed}, {concurrency} at once: {victims}")
+    budgets = torture(torturer, 12, steps)
+    say(f"{dict(torturer.kills)}, budgets of {budgets} steps")
     assert torturer.kills == {DRIVER: 8, WORKER: 14, RAYLET: 3}
     check(tmp_path / "killed", budgets, steps, confirms=True)
     assert load(tmp_path / "killed").confirmations["state"].eq("complete").all()

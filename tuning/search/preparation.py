@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import ray
@@ -24,6 +26,7 @@ from envs.seen import Seen
 from envs.yardsticks.lessons import has_part, lesson_part, lesson_windows, parts_of, prepare_teacher
 from tuning.cli.console import say
 from tuning.runtime.parent_watch import end_with_parent
+from tuning.runtime.ray_session import check_nodes
 
 SPLITS: tuple[Split, ...] = ("train", "validation")  # that a search sees
 
@@ -132,13 +135,30 @@ def _run(tasks: Sequence[Task], console: Console) -> None:
             for one in done:
                 _raise_own_errors(one)
                 bars.update(bar[running.pop(one)], completed=1.0)
-            try:
-                while True:
-                    title, part = queue.get_nowait()
-                    bars.update(bar[title], completed=part)
-            except Empty:
-                continue
+            for title, part in _news(queue):
+                bars.update(bar[title], completed=part)
     queue.shutdown()
+
+
+def _news(queue: Queue) -> Iterator[tuple[str, float]]:
+    """How far tasks are. A queue that was lost with its node tells nothing more, and the tasks go on, or are done again.
+
+    Raises:
+        NodeLostError: if Ray has no node left.
+    """
+    try:
+        while True:
+            yield queue.get_nowait()
+    except Empty:
+        return
+    except ray.exceptions.RayActorError:
+        check_nodes()
+
+
+def _tell(queue: Queue, title: str, part: float) -> None:
+    """Tell how far a task is; see `_news`."""
+    with suppress(ray.exceptions.RayActorError):
+        queue.put_nowait((title, part))
 
 
 def shown_year(year: int) -> str:
@@ -159,7 +179,7 @@ def _raise_own_errors(task: ray.ObjectRef[None]) -> None:
 @ray.remote(num_cpus=1)
 def _prepare_year(scenario: Scenario, year: int, day_peak: bool, queue: Queue, title: str) -> None:
     end_with_parent()
-    prepare_year(scenario, year, lambda part: queue.put_nowait((title, part)), day_peak)
+    prepare_year(scenario, year, partial(_tell, queue, title), day_peak)
 
 
 @ray.remote(num_cpus=1)
@@ -171,7 +191,7 @@ def _train_model(scenario: Scenario, kind: Kind, hours: int, fold: int | None, q
 @ray.remote(num_cpus=1)
 def _prepare_seen(scenario: Scenario, year: int, part: Seen, queue: Queue, title: str) -> None:
     end_with_parent()
-    prepare_seen(scenario, year, part, lambda done: queue.put_nowait((title, done)))
+    prepare_seen(scenario, year, part, partial(_tell, queue, title))
 
 
 @ray.remote(num_cpus=1)
@@ -190,6 +210,6 @@ def _prepare_lessons(scenario: Scenario, part: int, weights: Weights, queue: Que
         # Each hour would be a message.
         if done - told > LEAST_NEWS:
             told = done
-            queue.put_nowait((title, done))
+            _tell(queue, title, done)
 
     lesson_part(scenario, part, weights, on_progress=tell)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +19,11 @@ from common.storage.location import Location, StorageError, location
 from common.uris import is_uri, stand_for
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, ExperimentPaths, check_name, create, free_name, open_experiment
+<<<<<<< HEAD
 from tuning.experiment.moved import move_of, refuse_moved
+=======
+from tuning.experiment.given_site import FOLDER as SITE
+>>>>>>> nodes
 from tuning.experiment.settings import Settings
 from tuning.storage.epoch import FOLDER as EPOCHS
 from tuning.storage.epoch import PATIENCE, Epoch, OvertakenError, ended_key, newest
@@ -206,8 +210,8 @@ def _free_name(above: Location, settings: Settings, local: str | None) -> str:
     return free_name(settings, lambda name: name in taken or bool(folder and (folder / name).exists()))
 
 
-def _refuse_taken(place: Location, keys: Iterable[str]) -> None:
-    """Refuse to create an experiment where there is something. Epochs alone are what is left of a creation that was killed.
+def _refuse_taken(place: Location, keys: Collection[str]) -> None:
+    """Refuse to create an experiment where there is something, but for what a creation leaves that was killed.
 
     Raises:
         UsageError: if there is.
@@ -215,7 +219,9 @@ def _refuse_taken(place: Location, keys: Iterable[str]) -> None:
     rest = [key for key in keys if not _is_of_epochs(key)]
     if _FOR_CHECKS[0] in rest:
         raise UsageError(f"{place} is an experiment already: continue it with --resume {place}, or choose another --name")
-    if rest:
+    # A run held the place before anything was put there; the settings are put last.
+    is_of_a_creation = len(rest) < len(keys) and all(key in _FOR_CHECKS or key.startswith(SITE) for key in rest)
+    if rest and not is_of_a_creation:
         raise UsageError(f"{place} is there already and holds no experiment: choose another --name")
 
 
@@ -235,6 +241,7 @@ def _publish(made: Experiment, place: Location) -> None:
         _refuse_taken(place, hasty.listed())
 
         def put(objects: Objects) -> None:
+            objects.remove([key for key in objects.listed() if not _is_of_epochs(key)])
             for path in (made.paths.space, made.paths.learned):
                 if path.exists():
                     objects.put(path.name, path)
@@ -242,7 +249,7 @@ def _publish(made: Experiment, place: Location) -> None:
             objects.put(made.paths.settings.name, made.paths.settings)
 
         with ExitStack() as after_failure:
-            # Only epochs were there when this run began to hold the place.
+            # What was there when this run began to hold the place belongs to no experiment.
             after_failure.callback(_emptied, hasty, epoch)
             make(hasty, epoch.confirm, put)
             after_failure.pop_all()

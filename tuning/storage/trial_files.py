@@ -13,6 +13,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import filelock
+
 from common.storage.faults import StorageLostError
 from common.storage.location import Location, StorageError, location
 from tuning.experiment.folder import Experiment, ExperimentPaths, open_experiment
@@ -31,6 +33,7 @@ TURN_SECONDS = 120.0  # that a driver may take to upload what comes before a tri
 LOST_SECONDS = 60.0  # of failing attempts at one change, after which the storage is lost
 MARKER_SECONDS = 2.0  # that the end of a process waits for the marker that says why
 REPLAY = "replay"  # folder of the replay buffer's rows, beside those of the checkpoints
+_ROLE = "trial-"  # begins the role of a trial's working copy
 _PAUSE, _MOST_PAUSE = 0.05, 1.0  # between two looks at the turn
 _AT_ONCE = 16  # objects that are removed after one look at the turn
 
@@ -293,8 +296,9 @@ def trial_files(config: Mapping[str, Any], number: int, run: str, folder: str, t
     from common.storage.working_copy import working_folder
 
     place = location(config[STORAGE])
-    objects, own = Objects(place), working_folder(place, f"trial-{number:05d}")
-    with trial_lock(own.with_name(f"{own.name}.lock")):
+    objects, own = Objects(place), working_folder(place, f"{_ROLE}{number:05d}")
+    with trial_lock(_lock_of(own)):
+        _remove_abandoned(own)
         _await_turn(objects, number, config[TURN])
         shutil.rmtree(own, ignore_errors=True)
         try:
@@ -303,6 +307,24 @@ def trial_files(config: Mapping[str, Any], number: int, run: str, folder: str, t
             yield PushedFiles(experiment, run, objects, number, config[TURN])
         finally:
             shutil.rmtree(own, ignore_errors=True)
+
+
+def _lock_of(copy: Path) -> Path:
+    """Path of the lock that a process holds as long as it uses a working copy of a trial."""
+    return copy.with_name(f"{copy.name}.lock")
+
+
+def _remove_abandoned(own: Path) -> None:
+    """Remove working copies of other trials whose processes were killed here: these trials may go on on other nodes, or never.
+
+    Args:
+        own: the copy of this process.
+    """
+    for copy in own.parent.glob(f"*-{_ROLE}[0-9]*[0-9]"):
+        if copy == own or not copy.is_dir():
+            continue
+        with suppress(filelock.Timeout, OSError), filelock.FileLock(_lock_of(copy), blocking=False):
+            shutil.rmtree(copy, ignore_errors=True)
 
 
 def _await_turn(objects: Objects, number: int, turn: str) -> None:

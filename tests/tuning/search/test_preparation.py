@@ -14,6 +14,7 @@ from envs.errors import ScenarioError
 from envs.scenarios.augmentation import Augmentation
 from envs.scenarios.scenario import scenario
 from envs.scenarios.synthetic_numbers import synthetic_number
+from tuning.runtime.ray_session import NodeLostError
 from tuning.search import preparation
 from tuning.search.preparation import prepare, shown_year
 
@@ -54,3 +55,33 @@ def test_an_error_of_the_scenario_comes_without_rays_wrapping(
     monkeypatch.setattr(preparation.ray, "get", get)
     with pytest.raises(raised):
         preparation._raise_own_errors("task")  # type: ignore[arg-type]
+
+
+class LostQueue:
+    """The node of its actor has died."""
+
+    def __init__(self, left: int = 0) -> None:
+        self.left = left
+
+    def get_nowait(self) -> tuple[str, float]:
+        self.left -= 1
+        if self.left < 0:
+            raise ray.exceptions.ActorDiedError
+        return "year 1", 0.5
+
+    def put_nowait(self, news: tuple[str, float]) -> None:
+        raise ray.exceptions.ActorDiedError
+
+
+def test_a_node_that_dies_takes_the_news_of_the_tasks_with_it_and_not_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    queue: Any = LostQueue(1)
+    monkeypatch.setattr(preparation, "check_nodes", lambda: None)
+    assert list(preparation._news(queue)) == [("year 1", 0.5)]
+    preparation._tell(queue, "year 1", 0.7)
+
+
+def test_without_a_node_the_preparation_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    queue: Any = LostQueue()
+    monkeypatch.setattr(ray, "nodes", lambda: [{"Alive": False}])
+    with pytest.raises(NodeLostError):
+        list(preparation._news(queue))

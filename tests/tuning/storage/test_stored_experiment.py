@@ -101,8 +101,23 @@ def test_without_a_name_one_that_is_free_in_both_places_is_taken(above: Location
 def test_a_creation_that_was_killed_does_not_keep_its_name(above: Location, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(epoch, "WATCH_SECONDS", 0.0)
     monkeypatch.setattr(epoch, "SETTLE_SECONDS", 0.0)
-    Objects(above / "one").put("epochs/00000001.json", b"{}")
+    place = Objects(above / "one")
+    for key in ("epochs/00000001.json", "site/other/schema.json", "space.toml", "learned.json"):
+        place.put(key, b"{}")
     assert created(above).settings.name == "one"
+    assert [key for key in place.listed() if not key.startswith("epochs/")] == ["experiment.json"]
+
+
+def test_what_no_creation_leaves_is_kept(above: Location, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(epoch, "WATCH_SECONDS", 0.0)
+    monkeypatch.setattr(epoch, "SETTLE_SECONDS", 0.0)
+    for name, keys in (("one", ("epochs/00000001.json", "results/trials/00000.parquet")), ("two", ("site/schema.json",))):
+        for key in keys:
+            Objects(above / name).put(key, b"{}")
+        before = Objects(above / name).listed()
+        with pytest.raises(UsageError, match="is there already and holds no experiment"):
+            created(above, name=name)
+        assert Objects(above / name).listed() == before
 
 
 @pytest.mark.parametrize("is_begun", [True, False])
