@@ -33,7 +33,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             )
         for folder in map(user_path, given.experiments):
             for done in compact(folder):
-                line = f"{folder} {done.table}: {done.trials} trials packed, {done.before} files are {done.after} now"
+                is_copy = done.table == "trials"
+                did, are = ("gathered", "are read as") if is_copy else ("packed", "are")
+                line = f"{folder} {done.table}: {done.trials} trials {did}, {done.before} files {are} {done.after} now"
                 more = f"; {done.stuck} of them are open elsewhere, and the next time deletes them" if done.stuck else ""
                 print(printable(line + more))
     except UserError as error:

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from common.files import sync_folder, write_whole
+from results.gathered import gather
 from results.packs import is_trained, listed, locked, number_of, packs_of
-from results.parts import HELD, PACKED, ResultsError, held_parts, read_table, trial_of, unlike
+from results.parts import HELD, PACKED, Piece, ResultsError, held_parts, read_table, trial_of, unlike
 from results.schema import FINGERPRINT, PART_VERSION, SCHEMA_VERSION, fingerprint, fingerprint_of
 from results.writer import part_path, table_folder
 
@@ -34,7 +35,7 @@ class Compacted:
         table: its name.
         trials: that were packed by it.
         before: files before it.
-        after: files after it.
+        after: files after it; of trials, whose files stay, those that loading reads.
         stuck: of these, files that could not be deleted, as another program has them open. They do not count, and the next
             compaction deletes them.
     """
@@ -60,7 +61,7 @@ class _Source:
 
 
 def compact(experiment: Path) -> list[Compacted]:
-    """Pack the reports and evaluations of all trials that do not run. A search may write meanwhile.
+    """Pack reports and evaluations of all trials that do not run, and gather rows of trials. A search may write meanwhile.
 
     A trial keeps its part files while its row says `running`, while a process trains it, and where a part cannot be used.
 
@@ -75,7 +76,10 @@ def compact(experiment: Path) -> list[Compacted]:
     with locked(experiment):
         try:
             resting = _resting(experiment)
-            return [_compact(experiment, table, resting) for table in PACKED]
+            packed = [_compact(experiment, table, resting) for table in PACKED]
+            files = len(listed(table_folder(experiment, "trials")).parts)
+            rows = gather(experiment)
+            return [*packed, Compacted("trials", rows, files, files - rows + (rows > 0), 0)]
         except OSError as error:
             raise ResultsError(f"cannot pack {experiment}: {error.strerror}; make room, or make it writable") from error
 
@@ -209,15 +213,15 @@ def _resting(experiment: Path) -> set[int]:
 def _faulty(of_trial: dict[int, list[Path]], table: str) -> set[int]:
     """Trials with a part that cannot be used, or that has columns of other types than most."""
     faulty = set()
-    columns: dict[Path, pa.Table] = {}
+    pieces = []
     for trial, paths in of_trial.items():
         for path in paths:
             part = read_table(path, table)
             if isinstance(part, str):
                 faulty.add(trial)
             else:
-                columns[path] = part.schema.empty_table()
-    return faulty | ({trial_of(path.stem) for path in unlike(columns)} - {None} if columns else set())  # type: ignore[operator]
+                pieces.append(Piece((path,), part.schema, part.schema.empty_table()))
+    return faulty | ({trial_of(path.stem) for path in unlike(pieces)} - {None})  # type: ignore[operator]
 
 
 def _held(pack: Path) -> dict[int, list[int]]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
 LONG = 100_000  # rows from which on a frame takes over Arrow's memory
 # Such a frame has a block for each column. Pandas warns of more than 100 where a column is added.
 _MOST_BLOCKS = 90
+_READERS = 4  # columns that are read at once
 
 
 def joined(tables: list[pa.Table], names: Sequence[str]) -> pa.Table:
@@ -26,7 +29,7 @@ def joined(tables: list[pa.Table], names: Sequence[str]) -> pa.Table:
     """
     import pyarrow as pa
 
-    ordered = _in_order(tables, names)
+    ordered = [tables[number] for number in in_order(tables, names)]
     # Tables of equal columns first: to unify the columns of thousands takes longer than to read them.
     alike: list[list[pa.Table]] = []
     for table in ordered:
@@ -37,20 +40,25 @@ def joined(tables: list[pa.Table], names: Sequence[str]) -> pa.Table:
     return pa.concat_tables([pa.concat_tables(own) for own in alike], promote_options="permissive")
 
 
-def _in_order(tables: Sequence[pa.Table], names: Sequence[str]) -> list[pa.Table]:
-    """Tables by their first rows, where each then ends before the next begins; else as they are given."""
+def in_order(tables: Sequence[pa.Table], names: Sequence[str]) -> list[int]:
+    """Places of tables by their first rows, where each then ends before the next begins; else as they are given.
+
+    Args:
+        tables: each with these columns.
+        names: columns of whole numbers that rows are to be ordered by.
+    """
     bounds = {}
     for number, table in enumerate(tables):
         if len(table):
             ends = [tuple(table[name][place].as_py() for name in names) for place in (0, len(table) - 1)]
             if any(value is None for end in ends for value in end):
-                return list(tables)
+                return list(range(len(tables)))
             bounds[number] = ends
     order = sorted(bounds, key=lambda number: bounds[number][0])
     if any(bounds[one][1] >= bounds[other][0] for one, other in itertools.pairwise(order)):
-        return list(tables)
+        return list(range(len(tables)))
     # Empty ones have columns, too.
-    return [table for table in tables if not len(table)] + [tables[number] for number in order]
+    return [number for number, table in enumerate(tables) if not len(table)] + order
 
 
 def is_sorted(table: pa.Table, names: Sequence[str]) -> bool:
@@ -83,6 +91,71 @@ def to_frame(columns: dict[str, pa.ChunkedArray]) -> pd.DataFrame:
         columns.clear()
         return frame
     return pd.DataFrame({name: _values(columns.pop(name)) for name in list(columns)}, copy=False)
+
+
+@dataclass(frozen=True)
+class LongColumn:
+    """A column that is read when the frame needs it.
+
+    Attributes:
+        kind: type that holds the values of all its parts.
+        read: reads its parts in the order of their rows, once; several columns are read at once.
+    """
+
+    kind: pa.DataType
+    read: Callable[[], Iterable[pa.ChunkedArray]]
+
+
+def read_frame(columns: Mapping[str, LongColumn], keys: pa.Table, names: Sequence[str]) -> pd.DataFrame:
+    """A long DataFrame whose columns are read one by one: beside it only parts of some of them are in memory.
+
+    Args:
+        columns: all as long.
+        keys: columns that rows are to be ordered by, in the order in which the rows are read.
+        names: of these.
+    """
+    import numpy as np
+    import pandas as pd
+    import pyarrow as pa
+
+    order = None
+    if not is_sorted(keys, names):
+        # Empty ones come last, as pandas has it.
+        order = np.lexsort([keys[name].to_pandas().to_numpy() for name in reversed(names)])
+
+    def values(column: LongColumn) -> Any:
+        read = _read(column, len(keys))
+        return read if order is None else read.take(order)
+
+    with ThreadPoolExecutor(min(_READERS, pa.cpu_count())) as readers:
+        read: dict[str, Any] = {}
+        for name, own in zip(columns, readers.map(values, columns.values()), strict=True):
+            read[name] = own
+            # What was read of it is freed, but Arrow keeps the memory for itself until it is told.
+            pa.default_memory_pool().release_unused()
+    frame = pd.DataFrame(read, copy=False)
+    # A copy has a block for each type.
+    return frame if len(columns) <= _MOST_BLOCKS else frame.copy()
+
+
+def _read(column: LongColumn, rows: int) -> Any:
+    """Values of a column. Of numbers, each part is freed before the next is read."""
+    import numpy as np
+    import pyarrow as pa
+
+    parts = iter(column.read())
+    if column.kind in (pa.int64(), pa.float64()):
+        values, at = np.empty(rows, column.kind.to_pandas_dtype()), 0
+        for part in parts:
+            if part.type != column.kind or (part.null_count and column.kind == pa.int64()):
+                parts = itertools.chain([pa.chunked_array([values[:at]]), part], parts)
+                break
+            for piece in part.chunks:
+                values[at : at + len(piece)] = piece.to_numpy(zero_copy_only=False)
+                at += len(piece)
+        else:
+            return values
+    return _values(pa.concat_tables([pa.table({"": part}) for part in parts], promote_options="permissive")[""])
 
 
 def _values(column: pa.ChunkedArray) -> Any:

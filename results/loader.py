@@ -8,10 +8,11 @@ import math
 import os
 import sys
 import warnings
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,10 +20,11 @@ from common.texts import printable
 from common.uris import is_uri, uri_of, with_uris
 from results.completeness import lacking
 from results.conditions import EXPERIMENT, Filter, checked_conditions, empty_passes, name_passes, trials_wanted
-from results.frames import is_sorted, joined, to_frame
+from results.frames import LONG, LongColumn, in_order, is_sorted, joined, read_frame, to_frame
 from results.front import front_of
+from results.gathered import gathered
 from results.packs import listed
-from results.parts import ResultsError, held_parts, read_table, trial_of, unlike
+from results.parts import Piece, ResultsError, held_parts, pieces_of, read_piece, read_table, trial_of, unlike
 from results.places import is_pattern, local_folder, matching
 from results.schema import FOLDER, READ_MEASURES, TABLES, schema
 from results.writer import table_folder
@@ -354,55 +356,80 @@ def _refuse(table: str, lacking: Sequence[str]) -> None:
 
 def _read(folder: Path, name: str, columns: Collection[str] | None, filters: Sequence[Filter]) -> _Read:
     """Rows of a table, and why files were skipped."""
-    for _ in range(_TRIES):
-        parts, reasons = _read_once(folder, name, columns, filters)
+    damaged: dict[Path, str] = {}  # long files in which that shows only where a column is read
+    tries = 0
+    while True:
+        pieces, reasons = _read_once(folder, name, columns, filters, damaged)
+        tries += 1
         # A file that vanished was packed meanwhile, or belongs to work that is done again.
-        if all(path.exists() for path in reasons):
-            break
-    reasons |= unlike(parts)
-    usable = [part for path, part in parts.items() if path not in reasons]
-    # Only the list holds them from here on, so that memory is freed as a frame is made of it.
-    parts.clear()
-    frame, lacking = _frame(name, usable, columns, filters)
-    return _Read(frame, reasons, lacking)
+        if tries < _TRIES and not all(path.exists() for path in reasons):
+            continue
+        reasons |= unlike(pieces)
+        usable = [piece for piece in pieces if piece.paths[0] not in reasons]
+        # Only the list holds them from here on, so that memory is freed as a frame is made of it.
+        pieces.clear()
+        try:
+            frame, lacking = _frame(name, usable, columns, filters)
+        except _DamagedError as error:
+            damaged[error.path] = str(error)
+        else:
+            return _Read(frame, reasons, lacking)
+
+
+class _DamagedError(Exception):
+    """A column of a long file cannot be read; the text says why."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(reason)
+        self.path = path
 
 
 def _read_once(
-    folder: Path, name: str, columns: Collection[str] | None, filters: Sequence[Filter]
-) -> tuple[dict[Path, pa.Table], dict[Path, str]]:
+    folder: Path,
+    name: str,
+    columns: Collection[str] | None,
+    filters: Sequence[Filter],
+    damaged: Mapping[Path, str],
+) -> tuple[list[Piece], dict[Path, str]]:
     import pyarrow.compute as pc
 
     files = listed(table_folder(folder, name))
     needed = None if columns is None else {*columns, *(own[0] for own in filters), *_ORDER[name]}
     wanted = trials_wanted(filters)
-    parts: dict[Path, pa.Table] = {}
+    pieces: list[Piece] = []
     reasons: dict[Path, str] = {}
     held: set[int] = set()
     for path in files.packs:
-        part = read_table(path, name, needed, wanted)
-        if isinstance(part, str):
-            reasons[path] = part
+        piece = damaged.get(path) or read_piece(path, name, needed, wanted, math.inf if filters else LONG)
+        if isinstance(piece, str):
+            reasons[path] = piece
             continue
-        own = held_parts(part.schema) or {}
+        own = held_parts(piece.columns) or {}
         if newer := held & set(own):
-            part = part.filter(~pc.field("trial").isin(list(newer)))
-        held |= set(own)
-        parts[path] = part
-    of = {path: trial_of(path.stem) for path in files.parts}
-    paths = [path for path, trial in of.items() if trial not in held and (trial is None or wanted is None or trial in wanted)]
-    with ThreadPoolExecutor(_READERS) as readers:
-        for path, part in zip(paths, readers.map(lambda path: read_table(path, name, needed), paths), strict=True):
+            part = read_table(path, name, needed, wanted)
             if isinstance(part, str):
                 reasons[path] = part
-            else:
-                parts[path] = part
-    return parts, reasons
+                continue
+            piece = Piece(piece.paths, piece.columns, part.filter(~pc.field("trial").isin(list(newer))), piece.votes)
+        held |= set(own)
+        pieces.append(piece)
+    of = {path: trial_of(path.stem) for path in files.parts}
+    paths = [path for path, trial in of.items() if trial not in held and (trial is None or wanted is None or trial in wanted)]
+    if name == "trials":
+        known = gathered(folder, paths, needed)
+        pieces += known.pieces
+        reasons |= known.reasons
+        paths = [path for path in paths if path not in known.covered]
+    with ThreadPoolExecutor(_READERS) as readers:
+        read = readers.map(lambda path: read_piece(path, name, needed), paths)
+        more, faults = pieces_of(zip(paths, read, strict=True))
+    return pieces + more, reasons | faults
 
 
 def _frame(
-    name: str, parts: list[pa.Table], columns: Collection[str] | None, filters: Sequence[Filter]
+    name: str, pieces: list[Piece], columns: Collection[str] | None, filters: Sequence[Filter]
 ) -> tuple[pd.DataFrame, list[str]]:
-    """All parts of a table, and which columns it lacks, which are empty.
+    """All pieces of a table, and which columns it lacks, which are empty.
 
     It has the table's own columns, and the measures that summaries read, even if no part has them. The list is emptied.
 
@@ -412,8 +439,13 @@ def _frame(
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    table = joined([schema(name).empty_table(), *parts], _ORDER[name])
-    parts.clear()
+    own = schema(name)
+    pieces[:0] = [Piece((), own, own.empty_table())]
+    if not filters and sum(len(piece.table) for piece in pieces) > LONG:
+        return _long_frame(name, pieces, columns)
+    tables = [piece.table for piece in pieces]
+    pieces.clear()
+    table = joined(tables, _ORDER[name])
     for measure in READ_MEASURES if name == "evaluations" else ():
         if measure not in table.column_names:
             table = table.append_column(measure, pa.nulls(len(table), pa.float64()))
@@ -437,3 +469,68 @@ def _frame(
     if not in_order:
         frame = frame.sort_values(_ORDER[name], ignore_index=True)
     return (frame if columns is None else frame[list(columns)]), lacking
+
+
+def _long_frame(name: str, pieces: list[Piece], columns: Collection[str] | None) -> tuple[pd.DataFrame, list[str]]:
+    """What `_frame` gives, where it is long: column by column. The list is emptied.
+
+    Raises:
+        _DamagedError: if a file turns out to be damaged.
+    """
+    import pyarrow as pa
+
+    known = pa.unify_schemas([piece.columns.remove_metadata() for piece in pieces], promote_options="permissive")
+    for measure in READ_MEASURES if name == "evaluations" else ():
+        if measure not in known.names:
+            known = known.append(pa.field(measure, pa.float64()))
+    lacking = [] if columns is None else [column for column in dict.fromkeys(columns) if column not in known.names]
+    for column in lacking:
+        known = known.append(pa.field(column, pa.null()))
+    keys = [piece.table.select(_ORDER[name]) for piece in pieces]
+    places = in_order(keys, _ORDER[name])
+    whole = pa.concat_tables([keys[place] for place in places], promote_options="permissive")
+    parts = [_Columns(pieces[place]) for place in places]
+    pieces.clear()
+
+    def read(column: str) -> Iterator[pa.ChunkedArray]:
+        for part in parts:
+            yield from part.read(column, known.field(column).type)
+
+    shown = known.names if columns is None else list(dict.fromkeys([*columns, *_ORDER[name]]))
+    long = {column: LongColumn(known.field(column).type, partial(read, column)) for column in shown}
+    frame = read_frame(long, whole, _ORDER[name])
+    return (frame if columns is None else frame[list(columns)]), lacking
+
+
+class _Columns:
+    """Columns of a piece, which are freed as they are read."""
+
+    def __init__(self, piece: Piece) -> None:
+        self._piece = piece
+        # Of a long file they are still to be read.
+        self._held = {} if piece.source else dict(zip(piece.table.column_names, piece.table.columns, strict=True))
+        self._rows = len(piece.table)
+        if not piece.source:
+            self._piece = replace(piece, table=piece.columns.empty_table())  # a slice would hold all
+
+    def read(self, name: str, kind: pa.DataType) -> Iterator[pa.ChunkedArray]:
+        """Parts of a column, once.
+
+        Args:
+            name: of the column.
+            kind: of its values, where the piece lacks it.
+
+        Raises:
+            _DamagedError: if its file turns out to be damaged.
+        """
+        import pyarrow as pa
+
+        if name in self._held:
+            yield self._held.pop(name)
+        elif name not in self._piece.columns.names:
+            yield pa.chunked_array([pa.nulls(self._rows, kind)])
+        else:
+            try:
+                yield from self._piece.column(name)
+            except (pa.ArrowException, OSError) as error:
+                raise _DamagedError(self._piece.paths[0], " ".join(str(error).split())) from error

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from common.errors import UserError
 from common.json_values import checked
-from results.schema import FINGERPRINT, READ_MEASURES, SCHEMA_VERSION, STATES, fingerprint_of, schema
+from results.schema import FINGERPRINT, READ_MEASURES, SCHEMA_VERSION, STATES, checksum_of, columns_text, schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -30,16 +32,56 @@ _OF_TRIAL = re.compile(r"(\d{5,})(?:-(\d{12,}))?")  # name of a part, see `resul
 _JUDGED = re.compile(r".+?(?:-(\d{3,}))?-(batch|citylearn)")  # see `results.writer.judged_path`
 _PACK = re.compile(r"packed-(\d{5,})")  # name of a pack
 PACKED = ("reports", "evaluations")  # tables that are packed
+GATHERED = "trials-gathered"  # name of the file with the rows of many trials, see `results.gathered`
+STAMPS = "stamps"  # key in its metadata: size and time of change of each trial's part file, as JSON
 HELD = "parts"  # key in a pack's metadata: of each trial that it holds the steps in the names of its part files, as JSON
 _OF_RUN = ("backend", "trial", "contender")  # columns that the name of such a part tells
 _SMALL = 2**20  # bytes of a file up to which it is read at once
 _LONG = 10_000  # rows of a file from which on its columns are read side by side
+_PIECE_ROWS, _PIECE_FILES = 2**17, 500  # rows or files from which on the parts that were read so far become one piece
 MOST_VALUES, MOST_BYTES = 10**8, 2**31  # of a file; the largest of ours have some million values
 UPDATE = "update the package"  # remedy for a part of a later version, which is no damage
 
 
 class ResultsError(UserError, ValueError):
     """A folder holds no results, or none that are complete. The message says what to do."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Rows of a table, of one file or of several that follow each other.
+
+    Attributes:
+        paths: of the files.
+        columns: names and types of what can be read of it, with the metadata of the file.
+        table: rows that are in memory: with all columns, or of a long file with those alone that tell whether it can be used.
+        votes: part files that stand behind it; a pack replaces many.
+        source: of a long file: it is open, so its other columns can be read whatever happens to its name.
+        metadata: of a long file.
+    """
+
+    paths: tuple[Path, ...]
+    columns: pa.Schema
+    table: pa.Table
+    votes: int = 1
+    source: pa.NativeFile | None = None
+    metadata: pq.FileMetaData | None = None
+
+    def column(self, name: str) -> Iterator[pa.ChunkedArray]:
+        """A column in parts, each of which is read when it is needed. Several threads may read at once.
+
+        Raises:
+            ArrowException: if a long file is damaged there.
+            OSError: if a long file cannot be read, or is damaged there.
+        """
+        if self.source is None or name in self.table.column_names:
+            yield self.table[name]
+            return
+        import pyarrow.parquet as pq
+
+        file = pq.ParquetFile(self.source, metadata=self.metadata, page_checksum_verification=True, pre_buffer=False)
+        for number in range(file.num_row_groups):
+            yield file.read_row_group(number, [name], use_threads=False)[name]
 
 
 def read_table(
@@ -53,42 +95,105 @@ def read_table(
         columns: those that are wanted; those that tell whether the file can be used come with them. None for all.
         trials: whose rows are wanted; row groups without them are not read. None for all.
     """
+    piece = read_piece(path, table, columns, trials)
+    return piece if isinstance(piece, str) else piece.table
+
+
+def read_piece(
+    path: Path,
+    table: str,
+    columns: Collection[str] | None = None,
+    trials: Collection[int] | None = None,
+    most: float = math.inf,
+) -> Piece | str:
+    """Like `read_table`; it tells more of the file.
+
+    Args:
+        path: see `read_table`.
+        table: likewise.
+        columns: likewise.
+        trials: likewise.
+        most: rows above which only those columns are read that tell whether the file can be used; see `Piece.column`.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     # Arrow would read a folder as one table of all files in it.
     if path.is_dir():
         return "it is a folder: restore the file from a copy"
+    source = metadata = None
     try:
         # A small part is opened once, and read whole: opening takes most of its time.
-        source = pa.BufferReader(path.read_bytes()) if path.stat().st_size <= _SMALL else path
+        is_small = path.stat().st_size <= _SMALL
+        source = pa.BufferReader(path.read_bytes()) if is_small else pa.OSFile(str(path))
         with pq.ParquetFile(source, page_checksum_verification=True, pre_buffer=False) as file:
-            if fault := _size_fault(file.metadata):
+            metadata = file.metadata
+            if fault := _size_fault(metadata):
                 return f"{fault}: restore the file from a copy"
-            wanted, whole = None, None
-            if columns is not None or trials is not None:
-                whole = file.schema_arrow, file.metadata.num_rows
-                needed = {
-                    *(columns if columns is not None else whole[0].names),
-                    *_NEEDED[table],
-                    *(_OF_RUN if table == "evaluations" else ()),
-                }
-                wanted = [name for name in whole[0].names if name in needed]
-            if trials is None:
+            is_long = trials is None and metadata.num_rows > most
+            whole = file.schema_arrow if columns is not None or trials is not None or is_long else None
+            wanted = None
+            if whole is not None and columns is not None:
+                needed = {*columns, *_NEEDED[table], *(_OF_RUN if table == "evaluations" else ())}
+                wanted = [name for name in whole.names if name in needed]
+            if is_long and whole is not None:
+                part = file.read([name for name in whole.names if name in _NEEDED[table]])
+            elif trials is None:
                 # Columns of a part are too short for threads of their own.
-                part = file.read(wanted, use_threads=file.metadata.num_rows >= _LONG)
+                part = file.read(wanted, use_threads=metadata.num_rows >= _LONG)
             else:
                 rows = [("trial", "in", list(trials))]
                 part = pq.read_table(path, columns=wanted, filters=rows, partitioning=None, page_checksum_verification=True)
-        version = int((part.schema.metadata or {}).get(b"schema_version", b"0"))
+        read = part.schema
+        if is_long and whole is not None:
+            read = whole if wanted is None else pa.schema([whole.field(name) for name in wanted], whole.metadata)
+        version = int((read.metadata or {}).get(b"schema_version", b"0"))
         # A name that is no UTF-8 is noticed only where it is read.
-        _ = part.column_names
+        _ = read.names
     except (pa.ArrowException, OSError, ValueError) as error:
         return " ".join(str(error).split())
     if version > SCHEMA_VERSION:
         return f"its schema version {version} is newer than this package's {SCHEMA_VERSION}: {UPDATE}"
-    fault = _fault(part, table, whole) or _name_fault(part, table, path.stem)
-    return f"{fault}: restore the file from a copy" if fault else part
+    fault = _fault(part, table, read, (whole or read, metadata.num_rows)) or _name_fault(part, table, path.stem)
+    if fault:
+        return f"{fault}: restore the file from a copy"
+    votes = sum(map(len, (held_parts(read) or {}).values())) if is_pack(path.stem) else 1
+    return Piece((path,), read, part, votes, *((source, metadata) if is_long else ()))
+
+
+def pieces_of(read: Iterable[tuple[Path, Piece | str]]) -> tuple[list[Piece], dict[Path, str]]:
+    """Pieces of many small part files, and why some cannot be used. Files with the same columns are one piece.
+
+    So their memory is in few places, which are freed one by one.
+
+    Args:
+        read: files in their order, each with what `read_piece` gave.
+    """
+    pieces: list[Piece] = []
+    reasons: dict[Path, str] = {}
+    waiting: list[Piece] = []
+    rows = 0
+    for path, piece in read:
+        if isinstance(piece, str):
+            reasons[path] = piece
+            continue
+        is_full = rows >= _PIECE_ROWS or len(waiting) >= _PIECE_FILES
+        if waiting and (is_full or not piece.columns.equals(waiting[0].columns)):
+            pieces.append(_one_piece(waiting))
+            waiting, rows = [], 0
+        waiting.append(piece)
+        rows += len(piece.table)
+    return [*pieces, *([_one_piece(waiting)] if waiting else [])], reasons
+
+
+def _one_piece(pieces: list[Piece]) -> Piece:
+    """Pieces with the same columns as one, which has a copy of their rows."""
+    import pyarrow as pa
+
+    if len(pieces) == 1:
+        return pieces[0]
+    table = pa.concat_tables([piece.table for piece in pieces]).combine_chunks()
+    return Piece(tuple(path for piece in pieces for path in piece.paths), pieces[0].columns, table, len(pieces))
 
 
 def size_fault(path: Path) -> str:
@@ -118,31 +223,55 @@ def _size_fault(metadata: pq.FileMetaData) -> str:
     return f"it unfolds to {nbytes:,} bytes, more than the {MOST_BYTES:,} that are read" if nbytes > MOST_BYTES else ""
 
 
-def _fault(part: pa.Table, table: str, whole: tuple[pa.Schema, int] | None) -> str:
+def _fault(part: pa.Table, table: str, columns: pa.Schema, whole: tuple[pa.Schema, int]) -> str:
     """What is wrong with the columns of a part; empty where nothing is.
 
     Args:
         part: what was read of it.
         table: name of the table.
-        whole: all columns of the file and its number of rows, where only some were read.
+        columns: that are wanted of it.
+        whole: all columns of the file, and its number of rows.
     """
-    names = part.column_names
-    if doubled := sorted(name for name, count in Counter(names).items() if count > 1):
-        return f"column {doubled[0]} stands twice"
-    if lacking := [name for name in _NEEDED[table] if name not in names]:
-        return f"it lacks the column {', '.join(lacking)}"
-    wanted = _types(table)
-    for field in part.schema:
-        if (kind := wanted.get(field.name)) is not None and field.type != kind and _joined(field.type, kind) != kind:
-            return f"column {field.name} is {field.type}, not {kind}"
+    fault, _ = _of_columns(columns, table)
+    if fault:
+        return fault
     if table == "trials" and (unknown := sorted(_distinct(part, "state") - set(STATES), key=str)):
         return f"column state holds {unknown[0]!r}, which is no state"
     if empty := [name for name in _FILLED[table] if part[name].null_count]:
         return f"column {empty[0]} is empty in a row"
     # Arrow checks the values; names, types and the number of rows have this.
-    known = (part.schema.metadata or {}).get(FINGERPRINT.encode())
-    if known is not None and known.decode(errors="replace") != fingerprint_of(*(whole or (part.schema, len(part)))):
-        return "its columns have changed since it was written"
+    known = (columns.metadata or {}).get(FINGERPRINT.encode())
+    if known is not None:
+        _, text = _of_columns(whole[0], table)
+        if known.decode(errors="replace") != checksum_of(text, whole[1]):
+            return "its columns have changed since it was written"
+    return ""
+
+
+_LAST: dict[tuple[str, int], tuple[pa.Schema, tuple[str, str]]] = {}
+
+
+def _of_columns(columns: pa.Schema, table: str) -> tuple[str, str]:
+    """What is wrong with names and types of columns, and their text; see `results.schema.columns_text`.
+
+    Thousands of files have the same columns, so what was last found of as many is kept.
+    """
+    last = _LAST.get((table, len(columns)))
+    if last is None or not last[0].equals(columns):
+        last = _LAST[table, len(columns)] = (columns, (_columns_fault(columns, table), columns_text(columns)))
+    return last[1]
+
+
+def _columns_fault(columns: pa.Schema, table: str) -> str:
+    names = columns.names
+    if doubled := sorted(name for name, count in Counter(names).items() if count > 1):
+        return f"column {doubled[0]} stands twice"
+    if lacking := [name for name in _NEEDED[table] if name not in names]:
+        return f"it lacks the column {', '.join(lacking)}"
+    wanted = _types(table)
+    for field in columns:
+        if (kind := wanted.get(field.name)) is not None and field.type != kind and _joined(field.type, kind) != kind:
+            return f"column {field.name} is {field.type}, not {kind}"
     return ""
 
 
@@ -159,7 +288,10 @@ def _name_fault(part: pa.Table, table: str, stem: str) -> str:
     """What in a part contradicts the name of its file, as in one that was copied from another; empty where nothing does."""
     import pyarrow.compute as pc
 
-    if is_pack(stem):
+    if stem == GATHERED:
+        if table != "trials":
+            return "its name is none of this table"
+    elif is_pack(stem):
         held = held_parts(part.schema)
         if table not in PACKED or held is None:
             return "its name is none of this table"
@@ -218,24 +350,25 @@ def trial_of(stem: str) -> int | None:
     return int(found[1]) if found else None
 
 
-def unlike(parts: Mapping[Path, pa.Table]) -> dict[Path, str]:
-    """Parts in which a column has another type than in most parts, each with the reason.
+def unlike(pieces: Iterable[Piece]) -> dict[Path, str]:
+    """Files in which a column has another type than in most part files, each with the reason.
 
     It concerns columns beyond the table's own, such as hyperparameters and KPIs. Their types are known only from the files.
     """
-    schemas = [part.schema for part in parts.values()]
-    if all(schema.equals(schemas[0]) for schema in schemas):
+    known = list(pieces)
+    if all(piece.columns.equals(known[0].columns) for piece in known):
         return {}
     types: dict[str, Counter[pa.DataType]] = {}
-    for part in parts.values():
-        for field_ in part.schema:
-            types.setdefault(field_.name, Counter())[field_.type] += 1
-    reasons = {}
+    for piece in known:
+        for field_ in piece.columns:
+            types.setdefault(field_.name, Counter())[field_.type] += piece.votes
+    reasons: dict[Path, str] = {}
     for name, counted in types.items():
         usual = counted.most_common(1)[0][0]
-        for path, part in parts.items():
-            if name in part.column_names and _joined(found := part.schema.field(name).type, usual) is None:
-                reasons[path] = f"column {name} is {found}, but {usual} in other files: restore the file from a copy"
+        for piece in known:
+            if name in piece.columns.names and _joined(found := piece.columns.field(name).type, usual) is None:
+                reason = f"column {name} is {found}, but {usual} in other files: restore the file from a copy"
+                reasons |= dict.fromkeys(piece.paths, reason)
     return reasons
 
 

@@ -207,5 +207,14 @@ def fingerprint(part: pa.Table) -> str:
 
 def fingerprint_of(columns: pa.Schema, rows: int) -> str:
     """The same of a table that is not in memory."""
-    text = "\n".join([str(rows), *(f"{field.name} {field.type}" for field in columns)])
-    return f"{zlib.crc32(text.encode()):08x}"
+    return checksum_of(columns_text(columns), rows)
+
+
+def columns_text(columns: pa.Schema) -> str:
+    """Names and types of columns, a line each."""
+    return "\n".join(f"{field.name} {field.type}" for field in columns)
+
+
+def checksum_of(text: str, rows: int) -> str:
+    """The same of what `columns_text` gives."""
+    return f"{zlib.crc32(chr(10).join((str(rows), text)).encode()):08x}"

@@ -166,6 +166,7 @@ def test_a_command_becomes_a_small_one() -> None:
         "--scenario", "mall/schema.json", "--train", "0-17", "24-119",
     ]  # fmt: skip
     assert small("tuning.judge", ["experiments/a", "--seeds", "5"]) == ["experiments/a", "--seeds", "2"]
+    assert small("envs.preview", ["--scenario", "iquitos"]) == ["--scenario", "iquitos"]
 
 
 # -- small commands --------------------------------------------------------------------------
@@ -173,6 +174,8 @@ def test_a_command_becomes_a_small_one() -> None:
 
 def small(module: str, arguments: list[str]) -> list[str]:
     """Arguments of the same command on a small site with a small budget."""
+    if module == "envs.preview":
+        return arguments  # it draws generated sites alone, in seconds
     options: list[tuple[str, list[str]]] = [("", [])]  # the first has what stands before all options
     for argument in arguments:
         if argument.startswith("--"):
@@ -255,7 +258,8 @@ def _suppose(line: Line, stage: Path) -> None:
         else:
             site = "homes" if name in ("homes", "stopped") else "district" if name == "district" else "mall"
             shared = [] if site == "mall" else ["--preset", "several-buildings"]
-            arguments = ["--scenario", f"{site}/schema.json", "--name", name, "--trials", "1", *shared]
+            trials = "2" if "--learn-from" in line.words else "1"  # one trial alone has no rank
+            arguments = ["--scenario", f"{site}/schema.json", "--name", name, "--trials", trials, *shared]
             module, arguments = "tuning.run", small("tuning.run", arguments)
         assert _run(module, arguments) == 0, arguments
 

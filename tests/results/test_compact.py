@@ -12,6 +12,7 @@ def test_a_line_tells_of_each_table(experiment: Path, capsys: pytest.CaptureFixt
     assert capsys.readouterr().out.splitlines() == [
         f"{experiment} reports: 2 trials packed, 3 files are 1 now",
         f"{experiment} evaluations: 0 trials packed, 0 files are 0 now",
+        f"{experiment} trials: 0 trials gathered, 4 files are read as 4 now",
     ]
 
 

@@ -77,7 +77,7 @@ def test_what_is_packed_loads_alike_and_running_trials_keep_their_parts(experime
     before = whole(experiment)
     done = compact(experiment)
     assert [(own.table, own.trials, own.before, own.after, own.stuck) for own in done] == [
-        ("reports", 3, 16, 5, 0), ("evaluations", 3, 16, 5, 0),
+        ("reports", 3, 16, 5, 0), ("evaluations", 3, 16, 5, 0), ("trials", 0, 4, 4, 0),
     ]  # fmt: skip
     assert len(files(experiment, "reports")) == 5
     assert all(name.startswith(("00002-", "packed-")) for name in files(experiment, "reports"))
@@ -242,11 +242,11 @@ def test_files_that_another_program_has_open_do_not_count_and_go_the_next_time(
 
     with monkeypatch.context() as patched:
         patched.setattr(Path, "unlink", refused)
-        assert [own.stuck for own in compact(experiment)] == [12, 12]
+        assert [own.stuck for own in compact(experiment)] == [12, 12, 0]
         same(whole(experiment), before)
         with pytest.raises(ResultsError, match="is open in another program: close it, so that trial 1 can go on"):
             unpack(experiment, 1)
-    assert [own.after for own in compact(experiment)] == [5, 5]
+    assert [own.after for own in compact(experiment)] == [5, 5, 4]
     same(whole(experiment), before)
 
 
@@ -270,7 +270,7 @@ def test_a_reader_beside_a_compaction_sees_each_row_once(experiment: Path, monke
     from results import loader
 
     before = whole(experiment)
-    original, done = loader.read_table, []
+    original, done = loader.read_piece, []
 
     def late(path: Path, table: str, *given: Any) -> Any:
         if table == "reports" and not done:
@@ -278,7 +278,7 @@ def test_a_reader_beside_a_compaction_sees_each_row_once(experiment: Path, monke
             compact(experiment)
         return original(path, table, *given)
 
-    monkeypatch.setattr(loader, "read_table", late)
+    monkeypatch.setattr(loader, "read_piece", late)
     same(whole(experiment), before)
     assert done
 

@@ -17,7 +17,7 @@ import pytest
 
 from common.errors import UserError
 from results import Results, ResultsError, load, loader
-from results.compaction import compact
+from results.compaction import compact, unpack
 from results.parts import read_table
 from results.schema import READ_MEASURES, SCHEMA_VERSION, schema
 from results.writer import judged_path, part_path, table_folder, write_part
@@ -204,13 +204,13 @@ def large(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Results:
 def count_reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Part files that are opened from now on."""
     opened: list[str] = []
-    original = loader.read_table
+    original = loader.read_piece
 
     def counted(path: Path, table: str, *given: Any) -> Any:
         opened.append(f"{table}/{path.stem}")
         return original(path, table, *given)
 
-    monkeypatch.setattr(loader, "read_table", counted)
+    monkeypatch.setattr(loader, "read_piece", counted)
     return opened
 
 
@@ -460,3 +460,59 @@ def test_an_experiment_that_is_the_working_folder_has_its_name(
     shutil.copytree(experiment, other)
     monkeypatch.chdir(experiment)
     assert load([".", other]).names == (experiment.resolve().name, "other")
+
+
+def long(experiment: Path, monkeypatch: pytest.MonkeyPatch, *given: Any) -> pd.DataFrame:
+    """Reports where even a few rows are long, so that columns are read one by one."""
+    with monkeypatch.context() as patched:
+        patched.setattr(loader, "LONG", 1)
+        return load(experiment).read("reports", *given)
+
+
+@pytest.mark.parametrize("packed", ["none", "some", "all"])
+def test_long_tables_are_read_column_by_column_and_are_the_same(
+    packed: str, experiment: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_part(part_path(experiment, "reports", 0, 300), "reports", [{"trial": 0, "update": 3, "steps": 300, "kl": 0.5}])
+    change(part_path(experiment, "reports", 1, 200), joy="much", gradient_steps=None)
+    expected = load(experiment).reports
+    some = load(experiment).read("reports", ["steps", "joy", "trial"])
+    if packed != "none":
+        compact(experiment)
+    if packed == "some":  # which are not in order: the pack has trials 0 and 1
+        write_part(part_path(experiment, "trials", 0), "trials", [trial(0, 0.5, "running")], KINDS)
+        unpack(experiment, 0)
+        write_part(part_path(experiment, "trials", 0), "trials", [trial(0, 0.5)], KINDS)
+        write_part(part_path(experiment, "trials", 7), "trials", [trial(7, 0.5)], KINDS)
+        write_part(part_path(experiment, "reports", 7, 100), "reports", [{"trial": 7, "update": 1, "steps": 100}])
+        compact(experiment)
+        expected, some = load(experiment).reports, load(experiment).read("reports", ["steps", "joy", "trial"])
+    pd.testing.assert_frame_equal(long(experiment, monkeypatch), expected)
+    pd.testing.assert_frame_equal(long(experiment, monkeypatch, ["steps", "joy", "trial"]), some)
+
+
+def test_a_long_pack_that_is_damaged_in_a_column_is_named_and_skipped(
+    experiment: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compact(experiment)
+    (pack,) = (experiment / "results" / "reports").iterdir()
+    column = pq.read_metadata(pack).row_group(0).column(pq.read_schema(pack).names.index("seconds"))
+    content = bytearray(pack.read_bytes())
+    content[column.data_page_offset + column.total_compressed_size - 3] ^= 1
+    pack.write_bytes(content)
+    write_part(part_path(experiment, "reports", 5, 100), "reports", [{"trial": 5, "update": 1, "steps": 100}])
+    with pytest.warns(UserWarning, match=r"skipped .*packed-00000\.parquet: .*CRC"):
+        found = long(experiment, monkeypatch)
+    assert found["trial"].tolist() == [5]
+
+
+def test_a_pack_counts_as_the_parts_that_it_replaces_where_types_differ(experiment: Path) -> None:
+    for steps in (100, 200):
+        change(part_path(experiment, "reports", 0, steps), joy=1.0)
+    compact(experiment)
+    for number in (5, 6):
+        path = part_path(experiment, "reports", number, 100)
+        write_part(path, "reports", [{"trial": number, "update": 1, "steps": 100}])
+        change(path, joy="much")
+    with pytest.warns(UserWarning, match="column joy is string, but double in other files"):
+        assert load(experiment).reports["trial"].tolist() == [0, 0, 1]

@@ -2,8 +2,12 @@
 
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
+from results.report.figure import Section
+from results.report.figures import judged
 from results.report.page import page
 from results.report.sections import sections
 from results.report.sources import Sources, read_sources
@@ -15,6 +19,17 @@ from tests.results.report.made import hours
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")]
 
 
+def named() -> pd.DataFrame:
+    """A judgement of controllers with long names, which a phone has to show whole."""
+    names = {
+        "ppo default with one policy for all buildings, 600,000 steps": "contender",
+        "rule: PV first, battery in peak hours": "rule",
+        "CityLearn: BasicElectricVehicleRBC_ReferenceController": "rule",
+    }
+    rows = {"contender": list(names), "kind": list(names.values()), "seed": 1, "score": [0.3, 0.2, -0.1]}
+    return pd.DataFrame({**rows, "low": np.nan, "high": np.nan})
+
+
 def test_a_page_is_whole_at_each_width_light_and_dark(tmp_path: Path) -> None:
     frame = hours(62)
     write(tmp_path / "rolled.parquet", table({name: frame[name].to_numpy() for name in frame}, {"trial": "1"}))
@@ -22,7 +37,7 @@ def test_a_page_is_whole_at_each_width_light_and_dark(tmp_path: Path) -> None:
     both = tuple(
         made.search(tmp_path / name, count, noise=0.01) for name, count in (("a-name-that-is-quite-long" * 3, 30), ("b", 2))
     )
-    shown = sections(Sources(both, (), policies))
+    shown = [*sections(Sources(both, (), policies)), Section("Judgement", "judgement", {}, (judged.ranking(named()),))]
     charts = sum(len(figure.panels) for section in shown for figure in section.figures)
     path = tmp_path / "report.html"
     path.write_bytes(page(shown[0].title, shown))

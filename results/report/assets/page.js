@@ -15,24 +15,52 @@
   }
   const specs = JSON.parse(await inflate("figures"));
   const width = (chart) => chart.getBoundingClientRect().width;
-  // On a narrow page names of rows take at most two fifths, and legends and titles stay within the page.
+  // A name in lines of at most so many letters, broken between its words.
+  const lines = (name, most) => name.split(/(?<=[ _-])|(?<=[a-z])(?=[A-Z])/).reduce((done, word) => {
+    const last = done[done.length - 1];
+    if (last !== undefined && (last + word).trimEnd().length <= most) done[done.length - 1] = last + word; else done.push(word);
+    return done;
+  }, []).map((line) => line.trimEnd());
+  // All names on an axis, which its layers share.
+  const onAxis = (spec, side) => {
+    const own = spec.layer.filter((layer) => layer.encoding[side]?.type === "nominal" && layer.encoding[side].axis);
+    if (own.some((layer) => layer.encoding[side].axis.labelExpr)) return [];
+    return [...new Set(own.flatMap((layer) => layer.data.values.map((row) => String(row[layer.encoding[side].field]))))];
+  };
+  const withAxis = (layer, side, more) => layer.encoding[side]?.axis
+    ? { ...layer, encoding: { ...layer.encoding, [side]: { ...layer.encoding[side], axis: { ...layer.encoding[side].axis, ...more } } } }
+    : layer;
+  // On a narrow page names of rows take at most two fifths, in several lines, and legends and titles stay within the page.
   const fitted = (spec, pixels) => {
     const narrow = pixels < 480;
-    let wide = false;
-    const layers = spec.layer.map((layer) => {
-      const axis = layer.encoding.y?.axis;
-      if (!axis?.labelLimit) return layer;
-      wide = true;
-      const labelLimit = Math.min(axis.labelLimit, Math.round(pixels * 0.42));
-      return { ...layer, encoding: { ...layer.encoding, y: { ...layer.encoding.y, axis: { ...axis, labelLimit } } } };
-    });
+    let layers = spec.layer, height = spec.height;
+    // Names below a chart stand aslant, where they would run into each other.
+    const isLevel = layers.some((layer) => layer.encoding.x?.axis?.labelAngle === 0);
+    if (isLevel && onAxis(spec, "x").reduce((sum, name) => sum + name.length * 7 + 8, 0) > pixels - 60) {
+      layers = layers.map((layer) => withAxis(layer, "x", { labelAngle: -35 }));
+    }
+    const most = Math.max(0, ...layers.map((layer) => layer.encoding.y?.axis?.labelLimit ?? 0));
+    const wide = most > 0;
+    if (wide) {
+      const labelLimit = Math.min(most, Math.round(pixels * 0.42));
+      const table = Object.fromEntries(narrow ? onAxis(spec, "y").map((name) => [name, lines(name, Math.floor(labelLimit / 7))]) : []);
+      const count = Math.max(1, ...Object.values(table).map((each) => each.length));
+      const own = `(${JSON.stringify(table)})[datum.label]`;
+      const broken = count === 1 ? {} : {
+        labelExpr: own, labelLineHeight: 12, labelOverlap: false,
+        encoding: { labels: { dy: { value: { expr: `-6 * (length(${own}) - 1)` } } } },
+      };
+      layers = layers.map((layer) => layer.encoding.y?.axis?.labelLimit ? withAxis(layer, "y", { labelLimit, ...broken }) : layer);
+      height = count === 1 ? height : Math.max(height, Object.keys(table).length * (count * 12 + 8));
+    }
     // Long names stand below each other, where two of them are wider than the page.
     const names = spec.layer.flatMap((layer) => layer.encoding.color?.scale?.domain ?? []);
     const long = Math.max(0, ...names.map((name) => String(name).length)) * 7 > pixels * 0.3;
     const columns = !narrow ? 4 : wide || long ? 1 : 2;
     const legend = { ...spec.config.legend, columns, labelLimit: !narrow ? 220 : wide ? 150 : Math.round(pixels * 0.65) };
-    const axisX = { ...spec.config.axisX, ...(narrow ? { titleAnchor: "end", labelFlush: 24 } : {}) };
-    return { ...spec, layer: layers, config: { ...spec.config, legend, axisX } };
+    // Beside each other, charts are too small to move the names at their ends.
+    const axisX = { ...spec.config.axisX, ...(narrow ? { titleAnchor: "end", labelFlush: pixels < 240 ? 0 : 24 } : {}) };
+    return { ...spec, height, layer: layers, config: { ...spec.config, legend, axisX } };
   };
   const options = { actions: false, renderer: "svg", tooltip: { theme: "page" } };
   // A picture stands by itself, so names of colours become colours, and the paper is painted.

@@ -279,7 +279,9 @@ def ranking(runs: pd.DataFrame, verdict: Verdict | None = None) -> Figure:
         if len(rivals):
             rival = rivals.iloc[0]
             surely = "" if top.low != top.low else " surely" if top.low > rival.value or top.high < rival.value else ""
-            side = "above" if top.value > rival.value else "below"
+            # Of a bill, what is surely below is good: the word has to say so.
+            is_better = (top.value < rival.value) == ("less is better" in measure)
+            side = ("above" if is_better else "below") if by_score else "better than" if is_better else "worse than"
             answer += f",{surely} {side} the best without training, {rival.contender}, with {shown(rival.value)}"
         if len(bound) and bound["value"].iloc[0] > 0:
             answer += f"; that is {percent(top.value / bound['value'].iloc[0])} of the bound"

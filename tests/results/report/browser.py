@@ -35,7 +35,7 @@ class View:
         requests: addresses other than the page's own.
         page_width: of the whole document, pixels.
         drawn: how many charts.
-        cut: charts that are wider than the place that they have, or have a text that leaves them.
+        cut: charts that are wider than the place that they have, or have a text that leaves them or ends early.
         picture: a screenshot of the whole page, PNG.
     """
 
@@ -127,7 +127,8 @@ class Browser:
                 const place = text.getBoundingClientRect();
                 return place.width > 0 && (place.right > inner.right + 1 || place.left < inner.left - 1);
             };
-            return inner.right > outer.right + 1 || [...svg.querySelectorAll("text")].some(leaves);
+            const cut = (text) => text.textContent.trim().endsWith("…");
+            return inner.right > outer.right + 1 || [...svg.querySelectorAll("text")].some((text) => leaves(text) || cut(text));
         }).map((chart) => chart.dataset.chart)""",
         )
         if picture:

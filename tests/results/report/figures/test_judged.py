@@ -119,7 +119,8 @@ def by_bill(comparable: bool = True) -> Verdict:
 def test_a_judgement_by_another_objective_is_ranked_as_its_verdict() -> None:
     found = judged.ranking(runs(0.25), by_bill())
     assert found.answer == (
-        "ppo 1 has 90.0 (85.0 to 95.0) of bill (less is better), surely above the best without training, rule: a, with 80.0."
+        "ppo 1 has 90.0 (85.0 to 95.0) of bill (less is better), surely worse than the best without training, rule: a, "
+        "with 80.0."
     )
     assert found.table is not None
     assert found.table["contender"].tolist() == ["rule: a", "ppo 1"]
