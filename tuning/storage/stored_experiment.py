@@ -19,11 +19,8 @@ from common.storage.location import Location, StorageError, location
 from common.uris import is_uri, stand_for
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, ExperimentPaths, check_name, create, free_name, open_experiment
-<<<<<<< HEAD
-from tuning.experiment.moved import move_of, refuse_moved
-=======
 from tuning.experiment.given_site import FOLDER as SITE
->>>>>>> nodes
+from tuning.experiment.moved import move_of, refuse_moved
 from tuning.experiment.settings import Settings
 from tuning.storage.epoch import FOLDER as EPOCHS
 from tuning.storage.epoch import PATIENCE, Epoch, OvertakenError, ended_key, newest
