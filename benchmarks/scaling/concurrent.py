@@ -3,7 +3,8 @@
 Run: `uv run python -m benchmarks.scaling.concurrent [--actors 10 25] [--hosted 10 25 100 1000] [--seconds 60]`.
 
 `tuning.search.driver.run_trials` runs with its own tuner, so with Tune's controller and its placement groups, on a Ray of this
-machine that counts more cores than there are. A trial reports every ten seconds, and each sixth report is an evaluation.
+machine that counts more cores than there are. A trial reports every ten seconds, and each sixth report is an evaluation. It has
+20 of them, so it lasts 20 minutes. The first thousand are somewhere in the midst, so that trials end and begin all the time.
 
 - `--actors`: each trial is an actor, a process of about 150 MB, that sleeps between its reports.
 - `--hosted`: the trials' calls are answered by two actors in place of one for each trial. The rest is as before: a placement
@@ -37,6 +38,8 @@ from tuning.runtime.ray_session import ENVIRONMENT
 from tuning.trial.protocol import DriverOnly
 
 REPORT_SECONDS, OF_AN_EVALUATION = 10.0, 6  # between two reports of a trial; reports for each evaluation
+REPORTS = 20  # evaluations of a trial
+BEGUN = 1000  # trials that are somewhere in the midst when the search begins
 HOSTS = 2
 _OWN = {
     "searcher": ("suggest", "on_trial_result", "on_trial_complete"),
@@ -53,9 +56,10 @@ class FakeTrial:
     """
 
     def __init__(self, config: dict[str, Any]) -> None:
-        self._config, self._count = config, 0
-        # Trials began at other moments.
-        self.at = time.monotonic() + REPORT_SECONDS * (hash((config["number"], 7)) % 997 / 997 + 0.1)
+        number = config["number"]
+        # The first trials are at any moment of their time, so that some end in each minute.
+        self._config, self._count = config, number * 37 % (REPORTS * OF_AN_EVALUATION) if number < BEGUN else 0
+        self.at = time.monotonic() + REPORT_SECONDS * (number * 61 % 997 / 997 + 0.1)
 
     def report(self) -> dict[str, Any]:
         """The next report, as `tuning.trial.training` makes them."""
@@ -242,7 +246,7 @@ def measure(count: int, is_hosted: bool, seconds: float) -> None:
     folder = Path(tempfile.mkdtemp(prefix="many-"))
     cores = 2 * count + 10
     _start({**OPTIONS, "num_cpus": cores, "_memory": cores * 2**31, "_temp_dir": str(folder / "ray")})
-    made = experiment(folder, sampler="random", scheduler="asha", trials=100_000, concurrency=count, backend="batch")
+    made = experiment(folder, sampler="tpe", scheduler="none", trials=100_000, concurrency=count, backend="batch")
     budget = Budget(gpus=0, card_bytes=0, ram_bytes=2**40, cores=cores)
     planner = Planner(made.settings, SMALL, budget, "cpu", Calibration(folder / "calibration.json"))
     own = Own()
