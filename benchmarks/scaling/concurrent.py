@@ -61,6 +61,11 @@ class FakeTrial:
         self._config, self._count = config, number * 37 % (REPORTS * OF_AN_EVALUATION) if number < BEGUN else 0
         self.at = time.monotonic() + REPORT_SECONDS * (number * 61 % 997 / 997 + 0.1)
 
+    @property
+    def is_over(self) -> bool:
+        """Whether the last report was that of its end."""
+        return self._count >= REPORTS * OF_AN_EVALUATION
+
     def report(self) -> dict[str, Any]:
         """The next report, as `tuning.trial.training` makes them."""
         self._count += 1
@@ -77,7 +82,7 @@ def trainable(config: dict[str, Any]) -> None:
     from ray import tune
 
     trial = FakeTrial(config)
-    while True:
+    while not trial.is_over:
         time.sleep(max(0.0, trial.at - time.monotonic()))
         tune.report(trial.report())
 
@@ -98,7 +103,9 @@ class Host:
         await asyncio.sleep(max(0.0, trial.at - time.monotonic()))
         known = {"time_total_s": 60.0, "time_this_iter_s": REPORT_SECONDS, "training_iteration": 1, "done": False, "pid": 1}
         about = {"date": "2026-01-01_00-00-00", "timestamp": 1, "hostname": "host", "node_ip": "127.0.0.1"}
-        return {**trial.report(), **known, **about, "config": trial._config, "time_since_restore": 60.0, "trial_id": "x"}
+        made = trial.report()
+        known["done"] = trial.is_over
+        return {**made, **known, **about, "config": trial._config, "time_since_restore": 60.0, "trial_id": "x"}
 
 
 class Hosted:
@@ -107,8 +114,8 @@ class Hosted:
     def __init__(self, hosts: list[Any]) -> None:
         self._hosts, self._keys = hosts, itertools.count()
 
-    @property
-    def __class__(self) -> Any:  # type: ignore[override]
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
         import ray
 
         return ray.actor.ActorClass
