@@ -3,7 +3,8 @@
 Run: `uv run python -m benchmarks.scaling.concurrent [--actors 10 25] [--hosted 10 25 100 1000] [--seconds 60]`.
 
 `tuning.search.driver.run_trials` runs with its own tuner, so with Tune's controller and its placement groups, on a Ray of this
-machine that counts more cores than there are. A trial reports every ten seconds, and each sixth report is an evaluation.
+machine that counts more cores than there are. A trial reports every ten seconds, and each sixth report is an evaluation. It has
+20 of them, so it lasts 20 minutes. The first thousand are somewhere in the midst, so that trials end and begin all the time.
 
 - `--actors`: each trial is an actor, a process of about 150 MB, that sleeps between its reports.
 - `--hosted`: the trials' calls are answered by two actors in place of one for each trial. The rest is as before: a placement
@@ -37,6 +38,8 @@ from tuning.runtime.ray_session import ENVIRONMENT
 from tuning.trial.protocol import DriverOnly
 
 REPORT_SECONDS, OF_AN_EVALUATION = 10.0, 6  # between two reports of a trial; reports for each evaluation
+REPORTS = 20  # evaluations of a trial
+BEGUN = 1000  # trials that are somewhere in the midst when the search begins
 HOSTS = 2
 _OWN = {
     "searcher": ("suggest", "on_trial_result", "on_trial_complete"),
@@ -53,9 +56,15 @@ class FakeTrial:
     """
 
     def __init__(self, config: dict[str, Any]) -> None:
-        self._config, self._count = config, 0
-        # Trials began at other moments.
-        self.at = time.monotonic() + REPORT_SECONDS * (hash((config["number"], 7)) % 997 / 997 + 0.1)
+        number = config["number"]
+        # The first trials are at any moment of their time, so that some end in each minute.
+        self._config, self._count = config, number * 37 % (REPORTS * OF_AN_EVALUATION) if number < BEGUN else 0
+        self.at = time.monotonic() + REPORT_SECONDS * (number * 61 % 997 / 997 + 0.1)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the last report was that of its end."""
+        return self._count >= REPORTS * OF_AN_EVALUATION
 
     def report(self) -> dict[str, Any]:
         """The next report, as `tuning.trial.training` makes them."""
@@ -73,7 +82,7 @@ def trainable(config: dict[str, Any]) -> None:
     from ray import tune
 
     trial = FakeTrial(config)
-    while True:
+    while not trial.is_over:
         time.sleep(max(0.0, trial.at - time.monotonic()))
         tune.report(trial.report())
 
@@ -94,7 +103,9 @@ class Host:
         await asyncio.sleep(max(0.0, trial.at - time.monotonic()))
         known = {"time_total_s": 60.0, "time_this_iter_s": REPORT_SECONDS, "training_iteration": 1, "done": False, "pid": 1}
         about = {"date": "2026-01-01_00-00-00", "timestamp": 1, "hostname": "host", "node_ip": "127.0.0.1"}
-        return {**trial.report(), **known, **about, "config": trial._config, "time_since_restore": 60.0, "trial_id": "x"}
+        made = trial.report()
+        known["done"] = trial.is_over
+        return {**made, **known, **about, "config": trial._config, "time_since_restore": 60.0, "trial_id": "x"}
 
 
 class Hosted:
@@ -103,8 +114,8 @@ class Hosted:
     def __init__(self, hosts: list[Any]) -> None:
         self._hosts, self._keys = hosts, itertools.count()
 
-    @property
-    def __class__(self) -> Any:  # type: ignore[override]
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
         import ray
 
         return ray.actor.ActorClass
@@ -242,7 +253,7 @@ def measure(count: int, is_hosted: bool, seconds: float) -> None:
     folder = Path(tempfile.mkdtemp(prefix="many-"))
     cores = 2 * count + 10
     _start({**OPTIONS, "num_cpus": cores, "_memory": cores * 2**31, "_temp_dir": str(folder / "ray")})
-    made = experiment(folder, sampler="random", scheduler="asha", trials=100_000, concurrency=count, backend="batch")
+    made = experiment(folder, sampler="tpe", scheduler="none", trials=100_000, concurrency=count, backend="batch")
     budget = Budget(gpus=0, card_bytes=0, ram_bytes=2**40, cores=cores)
     planner = Planner(made.settings, SMALL, budget, "cpu", Calibration(folder / "calibration.json"))
     own = Own()

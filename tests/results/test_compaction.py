@@ -304,3 +304,29 @@ def test_packs_are_split_between_trials_and_full_ones_are_left_alone(experiment:
     begin(experiment, 4, "complete")
     compact(experiment)
     assert set(first) < set(listed(table_folder(experiment, "reports")).packs)
+
+
+def test_changes_of_an_unpacking_lose_no_row_where_they_are_copied_one_after_another(experiment: Path, tmp_path: Path) -> None:
+    compact(experiment)
+    copy = tmp_path / "copy"
+    shutil.copytree(experiment, copy)
+    before = load(copy)
+    with locked(experiment):
+        changed = unpack(experiment, 1)
+    assert len(changed) == len(set(changed)) > 8
+    for path in changed:
+        target = copy / path.relative_to(experiment)
+        if path.exists():
+            shutil.copyfile(path, target)
+        else:
+            target.unlink()
+        now = load(copy)
+        assert now.skipped == ()
+        pd.testing.assert_frame_equal(now.reports, before.reports)
+        pd.testing.assert_frame_equal(now.evaluations, before.evaluations)
+    for table in PACKED:
+        assert [path.name for path in sorted(table_folder(copy, table).iterdir())] == [
+            path.name for path in sorted(table_folder(experiment, table).iterdir())
+        ]
+    with locked(experiment):
+        assert unpack(experiment, 1) == []

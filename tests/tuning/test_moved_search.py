@@ -125,3 +125,8 @@ def test_a_search_that_moves_is_the_one_that_stays(tmp_path: Path, is_packed: bo
 def test_so_it_is_with_many_kills_of_the_move(tmp_path: Path) -> None:
     above, drawn = location(f"file://{tmp_path}/storage"), random.Random(3)
     check_move(above, tmp_path, 150.0, [*(drawn.randrange(600) / 2.0 for _ in range(40)), math.inf], is_packed=False)
+
+
+@pytest.mark.torture
+def test_so_it_is_with_a_server(s3_bucket: str, tmp_path: Path) -> None:
+    check_move(location(s3_bucket), tmp_path, 300.0, [20.5, 31.0, 50.0, math.inf], is_packed=True)

@@ -76,6 +76,24 @@ def test_what_a_search_needs_is_fetched_and_checkpoints_stay(objects: Any, paths
     assert turn_key(0) not in objects.contents, "and write nothing more"
 
 
+def test_a_large_file_has_more_time_and_its_place_in_the_order(
+    objects: Any, paths: ExperimentPaths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a pack from which a trial was taken that goes on."""
+    monkeypatch.setattr(search_files, "LARGE", 4)
+    patient = in_memory()
+    patient.contents, patient.changes, patient._versions = objects.contents, objects.changes, objects._versions
+    asked: list[bool] = []
+    monkeypatch.setattr(StoredFiles, "_patient", lambda own: (asked.append(True), patient)[1])
+    with files(objects, paths) as own:
+        for number, content in enumerate((b"tiny", b"large", b"tiny")):
+            row(paths, own, number, content)
+        own.hand_out(1)
+    rows = [change for change in changes(objects) if "trials/" in change]
+    assert rows == [*(f"+results/trials/0000{number}.parquet" for number in range(3)), f"+{turn_key(1)}"]
+    assert asked == [True]
+
+
 def test_a_run_that_is_overtaken_while_it_fetches_changes_nothing_more(objects: Any, paths: ExperimentPaths) -> None:
     for key in ("running-a", turn_key(0)):
         objects.put(key, b"x")
