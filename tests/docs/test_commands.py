@@ -330,7 +330,7 @@ def test_the_commands_with_a_service_run(line: Line, stage: Path) -> None:
     """Clients write to files here: Weights & Biases offline, MLflow into its local database."""
     words = shlex.split(line.text)
     module = words.index("-m")
-    (callbacks,) = (
+    callbacks = next(
         block[4]
         for block in FENCE.finditer((ROOT / line.page).read_text(encoding="utf-8"))
         if block[3].strip() == "python" and "LoggerCallback(" in block[4]
