@@ -1,8 +1,8 @@
 """How long large experiments take to load: many part files, the same packed, and a part of the columns and trials.
 
 Run: `uv run python benchmarks/loading.py [--rows 1000000] [--trials 200]`. It makes up an experiment in a temporary folder, in
-which each trial has ten part files of reports. Each reading is a process of its own. Seconds of the processor stand beside
-those of the clock, as they say more on a busy machine.
+which each trial has ten part files of reports, and a row with PPO's hyperparameters. Each reading is a process of its own, and
+loads `trials` too. Seconds of the processor stand beside those of the clock, as they say more on a busy machine.
 """
 
 import argparse
@@ -17,11 +17,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from results.compaction import compact
+from results.gathered import SETTLED
 from results.schema import schema
 from results.writer import part_path
+from search_spaces.ppo import PPO
 
 PARTS = 10  # files of a trial
 READINGS = {
+    "results.trials": "r.trials",
     "results.reports": "r.reports",
     "trial, steps and score": 'r.read("reports", ["trial", "steps", "score"])',
     "one trial": 'r.read("reports", filters=[("trial", "==", 7)])',
@@ -42,14 +45,14 @@ print(time.perf_counter() - begin, time.process_time() - work, rows, peak // 102
 
 def make(folder: Path, rows: int, trials: int) -> None:
     """Write the part files of an experiment."""
-    columns = schema("reports")
+    columns, of_trials = schema("reports"), schema("trials", {own.name: float for own in PPO.parameters})
     random = np.random.default_rng(0)
     each = max(1, rows // trials // PARTS)
     for trial in range(trials):
         row = {"trial": trial, "state": "complete", "score": 0.1, "updates": each * PARTS}
         path = part_path(folder, "trials", trial)
         path.parent.mkdir(parents=True, exist_ok=True)
-        pq.write_table(pa.Table.from_pylist([row], schema=schema("trials")), path)
+        pq.write_table(pa.Table.from_pylist([row], schema=of_trials), path, write_page_checksum=True)
         for part in range(PARTS):
             updates = np.arange(part * each, (part + 1) * each) + 1
             values = {field.name: random.random(each) for field in columns if field.type == pa.float64()}
@@ -82,6 +85,7 @@ def main() -> None:
         make(folder, given.rows, given.trials)
         print(f"{given.rows:,} reports of {given.trials} trials in {given.trials * PARTS:,} part files")
         read(folder)
+        time.sleep(SETTLED)  # rows of trials are gathered when they are that old
         begin = time.perf_counter()
         done = compact(folder)[0]
         print(f"packed in {time.perf_counter() - begin:.1f} s: {done.before:,} files are {done.after} now")

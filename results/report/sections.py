@@ -78,6 +78,7 @@ def _experiment(results: Results, name: str, judged: Results | None) -> Section:
     order = list(important["hyperparameter"])
     last = last_evaluation(results)
     lucky, confirmed = analysis.luck(results, judged), analysis.confirmed(results)
+    changed = changes.changes(analysis.default_to_best(results), rated, best, default, missed, evaluated, important)
     figures: tuple[Figure, ...] = (
         worth.leaders(board),
         *((fronts.front(*gains(results), best),) if len(wanted) > 1 else ()),
@@ -87,8 +88,8 @@ def _experiment(results: Results, name: str, judged: Results | None) -> Section:
             best,
             checked=worth.checked(lucky, confirmed),
         ),
-        choices.importance(important, rated, settled(results)),
-        changes.changes(analysis.default_to_best(results), rated, best, default, missed, evaluated, important),
+        choices.importance(important, rated, settled(results), changed.table is not None),
+        changed,
         choices.slices(effects, order),
         choices.parallel(effects, order),
         choices.coverage(analysis.coverage(results)),

@@ -11,6 +11,7 @@ import importlib
 import importlib.util
 import itertools
 import json
+import os
 import re
 import runpy
 import shlex
@@ -42,7 +43,7 @@ EXEMPT = {
     "uv run python -m docs.generate": "tests/docs/test_generate.py compares what it writes",
     "uv run python -m benchmarks.": "takes hours; tests/benchmarks has its tests",
     "uv run --group benchmarks ": "likewise",
-    "uv run --with ": "installs a service's client; tests/tuning/search/test_callbacks.py has its tests",
+    "uv run --with ": "installs a service's client, so it runs in a process of its own: see the last test",
     "uv run python benchmarks/": "likewise",
     "uv run python examples/headroom.py": "tests/examples runs it",
     "uv run python examples/search.py": "likewise",
@@ -318,3 +319,32 @@ def test_the_programs_of_the_pages_run(stage: Path) -> None:
                     program = stage / "program.py"
                     program.write_text(block[4], encoding="utf-8")
                     runpy.run_path(str(program))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("uv") is None, reason="no uv on this machine, which installs the clients")
+@pytest.mark.parametrize(
+    "line", [line for line in lines() if line.text.startswith("uv run --with ")], ids=lambda line: line.text
+)
+def test_the_commands_with_a_service_run(line: Line, stage: Path) -> None:
+    """Clients write to files here: Weights & Biases offline, MLflow into its local database."""
+    words = shlex.split(line.text)
+    module = words.index("-m")
+    callbacks = next(
+        block[4]
+        for block in FENCE.finditer((ROOT / line.page).read_text(encoding="utf-8"))
+        if block[3].strip() == "python" and "LoggerCallback(" in block[4]
+    )
+    with contextlib.chdir(stage):
+        (stage / "my_callbacks.py").write_text(callbacks, encoding="utf-8")
+        shutil.rmtree("experiments", ignore_errors=True)
+        command = [
+            "uv", "run", "--no-sync", "--project", str(ROOT), *words[2 : module + 2],
+            *small("tuning.run", [*words[module + 2 :], "--trials", "1"]),
+        ]  # fmt: skip
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, "WANDB_MODE": "offline"})
+        assert done.returncode == 0, done.stderr[-2000:]
+        (experiment,) = (stage / "experiments").iterdir()
+        if "wandb" in line.text:
+            assert list(experiment.glob("tune/*/wandb/offline-run-*/*.wandb"))
+        assert (stage / "mlflow.db").exists()

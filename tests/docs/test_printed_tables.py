@@ -1,4 +1,4 @@
-"""Tables in the READMEs and the pages by task have the headings that the code prints, so older output shows."""
+"""Tables in the pages have the headings that the code prints, so older output shows."""
 
 import itertools
 import re
@@ -14,9 +14,15 @@ from envs.objective.aim import SCORE_ALONE
 from results.judgement import METRICS
 from tests.test_docs import FENCE, PAGES, ROOT
 from tuning.cli.summary import _against_uncontrolled, _ranking, print_comparison
+from tuning.judging.headroom import Row
+from tuning.judging.headroom import tables as of_headroom
 from tuning.judging.report import tables
 
-SHOWING = [page for page in PAGES if page.parent == ROOT or page.parent.name in ("guide", "guia")]
+SHOWING = [
+    page
+    for page in PAGES
+    if page.parent == ROOT or page.parent.name in ("guide", "guia") or page.stem in ("judging", "scenarios")
+]
 UNIT = re.compile(r", (kg|t|kt|kWh|MWh|GWh|kW|MW|GW|thousand|million)\b")
 FRAME = re.compile(r"[┏┓┃┡┩]")  # of the tables that were printed before
 
@@ -30,7 +36,7 @@ def headings(text: str) -> set[tuple[str, ...]]:
     """Headings in what was printed: lines above a rule, and those of a judgement, without a rule on narrow terminals."""
     lines = text.splitlines()
     ruled = {above for above, line in itertools.pairwise(lines) if re.fullmatch(r" *─{20,} *", line)}
-    return {names(line) for line in lines if line in ruled or re.match(r" *(runs|import, \w+) {2,}[A-Za-z]", line)}
+    return {names(line) for line in lines if line in ruled or re.match(r" *(runs|import, \w+|CO2, \w+) {2,}[A-Za-z]", line)}
 
 
 @cache
@@ -42,7 +48,11 @@ def printed() -> set[tuple[str, ...]]:
     year = pd.DataFrame({"hours": [1], **{prefix + name: [1.0] for name in amounts for prefix in ("", "uncontrolled_")}})
     nothing = pd.DataFrame({name: pd.Series(dtype=float) for name in METRICS})
     print_comparison([], console)
-    for table in (_ranking(pd.DataFrame(), year, SCORE_ALONE), _against_uncontrolled(year, ""), *tables(nothing, "a site")):
+    row = Row("uncontrolled", 0.0, 1.0, 1.0, 1.0, None)
+    for table in (
+        _ranking(pd.DataFrame(), year, SCORE_ALONE), _against_uncontrolled(year, ""), *tables(nothing, "a site"),
+        *of_headroom("a site", [row], row),
+    ):  # fmt: skip
         console.print(table)
     return headings(out.getvalue())
 
@@ -53,7 +63,7 @@ def shown(page: Path) -> str:
 
 
 def test_what_the_code_prints_has_headings() -> None:
-    assert len(printed()) == 5
+    assert len(printed()) == 7
     assert headings("trial    score  minutes\n───────────────────────") == {("trial", "score", "minutes")}
 
 

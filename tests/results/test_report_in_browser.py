@@ -26,8 +26,13 @@ def named() -> pd.DataFrame:
         "rule: PV first, battery in peak hours": "rule",
         "CityLearn: BasicElectricVehicleRBC_ReferenceController": "rule",
     }
-    rows = {"contender": list(names), "kind": list(names.values()), "seed": 1, "score": [0.3, 0.2, -0.1]}
-    return pd.DataFrame({**rows, "low": np.nan, "high": np.nan})
+    rows: dict[str, object] = {
+        "contender": list(names),
+        "kind": list(names.values()),
+        "seed": [1, 1, 1],
+        "score": [0.3, 0.2, -0.1],
+    }
+    return pd.DataFrame({**rows, "low": [0.2, np.nan, np.nan], "high": [0.4, np.nan, np.nan]})
 
 
 def test_a_page_is_whole_at_each_width_light_and_dark(tmp_path: Path) -> None:

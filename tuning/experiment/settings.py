@@ -183,7 +183,7 @@ class Settings:
     tensorboard: bool = False
     """Write the reports of each trial as events of TensorBoard too, into the folder tensorboard of the experiment."""
     callback: Annotated[tuple[str, ...], tyro.conf.arg(metavar="MODULE:NAME")] = ()
-    """Callbacks of Ray Tune, such as ray.air.integrations.mlflow:MLflowLoggerCallback. Their code runs here, so the name is
+    """Callbacks of Ray Tune, such as my_callbacks:mlflow. Their code runs here, so the name is
     never stored, and a command that continues needs it again."""
     teacher: Literal["none", "mpc"] = "none"
     """What policies begin as a copy of, to learn on from there: model predictive control on the train split, or nothing."""

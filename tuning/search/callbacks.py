@@ -11,7 +11,7 @@ from tuning.experiment.errors import UsageError
 if TYPE_CHECKING:
     from ray.tune import Callback
 
-_FORM = "it takes package.module:NAME, as in ray.air.integrations.mlflow:MLflowLoggerCallback"
+_FORM = "it takes package.module:NAME, as in my_callbacks:mlflow"
 # What code of a user raises that cannot be imported or called; Ray's loggers raise RuntimeError without their package.
 _REFUSED = (
     ImportError, SyntaxError, AttributeError, NameError, RuntimeError, TypeError, ValueError, OSError, LookupError,

@@ -30,7 +30,7 @@
   const withAxis = (layer, side, more) => layer.encoding[side]?.axis
     ? { ...layer, encoding: { ...layer.encoding, [side]: { ...layer.encoding[side], axis: { ...layer.encoding[side].axis, ...more } } } }
     : layer;
-  // On a narrow page names of rows take at most two fifths, in several lines, and legends and titles stay within the page.
+  // Long names of rows stand in several lines, and take at most two fifths. Legends and titles stay within a narrow page.
   const fitted = (spec, pixels) => {
     const narrow = pixels < 480;
     let layers = spec.layer, height = spec.height;
@@ -43,7 +43,7 @@
     const wide = most > 0;
     if (wide) {
       const labelLimit = Math.min(most, Math.round(pixels * 0.42));
-      const table = Object.fromEntries(narrow ? onAxis(spec, "y").map((name) => [name, lines(name, Math.floor(labelLimit / 7))]) : []);
+      const table = Object.fromEntries(onAxis(spec, "y").map((name) => [name, lines(name, Math.floor(labelLimit / 6.4))]));
       const count = Math.max(1, ...Object.values(table).map((each) => each.length));
       const own = `(${JSON.stringify(table)})[datum.label]`;
       const broken = count === 1 ? {} : {
@@ -59,7 +59,7 @@
     const columns = !narrow ? 4 : wide || long ? 1 : 2;
     const legend = { ...spec.config.legend, columns, labelLimit: !narrow ? 220 : wide ? 150 : Math.round(pixels * 0.65) };
     // Beside each other, charts are too small to move the names at their ends.
-    const axisX = { ...spec.config.axisX, ...(narrow ? { titleAnchor: "end", labelFlush: pixels < 240 ? 0 : 24 } : {}) };
+    const axisX = { ...spec.config.axisX, ...(narrow ? { titleAnchor: "end", labelFlush: pixels < 240 ? 0 : 24, tickCount: 4, labelOverlap: "parity" } : {}) };
     return { ...spec, height, layer: layers, config: { ...spec.config, legend, axisX } };
   };
   const options = { actions: false, renderer: "svg", tooltip: { theme: "page" } };

@@ -31,18 +31,20 @@ _APART = 0.28  # of two ticks, as a part of the axis
 _LONG = 6  # characters of a value that are read at once
 
 
-def importance(found: pd.DataFrame, trials: int, settled: pd.DataFrame | None = None) -> Figure:
+def importance(found: pd.DataFrame, trials: int, settled: pd.DataFrame | None = None, has_changes: bool = False) -> Figure:
     """Which hyperparameters tell good trials from others.
 
     Args:
         found: of `results.analysis.importance`.
         trials: how many were rated.
         settled: of `results.analysis.ped_anova.settled`.
+        has_changes: whether the page shows the changes from the default to the best.
     """
     question = "Which hyperparameters matter?"
     if found.empty:
         why = f"it takes at least {LEAST_TRIALS}" if trials < LEAST_TRIALS else "their ratings or values do not differ enough"
-        return Figure("importance", question, f"It cannot be said from {counted(trials, 'trial')}: {why}.")
+        changed = " What led from the default to the best is below, change by change." if has_changes else ""
+        return Figure("importance", question, f"It cannot be said from {counted(trials, 'trial')}: {why}.{changed}")
     top = found.iloc[0]
     some = found[found["beyond_chance"]]
     sure = some[some["low"] > 0.0]

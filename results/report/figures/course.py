@@ -112,10 +112,11 @@ def _worth(known: pd.DataFrame, references: pd.DataFrame, trials: int) -> str:
     own = float(default["score"].iloc[0]) if len(default) else -np.inf
     if values[-1] <= own:
         return f"Perhaps: after {duration(whole)} no trial is better than the default with {score(own)}."
-    share = f", {percent(late / gain)} of the whole gain" if gain > 0.0 else ""
     if gain > 0.0 and late / gain >= WORTH:
         told = f"the last third of {duration(whole)} raised the best from {score(before)} to {score(values[-1])}"
-        return f"Probably yes: {told}{share}."
+        return (
+            f"Probably yes: {told}, {percent(late / gain)} of what the search gained after its first score, {score(values[0])}."
+        )
     wait, longest = _waits(time, values)
     since = f"the best, {score(values[-1])}, has hardly risen in the last {duration(wait)} of {duration(whole)} of trials"
     if wait < SURE_WAIT * longest:

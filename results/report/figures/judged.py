@@ -300,9 +300,10 @@ def ranking(runs: pd.DataFrame, verdict: Verdict | None = None) -> Figure:
         drawn[drawn["low"].notna()], {"type": "rule", "strokeWidth": 2, "color": colour("ink")}, y=y,
         x=channel("low", title=measure), x2={"field": "high"},
     )  # fmt: skip
-    layers = [bars, ends_of]
-    if by_score:
-        several = runs[runs["contender"].isin(drawn.loc[drawn["runs"] > 1, "contender"])]
+    # Vega warns of a layer without a row.
+    layers = [bars, *([ends_of] if drawn["low"].notna().any() else [])]
+    several = runs[runs["contender"].isin(drawn.loc[drawn["runs"] > 1, "contender"])]
+    if by_score and len(several):
         layers.append(
             layer(
                 several, {"type": "point", "filled": True, "size": 22, "color": colour("ink")}, y=y,

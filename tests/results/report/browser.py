@@ -35,7 +35,8 @@ class View:
         requests: addresses other than the page's own.
         page_width: of the whole document, pixels.
         drawn: how many charts.
-        cut: charts that are wider than the place that they have, or have a text that leaves them or ends early.
+        cut: charts that are wider than the place that they have, have a text that leaves them, or a
+            name on an axis that ends early.
         picture: a screenshot of the whole page, PNG.
     """
 
@@ -127,7 +128,7 @@ class Browser:
                 const place = text.getBoundingClientRect();
                 return place.width > 0 && (place.right > inner.right + 1 || place.left < inner.left - 1);
             };
-            const cut = (text) => text.textContent.trim().endsWith("…");
+            const cut = (text) => text.closest(".role-axis-label") && text.textContent.trim().endsWith("…");
             return inner.right > outer.right + 1 || [...svg.querySelectorAll("text")].some((text) => leaves(text) || cut(text));
         }).map((chart) => chart.dataset.chart)""",
         )

@@ -32,6 +32,11 @@ def test_importance_is_said_as_surely_as_it_is_known() -> None:
     assert choices.importance(important(0.0, False), 30).answer.startswith("None surely: with 30 trials no importance")
     few = choices.importance(important(0.0, False).head(0), 2)
     assert few.answer == "It cannot be said from 2 trials: it takes at least 8."
+    few = choices.importance(important(0.0, False).head(0), 7, None, True)
+    assert few.answer == (
+        "It cannot be said from 7 trials: it takes at least 8. "
+        "What led from the default to the best is below, change by change."
+    )
 
 
 @pytest.mark.parametrize(

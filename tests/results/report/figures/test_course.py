@@ -30,7 +30,8 @@ NONE = default(0.0).head(0)
         (
             [0.1, 0.1, 0.1, 0.1, 0.1, 0.2],
             NONE,
-            "Probably yes: the last third of 6 min raised the best from +0.100 to +0.200, 100 %",
+            "Probably yes: the last third of 6 min raised the best from +0.100 to +0.200, 100 % of what the search gained "
+            "after its first score, +0.100.",
         ),
         (
             [0.1, 0.2, 0.2, 0.2, 0.2, 0.2],
