@@ -108,6 +108,8 @@ class StoredFiles(SearchFiles):
         try:
             if not self.failure:
                 self._look(journal=True)
+                if self._failure:
+                    raise self._failure
                 self._queue.barrier()
         except (StorageError, OvertakenError, OSError):
             if error is None:
@@ -230,6 +232,7 @@ class StoredFiles(SearchFiles):
         """
         try:
             with self._lock:
+                self._look_at_folder()
                 if journal or time.monotonic() - self._journal_at > JOURNAL_SECONDS:
                     self._look_at_journal()
                 running = {path.name for path in self._paths.folder.glob(self._paths.running("*").name)}
@@ -243,6 +246,16 @@ class StoredFiles(SearchFiles):
             # Windows refuses to open a file that another thread replaces at this moment; the next look finds it.
             if journal or not files.IS_WINDOWS:
                 raise
+
+    def _look_at_folder(self) -> None:
+        """See that the folder is still there: what vanished with it must not be removed from the storage too."""
+        if self._failure or not self._seen.get(READ[0]) or (self._paths.folder / READ[0]).exists():
+            return
+        place = self._objects.location
+        self._failure = StorageError(
+            f"{self._paths.settings} was deleted while the search ran, so it stops; {place} has all before: continue with "
+            f"--resume {place}"
+        )
 
     def _look_at_journal(self) -> None:
         # The seal first: it must not be newer than the journal.

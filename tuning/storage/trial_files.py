@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import shutil
 import threading
 import time
@@ -34,6 +35,7 @@ LOST_SECONDS = 60.0  # of failing attempts at one change, after which the storag
 MARKER_SECONDS = 2.0  # that the end of a process waits for the marker that says why
 REPLAY = "replay"  # folder of the replay buffer's rows, beside those of the checkpoints
 _ROLE = "trial-"  # begins the role of a trial's working copy
+_OF_A_TRIAL = re.compile(rf"-[0-9a-f]{{16}}-{_ROLE}[0-9]{{5,}}$")  # ends the name of such a copy
 _PAUSE, _MOST_PAUSE = 0.05, 1.0  # between two looks at the turn
 _AT_ONCE = 16  # objects that are removed after one look at the turn
 
@@ -320,8 +322,9 @@ def _remove_abandoned(own: Path) -> None:
     Args:
         own: the copy of this process.
     """
-    for copy in own.parent.glob(f"*-{_ROLE}[0-9]*[0-9]"):
-        if copy == own or not copy.is_dir():
+    for copy in own.parent.glob(f"*-{_ROLE}*"):
+        # An experiment may have a name like a role; its other copies have another one after the digest.
+        if copy == own or not copy.is_dir() or not _OF_A_TRIAL.search(copy.name):
             continue
         with suppress(filelock.Timeout, OSError), filelock.FileLock(_lock_of(copy), blocking=False):
             shutil.rmtree(copy, ignore_errors=True)

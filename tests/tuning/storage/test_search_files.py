@@ -1,5 +1,6 @@
 """What a driver writes reaches the storage in its order; what trials wrote comes back."""
 
+import shutil
 import time
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import pytest
 
 from common.storage.faults import StorageLostError
+from common.storage.location import StorageError
 from tests.tuning.storage.stand_in import in_memory
 from tuning.experiment.folder import ExperimentPaths
 from tuning.storage import epoch, search_files, upload_queue
@@ -226,6 +228,20 @@ def test_files_that_others_write_follow_as_they_change(objects: Any, paths: Expe
         (paths.folder / "owner.json").unlink()
     assert not {"owner.json", "running-this"} & objects.contents.keys()
     assert objects.contents["progress.json"] == b"progress.json"
+
+
+def test_a_folder_that_is_deleted_takes_nothing_from_the_storage(objects: Any, paths: ExperimentPaths) -> None:
+    objects.put("space.toml", b"space")
+    with files(objects, paths) as own:
+        append(paths, b"trial 0")
+        row(paths, own, 0, b"first")
+        own.gather()
+        before = dict(objects.contents)
+        shutil.rmtree(paths.folder)
+        own.hand_out(1)
+        with pytest.raises(StorageError, match=r"was deleted while the search ran, .* --resume "):
+            own.gather()
+    assert objects.contents.items() >= {key: value for key, value in before.items() if not key.startswith("epochs/")}.items()
 
 
 def test_a_trial_that_is_taken_back_is_fenced_before_its_row_is_read(objects: Any, paths: ExperimentPaths) -> None:

@@ -269,15 +269,15 @@ def test_work_that_is_done_again_replaces_what_is_there(place: Location) -> None
 
 def test_what_killed_processes_have_here_is_removed_and_not_what_others_use(place: Location, tmp_path: Path) -> None:
     above = tmp_path / "cache" / "storage"
-    killed, used, other = (above / f"{name}-0123456789abcdef-{role}" for name, role in (
-        ("one", "trial-00007"), ("two", "trial-00007"), ("one", "run-00000001"),
+    killed, used, other, named = (above / f"{name}-0123456789abcdef-{role}" for name, role in (
+        ("one", "trial-00007"), ("two", "trial-00007"), ("one", "run-00000001"), ("ppo-trial-1", "run-00000001"),
     ))  # fmt: skip
-    for copy in (killed, used, other):
+    for copy in (killed, used, other, named):
         (copy / "trials").mkdir(parents=True)
     killed.with_name(f"{killed.name}.lock").touch()
     with trial_lock(used.with_name(f"{used.name}.lock")), opened(place) as (_, folder):
         assert folder.is_dir()
-    assert [copy.is_dir() for copy in (killed, used, other)] == [False, True, True]
+    assert [copy.is_dir() for copy in (killed, used, other, named)] == [False, True, True, True]
 
 
 @pytest.mark.parametrize("turn", [b"of another", None])
