@@ -147,6 +147,8 @@ def test_an_experiment_moves_once_all_is_checked_and_stays_what_it_is(tmp_path: 
     with pytest.raises(DamagedStudyError):
         open_checked(check(given))
     before.paths.study.unlink()
+    with pytest.raises(UsageError, match=rf"one is an experiment in a folder alone: .*, add --resume {folder} to move it to {uri}/one, or"):
+        check(replace(given, resume="", dir=str(tmp_path)))
     checked, late = check(given), check(replace(given, storage=""))
     assert not before.paths.moved.exists()
     said: list[str] = []
@@ -160,6 +162,7 @@ def test_an_experiment_moves_once_all_is_checked_and_stays_what_it_is(tmp_path: 
     # So is a command that had looked before.
     with pytest.raises(UsageError, match=f"has moved to {uri}/one"):
         search_opened(open_checked(late), Console(quiet=True))
+    # Once it is there, its name is enough.
     for again in (given, replace(given, resume="", dir=str(tmp_path)), replace(given, resume=f"{uri}/one", storage="")):
         assert open_checked(check(again)).experiment.place == f"{uri}/one"
 
