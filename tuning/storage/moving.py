@@ -27,7 +27,7 @@ from results.live import PROGRESS_FILE
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, ExperimentPaths, open_experiment, save
 from tuning.experiment.lock import experiment_lock, trial_lock
-from tuning.experiment.moved import Move, move_of, note_move
+from tuning.experiment.moved import Move, move_of, note_move, refuse_moved
 from tuning.storage.epoch import FOLDER as EPOCHS
 from tuning.storage.epoch import LARGE, LARGE_PATIENCE, PATIENCE, Epoch
 from tuning.storage.journal_chunks import CHUNK, SEAL, chunk_key, put_journal
@@ -45,26 +45,35 @@ _REPORT = "report.html"
 _FOLDERS = ("csv", "tensorboard", "rollouts")  # of which every file is copied
 
 
-def refuse_other(objects: Objects, move: Move | None) -> bool:
+def refuse_other(objects: Objects, move: Move | None, paths: ExperimentPaths) -> bool:
     """Whether an experiment that is to be moved is in a place already.
 
     Args:
         objects: of the place.
-        move: of the experiment, as its folder notes it.
+        move: of the experiment to that place, as its folder notes it.
+        paths: of that folder.
 
     Raises:
-        UsageError: if there is something else.
+        UsageError: if there is something else, or nothing where the experiment has gone.
         StorageError: if the storage cannot be read.
     """
     token, place = "", objects.location
+    # The user decides: what is not there now may have been there, and have gone on.
+    remedy = f"to continue from {paths.folder} as it is, delete {paths.moved}"
     with suppress(FileNotFoundError):
-        token = objects.read(TOKEN).decode()
+        # A move writes ASCII. Any other token is that of no move.
+        token = objects.read(TOKEN).decode(errors="replace")
     if objects.has(_settings_key()):
-        if not move or token != move.token:
-            raise UsageError(f"{place} is another experiment: choose another --storage, or continue that with --resume {place}")
-        return True
+        if move and token == move.token:
+            return True
+        raise UsageError(
+            f"{place} is another experiment: "
+            + (remedy if move else f"choose another --storage, or continue that with --resume {place}")
+        )
+    if move and move.is_over:
+        raise UsageError(f"{place} holds no experiment, and {paths.folder} has moved there: restore it; or {remedy}")
     if not token and any(not key.startswith(f"{EPOCHS}/") for key in objects.listed()):
-        raise UsageError(f"{place} is there already and holds no experiment: choose another --storage")
+        raise UsageError(f"{place} is there already and holds no experiment: {remedy if move else 'choose another --storage'}")
     return False
 
 
@@ -100,7 +109,9 @@ def move_to_storage(
         hasty = of_place(place, PATIENCE)
         with Epoch.take(hasty, say) as epoch:
             move = move_of(paths)
-            if not refuse_other(hasty, move):
+            if not move or move.place != place:
+                refuse_moved(paths)  # by another command, since this one looked
+            if not refuse_other(hasty, move, paths):
                 move = Move(place.uri, uuid.uuid4().hex)
                 # Its settings may have changed since they were read.
                 content = _settings_there(open_experiment(paths.folder), place)

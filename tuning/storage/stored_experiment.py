@@ -147,10 +147,12 @@ def _moving(experiment: Experiment, above: Location) -> Experiment:
     place, move = above / folder.name, move_of(experiment.paths)
     if move and move.place != place:
         refuse_moved(experiment.paths)
-    if move and move.is_over:
-        return look_up(place)
-    refuse_other(_objects(place), move)
-    return replace(experiment, moves_to=place)
+    if not refuse_other(_objects(place), move, experiment.paths):
+        return replace(experiment, moves_to=place)
+    there = look_up(place)
+    assert move
+    # If it is not noted as over, it may all the same have gone on there since, with other settings.
+    return there if move.is_over else replace(there, paths=experiment.paths, storage=None, moves_to=place)
 
 
 def moved(experiment: Experiment, scenario: str, check: Callable[[Experiment], None], say: Callable[[str], None]) -> Experiment:

@@ -18,6 +18,7 @@ from tests.envs.scenarios import strangers
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, open_experiment, save
+from tuning.experiment.moved import move_of, note_move
 from tuning.experiment.settings import Settings
 from tuning.search.errors import DamagedStudyError
 from tuning.search.opening import check, check_continued, check_new, experiment_to_continue, open_checked
@@ -147,7 +148,7 @@ def test_an_experiment_moves_once_all_is_checked_and_stays_what_it_is(tmp_path: 
     with pytest.raises(DamagedStudyError):
         open_checked(check(given))
     before.paths.study.unlink()
-    with pytest.raises(UsageError, match=rf"one is an experiment in a folder alone: .*, add --resume {folder} to move it to {uri}/one, or"):
+    with pytest.raises(UsageError, match=rf"in a folder alone: .*, add --resume {folder} to move it to {uri}/one, or"):
         check(replace(given, resume="", dir=str(tmp_path)))
     checked, late = check(given), check(replace(given, storage=""))
     assert not before.paths.moved.exists()
@@ -165,6 +166,30 @@ def test_an_experiment_moves_once_all_is_checked_and_stays_what_it_is(tmp_path: 
     # Once it is there, its name is enough.
     for again in (given, replace(given, resume="", dir=str(tmp_path)), replace(given, resume=f"{uri}/one", storage="")):
         assert open_checked(check(again)).experiment.place == f"{uri}/one"
+
+
+def test_a_move_that_was_killed_at_its_last_step_keeps_what_was_set_in_the_storage_since(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BUILDING_TUNER_CACHE", str(tmp_path / "cache"))
+    before, uri = begun(tmp_path), f"file://{tmp_path}/storage"
+    given = replace(before.settings, resume=str(before.paths.folder), storage=uri)
+    open_checked(check(given))
+    noted = move_of(before.paths)
+    assert noted
+    note_move(before.paths, replace(noted, is_over=False))
+    with run_files(open_checked(check(replace(before.settings, resume=f"{uri}/one", trials=50))).experiment, print) as (
+        held,
+        _,
+    ):
+        save(held)
+    # As from a command line that gives neither.
+    again = check(given, lambda old, part: old)
+    assert move_of(before.paths) == replace(noted, is_over=False), "a check writes nothing"
+    there = open_checked(again).experiment
+    assert (there.place, there.settings.trials) == (f"{uri}/one", 50)
+    assert there.settings == held.settings
+    assert move_of(before.paths) == noted
 
 
 def test_the_same_command_continues_on_another_machine_what_is_in_a_storage(
