@@ -145,7 +145,7 @@ def _moving(experiment: Experiment, above: Location) -> Experiment:
     folder = experiment.paths.folder
     check_name(folder.name)
     place, move = above / folder.name, move_of(experiment.paths)
-    if move and move.place != place:
+    if not move or move.place != place:
         refuse_moved(experiment.paths)
     if not refuse_other(_objects(place), move, experiment.paths):
         return replace(experiment, moves_to=place)
