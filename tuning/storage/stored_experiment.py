@@ -130,11 +130,12 @@ def begun_elsewhere(above: Location, settings: Settings) -> Experiment | None:
     """
     if name_fault(settings.name) or not is_stored(above / settings.name):
         return None
-    folder = user_path(settings.dir).resolve() / settings.name
-    # A command that was killed as it began has fetched nothing here yet.
-    if folder.exists() and any(not path.name.startswith(".storage") for path in folder.iterdir()):
+    folder, place = user_path(settings.dir).resolve() / settings.name, above / settings.name
+    # A command that was killed as it began has fetched nothing here yet, or a part.
+    is_begun = folder.exists() and any(not path.name.startswith(".storage") for path in folder.iterdir())
+    if is_begun and copied_from(folder) != place:
         return None
-    there = look_up(above / settings.name)
+    there = look_up(place)
     # One without a local folder would go on without its storage there.
     named = there.settings.storage
     return replace(there, comes_to=folder) if named and location(named) == above else None
