@@ -11,6 +11,8 @@ from common.storage.location import Location
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import ExperimentPaths
 
+TOKEN = "moved.token"  # key of the object that says which move filled the place
+
 
 @dataclass(frozen=True)
 class Move:
@@ -58,10 +60,15 @@ def refuse_moved(paths: ExperimentPaths) -> None:
     """See that an experiment goes on in its folder.
 
     Raises:
-        UsageError: if it has gone to a storage, or may have.
+        UsageError: if it has gone to a storage, or may have; or if the folder is a copy of what is there.
     """
     move = move_of(paths)
     if move is None:
+        if (paths.folder / TOKEN).exists():
+            raise UsageError(
+                f"{paths.folder} is a copy of an experiment that has moved to a storage, as it holds {TOKEN}: continue it "
+                f"there, with --resume and its URI"
+            )
         return
     if move.is_over:
         raise UsageError(f"{paths.folder} has moved to {move.place}: continue it there, with --resume {move.place}")

@@ -120,7 +120,7 @@ def experiment_to_continue(settings: Settings) -> Experiment | None:
         None if the settings begin a new one.
 
     Raises:
-        UsageError: if the folder holds no experiment, or a damaged one.
+        UsageError: if the folder holds no experiment, or a damaged one; or if it would move without `resume`.
         StorageError: if a storage that is named cannot be read.
     """
     if settings.resume:
@@ -130,7 +130,14 @@ def experiment_to_continue(settings: Settings) -> Experiment | None:
         place = None if name_fault(settings.name) else above / settings.name
         return look_up(place) if place and is_stored(place) else None
     if folder := existing(settings):
-        return experiment_at(folder, settings.storage)
+        found = experiment_at(folder, settings.storage)
+        if found.moves_to:
+            # It would leave its folder for good; a name may be one that was forgotten.
+            raise UsageError(
+                f"{folder} is an experiment in a folder alone: leave out --storage, add --resume {folder} to move it to "
+                f"{found.moves_to}, or choose another --name"
+            )
+        return found
     return begun_elsewhere(above, settings) if above else None
 
 

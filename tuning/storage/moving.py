@@ -23,11 +23,13 @@ from typing import TYPE_CHECKING
 
 from common.storage.location import Location
 from common.units import MIB
+from results.gathered import gathered_path
 from results.live import PROGRESS_FILE
+from results.packs import locked
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, ExperimentPaths, open_experiment, save
 from tuning.experiment.lock import experiment_lock, trial_lock
-from tuning.experiment.moved import Move, move_of, note_move
+from tuning.experiment.moved import TOKEN, Move, move_of, note_move, refuse_moved
 from tuning.storage.epoch import FOLDER as EPOCHS
 from tuning.storage.epoch import LARGE, LARGE_PATIENCE, PATIENCE, Epoch
 from tuning.storage.journal_chunks import CHUNK, SEAL, chunk_key, put_journal
@@ -39,32 +41,40 @@ from tuning.storage.upload_queue import make
 if TYPE_CHECKING:
     from common.storage.objects import Objects
 
-TOKEN = "moved.token"  # key of the object that says which move filled the place
 _AT_ONCE = 64  # small files of one change
 _REPORT = "report.html"
 _FOLDERS = ("csv", "tensorboard", "rollouts")  # of which every file is copied
 
 
-def refuse_other(objects: Objects, move: Move | None) -> bool:
+def refuse_other(objects: Objects, move: Move | None, paths: ExperimentPaths) -> bool:
     """Whether an experiment that is to be moved is in a place already.
 
     Args:
         objects: of the place.
-        move: of the experiment, as its folder notes it.
+        move: of the experiment to that place, as its folder notes it.
+        paths: of that folder.
 
     Raises:
-        UsageError: if there is something else.
+        UsageError: if there is something else, or nothing where the experiment has gone.
         StorageError: if the storage cannot be read.
     """
     token, place = "", objects.location
+    # The user decides: what is not there now may have been there, and have gone on.
+    remedy = f"to continue from {paths.folder} as it is, delete {paths.moved}"
     with suppress(FileNotFoundError):
-        token = objects.read(TOKEN).decode()
+        # A move writes ASCII. Any other token is that of no move.
+        token = objects.read(TOKEN).decode(errors="replace")
     if objects.has(_settings_key()):
-        if not move or token != move.token:
-            raise UsageError(f"{place} is another experiment: choose another --storage, or continue that with --resume {place}")
-        return True
+        if move and token == move.token:
+            return True
+        raise UsageError(
+            f"{place} is another experiment: "
+            + (remedy if move else f"choose another --storage, or continue that with --resume {place}")
+        )
+    if move and move.is_over:
+        raise UsageError(f"{place} holds no experiment, and {paths.folder} has moved there: restore it; or {remedy}")
     if not token and any(not key.startswith(f"{EPOCHS}/") for key in objects.listed()):
-        raise UsageError(f"{place} is there already and holds no experiment: choose another --storage")
+        raise UsageError(f"{place} is there already and holds no experiment: {remedy if move else 'choose another --storage'}")
     return False
 
 
@@ -86,6 +96,7 @@ def move_to_storage(
 
     Raises:
         UsageError: if a run works on it here or there, or something else is there.
+        ResultsError: if its packs cannot be locked.
         StorageError: if the storage cannot be written to; nothing is moved then.
         OvertakenError: if another command moves an experiment there.
         TimeoutError: if a process of a run that was killed still trains a trial.
@@ -100,11 +111,14 @@ def move_to_storage(
         hasty = of_place(place, PATIENCE)
         with Epoch.take(hasty, say) as epoch:
             move = move_of(paths)
-            if not refuse_other(hasty, move):
+            if not move or move.place != place:
+                refuse_moved(paths)  # by another command, since this one looked
+            if not refuse_other(hasty, move, paths):
                 move = Move(place.uri, uuid.uuid4().hex)
                 # Its settings may have changed since they were read.
                 content = _settings_there(open_experiment(paths.folder), place)
-                _copy(paths, scenario, _Changes(hasty, of_place(place, LARGE_PATIENCE), epoch), move.token, say)
+                with locked(paths.folder):  # files that are listed stay until they are copied
+                    _copy(paths, scenario, _Changes(hasty, of_place(place, LARGE_PATIENCE), epoch), move.token, say)
                 note_move(paths, move)
                 make(hasty, epoch.confirm, lambda objects: objects.put(_settings_key(), content))
             assert move
@@ -164,7 +178,8 @@ def _files(paths: ExperimentPaths) -> Iterator[Path]:
     yield from (
         path for path in (paths.space, paths.learned, paths.folder / PROGRESS_FILE, paths.folder / _REPORT) if path.exists()
     )
-    yield from sorted(paths.results.rglob("*.parquet"))
+    # Gathered rows count by the times of the files that they were read from, which a copy has not.
+    yield from sorted(path for path in paths.results.rglob("*.parquet") if path != gathered_path(paths.folder))
     trials = paths.checkpoints(0).parent
     yield from sorted(trials.glob("*.memory"))
     for state in sorted(trials.glob(f"*/*/{STATE}")):

@@ -126,9 +126,11 @@ class StoredFiles(SearchFiles):
         (self._paths.folder / INDEX).unlink(missing_ok=True)
         copy = WorkingCopy(self._paths.folder, self._objects)
         if self._is_whole:
-            # A folder that is new on this machine is one of an experiment before it has anything else.
-            copy.pull(READ[:1])
-        copy.pull(READ)
+            # A new folder says first which place it copies, so that the same command goes on after a kill.
+            copy.pull(())
+        # It is an experiment's once it has what else is read.
+        copy.pull(READ[1:])
+        copy.pull(READ[:1])
         self._paths.results.mkdir(exist_ok=True)  # no storage holds an empty folder
         fetch_journal(self._objects, self._paths.study)
         make(self._hasty, self._epoch.confirm, self._trim)

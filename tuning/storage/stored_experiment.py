@@ -130,11 +130,12 @@ def begun_elsewhere(above: Location, settings: Settings) -> Experiment | None:
     """
     if name_fault(settings.name) or not is_stored(above / settings.name):
         return None
-    folder = user_path(settings.dir).resolve() / settings.name
-    # A command that was killed as it began has fetched nothing here yet.
-    if folder.exists() and any(not path.name.startswith(".storage") for path in folder.iterdir()):
+    folder, place = user_path(settings.dir).resolve() / settings.name, above / settings.name
+    # A command that was killed as it began has fetched nothing here yet, or a part.
+    is_begun = folder.exists() and any(not path.name.startswith(".storage") for path in folder.iterdir())
+    if is_begun and copied_from(folder) != place:
         return None
-    there = look_up(above / settings.name)
+    there = look_up(place)
     # One without a local folder would go on without its storage there.
     named = there.settings.storage
     return replace(there, comes_to=folder) if named and location(named) == above else None
@@ -145,12 +146,14 @@ def _moving(experiment: Experiment, above: Location) -> Experiment:
     folder = experiment.paths.folder
     check_name(folder.name)
     place, move = above / folder.name, move_of(experiment.paths)
-    if move and move.place != place:
+    if not move or move.place != place:
         refuse_moved(experiment.paths)
-    if move and move.is_over:
-        return look_up(place)
-    refuse_other(_objects(place), move)
-    return replace(experiment, moves_to=place)
+    if not refuse_other(_objects(place), move, experiment.paths):
+        return replace(experiment, moves_to=place)
+    there = look_up(place)
+    assert move
+    # If it is not noted as over, it may all the same have gone on there since, with other settings.
+    return there if move.is_over else replace(there, paths=experiment.paths, storage=None, moves_to=place)
 
 
 def moved(experiment: Experiment, scenario: str, check: Callable[[Experiment], None], say: Callable[[str], None]) -> Experiment:

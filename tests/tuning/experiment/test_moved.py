@@ -6,7 +6,7 @@ import pytest
 
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import ExperimentPaths
-from tuning.experiment.moved import Move, move_of, note_move, refuse_moved
+from tuning.experiment.moved import TOKEN, Move, move_of, note_move, refuse_moved
 
 
 def test_a_folder_that_was_moved_says_where_its_experiment_goes_on(tmp_path: Path) -> None:
@@ -23,6 +23,14 @@ def test_a_folder_that_was_moved_says_where_its_experiment_goes_on(tmp_path: Pat
     note_move(paths, Move(move.uri, "token", is_over=True))
     with pytest.raises(UsageError, match=rf"{tmp_path} has moved to {move.uri}: continue it there, with --resume {move.uri}$"):
         refuse_moved(paths)
+
+
+def test_a_copy_of_what_is_in_a_storage_does_not_go_on_beside_it(tmp_path: Path) -> None:
+    (tmp_path / TOKEN).write_text("token")
+    with pytest.raises(
+        UsageError, match=rf"{tmp_path} is a copy of an experiment that has moved .* holds {TOKEN}: continue it"
+    ):
+        refuse_moved(ExperimentPaths(tmp_path))
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"uri": "s3://b/x"}', '{"uri": 1, "token": "x"}'])

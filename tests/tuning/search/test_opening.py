@@ -10,19 +10,23 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from common.storage.objects import Objects
 from envs.errors import ScenarioError
 from search_spaces import SpaceError
 from search_spaces.overrides import override
 from tests.envs.changed_rows import two_buildings
 from tests.envs.scenarios import strangers
+from tests.tuning.storage.stand_in import KilledError
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, open_experiment, save
+from tuning.experiment.moved import move_of, note_move
 from tuning.experiment.settings import Settings
 from tuning.search.errors import DamagedStudyError
 from tuning.search.opening import check, check_continued, check_new, experiment_to_continue, open_checked
 from tuning.search.study import StudyMemory
 from tuning.search.tune import search_opened
+from tuning.storage import epoch
 from tuning.storage.stored_experiment import run_files
 
 
@@ -147,6 +151,8 @@ def test_an_experiment_moves_once_all_is_checked_and_stays_what_it_is(tmp_path: 
     with pytest.raises(DamagedStudyError):
         open_checked(check(given))
     before.paths.study.unlink()
+    with pytest.raises(UsageError, match=rf"in a folder alone: .*, add --resume {folder} to move it to {uri}/one, or"):
+        check(replace(given, resume="", dir=str(tmp_path)))
     checked, late = check(given), check(replace(given, storage=""))
     assert not before.paths.moved.exists()
     said: list[str] = []
@@ -160,8 +166,33 @@ def test_an_experiment_moves_once_all_is_checked_and_stays_what_it_is(tmp_path: 
     # So is a command that had looked before.
     with pytest.raises(UsageError, match=f"has moved to {uri}/one"):
         search_opened(open_checked(late), Console(quiet=True))
+    # Once it is there, its name is enough.
     for again in (given, replace(given, resume="", dir=str(tmp_path)), replace(given, resume=f"{uri}/one", storage="")):
         assert open_checked(check(again)).experiment.place == f"{uri}/one"
+
+
+def test_a_move_that_was_killed_at_its_last_step_keeps_what_was_set_in_the_storage_since(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BUILDING_TUNER_CACHE", str(tmp_path / "cache"))
+    before, uri = begun(tmp_path), f"file://{tmp_path}/storage"
+    given = replace(before.settings, resume=str(before.paths.folder), storage=uri)
+    open_checked(check(given))
+    noted = move_of(before.paths)
+    assert noted
+    note_move(before.paths, replace(noted, is_over=False))
+    with run_files(open_checked(check(replace(before.settings, resume=f"{uri}/one", trials=50))).experiment, print) as (
+        held,
+        _,
+    ):
+        save(held)
+    # As from a command line that gives neither.
+    again = check(given, lambda old, part: old)
+    assert move_of(before.paths) == replace(noted, is_over=False), "a check writes nothing"
+    there = open_checked(again).experiment
+    assert (there.place, there.settings.trials) == (f"{uri}/one", 50)
+    assert there.settings == held.settings
+    assert move_of(before.paths) == noted
 
 
 def test_the_same_command_continues_on_another_machine_what_is_in_a_storage(
@@ -188,6 +219,39 @@ def test_the_same_command_continues_on_another_machine_what_is_in_a_storage(
     (tmp_path / "third" / "one" / "notes.txt").touch()
     with pytest.raises(UsageError, match="is an experiment already: continue it with --resume"):
         open_checked(check(replace(given, dir=str(tmp_path / "third"))))
+
+
+def test_a_first_fetch_that_is_killed_anywhere_is_made_good_by_the_same_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BUILDING_TUNER_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(epoch, "WATCH_SECONDS", 0.0)
+    monkeypatch.setattr(epoch, "SETTLE_SECONDS", 0.0)
+    uri, space = f"file://{tmp_path}/storage", tmp_path / "space.toml"
+    space.write_text("[gamma]\nlow = 0.95\nhigh = 0.99\n")
+    begun(tmp_path / "here", storage=uri, space=str(space))
+    given, folder = settings(tmp_path / "there", storage=uri, space=str(space)), tmp_path / "there" / "one"
+    fetch = Objects.fetch
+    states: list[list[str]] = []
+
+    def killed(objects: Objects, key: str, path: Path, stamp: Any = None) -> Any:
+        if path.is_relative_to(folder) and key == ("space.toml", "experiment.json")[len(states)]:
+            raise KilledError
+        return fetch(objects, key, path, stamp)
+
+    for _ in range(2):
+        experiment = open_checked(check(given)).experiment
+        with monkeypatch.context() as patched:
+            patched.setattr(Objects, "fetch", killed)
+            with pytest.raises(KilledError), run_files(experiment, print):
+                raise AssertionError("all was fetched")
+        states.append(sorted(path.name for path in folder.iterdir() if not path.name.startswith(".storage")))
+    assert states == [[], ["space.toml"]]
+    # What was being fetched may be there, and not noted.
+    (folder / "results").mkdir()
+    with run_files(open_checked(check(given)).experiment, print) as (held, _):
+        assert (held.paths.folder, held.paths.space.read_text()) == (folder, space.read_text())
+        assert open_experiment(folder).settings == held.settings
 
 
 def test_an_experiment_at_a_uri_alone_gets_no_folder_that_would_go_on_without_it(

@@ -7,15 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from filelock import FileLock, Timeout
 
+from results.packs import LOCK, locked
 from tests.tuning.storage.stand_in import KilledError, dies_at, in_memory
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, create, open_experiment
 from tuning.experiment.lock import experiment_lock, trial_lock
-from tuning.experiment.moved import move_of, note_move, refuse_moved
+from tuning.experiment.moved import TOKEN, Move, move_of, note_move, refuse_moved
 from tuning.experiment.settings import Settings
 from tuning.storage import epoch, journal_chunks, moving
-from tuning.storage.moving import TOKEN, move_to_storage, refuse_other
+from tuning.storage.moving import move_to_storage, refuse_other
 
 SMALL = "results/reports/00001-000000000500.parquet"
 COPIED = {
@@ -36,7 +38,7 @@ COPIED = {
 }
 LEFT = (
     "owner.json", "running-x", "tune/state", "trials/00001.lock", "results/packs.lock", "results/reports/00002-1.new",
-    "trials/00001/000000001000/arrays.npz", "trials/00001/new/state.json", "notes.txt",
+    "trials/00001/000000001000/arrays.npz", "trials/00001/new/state.json", "notes.txt", "results/trials-gathered.parquet",
 )  # fmt: skip
 JOURNAL = b"first line\nsecond line\nthird"
 
@@ -150,7 +152,7 @@ def test_whenever_it_is_killed_the_experiment_is_in_one_place_and_the_same_comma
             assert own is not None, "the folder does not go on too"
             assert there(objects) == there(whole)
         if own is None:
-            assert not refuse_other(objects, None)
+            assert not refuse_other(objects, None, local.paths)
             # It goes on here, and what it has written since is moved; what it has removed is not there.
             (local.paths.folder / SMALL).unlink()
             (local.paths.folder / "report.html").write_bytes(b"later")
@@ -173,9 +175,9 @@ def test_another_experiment_is_not_taken_for_the_moved_one(local: Experiment) ->
     objects = in_memory()
     move(local, objects)
     noted = move_of(local.paths)
-    assert refuse_other(objects, noted)
+    assert refuse_other(objects, noted, local.paths)
     with pytest.raises(UsageError, match="is another experiment: choose another --storage, or continue that with --resume s3:"):
-        refuse_other(objects, None)
+        refuse_other(objects, None, local.paths)
     objects.contents[TOKEN] = b"of another"
     local.paths.moved.unlink()
     before = dict(objects.contents)
@@ -183,6 +185,59 @@ def test_another_experiment_is_not_taken_for_the_moved_one(local: Experiment) ->
         move(local, objects)
     assert {key: before[key] for key in there(objects)} == {key: objects.contents[key] for key in there(objects)}
     assert not local.paths.moved.exists()
+    objects.contents[TOKEN] = b"\xff\xfe"
+    with pytest.raises(UsageError, match="is another experiment"):
+        move(local, objects)
+
+
+@pytest.mark.parametrize("is_over", [False, True])
+def test_a_folder_whose_place_is_anothers_says_how_to_go_on(local: Experiment, is_over: bool) -> None:
+    objects = in_memory()
+    noted = Move(objects.location.uri, "own", is_over)
+    note_move(local.paths, noted)
+    remedy = rf"to continue from {local.paths.folder} as it is, delete {local.paths.moved}$"
+    if is_over:
+        with pytest.raises(UsageError, match=rf"holds no experiment, and {local.paths.folder} has moved there: .*{remedy}"):
+            move(local, objects)
+    objects.put("notes.txt", b"")
+    with pytest.raises(UsageError, match=rf"holds no experiment.*{remedy}"):
+        move(local, objects)
+    objects.put("experiment.json", b"{}")
+    for token in (None, b"of another"):
+        if token:
+            objects.put(TOKEN, token)
+        with pytest.raises(UsageError, match=rf"is another experiment: {remedy}"):
+            move(local, objects)
+    assert move_of(local.paths) == noted
+    assert objects.contents["experiment.json"] == b"{}"
+    objects.put(TOKEN, b"own")
+    assert refuse_other(objects, noted, local.paths)
+
+
+def test_a_folder_that_another_command_has_just_moved_elsewhere_is_not_moved_again(local: Experiment) -> None:
+    objects = in_memory()
+    note_move(local.paths, Move("s3://bucket/elsewhere/one", "own", is_over=True))
+    with pytest.raises(UsageError, match="has moved to s3://bucket/elsewhere/one: continue it there"):
+        move(local, objects)
+    assert there(objects) == {}
+
+
+def test_nothing_is_packed_between_the_listing_of_files_and_their_copies(local: Experiment) -> None:
+    objects = in_memory()
+    tried: set[str] = set()
+
+    def before(change: str) -> None:
+        if change.partition("/")[0] in ("+results", "+trials"):
+            lock = FileLock(local.paths.results / LOCK, blocking=False)
+            with pytest.raises(Timeout), lock:
+                raise AssertionError("it could be packed now")
+            tried.add(change)
+
+    objects.before = before
+    move(local, objects)
+    assert len(tried) > 3
+    with locked(local.paths.folder):
+        assert f"+{SMALL}" in tried
 
 
 def test_what_is_no_experiment_is_not_written_over(local: Experiment) -> None:
