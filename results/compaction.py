@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from common.files import sync_folder, write_whole
+from results.experiment_file import read_facts
 from results.gathered import gather
 from results.packs import is_trained, listed, locked, number_of, packs_of
 from results.parts import HELD, PACKED, Piece, ResultsError, held_parts, read_table, trial_of, unlike
@@ -69,10 +70,11 @@ def compact(experiment: Path) -> list[Compacted]:
         experiment: its folder.
 
     Raises:
-        ResultsError: if the folder holds no results of a search, or cannot be written.
+        ResultsError: if the folder holds no results of a search, is in a storage too, or cannot be written.
     """
     if not table_folder(experiment, "trials").is_dir():
         raise ResultsError(f"no results of a search in {experiment}: give the folder of an experiment")
+    _refuse_stored(experiment)
     with locked(experiment):
         try:
             resting = _resting(experiment)
@@ -82,6 +84,23 @@ def compact(experiment: Path) -> list[Compacted]:
             return [*packed, Compacted("trials", rows, files, files - rows + (rows > 0), 0)]
         except OSError as error:
             raise ResultsError(f"cannot pack {experiment}: {error.strerror}; make room, or make it writable") from error
+
+
+def _refuse_stored(experiment: Path) -> None:
+    """Refuse a folder that a run keeps like a storage: it lacks parts there that trials wrote on other machines since.
+
+    A pack would hold no such part, and once it is uploaded, only rows in the pack count.
+
+    Raises:
+        ResultsError: if it is one, or its settings cannot be read.
+    """
+    from common.storage.working_copy import INDEX
+
+    if (experiment / INDEX).exists() or read_facts(experiment).settings.get("storage"):
+        raise ResultsError(
+            f"{experiment} is in a storage too, and only experiments of this machine alone are packed; loading many parts from "
+            "storage is parallel, and fetches each once"
+        )
 
 
 def unpack(experiment: Path, trial: int) -> list[Path]:
