@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from common.files import write_whole
 from common.json_values import checked
-from results.packs import listed
+from results.packs import BEING_WRITTEN, listed
 from results.parts import GATHERED, STAMPS, Piece, read_piece, trial_of, unlike
 from results.schema import FINGERPRINT, FOLDER, SCHEMA_VERSION, fingerprint
 from results.writer import table_folder
@@ -98,6 +98,7 @@ def gather(experiment: Path) -> int:
     """
     parts = listed(table_folder(experiment, "trials")).parts
     path = gathered_path(experiment)
+    path.with_suffix(BEING_WRITTEN).unlink(missing_ok=True)  # of a kill
     newest = time.time_ns() - int(SETTLED * 1e9)
     # Taken once, and before anything is read: a row is written with the stamp of the part file that it was read from.
     stamps = {
@@ -146,7 +147,7 @@ def _write(path: Path, pieces: Sequence[Piece], stamps: Mapping[int, _Stamp]) ->
     own = {str(trial): stamps[trial] for trial in table["trial"].to_pylist()}
     metadata = {"table": "trials", "schema_version": str(SCHEMA_VERSION), STAMPS: json.dumps(own)}
     table = table.replace_schema_metadata({**metadata, FINGERPRINT: fingerprint(table)})
-    write_whole(path, lambda file: pq.write_table(table, file, write_page_checksum=True))
+    write_whole(path, lambda file: pq.write_table(table, file, write_page_checksum=True), BEING_WRITTEN)
 
 
 def _columns(path: Path) -> pa.Schema:

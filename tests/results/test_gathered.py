@@ -12,9 +12,11 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
+from common import files
 from results import gathered, load
 from results.compaction import compact
 from results.gathered import gathered_path
+from results.packs import BEING_WRITTEN
 from results.parts import STAMPS
 from results.writer import part_path, write_part
 from tests.results.trials import KINDS, trial
@@ -107,6 +109,27 @@ def test_a_row_that_changes_after_the_file_was_read_is_never_taken_from_it(
     assert read(many)["score"].tolist() == [0.6, 0.9, 0.2]
     compact(many)
     assert read(many)["score"].tolist() == [0.6, 0.9, 0.2]
+
+
+def test_a_search_that_goes_on_meanwhile_does_not_remove_the_file_that_is_written(
+    many: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It removes half-written files of killed runs, see `tuning.search.recovery.settle`."""
+    original = files.replace
+
+    def late(new: Path, path: Path) -> None:
+        for half_written in (many / "results").rglob(f"*{files.NEW}"):
+            half_written.unlink()
+        original(new, path)
+
+    write(many, 0, 0.6)
+    left = gathered_path(many).with_suffix(BEING_WRITTEN)
+    left.touch()
+    with monkeypatch.context() as patched:
+        patched.setattr(files, "replace", late)
+        assert compact(many)[-1].trials == 3
+    assert read(many)["score"].tolist() == [0.6, 0.1, 0.2]
+    assert not left.exists()
 
 
 def test_a_file_of_another_name_stops_nothing(many: Path) -> None:
