@@ -37,14 +37,15 @@ def read_text(path: Path) -> str:
     raise OSError(errno.EFBIG, f"it has more than {MOST_TEXT // 2**20} MiB", str(path))
 
 
-def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
+def write_whole(path: Path, write: Callable[[BinaryIO], object], suffix: str = NEW) -> None:
     """Write a file under another name, flush it to the disk, and rename it.
 
     Args:
         path: of the file; an existing one is replaced.
         write: writes the content into the open file that it is given.
+        suffix: of the other name.
     """
-    new = path.with_suffix(NEW)
+    new = path.with_suffix(suffix)
     # Whatever waits under that name is removed and not written through: it may be a link to another place.
     new.unlink(missing_ok=True)
     try:

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from common.files import sync_folder, write_whole
+from results.experiment_file import read_facts
 from results.gathered import gather
-from results.packs import is_trained, listed, locked, number_of, packs_of
+from results.packs import BEING_WRITTEN, is_trained, listed, locked, number_of, packs_of
 from results.parts import HELD, PACKED, Piece, ResultsError, held_parts, read_table, trial_of, unlike
 from results.schema import FINGERPRINT, PART_VERSION, SCHEMA_VERSION, fingerprint, fingerprint_of
 from results.writer import part_path, table_folder
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 PACK_ROWS = 2**20  # rows from which on a pack is left as it is
 _GROUP_ROWS = 2**17  # of a row group
-_BEING_WRITTEN = ".packing"  # suffix; other files that are being written are removed where a search goes on
 _FEWEST = 2  # files below which there is nothing to gain
 
 
@@ -69,10 +69,11 @@ def compact(experiment: Path) -> list[Compacted]:
         experiment: its folder.
 
     Raises:
-        ResultsError: if the folder holds no results of a search, or cannot be written.
+        ResultsError: if the folder holds no results of a search, is in a storage too, or cannot be written.
     """
     if not table_folder(experiment, "trials").is_dir():
         raise ResultsError(f"no results of a search in {experiment}: give the folder of an experiment")
+    _refuse_stored(experiment)
     with locked(experiment):
         try:
             resting = _resting(experiment)
@@ -82,6 +83,23 @@ def compact(experiment: Path) -> list[Compacted]:
             return [*packed, Compacted("trials", rows, files, files - rows + (rows > 0), 0)]
         except OSError as error:
             raise ResultsError(f"cannot pack {experiment}: {error.strerror}; make room, or make it writable") from error
+
+
+def _refuse_stored(experiment: Path) -> None:
+    """Refuse a folder that a run keeps like a storage: it lacks parts there that trials wrote on other machines since.
+
+    A pack would hold no such part, and once it is uploaded, only rows in the pack count.
+
+    Raises:
+        ResultsError: if it is one, or its settings cannot be read.
+    """
+    from common.storage.working_copy import INDEX
+
+    if (experiment / INDEX).exists() or read_facts(experiment).settings.get("storage"):
+        raise ResultsError(
+            f"{experiment} is in a storage too, and only experiments of this machine alone are packed; loading many parts from "
+            "storage is parallel, and fetches each once"
+        )
 
 
 def unpack(experiment: Path, trial: int) -> list[Path]:
@@ -145,7 +163,7 @@ def _compact(experiment: Path, table: str, resting: set[int]) -> Compacted:
     folder = table_folder(experiment, table)
     if not folder.is_dir():
         return Compacted(table, 0, 0, 0, 0)
-    for half_written in folder.glob(f"*{_BEING_WRITTEN}"):
+    for half_written in folder.glob(f"*{BEING_WRITTEN}"):
         half_written.unlink()
     files = listed(folder)
     sound = cache(lambda pack: not isinstance(read_table(pack, table), str))
@@ -287,7 +305,7 @@ def _write(folder: Path, sources: Sequence[_Source]) -> Path:
     described = columns.with_metadata(metadata)
     number = max((number_of(pack) for pack in listed(folder).packs), default=-1) + 1
     path = folder / f"packed-{number:05d}.parquet"
-    new = path.with_suffix(_BEING_WRITTEN)
+    new = path.with_suffix(BEING_WRITTEN)
     new.unlink(missing_ok=True)
     try:
         with new.open("xb") as file:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from common.files import write_whole
 from common.json_values import checked
-from results.packs import listed
+from results.packs import BEING_WRITTEN, listed
 from results.parts import GATHERED, STAMPS, Piece, read_piece, trial_of, unlike
 from results.schema import FINGERPRINT, FOLDER, SCHEMA_VERSION, fingerprint
 from results.writer import table_folder
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 FEWEST = 50  # rows below which their part files are read as fast
 # Seconds that a part file has to be old: one that is written twice within the clock's grain may keep its size and time.
 SETTLED = 3.0
-_Stamps = Mapping[int, tuple[int, int]]
+_Stamp = tuple[int, int]  # size of a file, bytes, and its time of change, ns
 
 
 @dataclass(frozen=True)
@@ -52,13 +52,19 @@ def gathered_path(experiment: Path) -> Path:
     return experiment / FOLDER / f"{GATHERED}.parquet"
 
 
-def gathered(experiment: Path, parts: Collection[Path], columns: Collection[str] | None = None) -> Gathered:
+def gathered(
+    experiment: Path,
+    parts: Collection[Path],
+    columns: Collection[str] | None = None,
+    stamps: Mapping[Path, _Stamp] | None = None,
+) -> Gathered:
     """Rows of part files that are still those that were gathered.
 
     Args:
         experiment: its folder.
         parts: part files of `trials` that are to be read.
         columns: that are wanted, see `results.parts.read_piece`.
+        stamps: size and time of change of each of the parts, from earlier on; None for those that they have now.
     """
     import pyarrow.compute as pc
 
@@ -70,7 +76,8 @@ def gathered(experiment: Path, parts: Collection[Path], columns: Collection[str]
         # Whatever is wrong with it, the part files have every row.
         return Gathered([], set(), {path: f"{piece.partition(': restore')[0]}: delete this file, which is a copy"})
     known = _stamps(piece.columns)
-    covered = {part for part in parts if (trial := trial_of(part.stem)) in known and known[trial] == _stamp(part)}
+    stamp = _stamp if stamps is None else stamps.get
+    covered = {part for part in parts if (trial := trial_of(part.stem)) in known and known[trial] == stamp(part)}
     if not covered:
         return Gathered([], set(), {})
     table = piece.table
@@ -91,15 +98,20 @@ def gather(experiment: Path) -> int:
     """
     parts = listed(table_folder(experiment, "trials")).parts
     path = gathered_path(experiment)
-    before = gathered(experiment, parts)
+    path.with_suffix(BEING_WRITTEN).unlink(missing_ok=True)  # of a kill
     newest = time.time_ns() - int(SETTLED * 1e9)
-    stamps = {part: stamp for part in parts if (stamp := _stamp(part)) is not None and stamp[1] < newest}
-    pieces = []
-    for part in stamps.keys() - before.covered:
-        piece = read_piece(part, "trials")
-        # Rows that cannot be used stay where loading names them; those that changed meanwhile wait for the next time.
-        if not isinstance(piece, str) and _stamp(part) == stamps[part]:
-            pieces.append(piece)
+    # Taken once, and before anything is read: a row is written with the stamp of the part file that it was read from.
+    stamps = {
+        part: stamp
+        for part in parts
+        # Other programs leave files of other names there, such as copies of conflicts. Loading names them.
+        if trial_of(part.stem) is not None and (stamp := _stamp(part)) is not None and stamp[1] < newest
+    }
+    before = gathered(experiment, stamps, stamps=stamps)
+    pieces = _read({part: stamp for part, stamp in stamps.items() if part not in before.covered})
+    if before.pieces and any(piece.columns.names != before.pieces[0].columns.names for piece in pieces):
+        # Columns are in the order in which trials have them, so that gathering does not change it.
+        before, pieces = Gathered([], set(), {}), _read(stamps)
     strange = unlike([*before.pieces, *pieces])
     usable = [piece for piece in (*before.pieces, *pieces) if piece.paths[0] not in strange]
     rows = sum(len(piece.table) for piece in usable)
@@ -110,11 +122,23 @@ def gather(experiment: Path) -> int:
                 path.unlink()
         return 0
     if pieces or not path.exists() or rows < len(_stamps(_columns(path))):
-        _write(path, usable, {int(str(trial_of(part.stem))): stamp for part, stamp in stamps.items()})
+        kept = [*before.covered, *(part for piece in pieces for part in piece.paths)]
+        _write(path, usable, {int(str(trial_of(part.stem))): stamps[part] for part in kept})
     return rows
 
 
-def _write(path: Path, pieces: Sequence[Piece], stamps: _Stamps) -> None:
+def _read(stamps: Mapping[Path, _Stamp]) -> list[Piece]:
+    """Rows of part files, in their order; without those that cannot be used, and those that have another stamp by now."""
+    pieces = []
+    for part, stamp in stamps.items():
+        piece = read_piece(part, "trials")
+        # Rows that cannot be used stay where loading names them; those that changed meanwhile wait for the next time.
+        if not isinstance(piece, str) and _stamp(part) == stamp:
+            pieces.append(piece)
+    return pieces
+
+
+def _write(path: Path, pieces: Sequence[Piece], stamps: Mapping[int, _Stamp]) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -123,7 +147,7 @@ def _write(path: Path, pieces: Sequence[Piece], stamps: _Stamps) -> None:
     own = {str(trial): stamps[trial] for trial in table["trial"].to_pylist()}
     metadata = {"table": "trials", "schema_version": str(SCHEMA_VERSION), STAMPS: json.dumps(own)}
     table = table.replace_schema_metadata({**metadata, FINGERPRINT: fingerprint(table)})
-    write_whole(path, lambda file: pq.write_table(table, file, write_page_checksum=True))
+    write_whole(path, lambda file: pq.write_table(table, file, write_page_checksum=True), BEING_WRITTEN)
 
 
 def _columns(path: Path) -> pa.Schema:
@@ -132,7 +156,7 @@ def _columns(path: Path) -> pa.Schema:
     return pq.read_schema(path)
 
 
-def _stamps(columns: pa.Schema) -> dict[int, tuple[int, int]]:
+def _stamps(columns: pa.Schema) -> dict[int, _Stamp]:
     """Size and time of change of each part file, by trial; none where the file lists none.
 
     Args:
@@ -148,7 +172,7 @@ def _stamps(columns: pa.Schema) -> dict[int, tuple[int, int]]:
         return {}
 
 
-def _stamp(part: Path) -> tuple[int, int] | None:
+def _stamp(part: Path) -> _Stamp | None:
     """Size of a file, and when it changed; None where it is gone."""
     try:
         found = os.stat(part)  # noqa: PTH116  # of thousands of files

@@ -479,15 +479,17 @@ def _long_frame(name: str, pieces: list[Piece], columns: Collection[str] | None)
     """
     import pyarrow as pa
 
-    known = pa.unify_schemas([piece.columns.remove_metadata() for piece in pieces], promote_options="permissive")
+    keys = [piece.table.select(_ORDER[name]) for piece in pieces]
+    places = in_order(keys, _ORDER[name])
+    # In the order of the rows, as `joined` has columns.
+    columns_of = [pieces[place].columns.remove_metadata() for place in places]
+    known = pa.unify_schemas(columns_of, promote_options="permissive")
     for measure in READ_MEASURES if name == "evaluations" else ():
         if measure not in known.names:
             known = known.append(pa.field(measure, pa.float64()))
     lacking = [] if columns is None else [column for column in dict.fromkeys(columns) if column not in known.names]
     for column in lacking:
         known = known.append(pa.field(column, pa.null()))
-    keys = [piece.table.select(_ORDER[name]) for piece in pieces]
-    places = in_order(keys, _ORDER[name])
     whole = pa.concat_tables([keys[place] for place in places], promote_options="permissive")
     parts = [_Columns(pieces[place]) for place in places]
     pieces.clear()

@@ -25,6 +25,8 @@ from results.parts import ResultsError, is_pack
 from results.schema import FOLDER
 
 LOCK = "packs.lock"
+# Suffix of a file that is being packed; other files that are being written are removed where a search goes on.
+BEING_WRITTEN = ".packing"
 
 
 @dataclass(frozen=True)

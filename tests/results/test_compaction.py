@@ -330,3 +330,22 @@ def test_changes_of_an_unpacking_lose_no_row_where_they_are_copied_one_after_ano
         ]
     with locked(experiment):
         assert unpack(experiment, 1) == []
+
+
+def test_a_long_table_has_its_columns_in_the_order_of_the_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pack is read first, and holds the later trial here, with another measure than the earlier one's part."""
+
+    def begin_with(measure: str, number: int, *ends: int) -> None:
+        write_part(part_path(tmp_path, "trials", number), "trials", [row(number, 0.1)], KINDS)
+        for end in ends:
+            measured = {"trial": number, "steps": end, "year": 0, "score": 0.1, measure: 1.0}
+            path = part_path(tmp_path, "evaluations", number, end)
+            write_part(path, "evaluations", [measured], measures={measure: ("float64", "", "")})
+
+    begin_with("second", 1, 100, 200)
+    compact(tmp_path)
+    begin_with("first", 0, 100, 200)
+    expected = list(load(tmp_path).read("evaluations").columns)
+    assert expected.index("first") < expected.index("second")
+    monkeypatch.setattr("results.loader.LONG", 1)
+    assert list(load(tmp_path).read("evaluations").columns) == expected
