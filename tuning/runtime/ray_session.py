@@ -63,6 +63,10 @@ class NodeLostError(RuntimeError):
     logs: Path | None = None
 
 
+class StartError(UserError):
+    """Ray's processes do not start on this machine in the time that Ray gives them."""
+
+
 class RayRunningError(UserError):
     """A process that runs Ray already cannot join a cluster."""
 
@@ -206,6 +210,11 @@ def _start(options: dict[str, Any]) -> None:
             break
         except Exception as error:
             # Ray has no class of its own for this error.
-            if "timed out during startup" not in str(error) or attempt == ATTEMPTS:
+            if "timed out during startup" not in str(error):
                 raise
             ray.shutdown()
+            if attempt == ATTEMPTS:
+                raise StartError(
+                    f"Ray did not start on this machine in {ATTEMPTS} attempts, as other programs keep it busy: end some of "
+                    "them, then try again; an experiment that has begun goes on with --resume"
+                ) from error

@@ -19,6 +19,7 @@ from tuning.runtime.ray_session import (
     OF_A_JOB,
     NodeLostError,
     RayRunningError,
+    StartError,
     as_lost_node,
     check_nodes,
     is_ray_running,
@@ -167,6 +168,19 @@ def test_a_start_that_took_too_long_is_tried_again(monkeypatch: pytest.MonkeyPat
     with ray_session():
         pass
     assert ray.calls == ["init", "shutdown", "init", "shutdown", "init", "shutdown"]
+
+
+def test_a_machine_that_is_too_busy_for_ray_is_told_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    ray = Ray(monkeypatch)
+
+    def init(**options: Any) -> None:
+        ray.calls.append("init")
+        raise RuntimeError("the node timed out during startup")
+
+    monkeypatch.setattr("ray.init", init)
+    with pytest.raises(StartError, match=r"in 3 attempts, .*: end some of them, then"), ray_session():
+        pass
+    assert ray.calls[:6] == ["init", "shutdown"] * 3
 
 
 def test_any_other_error_of_a_start_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
