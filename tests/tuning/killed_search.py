@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -140,8 +140,8 @@ class Torturer:
                 moment, victim = self._next(time.monotonic())
             status = started.wait(END_SECONDS)
             own = [process for process, name in self.family.values() if is_a_trial(name)]
-            _, left = psutil.wait_procs(own, GONE_SECONDS)
-            assert [self.family[process.pid][1] for process in left if process.is_running()] == []
+            left = still_there(own, GONE_SECONDS)
+            assert [self.family[process.pid][1] for process in left] == []
             self.look()
             # Without a kill, it gets to its end.
             assert status == 0 or self.kills.total() > before, self.told()
@@ -165,8 +165,26 @@ class Torturer:
 
     def see_all_gone(self) -> None:
         """See that no process is left of any run. Ray's agents try for minutes to tell others that their node died."""
-        _, left = psutil.wait_procs([process for process, _ in self.family.values()], AGENTS_GONE_SECONDS)
-        assert [self.family[process.pid][1] for process in left if process.is_running()] == []
+        left = still_there([process for process, _ in self.family.values()], AGENTS_GONE_SECONDS)
+        assert [self.family[process.pid][1] for process in left] == []
+
+
+def still_there(processes: Sequence[psutil.Process], seconds: float) -> list[psutil.Process]:
+    """Processes that are still there after so many seconds, at most.
+
+    `psutil.wait_procs` may raise FileNotFoundError for a process of another parent that goes just then.
+    """
+    until = time.monotonic() + seconds
+    while (left := [process for process in processes if _runs(process)]) and time.monotonic() < until:
+        time.sleep(0.1)
+    return left
+
+
+def _runs(process: psutil.Process) -> bool:
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 def say(line: str) -> None:
