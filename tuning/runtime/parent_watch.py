@@ -24,7 +24,7 @@ def _is_uv(process: psutil.Process) -> bool:
 
 def _has_ended(process: psutil.Process) -> bool:
     try:
-        # A killed process that nobody waits for stays as a zombie.
+        # A killed process stays as a zombie until its own parent waits for it.
         return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return True  # it ended between the two questions

@@ -317,7 +317,7 @@ def _lock_of(copy: Path) -> Path:
 
 
 def _remove_abandoned(own: Path) -> None:
-    """Remove working copies of other trials whose processes were killed here: these trials may go on on other nodes, or never.
+    """Remove working copies of trials whose processes were killed here. Such a trial may go on elsewhere, or never.
 
     Args:
         own: the copy of this process.
