@@ -2,7 +2,9 @@
 
 Run: `uv run python benchmarks/record_landscape.py --site iquitos-38 --trials 100 --work recordings`. It trains, or resumes, two
 experiments of random draws: over the whole space, and over a narrow one around the default. `--from FOLDER...` packs the
-finished trials of experiments that are there, and trains nothing. A part of a landscape can be packed at any time.
+finished trials of experiments that are there, and trains nothing. A part of a landscape can be packed at any time. With `--add`
+they are added to those in the landscape's file, so that a landscape can be recorded in parts, with other seeds and on other
+machines.
 """
 
 import os
@@ -19,7 +21,9 @@ import numpy as np
 import tyro
 
 from benchmarks.replay.landscape import Landscape, save
+from benchmarks.replay.landscape import load as load_landscape
 from common.errors import UserError
+from envs.scenarios.scenario import scenario
 from results import load
 from search_spaces import SearchSpace
 from search_spaces.earlier import in_todays_names
@@ -27,6 +31,7 @@ from search_spaces.overrides import override
 from search_spaces.parameter import Kind, Value
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import open_experiment
+from tuning.search.plan import plan
 
 FOLDER = Path(__file__).parent / "landscapes"
 NEAR = {  # a narrow space around PPO's default
@@ -60,6 +65,10 @@ class Options:
     """Folder of the experiments; those that are there are resumed."""
     packed: Annotated[tuple[Path, ...], tyro.conf.arg(name="from")] = ()
     """Experiments to pack instead, in the order of their trials."""
+    seed: int = 0
+    """Seed of the first experiment; the second has the next."""
+    add: bool = False
+    """Add to the assignments in the landscape's file, rather than replace them."""
 
 
 def commands(options: Options, space_file: Path) -> list[tuple[Path, list[str]]]:
@@ -73,7 +82,7 @@ def commands(options: Options, space_file: Path) -> list[tuple[Path, list[str]]]
     halves = {"near": options.trials // 2, "whole": options.trials - options.trials // 2}
     if options.algo != "ppo":
         halves = {"whole": options.trials}
-    for seed, (part, trials) in enumerate(halves.items()):
+    for seed, (part, trials) in enumerate(halves.items(), options.seed):
         folder = options.work / f"{_name(options)}-{part}"
         run = [sys.executable, "-m", "tuning.run"]
         if folder.exists():
@@ -140,7 +149,9 @@ def packed(name: str, folders: Sequence[Path]) -> Landscape:
 
 
 def wide_space(folders: Sequence[Path]) -> SearchSpace:
-    """The algorithm's space, with what the experiments search beside it: flags of a site, as `shared_policy`.
+    """The algorithm's space as it is fitted to the sites of some experiments, with what their own files search beside it.
+
+    Bounds of one experiment do not cut the others. What all of them fix is not searched.
 
     Raises:
         LandscapeError: if the experiments are of several algorithms.
@@ -151,14 +162,55 @@ def wide_space(folders: Sequence[Path]) -> SearchSpace:
         raise LandscapeError(
             f"{', '.join(sorted(names)) or 'no experiment'}: a landscape is of one algorithm; name such folders"
         )
-    space = algorithm(names.pop()).space
+    searched: dict[str, Any] = {}
     for experiment in experiments:
-        if experiment.paths.space.exists():
-            own = override(space, experiment.paths.space)
-            # Bounds of one half would cut the other.
-            mixed = (replace(p, search=p.search or own[p.name].search) for p in space.parameters)
-            space = SearchSpace(tuple(mixed))
-    return space
+        settings, file = experiment.settings, experiment.paths.space
+        planned = plan(settings, None, scenario(settings.scenario, settings.trust_scenario, settings.splits))
+        own = override(planned.space, file) if file.exists() else planned.space
+        for each in planned.space.parameters:
+            if each.name not in planned.fixed:
+                searched[each.name] = searched.get(each.name) or each.search or own[each.name].search
+    space = algorithm(names.pop()).space
+    return SearchSpace(tuple(replace(own, search=searched.get(own.name)) for own in space.parameters))
+
+
+def joined(before: Landscape, added: Landscape) -> Landscape:
+    """Both landscapes in one: the assignments of the first, and those of the second that it lacks.
+
+    Costs are in units of the default's in both, so they may come from machines of different speed. A hyperparameter that only
+    one of them searches is left out, if it has one value there.
+
+    Args:
+        before: a landscape with a default.
+        added: another one with it, of the same steps.
+
+    Raises:
+        LandscapeError: if one has no default, or steps, ranges, or values of what the other does not search differ.
+    """
+    if before.default is None or added.default is None:
+        raise LandscapeError(
+            f"{before.name}: costs are in units of the default's; add experiments whose first trial is the default"
+        )
+    if before.steps.tolist() != added.steps.tolist():
+        raise LandscapeError(f"{before.name}: evaluations differ; record with the same --steps and --reports")
+    both = [name for name in before.distributions if name in added.distributions]
+    for land in (before, added):
+        for name in land.distributions:
+            if name not in both and len({point.get(name) for point in land.points}) > 1:
+                raise LandscapeError(f"{before.name}: {name} is searched in one part and not in the other; pack them apart")
+    if differ := [name for name in both if before.distributions[name] != added.distributions[name]]:
+        raise LandscapeError(f"{before.name}: ranges of {', '.join(differ)} differ; pack the parts apart")
+    points = [{name: point[name] for name in both if name in point} for land in (before, added) for point in land.points]
+    kept = [place for place, point in enumerate(points) if point not in points[:place]]
+    return Landscape(
+        before.name,
+        [points[place] for place in kept],
+        {name: before.distributions[name] for name in both},
+        before.steps,
+        np.concatenate([before.ratings, added.ratings])[kept],
+        np.concatenate([before.costs, added.costs])[kept],
+        kept.index(before.default),
+    )
 
 
 def _name(options: Options) -> str:
@@ -191,6 +243,8 @@ def main(options: Options) -> Path:
             folders.append(folder)
     landscape = packed(_name(options), folders)
     path = FOLDER / f"{landscape.name}.parquet"
+    if options.add:
+        landscape = joined(load_landscape(path), landscape)
     save(landscape, path)
     print(f"{path}: {landscape.describe()}, {path.stat().st_size:,} bytes")
     return path

@@ -58,7 +58,9 @@ class Options:
     data: Path | None = None
     """Folder with a data set in each folder."""
     work: Path = Path("real-searches")
-    """Folder of finished searches and trainings."""
+    """Folder of caches, of what runs, and of the table."""
+    rows: Path | None = None
+    """Folder of the rows of finished searches and trainings, to which several machines can add; by default that of --work."""
 
     @property
     def terms(self) -> Terms:
@@ -108,7 +110,7 @@ class Comparison:
 
     def __init__(self, options: Options, scenarios: Mapping[str, str]) -> None:
         self._options, self._scenarios = options, scenarios
-        self.records = Records(options.work)
+        self.records = Records(options.rows or options.work)
 
     def run(self) -> list[str]:
         """Prepare, search, train again; returns a line for each job that failed."""

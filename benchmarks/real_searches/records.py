@@ -56,7 +56,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Terms:
-    """What is the same for all cells of a work folder.
+    """What is the same for all cells in a folder.
 
     Attributes:
         seconds: wall time of a search.
@@ -111,13 +111,13 @@ class Winner:
 
 
 class Records:
-    """The Parquet files of a work folder. To add a row, its file is written anew and whole, so no kill leaves a part of one."""
+    """The Parquet files of a folder. To add a row, its file is written anew and whole, so no kill leaves a part of one."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def check_terms(self, terms: Terms) -> None:
-        """Note the terms of a new work folder, or check that they are those of an old one.
+        """Note the terms of a new folder, or check that they are those of an old one.
 
         Raises:
             RealSearchError: if rows of other terms are in the folder; they could not be compared.
@@ -129,10 +129,12 @@ class Records:
             return
         before = read_json(path)
         if not isinstance(before, dict):
-            raise RealSearchError(f"{path}: it holds no terms; restore it, or choose another --work")
+            raise RealSearchError(f"{path}: it holds no terms; restore it, or choose another --rows or --work")
         differ = [f"{name} is {before.get(name)}, not {value}" for name, value in now.items() if before.get(name) != value]
         if differ:
-            raise RealSearchError(f"{path}: {differ[0]}; searches are compared under equal terms, so choose another --work")
+            raise RealSearchError(
+                f"{path}: {differ[0]}; searches are compared under equal terms, so choose another --rows or --work"
+            )
 
     def rows(self, table: str) -> list[dict[str, Any]]:
         """Rows of a table, in the order in which they were finished.

@@ -1,11 +1,15 @@
 """How a landscape is recorded: the commands, and how finished trials are packed. Nothing is trained here."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from optuna.distributions import FloatDistribution
 
-from benchmarks.record_landscape import NEAR, LandscapeError, Options, commands, narrow_space, packed
+from benchmarks.record_landscape import NEAR, LandscapeError, Options, commands, joined, narrow_space, packed
+from benchmarks.replay.landscape import Landscape
 from results.schema import GIVEN
 from results.writer import part_path, write_part
 from search_spaces.overrides import override
@@ -78,3 +82,48 @@ def test_finished_trials_of_several_experiments_become_one_landscape(tmp_path: P
 def test_without_a_finished_trial_the_folders_are_named(tmp_path: Path) -> None:
     with pytest.raises(LandscapeError, match="a: no trial has finished"):
         packed("none", [recorded(tmp_path, "a", [])])
+
+
+def part(rates: list[float], **changes: Any) -> Landscape:
+    """A landscape of a learning rate and a constant flag, of which the first assignment is the default."""
+    plain = Landscape(
+        "site",
+        [{"learning_rate": rate, "flag": 0} for rate in rates],
+        {"learning_rate": FloatDistribution(0, 1), "flag": FloatDistribution(0, 1)},
+        np.array([100, 200]),
+        np.array(rates)[:, None, None] * np.ones((1, 1, 2)),
+        np.arange(1.0, 1.0 + len(rates)),
+        0,
+    )
+    return replace(plain, **changes)
+
+
+def test_a_part_adds_the_assignments_that_are_new() -> None:
+    added = replace(
+        part([0.1, 0.4]),
+        points=[{"learning_rate": 0.1}, {"learning_rate": 0.4}],
+        distributions={"learning_rate": FloatDistribution(0, 1)},
+    )
+    land = joined(part([0.1, 0.2]), added)
+    assert [point["learning_rate"] for point in land.points] == [0.1, 0.2, 0.4]
+    assert land.ratings[:, 0, 1].tolist() == [0.1, 0.2, 0.4]
+    assert land.costs.tolist() == [1, 2, 2]
+    assert land.default == 0
+    assert list(land.distributions) == ["learning_rate"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"default": None}, "first trial is the default"),
+        ({"steps": np.array([50, 100])}, "evaluations differ"),
+        (
+            {"distributions": {"learning_rate": FloatDistribution(0, 2), "flag": FloatDistribution(0, 1)}},
+            "ranges of learning_rate",
+        ),
+        ({"distributions": {"flag": FloatDistribution(0, 1)}}, "learning_rate is searched in one part"),
+    ],
+)
+def test_parts_that_do_not_go_together_are_refused(changes: dict[str, Any], said: str) -> None:
+    with pytest.raises(LandscapeError, match=said):
+        joined(part([0.1, 0.2]), part([0.3], **changes))

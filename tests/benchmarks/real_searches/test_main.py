@@ -89,6 +89,18 @@ def test_winners_are_trained_again_with_fresh_seeds_by_their_library(
     assert (tmp_path / "table.md").read_text() == printed.removesuffix("\n")
 
 
+def test_another_machine_goes_on_with_the_rows(small_schema: Path, tmp_path: Path, begun: list[pool.Job]) -> None:
+    rows = tmp_path / "rows"
+    assert command.main(options(small_schema, tmp_path / "one", rows=rows, seeds=(0,))) == 0
+    assert sorted(path.name for path in rows.iterdir()) == ["bounds.parquet", "cells.parquet", "judged.parquet", "terms.json"]
+    begun.clear()
+    assert command.main(options(small_schema, tmp_path / "other", rows=rows)) == 0
+    searched = [job.task["seed"] for job in begun if job.task["kind"] == "search"]
+    assert searched == [1, 1]
+    with pytest.raises(UserError, match="searches are compared under equal terms, so choose another --rows"):
+        command.main(options(small_schema, tmp_path / "third", rows=rows, budget="1m"))
+
+
 @pytest.mark.parametrize(
     ("changes", "fault"),
     [

@@ -45,7 +45,7 @@ def test_a_folder_takes_no_searches_under_other_terms(tmp_path: Path) -> None:
     records.check_terms(TERMS)
     records.check_terms(TERMS)
     other = Terms(1200.0, 500_000, 10, 12, 2)
-    with pytest.raises(RealSearchError, match=r"terms\.json: steps is 250000, not 500000; .* choose another --work"):
+    with pytest.raises(RealSearchError, match=r"terms\.json: steps is 250000, not 500000; .* choose another --rows or --work"):
         records.check_terms(other)
 
 
