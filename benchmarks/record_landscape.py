@@ -19,6 +19,7 @@ os.environ["OMP_NUM_THREADS"] = "1"
 
 import numpy as np
 import tyro
+from optuna.distributions import BaseDistribution, CategoricalDistribution
 
 from benchmarks.replay.landscape import Landscape, save
 from benchmarks.replay.landscape import load as load_landscape
@@ -198,7 +199,7 @@ def joined(before: Landscape, added: Landscape) -> Landscape:
         for name in land.distributions:
             if name not in both and len({point.get(name) for point in land.points}) > 1:
                 raise LandscapeError(f"{before.name}: {name} is searched in one part and not in the other; pack them apart")
-    if differ := [name for name in both if before.distributions[name] != added.distributions[name]]:
+    if differ := [name for name in both if not _alike(before.distributions[name], added.distributions[name])]:
         raise LandscapeError(f"{before.name}: ranges of {', '.join(differ)} differ; pack the parts apart")
     points = [{name: point[name] for name in both if name in point} for land in (before, added) for point in land.points]
     kept = [place for place, point in enumerate(points) if point not in points[:place]]
@@ -211,6 +212,13 @@ def joined(before: Landscape, added: Landscape) -> Landscape:
         np.concatenate([before.costs, added.costs])[kept],
         kept.index(before.default),
     )
+
+
+def _alike(one: BaseDistribution, other: BaseDistribution) -> bool:
+    """Whether two ranges hold the same values; the order of choices means nothing."""
+    if isinstance(one, CategoricalDistribution) and isinstance(other, CategoricalDistribution):
+        return set(one.choices) == set(other.choices)
+    return one == other
 
 
 def _name(options: Options) -> str:

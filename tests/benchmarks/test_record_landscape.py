@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from optuna.distributions import FloatDistribution
+from optuna.distributions import CategoricalDistribution, FloatDistribution
 
 from benchmarks.record_landscape import NEAR, LandscapeError, Options, commands, joined, narrow_space, packed
 from benchmarks.replay.landscape import Landscape
@@ -127,3 +127,11 @@ def test_a_part_adds_the_assignments_that_are_new() -> None:
 def test_parts_that_do_not_go_together_are_refused(changes: dict[str, Any], said: str) -> None:
     with pytest.raises(LandscapeError, match=said):
         joined(part([0.1, 0.2]), part([0.3], **changes))
+
+
+def test_the_order_of_choices_means_nothing() -> None:
+    ranges = [{"learning_rate": FloatDistribution(0, 1), "flag": CategoricalDistribution(order)} for order in ((0, 1), (1, 0))]
+    land = joined(part([0.1], distributions=ranges[0]), part([0.2], distributions=ranges[1]))
+    assert land.distributions == ranges[0]
+    with pytest.raises(LandscapeError, match="ranges of flag differ"):
+        joined(land, part([0.3], distributions=ranges[1] | {"flag": CategoricalDistribution((0, 2))}))
