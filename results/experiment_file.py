@@ -212,6 +212,7 @@ def range_of(
         of = inner.removeprefix(_POWER).partition(_PART)[0]
         lowest, highest = (before[of].low, before[of].high) if of in before else (float(fixed[of]),) * 2
         least = float(found[1]) if (found := _LEAST.search(rest)) else 1.0
+        high = max(low, min(high, _last(rest, steps)))
         lowest, highest = (max(min(least, own), own / 2**halvings) for own, halvings in ((lowest, high), (highest, low)))
         return Range(name, lowest, highest, log=True, whole=True, powers=True, only_if=only_if)
     return Range(name, 2**low, 2 ** max(low, min(high, _last(rest, steps))), log=True, whole=True, powers=True, only_if=only_if)

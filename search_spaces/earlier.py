@@ -56,6 +56,7 @@ EARLIER: Mapping[str, tuple[SearchSpace, ...]] = {
     ),
     "a2c": (_with(A2C, {"n_steps": _powers(6, 12), "ent_coef": _BONUS, **_NETWORKS_OF_PPO}),),
     "sac": (
+        _with(SAC, {"gradient_steps": {"searched_to": None}}),
         _with(
             SAC,
             {

@@ -169,7 +169,8 @@ class Parameter:
         scale: from the inner to the outer scale.
         part_of: what it is searched as a part of; None where it is drawn by itself.
         enough: name of a limit from which on all values act alike, so that the range ends there; empty for none.
-        searched_to: where else the range ends, though greater values are valid; None for no such end.
+        searched_to: where else the range ends, though greater values are valid; None for no such end. For a part it is an end
+            of the whole divided by the part.
         at_most: condition on another value.
         only_if: where it acts; elsewhere it is neither searched nor set.
         own: bounds of the user's file; None where the file does not name it.

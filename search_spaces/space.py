@@ -271,14 +271,18 @@ class SearchSpace:
         """The distribution, cut to what limits and fixed values leave."""
         distribution = parameter.search
         assert distribution is not None
-        if parameter.part_of or not isinstance(distribution, IntDistribution | FloatDistribution):
+        if not isinstance(distribution, IntDistribution | FloatDistribution):
             return distribution
-        low, high = distribution.low, distribution.high
+        low, high, end = distribution.low, distribution.high, parameter.searched_to
+        if parameter.part_of:
+            if end and isinstance(limit := known.get(end.name), int | float):
+                # Here the inner number says how much smaller the part is than the whole.
+                high = max(low, min(high, math.floor(math.log2(max(end.part * limit, 1.0)))))
+            return IntDistribution(int(low), int(high))
         if parameter.enough and isinstance(limit := known.get(parameter.enough), int | float):
             # The first power of two that holds it all.
             high = min(high, math.ceil(parameter.scale.inner_bound(limit)))
             low = min(low, high)
-        end = parameter.searched_to
         if end and isinstance(limit := known.get(end.name), int | float):
             high = min(high, math.floor(parameter.scale.inner_bound(max(end.part * limit, 1.0))))
             low = min(low, high)

@@ -63,6 +63,9 @@ def test_a_part_of_another_value_reaches_from_the_least_to_the_greatest_part() -
     assert of_fixed is not None
     assert (of_fixed.low, of_fixed.high) == (64, 256)
     assert (ranges(SAC)["gradient_steps"].low, ranges(SAC)["gradient_steps"].high) == (2, 16)
+    short = range_of("gradient_steps", SAC.describe()["gradient_steps"], 100_000, {}, {"train_freq": "64"})
+    assert short is not None
+    assert (short.low, short.high) == (4, 16)
 
 
 def test_positions_lie_on_the_scale_that_is_drawn_from() -> None:

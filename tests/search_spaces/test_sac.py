@@ -4,6 +4,7 @@ from typing import Any
 
 import optuna
 import pytest
+from optuna.distributions import IntDistribution
 
 from search_spaces import SpaceError
 from search_spaces.presets import preset
@@ -66,3 +67,17 @@ def test_every_draw_fulfils_the_spaces_conditions() -> None:
     study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
     for _ in range(50):
         SAC.check(SAC.suggest(study.ask(), {}, {"steps": 20_000}), {"steps": 20_000})
+
+
+@pytest.mark.parametrize(("steps", "most"), [(1_000, 2), (60_000, 3), (100_000, 4), (160_000, 5), (1_000_000, 5)])
+def test_a_short_trial_is_drawn_with_enough_gradient_steps(steps: int, most: int) -> None:
+    drawn = SAC.distributions({}, {"steps": float(steps)})["log2_train_freq_per_gradient_steps"]
+    assert drawn == IntDistribution(2, most)
+    value = SAC.assignment({"log2_train_freq_per_gradient_steps": most}, {"train_freq": 64}, {"steps": float(steps)})
+    assert value["gradient_steps"] == 64 >> most
+    # Short trials take as many as the densest draw, longer ones at least 5,000.
+    assert most == 2 or steps >> most >= 5_000
+
+
+def test_what_is_fixed_may_take_fewer_gradient_steps() -> None:
+    SAC.check({"train_freq": 64, "gradient_steps": 1}, {"steps": 20_000.0})
