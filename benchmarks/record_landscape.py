@@ -241,7 +241,9 @@ def narrow_space() -> str:
 
 def main(options: Options) -> Path:
     """Record or pack; returns the file."""
-    folders = list(options.packed)
+    folders, path = list(options.packed), FOLDER / f"{_name(options)}.parquet"
+    if options.add and not path.exists():
+        raise LandscapeError(f"{path}: there is no landscape to add to; leave --add out to begin one")
     if not folders:
         options.work.mkdir(parents=True, exist_ok=True)
         space_file = options.work / f"{_name(options)}-near.toml"
@@ -250,7 +252,6 @@ def main(options: Options) -> Path:
             subprocess.run(command, check=True)
             folders.append(folder)
     landscape = packed(_name(options), folders)
-    path = FOLDER / f"{landscape.name}.parquet"
     if options.add:
         landscape = joined(load_landscape(path), landscape)
     save(landscape, path)

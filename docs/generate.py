@@ -234,8 +234,8 @@ def _searched(parameter: Parameter) -> str:
     if parameter.part_of:
         low, high = (2 ** int(bound) for bound in (search.low, search.high))
         least = f", at least {parameter.part_of.least}" if parameter.part_of.least > 1 else ""
-        most = f", at least {1 / parameter.searched_to.part:,.0f} in a trial" if parameter.searched_to else ""
-        return f"`{parameter.part_of.name}` divided by {low} to {high}{least}{most}"
+        in_all = f", at least {1 / parameter.searched_to.part:,.0f} in a trial" if parameter.searched_to else ""
+        return f"`{parameter.part_of.name}` divided by {low} to {high}{least}{in_all}"
     ends = sorted(parameter.scale.outer(bound) for bound in (search.low, search.high))  # type: ignore[type-var]
     text = f"{_number(ends[0])} to {_number(ends[1])}{_scale(parameter, search)}"
     if parameter.searched_to:

@@ -278,7 +278,7 @@ class SearchSpace:
             if end and isinstance(limit := known.get(end.name), int | float):
                 # Here the inner number says how much smaller the part is than the whole.
                 high = max(low, min(high, math.floor(math.log2(max(end.part * limit, 1.0)))))
-            return IntDistribution(int(low), int(high))
+            return type(distribution)(low, high, log=distribution.log)  # type: ignore[arg-type]
         if parameter.enough and isinstance(limit := known.get(parameter.enough), int | float):
             # The first power of two that holds it all.
             high = min(high, math.ceil(parameter.scale.inner_bound(limit)))

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from optuna.distributions import CategoricalDistribution, FloatDistribution
 
+from benchmarks import record_landscape
 from benchmarks.record_landscape import NEAR, LandscapeError, Options, commands, joined, narrow_space, packed
-from benchmarks.replay.landscape import Landscape
+from benchmarks.replay.landscape import Landscape, load
 from results.schema import GIVEN
 from results.writer import part_path, write_part
 from search_spaces.overrides import override
@@ -82,6 +83,22 @@ def test_finished_trials_of_several_experiments_become_one_landscape(tmp_path: P
 def test_without_a_finished_trial_the_folders_are_named(tmp_path: Path) -> None:
     with pytest.raises(LandscapeError, match="a: no trial has finished"):
         packed("none", [recorded(tmp_path, "a", [])])
+
+
+@pytest.mark.filterwarnings("ignore:.*it lacks the evaluation")
+def test_a_landscape_is_begun_and_added_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(record_landscape, "FOLDER", tmp_path / "landscapes")
+    first, second = recorded(tmp_path, "a", [5e-4, 1e-3]), recorded(tmp_path, "b", [5e-4, 2e-4])
+    with pytest.raises(LandscapeError, match="there is no landscape to add to"):
+        record_landscape.main(Options(name="site", packed=(first,), add=True))
+    record_landscape.main(Options(name="site", packed=(first,)))
+    path = record_landscape.main(Options(name="site", packed=(second,), add=True))
+    assert [point["learning_rate"] for point in load(path).points] == [5e-4, 1e-3, 2e-4]
+
+
+def test_a_part_has_seeds_of_its_own(tmp_path: Path) -> None:
+    begun = commands(Options(seed=2, work=tmp_path), tmp_path / "near.toml")
+    assert [command[command.index("--seed") + 1] for _, command in begun] == ["2", "3"]
 
 
 def part(rates: list[float], **changes: Any) -> Landscape:
