@@ -30,6 +30,9 @@ ENVIRONMENT = {
     # Freed large arrays go back to the system. By default Linux's allocator keeps them in a heap that grows to several times
     # the memory in use, differently each time. Other systems do not know the variable.
     "MALLOC_MMAP_THRESHOLD_": str(2**20),
+    # Small ones stay in one heap for all threads. Each trial of a process has a thread of its own, and with a heap for each,
+    # which is the default, the process grows from trial to trial until it has more than it was granted.
+    "MALLOC_ARENA_MAX": "1",
     # Trials write their results; Tune's CSV, JSON and TensorBoard copies are not needed.
     "TUNE_DISABLE_AUTO_CALLBACK_LOGGERS": "1",
     # `tuning.search.run_control` handles Ctrl-C.

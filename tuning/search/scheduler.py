@@ -61,11 +61,11 @@ class StudyScheduler(DriverOnly, FIFOScheduler):
             # No step of a budget is worth more of it. It ends as one that failed.
             return str(TrialScheduler.STOP if self._searcher.ledger.budget else TrialScheduler.CONTINUE)
         # The due steps are the same for all trials; the steps taken are rounded up to whole updates.
-        self._memory.report(number, due_steps(evaluation, self._steps, self._reports), rating, outcome.gains)
+        is_new = self._memory.report(number, due_steps(evaluation, self._steps, self._reports), rating, outcome.gains)
         self._searcher.ledger.note_time()
         if evaluation >= self._reports:
             return str(TrialScheduler.CONTINUE)
         if is_given_up(result, self._steps, self._reports) or self._memory.should_prune(number):
             self._searcher.mark_pruned(number)
             return str(TrialScheduler.STOP)
-        return str(TrialScheduler.CONTINUE if self._searcher.goes_on(number) else TrialScheduler.STOP)
+        return str(TrialScheduler.CONTINUE if self._searcher.goes_on(number, is_new) else TrialScheduler.STOP)

@@ -117,6 +117,8 @@ class StudySearcher(DriverOnly, Searcher):
         self._running: set[int] = set()
         self._pruned: set[int] = set()
         self._freezing: set[int] = set()
+        # Numbers of trials that were thawed, until they are evaluated again.
+        self._thawed: set[int] = set()
         self._losses: dict[int, Losses] = {}
         self._leaving: set[int] = set()
         self._withdrawn: set[int] = set()
@@ -176,15 +178,20 @@ class StudySearcher(DriverOnly, Searcher):
         """Note that the pruner stopped a trial, which otherwise counts as complete."""
         self._pruned.add(number)
 
-    def goes_on(self, number: int) -> bool:
+    def goes_on(self, number: int, is_new: bool) -> bool:
         """Whether a running trial keeps its slot after an evaluation. If not, it is frozen when its process has ended.
 
         Args:
             number: of the trial.
+            is_new: whether the study did not have the evaluation yet.
         """
+        if is_new:
+            self._thawed.discard(number)
         others = self._running - {number}
         kept = not self._is_over(number, others)
-        if kept and self._thawing and self._proposals[number].confirms is None:
+        # The evaluation with which a thawed trial begins decided already that it goes on. To decide again beside what began
+        # since could freeze it before it learned anything, and then the next one, for ever.
+        if kept and self._thawing and self._proposals[number].confirms is None and number not in self._thawed:
             # A trial that ran out of memory waits until it can run alone.
             kept = not self._alone & {proposal.number for proposal in self._waiting} and number == self._thawing.choose(
                 self._candidate(), self._search_steps_left(others), as_frozen=number
@@ -275,6 +282,7 @@ class StudySearcher(DriverOnly, Searcher):
         else:
             number = next(iter(self._memory.frozen(confirming=False)), None)
         if number is not None:
+            self._thawed.add(number)
             return self._memory.thaw(number)
         return None if drawn is None else self._memory.add(drawn)
 

@@ -284,7 +284,7 @@ class StudyMemory:
     def _adopt(self, number: int) -> None:
         self._running[number] = optuna.Trial(self._study, self._trial(number)._trial_id)
 
-    def report(self, number: int, steps: int, score: float, gains: Gains | None = None) -> None:
+    def report(self, number: int, steps: int, score: float, gains: Gains | None = None) -> bool:
         """Tell what an evaluation is ranked by; the pruner compares these.
 
         Args:
@@ -292,15 +292,20 @@ class StudyMemory:
             steps: at which the evaluation was due.
             score: rating of it, see `envs.objective.aim.Aim.rating`.
             gains: of two objectives; None with one.
+
+        Returns:
+            Whether the study did not have it yet. A trial that goes on reports its last evaluation again, in case a kill came
+            before the study had it.
         """
         trial = self._running[number]
         frozen = self._trial(number)
-        # A continued trial reports its last score again, in case a kill came before the study had it.
-        if steps not in frozen.intermediate_values:
-            if gains is not None:
-                # First: an evaluation that counts has its gains.
-                trial.set_user_attr(GAINS, with_gains(frozen, steps, gains))
-            trial.report(score, steps)
+        if steps in frozen.intermediate_values:
+            return False
+        if gains is not None:
+            # First: an evaluation that counts has its gains.
+            trial.set_user_attr(GAINS, with_gains(frozen, steps, gains))
+        trial.report(score, steps)
+        return True
 
     def should_prune(self, number: int) -> bool:
         """Whether the pruner stops a running trial."""

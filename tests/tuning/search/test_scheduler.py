@@ -77,7 +77,7 @@ def test_an_evaluation_notes_the_time_and_lets_freeze_thaw_decide(
     noted: list[int] = []
     monkeypatch.setattr(searcher.ledger, "note_time", lambda: noted.append(1))
     for evaluation, goes_on in ((1, True), (2, False), (REPORTS, False)):
-        monkeypatch.setattr(searcher, "goes_on", lambda number, goes_on=goes_on: goes_on)
+        monkeypatch.setattr(searcher, "goes_on", lambda number, is_new, goes_on=goes_on: goes_on)
         told = decide(scheduler, **{STEPS: 20, EVALUATION: evaluation, SCORE: 0.1})
         # After its last evaluation a trial ends by itself.
         assert told == ("CONTINUE" if goes_on or evaluation == REPORTS else "STOP")

@@ -389,9 +389,9 @@ def thawing_searcher(of: Experiment, steps: int, trials: float = 3, freezes: boo
 def evaluated(searcher: StudySearcher, name: str, rung: int, score: float = 0.1) -> bool:
     """Whether a trial that was evaluated keeps its slot; if not, its process ends."""
     number = searcher.number(name)
-    searcher._memory.report(number, rung * RUNG, score)
+    is_new = searcher._memory.report(number, rung * RUNG, score)
     searcher._records.update(number, steps=rung * RUNG, score=score)
-    kept = searcher.goes_on(number)
+    kept = searcher.goes_on(number, is_new)
     if not kept:
         searcher.on_trial_complete(name, {STEPS: rung * RUNG, EVALUATION: rung, SCORE: score})
     return kept
@@ -423,6 +423,28 @@ def test_beside_a_trial_that_waits_to_run_alone_others_are_frozen_only_if_they_g
     assert searcher.suggest("d") is None
     searcher.on_trial_complete("c", {STEPS: 4096, EVALUATION: REPORTS, SCORE: 0.2})
     assert searcher.suggest("e")[NUMBER] == 1  # type: ignore[index]
+
+
+def test_a_thawed_trial_is_evaluated_anew_before_it_gives_way(experiment: Experiment, monkeypatch: pytest.MonkeyPatch) -> None:
+    searcher = thawing_searcher(experiment, 100 * RUNG, trials=2)
+    for name in "ab":
+        searcher.suggest(name)
+    # Nothing begins beside trial 0 any more, and as soon as either trial has a slot the other one is preferred.
+    run_out(searcher, searcher._records, "a", 0)
+    assert not evaluated(searcher, "b", 1)
+    preferred = {0: 1, 1: 0, None: 1}
+    monkeypatch.setattr(Thawing, "choose", lambda self, drawn, steps_left, as_frozen=None: preferred[as_frozen])
+    assert searcher.suggest("c")[NUMBER] == 0  # type: ignore[index]
+    assert not evaluated(searcher, "c", 1)
+    assert searcher.suggest("d")[NUMBER] == 1  # type: ignore[index]
+    preferred[None] = 0
+    # It waits until it can run alone.
+    assert searcher.suggest("e") is None
+    assert evaluated(searcher, "d", 1)
+    assert not evaluated(searcher, "d", 2)
+    assert searcher.suggest("e")[NUMBER] == 0  # type: ignore[index]
+    assert evaluated(searcher, "e", 1)
+    assert not evaluated(searcher, "e", 2)
 
 
 def test_a_frozen_trial_of_a_larger_machine_ends_where_it_cannot_fit(experiment: Experiment) -> None:

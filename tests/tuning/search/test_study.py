@@ -102,8 +102,8 @@ def test_an_evaluation_that_comes_twice_counts_once(experiment: Experiment) -> N
     first.report(0, 1, 0.1)
     again = memory(experiment)
     again.adopt_unfinished()
-    again.report(0, 1, 0.1)
-    again.report(0, 2, 0.3)
+    assert not again.report(0, 1, 0.1)
+    assert again.report(0, 2, 0.3)
     assert stored(experiment)[0].intermediate_values == {1: 0.1, 2: 0.3}
 
 
