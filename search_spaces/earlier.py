@@ -38,6 +38,7 @@ _NETWORKS_OF_PPO = MappingProxyType(
         "normalize_observations": {"search": CategoricalDistribution((True, False))},
     }
 )
+_ENTROPY = MappingProxyType({"search": FloatDistribution(1e-4, 0.1, log=True)})
 _BONUS = MappingProxyType({"search": FloatDistribution(1e-7, 1e-2, log=True)})
 
 # By algorithm, the newest first; the last is that of version 0.1.
@@ -56,10 +57,12 @@ EARLIER: Mapping[str, tuple[SearchSpace, ...]] = {
     ),
     "a2c": (_with(A2C, {"n_steps": _powers(6, 12), "ent_coef": _BONUS, **_NETWORKS_OF_PPO}),),
     "sac": (
-        _with(SAC, {"gradient_steps": {"searched_to": None}}),
+        _with(SAC, {"ent_coef_initial": _ENTROPY}),
+        _with(SAC, {"ent_coef_initial": _ENTROPY, "gradient_steps": {"searched_to": None}}),
         _with(
             SAC,
             {
+                "ent_coef_initial": _ENTROPY,
                 "buffer_size": _powers(15, 20),
                 "train_freq": _powers(4, 8),
                 "gradient_steps": _powers(1, 5),

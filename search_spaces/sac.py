@@ -72,8 +72,9 @@ SAC = SearchSpace(
         ),
         Parameter(
             "ent_coef_initial", Kind.NUMBER, 0.01, "learned entropy coefficient at the start", low=1e-6, high=1e3,
-            # The mean reward is a few hundredths: beginning at 1, entropy is all that counts for thousands of steps.
-            search=FloatDistribution(1e-4, 0.1, log=True), only_if=_AUTOMATIC,
+            # The mean reward is a few hundredths: beginning at 1, entropy is all that counts for thousands of steps. Beginning
+            # below, policies were seen to stay at the end of their range, where they discharge empty batteries at all hours.
+            search=FloatDistribution(3e-3, 0.1, log=True), only_if=_AUTOMATIC,
         ),
         Parameter(
             "target_entropy", Kind.NUMBER, None, "that the learned coefficient aims at; none for minus the number of actions",
