@@ -56,7 +56,7 @@ SAC = SearchSpace(
             "gradient_steps", Kind.INTEGER, 4, "gradient steps of a round", low=1, high=100_000,
             # From a step for 32 transitions to one for 4. A simulated site's next week costs less than another look at the last
             # one: at equal time, more weeks taught more than more steps. Policies were seen to do nothing until up to 1,600
-            # gradient steps, so short trials take more for each transition. docs/search.md says what that does not end.
+            # gradient steps, so short trials take more for each transition.
             search=IntDistribution(2, 5), scale=Scale.POWER_OF_TWO, part_of=PartOf("train_freq"),
             searched_to=AtMost("steps", 1 / 5000),
         ),

@@ -4,7 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
+from optuna.distributions import FloatDistribution
 
+from search_spaces import AtMost
 from search_spaces.a2c import A2C
 from search_spaces.earlier import EARLIER, NEW_NAMES, in_todays_names
 from search_spaces.ppo import PPO
@@ -29,6 +31,13 @@ def test_an_earlier_space_has_todays_names_and_is_sound(algo: str) -> None:
     for space in EARLIER[algo]:
         assert space.describe().keys() == TODAY[algo].describe().keys()
         check_space(space)
+
+
+def test_what_sac_drew_before_is_known_in_its_order() -> None:
+    drawn = [(space["ent_coef_initial"].search, space["gradient_steps"].searched_to) for space in (SAC, *EARLIER["sac"])]
+    today, before = FloatDistribution(3e-3, 0.1, log=True), FloatDistribution(1e-4, 0.1, log=True)
+    enough = AtMost("steps", 1 / 5000)
+    assert drawn == [(today, enough), (before, enough), (before, None), (before, None)]
 
 
 def test_what_was_target_kl_is_kl_target_and_new_assignments_stay() -> None:
