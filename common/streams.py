@@ -23,6 +23,7 @@ class Stream(enum.IntEnum):
     DECISION = 4  # which trial goes on, where several would gain alike
     CONFIRM = 5  # trainings with fresh seeds at the end of a search
     TRANSFER = 6  # draws from what other experiments found good
+    CANDIDATE = 7  # trainings that choose what is trained with fresh seeds at the end of a search
 
 
 def stream(of: Stream, *numbers: int) -> np.random.SeedSequence:

@@ -26,7 +26,7 @@ from results.gathered import gathered
 from results.packs import listed
 from results.parts import Piece, ResultsError, held_parts, pieces_of, read_piece, read_table, trial_of, unlike
 from results.places import is_pattern, local_folder, matching
-from results.schema import FOLDER, READ_MEASURES, TABLES, schema
+from results.schema import CANDIDATE, FOLDER, READ_MEASURES, TABLES, schema
 from results.writer import table_folder
 
 if TYPE_CHECKING:
@@ -164,8 +164,13 @@ class Results:
 
     @property
     def confirmations(self) -> pd.DataFrame:
-        """Rows of the trials that trained the best and the default again with fresh seeds, by number."""
-        return self.trials[self.trials["confirms"].notna()]
+        """Rows of the trials that trained the best and the default again with fresh seeds, by number; see `candidates`."""
+        return self.trials[self.trials["confirms"].notna() & (self.trials["confirm_role"] != CANDIDATE)]
+
+    @property
+    def candidates(self) -> pd.DataFrame:
+        """Rows of the trials that trained the best of the search once more, to choose which `confirmations` train."""
+        return self.trials[self.trials["confirm_role"] == CANDIDATE]
 
     @property
     def best(self) -> pd.Series:

@@ -18,6 +18,7 @@ PART_VERSION = 1  # schema version of a part file
 SCHEMA_VERSION = 2  # the newest that is read: that of packs, which earlier versions of the package do not know
 FINGERPRINT = "columns"  # key in a file's metadata, of `fingerprint`
 FOLDER = "results"  # below the experiment's folder
+CANDIDATE = "candidate"  # `confirm_role` of trials that choose which assignments are confirmed
 TABLES = ("trials", "reports", "evaluations")
 STATES = ("running", "frozen", "complete", "pruned", "oom", "failed")
 
@@ -88,7 +89,11 @@ _TRIALS: Columns = {
         "trial that this one trains again; -1 for a default that was not tried; empty in the search",
     ),
     "confirm_run": ("int64", "1", "number of the fresh seed, which the trials that are compared share; empty in the search"),
-    "confirm_role": ("string", "", "default, or best for what is compared with it; empty in the search"),
+    "confirm_role": (
+        "string",
+        "",
+        "default, best for what is compared with it, or candidate for what chose the best; empty in the search",
+    ),
     "same_as": ("int64", "1", "trial with the same assignment; this one has its outcome without a run; else empty"),
     "host": ("string", "", "computer"),
     "platform": ("string", "", "operating system"),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from results.analysis.searched import DEFAULT, frame, rated
 from results.experiment_file import Facts, read_facts
 from results.loader import Results, ratings
+from results.schema import CANDIDATE
 from results.statistics import mean
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def learning_curves(results: Results) -> pd.DataFrame:
     Returns:
         A row an evaluation, by trial and steps: `trial`, `rung` (number of the evaluation that was due), `steps`, `seconds` (s,
         of the trial so far), `time`, `score`, `rating`, `state` (of the trial in the end), `role` (`search`, or what a
-        confirmation is of: `best` or `default`), `confirms` (see `trials`) and `is_last`.
+        confirmation is of: `best`, `default` or `candidate`), `confirms` (see `trials`) and `is_last`.
     """
     own = evaluated(results)
     trials = results.trials.set_index("trial")
@@ -75,7 +76,7 @@ def mean_curves(results: Results) -> pd.DataFrame:
         interval over seeds, empty with one run.
     """
     curves = learning_curves(results)
-    again = curves[curves["confirms"].notna()]
+    again = curves[curves["confirms"].notna() & (curves["role"] != CANDIDATE)]
     rows = []
     for (number, rung), own in again.groupby([again["confirms"].astype("int64"), "rung"]):
         middle, low, high = _interval(own["rating"])

@@ -23,9 +23,9 @@ def time_spent(results: Results) -> pd.DataFrame:
         results: of one experiment; trials without a measured time are left out.
 
     Returns:
-        A row for each trial and cause: `trial`, `state`, `role` (`search`, or of a confirmation `best` or `default`), `cause`
-        (environment, learner, evaluation, or rest: building, inference, saving, waiting), `seconds` (s) and `share` (of the
-        time of all trials). Trials run beside each other, so seconds add up to more than the search took.
+        A row for each trial and cause: `trial`, `state`, `role` (`search`, or that of a confirmation: `best`, `default` or
+        `candidate`), `cause` (environment, learner, evaluation, or rest: building, inference, saving, waiting), `seconds` (s)
+        and `share` (of the time of all trials). Trials run beside each other, so seconds add up to more than the search took.
     """
     trials = results.single.trials
     rows = [

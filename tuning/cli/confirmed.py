@@ -37,6 +37,8 @@ def confirmation_lines(results: Results, shown: Callable[[float], str]) -> list[
     contenders = [number for number in runs if number != control]
     confidence = 1.0 - (1.0 - CONFIDENCE) / max(1, len(contenders))
     lines = [f"Trained again with fresh seeds; in brackets {CONFIDENCE:.0%} intervals over seeds:"]
+    if tried := results.candidates["confirms"].nunique():
+        lines.insert(0, f"The best {tried} trials were each trained once more; the mean of both ratings chose from them.")
     for number in ([] if control is None else [control]) + contenders:
         name = f"trial {number}"
         if number == control:

@@ -1,18 +1,25 @@
 """The last part of a search: its best assignments and the default are trained again with fresh seeds.
 
 The best of many trials is lucky too: its score is higher than that of another training with the same hyperparameters. So part
-of the budget trains the best few again, each beside the default with the same seeds, and their means are told.
+of the budget trains the best few again, in two stages:
+
+1. Candidates. The best of the search are trained once more, all with one seed. Their mean of both ratings chooses.
+2. Rounds. The chosen few and the default are trained with the same further seeds, and their means are told. These seeds chose
+   nothing, so the means are not lucky.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Self
 
 import optuna
 from optuna.trial import FrozenTrial, TrialState
 
+from results.schema import CANDIDATE
 from search_spaces import Assignment, SearchSpace
 from search_spaces.earlier import in_todays_names
 from tuning.experiment.settings import LEAST_CONFIRMING_RUNS
@@ -23,11 +30,58 @@ from tuning.search.two_aims import on_front
 # User attributes of a trial that confirms.
 CONFIRMS = "confirms"  # number of the trial with the same assignment
 RUN = "confirm_run"  # number of its seed, from 0
-ROLE = "confirm_role"  # whether it has the default's assignment or one of the best
+ROLE = "confirm_role"  # one of these:
+DEFAULT, BEST = "default", "best"  # or CANDIDATE
 
-MOST_CONTENDERS = 2  # beside the default
+MOST_CANDIDATES = 8
+CANDIDATES_PART = 0.4  # most of the trainings that the budget pays for
+MOST_CONTENDERS = 2  # in the rounds, beside the default
 MOST_OF_A_FRONT = 3  # likewise, with two objectives
 NOT_TRIED = -1  # in place of a number: of the default, where no trial of the search had it
+
+
+@dataclass(frozen=True)
+class _Stages:
+    """Trials of a study by what they are for, each by number.
+
+    Attributes:
+        search: those of the search that ran, or were to run.
+        candidates: those that trained a candidate.
+        rounds: those that trained a contender or the default.
+        last_of_search: highest number of any trial of the search; -1 for none.
+    """
+
+    search: list[FrozenTrial]
+    candidates: list[FrozenTrial]
+    rounds: list[FrozenTrial]
+    last_of_search: int
+
+    @classmethod
+    def of(cls, trials: Sequence[FrozenTrial]) -> Self:
+        """The stages of a study."""
+        search = [trial for trial in trials if CONFIRMS not in trial.user_attrs]
+        confirming = [trial for trial in trials if CONFIRMS in trial.user_attrs]
+        return cls(
+            [trial for trial in search if not {REFUSED, SAME_AS} & trial.user_attrs.keys()],
+            [trial for trial in confirming if trial.user_attrs[ROLE] == CANDIDATE],
+            [trial for trial in confirming if trial.user_attrs[ROLE] != CANDIDATE],
+            max((trial.number for trial in search), default=-1),
+        )
+
+    @property
+    def confirming(self) -> list[FrozenTrial]:
+        """Those of both stages."""
+        return [*self.candidates, *self.rounds]
+
+    @property
+    def running(self) -> list[FrozenTrial]:
+        """Those of both stages that run."""
+        return [trial for trial in self.confirming if trial.state is TrialState.RUNNING]
+
+    @property
+    def rounds_are_on(self) -> bool:
+        """Whether rounds have begun since the search began its last trial. With a larger budget it goes on after rounds."""
+        return any(trial.number > self.last_of_search for trial in self.rounds)
 
 
 @dataclass(frozen=True)
@@ -49,58 +103,109 @@ class Confirmation:
     def next(self, trials: Sequence[FrozenTrial], steps_left: float) -> FrozenTrial | None:
         """The next trial that confirms.
 
-        A round trains the default and each contender with one seed. It begins only where the budget pays for all of it.
+        A round trains the default and each contender with one seed. It begins only where the budget pays for all of it, and
+        where all candidates have ended.
 
         Args:
             trials: of the study, by number; no trial of the search runs any more.
             steps_left: of the budget, after what running trials take to their next evaluations.
 
         Returns:
-            A trial without a number; None where nothing more is confirmed.
+            A trial without a number; None where nothing more is confirmed, or not yet.
         """
-        confirming = [trial for trial in trials if CONFIRMS in trial.user_attrs]
-        running = [trial for trial in confirming if trial.state is TrialState.RUNNING]
-        left = steps_left - sum(max(0, self.steps - _taken(trial) - self.rung_steps) for trial in running)
+        stages = _Stages.of(trials)
+        left = steps_left - sum(max(0, self.steps - _taken(trial) - self.rung_steps) for trial in stages.running)
+        untried = self._untried(trials, steps_left)
+        if untried and left >= self.steps:
+            return self._trial(trials, untried[0], 0, CANDIDATE)
+        if any(trial.state is TrialState.RUNNING for trial in stages.candidates):
+            return None
         contenders = self.contenders(trials, steps_left)
-        done = {(trial.user_attrs[CONFIRMS], trial.user_attrs[RUN]) for trial in confirming}
-        for run in range(len(confirming) + 1):
+        done = {(trial.user_attrs[CONFIRMS], trial.user_attrs[RUN]) for trial in stages.rounds}
+        for run in range(len(stages.rounds) + 1):
             missing = [number for number in contenders if (number, run) not in done]
             # A round that was begun was paid for.
             if missing and (len(missing) < len(contenders) or left >= len(missing) * self.steps):
-                return self._trial(trials, missing[0], run)
+                return self._trial(trials, missing[0], run, BEST)
             if missing:
                 return None
         return None
 
     def contenders(self, trials: Sequence[FrozenTrial], steps_left: float) -> list[int]:
-        """Numbers of the trials with the assignments that are trained again, the default's first; empty for none.
+        """Numbers of the trials with the assignments that are trained in rounds, the default's first; empty for none.
 
         Args:
             trials: of the study, by number.
             steps_left: see `next`.
         """
-        steps = steps_left + sum(self._counted(trial) for trial in trials if CONFIRMS in trial.user_attrs)
-        searched = [
-            trial for trial in trials if CONFIRMS not in trial.user_attrs and not {REFUSED, SAME_AS} & trial.user_attrs.keys()
+        stages, members = _Stages.of(trials), self._of_front(trials)
+        chosen = members or self._chosen(trials)
+        to_candidates = self.steps * len(self._untried(trials, steps_left)) + sum(
+            max(0, self.steps - self._counted(trial)) for trial in stages.candidates if trial.state is TrialState.RUNNING
+        )
+        steps = steps_left - to_candidates + sum(map(self._counted, stages.rounds))
+        control = [*(trial.number for trial in stages.search if self._assignment(trial) == self.default), NOT_TRIED][:1]
+        for count in range(MOST_OF_A_FRONT if members else MOST_CONTENDERS, 0, -1):
+            if steps >= LEAST_CONFIRMING_RUNS * (count + len(control)) * self.steps:
+                return [*control, *chosen[:count]] if chosen else []
+        return []
+
+    def candidates(self, trials: Sequence[FrozenTrial], steps_left: float) -> list[int]:
+        """Numbers of the trials with the assignments that are trained once more to choose contenders, the best first.
+
+        Args:
+            trials: of the study, by number.
+            steps_left: see `next`.
+
+        Returns:
+            Empty where the budget pays for the rounds alone, and for a front of two objectives.
+        """
+        if self._of_front(trials):
+            return []
+        stages, best = _Stages.of(trials), self._best(trials)
+        if stages.candidates and stages.rounds_are_on:
+            # Contenders were chosen from these. A pace that changes adds none.
+            count = len(stages.candidates)
+        else:
+            pays_for = int((steps_left + sum(map(self._counted, stages.confirming))) / self.steps)
+            rounds = LEAST_CONFIRMING_RUNS * (1 + MOST_CONTENDERS)
+            count = min(MOST_CANDIDATES, int(CANDIDATES_PART * pays_for), pays_for - rounds)
+        return best[:count] if min(count, len(best)) > MOST_CONTENDERS else []
+
+    def _untried(self, trials: Sequence[FrozenTrial], steps_left: float) -> list[int]:
+        tried = {trial.user_attrs[CONFIRMS] for trial in _Stages.of(trials).candidates}
+        return [number for number in self.candidates(trials, steps_left) if number not in tried]
+
+    def _chosen(self, trials: Sequence[FrozenTrial]) -> list[int]:
+        """Numbers of the best trials by the mean of both ratings; after them those that have one, as one is luckier."""
+        best = self._best(trials)
+        again = {trial.user_attrs[CONFIRMS]: trial for trial in _Stages.of(trials).candidates}
+        both = [number for number in best if number in again]
+        both.sort(key=lambda number: -_mean_rating(trials[number], again[number]))
+        return both + [number for number in best if number not in again]
+
+    def _rated(self, trials: Sequence[FrozenTrial]) -> list[FrozenTrial]:
+        return [
+            trial for trial in _Stages.of(trials).search if trial.intermediate_values and trial.state is not TrialState.FAIL
         ]
-        rated = [trial for trial in searched if trial.intermediate_values and trial.state is not TrialState.FAIL]
-        control = [*(trial.number for trial in searched if self._assignment(trial) == self.default), NOT_TRIED][:1]
-        others = [trial for trial in rated if self._assignment(trial) != self.default]
-        front = on_front(rated)
-        # Two objectives: those that stand for the front. Where that is the default alone, the best others by their mean gain.
-        members = [trial for trial in front if self._assignment(trial) != self.default]
-        others.sort(key=lambda trial: (-trial.intermediate_values[max(trial.intermediate_values)], trial.number))
-        others = members or others
+
+    def _best(self, trials: Sequence[FrozenTrial]) -> list[int]:
+        """Numbers of the trials with the best assignments beside the default, by their last ratings, each assignment once."""
+        others = [trial for trial in self._rated(trials) if self._assignment(trial) != self.default]
+        return self._different(sorted(others, key=lambda trial: (-_last_rating(trial), trial.number)))
+
+    def _of_front(self, trials: Sequence[FrozenTrial]) -> list[int]:
+        """Numbers of those that stand for the front of two objectives; empty where it is the default alone, or with one."""
+        return self._different([trial for trial in on_front(self._rated(trials)) if self._assignment(trial) != self.default])
+
+    def _different(self, ranked: Sequence[FrozenTrial]) -> list[int]:
         different: list[FrozenTrial] = []
-        for trial in others:
-            if len(different) == max(MOST_CONTENDERS, MOST_OF_A_FRONT):
+        for trial in ranked:
+            if len(different) == max(MOST_CANDIDATES, MOST_OF_A_FRONT):
                 break
             if all(self._assignment(trial) != self._assignment(one) for one in different):
                 different.append(trial)
-        for count in range(MOST_OF_A_FRONT if members else MOST_CONTENDERS, 0, -1):
-            if steps >= LEAST_CONFIRMING_RUNS * (count + len(control)) * self.steps:
-                return [*control, *(trial.number for trial in different[:count])] if different else []
-        return []
+        return [trial.number for trial in different]
 
     def _counted(self, trial: FrozenTrial) -> int:
         """Steps that the budget has given a trial so far."""
@@ -112,10 +217,10 @@ class Confirmation:
         """Assignments of trials, each made once."""
         return OfTrials(lambda trial: self.space.whole(in_todays_names(trial.user_attrs[HYPERPARAMETERS])))
 
-    def _trial(self, trials: Sequence[FrozenTrial], number: int, run: int) -> FrozenTrial:
+    def _trial(self, trials: Sequence[FrozenTrial], number: int, run: int, role: str) -> FrozenTrial:
         assignment = self.default if number == NOT_TRIED else self._assignment(trials[number])
+        role = DEFAULT if assignment == self.default else role
         distributions = trials[max(number, 0)].distributions
-        role = "default" if assignment == self.default else "best"
         return optuna.trial.create_trial(
             state=TrialState.RUNNING,
             params=self.space.point(assignment, distributions),
@@ -126,3 +231,14 @@ class Confirmation:
 
 def _taken(trial: FrozenTrial) -> int:
     return max(trial.intermediate_values, default=0)
+
+
+def _last_rating(trial: FrozenTrial) -> float:
+    return trial.intermediate_values[max(trial.intermediate_values)]
+
+
+def _mean_rating(trial: FrozenTrial, again: FrozenTrial) -> float:
+    """Mean of the ratings of both trainings of a candidate; the lowest where the second one failed."""
+    if again.state is TrialState.FAIL or not again.intermediate_values:
+        return -math.inf
+    return (_last_rating(trial) + _last_rating(again)) / 2.0

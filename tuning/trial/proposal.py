@@ -18,7 +18,7 @@ class Proposal:
         refused: why it cannot fit into the machine's memory, so that there is nothing to run; None where it can.
         confirms: number of the trial with the same assignment that this one trains again; None in the search itself.
         confirm_run: number of its seed, which trials that are compared share.
-        confirm_role: `default`, or `best` for one that is compared with it.
+        confirm_role: `default`, `best` for one that is compared with it, or `candidate` for one that chooses these.
     """
 
     number: int

@@ -15,7 +15,7 @@ from envs.objective.aim import Outcome
 from results.compaction import unpack
 from results.packs import locked
 from results.parts import ResultsError, read_part
-from results.schema import GIVEN, USED
+from results.schema import CANDIDATE, GIVEN, USED
 from results.writer import write_part
 from search_spaces import Assignment, Kind, SearchSpace, SpaceError
 from search_spaces.earlier import in_todays_names
@@ -99,7 +99,7 @@ class TrialRecords:
             "scenario": self._experiment.scenario,
             "backend": settings.backend,
             "reward": settings.reward,
-            "seed": trial_seed(settings.seed, proposal.number, proposal.confirm_run),
+            "seed": trial_seed(settings.seed, proposal.number, proposal.confirm_run, proposal.confirm_role),
             "confirms": proposal.confirms,
             "confirm_run": proposal.confirm_run,
             "confirm_role": proposal.confirm_role,
@@ -229,8 +229,9 @@ class TrialRecords:
     def _read(self, number: int) -> dict[str, Any]:
         path, settings = self._path(number), self._experiment.settings
         (row,) = read_part(path)
-        own = {"algorithm": settings.algo, "backend": settings.backend, "reward": settings.reward}
-        for name, value in {**own, "seed": trial_seed(settings.seed, number, row.get("confirm_run"))}.items():
+        own: dict[str, Any] = {"algorithm": settings.algo, "backend": settings.backend, "reward": settings.reward}
+        own["seed"] = trial_seed(settings.seed, number, row.get("confirm_run"), row.get("confirm_role"))
+        for name, value in own.items():
             if row.get(name, value) != value:
                 raise ResultsError(
                     f"{path} and {self._experiment.paths.settings} are of different experiments: {name} is {row[name]} in the "
@@ -264,14 +265,16 @@ def _given(row: Mapping[str, Any], space: SearchSpace) -> Assignment:
     return space.whole(in_todays_names(given))
 
 
-def trial_seed(experiment_seed: int, number: int, confirm_run: int | None = None) -> int:
+def trial_seed(experiment_seed: int, number: int, confirm_run: int | None = None, confirm_role: str | None = None) -> int:
     """Seed of a trial, below 2^31.
 
     Args:
         experiment_seed: of its experiment.
         number: of the trial.
         confirm_run: number of the seed of a trial that confirms another one; trials that are compared share it.
+        confirm_role: of such a trial; candidates have other seeds than those that are compared in the end.
     """
     if confirm_run is not None:
-        return stream_seed(Stream.CONFIRM, experiment_seed, confirm_run) >> 1
+        of = Stream.CANDIDATE if confirm_role == CANDIDATE else Stream.CONFIRM
+        return stream_seed(of, experiment_seed, confirm_run) >> 1
     return int(np.random.SeedSequence([experiment_seed, number, 0]).generate_state(1)[0] >> 1)

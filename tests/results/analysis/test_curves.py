@@ -56,6 +56,17 @@ def test_confirmations_have_means_with_students_interval_and_paired_gains(tmp_pa
     assert ((curves["low"] < curves["mean"]) & (curves["mean"] < curves["high"])).all()
 
 
+def test_candidates_count_in_no_mean(tmp_path: Path) -> None:
+    trials, reported = confirmations()
+    trials.append(row(8, 9.0, confirms=1, confirm_run=0, confirm_role="candidate"))
+    results = tables(tmp_path, trials, [*reported, *reports(8, 9.0)])
+    assert confirmed(results).set_index("role").loc["best", "mean"] == pytest.approx(0.32)
+    assert (mean_curves(results)["runs"] == 3).all()
+    assert results.candidates["trial"].tolist() == [8]
+    assert 8 not in results.confirmations["trial"].tolist()
+    assert learning_curves(results).set_index("trial").loc[8, "role"].unique().tolist() == ["candidate"]
+
+
 def test_one_run_has_no_interval(tmp_path: Path) -> None:
     found = confirmed(tables(tmp_path, [row(0, 0.1), row(1, 0.3, confirms=0, confirm_run=0, confirm_role="default")]))
     assert found["mean"].tolist() == [0.3]

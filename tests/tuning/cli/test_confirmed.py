@@ -93,3 +93,13 @@ def test_pairs_without_a_seed_in_common_say_nothing(tmp_path: Path) -> None:
 def test_what_was_trained_again_is_not_the_best(tmp_path: Path) -> None:
     lines(tmp_path, default=[0.95, 0.96], t3=[0.97, 0.98])
     assert load(tmp_path).best["trial"] == 0
+
+
+def test_candidates_count_in_no_mean_and_are_told(tmp_path: Path) -> None:
+    for number, of in enumerate((3, 4, 5), 50):
+        write_trial(tmp_path, number, "complete", 9.0, confirms=of, confirm_run=0, confirm_role="candidate")
+    found = lines(tmp_path, default=[0.10, 0.11, 0.12], t3=[0.20, 0.21, 0.221])
+    assert found[0] == "The best 3 trials were each trained once more; the mean of both ratings chose from them."
+    assert found[3].startswith("  trial 3: +0.210")
+    assert found[-1] == "Better than the default: trial 3."
+    assert not any("trial 4" in line or "trial 5" in line for line in found)
