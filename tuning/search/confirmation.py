@@ -118,7 +118,7 @@ class Confirmation:
         untried = self._untried(trials, steps_left)
         if untried and left >= self.steps:
             return self._trial(trials, untried[0], 0, CANDIDATE)
-        if any(trial.state is TrialState.RUNNING for trial in stages.candidates):
+        if not all(trial.state.is_finished() for trial in stages.candidates):
             return None
         contenders = self.contenders(trials, steps_left)
         done = {(trial.user_attrs[CONFIRMS], trial.user_attrs[RUN]) for trial in stages.rounds}
@@ -141,7 +141,7 @@ class Confirmation:
         stages, members = _Stages.of(trials), self._of_front(trials)
         chosen = members or self._chosen(trials)
         to_candidates = self.steps * len(self._untried(trials, steps_left)) + sum(
-            max(0, self.steps - self._counted(trial)) for trial in stages.candidates if trial.state is TrialState.RUNNING
+            max(0, self.steps - self._counted(trial)) for trial in stages.candidates if not trial.state.is_finished()
         )
         steps = steps_left - to_candidates + sum(map(self._counted, stages.rounds))
         control = [*(trial.number for trial in stages.search if self._assignment(trial) == self.default), NOT_TRIED][:1]

@@ -261,6 +261,9 @@ def test_rounds_wait_for_the_candidates(memory: StudyMemory) -> None:
         assert proposal.confirm_role == "candidate"
         running.append(proposal)
         left -= RUNG
+    memory.freeze(running[0].number)  # a budget of time was over, and a larger one follows
+    assert begin(memory, left) is None
+    assert memory.thaw(running[0].number) == running[0]
     for proposal in running:
         assert CONFIRMATION.contenders(memory.trials(), left)  # the search knows that there is more to do
         assert begin(memory, left) is None
