@@ -11,7 +11,7 @@ of the budget trains the best few again, in two stages:
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Self
@@ -69,19 +69,24 @@ class _Stages:
         )
 
     @property
-    def confirming(self) -> list[FrozenTrial]:
-        """Those of both stages."""
-        return [*self.candidates, *self.rounds]
-
-    @property
     def running(self) -> list[FrozenTrial]:
-        """Those of both stages that run."""
-        return [trial for trial in self.confirming if trial.state is TrialState.RUNNING]
+        """Candidates and rounds that run."""
+        return [trial for trial in [*self.candidates, *self.rounds] if trial.state is TrialState.RUNNING]
 
-    @property
-    def rounds_are_on(self) -> bool:
-        """Whether rounds have begun since the search began its last trial. With a larger budget it goes on after rounds."""
-        return any(trial.number > self.last_of_search for trial in self.rounds)
+
+@dataclass(frozen=True)
+class _Look:
+    """What is to be trained.
+
+    Attributes:
+        stages: what has been.
+        untried: numbers of the candidates that have not been trained once more, the best first.
+        contenders: see `Confirmation.contenders`.
+    """
+
+    stages: _Stages
+    untried: list[int]
+    contenders: list[int]
 
 
 @dataclass(frozen=True)
@@ -113,19 +118,18 @@ class Confirmation:
         Returns:
             A trial without a number; None where nothing more is confirmed, or not yet.
         """
-        stages = _Stages.of(trials)
+        look = self._look(trials, steps_left)
+        stages = look.stages
         left = steps_left - sum(max(0, self.steps - _taken(trial) - self.rung_steps) for trial in stages.running)
-        untried = self._untried(trials, steps_left)
-        if untried and left >= self.steps:
-            return self._trial(trials, untried[0], 0, CANDIDATE)
+        if look.untried and left >= self.steps:
+            return self._trial(trials, look.untried[0], 0, CANDIDATE)
         if not all(trial.state.is_finished() for trial in stages.candidates):
             return None
-        contenders = self.contenders(trials, steps_left)
         done = {(trial.user_attrs[CONFIRMS], trial.user_attrs[RUN]) for trial in stages.rounds}
         for run in range(len(stages.rounds) + 1):
-            missing = [number for number in contenders if (number, run) not in done]
+            missing = [number for number in look.contenders if (number, run) not in done]
             # A round that was begun was paid for.
-            if missing and (len(missing) < len(contenders) or left >= len(missing) * self.steps):
+            if missing and (len(missing) < len(look.contenders) or left >= len(missing) * self.steps):
                 return self._trial(trials, missing[0], run, BEST)
             if missing:
                 return None
@@ -138,72 +142,55 @@ class Confirmation:
             trials: of the study, by number.
             steps_left: see `next`.
         """
-        stages, members = _Stages.of(trials), self._of_front(trials)
-        chosen = members or self._chosen(trials)
-        to_candidates = self.steps * len(self._untried(trials, steps_left)) + sum(
+        return self._look(trials, steps_left).contenders
+
+    def _look(self, trials: Sequence[FrozenTrial], steps_left: float) -> _Look:
+        """What is to be trained, as of now."""
+        stages = _Stages.of(trials)
+        rated = [trial for trial in stages.search if trial.intermediate_values and trial.state is not TrialState.FAIL]
+        # Two objectives: those that stand for the front. Where that is the default alone, the best others by their mean gain.
+        chosen = self._different(on_front(rated))
+        most, untried = MOST_OF_A_FRONT, list[int]()
+        if not chosen:
+            best = self._different(sorted(rated, key=lambda trial: (-_last_rating(trial), trial.number)))
+            again = {trial.user_attrs[CONFIRMS]: trial for trial in stages.candidates}
+            untried = [number for number in best[: self._candidates(stages, steps_left, len(best))] if number not in again]
+            chosen, most = _by_both(trials, best, again), MOST_CONTENDERS
+        to_candidates = self.steps * len(untried) + sum(
             max(0, self.steps - self._counted(trial)) for trial in stages.candidates if not trial.state.is_finished()
         )
         steps = steps_left - to_candidates + sum(map(self._counted, stages.rounds))
+        return _Look(stages, untried, self._of_rounds(stages, chosen[:most], steps))
+
+    def _candidates(self, stages: _Stages, steps_left: float, most: int) -> int:
+        """How many of the best are candidates, at most so many; 0 where the budget pays for the rounds alone.
+
+        What an earlier part of the budget paid for, before the search went on, does not count.
+        """
+        if any(trial.number > stages.last_of_search for trial in stages.rounds):
+            return 0  # contenders have been chosen; a pace that changes adds no candidate
+        since = [trial for trial in stages.candidates if trial.number > stages.last_of_search]
+        pays_for = int((steps_left + sum(map(self._counted, since))) / self.steps)
+        rounds = LEAST_CONFIRMING_RUNS * (1 + MOST_CONTENDERS)
+        count = min(MOST_CANDIDATES, int(CANDIDATES_PART * pays_for), pays_for - rounds, most)
+        return count if count > MOST_CONTENDERS else 0
+
+    def _of_rounds(self, stages: _Stages, chosen: Sequence[int], steps: float) -> list[int]:
+        """The default and as many of these as so many steps pay for."""
         control = [*(trial.number for trial in stages.search if self._assignment(trial) == self.default), NOT_TRIED][:1]
-        for count in range(MOST_OF_A_FRONT if members else MOST_CONTENDERS, 0, -1):
+        for count in range(len(chosen), 0, -1):
             if steps >= LEAST_CONFIRMING_RUNS * (count + len(control)) * self.steps:
-                return [*control, *chosen[:count]] if chosen else []
+                return [*control, *chosen[:count]]
         return []
 
-    def candidates(self, trials: Sequence[FrozenTrial], steps_left: float) -> list[int]:
-        """Numbers of the trials with the assignments that are trained once more to choose contenders, the best first.
-
-        Args:
-            trials: of the study, by number.
-            steps_left: see `next`.
-
-        Returns:
-            Empty where the budget pays for the rounds alone, and for a front of two objectives.
-        """
-        if self._of_front(trials):
-            return []
-        stages, best = _Stages.of(trials), self._best(trials)
-        if stages.candidates and stages.rounds_are_on:
-            # Contenders were chosen from these. A pace that changes adds none.
-            count = len(stages.candidates)
-        else:
-            pays_for = int((steps_left + sum(map(self._counted, stages.confirming))) / self.steps)
-            rounds = LEAST_CONFIRMING_RUNS * (1 + MOST_CONTENDERS)
-            count = min(MOST_CANDIDATES, int(CANDIDATES_PART * pays_for), pays_for - rounds)
-        return best[:count] if min(count, len(best)) > MOST_CONTENDERS else []
-
-    def _untried(self, trials: Sequence[FrozenTrial], steps_left: float) -> list[int]:
-        tried = {trial.user_attrs[CONFIRMS] for trial in _Stages.of(trials).candidates}
-        return [number for number in self.candidates(trials, steps_left) if number not in tried]
-
-    def _chosen(self, trials: Sequence[FrozenTrial]) -> list[int]:
-        """Numbers of the best trials by the mean of both ratings; after them those that have one, as one is luckier."""
-        best = self._best(trials)
-        again = {trial.user_attrs[CONFIRMS]: trial for trial in _Stages.of(trials).candidates}
-        both = [number for number in best if number in again]
-        both.sort(key=lambda number: -_mean_rating(trials[number], again[number]))
-        return both + [number for number in best if number not in again]
-
-    def _rated(self, trials: Sequence[FrozenTrial]) -> list[FrozenTrial]:
-        return [
-            trial for trial in _Stages.of(trials).search if trial.intermediate_values and trial.state is not TrialState.FAIL
-        ]
-
-    def _best(self, trials: Sequence[FrozenTrial]) -> list[int]:
-        """Numbers of the trials with the best assignments beside the default, by their last ratings, each assignment once."""
-        others = [trial for trial in self._rated(trials) if self._assignment(trial) != self.default]
-        return self._different(sorted(others, key=lambda trial: (-_last_rating(trial), trial.number)))
-
-    def _of_front(self, trials: Sequence[FrozenTrial]) -> list[int]:
-        """Numbers of those that stand for the front of two objectives; empty where it is the default alone, or with one."""
-        return self._different([trial for trial in on_front(self._rated(trials)) if self._assignment(trial) != self.default])
-
     def _different(self, ranked: Sequence[FrozenTrial]) -> list[int]:
+        """Numbers of the first trials with different assignments, none of them the default's."""
         different: list[FrozenTrial] = []
         for trial in ranked:
             if len(different) == max(MOST_CANDIDATES, MOST_OF_A_FRONT):
                 break
-            if all(self._assignment(trial) != self._assignment(one) for one in different):
+            assignment = self._assignment(trial)
+            if assignment != self.default and all(assignment != self._assignment(one) for one in different):
                 different.append(trial)
         return [trial.number for trial in different]
 
@@ -235,6 +222,19 @@ def _taken(trial: FrozenTrial) -> int:
 
 def _last_rating(trial: FrozenTrial) -> float:
     return trial.intermediate_values[max(trial.intermediate_values)]
+
+
+def _by_both(trials: Sequence[FrozenTrial], best: Sequence[int], again: Mapping[int, FrozenTrial]) -> list[int]:
+    """The best by the mean of both ratings; after them those that have one, as one is luckier.
+
+    Args:
+        trials: of the study, by number.
+        best: numbers of some of them, the best first.
+        again: those that trained some of them once more, by the number of the first one.
+    """
+    both = [number for number in best if number in again]
+    both.sort(key=lambda number: -_mean_rating(trials[number], again[number]))
+    return both + [number for number in best if number not in again]
 
 
 def _mean_rating(trial: FrozenTrial, again: FrozenTrial) -> float:

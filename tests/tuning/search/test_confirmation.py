@@ -236,6 +236,7 @@ def test_candidates_leave_enough_for_two_rounds(tmp_path: Path, trainings: int) 
     kinds = [role for _, _, role in roles(memory)]
     assert kinds.count("default") >= 2
     assert kinds.count("candidate") <= min(MOST_CANDIDATES, 0.4 * trainings)
+    assert not kinds.count("candidate") or kinds.count("best") >= 2 * MOST_CONTENDERS
     assert len(kinds) <= trainings
     assert trainings - len(kinds) < 1 + MOST_CONTENDERS  # less than a round is left
     assert kinds == sorted(kinds, key=lambda role: role != "candidate")  # the candidates come first
@@ -290,25 +291,35 @@ def test_candidates_have_other_seeds_than_rounds() -> None:
     assert not candidates & {trial_seed(3, 0, run, role) for run in range(100) for role in ("best", "default")}
 
 
-def test_a_slower_pace_takes_no_candidate_back_and_a_faster_one_adds_none(tmp_path: Path) -> None:
+def test_a_pace_that_changes_in_the_rounds_changes_no_candidate(tmp_path: Path) -> None:
     memory = searched(tmp_path, 12)
     spend(memory, 10)
-    assert len(CONFIRMATION.candidates(memory.trials(), 0.0)) == 4
-    assert len(CONFIRMATION.candidates(memory.trials(), 1e9)) == 4
-    chosen = CONFIRMATION.contenders(memory.trials(), 1e9)
-    assert {number for number, _, role in roles(memory) if role == "best"} == set(chosen[1:])
-
-
-def test_after_more_search_its_best_are_candidates_too(tmp_path: Path) -> None:
-    memory = searched(tmp_path, 12)
-    spend(memory, 10)
-    number = memory.ask().number
-    memory.report(number, STEPS, 0.9)
-    memory.complete(number, 0.9)
-    assert CONFIRMATION.candidates(memory.trials(), 10.0 * STEPS)[0] == number
-    proposal = begin(memory, 10.0 * STEPS)
+    chosen = {number for number, _, role in roles(memory) if role == "best"}
+    for left in (0.0, 1e9):
+        assert set(CONFIRMATION.contenders(memory.trials(), left)[1:]) == chosen
+    proposal = begin(memory, 1e9)
     assert proposal
-    assert (proposal.confirms, proposal.confirm_role) == (number, "candidate")
+    assert proposal.confirm_role == "default"
+
+
+@pytest.mark.parametrize("paid_again", [9, 10, 12])
+def test_after_more_search_its_best_are_candidates_too_and_two_rounds_remain(tmp_path: Path, paid_again: int) -> None:
+    memory = searched(tmp_path, 12)
+    spend(memory, 20)
+    before = len(roles(memory))
+    new = []
+    for place in range(8):
+        new.append(memory.ask().number)
+        memory.report(new[-1], STEPS, 0.5 + 0.01 * place)
+        memory.complete(new[-1], 0.5 + 0.01 * place)
+    spend(memory, paid_again, **{f"candidate_{number}": 0.5 for number in new})
+    found = roles(memory)[before:]
+    tried = [number for number, _, role in found if role == "candidate"]
+    assert tried == new[::-1][: len(tried)]
+    assert len(tried) == min(int(0.4 * paid_again), paid_again - 6)
+    best = [number for number, _, role in found if role == "best"]
+    assert set(best) <= set(tried)
+    assert all(best.count(number) >= 2 for number in best)
 
 
 def test_a_front_has_no_candidates(tmp_path: Path) -> None:
@@ -320,7 +331,9 @@ def test_a_front_has_no_candidates(tmp_path: Path) -> None:
         memory.ask()
         memory.report(number, RUNG, sum(pair) / 2, pair)
         memory.freeze(number)
-    assert CONFIRMATION.candidates(memory.trials(), 100.0 * STEPS) == []
+    proposal = begin(memory, 100.0 * STEPS)
+    assert proposal
+    assert proposal.confirm_role == "default"
 
 
 SEED_DEVIATION = 1.0  # of the rating of a training
@@ -361,7 +374,7 @@ def test_where_nothing_is_better_that_is_said_as_often_as_promised() -> None:
         }
         gains = [paired_mean(rounds[number], rounds[0], 1.0 - 0.05 / len(contenders)) for number in contenders]
         wrong += any(gain.low > 0.0 for gain in gains)
-    # 2.5 % are promised for each two-sided interval of 95 %; three standard errors are 2.7 points.
+    # Together the intervals hold in 95 %, so 2.5 % are promised on this side; three standard errors are 2.7 points.
     assert wrong / SIMULATED < 0.052
 
 
@@ -372,5 +385,5 @@ def test_those_that_candidates_choose_are_better_than_those_that_the_search_rate
         contenders, trials = simulated(rng, truths, 24)
         highest = sorted(range(1, len(truths)), key=lambda number: -(trials[number].value or 0.0))[:MOST_CONTENDERS]
         gains.append(float(truths[contenders].mean() - truths[highest].mean()))
-    # The mean gain is about 0.2 deviations of a training.
+    # It was 0.18 (0.13 to 0.23).
     assert mean(np.array(gains)).low > 0.1 * SEED_DEVIATION
