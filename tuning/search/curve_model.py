@@ -174,6 +174,11 @@ class CurveModel:
         variance = prior - np.einsum("ij,ij->j", half, half)
         return cross.T @ weights, np.sqrt(np.maximum(variance, _JITTER))
 
+    @property
+    def noise(self) -> float:
+        """Variance of one scaled evaluation beside the noiseless rating."""
+        return self._kernel.noise
+
     @cached_property
     def _kernel(self) -> _Kernel:
         return _Kernel(self.points, self.logs)

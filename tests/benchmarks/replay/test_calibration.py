@@ -1,0 +1,43 @@
+"""Tests of how surprises of the model are measured."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from benchmarks.replay.calibration import AHEAD, GROUPS, KNOWN, _lengths, surprises
+from benchmarks.replay.landscape import made
+
+
+def test_more_is_known_of_what_rated_high_after_the_first_fifth() -> None:
+    ratings = np.random.default_rng(0).normal(size=(24, 20))
+    lengths = _lengths(ratings, np.random.default_rng(1))
+    best = np.argsort(-ratings[:, 3])
+    assert (lengths[best[:3]] == 20).all()
+    assert (lengths[best[3:8]] >= 10).all()
+    assert (lengths >= 4).all()
+    assert np.count_nonzero(lengths == 4) > 8
+
+
+def test_every_assignment_is_predicted_once_unless_its_end_is_known() -> None:
+    found = surprises(made(0, 70), 0)
+    assert list(found) == list(GROUPS)
+    sizes = [len(z) for z, _ in found.values()]
+    assert sizes[0] < KNOWN
+    assert sizes[1:] == [AHEAD, 70 - KNOWN]
+    assert all((deviation > 0).all() for _, deviation in found.values())
+
+
+def test_the_model_does_not_see_an_end_that_it_predicts() -> None:
+    land = made(0, 70)
+    before = surprises(land, 0)
+    predicted = 0
+    for assignment in range(0, 70, 7):
+        ratings = land.ratings.copy()
+        ratings[assignment, :, -1] += 1.0
+        after = surprises(replace(land, ratings=ratings), 0)
+        changed = [after[name][0] - before[name][0] for name in ("frozen", "not begun")]
+        higher = np.flatnonzero(np.concatenate(changed))
+        if len(higher) == 1:  # else it was trained to its end, and all others are predicted from it
+            predicted += 1
+            assert np.concatenate(changed)[higher] > 0
+    assert predicted >= 6
