@@ -14,7 +14,7 @@ import numpy as np
 import tyro
 from numpy.typing import NDArray
 
-from benchmarks.replay.__main__ import landscape
+from benchmarks.replay.__main__ import ReplayError, landscape
 from benchmarks.replay.landscape import Landscape
 from common.errors import UserError
 from tuning.search.curve_model import CurveModel, Evaluations, Scale, thinned
@@ -41,7 +41,7 @@ def surprises(land: Landscape, seed: int) -> dict[str, tuple[Array, Array]]:
     """Predict ends from parts of curves, as long as a search makes them: of the best early ones more is known.
 
     Args:
-        land: with assignments that nobody has seen beyond `KNOWN`, or a third of them.
+        land: of whose assignments the model sees `KNOWN` in parts, or two thirds where they are fewer.
         seed: decides which assignments the model sees, which seed of each, and which were trained to the end.
 
     Returns:
@@ -81,8 +81,11 @@ def _lengths(ratings: Array, rng: np.random.Generator) -> NDArray[np.int64]:
 
 def main(options: Options) -> None:
     """Predict, and print a table in Markdown."""
+    if options.seeds < 1:
+        raise ReplayError(f"--seeds {options.seeds}: at least 1")
+    lands = [landscape(name) for name in options.landscapes]
     print("| landscape | ends of | assignments | median z² | mean z² | log density |\n|---|---|---:|---:|---:|---:|")
-    for land in [landscape(name) for name in options.landscapes]:
+    for land in lands:
         found = [surprises(land, seed) for seed in range(options.seeds)]
         for name in GROUPS:
             z, deviation = (np.concatenate([each[name][part] for each in found]) for part in (0, 1))
@@ -93,6 +96,7 @@ def main(options: Options) -> None:
 
 if __name__ == "__main__":
     try:
-        main(tyro.cli(Options))
+        main(tyro.cli(Options, description=__doc__))
     except UserError as error:
-        sys.exit(f"error: {error}")
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(2)
