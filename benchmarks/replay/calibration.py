@@ -41,7 +41,7 @@ def surprises(land: Landscape, seed: int) -> dict[str, tuple[Array, Array]]:
     """Predict ends from parts of curves, as long as a search makes them: of the best early ones more is known.
 
     Args:
-        land: of whose assignments the model sees `KNOWN` in parts, or two thirds where they are fewer.
+        land: the model sees parts of the curves of `KNOWN` assignments, and of two thirds of them where there are few.
         seed: decides which assignments the model sees, which seed of each, and which were trained to the end.
 
     Returns:
@@ -70,7 +70,7 @@ def surprises(land: Landscape, seed: int) -> dict[str, tuple[Array, Array]]:
 
 
 def _lengths(ratings: Array, rng: np.random.Generator) -> NDArray[np.int64]:
-    """How many evaluations of each curve are known, of shape (assignments,)."""
+    """How many evaluations of each curve are known, of shape (assignments,); `ratings` are of shape (assignments, evaluations)."""
     evaluations = ratings.shape[1]
     first = max(1, round(FIRST * evaluations))
     place = np.argsort(np.argsort(-ratings[:, first - 1], kind="stable"))
