@@ -70,7 +70,7 @@ def surprises(land: Landscape, seed: int) -> dict[str, tuple[Array, Array]]:
 
 
 def _lengths(ratings: Array, rng: np.random.Generator) -> NDArray[np.int64]:
-    """How many evaluations of each curve are known, of shape (assignments,); `ratings` are of shape (assignments, evaluations)."""
+    """How many evaluations of each curve are known, by assignment; ratings are of shape (assignments, evaluations)."""
     evaluations = ratings.shape[1]
     first = max(1, round(FIRST * evaluations))
     place = np.argsort(np.argsort(-ratings[:, first - 1], kind="stable"))
