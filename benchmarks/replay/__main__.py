@@ -1,13 +1,15 @@
 """Replay searchers on landscapes and print how they rank, as Markdown and JSON.
 
 Run: `uv run python -m benchmarks.replay LANDSCAPE... [--seeds 20] [--json FILE]`. A landscape is a Parquet of
-`benchmarks/record_landscape.py`, learning curves of HPO-RL-Bench as CSV, or `made:0`, one by formula.
+`benchmarks/record_landscape.py`, learning curves of HPO-RL-Bench as CSV, or `made:0`, one by formula. With `surrogate:` before
+it a model of its curves answers any proposal.
 """
 
 import json
 import os
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -20,10 +22,12 @@ import tyro
 from benchmarks.replay.landscape import Landscape, load, made
 from benchmarks.replay.searchers import KNOW_THEIR_BUDGET, SEARCHERS, Searcher, replayed
 from benchmarks.replay.smac_search import MISSING, installed, smac_hyperband
+from benchmarks.replay.surrogate import Surrogate
 from benchmarks.replay.tables import BUDGETS, findings, markdown
 from common.errors import UserError
 
 SMAC = "smac+hyperband"
+SURROGATE = "surrogate:"
 ALL: dict[str, Searcher] = {**SEARCHERS, SMAC: smac_hyperband}
 
 
@@ -36,9 +40,11 @@ class Options:
     """What to replay."""
 
     landscapes: Annotated[tuple[str, ...], tyro.conf.Positional]
-    """Files, or made:SEED."""
+    """Files, or made:SEED; surrogate: before one for a model of it."""
     seeds: int = 20
     """Replays of each searcher."""
+    budgets: tuple[float, ...] = BUDGETS
+    """Full trainings of the default's cost, rising."""
     searchers: tuple[str, ...] = tuple(ALL)
     """Which ones."""
     json: Path | None = None
@@ -46,7 +52,14 @@ class Options:
 
 
 def landscape(name: str) -> Landscape:
-    """A landscape by its name on the command line."""
+    """A landscape by its name on the command line, with curves to the end."""
+    land = _read(name)
+    if not land.is_whole:
+        raise ReplayError(f"{name}: some of its curves end early; replay its model with {SURROGATE}{name}")
+    return land
+
+
+def _read(name: str) -> Landscape:
     kind, _, seed = name.partition(":")
     if kind == "made" and seed.isdigit():
         return made(int(seed))
@@ -56,47 +69,68 @@ def landscape(name: str) -> Landscape:
     return load(path)
 
 
+def _searched(name: str) -> Landscape | Surrogate:
+    return Surrogate.of(_read(name.removeprefix(SURROGATE))) if name.startswith(SURROGATE) else landscape(name)
+
+
 def regrets(options: Options) -> dict[str, dict[str, list[list[float]]]]:
     """Regrets by landscape and searcher, each of shape (seeds, budgets)."""
-    done = json.loads(options.json.read_text(encoding="utf-8"))["regrets"] if options.json and options.json.exists() else {}
+    if not options.budgets or list(options.budgets) != sorted(set(options.budgets)) or options.budgets[0] <= 0:
+        raise ReplayError(f"--budgets {' '.join(f'{each:g}' for each in options.budgets)}: name rising numbers above 0")
+    done = _done(options)
     for name in options.searchers:
         if name not in ALL:
             raise ReplayError(f"{name}: there is no such searcher; name one of {', '.join(ALL)}")
     if SMAC in options.searchers and not installed():
         print(MISSING, file=sys.stderr)
     names = [name for name in options.searchers if name != SMAC or installed()]
-    for land in [landscape(name) for name in options.landscapes]:
+    for land in [_searched(name) for name in options.landscapes]:
         of_land = done.setdefault(land.describe(), {})
         for name in names:
             known = of_land.setdefault(name, [])
             begin = time.perf_counter()
             for seed in range(len(known), options.seeds):
-                known.append(_of_one_seed(land, name, seed))
+                known.append(_of_one_seed(land, name, seed, options.budgets))
                 if options.json:  # after each, as replays take long
-                    options.json.write_text(json.dumps({"budgets": BUDGETS, "regrets": done}), encoding="utf-8")
+                    _write(options.json, {"budgets": options.budgets, "regrets": done})
             means = " ".join(f"{value:.3f}" for value in np.mean(known, axis=0))
             print(f"{land.name}, {name}: {means} ({time.perf_counter() - begin:.0f} s)", file=sys.stderr, flush=True)
     return done
 
 
-def _of_one_seed(land: Landscape, name: str, seed: int) -> list[float]:
+def _done(options: Options) -> dict[str, dict[str, list[list[float]]]]:
+    """What the file has already."""
+    if not options.json or not options.json.exists():
+        return {}
+    found = json.loads(options.json.read_text(encoding="utf-8"))
+    if found["budgets"] != list(options.budgets):
+        raise ReplayError(f"{options.json}: it has regrets at other budgets; name another file, or its --budgets")
+    regrets: dict[str, dict[str, list[list[float]]]] = found["regrets"]
+    return regrets
+
+
+def _write(path: Path, found: dict[str, object]) -> None:
+    path.write_text(json.dumps(found), encoding="utf-8")
+
+
+def _of_one_seed(land: Landscape | Surrogate, name: str, seed: int, budgets: Sequence[float]) -> list[float]:
     """Regrets at all budgets. A searcher that knows its budget searches once for each."""
     if name in KNOW_THEIR_BUDGET:
-        replays = [replayed(land, ALL[name], budget, seed) for budget in BUDGETS]
+        replays = [replayed(land, ALL[name], budget, seed) for budget in budgets]
     else:
-        replays = [replayed(land, ALL[name], max(BUDGETS), seed)] * len(BUDGETS)
+        replays = [replayed(land, ALL[name], max(budgets), seed)] * len(budgets)
     steps = float(land.steps[-1])
-    return [replay.regret(budget * steps) for replay, budget in zip(replays, BUDGETS, strict=True)]
+    return [replay.regret(budget * steps) for replay, budget in zip(replays, budgets, strict=True)]
 
 
 def main(options: Options) -> None:
     """Replay and print."""
     found = regrets(options)
-    print(markdown(found))
-    ranks = findings(found)
+    print(markdown(found, options.budgets))
+    ranks = findings(found, options.budgets)
     print(json.dumps(ranks))
     if options.json:
-        options.json.write_text(json.dumps({"budgets": BUDGETS, "regrets": found, "findings": ranks}), encoding="utf-8")
+        _write(options.json, {"budgets": options.budgets, "regrets": found, "findings": ranks})
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Recorded learning curves of many assignments, to search over without training."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -60,6 +60,26 @@ class Landscape:
         """Mean rating over the seeds, of shape (assignments, evaluations)."""
         return np.nanmean(self.ratings, axis=1)
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether each assignment has a curve to the end."""
+        return bool((~np.isnan(self.ratings).any(axis=2)).any(axis=1).all())
+
+    def untried(self, begun: Container[int]) -> list[int]:
+        """Assignments that have not begun."""
+        return [index for index in range(len(self)) if index not in begun]
+
+    def trainings(self, seed: int) -> tuple[Array, Array]:
+        """One training of each assignment, and the mean of all its seeds; both of shape (assignments, evaluations).
+
+        Args:
+            seed: of a replay; it decides which of the recorded seeds each assignment is trained with.
+        """
+        rng = np.random.default_rng([seed, 1])
+        there = ~np.isnan(self.ratings).any(axis=2)
+        seeds = [int(rng.choice(np.flatnonzero(each))) for each in there]
+        return self.ratings[np.arange(len(self)), seeds], self.means
+
     def nearest(self, point: Point, free: Sequence[int]) -> int:
         """The nearest of some assignments, in the encoded space."""
         row = encode([point, *self.points], self.distributions)[0]
@@ -76,6 +96,18 @@ class Landscape:
         """Name and size in words."""
         preliminary = "" if len(self) >= WHOLE else ", preliminary"
         return f"{self.name} ({len(self)} assignments, {self.ratings.shape[1]} seeds{preliminary})"
+
+
+def within(point: Point, distributions: Mapping[str, BaseDistribution]) -> dict[str, float | int | str]:
+    """A point with the nearest values in the ranges: presets may lie outside."""
+    return {name: _within(point[name], each) for name, each in distributions.items() if name in point}
+
+
+def _within(value: float | int | str, distribution: BaseDistribution) -> float | int | str:
+    low, high = getattr(distribution, "low", None), getattr(distribution, "high", None)
+    if low is None or high is None or isinstance(value, str):
+        return value
+    return type(value)(min(max(value, low), high))
 
 
 def save(landscape: Landscape, path: Path) -> None:

@@ -13,7 +13,8 @@ from optuna.samplers import BaseSampler, GPSampler, RandomSampler, TPESampler
 from optuna.trial import FrozenTrial, TrialState, create_trial
 from scipy.stats import rankdata
 
-from benchmarks.replay.landscape import Landscape
+from benchmarks.replay.landscape import Landscape, within
+from benchmarks.replay.surrogate import Open, Surrogate
 from tuning.experiment.settings import BEGUN_FOR_EACH
 from tuning.search.encoding import Point
 from tuning.search.freeze_thaw import FIRST, Curve, decide, predicted_ends
@@ -21,7 +22,8 @@ from tuning.search.prior import around, centre, share
 from tuning.search.samplers import startup_trials
 from tuning.search.transfer import Source, Transfer
 
-RUNG = 2  # evaluations
+RUNGS = 10  # of a whole curve; so often freeze-thaw decides on a trial
+Searched = Landscape | Open
 
 
 class Spent(Exception):  # noqa: N818
@@ -41,7 +43,7 @@ class Replay:
         trace: after each improvement: time, and the mean rating of what had the best observed rating.
     """
 
-    landscape: Landscape
+    landscape: Searched
     budget: float
     seed: int
     time: float = 0.0
@@ -49,18 +51,13 @@ class Replay:
     trace: list[tuple[float, float]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        land = self.landscape
-        rng = np.random.default_rng([self.seed, 1])
-        there = ~np.isnan(land.ratings).any(axis=2)
-        seeds = [int(rng.choice(np.flatnonzero(each))) for each in there]
-        self.ratings = land.ratings[np.arange(len(land)), seeds]
+        self.ratings, self._means = self.landscape.trainings(self.seed)
         self._best = -np.inf
-        self._means = land.means
 
     @property
     def free(self) -> list[int]:
         """Assignments that have not begun."""
-        return [index for index in range(len(self.landscape)) if index not in self.reached]
+        return self.landscape.untried(self.reached)
 
     def train(self, assignment: int) -> float:
         """Train an assignment up to its next evaluation.
@@ -95,7 +92,7 @@ class Replay:
 Searcher = Callable[[Replay], None]
 
 
-def optuna_search(replay: Replay, sampler: Callable[[int], BaseSampler], pruner: Callable[[Landscape], BasePruner]) -> None:
+def optuna_search(replay: Replay, sampler: Callable[[int], BaseSampler], pruner: Callable[[Searched], BasePruner]) -> None:
     """Optuna's samplers and pruners; a proposal becomes the nearest assignment that has not begun."""
     land, known = replay.landscape, list[FrozenTrial]()
     while replay.free:
@@ -124,7 +121,8 @@ def freeze_thaw(replay: Replay, costs: bool = True, prior: bool = False, sources
     """
     beside = Beside(Transfer(sources, replay.landscape.distributions), prior)
     land, order = replay.landscape, list[int]()
-    most, rung = int(land.steps[-1]), int(land.steps[RUNG - 1])
+    evaluations = max(1, len(land.steps) // RUNGS)  # of a rung
+    most, rung = int(land.steps[-1]), int(land.steps[evaluations - 1])
     decisions = 0
     while True:
         decisions += 1
@@ -144,7 +142,7 @@ def freeze_thaw(replay: Replay, costs: bool = True, prior: bool = False, sources
             assert chosen is not None
             order.append(chosen)
         index = order[-1] if number is None else order[number]
-        for _ in range(RUNG):
+        for _ in range(evaluations):
             if not replay.ended(index):
                 replay.train(index)
 
@@ -153,7 +151,7 @@ def _seed(replay: Replay, number: int, stream: int) -> int:
     return int(np.random.SeedSequence([replay.seed, number, stream]).generate_state(1)[0])
 
 
-def _cost(land: Landscape, index: int, known: bool) -> float:
+def _cost(land: Searched, index: int, known: bool) -> float:
     return float(land.costs[index]) if known else 1.0
 
 
@@ -184,7 +182,7 @@ class Beside:
         startup = startup_trials(round(BEGUN_FOR_EACH * replay.budget / float(land.steps[-1])))
         if not self.prior or rng.random() >= share(number, startup):
             return None
-        start = [] if land.default is None else [within(land, land.points[land.default])]
+        start = [] if land.default is None else [within(land.points[land.default], land.distributions)]
         near = centre(known, start, rng)
         return None if near is None else around(near, land.distributions, rng)
 
@@ -223,29 +221,16 @@ def _chosen(replay: Replay, trial: optuna.Trial, first: bool) -> int:
     return land.default if first and land.default is not None else land.nearest(trial.params, replay.free)
 
 
-def _trial(land: Landscape, index: int, state: TrialState, reports: dict[int, float], value: float | None) -> FrozenTrial:
+def _trial(land: Searched, index: int, state: TrialState, reports: dict[int, float], value: float | None) -> FrozenTrial:
     params = dict(land.points[index])
     found = create_trial(
         state=state,
         value=value if value is not None else reports[max(reports)] if state is TrialState.COMPLETE else None,
-        params=within(land, params),
+        params=within(params, land.distributions),
         distributions={name: land.distributions[name] for name in land.distributions if name in params},
     )
     found.intermediate_values = reports
     return found
-
-
-def within(land: Landscape, point: Point) -> dict[str, float | int | str]:
-    """A point with the nearest values in the ranges."""
-    return {name: _within(land, name, point[name]) for name in land.distributions if name in point}
-
-
-def _within(land: Landscape, name: str, value: float | int | str) -> float | int | str:
-    """A value, or the nearest one in its range: presets may lie outside."""
-    low, high = getattr(land.distributions[name], "low", None), getattr(land.distributions[name], "high", None)
-    if low is None or high is None or isinstance(value, str):
-        return value
-    return type(value)(min(max(value, low), high))
 
 
 def _random(seed: int) -> BaseSampler:
@@ -260,19 +245,19 @@ def _gp(seed: int) -> BaseSampler:
     return GPSampler(seed=seed, warn_independent_sampling=False)
 
 
-def _no_pruner(land: Landscape) -> BasePruner:
+def _no_pruner(land: Searched) -> BasePruner:
     return NopPruner()
 
 
-def _median(land: Landscape) -> BasePruner:
+def _median(land: Searched) -> BasePruner:
     return MedianPruner(n_startup_trials=5)
 
 
-def _hyperband(land: Landscape) -> BasePruner:
+def _hyperband(land: Searched) -> BasePruner:
     return HyperbandPruner(min_resource=1, max_resource=len(land.steps))
 
 
-def _halving(land: Landscape) -> BasePruner:
+def _halving(land: Searched) -> BasePruner:
     return SuccessiveHalvingPruner(min_resource=1, reduction_factor=4)  # the factor of Ray's ASHAScheduler
 
 
@@ -289,11 +274,10 @@ def source(before: Replay, land: Landscape) -> Source:
     ends = predicted_ends(curves, before.landscape.distributions, int(before.landscape.steps[-1]))
     # What the other one does not have takes the default, as in the tuner.
     default = {} if land.default is None else land.points[land.default]
-    points = [
-        land.points[land.nearest(within(land, {**default, **before.landscape.points[index]}), range(len(land)))]
-        for index in order
-    ]
-    return Source([within(land, point) for point in points], rankdata([-ends[number] for number in range(len(order))]).tolist())
+    ranges = land.distributions
+    taken = [within({**default, **before.landscape.points[index]}, ranges) for index in order]
+    points = [within(land.points[land.nearest(point, range(len(land)))], ranges) for point in taken]
+    return Source(points, rankdata([-ends[number] for number in range(len(order))]).tolist())
 
 
 SEARCHERS: dict[str, Searcher] = {
@@ -311,16 +295,17 @@ SEARCHERS: dict[str, Searcher] = {
 KNOW_THEIR_BUDGET = tuple(name for name in SEARCHERS if name.startswith("freeze-thaw"))  # others search alike with any
 
 
-def replayed(landscape: Landscape, searcher: Searcher, budget: float, seed: int) -> Replay:
+def replayed(landscape: Landscape | Surrogate, searcher: Searcher, budget: float, seed: int) -> Replay:
     """A search over a landscape.
 
     Args:
-        landscape: to search.
+        landscape: to search; a surrogate is opened anew.
         searcher: of `SEARCHERS`.
         budget: full trainings of the default's cost.
         seed: of the replay.
     """
-    replay = Replay(landscape, budget * float(landscape.steps[-1]), seed)
+    land = landscape.opened() if isinstance(landscape, Surrogate) else landscape
+    replay = Replay(land, budget * float(landscape.steps[-1]), seed)
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of experimental features, once for each study

@@ -22,18 +22,22 @@ def interval(values: NDArray[np.float64]) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def findings(regrets: Regrets) -> dict[str, Any]:
+def findings(regrets: Regrets, budgets: Sequence[float] = BUDGETS) -> dict[str, Any]:
     """Average ranks over landscapes and seeds at each budget, and the claims about our search.
 
     A rank is that of a searcher among all in one replay: 1 has the least regret, equal ones share. "below random" lists
     (landscape, budget) pairs at which the paired difference of regrets to random lies above 0, with its whole interval.
+
+    Args:
+        regrets: of each landscape.
+        budgets: at which they are.
     """
     names = sorted(set.intersection(*(set(each) for each in regrets.values())))
     arrays = {land: np.array([each[name] for name in names]) for land, each in regrets.items()}  # searcher, seed, budget
     ranks = np.concatenate([rankdata(each, axis=0) for each in arrays.values()], axis=1)
     found: dict[str, Any] = {
         "ranks": {
-            name: [[float(ranks[i, :, b].mean()), *interval(ranks[i, :, b])] for b in range(len(BUDGETS))]
+            name: [[float(ranks[i, :, b].mean()), *interval(ranks[i, :, b])] for b in range(len(budgets))]
             for i, name in enumerate(names)
         }
     }
@@ -44,32 +48,34 @@ def findings(regrets: Regrets) -> dict[str, Any]:
     first = means.argmin(axis=0)
     found["first or level"] = {
         str(budget): bool(first[b] == ours or interval(ranks[ours, :, b] - ranks[first[b], :, b])[0] <= 0)
-        for b, budget in enumerate(BUDGETS)
+        for b, budget in enumerate(budgets)
     }
-    pairs = {(land, b): each[ours, :, b] - each[chance, :, b] for land, each in arrays.items() for b in range(len(BUDGETS))}
-    found["below random"] = [f"{land}, {BUDGETS[b]}" for (land, b), values in pairs.items() if interval(values)[0] > 0]
+    pairs = {(land, b): each[ours, :, b] - each[chance, :, b] for land, each in arrays.items() for b in range(len(budgets))}
+    found["below random"] = [f"{land}, {budgets[b]:g}" for (land, b), values in pairs.items() if interval(values)[0] > 0]
     found["pairs"] = len(pairs)
-    found["at 10 what the reference has at 30"] = {
-        land: [float(each[ours, :, 2].mean()), float(each[reference, :, 3].mean())] for land, each in arrays.items()
-    }
+    if {10, 30} <= set(budgets):
+        early, late = list(budgets).index(10), list(budgets).index(30)
+        found["at 10 what the reference has at 30"] = {
+            land: [float(each[ours, :, early].mean()), float(each[reference, :, late].mean())] for land, each in arrays.items()
+        }
     return found
 
 
-def markdown(regrets: Regrets) -> str:
-    """Tables of regrets by landscape, and of ranks."""
-    head = "| searcher | " + " | ".join(map(str, BUDGETS)) + " |\n|---|" + "---:|" * len(BUDGETS)
+def markdown(regrets: Regrets, budgets: Sequence[float] = BUDGETS) -> str:
+    """Tables of regrets by landscape, and of ranks; see `findings`."""
+    head = "| searcher | " + " | ".join(f"{budget:g}" for budget in budgets) + " |\n|---|" + "---:|" * len(budgets)
     parts = []
     for land, each in regrets.items():
         rows = [f"**{land}**, mean regret after so many full trainings", "", head]
         for name, values in each.items():
             array = np.array(values)
             cells = []
-            for b in range(len(BUDGETS)):
+            for b in range(len(budgets)):
                 low, high = interval(array[:, b])
                 cells.append(f"{array[:, b].mean():.2f} ({low:.2f} to {high:.2f})")
             rows.append(f"| {name} | {' | '.join(cells)} |")
         parts.append("\n".join(rows))
     rows = ["**Average rank** over landscapes and seeds", "", head]
-    for name, cells in sorted(findings(regrets)["ranks"].items(), key=lambda item: item[1][-1][0]):
+    for name, cells in sorted(findings(regrets, budgets)["ranks"].items(), key=lambda item: item[1][-1][0]):
         rows.append(f"| {name} | {' | '.join(f'{mean:.1f} ({low:.1f} to {high:.1f})' for mean, low, high in cells)} |")
     return "\n\n".join([*parts, "\n".join(rows)])

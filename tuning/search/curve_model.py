@@ -179,6 +179,17 @@ class CurveModel:
         """Variance of one scaled evaluation beside the noiseless rating."""
         return self._kernel.noise
 
+    def seeds_covariance(self, log_steps: Array) -> Array:
+        """Covariance of what the seed of one training adds to its scaled ratings after some steps.
+
+        Args:
+            log_steps: natural logarithms of the steps.
+
+        Returns:
+            Shape (steps, steps).
+        """
+        return self._kernel.of_trial(np.abs(log_steps[:, None] - log_steps[None, :]))
+
     @cached_property
     def _kernel(self) -> _Kernel:
         return _Kernel(self.points, self.logs)
@@ -278,12 +289,20 @@ class _Kernel:
     def between(self, first: Integers, first_logs: Array, second: Integers, second_logs: Array) -> Array:
         """Covariances of two lists of (point, steps)."""
         apart = np.abs(first_logs[:, None] - second_logs[None, :])
-        curve, trial_curve = matern(apart / self.length), matern(apart / self.trial_length)
+        curve = matern(apart / self.length)
         same = first[:, None] == second[None, :]
         found = self.points[np.ix_(first, second)] * (self.point + self.point_curve * curve)
         found += self.common * curve + _MEAN
-        found += same * (self.trial + self.trial_curve * trial_curve)
+        found += same * self.of_trial(apart)
         return found
+
+    def of_trial(self, apart: Array) -> Array:
+        """Covariances of what one trial has beside its point.
+
+        Args:
+            apart: distances between logarithms of steps.
+        """
+        return self.trial + self.trial_curve * matern(apart / self.trial_length)
 
 
 def matern(distance: Array) -> Array:

@@ -1,0 +1,97 @@
+"""Tests of landscapes that answer any proposal."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.stats import spearmanr
+
+from benchmarks.replay.landscape import made, within
+from benchmarks.replay.searchers import SEARCHERS, replayed
+from benchmarks.replay.surrogate import Surrogate
+from tuning.search.encoding import encode
+
+LAND = made(0, assignments=40, columns=3)
+
+
+@pytest.fixture(scope="module")
+def surrogate() -> Surrogate:
+    return Surrogate.of(LAND)
+
+
+def test_expected_ends_and_costs_follow_what_was_recorded(surrogate: Surrogate) -> None:
+    assert spearmanr(surrogate.ends, LAND.means[:, -1]).statistic > 0.95
+    costs = [surrogate.cost(row) for row in LAND.encoded]
+    assert spearmanr(costs, LAND.costs).statistic > 0.95
+
+
+def test_between_recorded_points_it_expects_something_between(surrogate: Surrogate) -> None:
+    whole = made(0, assignments=120, columns=3)
+    others = whole.encoded[40:]
+    ends = surrogate.expected(others)[:, -1]
+    assert spearmanr(ends, whole.means[40:, -1]).statistic > 0.6
+
+
+def test_a_training_is_what_is_expected_and_what_its_seed_adds(surrogate: Surrogate) -> None:
+    best = LAND.encoded[int(surrogate.ends.argmax())]
+    trainings = np.array([surrogate.training(best, np.random.default_rng(seed)) for seed in range(200)])
+    scaled = surrogate.scale.scaled(trainings)
+    apart = scaled.std(axis=0, ddof=1)
+    expected = surrogate.scale.scaled(surrogate.expected(best[None, :])[0])
+    assert np.abs(scaled.mean(axis=0) - expected).max() < 4 * apart.max() / np.sqrt(200)
+    model = np.diag(surrogate.curves.seeds_covariance(np.log(LAND.steps))) + surrogate.curves.noise
+    assert apart == pytest.approx(np.sqrt(model), rel=0.2)
+    # It is small beside what hyperparameters decide: the formula adds .002 for a seed, and .002 for an evaluation.
+    assert trainings[:, -1].std() < 0.3 * surrogate.ends.std()
+    # What a seed adds stays along the steps.
+    assert np.corrcoef(trainings[:, -1], trainings[:, -2])[0, 1] > 0.3
+
+
+def test_each_proposal_is_an_assignment_of_its_own(surrogate: Surrogate) -> None:
+    land = surrogate.opened()
+    assert (len(land), land.default, land.costs) == (1, 0, [1.0])
+    new = dict(LAND.points[3])
+    assert land.nearest(new, land.untried({})) == 1
+    assert land.nearest(new, land.untried({})) == 2
+    assert land.points[1] == new
+    assert land.costs[1] == pytest.approx(
+        surrogate.cost(encode([new], LAND.distributions)[0]) / surrogate.cost(LAND.encoded[0])
+    )
+    ratings, expected = land.trainings(seed=4)
+    again, _ = land.trainings(seed=4)
+    other, _ = land.trainings(seed=5)
+    assert ratings[1, 19] == again[1, 19]
+    assert ratings[1, 19] != ratings[2, 19] != other[2, 19]
+    assert expected[1, 19] == expected[2, 19] == pytest.approx(surrogate.ends[3], abs=1e-9)
+
+
+def test_regret_is_of_recorded_assignments_and_below_0_for_what_is_better(surrogate: Surrogate) -> None:
+    land = surrogate.opened()
+    best, median = surrogate.ends.max(), float(np.median(surrogate.ends))
+    assert land.regret(best) == 0.0
+    assert land.regret(median) == pytest.approx(1.0)
+    assert land.regret(best + (best - median)) == pytest.approx(-1.0)
+    assert land.regret(-1e9) == 2.0
+
+
+@pytest.mark.parametrize("name", ["random", "tpe+asha", "freeze-thaw, prior"])
+def test_searchers_propose_what_was_not_recorded_and_repeat_themselves(name: str, surrogate: Surrogate) -> None:
+    first, again = (replayed(surrogate, SEARCHERS[name], 3.0, seed=1) for _ in range(2))
+    assert (first.reached, first.trace) == (again.reached, again.trace)
+    recorded = [within(point, LAND.distributions) for point in LAND.points]
+    begun = [first.landscape.points[index] for index in first.reached]
+    assert begun[0] == recorded[0]
+    assert len(begun) > 1
+    assert not any(point in recorded for point in begun[1:])
+    assert first.regret(3.0 * float(LAND.steps[-1])) < 2.0
+
+
+def test_curves_may_end_early() -> None:
+    ratings = LAND.ratings.copy()
+    ratings[::2, :, 8:] = np.nan
+    land = replace(LAND, ratings=ratings)
+    assert not land.is_whole
+    assert LAND.is_whole
+    ends = Surrogate.of(land).ends
+    assert np.isfinite(ends).all()
+    assert spearmanr(ends, LAND.means[:, -1]).statistic > 0.8
