@@ -23,6 +23,7 @@ from results.schema import CANDIDATE
 from search_spaces import Assignment, SearchSpace
 from search_spaces.earlier import in_todays_names
 from tuning.experiment.settings import LEAST_CONFIRMING_RUNS
+from tuning.search.alike import alike
 from tuning.search.drawing import HYPERPARAMETERS, REFUSED, SAME_AS
 from tuning.search.of_trials import OfTrials
 from tuning.search.two_aims import on_front
@@ -184,13 +185,15 @@ class Confirmation:
         return []
 
     def _different(self, ranked: Sequence[FrozenTrial]) -> list[int]:
-        """Numbers of the first trials with different assignments, none of them the default's."""
+        """Numbers of the first trials with different assignments that do not do the same, none of them the default's."""
         different: list[FrozenTrial] = []
+        repeats = alike(sorted(ranked, key=lambda trial: trial.number))
         for trial in ranked:
             if len(different) == max(MOST_CANDIDATES, MOST_OF_A_FRONT):
                 break
             assignment = self._assignment(trial)
-            if assignment != self.default and all(assignment != self._assignment(one) for one in different):
+            is_new = trial.number not in repeats and all(assignment != self._assignment(one) for one in different)
+            if is_new and assignment != self.default:
                 different.append(trial)
         return [trial.number for trial in different]
 

@@ -18,6 +18,7 @@ from common.streams import Stream, stream, stream_seed
 from search_spaces import Assignment, SearchSpace
 from search_spaces.earlier import in_todays_names
 from tuning.experiment.settings import Settings
+from tuning.search.alike import SAME_AS as SAME_AS
 from tuning.search.learned import LearnedExperiment, assignments
 from tuning.search.of_trials import OfTrials
 from tuning.search.prior import Point, around, centre, share
@@ -27,9 +28,8 @@ from tuning.search.sampler_view import Values, as_seen, point_in
 from tuning.search.samplers import MOST_SHOWN, SAMPLERS, startup_trials
 from tuning.search.transfer import Source, Transfer
 
-# User attributes of a trial, beside its assignment.
+# User attribute of a trial, beside its assignment.
 REFUSED = "refused"  # why it does not fit into memory and was not started
-SAME_AS = "same_as"  # number of an earlier trial with the same assignment; both have the same outcome
 
 # Name of a constraint: missing bytes, 0 where none are. How many are free is none of it: that differs from hour to hour, and
 # a search that was interrupted is to draw what it would have.

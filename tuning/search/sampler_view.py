@@ -11,12 +11,13 @@ each. So all of them see the same view. Nothing in the study changes.
 | frozen | complete, with its last value; without an evaluation running |
 | running | running, unless a value for it is given |
 | failed | failed, which samplers ignore |
+| does the same as an earlier one, see `tuning.search.alike` | as above, with a violated constraint |
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from copy import copy
 from datetime import datetime
 from functools import partial
@@ -29,11 +30,13 @@ from optuna.trial import FrozenTrial, TrialState
 
 from search_spaces import SearchSpace
 from search_spaces.earlier import in_todays_names
+from tuning.search.alike import alike
 from tuning.search.two_aims import last_gains
 
 # Of trials by number: what counts of each, a pair with two objectives.
 Values = Mapping[int, float | tuple[float, ...]]
 HYPERPARAMETERS = "hyperparameters"  # user attribute of a trial: the full assignment
+ALIKE = "does what an earlier trial does"  # name of a constraint
 BEST_SHOWN = 4  # of so many trials that a sampler is shown of too many, one is among the best
 _SEEN_STATES = (TrialState.COMPLETE, TrialState.PRUNED)
 Point = Mapping[str, float | int | str]
@@ -89,16 +92,19 @@ def as_seen(
     own = {trial.number: _values(trial, values, objectives) for trial in known}
     finite = [each for each in own.values() if each is not None]
     neutral = tuple(map(median, zip(*finite, strict=True))) if finite else (0.0,) * objectives
-    names = dict.fromkeys(name for trial in known for name in trial.constraints)
-    shown = known if len(known) <= most else [known[place] for place in _most_telling(known, own, int(most))]
-    return [_seen(trial, point_of(trial), shared, own[trial.number], neutral, names) for trial in shown]
+    repeats = alike(known)
+    names = dict.fromkeys([*(name for trial in known for name in trial.constraints), *([ALIKE] if repeats else [])])
+    shown = known if len(known) <= most else [known[place] for place in _most_telling(known, own, repeats, int(most))]
+    return [_seen(trial, point_of(trial), shared, own[trial.number], neutral, names, repeats) for trial in shown]
 
 
-def _most_telling(known: Sequence[FrozenTrial], own: Mapping[int, tuple[float, ...] | None], most: int) -> list[int]:
+def _most_telling(
+    known: Sequence[FrozenTrial], own: Mapping[int, tuple[float, ...] | None], repeats: Set[int], most: int
+) -> list[int]:
     """Places of the trials that a sampler is shown of too many, rising."""
     running = {place for place, trial in enumerate(known) if trial.state is TrialState.RUNNING}
     rated = [(place, values) for place, trial in enumerate(known) if (values := own[trial.number]) is not None]
-    feasible = [(place, values) for place, values in rated if not _is_violated(known[place])]
+    feasible = [pair for pair in rated if not _is_violated(known[pair[0]]) and known[pair[0]].number not in repeats]
     # With two objectives the best in each of them, and by both.
     objectives = len(rated[0][1]) if rated else 1
     looks = [sum, *map(itemgetter, range(objectives))] if objectives > 1 else [sum]
@@ -158,6 +164,7 @@ def _seen(
     own: tuple[float, ...] | None,
     neutral: tuple[float, ...],
     names: Mapping[str, None],
+    repeats: Set[int],
 ) -> FrozenTrial:
     seen = Seen.of(trial)
     seen.system_attrs = dict(trial.system_attrs)
@@ -172,8 +179,10 @@ def _seen(
         seen.state, seen.values = TrialState.COMPLETE, list(neutral if own is None else own)
         seen.datetime_complete = trial.datetime_complete or trial.datetime_start or datetime.now()
     if seen.state in _SEEN_STATES:
+        if trial.number in repeats:
+            seen.set_constraint(ALIKE, 1.0)
         for name in names:
-            if name not in trial.constraints:
+            if name not in seen.constraints:
                 # It was not told, so nothing is known against the trial.
                 seen.set_constraint(name, 0.0)
     return seen

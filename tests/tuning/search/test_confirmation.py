@@ -159,6 +159,14 @@ def test_an_assignment_is_confirmed_once_however_often_it_ran(memory: StudyMemor
     assert CONFIRMATION.contenders(memory.trials(), 6.0 * STEPS) == [0, 4, 2]
 
 
+def test_of_trials_that_do_the_same_the_first_is_confirmed(memory: StudyMemory) -> None:
+    for number in (2, 3):
+        memory.thaw(number)
+        memory.report(number, 6 * RUNG, 0.5)
+        memory.freeze(number)
+    assert CONFIRMATION.contenders(memory.trials(), 6.0 * STEPS) == [0, 2, 1]
+
+
 def test_of_two_objectives_members_of_the_front_are_confirmed_those_first_that_stand_for_it(tmp_path: Path) -> None:
     experiment = create(
         Settings(name="two", dir=str(tmp_path), steps=STEPS, reports=10, sampler="random", objective="co2 bill")
