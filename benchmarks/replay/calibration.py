@@ -48,8 +48,7 @@ def surprises(land: Landscape, seed: int) -> dict[str, tuple[Array, Array]]:
         By group: z, by how many predicted standard deviations an end differs; and these deviations, scaled.
     """
     rng = np.random.default_rng([seed, 5])
-    there = ~np.isnan(land.ratings).any(axis=2)
-    ratings = land.ratings[np.arange(len(land)), [int(rng.choice(np.flatnonzero(each))) for each in there]]
+    ratings = land.of_one_seed(rng)
     order = rng.permutation(len(land))
     known = order[: min(KNOWN, 2 * len(land) // 3)]
     lengths = _lengths(ratings[known], rng)

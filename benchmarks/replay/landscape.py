@@ -75,10 +75,16 @@ class Landscape:
         Args:
             seed: of a replay; it decides which of the recorded seeds each assignment is trained with.
         """
-        rng = np.random.default_rng([seed, 1])
+        return self.of_one_seed(np.random.default_rng([seed, 1])), self.means
+
+    def of_one_seed(self, random: np.random.Generator) -> Array:
+        """Ratings of one of the recorded seeds of each assignment, of shape (assignments, evaluations).
+
+        Args:
+            random: draws the seeds.
+        """
         there = ~np.isnan(self.ratings).any(axis=2)
-        seeds = [int(rng.choice(np.flatnonzero(each))) for each in there]
-        return self.ratings[np.arange(len(self)), seeds], self.means
+        return self.ratings[np.arange(len(self)), [int(random.choice(np.flatnonzero(each))) for each in there]]
 
     def nearest(self, point: Point, free: Sequence[int]) -> int:
         """The nearest of some assignments, in the encoded space."""

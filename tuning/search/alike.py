@@ -1,8 +1,7 @@
-"""Trials whose policies do the same, as one that never changes anything of its plan.
+"""Trials that do the same as an earlier one.
 
-A policy that starts from a plan and keeps it is rated exactly as the plan is. Hundreds of assignments can do that, and where
-nothing better has been found they all are the best. They say nothing of their hyperparameters but that these change nothing.
-So of trials that do the same only the first counts as good.
+A policy that starts from a plan and keeps it is rated exactly as the plan is. Hundreds of assignments can do that. Where none
+is better, all of them are the best, and a sampler would propose ever more of them. So only the first counts as good.
 """
 
 from __future__ import annotations
