@@ -13,6 +13,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from benchmarks.scaling.made import DISTRIBUTIONS, LIMITS, REPORTS, SPACE, STEPS, assignments, evaluations_of, rating
 from tuning.experiment.settings import Settings
+from tuning.search.costs import Costs
 from tuning.search.drawing import HYPERPARAMETERS, Drawing
 from tuning.search.thawing import Thawing
 from tuning.trial.evaluation_schedule import due_steps
@@ -89,7 +90,7 @@ def seconds(sampler: str, scheduler: str, count: int, running: int = 1, times: i
         Of the first proposal after a start, of a later one, and of a decision after an evaluation, by freeze-thaw alone.
     """
     memory = _Memory(sampler, trials(count, running))
-    thawing = Thawing(memory, SPACE, DISTRIBUTIONS, STEPS, STEPS // REPORTS, lambda assignment: 1.0, 0)  # type: ignore[arg-type]
+    thawing = Thawing(memory, Costs(SPACE), DISTRIBUTIONS, STEPS, STEPS // REPORTS, 0)  # type: ignore[arg-type]
     draw = thawing.draw if scheduler == "freeze-thaw" else memory.draw
     first, proposals, decisions = _taken(draw), [], []
     for each in range(times):

@@ -13,19 +13,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Self
 
 import optuna
 from optuna.trial import FrozenTrial, TrialState
 
 from results.schema import CANDIDATE
-from search_spaces import Assignment, SearchSpace
-from search_spaces.earlier import in_todays_names
+from search_spaces import Assignment
 from tuning.experiment.settings import LEAST_CONFIRMING_RUNS
 from tuning.search.alike import alike
+from tuning.search.costs import Costs
 from tuning.search.drawing import HYPERPARAMETERS, REFUSED, SAME_AS
-from tuning.search.of_trials import OfTrials
 from tuning.search.two_aims import on_front
 
 # User attributes of a trial that confirms.
@@ -35,7 +33,7 @@ ROLE = "confirm_role"  # one of these:
 DEFAULT, BEST = "default", "best"  # or CANDIDATE
 
 MOST_CANDIDATES = 8
-CANDIDATES_PART = 0.4  # most of the trainings that the budget pays for
+CANDIDATES_PART = 0.4  # most of what the budget pays for
 MOST_CONTENDERS = 2  # in the rounds, beside the default
 MOST_OF_A_FRONT = 3  # likewise, with two objectives
 NOT_TRIED = -1  # in place of a number: of the default, where no trial of the search had it
@@ -94,14 +92,16 @@ class _Look:
 class Confirmation:
     """Says which assignment is trained again next, with which seed. It knows nothing but the trials of the study.
 
+    What is left of the budget is told in steps of the default, and so is what a training takes: steps times their cost.
+
     Attributes:
-        space: of the experiment.
+        costs: of trials.
         default: assignment that the best are compared with.
         steps: of a trial.
         rung_steps: between two evaluations of it.
     """
 
-    space: SearchSpace
+    costs: Costs
     default: Assignment
     steps: int
     rung_steps: int
@@ -114,15 +114,15 @@ class Confirmation:
 
         Args:
             trials: of the study, by number; no trial of the search runs any more.
-            steps_left: of the budget, after what running trials take to their next evaluations.
+            steps_left: of the budget, in steps of the default, after what running trials take to their next evaluations.
 
         Returns:
             A trial without a number; None where nothing more is confirmed, or not yet.
         """
         look = self._look(trials, steps_left)
         stages = look.stages
-        left = steps_left - sum(max(0, self.steps - _taken(trial) - self.rung_steps) for trial in stages.running)
-        if look.untried and left >= self.steps:
+        left = steps_left - sum(self._left(trial) for trial in stages.running)
+        if look.untried and left >= self._training(trials, look.untried[0]):
             return self._trial(trials, look.untried[0], 0, CANDIDATE)
         if not all(trial.state.is_finished() for trial in stages.candidates):
             return None
@@ -130,7 +130,7 @@ class Confirmation:
         for run in range(len(stages.rounds) + 1):
             missing = [number for number in look.contenders if (number, run) not in done]
             # A round that was begun was paid for.
-            if missing and (len(missing) < len(look.contenders) or left >= len(missing) * self.steps):
+            if missing and (len(missing) < len(look.contenders) or left >= self._round(trials, missing)):
                 return self._trial(trials, missing[0], run, BEST)
             if missing:
                 return None
@@ -155,33 +155,38 @@ class Confirmation:
         if not chosen:
             best = self._different(sorted(rated, key=lambda trial: (-_last_rating(trial), trial.number)))
             again = {trial.user_attrs[CONFIRMS]: trial for trial in stages.candidates}
-            untried = [number for number in best[: self._candidates(stages, steps_left, len(best))] if number not in again]
+            untried = [number for number in best[: self._candidates(trials, stages, steps_left, best)] if number not in again]
             chosen, most = _by_both(trials, best, again), MOST_CONTENDERS
-        to_candidates = self.steps * len(untried) + sum(
-            max(0, self.steps - self._counted(trial)) for trial in stages.candidates if not trial.state.is_finished()
+        to_candidates = self._round(trials, untried) + sum(
+            self._left(trial) for trial in stages.candidates if not trial.state.is_finished()
         )
         steps = steps_left - to_candidates + sum(map(self._counted, stages.rounds))
-        return _Look(stages, untried, self._of_rounds(stages, chosen[:most], steps))
+        return _Look(stages, untried, self._of_rounds(trials, stages, chosen[:most], steps))
 
-    def _candidates(self, stages: _Stages, steps_left: float, most: int) -> int:
-        """How many of the best are candidates, at most so many; 0 where the budget pays for the rounds alone.
+    def _candidates(self, trials: Sequence[FrozenTrial], stages: _Stages, steps_left: float, best: Sequence[int]) -> int:
+        """How many of the best are candidates; 0 where the budget pays for the rounds alone.
 
-        What an earlier part of the budget paid for, before the search went on, does not count.
+        The rounds have to be paid for, whichever are chosen. What an earlier part of the budget paid for does not count, where
+        the search went on since.
         """
         if any(trial.number > stages.last_of_search for trial in stages.rounds):
             return 0  # contenders have been chosen; a pace that changes adds no candidate
         since = [trial for trial in stages.candidates if trial.number > stages.last_of_search]
-        pays_for = int((steps_left + sum(map(self._counted, since))) / self.steps)
-        rounds = LEAST_CONFIRMING_RUNS * (1 + MOST_CONTENDERS)
-        count = min(MOST_CANDIDATES, int(CANDIDATES_PART * pays_for), pays_for - rounds, most)
-        return count if count > MOST_CONTENDERS else 0
+        steps = steps_left + sum(map(self._counted, since))
+        for count in range(min(MOST_CANDIDATES, len(best)), MOST_CONTENDERS, -1):
+            each = sorted(self._training(trials, number) for number in best[:count])
+            rounds = LEAST_CONFIRMING_RUNS * (self._training(trials, NOT_TRIED) + sum(each[-MOST_CONTENDERS:]))
+            if sum(each) <= min(CANDIDATES_PART * steps, steps - rounds):
+                return count
+        return 0
 
-    def _of_rounds(self, stages: _Stages, chosen: Sequence[int], steps: float) -> list[int]:
+    def _of_rounds(self, trials: Sequence[FrozenTrial], stages: _Stages, chosen: Sequence[int], steps: float) -> list[int]:
         """The default and as many of these as so many steps pay for."""
-        control = [*(trial.number for trial in stages.search if self._assignment(trial) == self.default), NOT_TRIED][:1]
+        control = [*(trial.number for trial in stages.search if self.costs.assignment(trial) == self.default), NOT_TRIED][:1]
         for count in range(len(chosen), 0, -1):
-            if steps >= LEAST_CONFIRMING_RUNS * (count + len(control)) * self.steps:
-                return [*control, *chosen[:count]]
+            contenders = [*control, *chosen[:count]]
+            if steps >= LEAST_CONFIRMING_RUNS * self._round(trials, contenders):
+                return contenders
         return []
 
     def _different(self, ranked: Sequence[FrozenTrial]) -> list[int]:
@@ -191,29 +196,40 @@ class Confirmation:
         for trial in ranked:
             if len(different) == max(MOST_CANDIDATES, MOST_OF_A_FRONT):
                 break
-            assignment = self._assignment(trial)
-            is_new = trial.number not in repeats and all(assignment != self._assignment(one) for one in different)
+            assignment = self.costs.assignment(trial)
+            is_new = trial.number not in repeats and all(assignment != self.costs.assignment(one) for one in different)
             if is_new and assignment != self.default:
                 different.append(trial)
         return [trial.number for trial in different]
 
-    def _counted(self, trial: FrozenTrial) -> int:
-        """Steps that the budget has given a trial so far."""
+    def _training(self, trials: Sequence[FrozenTrial], number: int) -> float:
+        """What a whole training of a trial's assignment takes, or of the default; as the following, in steps of the default."""
+        cost = self.costs.of_assignment(self.default) if number == NOT_TRIED else self.costs.of(trials[number])
+        return self.steps * cost
+
+    def _round(self, trials: Sequence[FrozenTrial], numbers: Sequence[int]) -> float:
+        """What a training of each takes."""
+        return sum(self._training(trials, number) for number in numbers)
+
+    def _counted(self, trial: FrozenTrial) -> float:
+        """What the budget has given a trial so far."""
+        return self._steps_given(trial) * self.costs.of(trial)
+
+    def _left(self, trial: FrozenTrial) -> float:
+        """What the budget is yet to give a trial, so that it ends."""
+        return max(0, self.steps - self._steps_given(trial)) * self.costs.of(trial)
+
+    def _steps_given(self, trial: FrozenTrial) -> int:
         going_on = self.rung_steps if trial.state is TrialState.RUNNING and _taken(trial) < self.steps else 0
         return _taken(trial) + going_on
 
-    @cached_property
-    def _assignment(self) -> OfTrials[Assignment]:
-        """Assignments of trials, each made once."""
-        return OfTrials(lambda trial: self.space.whole(in_todays_names(trial.user_attrs[HYPERPARAMETERS])))
-
     def _trial(self, trials: Sequence[FrozenTrial], number: int, run: int, role: str) -> FrozenTrial:
-        assignment = self.default if number == NOT_TRIED else self._assignment(trials[number])
+        assignment = self.default if number == NOT_TRIED else self.costs.assignment(trials[number])
         role = DEFAULT if assignment == self.default else role
         distributions = trials[max(number, 0)].distributions
         return optuna.trial.create_trial(
             state=TrialState.RUNNING,
-            params=self.space.point(assignment, distributions),
+            params=self.costs.space.point(assignment, distributions),
             distributions=distributions,
             user_attrs={HYPERPARAMETERS: assignment, CONFIRMS: number, RUN: run, ROLE: role},
         )

@@ -135,6 +135,7 @@ def run_trials(
     from tuning.search.callbacks import callbacks_named
     from tuning.search.cluster_watch import ClusterWatch
     from tuning.search.confirmation import Confirmation
+    from tuning.search.costs import Costs
     from tuning.search.front_marks import mark_front
     from tuning.search.ledger import Ledger
     from tuning.search.progress import Progress
@@ -155,7 +156,9 @@ def run_trials(
     records = TrialRecords(experiment, files.written, files.checkpoints)
     settle(memory, records, paths, settings.reports)
     rung_steps = due_steps(1, settings.steps, settings.reports)
-    ledger = Ledger(memory, settings.limit, rung_steps, most_steps=settings.steps)
+    # A budget of steps counts each alike.
+    costs = Costs(plan.space, planner.cost) if settings.limit and settings.limit.is_time else Costs(plan.space)
+    ledger = Ledger(memory, settings.limit, rung_steps, most_steps=settings.steps, costs=costs)
     if extended and ledger.is_spent():
         raise UsageError("--extend: the budget of this experiment is spent, so no trial can go on; give a larger --budget too")
     if extended:
@@ -178,16 +181,14 @@ def run_trials(
     adapt = settings.on_oom == "adapt"
     thawing = None
     if settings.freezes:
-        # A budget of steps counts each alike.
-        cost = planner.cost if ledger.budget and ledger.budget.is_time else lambda assignment: 1.0
         drawn_from = plan.space.distributions(plan.fixed, limits(settings.steps))
         two = settings.aim.second is not None
-        thawing = Thawing(memory, plan.space, drawn_from, settings.steps, rung_steps, cost, settings.seed, two)
+        thawing = Thawing(memory, costs, drawn_from, settings.steps, rung_steps, settings.seed, two)
     confirming_part = settings.confirming_part
     confirmation = None
     if confirming_part:
         default = algorithm_of(settings).preset(DEFAULT, plan.fixed, limits(settings.steps))
-        confirmation = Confirmation(plan.space, default, settings.steps, rung_steps)
+        confirmation = Confirmation(costs, default, settings.steps, rung_steps)
     searcher = StudySearcher(
         memory, records, paths.folder, settings.most_trials, control, placement, settings.retries, adapt,
         settings.trust_scenario, ledger, thawing, confirmation, confirming_part,

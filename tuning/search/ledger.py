@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
 from tuning.experiment.budget import Budget
+from tuning.search.costs import Costs
 from tuning.search.study import StudyMemory
 
 
@@ -24,6 +25,7 @@ class Ledger:
         rung_steps: between two evaluations of a trial.
         clock: time, seconds.
         most_steps: of a trial; one that has them takes no more, although its process may not have ended.
+        costs: of trials; None where all cost the same.
     """
 
     memory: StudyMemory
@@ -31,6 +33,7 @@ class Ledger:
     rung_steps: int
     clock: Callable[[], float] = time.monotonic
     most_steps: float = math.inf
+    costs: Costs | None = None
     _begun: float = field(init=False)
     _before: float = field(init=False)
 
@@ -48,8 +51,23 @@ class Ledger:
         Args:
             running: numbers of trials that count up to their next evaluation.
         """
-        used = self.memory.used_steps(self.rung_steps)
-        return sum(used.values()) + self.rung_steps * sum(used.get(number, 0) < self.most_steps for number in running)
+        return sum(self._steps_of(running).values())
+
+    def _steps_of(self, running: Collection[int]) -> dict[int, int]:
+        """Steps of each trial by number, see `steps`."""
+        used = dict(self.memory.used_steps(self.rung_steps))
+        for number in running:
+            if used.get(number, 0) < self.most_steps:
+                used[number] = used.get(number, 0) + self.rung_steps
+        return used
+
+    def _default_steps(self, running: Collection[int]) -> float:
+        """Steps of the default that would have cost as much as those of all trials."""
+        used = self._steps_of(running)
+        if self.costs is None:
+            return sum(used.values())
+        trials = self.memory.trials()
+        return sum(steps * self.costs.of(trials[number]) for number, steps in used.items())
 
     def used(self) -> float:
         """What was used, in the budget's unit; without one steps."""
@@ -70,12 +88,16 @@ class Ledger:
         return self.steps(running) + self.rung_steps > part * self.budget.amount + 0.5 * self.rung_steps
 
     def steps_left(self, running: Collection[int] = (), part: float = 1.0) -> float:
-        """Steps that a part of the budget still pays for, at the pace so far; infinite where that is not known."""
+        """Steps of the default that a part of the budget still pays for; infinite where that is not known.
+
+        A budget of time pays for as many as its pace so far promises. A search can have tried what costs several times as much
+        as the default, so steps of trials are weighed by what they cost.
+        """
         if self.budget is None:
             return float("inf")
         if not self.budget.is_time:
             return max(0.0, part * self.budget.amount - self.steps(running))
-        steps = self.steps(running)
+        steps = self._default_steps(running)
         return max(0.0, part * self.budget.amount - self.seconds) * steps / self.seconds if steps else float("inf")
 
     def note_time(self) -> None:

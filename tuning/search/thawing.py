@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
@@ -13,10 +13,9 @@ from optuna.trial import FrozenTrial, TrialState
 
 from common.streams import Stream, stream_seed
 from envs.objective.aim import Aim
-from search_spaces import Assignment, SearchSpace
-from search_spaces.earlier import in_todays_names
 from tuning.search.confirmation import CONFIRMS
-from tuning.search.drawing import HYPERPARAMETERS, REFUSED, SAME_AS
+from tuning.search.costs import Costs
+from tuning.search.drawing import REFUSED, SAME_AS
 from tuning.search.freeze_thaw import Curve, Outlook, decide, predicted_ends
 from tuning.search.most_promising import MOST_TRIALS
 from tuning.search.of_trials import OfTrials
@@ -60,21 +59,19 @@ class Thawing:
 
     Attributes:
         memory: the study.
-        space: of the experiment.
+        costs: of trials.
         distributions: that are drawn from, by inner name, see `SearchSpace.distributions`.
         steps: most of a trial.
         rung_steps: between two evaluations.
-        cost: expected seconds of a step of an assignment, in units of the default's.
         seed: of the experiment.
         two_aims: whether there are two objectives.
     """
 
     memory: StudyMemory
-    space: SearchSpace
+    costs: Costs
     distributions: Mapping[str, BaseDistribution]
     steps: int
     rung_steps: int
-    cost: Callable[[Assignment], float]
     seed: int
     two_aims: bool = False
     _recent: _Recent = field(default_factory=_Recent, init=False, repr=False, compare=False)
@@ -101,7 +98,7 @@ class Thawing:
 
         Args:
             drawn: the trial that would begin; None where none may.
-            steps_left: of the budget.
+            steps_left: of the budget, in steps of the default's cost.
             as_frozen: number of a running trial that is about to give up its slot; it may keep it.
 
         Returns:
@@ -171,9 +168,8 @@ class Thawing:
 
     def _curve(self, trial: FrozenTrial) -> Curve:
         evaluations = tuple(sorted(trial.intermediate_values.items()))
-        assignment = self.space.whole(in_todays_names(trial.user_attrs[HYPERPARAMETERS]))
-        point = self.space.point(assignment, self.distributions)
-        return Curve(trial.number, point, evaluations, self.cost(assignment), _state(trial))
+        point = self.costs.space.point(self.costs.assignment(trial), self.distributions)
+        return Curve(trial.number, point, evaluations, self.costs.of(trial), _state(trial))
 
 
 def _weighted(curves: list[Curve], trials: Sequence[FrozenTrial], of_first: float) -> list[Curve]:

@@ -14,7 +14,8 @@ from results.statistics import mean, paired_mean
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import create
 from tuning.experiment.settings import Settings
-from tuning.search.confirmation import CONFIRMS, MOST_CANDIDATES, MOST_CONTENDERS, NOT_TRIED, ROLE, Confirmation
+from tuning.search.confirmation import CONFIRMS, MOST_CANDIDATES, MOST_CONTENDERS, NOT_TRIED, ROLE, RUN, Confirmation, _Stages
+from tuning.search.costs import Costs
 from tuning.search.drawing import HYPERPARAMETERS, REFUSED, SAME_AS
 from tuning.search.study import StudyMemory
 from tuning.trial.proposal import Proposal
@@ -39,7 +40,7 @@ def memory(tmp_path: Path) -> StudyMemory:
     return memory
 
 
-CONFIRMATION = Confirmation(SPACE, DEFAULT, STEPS, RUNG)
+CONFIRMATION = Confirmation(Costs(SPACE), DEFAULT, STEPS, RUNG)
 
 
 def begin(memory: StudyMemory, steps_left: float) -> Proposal | None:
@@ -157,6 +158,41 @@ def test_an_assignment_is_confirmed_once_however_often_it_ran(memory: StudyMemor
     )  # fmt: skip
     memory.add(again)
     assert CONFIRMATION.contenders(memory.trials(), 6.0 * STEPS) == [0, 4, 2]
+
+
+def dear(memory: StudyMemory, number: int, cost: float) -> Confirmation:
+    """A confirmation where a step of one trial's assignment costs so many of the default's."""
+    assignment = SPACE.whole(memory.trials()[number].user_attrs[HYPERPARAMETERS])
+    return Confirmation(Costs(SPACE, lambda one: cost if one == assignment else 1.0), DEFAULT, STEPS, RUNG)
+
+
+def test_a_round_takes_what_its_assignments_cost(memory: StudyMemory) -> None:
+    # Two rounds of the default, 3 and 2 take 2 * (1 + 0.5 + 1) trainings of the default, and without 2 2 * (1 + 0.5).
+    confirmation = dear(memory, 3, 0.5)
+    found = [confirmation.contenders(memory.trials(), left * STEPS) for left in (5.0, 4.9, 3.0, 2.9)]
+    assert found == [[0, 3, 2], [0, 3], [0, 3], []]
+    assert dear(memory, 3, 5.0).contenders(memory.trials(), 11.9 * STEPS) == []
+
+
+def test_what_runs_takes_what_it_costs_from_what_is_left(memory: StudyMemory) -> None:
+    confirmation, left = dear(memory, 3, 2.0), 6.0 * STEPS
+    for cost in (1.0, 2.0):
+        drawn = confirmation.next(memory.trials(), left)
+        assert drawn
+        memory.add(drawn)
+        left -= cost * RUNG
+    assert confirmation.next(memory.trials(), left - 1.0) is None  # half of what there was is promised to those that run
+    third = confirmation.next(memory.trials(), left)
+    assert third
+    assert third.user_attrs[RUN] == 1
+
+
+def test_dear_candidates_are_fewer(tmp_path: Path) -> None:
+    memory = searched(tmp_path, 12)
+    searching = memory.trials()
+    for cost, candidates in ((1.0, 8), (2.0, 7), (8.0, 0)):
+        confirmation = dear(memory, 12, cost)  # the best
+        assert confirmation._candidates(searching, _Stages.of(searching), 20.0 * STEPS, list(range(12, 0, -1))) == candidates
 
 
 def test_of_trials_that_do_the_same_the_first_is_confirmed(memory: StudyMemory) -> None:
@@ -361,7 +397,7 @@ def simulated(rng: np.random.Generator, truths: np.ndarray, trainings: int) -> t
     for number, truth in enumerate(truths):
         assignment = DEFAULT | {"gamma": DEFAULT["gamma"] - 1e-4 * number}
         add(optuna.trial.create_trial(value=0.0, user_attrs={HYPERPARAMETERS: assignment}), float(truth))
-    confirmation = Confirmation(SPACE, DEFAULT, STEPS, RUNG)
+    confirmation = Confirmation(Costs(SPACE), DEFAULT, STEPS, RUNG)
     for spent in range(trainings):
         drawn = confirmation.next(trials, float(STEPS * (trainings - spent)))
         if drawn is None:

@@ -4,7 +4,12 @@ import math
 from types import SimpleNamespace
 from typing import Any
 
+import optuna
+
+from tuning.algorithms.registry import algorithm
 from tuning.experiment.budget import Budget
+from tuning.search.costs import Costs
+from tuning.search.drawing import HYPERPARAMETERS
 from tuning.search.ledger import Ledger
 
 RUNG = 100
@@ -84,6 +89,22 @@ def test_before_the_first_evaluation_the_steps_that_a_time_pays_for_are_unknown(
     assert ledger.steps_left([0]) == 40.0 * RUNG / 60.0
     clock.now += 100.0
     assert ledger.steps_left([0]) == 0.0
+
+
+def test_what_a_time_pays_for_is_told_in_steps_of_the_default() -> None:
+    # The search learned at a tenth of the default's pace, as its draws are dear.
+    space = algorithm("ppo").space
+    hyperparameters = [space.complete({}), space.complete({"n_epochs": 10})]
+    trials = [optuna.trial.create_trial(value=0.0, user_attrs={HYPERPARAMETERS: each}) for each in hyperparameters]
+    for number, trial in enumerate(trials):
+        trial.number = number
+    study = SimpleNamespace(used_steps=lambda least: {0: 100, 1: 200}, seconds_before=0.0, trials=lambda: trials)
+    costs, clock = Costs(space, lambda assignment: 10.0 if assignment["n_epochs"] == 10 else 1.0), Clock()
+    ledger = Ledger(study, Budget(100.0, "seconds"), RUNG, clock, costs=costs)  # type: ignore[arg-type]
+    clock.now += 50.0
+    assert ledger.steps() == 300.0
+    assert ledger.steps_left() == 100.0 + 10 * 200.0
+    assert ledger.steps_left([1]) == 100.0 + 10 * 300.0
 
 
 def test_steps_that_are_over_are_not_missing() -> None:

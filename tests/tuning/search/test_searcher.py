@@ -18,6 +18,7 @@ from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
 from tuning.memory.fallbacks import FALLBACKS
 from tuning.memory.placement import Placement
+from tuning.search.costs import Costs
 from tuning.search.drawing import SAME_AS
 from tuning.search.ledger import Ledger
 from tuning.search.retries import MOST_LOSSES
@@ -377,7 +378,7 @@ def thawing_searcher(of: Experiment, steps: int, trials: float = 3, freezes: boo
     space = algorithm("ppo").space
     memory = StudyMemory.open(of, space, {}, {"steps": 4096.0})
     drawn_from = space.distributions({}, {"steps": 4096.0})
-    thawing = Thawing(memory, space, drawn_from, 4096, RUNG, lambda assignment: 1.0, 0) if freezes else None
+    thawing = Thawing(memory, Costs(space), drawn_from, 4096, RUNG, 0) if freezes else None
     searcher = StudySearcher(
         memory, TrialRecords(of), of.paths.folder, trials, Control(), planner(of.settings, of.paths.folder, cores=cores), 1,  # type: ignore[arg-type]
         ledger=Ledger(memory, Budget(steps, "steps"), RUNG), thawing=thawing,

@@ -13,6 +13,7 @@ from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import create
 from tuning.experiment.settings import Settings
 from tuning.search.confirmation import CONFIRMS
+from tuning.search.costs import Costs
 from tuning.search.sampler_view import as_seen
 from tuning.search.study import StudyMemory
 from tuning.search.thawing import Thawing
@@ -36,10 +37,10 @@ def memory(tmp_path: Path) -> StudyMemory:
     return StudyMemory.open(experiment, SPACE, FIXED, {"steps": float(STEPS)})
 
 
-def thawing(memory: StudyMemory, **changes: Any) -> Thawing:
-    given: dict[str, Any] = {"cost": lambda assignment: 1.0, "seed": 0, **changes}
+def thawing(memory: StudyMemory, costs: Costs | None = None, **changes: Any) -> Thawing:
+    given: dict[str, Any] = {"seed": 0, **changes}
     distributions = SPACE.distributions(FIXED, {"steps": float(STEPS)})
-    return Thawing(memory, SPACE, distributions, STEPS, RUNG, **given)
+    return Thawing(memory, costs or Costs(SPACE), distributions, STEPS, RUNG, **given)
 
 
 def learn(memory: StudyMemory, *ratings: float) -> int:
@@ -86,7 +87,8 @@ def test_what_costs_too_much_is_left_for_what_gains_as_much(memory: StudyMemory)
     for _ in range(2):
         learn(memory, 0.05, 0.1, 0.15)
     dear = memory.trials()[0].user_attrs["hyperparameters"]
-    chosen = thawing(memory, cost=lambda assignment: 1000.0 if assignment == dear else 1.0).choose(None, 1e6)
+    costs = Costs(SPACE, lambda assignment: 1000.0 if assignment == dear else 1.0)
+    chosen = thawing(memory, costs).choose(None, 1e6)
     assert chosen == 1
 
 

@@ -1,0 +1,29 @@
+"""A trial costs what its whole assignment costs, in today's names."""
+
+import optuna
+
+from search_spaces import Assignment
+from tuning.algorithms.registry import algorithm
+from tuning.search.costs import Costs
+from tuning.search.drawing import HYPERPARAMETERS
+
+SPACE = algorithm("ppo").space
+
+
+def test_what_a_trial_does_not_say_has_its_default() -> None:
+    asked: list[Assignment] = []
+
+    def cost(assignment: Assignment) -> float:
+        asked.append(assignment)
+        return 3.0
+
+    costs = Costs(SPACE, cost)
+    trial = optuna.trial.create_trial(value=0.0, user_attrs={HYPERPARAMETERS: {"n_epochs": 7}})
+    assert costs.of(trial) == costs.of(trial) == 3.0
+    assert asked == [SPACE.whole({"n_epochs": 7})]  # computed once
+    assert costs.assignment(trial) == asked[0]
+
+
+def test_by_default_all_cost_the_same() -> None:
+    trial = optuna.trial.create_trial(value=0.0, user_attrs={HYPERPARAMETERS: {"n_epochs": 7}})
+    assert Costs(SPACE).of(trial) == Costs(SPACE).of_assignment(SPACE.complete({})) == 1.0

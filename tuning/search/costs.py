@@ -1,0 +1,37 @@
+"""What a step of a trial is expected to cost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+from search_spaces import Assignment, SearchSpace
+from search_spaces.earlier import in_todays_names
+from tuning.search.drawing import HYPERPARAMETERS
+from tuning.search.of_trials import OfTrials
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Expected seconds of a step, in units of the default's.
+
+    They come from a formula, as decisions must not depend on the clock. With a budget of steps each costs 1.
+
+    Attributes:
+        space: of the experiment.
+        of_assignment: cost of a whole assignment, above 0.
+    """
+
+    space: SearchSpace
+    of_assignment: Callable[[Assignment], float] = lambda assignment: 1.0
+
+    @cached_property
+    def assignment(self) -> OfTrials[Assignment]:
+        """Whole assignment of a trial."""
+        return OfTrials(lambda trial: self.space.whole(in_todays_names(trial.user_attrs[HYPERPARAMETERS])))
+
+    @cached_property
+    def of(self) -> OfTrials[float]:
+        """Cost of a trial."""
+        return OfTrials(lambda trial: self.of_assignment(self.assignment(trial)))
