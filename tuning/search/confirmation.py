@@ -130,7 +130,7 @@ class Confirmation:
         for run in range(len(stages.rounds) + 1):
             missing = [number for number in look.contenders if (number, run) not in done]
             # A round that was begun was paid for.
-            if missing and (len(missing) < len(look.contenders) or left >= self._round(trials, missing)):
+            if missing and (len(missing) < len(look.contenders) or left >= self._trainings(trials, missing)):
                 return self._trial(trials, missing[0], run, BEST)
             if missing:
                 return None
@@ -157,7 +157,7 @@ class Confirmation:
             again = {trial.user_attrs[CONFIRMS]: trial for trial in stages.candidates}
             untried = [number for number in best[: self._candidates(trials, stages, steps_left, best)] if number not in again]
             chosen, most = _by_both(trials, best, again), MOST_CONTENDERS
-        to_candidates = self._round(trials, untried) + sum(
+        to_candidates = self._trainings(trials, untried) + sum(
             self._left(trial) for trial in stages.candidates if not trial.state.is_finished()
         )
         steps = steps_left - to_candidates + sum(map(self._counted, stages.rounds))
@@ -185,7 +185,7 @@ class Confirmation:
         control = [*(trial.number for trial in stages.search if self.costs.assignment(trial) == self.default), NOT_TRIED][:1]
         for count in range(len(chosen), 0, -1):
             contenders = [*control, *chosen[:count]]
-            if steps >= LEAST_CONFIRMING_RUNS * self._round(trials, contenders):
+            if steps >= LEAST_CONFIRMING_RUNS * self._trainings(trials, contenders):
                 return contenders
         return []
 
@@ -207,7 +207,7 @@ class Confirmation:
         cost = self.costs.of_assignment(self.default) if number == NOT_TRIED else self.costs.of(trials[number])
         return self.steps * cost
 
-    def _round(self, trials: Sequence[FrozenTrial], numbers: Sequence[int]) -> float:
+    def _trainings(self, trials: Sequence[FrozenTrial], numbers: Sequence[int]) -> float:
         """What a training of each takes."""
         return sum(self._training(trials, number) for number in numbers)
 
