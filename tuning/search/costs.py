@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Self
 
 from search_spaces import Assignment, SearchSpace
 from search_spaces.earlier import in_todays_names
+from tuning.experiment.budget import Budget
 from tuning.search.drawing import HYPERPARAMETERS
 from tuning.search.of_trials import OfTrials
 
@@ -16,7 +18,7 @@ from tuning.search.of_trials import OfTrials
 class Costs:
     """Expected seconds of a step, in units of the default's.
 
-    They come from a formula, as decisions must not depend on the clock. With a budget of steps each costs 1.
+    They come from a formula, as decisions must not depend on the clock.
 
     Attributes:
         space: of the experiment.
@@ -25,6 +27,17 @@ class Costs:
 
     space: SearchSpace
     of_assignment: Callable[[Assignment], float] = lambda assignment: 1.0
+
+    @classmethod
+    def under(cls, budget: Budget | None, space: SearchSpace, of_assignment: Callable[[Assignment], float]) -> Self:
+        """Costs by a budget: a budget of steps, or none, counts each step alike.
+
+        Args:
+            budget: of the search.
+            space: see the class, as for the following.
+            of_assignment: see there.
+        """
+        return cls(space, of_assignment) if budget and budget.is_time else cls(space)
 
     @cached_property
     def assignment(self) -> OfTrials[Assignment]:

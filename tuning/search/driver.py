@@ -156,8 +156,7 @@ def run_trials(
     records = TrialRecords(experiment, files.written, files.checkpoints)
     settle(memory, records, paths, settings.reports)
     rung_steps = due_steps(1, settings.steps, settings.reports)
-    # A budget of steps counts each alike.
-    costs = Costs(plan.space, planner.cost) if settings.limit and settings.limit.is_time else Costs(plan.space)
+    costs = Costs.under(settings.limit, plan.space, planner.cost)
     ledger = Ledger(memory, settings.limit, rung_steps, most_steps=settings.steps, costs=costs)
     if extended and ledger.is_spent():
         raise UsageError("--extend: the budget of this experiment is spent, so no trial can go on; give a larger --budget too")
