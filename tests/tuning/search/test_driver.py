@@ -21,6 +21,7 @@ from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
 from tuning.runtime.ray_session import ray_session
+from tuning.search.costs import Costs
 from tuning.search.driver import final_scores, refuse_nothing_to_learn, run_trials
 from tuning.search.plan import Plan, plan
 from tuning.search.study import REASON, StudyMemory
@@ -233,6 +234,23 @@ def test_a_site_with_chargers_alone_is_searched_only_if_charging_is_learned(tmp_
         refuse_nothing_to_learn(plan(replace(Settings(), **given), space), planner(Settings(), tmp_path))
     for given, space in (({"set": (("learn_charging=true",),)}, None), ({"start_from": ()}, told)):
         refuse_nothing_to_learn(plan(replace(Settings(), **given), space), chargers)
+
+
+@pytest.mark.parametrize(("budget", "is_weighed"), [("1h", True), ("1M", False)])
+def test_the_ledger_weighs_steps_by_cost_where_the_budget_is_of_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, budget: str, is_weighed: bool
+) -> None:
+    class BuiltError(Exception):
+        pass
+
+    def ledger(*args: Any, costs: Costs, **options: Any) -> None:
+        dear = costs.space.complete({"n_epochs": 10})
+        assert (costs.of_assignment(dear) > 1.5) is is_weighed
+        raise BuiltError
+
+    monkeypatch.setattr("tuning.search.ledger.Ledger", ledger)
+    with pytest.raises(BuiltError):
+        run(create(Settings(name="dear", dir=str(tmp_path), budget=budget, steps=600, reports=EVALUATIONS)))
 
 
 def test_only_trials_that_ended_by_themselves_or_the_pruner_have_a_final_score() -> None:

@@ -92,7 +92,7 @@ def test_before_the_first_evaluation_the_steps_that_a_time_pays_for_are_unknown(
 
 
 def test_what_a_time_pays_for_is_told_in_steps_of_the_default() -> None:
-    # The search learned at a tenth of the default's pace, as its draws are dear.
+    # A third of the steps are the default's; each of the others cost ten times as much.
     space = algorithm("ppo").space
     hyperparameters = [space.complete({}), space.complete({"n_epochs": 10})]
     trials = [optuna.trial.create_trial(value=0.0, user_attrs={HYPERPARAMETERS: each}) for each in hyperparameters]
