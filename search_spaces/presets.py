@@ -26,6 +26,9 @@ from types import MappingProxyType
 from search_spaces.parameter import Assignment, SpaceError
 from search_spaces.space import SearchSpace
 
+# What we know to work, rather than what somebody ran. So their values give way to the budget and to given ones, as defaults do.
+RECOMMENDED = ("default", "several-buildings", "planned")
+
 
 def preset(
     algorithm: str,
@@ -52,6 +55,10 @@ def preset(
         near = difflib.get_close_matches(name, presets, n=1)
         hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(presets)}"
         raise SpaceError(f"no preset {name} of {algorithm}: {hint}")
-    values = space.complete({**presets[name], **(given or {})}, limits)
+    given = given or {}
+    if name in RECOMMENDED:
+        values = space.complete(given, limits, presets[name])
+    else:
+        values = space.complete({**presets[name], **given}, limits)
     space.check(values, limits)
     return values

@@ -102,12 +102,18 @@ class SearchSpace:
             if own and not own.contain(value):
                 raise SpaceError(f"{name}={value}: it contradicts {own.describe()}; change one of them")
 
-    def complete(self, given: Assignment, limits: Mapping[str, float] = MappingProxyType({})) -> Assignment:
+    def complete(
+        self,
+        given: Assignment,
+        limits: Mapping[str, float] = MappingProxyType({}),
+        wished: Assignment | None = None,
+    ) -> Assignment:
         """Full assignment of given values and defaults, these cut to what the conditions leave them.
 
         Args:
             given: some values.
             limits: see `check`.
+            wished: values in the place of defaults; None is none of them.
 
         Returns:
             A value for each hyperparameter, in their order; it fulfils `check` if an assignment with the given values can.
@@ -115,7 +121,12 @@ class SearchSpace:
         values: Assignment = {}
         for parameter in self.parameters:
             known = {**limits, **values}
-            values[parameter.name] = given.get(parameter.name, self._default(parameter, given, known))
+            if parameter.name in given:
+                values[parameter.name] = given[parameter.name]
+            elif wished and parameter.name in wished:
+                values[parameter.name] = self._cut(parameter, wished[parameter.name], given, known)
+            else:
+                values[parameter.name] = self._default(parameter, given, known)
         return values
 
     def distributions(

@@ -23,7 +23,17 @@ def test_given_values_override_the_presets() -> None:
     assert (values["gamma"], values["n_epochs"]) == (0.5, 40)
 
 
-def test_what_a_preset_does_not_set_gives_way_and_what_it_sets_does_not() -> None:
+def test_what_is_recommended_gives_way_to_the_budget_and_to_given_values() -> None:
+    whole, small = ppo("planned"), ppo("planned", {}, 20_000.0)
+    assert (whole["n_steps"], whole["batch_size"]) == (16384, 8192)
+    assert (small["n_steps"], small["batch_size"], small["clip_range"]) == (4096, 4096, whole["clip_range"])
+    given = ppo("planned", {"n_steps": 512})
+    assert (given["n_steps"], given["batch_size"]) == (512, 512)
+    given = ppo("planned", {"batch_size": 32768})
+    assert (given["n_steps"], given["batch_size"]) == (32768, 32768)
+
+
+def test_what_another_preset_does_not_set_gives_way_and_what_it_sets_does_not() -> None:
     small = ppo("default", {"hidden_sizes": "8"}, 1000.0)
     assert (small["n_steps"], small["batch_size"], small["hidden_sizes"]) == (128, 128, "8")
     with pytest.raises(SpaceError, match="n_steps=8192: it is at most"):

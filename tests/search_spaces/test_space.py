@@ -224,3 +224,11 @@ def test_defaults_give_way_to_what_is_given_and_to_limits() -> None:
     tight = SPACE.complete({}, {"budget": 100.0})
     assert (tight["steps_each"], tight["batch"]) == (16, 16)
     SPACE.check(tight, {"budget": 100.0})
+
+
+def test_wished_values_stand_for_defaults_and_give_way_alike() -> None:
+    wished = {"steps_each": 1024, "batch": 512, "gamma": 0.5}
+    assert {**SPACE.complete({}, {"budget": 1e6}, wished), **wished} == SPACE.complete({}, {"budget": 1e6}, wished)
+    tight = SPACE.complete({"gamma": 0.7}, {"budget": 100.0}, wished)
+    assert (tight["steps_each"], tight["batch"], tight["gamma"]) == (16, 16, 0.7)
+    assert SPACE.complete({"batch": 3000}, {"budget": 1e6}, wished)["steps_each"] == 4096
