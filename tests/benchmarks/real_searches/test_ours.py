@@ -1,0 +1,25 @@
+"""What our search of the comparison begins with. Nothing is trained here."""
+
+from pathlib import Path
+
+from benchmarks.real_searches import alone, ours
+from benchmarks.real_searches.methods import Task
+from benchmarks.real_searches.records import Terms
+from tests.envs.changed_rows import two_buildings
+from tuning.algorithms.registry import algorithm
+from tuning.search.opening import check_new
+
+TERMS = Terms(60.0, 20_000, 4, 1, 2)
+
+
+def test_a_search_starts_from_presets_but_from_none_that_the_comparison_found(small_schema: Path, tmp_path: Path) -> None:
+    several = two_buildings(small_schema, tmp_path / "homes")
+    for schema, presets in ((small_schema, ("default",)), (several, ("default", "several-buildings"))):
+        task = Task(str(schema), 0, TERMS, tmp_path)
+        expected = tuple(algorithm("ppo").preset(name, {}, {"steps": 20_000.0}) for name in presets)
+        assert check_new(ours.with_starts(task)).plan.starts == expected
+
+
+def test_the_default_alone_has_no_starts(small_schema: Path, tmp_path: Path) -> None:
+    settings = alone.settings(Task(str(small_schema), 0, TERMS, tmp_path))
+    assert check_new(settings).plan.starts == ()
