@@ -21,7 +21,7 @@ from tuning.experiment.settings import Settings
 from tuning.search.alike import SAME_AS as SAME_AS
 from tuning.search.learned import LearnedExperiment, assignments
 from tuning.search.of_trials import OfTrials
-from tuning.search.prior import Point, around, centre, share
+from tuning.search.prior import WHOLE_PART, Point, anywhere, around, centre, share
 from tuning.search.pruners import PRUNERS
 from tuning.search.sampler_view import HYPERPARAMETERS as HYPERPARAMETERS
 from tuning.search.sampler_view import Values, as_seen, point_in
@@ -121,7 +121,7 @@ class Drawing:
     def _beside_the_sampler(
         self, number: int, seen: Sequence[FrozenTrial], distributions: Mapping[str, BaseDistribution]
     ) -> Point | None:
-        """A point around what is known to work; None where the sampler draws."""
+        """A point around what is known to work or of the whole space; None where the sampler draws."""
         if self.settings.sampler == "random":
             return None
         if self.learned:
@@ -130,7 +130,7 @@ class Drawing:
                 return learned
         random = np.random.default_rng(stream(Stream.PRIOR, self.settings.seed, number))
         if random.random() >= share(number, self.startup):
-            return None
+            return anywhere(distributions, random) if random.random() < WHOLE_PART else None
         around_what = centre(seen, [self.space.point(start, distributions) for start in self.starts], random)
         return around(around_what, distributions, random) if around_what else None
 

@@ -1,7 +1,10 @@
-"""Draws around what is known to work: the start assignments, and the best trial so far.
+"""Draws beside the sampler: around what is known to work, and from the whole space.
 
-With few trials a search gains more near these than in the whole space (PriorBand, Mallik et al. 2023). With many it should not
-depend on them, so their share of the draws fades. They stand beside any sampler but `random`, which stays what its name says.
+With few trials a search gains more near the start assignments and the best trial so far than in the whole space (PriorBand,
+Mallik et al. 2023). With many it should not depend on them, so their share of the draws fades.
+
+A model of few trials hardly ever proposes a choice that none of them has. So a part of the other draws is from the whole space,
+all the time (as in BOHB, Falkner et al. 2018). Both stand beside any sampler but `random`, which stays what its name says.
 """
 
 from __future__ import annotations
@@ -9,7 +12,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+import optuna
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
+from optuna.samplers import RandomSampler
 from optuna.trial import FrozenTrial, TrialState
 
 from results.front import not_dominated
@@ -20,6 +25,7 @@ FIRST_SHARE = 0.6  # of the draws, at first
 BEST_PART = 0.5  # of these, around the best trial so far
 MOVED_PART, STEP = 0.5, 0.2  # numbers that are moved, and how far: deviation as a part of the range
 CHANGED_PART = 0.15  # choices that are drawn anew
+WHOLE_PART = 0.25  # of the draws that are not around what is known, from the whole space
 
 
 def share(number: int, startup: int) -> float:
@@ -55,6 +61,17 @@ def centre(seen: Sequence[FrozenTrial], starts: Sequence[Point], random: np.rand
     if best is not None and (not starts or random.random() < BEST_PART):
         return dict(best.params)
     return dict(starts[int(random.integers(len(starts)))]) if starts else None
+
+
+def anywhere(distributions: Mapping[str, BaseDistribution], random: np.random.Generator) -> Point:
+    """A point of the whole space, uniform in what is drawn.
+
+    Args:
+        distributions: by inner name.
+        random: source of chance.
+    """
+    study = optuna.create_study(sampler=RandomSampler(int(random.integers(2**32))))
+    return study.ask(dict(distributions)).params
 
 
 def around(point: Point, distributions: Mapping[str, BaseDistribution], random: np.random.Generator) -> Point:

@@ -14,8 +14,8 @@ from optuna.trial import FrozenTrial, TrialState
 
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.settings import Settings
-from tuning.search.drawing import Drawing
-from tuning.search.prior import FIRST_SHARE, around, centre, share
+from tuning.search.drawing import HYPERPARAMETERS, Drawing
+from tuning.search.prior import FIRST_SHARE, WHOLE_PART, anywhere, around, centre, share
 
 SPACE = {
     "rate": FloatDistribution(1e-5, 1e-1, log=True),
@@ -110,3 +110,28 @@ def test_with_two_objectives_draws_are_around_any_member_of_the_front() -> None:
     random = np.random.default_rng(0)
     found = [centre(seen, [], random) for _ in range(60)]
     assert {own["only"] for own in found if own} == {0, 1, 2}
+
+
+def test_any_value_comes_from_the_whole_space() -> None:
+    random = np.random.default_rng(0)
+    found = [anywhere(SPACE, random) for _ in range(300)]
+    assert {one["kind"] for one in found} == {"a", "b", "c"}
+    assert {one["power"] for one in found} == {0, 1, 2, 3}
+    assert all(one["only"] == 4 for one in found)
+    assert 0.4 < np.mean([float(one["rate"]) < 1e-3 for one in found]) < 0.6
+
+
+def test_a_choice_that_no_trial_has_is_still_drawn() -> None:
+    space, limits = algorithm("ppo").space, {"steps": 250_000.0}
+    known: list[FrozenTrial] = []
+    for number in range(40):
+        trial = Drawing(Settings(seed=1), space, {"learning_rate_schedule": "linear"}, limits).draw(known, "one")
+        trial.state, trial.value, trial.datetime_complete = TrialState.COMPLETE, float(number % 7), datetime.now()
+        known.append(trial)
+    draws = 80
+    others = 0
+    for seed in range(draws):
+        drawn = Drawing(Settings(seed=seed), space, {}, limits).draw(known, "one")
+        others += drawn.user_attrs[HYPERPARAMETERS]["learning_rate_schedule"] != "linear"
+    choices = len(space.distributions({}, limits)["learning_rate_schedule"].choices)  # type: ignore[attr-defined]
+    assert others > 0.5 * WHOLE_PART * (1 - 1 / choices) * draws
