@@ -113,7 +113,7 @@ class SearchSpace:
         Args:
             given: some values.
             limits: see `check`.
-            wished: values in the place of defaults; None is none of them.
+            wished: values in the place of defaults, which give way as they do; None is none of them.
 
         Returns:
             A value for each hyperparameter, in their order; it fulfils `check` if an assignment with the given values can.
@@ -123,10 +123,9 @@ class SearchSpace:
             known = {**limits, **values}
             if parameter.name in given:
                 values[parameter.name] = given[parameter.name]
-            elif wished and parameter.name in wished:
-                values[parameter.name] = self._cut(parameter, wished[parameter.name], given, known)
             else:
-                values[parameter.name] = self._default(parameter, given, known)
+                wish = (wished or {}).get(parameter.name, parameter.default)
+                values[parameter.name] = self._nearest(parameter, wish, given, known)
         return values
 
     def distributions(
@@ -170,7 +169,7 @@ class SearchSpace:
             if parameter.name in fixed:
                 values[parameter.name] = fixed[parameter.name]
             elif parameter.inner_name not in point or not _acts(parameter, values):
-                values[parameter.name] = self._default(parameter, fixed, known)
+                values[parameter.name] = self._nearest(parameter, parameter.default, fixed, known)
             else:
                 drawn = parameter.outer(point[parameter.inner_name], values)
                 values[parameter.name] = self._cut(parameter, drawn, fixed, known)
@@ -239,12 +238,11 @@ class SearchSpace:
         parameter = self[name]
         return assignment.get(name, parameter.default if parameter.search is None else None)
 
-    def _default(self, parameter: Parameter, given: Assignment, known: Mapping[str, Value]) -> Value:
-        """The default, moved into the user's bounds and cut to what the conditions leave.
+    def _nearest(self, parameter: Parameter, value: Value, given: Assignment, known: Mapping[str, Value]) -> Value:
+        """A default or what stands for it, moved into the user's bounds and cut to what the conditions leave.
 
         The conditions are its own, and those of given values that name it.
         """
-        value = parameter.default
         if parameter.own and _acts(parameter, known):
             value = parameter.own.nearest(value)
         return self._cut(parameter, value, given, known)

@@ -18,7 +18,7 @@ from benchmarks.replay.surrogate import Open, Surrogate
 from tuning.experiment.settings import BEGUN_FOR_EACH
 from tuning.search.encoding import Point
 from tuning.search.freeze_thaw import FIRST, Curve, decide, predicted_ends
-from tuning.search.prior import WHOLE_PART, anywhere, around, centre, share
+from tuning.search.prior import propose
 from tuning.search.samplers import startup_trials
 from tuning.search.transfer import Source, Transfer
 
@@ -179,14 +179,11 @@ class Beside:
         rng = np.random.default_rng([replay.seed, number, 3])
         if (learned := self.transfer.draw(known, rng)) is not None:
             return learned
-        startup = startup_trials(round(BEGUN_FOR_EACH * replay.budget / float(land.steps[-1])))
         if not self.prior:
             return None
-        if rng.random() >= share(number, startup):
-            return anywhere(land.distributions, rng) if rng.random() < WHOLE_PART else None
-        start = [] if land.default is None else [within(land.points[land.default], land.distributions)]
-        near = centre(known, start, rng)
-        return None if near is None else around(near, land.distributions, rng)
+        startup = startup_trials(round(BEGUN_FOR_EACH * replay.budget / float(land.steps[-1])))
+        starts = [] if land.default is None else [within(land.points[land.default], land.distributions)]
+        return propose(number, startup, known, starts, land.distributions, rng)
 
 
 def _candidate(replay: Replay, curves: Sequence[Curve], order: Sequence[int], decision: int, beside: Beside) -> int:

@@ -1,8 +1,11 @@
 """How a preset becomes a full assignment."""
 
+from pathlib import Path
+
 import pytest
 
 from search_spaces import Assignment, SpaceError
+from search_spaces.overrides import override
 from search_spaces.ppo import PPO, PPO_PRESETS
 from search_spaces.presets import preset
 
@@ -31,6 +34,13 @@ def test_what_is_recommended_gives_way_to_the_budget_and_to_given_values() -> No
     assert (given["n_steps"], given["batch_size"]) == (512, 512)
     given = ppo("planned", {"batch_size": 32768})
     assert (given["n_steps"], given["batch_size"]) == (32768, 32768)
+
+
+def test_what_is_recommended_moves_into_the_users_bounds(tmp_path: Path) -> None:
+    path = tmp_path / "own.toml"
+    path.write_text("n_steps = {low = 512, high = 4096}\nlearning_rate = {low = 1e-5, high = 1e-4}", encoding="utf-8")
+    values = preset("ppo", PPO_PRESETS, "planned", override(PPO, path), {}, {"steps": 1e6})
+    assert (values["n_steps"], values["batch_size"], values["learning_rate"]) == (4096, 4096, 1e-4)
 
 
 def test_what_another_preset_does_not_set_gives_way_and_what_it_sets_does_not() -> None:

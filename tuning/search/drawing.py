@@ -21,7 +21,7 @@ from tuning.experiment.settings import Settings
 from tuning.search.alike import SAME_AS as SAME_AS
 from tuning.search.learned import LearnedExperiment, assignments
 from tuning.search.of_trials import OfTrials
-from tuning.search.prior import WHOLE_PART, Point, anywhere, around, centre, share
+from tuning.search.prior import Point, propose
 from tuning.search.pruners import PRUNERS
 from tuning.search.sampler_view import HYPERPARAMETERS as HYPERPARAMETERS
 from tuning.search.sampler_view import Values, as_seen, point_in
@@ -129,10 +129,8 @@ class Drawing:
             if learned is not None:
                 return learned
         random = np.random.default_rng(stream(Stream.PRIOR, self.settings.seed, number))
-        if random.random() >= share(number, self.startup):
-            return anywhere(distributions, random) if random.random() < WHOLE_PART else None
-        around_what = centre(seen, [self.space.point(start, distributions) for start in self.starts], random)
-        return around(around_what, distributions, random) if around_what else None
+        starts = [self.space.point(start, distributions) for start in self.starts]
+        return propose(number, self.startup, seen, starts, distributions, random)
 
     @cached_property
     def _point_of(self) -> OfTrials[Mapping[str, float | int | str] | None]:

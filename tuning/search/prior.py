@@ -28,6 +28,26 @@ CHANGED_PART = 0.15  # choices that are drawn anew
 WHOLE_PART = 0.25  # of the draws that are not around what is known, from the whole space
 
 
+def propose(
+    number: int, startup: int, seen: Sequence[FrozenTrial], starts: Sequence[Point],
+    distributions: Mapping[str, BaseDistribution], random: np.random.Generator,
+) -> Point | None:  # fmt: skip
+    """A point around what is known or of the whole space; None where the sampler proposes.
+
+    Args:
+        number: of the trial.
+        startup: see `share`.
+        seen: see `centre`.
+        starts: points of the start assignments.
+        distributions: by inner name.
+        random: source of chance.
+    """
+    if random.random() >= share(number, startup):
+        return anywhere(distributions, random) if random.random() < WHOLE_PART else None
+    near = centre(seen, starts, random)
+    return around(near, distributions, random) if near else None
+
+
 def share(number: int, startup: int) -> float:
     """Part of the draws that come from around what is known.
 
