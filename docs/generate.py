@@ -240,6 +240,9 @@ def _searched(parameter: Parameter) -> str:
     text = f"{_number(ends[0])} to {_number(ends[1])}{_scale(parameter, search)}"
     if parameter.searched_to:
         text += f", at most {parameter.searched_to.part:g} of `{parameter.searched_to.name}`"
+    if begin := parameter.searched_from:
+        named = " or ".join(f"`{_typed(value)}`" for value in begin.values)
+        text += f", from {_number(begin.low)} where `{begin.name}` is {named}"
     return text + (f", up to the first that holds all `{parameter.enough}`" if parameter.enough else "")
 
 

@@ -54,9 +54,9 @@ A2C = SearchSpace(
         # Not searched: outputs of relu are never below zero, so with it the actions of all hours first fall together. Policies
         # that only discharge, and so do nothing, all had it.
         *networks("128,128", "tanh"),
+        *SEEN,
         *ACTOR_CRITIC,
         SHARED_POLICY,
-        *SEEN,
         *HARDWARE,
     )
 )  # fmt: skip

@@ -31,8 +31,10 @@ def _powers(low: int, high: int) -> Mapping[str, Any]:
 
 
 _WIDE_NETWORKS = MappingProxyType({"search": CategoricalDistribution(("64,64", "128,128", "256,256", "512,512"))})
+_DEVIATIONS = MappingProxyType({"searched_from": None})
 _NETWORKS_OF_PPO = MappingProxyType(
     {
+        "log_std_init": _DEVIATIONS,
         "hidden_sizes": _WIDE_NETWORKS,
         "activation": {"search": CategoricalDistribution(("tanh", "relu"))},
         "normalize_observations": {"search": CategoricalDistribution((True, False))},
@@ -44,6 +46,7 @@ _BONUS = MappingProxyType({"search": FloatDistribution(1e-7, 1e-2, log=True)})
 # By algorithm, the newest first; the last is that of version 0.1.
 EARLIER: Mapping[str, tuple[SearchSpace, ...]] = {
     "ppo": (
+        _with(PPO, {"log_std_init": _DEVIATIONS}),
         _with(
             PPO,
             {
@@ -55,7 +58,10 @@ EARLIER: Mapping[str, tuple[SearchSpace, ...]] = {
             },
         ),
     ),
-    "a2c": (_with(A2C, {"n_steps": _powers(6, 12), "ent_coef": _BONUS, **_NETWORKS_OF_PPO}),),
+    "a2c": (
+        _with(A2C, {"log_std_init": _DEVIATIONS}),
+        _with(A2C, {"n_steps": _powers(6, 12), "ent_coef": _BONUS, **_NETWORKS_OF_PPO}),
+    ),
     "sac": (
         _with(SAC, {"ent_coef_initial": _ENTROPY}),
         _with(SAC, {"ent_coef_initial": _ENTROPY, "gradient_steps": {"searched_to": None}}),

@@ -85,13 +85,14 @@ def _changed(parameter: Parameter, table: Any, source: str) -> Parameter:
         parameter.check(value)
         is_number = parameter.kind in (Kind.INTEGER, Kind.NUMBER)
         own = Bounds(source, low=value, high=value) if is_number else Bounds(source, choices=(value,))
-        return replace(parameter, default=value, search=None, own=own)
+        return replace(parameter, default=value, search=None, searched_from=None, own=own)
     if "choices" in table:
         search = _choices(parameter, table["choices"])
-        return replace(parameter, search=search, own=Bounds(source, choices=tuple(table["choices"])))
+        return replace(parameter, search=search, own=Bounds(source, choices=tuple(table["choices"])), searched_from=None)
     own = Bounds(source, low=table["low"], high=table["high"])
     # Bounds are of the value, so it is drawn by itself: as a part of another value it could not keep them.
-    return replace(parameter, search=_range(parameter, table), own=own, part_of=None, enough="", searched_to=None)
+    by_itself: dict[str, Any] = {"part_of": None, "enough": "", "searched_to": None, "searched_from": None}
+    return replace(parameter, search=_range(parameter, table), own=own, **by_itself)
 
 
 def _choices(parameter: Parameter, choices: Any) -> BaseDistribution:

@@ -114,6 +114,22 @@ class OnlyIf:
 
 
 @dataclass(frozen=True)
+class SearchedFrom:
+    """Where a range begins if `name`, an earlier hyperparameter, has one of some values.
+
+    What Optuna draws is then spread over the rest of the range. So its own range is the same whatever the other value is.
+    """
+
+    low: float
+    name: str
+    values: tuple[Value, ...]
+
+    def describe(self) -> str:
+        """The condition in words."""
+        return f"{self.low:g} with {OnlyIf(self.name, self.values).describe()}"
+
+
+@dataclass(frozen=True)
 class Bounds:
     """What a user's file allows for one hyperparameter, in outer values. No condition overrides it.
 
@@ -171,6 +187,7 @@ class Parameter:
         enough: name of a limit from which on all values act alike, so that the range ends there; empty for none.
         searched_to: where else the range ends, though greater values are valid; None for no such end. For a part it is an end
             of the whole divided by the part.
+        searched_from: where else the range begins, though lower values are valid; None for no such begin.
         at_most: condition on another value.
         only_if: where it acts; elsewhere it is neither searched nor set.
         own: bounds of the user's file; None where the file does not name it.
@@ -189,6 +206,7 @@ class Parameter:
     part_of: PartOf | None = None
     enough: str = ""
     searched_to: AtMost | None = None
+    searched_from: SearchedFrom | None = None
     at_most: AtMost | None = None
     only_if: OnlyIf | None = None
     own: Bounds | None = None
@@ -198,6 +216,10 @@ class Parameter:
             raise ValueError(f"{self.name}: a condition needs whole numbers on a scale that rises")
         if (self.part_of or self.enough or self.searched_to) and self.scale is not Scale.POWER_OF_TWO:
             raise ValueError(f"{self.name}: parts of a value, and the end of a range, need the scale of powers of two")
+        if self.searched_from and not (
+            self.scale is Scale.IDENTITY and isinstance(self.search, FloatDistribution) and not self.search.log
+        ):
+            raise ValueError(f"{self.name}: a range that can begin elsewhere is of numbers, on no other scale")
 
     @property
     def least(self) -> float:
@@ -216,6 +238,10 @@ class Parameter:
             inner: as Optuna draws it.
             values: of the hyperparameters before it.
         """
+        if self.searched_from:
+            assert isinstance(inner, float)
+            top, part = self._spread(values)
+            return top - (top - inner) * part
         if not self.part_of:
             return self.scale.outer(inner)
         whole = values[self.part_of.name]
@@ -243,6 +269,9 @@ class Parameter:
             whole = values[self.part_of.name]
             assert isinstance(whole, int)
             inner = math.log2(whole / value)
+        elif self.searched_from:
+            top, part = self._spread(values)
+            inner = top - (top - value) / part
         elif self.scale is Scale.ONE_MINUS:
             inner = 1.0 - value
         elif self.scale is Scale.POWER_OF_TWO:
@@ -251,6 +280,14 @@ class Parameter:
             inner = value
         inner = min(max(inner, within.low), within.high)
         return round(inner) if isinstance(within, IntDistribution) else float(inner)
+
+    def _spread(self, values: Mapping[str, Value]) -> tuple[float, float]:
+        """Upper end of the range, and the part of it that is left above where it begins with some values."""
+        begin, whole = self.searched_from, self.search
+        assert begin
+        assert isinstance(whole, FloatDistribution)
+        left = whole.high - begin.low if values[begin.name] in begin.values else whole.high - whole.low
+        return whole.high, left / (whole.high - whole.low)
 
     def _nearest_choice(self, value: Value, choices: Sequence[Any]) -> float | int | str:
         """The choice itself, of sizes the one with the most similar number of units, else the default or the first."""
@@ -274,6 +311,7 @@ class Parameter:
             parts += [f"at least {self.part_of.least}"] if self.part_of else []
             parts += [f"{self.enough} are enough"] if self.enough else []
             parts += [f"searched to {self.searched_to.part:g} of {self.searched_to.name}"] if self.searched_to else []
+            parts += [f"from {self.searched_from.describe()}"] if self.searched_from else []
         parts += [str(condition) for condition in (self.at_most, self.only_if) if condition]
         return ", ".join(parts)
 

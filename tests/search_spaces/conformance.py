@@ -18,7 +18,7 @@ def check_space(space: SearchSpace) -> None:
     for parameter in space.parameters:
         assert parameter.meaning
         assert parameter.name not in seen
-        for condition in (parameter.at_most, parameter.only_if):
+        for condition in (parameter.at_most, parameter.only_if, parameter.searched_from):
             assert condition is None or condition.name in seen
         seen.add(parameter.name)
     for steps in (1e6, 2048, 600):

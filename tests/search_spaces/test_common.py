@@ -1,13 +1,18 @@
 """Hyperparameters that algorithms share."""
 
+import math
+
+import optuna
 import pytest
 
+from search_spaces import SearchSpace
 from search_spaces.a2c import A2C
 from search_spaces.common import FALLING, PLAIN, SHAPES, schedule
 from search_spaces.parameter import Kind
 from search_spaces.ppo import PPO
 from search_spaces.sac import SAC
 from tuning.algorithms import schedule as schedules
+from tuning.algorithms.networks.planned_batteries import DEAD_ZONE
 from tuning.algorithms.precision import NEED_GPU
 
 
@@ -34,6 +39,19 @@ def test_what_needs_a_gpu_is_a_switch_that_is_off(space: object) -> None:
 @pytest.mark.parametrize("space", [PPO, A2C, SAC], ids=["ppo", "a2c", "sac"])
 def test_what_libraries_have_in_common_is_valid_everywhere(space: object) -> None:
     space.check(PLAIN)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("space", [PPO, A2C], ids=["ppo", "a2c"])
+def test_with_a_plan_deviations_are_searched_from_where_changes_of_it_count(space: SearchSpace) -> None:
+    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
+    drawn = {
+        plan: [space.suggest(study.ask(), {"plan": plan}, {"steps": 1e6})["log_std_init"] for _ in range(40)]
+        for plan in ("none", "yesterday", "learned")
+    }
+    assert min(drawn["none"]) < -2.5  # type: ignore[type-var, operator]
+    for plan in ("yesterday", "learned"):
+        assert min(math.exp(value) for value in drawn[plan]) > DEAD_ZONE  # type: ignore[arg-type]
+        assert max(drawn[plan]) > -0.2  # type: ignore[type-var, operator]
 
 
 def test_the_activation_is_searched_by_sac_alone() -> None:

@@ -40,6 +40,12 @@ def test_what_sac_drew_before_is_known_in_its_order() -> None:
     assert drawn == [(today, enough), (before, enough), (before, None), (before, None)]
 
 
+@pytest.mark.parametrize("algo", ["ppo", "a2c"])
+def test_where_deviations_began_before_is_known(algo: str) -> None:
+    begins = [space["log_std_init"].searched_from for space in (TODAY[algo], *EARLIER[algo])]
+    assert [begin is not None for begin in begins] == [True, False, False]
+
+
 def test_what_was_target_kl_is_kl_target_and_new_assignments_stay() -> None:
     assert in_todays_names({"gamma": 0.9, "target_kl": 0.02}) == {"gamma": 0.9, "target_kl": None, "kl_target": 0.02}
     for kept in ({"gamma": 0.9}, {"target_kl": 0.02, "kl_target": None}):

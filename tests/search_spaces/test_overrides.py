@@ -221,6 +221,15 @@ def test_bounds_of_what_is_drawn_as_a_part_are_of_the_value_itself(tmp_path: Pat
     assert {v["n_steps"] // v["batch_size"] for v in rollouts} == {2, 4, 8, 16, 32}  # type: ignore[operator]
 
 
+@pytest.mark.parametrize(
+    ("text", "least", "greatest"),
+    [("low = -2.5, high = -1.5", -2.5, -1.5), ("choices = [-2.5, -2.0]", -2.5, -2.0), ("value = -2.5", -2.5, -2.5)],
+)
+def test_a_files_deviations_hold_beside_a_plan_too(tmp_path: Path, text: str, least: float, greatest: float) -> None:
+    values = drawn(tmp_path / "space.toml", f"plan = {{value = 'learned'}}\nlog_std_init = {{{text}}}")
+    assert all(least <= value["log_std_init"] <= greatest for value in values)  # type: ignore[operator]
+
+
 def test_bounds_change_no_text_by_which_an_experiment_is_compared(tmp_path: Path) -> None:
     path = tmp_path / "space.toml"
     path.write_text("clip_range = {low = 0.1, high = 0.4}", encoding="utf-8")

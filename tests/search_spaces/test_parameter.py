@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
-from search_spaces import AtMost, Kind, OnlyIf, Parameter, PartOf, Scale, SpaceError
+from search_spaces import AtMost, Kind, OnlyIf, Parameter, PartOf, Scale, SearchedFrom, SpaceError
 
 BATCH = Parameter("batch", Kind.INTEGER, 64, "", low=1, high=1024)
 CUT = Parameter("cut", Kind.NUMBER, 0.5, "", low=0.1, high=2.0, optional=True)
@@ -151,7 +151,40 @@ def test_parts_and_ends_of_ranges_need_powers_of_two(others: dict[str, Any]) -> 
         Parameter("batch", Kind.INTEGER, 64, "", **others)
 
 
+SPREAD = Parameter(
+    "std", Kind.NUMBER, -1.5, "", low=-10.0, high=2.0,
+    search=FloatDistribution(-3.0, 0.0), searched_from=SearchedFrom(-1.0, "plan", ("learned", "yesterday")),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("plan", "inner", "value"),
+    [("none", -3.0, -3.0), ("none", -1.2, -1.2), ("learned", -3.0, -1.0), ("yesterday", -1.5, -0.5), ("learned", 0.0, 0.0)],
+)
+def test_what_is_drawn_is_spread_over_the_range_where_it_begins(plan: str, inner: float, value: float) -> None:
+    assert SPREAD.search is not None
+    assert SPREAD.outer(inner, {"plan": plan}) == pytest.approx(value)
+    assert SPREAD.nearest(value, {"plan": plan}, SPREAD.search) == pytest.approx(inner)
+
+
+@pytest.mark.parametrize(("value", "inner"), [(-1.5, -3.0), (0.5, 0.0)])
+def test_what_lies_outside_of_where_a_range_begins_is_nearest_to_its_end(value: float, inner: float) -> None:
+    assert SPREAD.search is not None
+    assert SPREAD.nearest(value, {"plan": "learned"}, SPREAD.search) == inner
+
+
+@pytest.mark.parametrize(
+    "others",
+    [{}, {"search": FloatDistribution(0.1, 1.0, log=True)}, {"search": FloatDistribution(0.1, 1.0), "scale": Scale.ONE_MINUS}],
+)
+def test_a_range_that_begins_elsewhere_is_of_numbers_on_no_other_scale(others: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="on no other scale"):
+        Parameter("std", Kind.NUMBER, 0.5, "", searched_from=SearchedFrom(0.2, "plan", ("learned",)), **others)
+
+
 def test_conditions_in_words() -> None:
+    assert SearchedFrom(-1.0, "plan", ("learned", "yesterday")).describe() == "-1 with plan learned or yesterday"
+    assert "from -1 with plan learned or yesterday" in SPREAD.describe()
     assert AtMost("steps", 0.25).describe(4096) == "0.25 of steps=4096"
     assert AtMost("n_steps").describe(256) == "n_steps=256"
     assert OnlyIf("torch_compile", (True,)).describe() == "torch_compile true"
