@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import optuna
 import pytest
@@ -27,6 +28,18 @@ SITES = ("iquitos", "iquitos-38")
 LEAST_BYTES = 60 * MIB
 
 
+def measure(settings: dict[str, Any], h: dict[str, Any], small_schema: Path) -> dict[str, int]:
+    """What `ram_growth.py` prints of a trial, bytes, from a process of its own."""
+    given = {"settings": settings, "hyperparameters": h, "small": str(small_schema)}
+    done = subprocess.run(
+        [sys.executable, str(Path(__file__).parent / "memory" / "ram_growth.py"), json.dumps(given)],
+        capture_output=True, text=True, check=False, env={**os.environ, **ENVIRONMENT},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    measured: dict[str, int] = json.loads(done.stdout.strip().rpartition("\n")[2])
+    return measured
+
+
 @pytest.mark.slow
 def test_growth_is_predicted_over_random_configurations(small_schema: Path, tmp_path: Path) -> None:
     for site in SITES:
@@ -40,17 +53,11 @@ def test_growth_is_predicted_over_random_configurations(small_schema: Path, tmp_
         algo = ("ppo", "sac", "a2c")[i % 3]
         site = SITES[i % 2]
         settings = Settings(algo=algo, scenario=site, backend="batch", steps=STEPS, num_envs=(16, 32, 64)[i % 3], reports=2)  # type: ignore[arg-type]
-        # Few gradient steps, which take time and no memory.
+        # Few gradient steps, for the time that they take; the following test is of many.
         brief = {"sac": {"gradient_steps": 1, "train_freq": 128}, "ppo": {"n_epochs": 1}}.get(algo, {})
         h = algorithm(algo).space.suggest(study.ask(), brief, {"steps": float(STEPS)})
         own = {"algo": algo, "scenario": site, "steps": STEPS, "num_envs": settings.num_envs, "dir": str(tmp_path / str(i))}
-        given = {"settings": own, "hyperparameters": h, "small": str(small_schema)}
-        done = subprocess.run(
-            [sys.executable, str(Path(__file__).parent / "memory" / "ram_growth.py"), json.dumps(given)],
-            capture_output=True, text=True, check=False, env={**os.environ, **ENVIRONMENT},
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr
-        measured = json.loads(done.stdout.strip().rpartition("\n")[2])
+        measured = measure(own, h, small_schema)
         none = Calibration(tmp_path / "none")
         planner = Planner(settings, sizes_of(scenario(site), "batch"), Budget(0, 0, GIB, 1), CPU, none)
         ram, grew = planner.prediction(h).ram, measured["growth"]
@@ -59,3 +66,15 @@ def test_growth_is_predicted_over_random_configurations(small_schema: Path, tmp_
     assert all(grew > LEAST_BYTES for *_, grew in lines)
     off = [(algo, site, ratio) for algo, site, ratio, _, _ in lines if abs(ratio - 1.0) > TOLERANCE]
     assert not off
+
+
+@pytest.mark.slow
+def test_many_gradient_steps_take_no_more_memory_than_few(small_schema: Path, tmp_path: Path) -> None:
+    # All buildings' transitions in one minibatch: arrays of some hundred kilobytes, which the allocator keeps in its heap.
+    assignment = {"shared_policy": True, "n_steps": 8192, "batch_size": 256, "hidden_sizes": "256,256"}
+    grew = {}
+    for n_epochs in (1, 8):
+        own = {"algo": "ppo", "scenario": "iquitos-38", "steps": STEPS, "num_envs": 32, "dir": str(tmp_path / str(n_epochs))}
+        h = algorithm("ppo").space.complete({**assignment, "n_epochs": n_epochs}, {"steps": float(STEPS)})
+        grew[n_epochs] = measure(own, h, small_schema)["growth"]
+    assert grew[8] < (1.0 + TOLERANCE) * grew[1]

@@ -1,5 +1,6 @@
 """Predicted memory of an algorithm beside the tensors that it holds."""
 
+import gc
 from collections.abc import Iterable
 from typing import Any
 
@@ -51,6 +52,12 @@ def term(prediction: Prediction, name: str) -> int:
 
 def nbytes(tensors: Iterable[torch.Tensor]) -> int:
     return sum(tensor.numel() * tensor.element_size() for tensor in tensors)
+
+
+def living() -> int:
+    """How many tensors there are in this process."""
+    gc.collect()
+    return sum(issubclass(type(each), torch.Tensor) for each in gc.get_objects())
 
 
 class Kept:

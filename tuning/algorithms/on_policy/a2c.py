@@ -12,6 +12,7 @@ from tuning.algorithms.on_policy.batch import Batch
 from tuning.algorithms.on_policy.config import OnPolicyConfig
 from tuning.algorithms.on_policy.learner import Loss, OnPolicy, OnPolicyLearner
 from tuning.algorithms.on_policy.trainer import OnPolicyTrainer
+from tuning.algorithms.sums import Sums
 
 OPTIMIZERS = {"rmsprop": torch.optim.RMSprop, "adam": torch.optim.Adam}
 
@@ -48,11 +49,13 @@ class A2CLearner(OnPolicyLearner):
             return torch.optim.Adam(parameters, lr=rate, eps=1e-5, fused=True)
         return torch.optim.RMSprop(parameters, lr=rate, alpha=0.99, eps=1e-5)
 
-    def learn(self, batch: Batch) -> list[dict[str, torch.Tensor]]:
+    def learn(self, batch: Batch) -> Sums:
         """See `OnPolicyLearner`."""
+        sums = Sums()
         self.optimizer.zero_grad(set_to_none=True)
         found = self.gradient(batch, self.config.chunk)
-        return [{**found, "gradient_norm": self.step()}]
+        sums.add({**found, "gradient_norm": self.step()})
+        return sums
 
     def loss(self, batch: Batch, inputs: torch.Tensor, values: torch.Tensor) -> Loss:
         """See `OnPolicyLearner`."""

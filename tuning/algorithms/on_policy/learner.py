@@ -28,6 +28,7 @@ from tuning.algorithms.on_policy.config import OnPolicyConfig
 from tuning.algorithms.on_policy.memory import VALUE_ROWS
 from tuning.algorithms.precision import autocast, begin_step, to_device
 from tuning.algorithms.rllib_trainer import MODULE
+from tuning.algorithms.sums import Sums
 from tuning.runtime.stopwatch import Stopwatch
 
 if TYPE_CHECKING:
@@ -113,11 +114,11 @@ class OnPolicyLearner(TorchLearner):
         raise NotImplementedError
 
     @abstractmethod
-    def learn(self, batch: Batch) -> list[dict[str, torch.Tensor]]:
+    def learn(self, batch: Batch) -> Sums:
         """Take the gradient steps of one update.
 
         Returns:
-            Terms of each.
+            Sums of their terms.
         """
 
     def update(self, *args: Any, training_data: TrainingData | None = None, timesteps: Any = None, **kwargs: Any) -> Any:
@@ -151,12 +152,12 @@ class OnPolicyLearner(TorchLearner):
             group["lr"] = self.config.learning_rate.value(steps)
         self.entropy_coefficient = self.config.ent_coef.value(steps)
         rollout = self.make_batch(episodes)
-        terms = self.learn(rollout)
-        means = {name: torch.stack([term[name] for term in terms]).mean().item() for name in terms[0]}
+        sums = self.learn(rollout)
+        means = sums.means()
         means["explained_variance"] = explained_variance(rollout)
         check_finite(means, steps)
         self.after_learning(means)
-        self._report(means, len(terms), len(rollout))
+        self._report(means, sums.steps, len(rollout))
         return self.metrics.reduce()
 
     def after_learning(self, means: dict[str, float]) -> None:

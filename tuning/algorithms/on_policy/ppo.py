@@ -12,6 +12,7 @@ from tuning.algorithms.on_policy.batch import Batch, minibatches
 from tuning.algorithms.on_policy.config import OnPolicyConfig
 from tuning.algorithms.on_policy.learner import Loss, OnPolicy, OnPolicyLearner
 from tuning.algorithms.on_policy.trainer import OnPolicyTrainer
+from tuning.algorithms.sums import Sums
 
 MOST_DIVERGENCE = 1.5  # of an update, in parts of `target_kl`
 
@@ -45,19 +46,19 @@ class PPOLearner(OnPolicyLearner):
         # Adam's epsilon as in the runs that PPO's defaults were tuned with.
         return torch.optim.Adam(parameters, lr=self.config.learning_rate.initial, eps=1e-5, fused=True)
 
-    def learn(self, batch: Batch) -> list[dict[str, torch.Tensor]]:
+    def learn(self, batch: Batch) -> Sums:
         """See `OnPolicyLearner`."""
-        terms: list[dict[str, torch.Tensor]] = []
+        sums = Sums()
         most = None if self.config.target_kl is None else MOST_DIVERGENCE * self.config.target_kl
         for _ in range(self.config.num_epochs):
             for index in minibatches(len(batch), self.config.minibatch_size or len(batch)):
                 self.optimizer.zero_grad(set_to_none=True)
                 found = self.gradient(batch.take(index.to(self._device)))
                 # As in Stable-Baselines3: the minibatch that is beyond it takes no step, and no other follows.
-                if most is not None and terms and found["kl"].item() > most:
-                    return terms
-                terms.append({**found, "gradient_norm": self.step()})
-        return terms
+                if most is not None and sums.steps and found["kl"].item() > most:
+                    return sums
+                sums.add({**found, "gradient_norm": self.step()})
+        return sums
 
     def loss(self, batch: Batch, inputs: torch.Tensor, values: torch.Tensor) -> Loss:
         """See `OnPolicyLearner`; equations 7 to 9 of the paper, with its adaptive penalty if there is a target divergence."""

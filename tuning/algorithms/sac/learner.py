@@ -15,6 +15,7 @@ from tuning.algorithms.precision import autocast, begin_step
 from tuning.algorithms.rllib_trainer import MODULE
 from tuning.algorithms.sac.batch import Batch, Replay, draw_batches
 from tuning.algorithms.sac.flat_parameters import FlatParameters
+from tuning.algorithms.sums import Sums
 from tuning.runtime.stopwatch import Stopwatch
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ class SACLearner(TorchLearner):
         self._targets = FlatParameters(list(network.targets.parameters()))
         fixed = 0.0 if config.ent_coef is None else config.ent_coef
         self._fixed_ent_coef = torch.tensor(fixed, device=self.device)
-        self._sums, self._summed = np.zeros(len(TERMS)), 0
+        self._sums, self._summed = dict.fromkeys(TERMS, 0.0), 0
 
     @property
     def network(self) -> SACModule:
@@ -149,19 +150,20 @@ class SACLearner(TorchLearner):
         config = self.config
         batches = draw_batches(replay, gradient_steps, config.batch_size, self.device, config.pin_memory)
         acts = steps >= config.actor_starts
-        found = [self._gradient_step(batch, replay, places, acts) for batch, places in batches]
-        # The one time that the device is waited for.
-        sums = torch.stack(found).double().sum(dim=0).cpu().numpy()
+        found = Sums()
+        for batch, places in batches:
+            found.add(self._gradient_step(batch, replay, places, acts))
+        sums = found.totals()  # the one time that the device is waited for
         self.gradient_steps += gradient_steps
-        self._sums += sums
+        self._sums = {name: total + sums[name] for name, total in self._sums.items()}
         self._summed += gradient_steps
-        check_finite(dict(zip(TERMS, (sums / gradient_steps).tolist(), strict=True)), steps)
+        check_finite(sums, steps)
 
     def report(self) -> Any:
         """Means over the gradient steps since the last call, as `Learner.update` returns them."""
         count = max(self._summed, 1)
         values = {
-            **dict(zip(TERMS, (self._sums / count).tolist(), strict=True)),
+            **{name: total / count for name, total in self._sums.items()},
             "learning_rate": self.optimizer(CRITIC).param_groups[0]["lr"],
             "gradient_steps": self._summed,
             WEIGHTS_SEQ_NO: self._weights_seq_no,
@@ -169,10 +171,10 @@ class SACLearner(TorchLearner):
         for name, value in values.items():
             self.metrics.log_value((MODULE, name), value, window=1)
         self.metrics.log_value((MODULE, NUM_MODULE_STEPS_TRAINED), self._summed * self.config.batch_size, reduce="sum")
-        self._sums, self._summed = np.zeros(len(TERMS)), 0
+        self._sums, self._summed = dict.fromkeys(TERMS, 0.0), 0
         return self.metrics.reduce()
 
-    def _gradient_step(self, batch: Batch, replay: Replay, places: np.ndarray, acts: bool = True) -> torch.Tensor:
+    def _gradient_step(self, batch: Batch, replay: Replay, places: np.ndarray, acts: bool = True) -> dict[str, torch.Tensor]:
         """One gradient step of critics, policy and entropy coefficient, and one of the targets towards the critics.
 
         Args:
@@ -182,7 +184,7 @@ class SACLearner(TorchLearner):
             acts: whether policy and entropy coefficient learn too.
 
         Returns:
-            `TERMS`, shape (len(TERMS),).
+            `TERMS`, each with shape ().
         """
         ent_coef = self.ent_coef
         begin_step(self.network.shape.cuda_graphs)
@@ -193,7 +195,8 @@ class SACLearner(TorchLearner):
         self._targets.vector.data.lerp_(self._flat[CRITIC].vector.data, self.config.tau)
         if replay.buffer.priorities:
             replay.buffer.priorities.update(places, errors.cpu().numpy())
-        return torch.stack((value_loss, policy_loss, -logp.mean(), ent_coef, ent_coef_loss, norm, actor_norm, value))
+        terms = (value_loss, policy_loss, -logp.mean(), ent_coef, ent_coef_loss, norm, actor_norm, value)
+        return dict(zip(TERMS, terms, strict=True))
 
     def learn_values(self, replay: Replay, gradient_steps: int) -> None:
         """Take gradient steps on the critics alone, with the policy as it is."""

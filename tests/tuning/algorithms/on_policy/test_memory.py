@@ -11,11 +11,13 @@ from tests.tuning.algorithms.memory_checks import (
     assignment,
     check_learner,
     keeping,
+    living,
     nbytes,
     predicted,
     term,
     trainer,
 )
+from tests.tuning.algorithms.on_policy.small import built
 from tuning.algorithms.memory_terms import Workload
 from tuning.algorithms.networks.sizes import Problem
 from tuning.algorithms.on_policy.batch import Batch
@@ -109,3 +111,19 @@ def test_values_are_computed_over_no_more_rows_than_the_prediction_says(monkeypa
         assert rows == [VALUE_ROWS, VALUE_ROWS, 1]
     finally:
         trained.stop()
+
+
+@pytest.mark.usefixtures("small_ray")
+def test_an_update_keeps_nothing_of_its_single_steps() -> None:
+    with built("ppo", batch_size=32, n_epochs=5, clip_range_vf=0.2, target_kl=1e9) as trained:
+        optimizer, counts = trained.learner.optimizer, list[int]()
+        step = optimizer.step
+
+        def watch() -> None:
+            step()
+            counts.append(living())
+
+        optimizer.step = watch
+        trained.algorithm.train()
+        assert len(counts) == 20
+        assert len(set(counts[2:])) == 1  # the first two begin the sums

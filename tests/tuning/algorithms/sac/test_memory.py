@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from tests.tuning.algorithms.match import FEATURES
-from tests.tuning.algorithms.memory_checks import assignment, check_learner, predicted, term, trainer
-from tests.tuning.algorithms.sac.sac_small import built
+from tests.tuning.algorithms.memory_checks import assignment, check_learner, living, predicted, term, trainer
+from tests.tuning.algorithms.sac.sac_small import built, learn
 from tuning.algorithms.memory_terms import Workload
 from tuning.algorithms.networks.sizes import Problem
 from tuning.algorithms.registry import algorithm
@@ -108,3 +108,20 @@ def test_the_memory_is_known_without_building_it(size: int, copies: int, priorit
     # Observations once, not twice: less than a third above 56 numbers of four bytes each.
     if size >= 1000 and not prioritized:
         assert buffer.nbytes < 1.07 * 57 * 4 * buffer.size
+
+
+@pytest.mark.usefixtures("small_ray")
+def test_a_round_keeps_nothing_of_its_single_steps() -> None:
+    with built() as trainer:
+        trainer.algorithm.train()
+        learner, counts = trainer.algorithm.learner, list[int]()
+        step = learner._gradient_step
+
+        def watch(*args: Any) -> Any:
+            counts.append(living())
+            return step(*args)
+
+        learner._gradient_step = watch  # type: ignore[method-assign]
+        learn(trainer, gradient_steps=12)
+        assert len(counts) == 12
+        assert len(set(counts[2:])) == 1  # the first two begin the sums
