@@ -17,11 +17,14 @@ from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 
+from filelock import FileLock
+
 from common.cache_folder import FOLDER_VARIABLE, cache_folder
 from common.errors import UserError
 from common.files import sync_folder
 from common.paths import shortened
 
+LOCK = ".lock"
 _LEVELS = 2  # of a key: a scenario's folder, and an entry of it
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 
@@ -132,11 +135,12 @@ def _cached(key: str, make: Callable[[Path], None], is_folder: bool) -> Path:
         with usable_cache():
             _sync(new)
             digest = _digest_of(new)
-            # Another process may have been faster.
-            if not _is_whole(target):
-                _remove(target)
-                _keep(new, target)
-                _write_sum(target, digest)
+            # One process at a time: else another one would see the entry before its checksum, and remove it as it is read.
+            with FileLock(target.parent / LOCK):
+                if not _is_whole(target):  # another process may have been faster
+                    _remove(target)
+                    _keep(new, target)
+                    _write_sum(target, digest)
     finally:
         shutil.rmtree(work, ignore_errors=True)
     return target

@@ -3,6 +3,7 @@
 import errno
 import os
 import shutil
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -72,6 +73,23 @@ def test_the_second_process_takes_the_result_of_the_first() -> None:
         (folder / "by").write_text("second", encoding="utf-8")
 
     assert (cache.cached_folder("a", fill) / "by").read_text(encoding="utf-8") == "first"
+
+
+def test_an_entry_that_another_process_is_about_to_return_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    second = threading.Thread(target=lambda: cache.cached_file("a", lambda path: path.write_text("second", encoding="utf-8")))
+    write_sum, seen = cache._write_sum, list[str]()
+
+    def meanwhile(target: Path, digest: str) -> None:
+        monkeypatch.setattr(cache, "_write_sum", write_sum)
+        second.start()
+        second.join(timeout=0.5)
+        seen.append(target.read_text(encoding="utf-8"))
+        write_sum(target, digest)
+
+    monkeypatch.setattr(cache, "_write_sum", meanwhile)
+    path = cache.cached_file("a", lambda path: path.write_text("first", encoding="utf-8"))
+    second.join()
+    assert [*seen, path.read_text(encoding="utf-8")] == ["first", "first"]
 
 
 def test_a_file_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
