@@ -81,7 +81,7 @@ _TRIALS: Columns = {
     "savings": ("string", "", "what it did to need less memory (--on-oom adapt); empty for nothing"),
     "device": ("string", "", "device of the learner"),
     "crashes": ("int64", "1", "how often it crashed; it goes on from its checkpoint"),
-    "noticed": ("string", "", "what its policy does that no score tells: that it does nothing; empty for nothing to tell"),
+    "noticed": ("string", "", "what its policy does that no score tells: nothing, or the same as an earlier one; else empty"),
     "error": ("string", "", "traceback of its last crash since it was last started"),
     "confirms": (
         "int64",

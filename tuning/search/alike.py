@@ -9,10 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from optuna.trial import FrozenTrial
+from optuna.trial import FrozenTrial, TrialState
 
-from tuning.search.two_aims import Gains, last_gains
+from envs.objective.aim import Aim
+from tuning.search.two_aims import Gains, gains_of, last_gains
 
+_CAN_END_BEST = (TrialState.RUNNING, TrialState.WAITING, TrialState.COMPLETE)
 SAME_AS = "same_as"  # user attribute of a trial: number of an earlier one with the same assignment; both have the same outcome
 
 
@@ -36,3 +38,34 @@ def alike(trials: Iterable[FrozenTrial]) -> frozenset[int]:
             found.add(trial.number)
         seen.add(outcome)
     return frozenset(found)
+
+
+def repeats(trials: Iterable[FrozenTrial], least_steps: float) -> dict[int, int]:
+    """Trials that have done nothing but what an earlier one does, each with the number of that one.
+
+    Args:
+        trials: of a study, by number.
+        least_steps: due steps from which on that counts; a policy begins with its plan, and leaves it later.
+
+    Returns:
+        By number: trials with equal outcomes of all evaluations, which are the last outcome of an earlier trial too. That one
+        runs, is frozen or is complete.
+    """
+    lasts: dict[tuple[float, Gains | None], int] = {}
+    found = {}
+    for trial in trials:
+        if trial.last_step is None or SAME_AS in trial.user_attrs:
+            continue
+        outcome = trial.intermediate_values[trial.last_step], last_gains(trial)
+        if Aim.is_missed(outcome[0]):
+            continue  # policies that differ can miss a requirement by as much
+        if outcome in lasts and trial.last_step >= least_steps and _is_constant(trial):
+            found[trial.number] = lasts[outcome]
+        elif trial.state in _CAN_END_BEST:
+            lasts.setdefault(outcome, trial.number)
+    return found
+
+
+def _is_constant(trial: FrozenTrial) -> bool:
+    """Whether all evaluations of a trial came out equal."""
+    return len(set(trial.intermediate_values.values())) == 1 and len(set(gains_of(trial).values())) <= 1

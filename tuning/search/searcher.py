@@ -397,6 +397,11 @@ class StudySearcher(DriverOnly, Searcher):
         self._records.update(number, state=FROZEN)
         self._memory.freeze(number)
         self._control.on_frozen(number)
+        first = self._thawing.repeats().get(number) if self._thawing else None
+        if first is not None:
+            noticed = f"policy does the same as trial {first} in every hour of all of its evaluations"
+            self._records.update(number, noticed=noticed)
+            self._control.say(f"trial {number}: {noticed}; it does not go on")
 
     def _on_error(self, number: int) -> None:
         """After the process of a trial ended in an error: hand the trial out again, or let it fail."""

@@ -13,6 +13,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from common.streams import Stream, stream_seed
 from envs.objective.aim import Aim
+from tuning.search.alike import repeats
 from tuning.search.confirmation import CONFIRMS
 from tuning.search.costs import Costs
 from tuning.search.drawing import REFUSED, SAME_AS
@@ -21,6 +22,7 @@ from tuning.search.most_promising import MOST_TRIALS
 from tuning.search.of_trials import OfTrials
 from tuning.search.study import StudyMemory
 from tuning.search.two_aims import FINISHED, chebyshev, gains_of, weight
+from tuning.trial.idleness import GIVEN_UP
 
 LAGGING = 16  # trials that run, for each evaluation that a decision may lack
 
@@ -116,6 +118,14 @@ class Thawing:
             return self._outlook(curves, of_first).decide(curves, candidate, seed, steps_left, as_frozen)
         return decide(curves, candidate, self.distributions, self.steps, self.rung_steps, seed, steps_left)
 
+    def repeats(self) -> dict[int, int]:
+        """Trials that are not continued, as all that they did is what an earlier one does; each with the number of that one.
+
+        A policy that starts from a plan can keep it for ever, as one that does nothing can. It is given up as late as that.
+        """
+        trials = (trial for trial in self._ran() if CONFIRMS not in trial.user_attrs)
+        return repeats(trials, GIVEN_UP * self.steps)
+
     def _ends(self, of_first: float | None) -> Mapping[int, float]:
         curves = self._curves(of_first=of_first)
         if self._lag and self._rungs:
@@ -159,6 +169,11 @@ class Thawing:
         found = [self._curve_of(trial) for trial in trials]
         if as_frozen is not None:
             found = [replace(curve, state="frozen") if curve.number == as_frozen else curve for curve in found]
+        if repeating := self.repeats():
+            found = [
+                replace(curve, state="ended") if curve.state == "frozen" and curve.number in repeating else curve
+                for curve in found
+            ]
         return comparable(found if of_first is None else _weighted(found, trials, of_first))
 
     @cached_property

@@ -8,8 +8,9 @@ import numpy as np
 import optuna
 from optuna.trial import FrozenTrial, TrialState
 
+from envs.objective.aim import Aim, Outcome
 from search_spaces import Kind, Parameter, SearchSpace
-from tuning.search.alike import SAME_AS, alike
+from tuning.search.alike import SAME_AS, alike, repeats
 from tuning.search.sampler_view import ALIKE, HYPERPARAMETERS, as_seen
 from tuning.search.samplers import SAMPLERS
 from tuning.search.two_aims import GAINS
@@ -20,8 +21,9 @@ BOX = SPACE.distributions({})
 PLAN = 0.2429273125
 
 
-def trial(number: int, ratings: dict[int, float], x: float = 0.5, **attributes: Any) -> FrozenTrial:
-    state = TrialState.PRUNED
+def trial(
+    number: int, ratings: dict[int, float], x: float = 0.5, state: TrialState = TrialState.PRUNED, **attributes: Any
+) -> FrozenTrial:
     found = optuna.trial.create_trial(
         state=state, intermediate_values=ratings, user_attrs={HYPERPARAMETERS: {"x": x, "y": 0.5}, **attributes}
     )
@@ -50,6 +52,49 @@ def test_with_two_objectives_both_gains_are_equal() -> None:
     gains = [(0.1, 0.3), (0.2, 0.2), (0.1, 0.3)]
     trials = [trial(n, {10: 0.2}, **{GAINS: {"10": list(pair)}}) for n, pair in enumerate(gains)]
     assert alike(trials) == {2}
+
+
+def frozen(number: int, *ratings: float, state: TrialState = TrialState.WAITING, **attributes: Any) -> FrozenTrial:
+    return trial(number, {10 * rung: rating for rung, rating in enumerate(ratings, 1)}, state=state, **attributes)
+
+
+def test_a_trial_repeats_an_earlier_one_if_all_that_it_did_is_the_same() -> None:
+    trials = [
+        frozen(0, 0.1, PLAN),
+        frozen(1, PLAN, PLAN, PLAN),
+        frozen(2, PLAN, PLAN),  # not for long enough
+        frozen(3, PLAN, 0.2, PLAN),  # it did something else in between
+        frozen(4, PLAN, PLAN, PLAN + 1e-12),
+        frozen(5, PLAN, PLAN, PLAN, **{SAME_AS: 1}),  # it was not trained
+        frozen(6, 0.1, 0.1, 0.1),  # 0 has gone on from there
+        frozen(7, PLAN, PLAN, PLAN, PLAN),
+        frozen(8),
+    ]
+    assert repeats(trials, 30) == {1: 0, 7: 0}
+    assert repeats(trials[1:], 30) == {7: 1}
+    assert repeats(trials, 40) == {7: 0}
+
+
+def test_what_cannot_be_the_best_is_no_reason_to_stop_another() -> None:
+    for state, counts in (("RUNNING", True), ("WAITING", True), ("COMPLETE", True), ("PRUNED", False), ("FAIL", False)):
+        # Optuna takes no complete trial without a value.
+        first = frozen(0, PLAN)
+        first.state = TrialState[state]
+        assert bool(repeats([first, frozen(1, PLAN, PLAN)], 20)) is counts
+
+
+def test_policies_that_miss_a_requirement_by_as_much_can_differ() -> None:
+    missed = Aim.parse(require=("ev_served>=0.9",)).rating(Outcome(0.9, None, 0.5))
+    assert repeats([frozen(0, missed), frozen(1, missed, missed)], 20) == {}
+
+
+def test_with_two_objectives_a_repetition_has_both_gains_in_all_evaluations() -> None:
+    def of(number: int, *pairs: tuple[float, float]) -> FrozenTrial:
+        gains = {str(10 * rung): list(pair) for rung, pair in enumerate(pairs, 1)}
+        return frozen(number, *[0.2] * len(pairs), **{GAINS: gains})
+
+    trials = [of(0, (0.1, 0.3)), of(1, (0.1, 0.3), (0.2, 0.2)), of(2, (0.2, 0.2), (0.1, 0.3)), of(3, (0.1, 0.3), (0.1, 0.3))]
+    assert repeats(trials, 20) == {3: 0}
 
 
 def test_samplers_see_them_as_violating_a_constraint_and_nothing_is_written() -> None:

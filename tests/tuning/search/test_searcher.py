@@ -410,6 +410,20 @@ def test_what_is_frozen_as_the_budget_is_spent_goes_on_with_a_larger_one(experim
     assert states(experiment) == ["running"]
 
 
+def test_a_trial_that_does_what_another_one_does_gives_way_and_is_told(experiment: Experiment) -> None:
+    searcher = thawing_searcher(experiment, 100 * RUNG, trials=2)
+    for name in "ab":
+        searcher.suggest(name)
+        assert evaluated(searcher, name, 1)
+    assert not evaluated(searcher, "b", 2)
+    noticed = "policy does the same as trial 0 in every hour of all of its evaluations"
+    assert searcher._records.measured(1)["noticed"] == noticed
+    assert ("say", f"trial 1: {noticed}; it does not go on") in searcher._control.told  # type: ignore[attr-defined]
+    assert searcher.suggest("c") is None
+    assert evaluated(searcher, "a", 2)
+    assert not searcher._records.measured(0).get("noticed")
+
+
 @pytest.mark.parametrize("freezes", [True, False])
 def test_beside_a_trial_that_waits_to_run_alone_others_are_frozen_only_if_they_go_on_later(
     experiment: Experiment, freezes: bool

@@ -112,6 +112,35 @@ def test_ended_trials_and_those_that_confirm_do_not_go_on(memory: StudyMemory) -
     assert thawing(memory).choose(None, 1e6) is None
 
 
+def test_from_half_of_its_steps_on_a_trial_that_does_what_an_earlier_one_does_is_not_continued(memory: StudyMemory) -> None:
+    first, second = (learn(memory, *[0.2] * rungs) for rungs in (3, 4))
+    assert thawing(memory).repeats() == {}
+    memory.thaw(second)
+    memory.report(second, 5 * RUNG, 0.2)
+    model = thawing(memory)
+    assert model.repeats() == {second: first}
+    assert model.choose(None, 1e6, as_frozen=second) == first
+    memory.freeze(second)
+    assert model.choose(None, 1e6) == first
+    # The first one goes on alone. Where it does something else, the plan is the second one's.
+    memory.thaw(first)
+    assert model.choose(None, 1e6) is None
+    memory.report(first, 4 * RUNG, 0.1)
+    assert model.repeats() == {}
+    assert model.choose(None, 1e6) == second
+
+
+def test_a_trial_that_confirms_is_no_earlier_one(memory: StudyMemory) -> None:
+    learn(memory, 0.1)
+    again = memory.draw()
+    again.set_user_attr(CONFIRMS, 0)
+    number = memory.add(again).number
+    memory.report(number, 10 * RUNG, 0.2)
+    memory.complete(number, 0.2)
+    learn(memory, *[0.2] * 5)
+    assert thawing(memory).repeats() == {}
+
+
 def test_a_trial_that_failed_is_no_good_one_to_the_sampler(memory: StudyMemory) -> None:
     learn(memory, 0.1, 0.2)
     failed = memory.ask().number
