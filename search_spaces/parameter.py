@@ -187,7 +187,7 @@ class Parameter:
         enough: name of a limit from which on all values act alike, so that the range ends there; empty for none.
         searched_to: where else the range ends, though greater values are valid; None for no such end. For a part it is an end
             of the whole divided by the part.
-        searched_from: where else the range begins, though lower values are valid; None for no such begin.
+        searched_from: where else the range starts, though lower values are valid; None for no such start.
         at_most: condition on another value.
         only_if: where it acts; elsewhere it is neither searched nor set.
         own: bounds of the user's file; None where the file does not name it.

@@ -414,7 +414,7 @@ def test_a_trial_that_does_what_another_one_does_gives_way_and_is_told(experimen
     searcher = thawing_searcher(experiment, 100 * RUNG, trials=2)
     for name in "ab":
         searcher.suggest(name)
-        assert evaluated(searcher, name, 1)
+    assert all(evaluated(searcher, name, 1) for name in "ab")
     assert not evaluated(searcher, "b", 2)
     noticed = "policy does the same as trial 0 in every hour of all of its evaluations"
     assert searcher._records.measured(1)["noticed"] == noticed
