@@ -70,7 +70,7 @@ def test_growth_is_predicted_over_random_configurations(small_schema: Path, tmp_
 
 
 @pytest.mark.slow
-def test_many_gradient_steps_take_no_more_than_is_predicted(small_schema: Path, tmp_path: Path) -> None:
+def test_many_gradient_steps_take_no_more_than_is_predicted_but_for_noise(small_schema: Path, tmp_path: Path) -> None:
     # 288 minibatches in an update. If the learner keeps a few bytes of each, the process grows by 870 MB instead of 77 MB.
     home = {"battery": (10.0, 5.0), "pv": 5.0, "chargers": []}
     site = write_district(small_schema, tmp_path / "nine", {f"home_{i}": {"load": 0.1 * i, **home} for i in range(1, 10)})

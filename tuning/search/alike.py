@@ -14,6 +14,7 @@ from optuna.trial import FrozenTrial, TrialState
 from envs.objective.aim import Aim
 from tuning.search.two_aims import Gains, gains_of, last_gains
 
+Outcome = tuple[float, Gains | None]  # of an evaluation: its rating and, with two objectives, both gains
 _CAN_END_BEST = (TrialState.RUNNING, TrialState.WAITING, TrialState.COMPLETE)
 SAME_AS = "same_as"  # user attribute of a trial: number of an earlier one with the same assignment; both have the same outcome
 
@@ -27,13 +28,12 @@ def alike(trials: Iterable[FrozenTrial]) -> frozenset[int]:
     Args:
         trials: of a study, by number.
     """
-    seen: set[tuple[float, Gains | None]] = set()
+    seen: set[Outcome] = set()
     found = set()
     for trial in trials:
-        rating = trial.intermediate_values.get(trial.last_step) if trial.last_step is not None else None
-        if rating is None or not math.isfinite(rating) or SAME_AS in trial.user_attrs:
+        outcome = _last_outcome(trial)
+        if outcome is None:
             continue
-        outcome = rating, last_gains(trial)
         if outcome in seen:
             found.add(trial.number)
         seen.add(outcome)
@@ -51,19 +51,25 @@ def repeats(trials: Iterable[FrozenTrial], least_steps: float) -> dict[int, int]
         By number: trials with equal outcomes of all evaluations, which are the last outcome of an earlier trial too. That one
         runs, is frozen or is complete.
     """
-    lasts: dict[tuple[float, Gains | None], int] = {}
+    lasts: dict[Outcome, int] = {}
     found = {}
     for trial in trials:
-        if trial.last_step is None or SAME_AS in trial.user_attrs:
-            continue
-        outcome = trial.intermediate_values[trial.last_step], last_gains(trial)
-        if Aim.is_missed(outcome[0]):
+        outcome = _last_outcome(trial)
+        if outcome is None or Aim.is_missed(outcome[0]):
             continue  # policies that differ can miss a requirement by as much
-        if outcome in lasts and trial.last_step >= least_steps and _is_constant(trial):
+        if outcome in lasts and max(trial.intermediate_values) >= least_steps and _is_constant(trial):
             found[trial.number] = lasts[outcome]
         elif trial.state in _CAN_END_BEST:
             lasts.setdefault(outcome, trial.number)
     return found
+
+
+def _last_outcome(trial: FrozenTrial) -> Outcome | None:
+    """Outcome of the last evaluation; None before the first, where it is not finite, and for a trial that was not trained."""
+    if not trial.intermediate_values or SAME_AS in trial.user_attrs:
+        return None
+    rating = trial.intermediate_values[max(trial.intermediate_values)]
+    return (rating, last_gains(trial)) if math.isfinite(rating) else None
 
 
 def _is_constant(trial: FrozenTrial) -> bool:
