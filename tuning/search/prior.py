@@ -4,11 +4,13 @@ With few trials a search gains more near the start assignments and the best tria
 Mallik et al. 2023). With many it should not depend on them, so their share of the draws fades.
 
 A model of few trials hardly ever proposes a choice that none of them has. So a part of the other draws is from the whole space,
-all the time (as in BOHB, Falkner et al. 2018). Both stand beside any sampler but `random`, which stays what its name says.
+all the time (as in BOHB, Falkner et al. 2018). These prefer choices that few trials have, so each is tried early. Both stand
+beside any sampler but `random`, which stays what its name says.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -26,6 +28,7 @@ BEST_PART = 0.5  # of these, around the best trial so far
 MOVED_PART, STEP = 0.5, 0.2  # numbers that are moved, and how far: deviation as a part of the range
 CHANGED_PART = 0.15  # choices that are drawn anew
 WHOLE_PART = 0.25  # of the draws that are not around what is known, from the whole space
+ENOUGH = 3  # trials with a choice, from which on draws from the whole space prefer it no more
 
 
 def propose(
@@ -43,7 +46,7 @@ def propose(
         random: source of chance.
     """
     if random.random() >= share(number, startup):
-        return anywhere(distributions, random) if random.random() < WHOLE_PART else None
+        return anywhere(distributions, seen, random) if random.random() < WHOLE_PART else None
     near = centre(seen, starts, random)
     return around(near, distributions, random) if near else None
 
@@ -83,15 +86,24 @@ def centre(seen: Sequence[FrozenTrial], starts: Sequence[Point], random: np.rand
     return dict(starts[int(random.integers(len(starts)))]) if starts else None
 
 
-def anywhere(distributions: Mapping[str, BaseDistribution], random: np.random.Generator) -> Point:
-    """A point of the whole space, uniform in what is drawn.
+def anywhere(distributions: Mapping[str, BaseDistribution], seen: Sequence[FrozenTrial], random: np.random.Generator) -> Point:
+    """A point of the whole space: numbers are uniform in what is drawn, and choices that few trials have are more likely.
+
+    The weight of a choice is 1 / (1 + n), where n trials have it. From `ENOUGH` trials on it is no lower.
 
     Args:
         distributions: by inner name.
+        seen: see `centre`.
         random: source of chance.
     """
     study = optuna.create_study(sampler=RandomSampler(int(random.integers(2**32))))
-    return study.ask(dict(distributions)).params
+    point: Point = study.ask(dict(distributions)).params
+    for name, within in distributions.items():
+        if isinstance(within, CategoricalDistribution):
+            tried = Counter(trial.params[name] for trial in seen if name in trial.params)
+            weights = np.array([1.0 / (1 + min(tried[choice], ENOUGH)) for choice in within.choices])
+            point[name] = _choice(within, random, weights / weights.sum())
+    return point
 
 
 def around(point: Point, distributions: Mapping[str, BaseDistribution], random: np.random.Generator) -> Point:
@@ -114,10 +126,7 @@ def around(point: Point, distributions: Mapping[str, BaseDistribution], random: 
 
 def _moved(value: float | int | str, within: BaseDistribution, random: np.random.Generator) -> float | int | str:
     if isinstance(within, CategoricalDistribution):
-        if random.random() >= CHANGED_PART:
-            return value
-        choice: float | int | str = within.choices[int(random.integers(len(within.choices)))]  # type: ignore[assignment]
-        return choice
+        return _choice(within, random) if random.random() < CHANGED_PART else value
     assert isinstance(within, IntDistribution | FloatDistribution)
     assert not isinstance(value, str)
     if random.random() >= MOVED_PART:
@@ -134,3 +143,11 @@ def _moved(value: float | int | str, within: BaseDistribution, random: np.random
     outer = float(np.exp(moved)) if within.log else moved
     outer = min(max(outer, within.low), within.high)
     return round(outer) if isinstance(within, IntDistribution) else outer
+
+
+def _choice(
+    within: CategoricalDistribution, random: np.random.Generator, chances: np.ndarray | None = None
+) -> float | int | str:
+    """One of the choices, by their chances; without these all are as likely."""
+    choice: float | int | str = within.choices[int(random.choice(len(within.choices), p=chances))]  # type: ignore[assignment]
+    return choice

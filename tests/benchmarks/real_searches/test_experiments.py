@@ -18,6 +18,7 @@ from tuning.trial.records import trial_seed
 # They have no evaluations of single years, which nothing here reads.
 pytestmark = pytest.mark.filterwarnings("ignore:.*it lacks the evaluation.*", "ignore:.*its reports go to.*")
 SPACE = algorithm("ppo").space
+DEFAULT_RATE = 4e-3  # of what confirmations compare with
 TYPES = {
     own.name: {Kind.INTEGER: int, Kind.NUMBER: float, Kind.FLAG: bool}.get(own.kind, str) for own in SPACE.parameters
 }  # fmt: skip
@@ -31,6 +32,7 @@ def experiment(folder: Path, trials: list[tuple[float, list[float], int | None]]
             "trial": number, "state": "complete" if len(scores) == 3 else "frozen", "algorithm": "ppo", "backend": "batch",
             "reward": "improvement", "steps": 100 * len(scores), "budget_steps": 300, "score": scores[-1] if scores else None,
             "confirms": confirms, "confirm_run": None if confirms is None else number,
+            "confirm_role": None if confirms is None else "default" if rate == DEFAULT_RATE else "best",
             "seed": trial_seed(0, number, None if confirms is None else number),
         }  # fmt: skip
         row |= {f"{GIVEN}{name}": value for name, value in SPACE.complete({"learning_rate": rate}).items()}
@@ -67,6 +69,27 @@ def test_ours_is_what_was_best_when_trained_again_though_luckier_ones_are_there(
 def test_a_single_training_again_confirms_nothing(tmp_path: Path) -> None:
     found = confirmed_or_best(experiment(tmp_path, [(1e-3, [0.1, 0.1, 0.2], None), (2e-3, [0.1, 0.1, 0.9], 0)]))
     assert (found.score, found.hyperparameters["learning_rate"]) == (0.2, 1e-3)
+
+
+def test_the_default_alone_is_no_winner_where_the_time_ended_before_a_second_training_of_another(tmp_path: Path) -> None:
+    trials: list[tuple[float, list[float], int | None]] = [
+        (DEFAULT_RATE, [0.1, 0.1, 0.2], None), (1e-3, [0.3, 0.3, 0.3], None),
+        (DEFAULT_RATE, [0.1, 0.1, 0.2], 0), (1e-3, [0.1, 0.1, 0.4], 1), (DEFAULT_RATE, [0.1, 0.1, 0.2], 0), (1e-3, [0.1], 1),
+    ]  # fmt: skip
+    found = confirmed_or_best(experiment(tmp_path / "cut", trials))
+    assert (found.score, found.hyperparameters["learning_rate"]) == (0.3, 1e-3)
+    found = confirmed_or_best(experiment(tmp_path / "whole", [*trials[:-1], (1e-3, [0.1, 0.1, 0.1], 1)]))
+    assert (found.score, found.hyperparameters["learning_rate"]) == (pytest.approx(0.25), 1e-3)
+
+
+def test_the_default_wins_where_it_is_better_than_the_other_that_was_trained_again(tmp_path: Path) -> None:
+    trials: list[tuple[float, list[float], int | None]] = [
+        (DEFAULT_RATE, [0.1, 0.1, 0.2], None), (1e-3, [0.3, 0.3, 0.3], None),
+        (DEFAULT_RATE, [0.1, 0.1, 0.2], 0), (1e-3, [0.1, 0.1, 0.1], 1),
+        (DEFAULT_RATE, [0.1, 0.1, 0.2], 0), (1e-3, [0.1, 0.1, 0.1], 1),
+    ]  # fmt: skip
+    found = confirmed_or_best(experiment(tmp_path, trials))
+    assert (found.score, found.hyperparameters["learning_rate"]) == (pytest.approx(0.2), DEFAULT_RATE)
 
 
 def test_a_search_without_an_evaluation_has_no_winner(tmp_path: Path) -> None:

@@ -114,11 +114,34 @@ def test_with_two_objectives_draws_are_around_any_member_of_the_front() -> None:
 
 def test_any_value_comes_from_the_whole_space() -> None:
     random = np.random.default_rng(0)
-    found = [anywhere(SPACE, random) for _ in range(300)]
+    found = [anywhere(SPACE, [], random) for _ in range(300)]
     assert {one["kind"] for one in found} == {"a", "b", "c"}
     assert {one["power"] for one in found} == {0, 1, 2, 3}
     assert all(one["only"] == 4 for one in found)
     assert 0.4 < np.mean([float(one["rate"]) < 1e-3 for one in found]) < 0.6
+
+
+def with_kinds(*kinds: str) -> list[FrozenTrial]:
+    own = {"kind": SPACE["kind"]}
+    return [optuna.trial.create_trial(params={"kind": kind}, distributions=own, value=0.0) for kind in kinds]
+
+
+@pytest.mark.parametrize(
+    ("kinds", "chances"),
+    [
+        ((), {"a": 1 / 3, "b": 1 / 3, "c": 1 / 3}),
+        (("a",), {"a": 0.2, "b": 0.4, "c": 0.4}),
+        (("a", "a", "a", "a", "b"), {"a": 1 / 7, "b": 2 / 7, "c": 4 / 7}),
+        (("a",) * 90 + ("b",) * 3 + ("c",) * 4, {"a": 1 / 3, "b": 1 / 3, "c": 1 / 3}),
+    ],
+)
+def test_the_whole_space_prefers_choices_that_fewer_than_three_trials_have(
+    kinds: tuple[str, ...], chances: dict[str, float]
+) -> None:
+    random, seen = np.random.default_rng(1), with_kinds(*kinds)
+    found = Counter(anywhere(SPACE, seen, random)["kind"] for _ in range(1000))
+    for kind, chance in chances.items():
+        assert found[kind] / 1000 == pytest.approx(chance, abs=0.05)
 
 
 def test_a_choice_that_no_trial_has_is_still_drawn() -> None:
