@@ -7,8 +7,7 @@ from dataclasses import replace
 
 from benchmarks.real_searches import ours
 from benchmarks.real_searches.experiments import best_evaluated
-from benchmarks.real_searches.methods import Task
-from benchmarks.real_searches.records import Winner
+from benchmarks.real_searches.records import Task, Winner
 from tuning.experiment.settings import Settings
 
 

@@ -13,8 +13,8 @@ from typing import Any
 
 os.environ["OMP_NUM_THREADS"] = "1"
 
-from benchmarks.real_searches.methods import Task, parsed, search_of
-from benchmarks.real_searches.records import Terms, Winner
+from benchmarks.real_searches.methods import parsed, search_of
+from benchmarks.real_searches.records import Task, Terms, Winner
 from common.errors import UserError
 from common.files import write_whole
 from common.json_values import read_json

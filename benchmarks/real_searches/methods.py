@@ -1,32 +1,11 @@
 """The methods by their names on the command line."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
 
-from benchmarks.real_searches.records import RealSearchError, Terms, Winner
+from benchmarks.real_searches.records import RealSearchError, Task, Winner
 
 OURS, DEFAULT, RAY_TUNE, SB3 = "ours", "default", "ray-tune", "sb3"
 METHODS = (OURS, DEFAULT, RAY_TUNE, SB3)
-
-
-@dataclass(frozen=True)
-class Task:
-    """A search to run.
-
-    Attributes:
-        scenario: name of the site for the tuner.
-        seed: of the search.
-        terms: equal for all.
-        folder: for files.
-        fixed: hyperparameters that are not searched, as `KEY=VALUE`.
-    """
-
-    scenario: str
-    seed: int
-    terms: Terms
-    folder: Path
-    fixed: tuple[str, ...] = ()
 
 
 def parsed(method: str) -> tuple[str, tuple[str, ...]]:

@@ -7,8 +7,7 @@ import time
 from dataclasses import replace
 
 from benchmarks.real_searches.experiments import confirmed_or_best
-from benchmarks.real_searches.methods import Task
-from benchmarks.real_searches.records import RealSearchError, Winner
+from benchmarks.real_searches.records import RealSearchError, Task, Winner
 from envs.environments.year_cache import has_several_buildings
 from envs.scenarios.scenario import scenario
 from tuning.experiment.settings import Settings

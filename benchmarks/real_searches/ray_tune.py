@@ -15,8 +15,7 @@ from ray.tune.search.optuna import OptunaSearch
 
 from benchmarks.real_searches import ours
 from benchmarks.real_searches.experiments import best_evaluated
-from benchmarks.real_searches.methods import Task
-from benchmarks.real_searches.records import Winner
+from benchmarks.real_searches.records import Task, Winner
 from tuning.experiment.folder import open_experiment
 from tuning.experiment.settings import Settings
 from tuning.search.opening import Checked

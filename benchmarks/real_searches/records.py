@@ -74,6 +74,25 @@ class Terms:
 
 
 @dataclass(frozen=True)
+class Task:
+    """A search to run.
+
+    Attributes:
+        scenario: name of the site for the tuner.
+        seed: of the search.
+        terms: equal for all.
+        folder: for files.
+        fixed: hyperparameters that are not searched, as `KEY=VALUE`.
+    """
+
+    scenario: str
+    seed: int
+    terms: Terms
+    folder: Path
+    fixed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Winner:
     """What a search found.
 

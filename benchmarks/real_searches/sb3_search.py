@@ -11,8 +11,7 @@ from typing import Any
 import optuna
 
 from benchmarks.real_searches import zoo
-from benchmarks.real_searches.methods import Task
-from benchmarks.real_searches.records import RealSearchError, Winner
+from benchmarks.real_searches.records import RealSearchError, Task, Winner
 
 JOURNAL, STUDY = "study.journal", "sb3"
 DRAWN, STEPS, SEED = "drawn", "steps", "seed"  # attributes of a trial

@@ -93,8 +93,7 @@ def test_sb3_has_exactly_what_was_drawn_and_stops_at_its_steps(small_schema: Pat
 def test_sb3_with_the_seed_of_its_search_is_the_policy_that_was_evaluated_there(small_schema: Path, tmp_path: Path) -> None:
     pytest.importorskip("stable_baselines3")
     from benchmarks.real_searches import sb3_search
-    from benchmarks.real_searches.methods import Task
-    from benchmarks.real_searches.records import Terms
+    from benchmarks.real_searches.records import Task, Terms
 
     terms = Terms(8.0, 2000, 3, 1, 1)
     task = Task(str(small_schema), 5, terms, tmp_path)

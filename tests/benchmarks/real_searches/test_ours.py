@@ -3,8 +3,7 @@
 from pathlib import Path
 
 from benchmarks.real_searches import alone, ours
-from benchmarks.real_searches.methods import Task
-from benchmarks.real_searches.records import Terms
+from benchmarks.real_searches.records import Task, Terms
 from tests.envs.changed_rows import two_buildings
 from tuning.algorithms.registry import algorithm
 from tuning.search.opening import check_new

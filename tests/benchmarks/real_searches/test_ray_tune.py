@@ -7,8 +7,7 @@ import pytest
 from optuna.distributions import FloatDistribution
 
 from benchmarks.real_searches import ray_tune
-from benchmarks.real_searches.methods import Task
-from benchmarks.real_searches.records import Terms
+from benchmarks.real_searches.records import Task, Terms
 from tuning.experiment.folder import create, open_experiment
 from tuning.search.opening import check_new
 from tuning.search.plan import limits
