@@ -23,7 +23,7 @@ from tuning.search.most_promising import considered, rough_ends
 Array = NDArray[np.float64]
 FIT_EVALUATIONS, EVALUATIONS = 100, 1000  # most that decide the model's hyperparameters, and that it predicts from
 ALL_FIT, FIT_TRIALS = 200, 100  # of more trials than the first the second number decides them
-FIRST = 0.2  # part of the most steps that every trial gets
+FIRST = 0.2  # part of the most steps that every trial gets whose steps cost no more than the default's
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,8 @@ def decide(
 ) -> int | None:
     """Decide what a free slot does, in three steps; the page docs/search.md says why.
 
-    1. A trial that has begun gets its first `FIRST` of the most steps: before, curves say little.
+    1. A trial that has begun gets its first `FIRST` of the most steps: before, curves say little. One with costly steps gets as
+       many rungs as cost no less than that part does at the default's cost.
     2. The option with the greatest expected improvement of its end over the best expected end, per cost of a step, gets a rung.
     3. Where the budget just suffices to finish the trial with the best expected end, that one goes on, if it is expected to
        exceed the best rating so far. Else the option that is expected to gain most over it with all that is left.
@@ -92,7 +93,7 @@ def decide(
 
 def _young(frozen: Sequence[Curve], most_steps: int) -> int | None:
     """Number of the trial that has not had its first steps yet, the one with the most of them; None where all have."""
-    young = [curve for curve in frozen if curve.steps < FIRST * most_steps]
+    young = [curve for curve in frozen if curve.steps * max(curve.cost, 1.0) < FIRST * most_steps]
     return max(young, key=lambda curve: (curve.steps, -curve.number)).number if young else None
 
 
@@ -117,7 +118,7 @@ def _chosen(
     costs = np.array([option.cost for option in options])
     ends, deviation = model.at(rows, np.full(len(options), most_steps), late)
     leader = int(ends[: len(frozen)].argmax())
-    first = FIRST * most_steps * sum(each.cost for each in beginning)
+    first = sum(max(FIRST * most_steps * min(each.cost, 1.0), rung_steps * each.cost) for each in beginning)
     if steps_left < costs[leader] * (most_steps - begun[leader]) + first:
         if ends[leader] > model.best:
             return frozen[leader].number

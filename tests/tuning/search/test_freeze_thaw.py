@@ -92,6 +92,22 @@ def test_the_first_fifth_comes_before_any_judgement() -> None:
     assert decided([curve(4, 0.55, [])], curve(9, 0.5, [])) == 4
 
 
+@pytest.mark.parametrize(("cost", "rungs"), [(0.1, 2), (1.0, 2), (1.9, 2), (2.0, 1), (9.0, 1)])
+def test_a_costly_trial_is_judged_once_it_took_as_much_as_the_first_fifth_of_the_default(cost: float, rungs: int) -> None:
+    first = curve(3, 0.55, [1.2 * r for r in RISING[:4]])
+    for evaluations in range(1, 4):
+        hopeless = curve(2, 0.05, [-9.0] * evaluations, cost=cost)
+        assert (decided([*ENDED, hopeless, first], curve(9, 0.05, [], cost=9.0)) == 2) is (evaluations < rungs)
+
+
+@pytest.mark.parametrize(("cost", "first"), [(0.5, 100.0), (1.0, 200.0), (4.0, 400.0)])
+def test_a_trial_begins_where_the_budget_pays_for_its_first_steps_and_the_end_of_the_leader(cost: float, first: float) -> None:
+    """The leader has 700 steps left at a cost of 2; else it goes on."""
+    leader = curve(2, 0.55, [1.2 * r for r in RISING[:3]], cost=2.0)
+    unknown = curve(9, 0.57, [], cost=cost)
+    assert [decided([*ENDED, leader], unknown, steps_left=1400.0 + first + more) for more in (-1.0, 1.0)] == [2, None]
+
+
 def test_where_nothing_may_begin_a_frozen_trial_goes_on() -> None:
     assert decided([*ENDED, curve(2, 0.05, [-0.5, -0.5, -0.5])], None) == 2
     assert decided(ENDED, None) is None
