@@ -23,7 +23,7 @@ from tuning.search.most_promising import considered, rough_ends
 Array = NDArray[np.float64]
 FIT_EVALUATIONS, EVALUATIONS = 100, 1000  # most that decide the model's hyperparameters, and that it predicts from
 ALL_FIT, FIT_TRIALS = 200, 100  # of more trials than the first the second number decides them
-FIRST = 0.2  # part of the most steps that every trial gets whose steps cost no more than the default's
+FIRST = 0.2  # part of the most steps that a trial gets first; costly trials get what this part costs with the default
 
 
 @dataclass(frozen=True)
