@@ -21,6 +21,7 @@ from common.uris import is_uri, uri_of, with_uris
 from results.completeness import lacking
 from results.conditions import EXPERIMENT, Filter, checked_conditions, empty_passes, name_passes, trials_wanted
 from results.frames import LONG, LongColumn, in_order, is_sorted, joined, read_frame, to_frame
+from results.fresh import FreshRuns, fresh_runs
 from results.front import front_of
 from results.gathered import gathered
 from results.packs import listed
@@ -171,6 +172,28 @@ class Results:
     def candidates(self) -> pd.DataFrame:
         """Rows of the trials that trained the best of the search once more, to choose which `confirmations` train."""
         return self.trials[self.trials["confirm_role"] == CANDIDATE]
+
+    @property
+    def fresh(self) -> FreshRuns:
+        """Of the `confirmations` those that ended, by assignment."""
+        again = self.confirmations
+        return fresh_runs(again.assign(rating=ratings(again)))
+
+    @property
+    def recommended(self) -> pd.Series:
+        """Row of a trial with the hyperparameters to take: those with the best mean of trainings with fresh seeds.
+
+        It is the first of these trainings; its `confirms` names the trial of the search. Where nothing beside the default was
+        trained again twice, it is `best`, which is lucky in part.
+
+        Raises:
+            ResultsError: if no trial is complete yet.
+        """
+        number = self.fresh.recommended
+        if number is None:
+            return self.best
+        again = self.fresh.complete[number]
+        return self.trials[self.trials["trial"] == again["trial"].min()].iloc[0]
 
     @property
     def best(self) -> pd.Series:

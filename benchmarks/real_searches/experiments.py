@@ -6,18 +6,12 @@ import pandas as pd
 
 from benchmarks.real_searches.records import RealSearchError, Winner
 from results import Results, load
-from results.analysis.searched import DEFAULT
-from results.loader import ratings
 from tuning.experiment.folder import Experiment, open_experiment
-from tuning.experiment.settings import LEAST_CONFIRMING_RUNS
 from tuning.trial.records import TrialRecords
 
 
-def confirmed_or_best(folder: Path) -> Winner:
-    """What our search recommends: of the assignments that were trained again the one with the best mean, else the best trial.
-
-    The default is among those that were trained again, and counts only beside another one. They were trained to the end; a
-    best trial has the steps that it had.
+def recommended(folder: Path) -> Winner:
+    """What our search recommends, see `Results.recommended`; its score is the mean of its fresh trainings.
 
     Args:
         folder: of the experiment.
@@ -26,21 +20,11 @@ def confirmed_or_best(folder: Path) -> Winner:
         RealSearchError: if no trial was evaluated.
     """
     results, experiment = load(folder), open_experiment(folder)
-    again = results.confirmations
-    whole = again[again["state"] == "complete"]
-    runs = whole.assign(rating=ratings(whole)).groupby("confirms").agg(
-        mean=("rating", "mean"), count=("rating", "size"), trial=("trial", "first"), role=("confirm_role", "first")
-    )  # fmt: skip
-    runs = runs[runs["count"] >= LEAST_CONFIRMING_RUNS]
-    if (runs["role"] != DEFAULT).any():
-        best = runs.sort_values("mean", ascending=False, kind="stable").iloc[0]
-        steps = whole.loc[whole["trial"] == best["trial"], "steps"].item()
-        return _winner(results, experiment, int(best["trial"]), int(steps), float(best["mean"]))
-    scored = results.scored
-    if scored.empty:
+    if results.scored.empty:
         raise _nothing(folder)
-    row = results.best
-    return _winner(results, experiment, int(row["trial"]), int(row["steps"]), float(row["score"]))
+    row, number = results.recommended, results.fresh.recommended
+    score = row["score"] if number is None else results.fresh.complete[number]["rating"].mean()
+    return _winner(results, experiment, int(row["trial"]), int(row["steps"]), float(score))
 
 
 def best_evaluated(folder: Path) -> Winner:

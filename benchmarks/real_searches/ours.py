@@ -6,7 +6,7 @@ It does not start from `planned`. PPO's values of that preset are of a winner of
 import time
 from dataclasses import replace
 
-from benchmarks.real_searches.experiments import confirmed_or_best
+from benchmarks.real_searches.experiments import recommended
 from benchmarks.real_searches.records import RealSearchError, Task, Winner
 from envs.environments.year_cache import has_several_buildings
 from envs.scenarios.scenario import scenario
@@ -66,4 +66,4 @@ def search(task: Task) -> Winner:
         taken = prepared_seconds(check_new(with_starts(task)), task.terms.seconds)
         budget = f"{task.terms.seconds - taken:.3f}s"
         results = tune(replace(with_starts(task), budget=budget), console=Console(force_terminal=False))
-    return replace(confirmed_or_best(results.folder), prepared_seconds=taken)
+    return replace(recommended(results.folder), prepared_seconds=taken)

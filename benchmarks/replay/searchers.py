@@ -19,7 +19,7 @@ from tuning.experiment.settings import BEGUN_FOR_EACH
 from tuning.search.encoding import Point
 from tuning.search.freeze_thaw import FIRST, Curve, decide, predicted_ends
 from tuning.search.prior import propose
-from tuning.search.samplers import startup_trials
+from tuning.search.samplers import SAMPLERS, startup_trials
 from tuning.search.transfer import Source, Transfer
 
 RUNGS = 10  # of a whole curve; so often freeze-thaw decides on a trial
@@ -113,7 +113,7 @@ def optuna_search(replay: Replay, sampler: Callable[[int], BaseSampler], pruner:
 
 
 def freeze_thaw(replay: Replay, costs: bool = True, prior: bool = False, sources: Sequence[Source] = ()) -> None:
-    """The model of `tuning.search.freeze_thaw`; TPE proposes.
+    """The model of `tuning.search.freeze_thaw`; TPE proposes, as in the tuner.
 
     With `costs` it knows the cost of each assignment, as a formula would tell it; without, all cost the same to it.
     With `prior` some proposals are drawn around the default and the best so far, as `tuning.search.prior` does.
@@ -181,9 +181,8 @@ class Beside:
             return learned
         if not self.prior:
             return None
-        startup = startup_trials(round(BEGUN_FOR_EACH * replay.budget / float(land.steps[-1])))
         starts = [] if land.default is None else [within(land.points[land.default], land.distributions)]
-        return propose(number, startup, known, starts, land.distributions, rng)
+        return propose(number, _startup(replay), known, starts, land.distributions, rng)
 
 
 def _candidate(replay: Replay, curves: Sequence[Curve], order: Sequence[int], decision: int, beside: Beside) -> int:
@@ -196,8 +195,13 @@ def _candidate(replay: Replay, curves: Sequence[Curve], order: Sequence[int], de
         each.number = number
     if (point := beside.draw(replay, known)) is not None:
         return land.nearest(point, replay.free)
-    _, trial = _asked(replay, known, lambda seed: TPESampler(seed=seed), NopPruner(), decision)
+    _, trial = _asked(replay, known, lambda seed: SAMPLERS["tpe"](seed, _startup(replay)), NopPruner(), decision)
     return _chosen(replay, trial, first=False)
+
+
+def _startup(replay: Replay) -> int:
+    """Trials before the model of the sampler, as the tuner has them with such a budget."""
+    return startup_trials(round(BEGUN_FOR_EACH * replay.budget / float(replay.landscape.steps[-1])))
 
 
 def _asked(

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from results.analysis.curves import confirmed
 from results.analysis.policies import last_evaluation
-from results.analysis.searched import DEFAULT, SCORE, best_trial, default_trial, frame, rated
+from results.analysis.searched import SCORE, best_trial, default_trial, frame, rated
 from results.analysis.times import stretches
 from results.experiment_file import read_facts
+from results.fresh import DEFAULT
 from results.loader import Results, names_of
 from results.schema import STATES
 
@@ -52,7 +53,7 @@ def compare(experiments: Sequence[Results] | Results) -> pd.DataFrame:
         `trials` (of the search), how many of them are in each state, `total_steps` (of all trials), `seconds` (of all
         trials), `elapsed_seconds` (in which at least one ran), `best_trial`, `best_score`, `best_rating`, `best_objective`,
         `default_score`, `gain` (rating of the best less that of the default), `confirmed_gain`, `confirmed_low`,
-        `confirmed_high` (the same with fresh seeds and Student's 95 % interval, where the best was trained again), and
+        `confirmed_high` (the same with fresh seeds and its interval, see `confirmed`, where the best was trained again), and
         `co2_kg_change`, `bill_change`, `import_kwh_change` of the best against the uncontrolled site on the validation split
         (as parts of it). Numbers that are not known are empty, and `best_trial` is -1. What misses a requirement has no
         rating.

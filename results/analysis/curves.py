@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from results.analysis.searched import DEFAULT, frame, rated
+from results.analysis.searched import frame, misses, rated
 from results.experiment_file import Facts, read_facts
 from results.loader import Results, ratings
 from results.schema import CANDIDATE
-from results.statistics import mean
+from results.statistics import mean, paired_mean
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -95,31 +95,25 @@ def confirmed(results: Results) -> pd.DataFrame:
         results: of one experiment; without complete confirmations the frame is empty.
 
     Returns:
-        A row an assignment, the default last: `confirms` (see `mean_curves`), `role`, `runs`, `mean` (rating), `low` and `high`
-        (Student's 95 % interval over seeds, empty with one run), and the same of the paired differences from the default:
-        `gain`, `gain_low`, `gain_high`, empty for the default itself and with fewer than two pairs. Where a run misses a
-        requirement, its assignment has no mean and no gain.
+        A row an assignment, the default last: `confirms` (see `mean_curves`), `role`, `runs`, `ended_early` (trainings that did
+        not reach the end), `mean` (rating), `low` and `high` (Student's 95 % interval over seeds, empty with one run), and of
+        the paired differences from the default `gain`, `gain_low` and `gain_high`. With several assignments these intervals
+        are wider, so that all of them hold together. They are empty for the default itself, and where the two are not
+        compared, see `FreshRuns.pairs`. Where a run misses a requirement, its assignment has no mean.
     """
-    import numpy as np
-
-    complete = results.single.confirmations[results.confirmations["state"] == "complete"]
-    complete = complete[np.isfinite(ratings(complete).astype(float))]
-    complete = complete.assign(rating=rated(complete))
-    numbers = complete["confirms"].astype("int64")
-    runs = {number: complete[numbers == number].set_index("confirm_run")["rating"] for number in set(numbers.tolist())}
-    roles = complete.groupby("confirms")["confirm_role"].first()
-    control = next((number for number in runs if roles[number] == DEFAULT), None)
+    fresh = results.single.fresh
     rows = []
-    for number in sorted(runs, key=lambda number: (number == control, number)):
-        middle, low, high = _interval(runs[number])
-        row = {"confirms": number, "role": roles[number], "runs": len(runs[number]), "mean": middle, "low": low, "high": high}
-        if control is not None and number != control:
-            both = runs[number].index.intersection(runs[control].index)
-            pairs = runs[number][both] - runs[control][both]
-            if len(both) > 1:
-                row |= dict(zip(("gain", "gain_low", "gain_high"), _interval(pairs), strict=True))
+    for number in [*fresh.contenders, *([] if fresh.control is None else [fresh.control])]:
+        runs = fresh.complete[number]
+        middle, low, high = _interval(runs["rating"].astype(float).mask(misses(runs)))
+        row = {"confirms": number, "role": runs["confirm_role"].iloc[0], "runs": len(runs), "mean": middle, "low": low}
+        row |= {"high": high, "ended_early": fresh.ended_early[number]}
+        if number != fresh.control and (pairs := fresh.pairs(number)):
+            own, default = (side["rating"].to_numpy(float) for side in pairs)
+            gain = paired_mean(own, default, fresh.confidence())
+            row |= {"gain": gain.value, "gain_low": gain.low, "gain_high": gain.high}
         rows.append(row)
-    types = {"confirms": "int64", "role": "object", "runs": "int64"}
+    types = {"confirms": "int64", "role": "object", "runs": "int64", "ended_early": "int64"}
     return frame(rows, types | dict.fromkeys(("mean", "low", "high", "gain", "gain_low", "gain_high"), "float64"))
 
 

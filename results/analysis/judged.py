@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from results.analysis.curves import confirmed
-from results.analysis.searched import DEFAULT, SCORE, default_trial, frame, ranks_by_score, rated
+from results.analysis.searched import SCORE, default_trial, frame, ranks_by_score, rated
 from results.experiment_file import read_facts
+from results.fresh import DEFAULT
 from results.judgement import BOUNDS, PREFERRED
 from results.judgement import judgement as table_of
 from results.loader import Results

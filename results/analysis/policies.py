@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from results.analysis.judged import kind_of
-from results.analysis.searched import DEFAULT, best_trial, default_trial, frame
+from results.analysis.searched import best_trial, default_trial, frame
+from results.fresh import DEFAULT
 from results.judgement import PREFERRED
 from results.loader import Results
 

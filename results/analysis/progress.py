@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from results.analysis.curves import confirmed, evaluated
 from results.analysis.judged import CONTENDER, judged_runs
-from results.analysis.searched import DEFAULT, aims, default_trial, frame, ranks_by_score, rated
+from results.analysis.searched import aims, default_trial, frame, ranks_by_score, rated
 from results.analysis.times import elapsed, stretches
 from results.experiment_file import read_facts
+from results.fresh import DEFAULT
 from results.loader import Results
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from results.experiment_file import Facts, Range, read_facts, text_of
+from results.fresh import DEFAULT
 from results.loader import Results, ratings
 from results.schema import GIVEN
 
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-DEFAULT = "default"  # name of the preset, and role of its confirmations
 SCORE = "score"  # what a search aims at by default
 
 

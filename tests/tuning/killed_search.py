@@ -338,7 +338,10 @@ def compare_trials(folder: Path, alone: Path) -> None:
         for row in found.trials.to_dict("records"):
             number = int(row["trial"])
             confirms, run = (None if math.isnan(row[name]) else int(row[name]) for name in ("confirms", "confirm_run"))
-            records.begin(Proposal(number, source.assignment(number), confirms=confirms, confirm_run=run))
+            role = None if pd.isna(row["confirm_role"]) else row["confirm_role"]
+            records.begin(
+                Proposal(number, source.assignment(number), confirms=confirms, confirm_run=run, confirm_role=role)
+            )  # fmt: skip
             assert records.seed(number) == row["seed"]
             train_alone(same, number, row["steps"])
     trained = load(alone)

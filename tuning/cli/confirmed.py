@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import pandas as pd
-
-from envs.objective.aim import Aim
 from results import Results
-from results.loader import ratings
+from results.fresh import LEAST_RUNS, FreshRuns
 from results.statistics import CONFIDENCE, Interval, mean, paired_mean
+
+NONE_BETTER = "No trial is shown to be better than the default."
+NOT_COMPARED = "The default misses a requirement, so no trial is compared with it."
 
 
 def confirmation_lines(results: Results, shown: Callable[[float], str]) -> list[str]:
@@ -24,45 +24,59 @@ def confirmation_lines(results: Results, shown: Callable[[float], str]) -> list[
     Returns:
         Empty where nothing was trained again at least twice to its end.
     """
-    complete = results.confirmations[results.confirmations["state"] == "complete"]
-    runs = {
-        number: own.assign(rating=ratings(own)).set_index("confirm_run")["rating"]
-        for number, own in complete.groupby(complete["confirms"].astype(int))
-        if len(own) > 1
-    }
-    if not runs:
+    fresh = results.fresh.at_least(LEAST_RUNS)
+    if not fresh.complete:
         return []
-    roles = complete.groupby(complete["confirms"].astype(int))["confirm_role"].first()
-    control = next((number for number in runs if roles[number] == "default"), None)
-    contenders = [number for number in runs if number != control]
-    confidence = 1.0 - (1.0 - CONFIDENCE) / max(1, len(contenders))
     lines = [f"Trained again with fresh seeds; in brackets {CONFIDENCE:.0%} intervals over seeds:"]
     if tried := results.candidates["confirms"].nunique():
         lines.insert(0, f"The best {tried} trials were each trained once more; the mean of both ratings chose from them.")
-    for number in ([] if control is None else [control]) + contenders:
-        name = f"trial {number}"
-        if number == control:
-            name = "the default" if number < 0 else f"the default (trial {number})"
-        missed = sum(map(Aim.is_missed, runs[number]))
-        found = f"{missed} miss a requirement" if missed else _told(mean(runs[number].to_numpy()), shown)
-        lines.append(f"  {name}: {found}, {len(runs[number])} seeds")
-    if control is None:
-        return lines
-    better, compared = [], 0
-    for number in contenders:
-        pairs = pd.concat([runs[number], runs[control]], axis=1, join="inner").to_numpy()
-        if len(pairs) > 1:
-            compared += 1
-            if any(map(Aim.is_missed, pairs.ravel())):
-                continue
-            gain = paired_mean(pairs[:, 0], pairs[:, 1], confidence)
+    for number in fresh.ordered:
+        ratings = fresh.complete[number]["rating"].to_numpy(float)
+        lines.append(f"  {named(number, fresh)}: {missed(number, fresh) or _told(mean(ratings), shown)}, {runs(number, fresh)}")
+    better, compared = [], False
+    for number in fresh.contenders:
+        if pairs := fresh.pairs(number):
+            compared = True
+            own, default = (side["rating"].to_numpy(float) for side in pairs)
+            gain = paired_mean(own, default, fresh.confidence())
             lines.append(f"  trial {number} against the default: {gain.value:+.4g} ({gain.low:+.4g} to {gain.high:+.4g})")
-            if gain.low > 0.0:
-                better.append(number)
-    if not compared:
-        return lines
-    found = " and ".join(f"trial {number}" for number in better)
-    return [*lines, f"Better than the default: {found}." if better else "No trial is shown to be better than the default."]
+            better += [f"trial {number}"] if gain.low > 0.0 else []
+    if compared and (taken := fresh.recommended) is not None:
+        lines.append(f"Best mean: {named(taken, fresh)}.")
+    return [*lines, *verdict(fresh, " and ".join(better), compared)]
+
+
+def named(number: int, fresh: FreshRuns) -> str:
+    """What an assignment that was trained again is called."""
+    if number != fresh.control:
+        return f"trial {number}"
+    return "the default" if number < 0 else f"the default (trial {number})"
+
+
+def missed(number: int, fresh: FreshRuns) -> str:
+    """How many trainings of an assignment miss a requirement; empty for none."""
+    return f"{count} miss a requirement" if (count := fresh.missed(number)) else ""
+
+
+def runs(number: int, fresh: FreshRuns) -> str:
+    """How many trainings an assignment had, and how many of them did not reach the end."""
+    early = fresh.ended_early[number]
+    return f"{len(fresh.complete[number])} seeds" + (f", and {early} that did not reach the end" if early else "")
+
+
+def verdict(fresh: FreshRuns, better: str, compared: bool) -> list[str]:
+    """The last line; none where nothing was compared with the default.
+
+    Args:
+        fresh: what was trained again.
+        better: what is better than the default; empty for nothing.
+        compared: whether any contender was compared with it.
+    """
+    if better:
+        return [f"Better than the default: {better}."]
+    if compared or (fresh.control is not None and fresh.contenders and not fresh.sound):
+        return [NONE_BETTER]
+    return [NOT_COMPARED] if fresh.control is not None and fresh.contenders and fresh.missed(fresh.control) else []
 
 
 def _told(interval: Interval, shown: Callable[[float], str]) -> str:

@@ -8,10 +8,12 @@ from rich.table import Table
 
 from envs.objective.aim import Aim
 from results import Results
+from results.fresh import LEAST_RUNS
 from results.front import GAINS, spread_out
 from results.schema import GIVEN
 from results.statistics import CONFIDENCE, mean, paired_mean
 from search_spaces.reward_share import NAME
+from tuning.cli.confirmed import missed, named, runs, verdict
 from tuning.cli.tables import plain_table
 
 MOST_SHOWN = 10  # members of the front
@@ -57,40 +59,28 @@ def front_confirmation_lines(results: Results, aim: Aim) -> list[str]:
     Returns:
         Empty where nothing was trained again at least twice to its end.
     """
-    complete = results.confirmations[results.confirmations["state"] == "complete"]
-    grouped = complete.groupby(complete["confirms"].astype(int))
-    runs = {int(number): own.set_index("confirm_run") for number, own in grouped if len(own) > 1}
-    if not runs:
+    fresh = results.fresh.at_least(LEAST_RUNS)
+    if not fresh.complete:
         return []
-    control = next((number for number, own in runs.items() if own["confirm_role"].iloc[0] == "default"), None)
-    contenders = [number for number in runs if number != control]
-    confidence = 1.0 - (1.0 - CONFIDENCE) / max(1, len(contenders) * len(GAINS))
     lines = [
         f"Trained again with fresh seeds; gains on the uncontrolled site, in brackets {CONFIDENCE:.0%} intervals over seeds:"
     ]
-    for number in ([] if control is None else [control]) + contenders:
-        name = f"trial {number}" if number != control else "the default" if number < 0 else f"the default (trial {number})"
-        missed = int((runs[number]["shortfall"] > 0.0).sum())
-        found = f"{missed} miss a requirement" if missed else _gains(runs[number], aim)
-        lines.append(f"  {name}: {found}, {len(runs[number])} seeds")
-    if control is None:
-        return lines
-    better: dict[int, list[str]] = {}
-    for number in contenders:
-        both = runs[number].index.intersection(runs[control].index)
-        own, default = runs[number].loc[both], runs[control].loc[both]
-        if len(both) < 2 or (own["shortfall"] > 0.0).any() or (default["shortfall"] > 0.0).any():
-            continue
-        told, better[number] = [], []
-        for objective, gain in zip(aim.objectives, GAINS, strict=True):
-            interval = paired_mean(_numbers(own, gain), _numbers(default, gain), confidence)
-            told.append(f"{objective.name} {interval.value:+.2%} ({interval.low:+.2%} to {interval.high:+.2%})")
-            better[number] += [objective.name] if interval.low > 0.0 else []
-        lines.append(f"  trial {number} against the default, difference of gains: {'; '.join(told)}")
-    if not better:
-        return lines
-    found = "; ".join(f"trial {number} in {' and '.join(names)}" for number, names in better.items() if names)
-    return [*lines, f"Better than the default: {found}." if found else "No trial is shown to be better than the default."]
+    for number in fresh.ordered:
+        found = missed(number, fresh) or _gains(fresh.complete[number], aim)
+        lines.append(f"  {named(number, fresh)}: {found}, {runs(number, fresh)}")
+    better: list[str] = []
+    compared = False
+    for number in fresh.contenders:
+        if pairs := fresh.pairs(number):
+            compared, told, in_which = True, [], []
+            for objective, gain in zip(aim.objectives, GAINS, strict=True):
+                own, default = (_numbers(side, gain) for side in pairs)
+                interval = paired_mean(own, default, fresh.confidence(len(GAINS)))
+                told.append(f"{objective.name} {interval.value:+.2%} ({interval.low:+.2%} to {interval.high:+.2%})")
+                in_which += [objective.name] if interval.low > 0.0 else []
+            lines.append(f"  trial {number} against the default, difference of gains: {'; '.join(told)}")
+            better += [f"trial {number} in {' and '.join(in_which)}"] if in_which else []
+    return [*lines, *verdict(fresh, "; ".join(better), compared)]
 
 
 def _gains(own: pd.DataFrame, aim: Aim) -> str:

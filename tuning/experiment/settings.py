@@ -278,12 +278,16 @@ class Settings:
         pays = limit.is_time or self.confirm * limit.amount >= 2 * LEAST_CONFIRMING_RUNS * self.steps
         return self.confirm if pays else 0.0
 
-    @property
-    def expected_trials(self) -> int:
-        """About how many trials are begun."""
-        if self.trials or not (limit := self.limit) or limit.is_time:
+    def expected_trials(self, pace: float = math.nan) -> int:
+        """About how many trials are begun.
+
+        Args:
+            pace: steps that the search takes in a second, for a budget of time; NaN where it has not been measured.
+        """
+        limit = self.limit
+        if self.trials or not limit or (limit.is_time and math.isnan(pace)):
             return self.trials or BEGUN_FOR_EACH * WHOLE_TRIALS
-        return max(1, round(BEGUN_FOR_EACH * limit.amount / self.steps))
+        return max(1, round(BEGUN_FOR_EACH * limit.amount * (pace if limit.is_time else 1.0) / self.steps))
 
     @property
     def limit(self) -> Budget | None:

@@ -23,7 +23,8 @@ def alike(trials: Iterable[FrozenTrial]) -> frozenset[int]:
     """Numbers of trials that do the same as an earlier one: their last ratings, and both gains, are equal to the last bit.
 
     Policies that differ in any hour do not have equal ratings, as a rating sums thousands of hours. A trial that goes on and
-    then differs is in it no longer. One that repeats an assignment, and so was not trained, is not in it.
+    then differs is in it no longer. One that repeats an assignment, and so was not trained, is not in it. Nor is one that
+    misses a requirement.
 
     Args:
         trials: of a study, by number.
@@ -32,8 +33,8 @@ def alike(trials: Iterable[FrozenTrial]) -> frozenset[int]:
     found = set()
     for trial in trials:
         outcome = _last_outcome(trial)
-        if outcome is None:
-            continue
+        if outcome is None or Aim.is_missed(outcome[0]):
+            continue  # policies that differ can miss a requirement by as much
         if outcome in seen:
             found.add(trial.number)
         seen.add(outcome)

@@ -43,6 +43,8 @@ NOT_TRIED = -1  # in place of a number: of the default, where no trial of the se
 class _Stages:
     """Trials of a study by what they are for, each by number.
 
+    Those that confirmed with fewer steps, before an experiment was continued with more, are left out: they are not comparable.
+
     Attributes:
         search: those of the search that ran, or were to run.
         candidates: those that trained a candidate.
@@ -56,10 +58,10 @@ class _Stages:
     last_of_search: int
 
     @classmethod
-    def of(cls, trials: Sequence[FrozenTrial]) -> Self:
-        """The stages of a study."""
+    def of(cls, trials: Sequence[FrozenTrial], steps: int) -> Self:
+        """The stages of a study, of which a trial has so many steps."""
         search = [trial for trial in trials if CONFIRMS not in trial.user_attrs]
-        confirming = [trial for trial in trials if CONFIRMS in trial.user_attrs]
+        confirming = [trial for trial in trials if CONFIRMS in trial.user_attrs and not _is_shorter(trial, steps)]
         return cls(
             [trial for trial in search if not {REFUSED, SAME_AS} & trial.user_attrs.keys()],
             [trial for trial in confirming if trial.user_attrs[ROLE] == CANDIDATE],
@@ -147,7 +149,7 @@ class Confirmation:
 
     def _look(self, trials: Sequence[FrozenTrial], steps_left: float) -> _Look:
         """What is to be trained, as of now."""
-        stages = _Stages.of(trials)
+        stages = _Stages.of(trials, self.steps)
         rated = [trial for trial in stages.search if trial.intermediate_values and trial.state is not TrialState.FAIL]
         # Two objectives: those that stand for the front. Where that is the default alone, the best others by their mean gain.
         chosen = self._different(on_front(rated))
@@ -156,7 +158,8 @@ class Confirmation:
             best = self._different(sorted(rated, key=lambda trial: (-_last_rating(trial), trial.number)))
             again = {trial.user_attrs[CONFIRMS]: trial for trial in stages.candidates}
             untried = [number for number in best[: self._candidates(trials, stages, steps_left, best)] if number not in again]
-            chosen, most = _by_both(trials, best, again), MOST_CONTENDERS
+            in_stage = bool(untried) or any(trial.number > stages.last_of_search for trial in stages.candidates)
+            chosen, most = _by_both(trials, best, again, in_stage), MOST_CONTENDERS
         to_candidates = self._trainings(trials, untried) + sum(
             self._left(trial) for trial in stages.candidates if not trial.state.is_finished()
         )
@@ -243,17 +246,30 @@ def _last_rating(trial: FrozenTrial) -> float:
     return trial.intermediate_values[max(trial.intermediate_values)]
 
 
-def _by_both(trials: Sequence[FrozenTrial], best: Sequence[int], again: Mapping[int, FrozenTrial]) -> list[int]:
-    """The best by the mean of both ratings; after them those that have one, as one is luckier.
+def _is_shorter(trial: FrozenTrial, steps: int) -> bool:
+    """Whether a trial reached the end of fewer steps than trials have now."""
+    return trial.state is TrialState.COMPLETE and _taken(trial) < steps
+
+
+def _by_both(
+    trials: Sequence[FrozenTrial], best: Sequence[int], again: Mapping[int, FrozenTrial], are_compared: bool
+) -> list[int]:
+    """The best by the mean of both ratings, or by the only one.
 
     Args:
         trials: of the study, by number.
         best: numbers of some of them, the best first.
         again: those that trained some of them once more, by the number of the first one.
+        are_compared: whether the best of today were trained once more. Then those with one rating come last, as one is luckier.
+            Where only some were, before the search went on, a new one that is better may not lose its place to them.
     """
-    both = [number for number in best if number in again]
-    both.sort(key=lambda number: -_mean_rating(trials[number], again[number]))
-    return both + [number for number in best if number not in again]
+    return sorted(
+        best,
+        key=lambda number: (
+            are_compared and number not in again,
+            -(_mean_rating(trials[number], again[number]) if number in again else _last_rating(trials[number])),
+        ),
+    )
 
 
 def _mean_rating(trial: FrozenTrial, again: FrozenTrial) -> float:

@@ -61,16 +61,12 @@ class Drawing:
     excess: Excess | None = None
     learned: Sequence[LearnedExperiment] = ()
 
-    @property
-    def startup(self) -> int:
-        """Trials before the sampler's model."""
-        return startup_trials(self.settings.expected_trials)
-
     def draw(
         self,
         known: Sequence[FrozenTrial],
         study_name: str,
         values: Values = MappingProxyType({}),
+        pace: float = math.nan,
     ) -> FrozenTrial:
         """The next trial, running, with its assignment.
 
@@ -80,8 +76,10 @@ class Drawing:
             known: all trials before it, by number.
             study_name: name of their study; Hyperband assigns trials to its brackets by it.
             values: of known trials, see `tuning.search.sampler_view.as_seen`.
+            pace: see `Settings.expected_trials`.
         """
         number, settings = len(known), self.settings
+        startup = startup_trials(settings.expected_trials(pace))  # trials before the sampler's model
         distributions = self.space.distributions(self.fixed, self.limits)
         objectives = len(settings.aim.objectives)
         # One that reads nothing is shown nothing. Hyperband's brackets and CMA-ES go by all numbers.
@@ -89,16 +87,18 @@ class Drawing:
         most = math.inf if by_number else MOST_SHOWN[settings.sampler]
         seen = as_seen(known, self.space, distributions, values, objectives, self._point_of, most)
         start = self.starts[number] if number < len(self.starts) else None
-        point = (
-            self._beside_the_sampler(number, seen, distributions) if start is None else self.space.point(start, distributions)
-        )
+        point: Point | None
+        if start is not None:
+            point = self.space.point(start, distributions)
+        else:
+            point = self._beside_the_sampler(number, startup, seen, distributions)
         # A new sampler for each trial. So a draw depends on the experiment's seed, the trial's number and the trials before
         # it, and not on earlier draws of this process. Where the point is known it only hands that over.
         name = settings.sampler if point is None else "random"
         copy = optuna.create_study(
             study_name=study_name,
             directions=["maximize"] * objectives,
-            sampler=SAMPLERS[name](stream_seed(Stream.SAMPLER, settings.seed, number), self.startup),
+            sampler=SAMPLERS[name](stream_seed(Stream.SAMPLER, settings.seed, number), startup),
             pruner=PRUNERS[settings.scheduler](settings.steps, settings.reports),
         )
         copy.add_trials(seen)
@@ -119,7 +119,7 @@ class Drawing:
         return drawn
 
     def _beside_the_sampler(
-        self, number: int, seen: Sequence[FrozenTrial], distributions: Mapping[str, BaseDistribution]
+        self, number: int, startup: int, seen: Sequence[FrozenTrial], distributions: Mapping[str, BaseDistribution]
     ) -> Point | None:
         """A point around what is known to work or of the whole space; None where the sampler draws."""
         if self.settings.sampler == "random":
@@ -130,7 +130,7 @@ class Drawing:
                 return learned
         random = np.random.default_rng(stream(Stream.PRIOR, self.settings.seed, number))
         starts = [self.space.point(start, distributions) for start in self.starts]
-        return propose(number, self.startup, seen, starts, distributions, random)
+        return propose(number, startup, seen, starts, distributions, random)
 
     @cached_property
     def _point_of(self) -> OfTrials[Mapping[str, float | int | str] | None]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack, nullcontext
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -186,7 +187,9 @@ def run_trials(
     confirming_part = settings.confirming_part
     confirmation = None
     if confirming_part:
-        default = algorithm_of(settings).preset(DEFAULT, plan.fixed, limits(settings.steps))
+        # In the space of this search, as its first trial is: bounds of the user's may exclude a value of the preset.
+        spec = replace(algorithm_of(settings), space=plan.space)
+        default = spec.preset(DEFAULT, plan.fixed, limits(settings.steps))
         confirmation = Confirmation(costs, default, settings.steps, rung_steps)
     searcher = StudySearcher(
         memory, records, paths.folder, settings.most_trials, control, placement, settings.retries, adapt,

@@ -13,6 +13,8 @@ PRUNERS: Mapping[str, Callable[[int, int], BasePruner]] = {  # each takes the st
     "asha": lambda steps, reports: SuccessiveHalvingPruner(min_resource=max(1, steps // reports), reduction_factor=4),
     # A trial gets at least its first evaluation.
     "hyperband": lambda steps, reports: HyperbandPruner(min_resource=max(1, steps // reports), max_resource=steps),
-    "median": lambda steps, reports: MedianPruner(n_startup_trials=5),
+    # Before half of a trial ratings say little of its end: on `iquitos` their rank correlation is -.17 after a quarter, .79
+    # after half (eight recorded trials). The default begins low there, and would have been stopped.
+    "median": lambda steps, reports: MedianPruner(n_startup_trials=5, n_warmup_steps=steps // 2),
     "none": lambda steps, reports: NopPruner(),
 }

@@ -9,6 +9,7 @@ each. So all of them see the same view. Nothing in the study changes.
 | stopped by the pruner | complete, with its last value |
 | refused, or out of memory | complete, with a violated constraint; its value is the middle of the others, which says nothing |
 | frozen | complete, with its last value; without an evaluation running |
+| frozen, and missed a requirement when last evaluated | as if refused, unless a value for it is given |
 | running | running, unless a value for it is given |
 | failed | failed, which samplers ignore |
 | does the same as an earlier one, see `tuning.search.alike` | as above, with a violated constraint |
@@ -28,6 +29,7 @@ from types import MappingProxyType
 from optuna.distributions import BaseDistribution
 from optuna.trial import FrozenTrial, TrialState
 
+from envs.objective.aim import Aim
 from search_spaces import SearchSpace
 from search_spaces.earlier import in_todays_names
 from tuning.search.alike import alike
@@ -36,7 +38,9 @@ from tuning.search.two_aims import last_gains
 # Of trials by number: what counts of each, a pair with two objectives.
 Values = Mapping[int, float | tuple[float, ...]]
 HYPERPARAMETERS = "hyperparameters"  # user attribute of a trial: the full assignment
-ALIKE = "does what an earlier trial does"  # name of a constraint
+# Names of constraints.
+ALIKE = "does what an earlier trial does"
+REQUIRED = "requirements"  # by how much they are missed
 BEST_SHOWN = 4  # of so many trials that a sampler is shown of too many, one is among the best
 _SEEN_STATES = (TrialState.COMPLETE, TrialState.PRUNED)
 Point = Mapping[str, float | int | str]
@@ -87,6 +91,7 @@ def as_seen(
         point_of: gives the point of a trial's assignment, see `point_in`; None to compute each anew.
         most: trials that are shown. Of more, those that run, the best quarter of that number, and others spread evenly.
     """
+    known = [_with_requirements(trial) for trial in known]
     point_of = point_of or partial(point_in, space=space, distributions=distributions)
     shared = dict(distributions)
     own = {trial.number: _values(trial, values, objectives) for trial in known}
@@ -143,6 +148,19 @@ def _values(trial: FrozenTrial, values: Values, objectives: int) -> tuple[float,
     return None if value is None else (value,)
 
 
+def _with_requirements(trial: FrozenTrial) -> FrozenTrial:
+    """A trial that tells by how much it misses the requirements so far; the study is told of that when a trial ends."""
+    if trial.state not in (TrialState.RUNNING, TrialState.WAITING) or not trial.intermediate_values:
+        return trial
+    last = trial.intermediate_values[max(trial.intermediate_values)]
+    if not Aim.is_missed(last):
+        return trial
+    told = Seen.of(trial)
+    told.system_attrs = dict(trial.system_attrs)
+    told.set_constraint(REQUIRED, Aim.shortfall_of(last))
+    return told
+
+
 def _has_stopped(trial: FrozenTrial) -> bool:
     return trial.state in (TrialState.PRUNED, TrialState.WAITING) and not _is_violated(trial)
 
@@ -174,7 +192,7 @@ def _seen(
     if seen.state is TrialState.WAITING:
         # Optuna would hand a waiting trial out.
         seen.state = TrialState.RUNNING
-    is_lost = trial.state is TrialState.PRUNED and _is_violated(trial)
+    is_lost = trial.state in (TrialState.PRUNED, TrialState.WAITING) and _is_violated(trial)
     if own is not None or is_lost:
         seen.state, seen.values = TrialState.COMPLETE, list(neutral if own is None else own)
         seen.datetime_complete = trial.datetime_complete or trial.datetime_start or datetime.now()

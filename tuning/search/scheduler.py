@@ -65,7 +65,9 @@ class StudyScheduler(DriverOnly, FIFOScheduler):
         self._searcher.ledger.note_time()
         if evaluation >= self._reports:
             return str(TrialScheduler.CONTINUE)
-        if is_given_up(result, self._steps, self._reports) or self._memory.should_prune(number):
+        # The mean of fresh trainings would be that of the lucky ones, if any of them was stopped.
+        may_stop = not self._searcher.confirms(number)
+        if may_stop and (is_given_up(result, self._steps, self._reports) or self._memory.should_prune(number)):
             self._searcher.mark_pruned(number)
             return str(TrialScheduler.STOP)
         return str(TrialScheduler.CONTINUE if self._searcher.goes_on(number, is_new) else TrialScheduler.STOP)

@@ -132,6 +132,10 @@ class StudySearcher(DriverOnly, Searcher):
         """Of a trial that was handed out in this run."""
         return self._proposals[number].hyperparameters
 
+    def confirms(self, number: int) -> bool:
+        """Whether a trial that was handed out in this run trains another one's assignment again."""
+        return number in self._proposals and self._proposals[number].confirms is not None
+
     def leave(self, number: int) -> None:
         """Let a trial that runs write a checkpoint and end, as its node goes; then it is handed out again.
 
@@ -191,7 +195,7 @@ class StudySearcher(DriverOnly, Searcher):
         kept = not self._is_over(number, others)
         # The evaluation with which a thawed trial begins decided already that it goes on. To decide again beside what began
         # since could freeze it before it learned anything, and then the next one, for ever.
-        if kept and self._thawing and self._proposals[number].confirms is None and number not in self._thawed:
+        if kept and self._thawing and not self.confirms(number) and number not in self._thawed:
             # A trial that ran out of memory waits until it can run alone.
             kept = not self._alone & {proposal.number for proposal in self._waiting} and number == self._thawing.choose(
                 self._candidate(), self._search_steps_left(others), as_frozen=number
@@ -288,7 +292,7 @@ class StudySearcher(DriverOnly, Searcher):
 
     def _next_that_confirms(self) -> Proposal | None:
         """The trial that trains the best or the default again; None where there is none, or none yet."""
-        if self._confirmation is None or any(self._proposals[number].confirms is None for number in self._running):
+        if self._confirmation is None or not all(map(self.confirms, self._running)):
             return None  # what runs may yet be among the best
         left = self.ledger.steps_left(self._running)
         if not self._confirmation.contenders(self._memory.trials(), left):
@@ -300,11 +304,13 @@ class StudySearcher(DriverOnly, Searcher):
 
     def _search_steps_left(self, running: set[int]) -> float:
         """Steps that the budget has left for the search itself."""
-        return self.ledger.steps_left(running, self._searching_part)
+        # A search that goes on when its part is spent has no confirmation that could be paid for, and so has all that is left.
+        part = 1.0 if self.ledger.is_spent(running, self._searching_part) else self._searching_part
+        return self.ledger.steps_left(running, part)
 
     def _is_over(self, number: int, others: set[int]) -> bool:
         """Whether the budget does not pay for a trial to go on."""
-        return self.ledger.is_spent(others) or (self._proposals[number].confirms is None and self._is_confirming(others))
+        return self.ledger.is_spent(others) or (not self.confirms(number) and self._is_confirming(others))
 
     def _is_confirming(self, running: set[int]) -> bool:
         """Whether what is left of the budget is for the confirmation, and pays for one."""
@@ -444,8 +450,7 @@ class StudySearcher(DriverOnly, Searcher):
         if noticed := self._records.measured(number).get("noticed"):
             self._control.say(f"trial {number}: {noticed}")
         # One that confirms is never the best, so its checkpoint is not kept in place of another.
-        confirms = number in self._proposals and self._proposals[number].confirms is not None
-        self._control.on_ended(number, state, None if confirms else score)
+        self._control.on_ended(number, state, None if self.confirms(number) else score)
         return reason
 
     def save(self, checkpoint_path: str) -> None:

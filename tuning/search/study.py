@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 from collections.abc import Collection, Mapping, Sequence
 from copy import deepcopy
@@ -29,7 +30,7 @@ from tuning.search.journal import SealedStorage, has_entries, is_sealed, open_me
 from tuning.search.learned import read_learned
 from tuning.search.of_trials import OfTrials
 from tuning.search.pruners import PRUNERS
-from tuning.search.sampler_view import Values
+from tuning.search.sampler_view import REQUIRED, Values
 from tuning.search.two_aims import GAINS, Gains, on_front, with_gains
 from tuning.trial.proposal import Proposal
 from tuning.trial.records import TrialRecords
@@ -39,7 +40,6 @@ REASON = "reason"  # why it failed
 
 # Name of a constraint beside `PREDICTED`, as Optuna lets none be set twice.
 MEASURED = "measured memory"
-REQUIRED = "requirements"  # by how much they are missed
 _SECONDS = "seconds"  # user attribute of a study: wall time of all runs so far
 _WHOLE = "whole"  # user attribute of a study into which all earlier trials were copied
 
@@ -115,7 +115,7 @@ class StudyMemory:
             values: see `tuning.search.sampler_view.as_seen`.
         """
         known = self.trials()
-        drawn = self._drawing.draw(known, self._study.study_name, values)
+        drawn = self._drawing.draw(known, self._study.study_name, values, self.pace)
         if drawn.user_attrs.get(REFUSED):
             drawn.state, drawn.datetime_complete = TrialState.PRUNED, datetime.now()
         elif (same := already_tried(drawn, known)) is not None:
@@ -220,6 +220,12 @@ class StudyMemory:
     def seconds_before(self) -> float:
         """Wall time of the search so far, as `note_seconds` wrote it; 0 where it did not."""
         return float(self._study.user_attrs.get(_SECONDS, 0.0))
+
+    @property
+    def pace(self) -> float:
+        """Steps in a second of the search so far, by its evaluations; NaN before the first one, and where no time is noted."""
+        steps, seconds = sum(self.used_steps(0).values()), self.seconds_before
+        return steps / seconds if steps and seconds else math.nan
 
     def note_seconds(self, seconds: float) -> None:
         """Write the wall time of the search so far."""

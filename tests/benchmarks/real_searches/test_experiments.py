@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.real_searches.experiments import best_evaluated, confirmed_or_best
+from benchmarks.real_searches.experiments import best_evaluated, recommended
 from benchmarks.real_searches.records import RealSearchError
 from results.schema import GIVEN
 from results.writer import part_path, write_part
@@ -51,7 +51,7 @@ def test_the_best_evaluation_of_any_trial_wins_with_its_steps(tmp_path: Path) ->
 
 
 def test_without_a_confirmation_ours_is_the_best_trial_at_its_end(tmp_path: Path) -> None:
-    found = confirmed_or_best(experiment(tmp_path, [(1e-3, [0.4, 0.1, 0.2], None), (2e-3, [0.25, 0.3], None)]))
+    found = recommended(experiment(tmp_path, [(1e-3, [0.4, 0.1, 0.2], None), (2e-3, [0.25, 0.3], None)]))
     assert (found.score, found.steps) == (0.3, 200)
     assert found.hyperparameters["learning_rate"] == 2e-3
 
@@ -61,13 +61,13 @@ def test_ours_is_what_was_best_when_trained_again_though_luckier_ones_are_there(
         (1e-3, [0.1, 0.1, 0.2], None), (2e-3, [0.3, 0.9], None),
         (1e-3, [0.1, 0.1, 0.3], 0), (2e-3, [0.1, 0.1, 0.2], 1), (1e-3, [0.1, 0.1, 0.5], 0), (2e-3, [0.1, 0.1, 0.4], 1),
     ]  # fmt: skip
-    found = confirmed_or_best(experiment(tmp_path, trials))
+    found = recommended(experiment(tmp_path, trials))
     assert (found.score, found.steps) == (pytest.approx(0.4), 300)
     assert found.hyperparameters["learning_rate"] == 1e-3
 
 
 def test_a_single_training_again_confirms_nothing(tmp_path: Path) -> None:
-    found = confirmed_or_best(experiment(tmp_path, [(1e-3, [0.1, 0.1, 0.2], None), (2e-3, [0.1, 0.1, 0.9], 0)]))
+    found = recommended(experiment(tmp_path, [(1e-3, [0.1, 0.1, 0.2], None), (2e-3, [0.1, 0.1, 0.9], 0)]))
     assert (found.score, found.hyperparameters["learning_rate"]) == (0.2, 1e-3)
 
 
@@ -76,9 +76,9 @@ def test_the_default_alone_is_no_winner_where_the_time_ended_before_a_second_tra
         (DEFAULT_RATE, [0.1, 0.1, 0.2], None), (1e-3, [0.3, 0.3, 0.3], None),
         (DEFAULT_RATE, [0.1, 0.1, 0.2], 0), (1e-3, [0.1, 0.1, 0.4], 1), (DEFAULT_RATE, [0.1, 0.1, 0.2], 0), (1e-3, [0.1], 1),
     ]  # fmt: skip
-    found = confirmed_or_best(experiment(tmp_path / "cut", trials))
+    found = recommended(experiment(tmp_path / "cut", trials))
     assert (found.score, found.hyperparameters["learning_rate"]) == (0.3, 1e-3)
-    found = confirmed_or_best(experiment(tmp_path / "whole", [*trials[:-1], (1e-3, [0.1, 0.1, 0.1], 1)]))
+    found = recommended(experiment(tmp_path / "whole", [*trials[:-1], (1e-3, [0.1, 0.1, 0.1], 1)]))
     assert (found.score, found.hyperparameters["learning_rate"]) == (pytest.approx(0.25), 1e-3)
 
 
@@ -88,12 +88,12 @@ def test_the_default_wins_where_it_is_better_than_the_other_that_was_trained_aga
         (DEFAULT_RATE, [0.1, 0.1, 0.2], 0), (1e-3, [0.1, 0.1, 0.1], 1),
         (DEFAULT_RATE, [0.1, 0.1, 0.2], 0), (1e-3, [0.1, 0.1, 0.1], 1),
     ]  # fmt: skip
-    found = confirmed_or_best(experiment(tmp_path, trials))
+    found = recommended(experiment(tmp_path, trials))
     assert (found.score, found.hyperparameters["learning_rate"]) == (pytest.approx(0.2), DEFAULT_RATE)
 
 
 def test_a_search_without_an_evaluation_has_no_winner(tmp_path: Path) -> None:
     folder = experiment(tmp_path, [(1e-3, [], None)])
-    for winner in (best_evaluated, confirmed_or_best):
+    for winner in (best_evaluated, recommended):
         with pytest.raises(RealSearchError, match="no trial was evaluated within the time; give a larger --budget"):
             winner(folder)

@@ -17,7 +17,10 @@ def lines(folder: Path, **scores: list[float]) -> list[str]:
     for name, values in scores.items():
         of, role = (0, "default") if name == "default" else (int(name[1:]), "best")
         for run, score in enumerate(values):
-            write_trial(folder, number, "complete", score, confirms=of, confirm_run=run, confirm_role=role)
+            shortfall = 0.5 if Aim.is_missed(score) else None
+            write_trial(
+                folder, number, "complete", score, confirms=of, confirm_run=run, confirm_role=role, shortfall=shortfall
+            )  # fmt: skip
             number += 1
     return confirmation_lines(load(folder), lambda rating: f"{rating:+.3f}")
 
@@ -67,7 +70,7 @@ def test_where_the_default_misses_a_requirement_nothing_is_compared_with_it(tmp_
     missed = Aim.parse(require=("ev_served>=0.9",)).rating(Outcome(0.9, None, 0.5))
     found = lines(tmp_path, default=[0.10, missed], t3=[0.20, 0.21])
     assert found[1] == "  the default (trial 0): 1 miss a requirement, 2 seeds"
-    assert found[-1] == "No trial is shown to be better than the default."
+    assert found[-1] == "The default misses a requirement, so no trial is compared with it."
 
 
 def test_a_default_that_was_never_tried_has_no_number_and_what_did_not_end_does_not_count(tmp_path: Path) -> None:
@@ -88,6 +91,32 @@ def test_pairs_without_a_seed_in_common_say_nothing(tmp_path: Path) -> None:
     found = confirmation_lines(load(tmp_path), lambda rating: f"{rating:+.3f}")
     assert len(found) == 3
     assert "against" not in "".join(found)
+
+
+def test_one_of_which_a_training_did_not_reach_the_end_is_not_better(tmp_path: Path) -> None:
+    write_trial(tmp_path, 50, "failed", None, confirms=3, confirm_run=3, confirm_role="best")
+    found = lines(tmp_path, default=[0.10, 0.11, 0.12], t3=[0.20, 0.21, 0.221])
+    assert found[2].endswith("3 seeds, and 1 that did not reach the end")
+    assert found[-1] == "No trial is shown to be better than the default."
+    assert not any("against" in line for line in found)
+
+
+def test_what_was_trained_for_fewer_steps_is_compared_with_nothing(tmp_path: Path) -> None:
+    for number, (of, run, steps, score) in enumerate(
+        [(0, run, 1000, 0.1 + 0.01 * run) for run in range(2)] + [(3, run, 2000, 0.3 + 0.01 * run) for run in range(2)]
+    ):
+        role = "best" if of else "default"
+        write_trial(
+            tmp_path, number, "complete", score, confirms=of, confirm_run=run, confirm_role=role, budget_steps=steps
+        )  # fmt: skip
+    found = confirmation_lines(load(tmp_path), lambda rating: f"{rating:+.3f}")
+    assert len(found) == 2
+    assert found[1].startswith("  trial 3: +0.305")
+
+
+def test_the_best_mean_is_named_also_where_it_is_the_defaults(tmp_path: Path) -> None:
+    assert "Best mean: trial 3." in lines(tmp_path / "one", default=[0.10, 0.11, 0.12], t3=[0.10, 0.25, 0.12])
+    assert "Best mean: the default (trial 0)." in lines(tmp_path / "two", default=[0.2, 0.21], t3=[0.10, 0.11])
 
 
 def test_what_was_trained_again_is_not_the_best(tmp_path: Path) -> None:

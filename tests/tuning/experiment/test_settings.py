@@ -163,3 +163,22 @@ def test_one_or_two_objectives_are_one_text_on_the_command_line_and_in_the_file(
     assert Settings.from_json(two.to_json()) == two
     assert parse(Settings, [], two, "x") == two
     assert parse(Settings, ["--objective", "bill"], None, "x").objective == "bill"
+
+
+@pytest.mark.parametrize(
+    ("given", "pace", "trials"),
+    [
+        ({"budget": "2M"}, math.nan, 80),
+        ({"budget": "2M", "trials": 7}, math.nan, 7),
+        ({}, math.nan, 16),
+        ({"budget": "20m"}, math.nan, 16),  # nothing is known of the pace yet
+        ({"budget": "20m"}, 1000.0, 48),
+        ({"budget": "8h"}, 1000.0, 1152),
+        ({"budget": "1m"}, 1.0, 1),
+        ({"budget": "2M"}, 1000.0, 80),  # a budget of steps does not depend on the pace
+    ],
+)
+def test_expected_are_four_trials_for_each_whole_one_that_the_budget_pays_for(
+    given: dict[str, object], pace: float, trials: int
+) -> None:
+    assert Settings(steps=100_000, **given).expected_trials(pace) == trials  # type: ignore[arg-type]

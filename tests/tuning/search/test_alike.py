@@ -54,6 +54,11 @@ def test_with_two_objectives_both_gains_are_equal() -> None:
     assert alike(trials) == {2}
 
 
+def test_trials_that_miss_a_requirement_by_as_much_need_not_do_the_same() -> None:
+    missed = Aim.parse(require=("ev_served>=0.9",)).rating(Outcome(0.2, shortfall=0.1))
+    assert alike([trial(0, {10: missed}), trial(1, {10: missed})]) == frozenset()
+
+
 def frozen(number: int, *ratings: float, state: TrialState = TrialState.WAITING, **attributes: Any) -> FrozenTrial:
     return trial(number, {10 * rung: rating for rung, rating in enumerate(ratings, 1)}, state=state, **attributes)
 

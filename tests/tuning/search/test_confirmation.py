@@ -192,7 +192,10 @@ def test_dear_candidates_are_fewer(tmp_path: Path) -> None:
     searching = memory.trials()
     for cost, candidates in ((1.0, 8), (2.0, 7), (8.0, 0)):
         confirmation = dear(memory, 12, cost)  # the best
-        assert confirmation._candidates(searching, _Stages.of(searching), 20.0 * STEPS, list(range(12, 0, -1))) == candidates
+        assert (
+            confirmation._candidates(searching, _Stages.of(searching, STEPS), 20.0 * STEPS, list(range(12, 0, -1)))
+            == candidates
+        )
 
 
 def test_of_trials_that_do_the_same_the_first_is_confirmed(memory: StudyMemory) -> None:
@@ -364,6 +367,35 @@ def test_after_more_search_its_best_are_candidates_too_and_two_rounds_remain(tmp
     best = [number for number, _, role in found if role == "best"]
     assert set(best) <= set(tried)
     assert all(best.count(number) >= 2 for number in best)
+
+
+@pytest.mark.parametrize("paid_again", [6, 8])
+def test_after_more_search_without_candidates_a_new_best_keeps_its_place(tmp_path: Path, paid_again: int) -> None:
+    memory = searched(tmp_path, 12)
+    spend(memory, 20)  # candidates among the first trials have ratings of two trainings
+    before = len(roles(memory))
+    new = memory.ask().number
+    memory.report(new, STEPS, 0.5)
+    memory.complete(new, 0.5)
+    spend(memory, paid_again)
+    found = roles(memory)[before:]
+    assert not any(role == "candidate" for _, _, role in found)
+    assert sum(number == new for number, _, role in found if role == "best") >= 2
+
+
+def test_trainings_with_fewer_steps_are_no_part_of_what_more_steps_confirm(memory: StudyMemory) -> None:
+    spend(memory, 6)
+    assert {run for _, run, _ in roles(memory)} == {0, 1}
+    longer = Confirmation(Costs(SPACE), DEFAULT, 2 * STEPS, RUNG)
+    found = []
+    for left in range(6, 0, -1):
+        drawn = longer.next(memory.trials(), 2.0 * STEPS * left)
+        assert drawn
+        proposal = memory.add(drawn)
+        found.append((proposal.confirms, proposal.confirm_run))
+        memory.report(proposal.number, 2 * STEPS, 0.3)
+        memory.complete(proposal.number, 0.3)
+    assert found == [(number, run) for run in range(2) for number in (0, 3, 2)]
 
 
 def test_a_front_has_no_candidates(tmp_path: Path) -> None:

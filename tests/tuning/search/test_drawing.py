@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from datetime import datetime
 from typing import Any
 
@@ -157,3 +158,13 @@ def test_what_other_experiments_found_good_is_drawn_and_nothing_else_changes_wit
     # The good one is drawn once as it is; others may lie around it.
     assert sum(trial.params == known[0].params for trial in known) == 1
     assert [trial.params for trial in draw_some(drawing(learned=()), 4)] == [trial.params for trial in draw_some(drawing(), 4)]
+
+
+def test_in_a_longer_budget_of_time_more_draws_come_before_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = []
+    monkeypatch.setattr("tuning.search.drawing.propose", lambda number, startup, *others: told.append(startup))
+    of = drawing(settings={"budget": "20m", "steps": 100_000})
+    known = draw_some(of, 1)
+    for pace in (math.nan, 100.0, 500.0, 5000.0):
+        of.draw(known, "one", pace=pace)
+    assert told == [4, 4, 2, 6, 10]

@@ -14,12 +14,13 @@ def test_settings_name_all_of_them() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(PRUNERS))
-def test_which_trial_is_stopped_first_at_its_first_evaluation(name: str) -> None:
+def test_which_trial_is_stopped_first(name: str) -> None:
     study = optuna.create_study(direction="maximize", pruner=PRUNERS[name](900, 9))
     stopped = []
     for number in range(8):
         trial = study.ask()
-        trial.report(-float(number), 100)
+        # One that waits for half of a trial has seen nothing by now.
+        trial.report(-float(number), 450 if name == "median" else 100)
         if trial.should_prune():
             stopped.append(number)
         study.tell(trial, -float(number))
@@ -27,6 +28,18 @@ def test_which_trial_is_stopped_first_at_its_first_evaluation(name: str) -> None
         # Five trials are let through, whatever they do.
         assert stopped == [5, 6, 7]
     assert name not in ("none", "freeze-thaw") or stopped == []
+
+
+def test_the_median_pruner_stops_none_before_half_of_its_steps() -> None:
+    study = optuna.create_study(direction="maximize", pruner=PRUNERS["median"](900, 9))
+    for number in range(8):
+        trial = study.ask()
+        found = []
+        for steps in range(100, 1000, 100):
+            trial.report(-float(number), steps)
+            found.append(trial.should_prune())
+        study.tell(trial, -float(number))
+        assert found == [False] * 4 + [number > 4] * 5
 
 
 def test_hyperband_gives_each_trial_its_first_evaluation() -> None:

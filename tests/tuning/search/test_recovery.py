@@ -17,7 +17,8 @@ from tuning.search.confirmation import CONFIRMS, ROLE, RUN
 from tuning.search.drawing import SAME_AS
 from tuning.search.errors import DamagedStudyError
 from tuning.search.recovery import extend, settle
-from tuning.search.study import REQUIRED, StudyMemory
+from tuning.search.sampler_view import REQUIRED
+from tuning.search.study import StudyMemory
 from tuning.search.two_aims import gains_of
 from tuning.trial.records import TrialRecords
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,9 @@ import pytest
 from optuna.distributions import FloatDistribution
 from optuna.trial import FrozenTrial, TrialState
 
+from envs.objective.aim import Aim, Outcome
 from search_spaces import Kind, Parameter, SearchSpace
-from tuning.search.sampler_view import HYPERPARAMETERS, as_seen
+from tuning.search.sampler_view import HYPERPARAMETERS, REQUIRED, as_seen
 from tuning.search.samplers import SAMPLERS
 from tuning.search.two_aims import GAINS
 
@@ -181,3 +183,41 @@ def test_a_view_shares_no_change_with_the_study() -> None:
     seen.set_constraint("b", 1.0)
     assert known.constraints == {"a": 0.0}
     assert known.params == {}
+
+
+MISSED, MISSED_MORE = (Aim.parse(require=("ev_served>=0.9",)).rating(Outcome(0.9, shortfall=short)) for short in (0.1, 0.5))
+
+
+@pytest.mark.parametrize("state", [TrialState.WAITING, RUNNING])
+def test_what_missed_a_requirement_when_last_evaluated_violates_a_constraint_by_as_much(state: TrialState) -> None:
+    known = [
+        trial(COMPLETE, {1: 0.1}, 0.2, number=0, constraints={REQUIRED: 0.0}),
+        trial(state, {1: 0.1, 2: MISSED}, number=1),
+        trial(state, {1: MISSED_MORE}, number=2),
+        trial(state, {1: MISSED, 2: 0.3}, number=3),  # it meets all by now
+    ]
+    seen = as_seen(known, SPACE, BOX, {1: 0.05, 2: 0.0, 3: 0.3})
+    assert [one.constraints[REQUIRED] for one in seen] == pytest.approx([0.0, 0.1, 0.5, 0.0])
+    assert [one.value for one in seen] == [0.2, 0.05, 0.0, 0.3]
+    assert all(REQUIRED not in one.constraints for one in known[1:])  # the study's own trials stay as they are
+
+
+def test_without_a_model_a_frozen_miss_has_no_value_of_its_own() -> None:
+    known = [trial(COMPLETE, {1: 0.1}, 0.2, number=0), trial(TrialState.WAITING, {1: MISSED}, number=1)]
+    seen = as_seen(known, SPACE, BOX)
+    assert [one.state for one in seen] == [COMPLETE, COMPLETE]
+    assert [one.value for one in seen] == [0.2, 0.2]
+    assert seen[1].constraints[REQUIRED] == pytest.approx(0.1)
+
+
+def test_of_trials_that_miss_a_sampler_prefers_where_less_is_missing() -> None:
+    known = [trial(TrialState.WAITING, {1: MISSED}, number=n, x=0.1 + 0.01 * n) for n in range(8)]
+    known += [trial(TrialState.WAITING, {1: MISSED_MORE}, number=n, x=0.9 - 0.01 * (n - 8)) for n in range(8, 24)]
+    for one in known:
+        one.datetime_start = datetime.now()
+    drawn = []
+    for seed in range(10):
+        study = optuna.create_study(sampler=SAMPLERS["tpe"](seed, 4), direction="maximize")
+        study.add_trials(as_seen(known, SPACE, BOX))
+        drawn.append(study.ask(BOX).params["x"])
+    assert np.mean(np.array(drawn) < 0.5) > 0.8

@@ -1,6 +1,7 @@
 """Whether Tune is told to go on with a trial, without Tune."""
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from results import load
 from tests.tuning.search.fakes import REPORTS, Control, PrunesAll, adapters, decide
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
-from tuning.search.study import REQUIRED
+from tuning.search.sampler_view import REQUIRED
 from tuning.trial.protocol import EVALUATION, IDLE, OBJECTIVE, SCORE, SHORTFALL, STEPS
 
 
@@ -101,3 +102,14 @@ def test_a_trial_with_a_policy_that_does_nothing_is_stopped_by_no_pruner(
     (row,) = load(experiment.paths.folder).trials.to_dict("records")
     assert (row["state"], row["noticed"]) == ("pruned", "policy does nothing: as it was told")
     assert ("say", "trial 0: policy does nothing: as it was told") in control.told
+
+
+@pytest.mark.parametrize("is_idle", [False, True])
+def test_a_trial_that_trains_another_again_is_stopped_by_no_pruner(experiment: Experiment, is_idle: bool) -> None:
+    searcher, scheduler = adapters(experiment)
+    searcher.suggest("a")
+    assert not searcher.confirms(0)
+    searcher._proposals[0] = replace(searcher._proposals[0], confirms=0, confirm_run=0, confirm_role="default")
+    for evaluation in range(1, REPORTS):
+        told = decide(scheduler, **{STEPS: 1400 * evaluation, EVALUATION: evaluation, SCORE: 0.0, IDLE: is_idle})
+        assert told == "CONTINUE"

@@ -1,5 +1,6 @@
 """The study keeps everything, and proposes the same after it is opened again."""
 
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +14,8 @@ from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
 from tuning.search.drawing import HYPERPARAMETERS
-from tuning.search.study import REASON, REQUIRED, SAME_AS, StudyMemory
+from tuning.search.sampler_view import REQUIRED
+from tuning.search.study import REASON, SAME_AS, StudyMemory
 
 LIMITS = {"steps": 1e6}
 
@@ -68,7 +70,7 @@ def test_what_misses_a_requirement_violates_a_constraint_and_keeps_its_value(exp
 
 def test_the_pruner_stops_what_misses_requirements_where_others_meet_them(experiment: Experiment) -> None:
     aim = Aim.parse(objective="peak_kw", require=("ev_served>=0.9",))
-    study = memory(experiment, scheduler="median")
+    study = memory(experiment, scheduler="median", steps=200)
     for number in range(7):
         study.ask()
         # The last two have the lowest peaks. One of them serves too little.
@@ -77,6 +79,21 @@ def test_the_pruner_stops_what_misses_requirements_where_others_meet_them(experi
         if number < 5:
             study.complete(number, aim.goal(outcome), outcome.shortfall)
     assert [study.should_prune(number) for number in (5, 6)] == [True, False]
+
+
+def test_the_pace_is_that_of_the_evaluations_and_reaches_the_draw(
+    experiment: Experiment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study, told = memory(experiment, budget="20m", steps=100_000), []
+    monkeypatch.setattr("tuning.search.drawing.propose", lambda number, startup, *others: told.append(startup))
+    study.ask()
+    study.note_seconds(1.0)
+    assert math.isnan(study.pace)
+    study.report(0, 25_000, 0.1)
+    study.note_seconds(50.0)
+    assert study.pace == 500.0
+    study.ask()
+    assert told == [4, 6]
 
 
 def test_fixed_values_are_in_every_proposal(experiment: Experiment) -> None:

@@ -1,0 +1,117 @@
+"""Trainings of the best of a search and of the default again, with fresh seeds, by assignment.
+
+All that is said of them begins here: what the terminal tells, the report, and `results.analysis`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+DEFAULT = "default"  # role of the trainings of the default
+LEAST_RUNS = 2  # trainings of an assignment with which its mean is told
+_ENDED_EARLY = ("failed", "oom", "pruned")
+
+
+@dataclass(frozen=True)
+class FreshRuns:
+    """Trainings that were ended, by the number of the trial with their assignment; -1 is a default that was not tried.
+
+    Attributes:
+        complete: rows of those that reached the end, by the numbers of their seeds.
+        ended_early: how many did not: they failed, did not fit into memory, or were stopped.
+        control: of these numbers that of the default; None where it was not trained again.
+    """
+
+    complete: dict[int, pd.DataFrame]
+    ended_early: dict[int, int]
+    control: int | None
+
+    @property
+    def contenders(self) -> list[int]:
+        """Numbers of the others, rising."""
+        return [number for number in sorted(self.complete) if number != self.control]
+
+    @property
+    def ordered(self) -> list[int]:
+        """All numbers, that of the default first."""
+        return ([] if self.control is None else [self.control]) + self.contenders
+
+    @property
+    def sound(self) -> list[int]:
+        """Numbers of the contenders of which each training reached the end and met the requirements.
+
+        The mean of those that are left would be lucky, as bad trainings are the ones that end early.
+        """
+        return [number for number in self.contenders if not self.ended_early[number] and not self.missed(number)]
+
+    def missed(self, number: int) -> int:
+        """How many of the complete trainings of an assignment miss a requirement."""
+        return int((self.complete[number]["shortfall"].astype(float) > 0.0).sum())
+
+    def confidence(self, objectives: int = 1) -> float:
+        """Of each interval of a difference from the default, so that all of them hold together with 95 % (Bonferroni).
+
+        Args:
+            objectives: in which contenders are compared.
+        """
+        from results.statistics import CONFIDENCE  # NumPy, which those who watch a search need not wait for
+
+        compared = sum(len(self.complete[number]) >= LEAST_RUNS for number in self.contenders)
+        return 1.0 - (1.0 - CONFIDENCE) / max(1, objectives * compared)
+
+    def pairs(self, number: int) -> tuple[pd.DataFrame, pd.DataFrame] | None:
+        """Complete trainings of a contender and of the default with the same seeds.
+
+        Returns:
+            None where they are not compared: without the default, with fewer than two pairs, and where the contender is not
+            `sound` or the default misses a requirement.
+        """
+        if self.control is None or number not in self.sound or self.missed(self.control):
+            return None
+        own, default = self.complete[number], self.complete[self.control]
+        seeds = own.index.intersection(default.index)
+        return (own.loc[seeds], default.loc[seeds]) if len(seeds) >= LEAST_RUNS else None
+
+    @property
+    def recommended(self) -> int | None:
+        """Number of the assignment to take, that of the best mean rating; the default is among them, and of equals the first.
+
+        Returns:
+            None where nothing beside the default was trained again twice. A contender that is not `sound` is not taken.
+        """
+        told = self.at_least(LEAST_RUNS)
+        if not told.contenders:
+            return None
+        default = [told.control] if told.control is not None and not told.missed(told.control) else []
+        means = {number: float(told.complete[number]["rating"].mean()) for number in [*default, *told.sound]}
+        return max(means, key=means.__getitem__, default=None)
+
+    def at_least(self, runs: int) -> FreshRuns:
+        """The assignments with at least so many complete trainings."""
+        complete = {number: own for number, own in self.complete.items() if len(own) >= runs}
+        return FreshRuns(complete, self.ended_early, self.control if self.control in complete else None)
+
+
+def fresh_runs(confirmations: pd.DataFrame) -> FreshRuns:
+    """Fresh trainings, by assignment.
+
+    Args:
+        confirmations: rows, see `Results.confirmations`, each with its `rating`. Where a search was continued with more steps,
+            those of the longest trainings alone count, as shorter ones are not comparable.
+    """
+    ended = confirmations[confirmations["state"].isin(["complete", *_ENDED_EARLY])]
+    if ended["budget_steps"].notna().any():
+        ended = ended[ended["budget_steps"] == ended["budget_steps"].max()]
+    complete, ended_early, control = {}, {}, None
+    for key, own in ended.groupby(ended["confirms"].astype("int64")):
+        number = int(str(key))
+        whole = own[own["state"] == "complete"]
+        ended_early[number] = len(own) - len(whole)
+        if len(whole):
+            complete[number] = whole.set_index("confirm_run")
+            control = number if whole["confirm_role"].iloc[0] == DEFAULT else control
+    return FreshRuns(complete, ended_early, control)
