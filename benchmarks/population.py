@@ -98,7 +98,8 @@ def population(options: Options, members: int, seed: int) -> float:
     from tuning.cli.console import terminal
     from tuning.experiment.folder import create
     from tuning.experiment.settings import Settings
-    from tuning.search.drawing import HYPERPARAMETERS, Drawing
+    from tuning.search.attributes import HYPERPARAMETERS
+    from tuning.search.drawing import Drawing
     from tuning.search.plan import limits, plan, seen_by
     from tuning.search.preparation import prepare
     from tuning.trial.proposal import Proposal

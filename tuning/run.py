@@ -81,19 +81,18 @@ def _status(outcome: Results | SearchStoppedError, console: Console) -> int:
         tell(*outcome.reason.splitlines(), f"then continue with: {continuing}")
         draw_report_so_far(outcome.folder, console)
         return STOPPED
+    from tuning.cli.confirmed import unpaid_lines
     from tuning.cli.console import say
     from tuning.cli.report import draw_report
     from tuning.cli.summary import print_summary
-    from tuning.experiment.settings import LEAST_CONFIRMING_RUNS
     from tuning.storage.stored_experiment import checkpoint_sizes, publish, run_in
     from tuning.trial.checkpoint import Checkpoints
 
     experiment = run_in(outcome.folder)
     of = experiment.settings
     print_summary(outcome, console, of.aim, of.words_of("validation"), of.teacher)
-    if of.freezes and of.confirm and not outcome.scored.empty and _is_unpaid(of, outcome):
-        part = f"{of.confirm:.0%} of the budget pays for less than {LEAST_CONFIRMING_RUNS} trainings of it and of the default"
-        say(console, f"The best was trained once: {part} (--budget, --confirm)")
+    for line in unpaid_lines(of, outcome):
+        say(console, line)
     if experiment.storage and not experiment.is_local:
         sizes = checkpoint_sizes(outcome.folder, outcome.trials["trial"])
     else:
@@ -102,14 +101,6 @@ def _status(outcome: Results | SearchStoppedError, console: Console) -> int:
     say(console, f"Checkpoints: {size:,.1f} MiB of {kept} trials (--keep-checkpoints {experiment.settings.keep_checkpoints})")
     draw_report([outcome.folder], console, publish)
     return 0 if not outcome.scored.empty else NONE_COMPLETE
-
-
-def _is_unpaid(settings: Settings, results: Results) -> bool:
-    """Whether the best was not trained again as the budget does not pay for it; of time, that shows when it is spent."""
-    if not settings.confirming_part:
-        return True
-    limit = settings.limit
-    return limit is not None and limit.is_time and results.confirmations.empty and len(results.scored) > 1
 
 
 if __name__ == "__main__":

@@ -13,8 +13,9 @@ from optuna.trial import FrozenTrial, TrialState
 
 from benchmarks.scaling.made import DISTRIBUTIONS, LIMITS, REPORTS, SPACE, STEPS, assignments, evaluations_of, rating
 from tuning.experiment.settings import Settings
+from tuning.search.attributes import HYPERPARAMETERS
 from tuning.search.costs import Costs
-from tuning.search.drawing import HYPERPARAMETERS, Drawing
+from tuning.search.drawing import Drawing
 from tuning.search.thawing import Thawing
 from tuning.trial.evaluation_schedule import due_steps
 

@@ -21,7 +21,8 @@ from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
 from tuning.runtime.ray_session import ray_session
-from tuning.search.drawing import HYPERPARAMETERS, Drawing
+from tuning.search.attributes import HYPERPARAMETERS
+from tuning.search.drawing import Drawing
 from tuning.search.driver import run_trials
 from tuning.search.plan import Plan
 from tuning.search.study import StudyMemory

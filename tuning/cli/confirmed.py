@@ -7,6 +7,7 @@ from collections.abc import Callable
 from results import Results
 from results.fresh import LEAST_RUNS, FreshRuns
 from results.statistics import CONFIDENCE, Interval, mean, paired_mean
+from tuning.experiment.settings import LEAST_CONFIRMING_RUNS, Settings
 
 NONE_BETTER = "No trial is shown to be better than the default."
 NOT_COMPARED = "The default misses a requirement, so no trial is compared with it."
@@ -44,6 +45,22 @@ def confirmation_lines(results: Results, shown: Callable[[float], str]) -> list[
     if compared and (taken := fresh.recommended) is not None:
         lines.append(f"Best mean: {named(taken, fresh)}.")
     return [*lines, *verdict(fresh, " and ".join(better), compared)]
+
+
+def unpaid_lines(settings: Settings, results: Results) -> list[str]:
+    """That the best was trained once, where the budget does not pay for more; of time, that shows when it is spent.
+
+    Args:
+        settings: of the experiment.
+        results: of it.
+    """
+    limit = settings.limit
+    if limit is None or settings.preset or not settings.confirm or results.scored.empty:
+        return []
+    if settings.confirming_part and not (limit.is_time and results.confirmations.empty and len(results.scored) > 1):
+        return []
+    part = f"{settings.confirm:.0%} of the budget pays for less than {LEAST_CONFIRMING_RUNS} trainings of it and of the default"
+    return [f"The best was trained once: {part} (--budget, --confirm)"]
 
 
 def named(number: int, fresh: FreshRuns) -> str:

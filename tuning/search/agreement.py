@@ -14,10 +14,9 @@ from search_spaces import SpaceError
 from search_spaces.earlier import in_todays_names
 from search_spaces.removed import without_removed
 from tuning.experiment.folder import ExperimentPaths
-from tuning.search.drawing import HYPERPARAMETERS, REFUSED, SAME_AS
+from tuning.search.attributes import GAINS, HYPERPARAMETERS, REFUSED, SAME_AS
 from tuning.search.errors import DamagedStudyError
 from tuning.search.journal import UNREADABLE
-from tuning.search.two_aims import GAINS
 from tuning.trial.records import TrialRecords, outcome_in
 
 # What was checked in this process: a row's file with what the study has of its trial, and the state in the row. A search that

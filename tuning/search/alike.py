@@ -12,11 +12,11 @@ from collections.abc import Iterable
 from optuna.trial import FrozenTrial, TrialState
 
 from envs.objective.aim import Aim
+from tuning.search.attributes import SAME_AS
 from tuning.search.two_aims import Gains, gains_of, last_gains
 
 Outcome = tuple[float, Gains | None]  # of an evaluation: its rating and, with two objectives, both gains
 _CAN_END_BEST = (TrialState.RUNNING, TrialState.WAITING, TrialState.COMPLETE)
-SAME_AS = "same_as"  # user attribute of a trial: number of an earlier one with the same assignment; both have the same outcome
 
 
 def alike(trials: Iterable[FrozenTrial]) -> frozenset[int]:

@@ -22,15 +22,11 @@ from results.schema import CANDIDATE
 from search_spaces import Assignment
 from tuning.experiment.settings import LEAST_CONFIRMING_RUNS
 from tuning.search.alike import alike
+from tuning.search.attributes import CONFIRM_ROLE, CONFIRM_RUN, CONFIRMS, HYPERPARAMETERS, REFUSED, SAME_AS
 from tuning.search.costs import Costs
-from tuning.search.drawing import HYPERPARAMETERS, REFUSED, SAME_AS
 from tuning.search.two_aims import on_front
 
-# User attributes of a trial that confirms.
-CONFIRMS = "confirms"  # number of the trial with the same assignment
-RUN = "confirm_run"  # number of its seed, from 0
-ROLE = "confirm_role"  # one of these:
-DEFAULT, BEST = "default", "best"  # or CANDIDATE
+DEFAULT, BEST = "default", "best"  # roles of a trial that confirms, or CANDIDATE
 
 MOST_CANDIDATES = 8
 CANDIDATES_PART = 0.4  # most of what the budget pays for
@@ -64,8 +60,8 @@ class _Stages:
         confirming = [trial for trial in trials if CONFIRMS in trial.user_attrs and not _is_shorter(trial, steps)]
         return cls(
             [trial for trial in search if not {REFUSED, SAME_AS} & trial.user_attrs.keys()],
-            [trial for trial in confirming if trial.user_attrs[ROLE] == CANDIDATE],
-            [trial for trial in confirming if trial.user_attrs[ROLE] != CANDIDATE],
+            [trial for trial in confirming if trial.user_attrs[CONFIRM_ROLE] == CANDIDATE],
+            [trial for trial in confirming if trial.user_attrs[CONFIRM_ROLE] != CANDIDATE],
             max((trial.number for trial in search), default=-1),
         )
 
@@ -128,7 +124,7 @@ class Confirmation:
             return self._trial(trials, look.untried[0], 0, CANDIDATE)
         if not all(trial.state.is_finished() for trial in stages.candidates):
             return None
-        done = {(trial.user_attrs[CONFIRMS], trial.user_attrs[RUN]) for trial in stages.rounds}
+        done = {(trial.user_attrs[CONFIRMS], trial.user_attrs[CONFIRM_RUN]) for trial in stages.rounds}
         for run in range(len(stages.rounds) + 1):
             missing = [number for number in look.contenders if (number, run) not in done]
             # A round that was begun was paid for.
@@ -234,7 +230,7 @@ class Confirmation:
             state=TrialState.RUNNING,
             params=self.costs.space.point(assignment, distributions),
             distributions=distributions,
-            user_attrs={HYPERPARAMETERS: assignment, CONFIRMS: number, RUN: run, ROLE: role},
+            user_attrs={HYPERPARAMETERS: assignment, CONFIRMS: number, CONFIRM_RUN: run, CONFIRM_ROLE: role},
         )
 
 

@@ -10,7 +10,7 @@ from typing import Self
 from search_spaces import Assignment, SearchSpace
 from search_spaces.earlier import in_todays_names
 from tuning.experiment.budget import Budget
-from tuning.search.drawing import HYPERPARAMETERS
+from tuning.search.attributes import HYPERPARAMETERS
 from tuning.search.of_trials import OfTrials
 
 

@@ -18,22 +18,14 @@ from common.streams import Stream, stream, stream_seed
 from search_spaces import Assignment, SearchSpace
 from search_spaces.earlier import in_todays_names
 from tuning.experiment.settings import Settings
-from tuning.search.alike import SAME_AS as SAME_AS
+from tuning.search.attributes import HYPERPARAMETERS, PREDICTED, REFUSED
 from tuning.search.learned import LearnedExperiment, assignments
 from tuning.search.of_trials import OfTrials
 from tuning.search.prior import Point, propose
 from tuning.search.pruners import PRUNERS
-from tuning.search.sampler_view import HYPERPARAMETERS as HYPERPARAMETERS
 from tuning.search.sampler_view import Values, as_seen, point_in
 from tuning.search.samplers import MOST_SHOWN, SAMPLERS, startup_trials
 from tuning.search.transfer import Source, Transfer
-
-# User attribute of a trial, beside its assignment.
-REFUSED = "refused"  # why it does not fit into memory and was not started
-
-# Name of a constraint: missing bytes, 0 where none are. How many are free is none of it: that differs from hour to hour, and
-# a search that was interrupted is to draw what it would have.
-PREDICTED = "predicted memory"
 
 # Bytes that an assignment lacks to fit into memory, below 0 if it fits, and why.
 Excess = Callable[[Assignment], tuple[int, str]]

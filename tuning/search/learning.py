@@ -23,8 +23,7 @@ from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment
 from tuning.experiment.reading import open_to_read
 from tuning.experiment.settings import Settings
-from tuning.search.confirmation import CONFIRMS
-from tuning.search.drawing import HYPERPARAMETERS, REFUSED, SAME_AS
+from tuning.search.attributes import CONFIRMS, HYPERPARAMETERS, REFUSED, SAME_AS
 from tuning.search.errors import DamagedStudyError
 from tuning.search.freeze_thaw import FIRST, Curve, predicted_ends
 from tuning.search.learned import LearnedExperiment, LearnedTrial

@@ -33,14 +33,11 @@ from envs.objective.aim import Aim
 from search_spaces import SearchSpace
 from search_spaces.earlier import in_todays_names
 from tuning.search.alike import alike
+from tuning.search.attributes import ALIKE, HYPERPARAMETERS, REQUIRED
 from tuning.search.two_aims import last_gains
 
 # Of trials by number: what counts of each, a pair with two objectives.
 Values = Mapping[int, float | tuple[float, ...]]
-HYPERPARAMETERS = "hyperparameters"  # user attribute of a trial: the full assignment
-# Names of constraints.
-ALIKE = "does what an earlier trial does"
-REQUIRED = "requirements"  # by how much they are missed
 BEST_SHOWN = 4  # of so many trials that a sampler is shown of too many, one is among the best
 _SEEN_STATES = (TrialState.COMPLETE, TrialState.PRUNED)
 Point = Mapping[str, float | int | str]

@@ -23,23 +23,29 @@ from search_spaces.earlier import in_todays_names
 from tuning.experiment.folder import Experiment, ExperimentPaths
 from tuning.experiment.settings import Settings
 from tuning.search.agreement import begun, check_agreement
-from tuning.search.confirmation import CONFIRMS, ROLE, RUN
-from tuning.search.drawing import HYPERPARAMETERS, REFUSED, SAME_AS, Drawing, Excess, already_tried
+from tuning.search.attributes import (
+    CONFIRM_ROLE,
+    CONFIRM_RUN,
+    CONFIRMS,
+    GAINS,
+    HYPERPARAMETERS,
+    MEASURED,
+    REASON,
+    REFUSED,
+    REQUIRED,
+    SAME_AS,
+)
+from tuning.search.drawing import Drawing, Excess, already_tried
 from tuning.search.errors import DamagedStudyError
 from tuning.search.journal import SealedStorage, has_entries, is_sealed, open_mended_journal, seal_path
 from tuning.search.learned import read_learned
 from tuning.search.of_trials import OfTrials
 from tuning.search.pruners import PRUNERS
-from tuning.search.sampler_view import REQUIRED, Values
-from tuning.search.two_aims import GAINS, Gains, on_front, with_gains
+from tuning.search.sampler_view import Values
+from tuning.search.two_aims import Gains, on_front, with_gains
 from tuning.trial.proposal import Proposal
 from tuning.trial.records import TrialRecords
 
-# User attributes of a trial, beside those of `tuning.search.drawing`.
-REASON = "reason"  # why it failed
-
-# Name of a constraint beside `PREDICTED`, as Optuna lets none be set twice.
-MEASURED = "measured memory"
 _SECONDS = "seconds"  # user attribute of a study: wall time of all runs so far
 _WHOLE = "whole"  # user attribute of a study into which all earlier trials were copied
 
@@ -234,7 +240,7 @@ class StudyMemory:
     def _proposal(self, trial: FrozenTrial) -> Proposal:
         attributes = trial.user_attrs
         assignment = self._drawing.space.whole(in_todays_names(attributes[HYPERPARAMETERS]))
-        names = (SAME_AS, REFUSED, CONFIRMS, RUN, ROLE)
+        names = (SAME_AS, REFUSED, CONFIRMS, CONFIRM_RUN, CONFIRM_ROLE)
         return Proposal(trial.number, assignment, *(attributes.get(name) for name in names))
 
     def proposals(self) -> list[Proposal]:

@@ -14,9 +14,8 @@ from optuna.trial import FrozenTrial, TrialState
 from common.streams import Stream, stream_seed
 from envs.objective.aim import Aim
 from tuning.search.alike import repeats
-from tuning.search.confirmation import CONFIRMS
+from tuning.search.attributes import CONFIRMS, REFUSED, SAME_AS
 from tuning.search.costs import Costs
-from tuning.search.drawing import REFUSED, SAME_AS
 from tuning.search.freeze_thaw import Curve, Outlook, decide, predicted_ends
 from tuning.search.most_promising import MOST_TRIALS
 from tuning.search.of_trials import OfTrials

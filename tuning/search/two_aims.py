@@ -15,9 +15,9 @@ from optuna.trial import FrozenTrial, TrialState
 
 from envs.objective.aim import Aim
 from results.front import not_dominated, spread_out
+from tuning.search.attributes import GAINS
 
 Gains = tuple[float, float]
-GAINS = "gains"  # user attribute of a trial: both gains of each evaluation, by its due steps as a text
 FINISHED = 3  # members of the front that the end of a budget pays for: both ends and the middle
 _AUGMENTATION = 0.05  # how much the weighted sum counts beside the greatest weighted distance
 _FIRST_WEIGHTS = (0.5, 0.0, 1.0)  # the middle and both ends

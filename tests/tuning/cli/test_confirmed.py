@@ -7,7 +7,8 @@ import pytest
 from envs.objective.aim import Aim, Outcome
 from results import load
 from tests.tuning.cli.test_summary import write_trial
-from tuning.cli.confirmed import confirmation_lines
+from tuning.cli.confirmed import confirmation_lines, unpaid_lines
+from tuning.experiment.settings import Settings
 
 
 def lines(folder: Path, **scores: list[float]) -> list[str]:
@@ -132,3 +133,33 @@ def test_candidates_count_in_no_mean_and_are_told(tmp_path: Path) -> None:
     assert found[3].startswith("  trial 3: +0.210")
     assert found[-1] == "Better than the default: trial 3."
     assert not any("trial 4" in line or "trial 5" in line for line in found)
+
+
+ONCE = (
+    "The best was trained once: 15% of the budget pays for less than 2 trainings of it and of the default (--budget, --confirm)"
+)
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({}, True),  # four whole trials
+        ({"budget": "20M", "steps": 100_000}, False),
+        ({"budget": "20m"}, True),  # it is spent, and nothing was trained again
+        ({"budget": "2M", "steps": 100_000, "scheduler": "asha"}, True),
+        ({"scheduler": "asha"}, False),  # it has no budget of which a part could be kept
+        ({"confirm": 0.0}, False),
+        ({"preset": "default"}, False),
+    ],
+)
+def test_where_the_budget_pays_for_no_training_again_a_line_says_so(
+    tmp_path: Path, given: dict[str, object], told: bool
+) -> None:
+    for number in range(2):
+        write_trial(tmp_path, number, "complete", 0.1)
+    assert unpaid_lines(Settings(**given), load(tmp_path)) == ([ONCE] if told else [])  # type: ignore[arg-type]
+
+
+def test_what_was_trained_again_in_a_budget_of_time_was_paid_for(tmp_path: Path) -> None:
+    lines(tmp_path, default=[0.1, 0.2], t3=[0.2, 0.3])
+    assert unpaid_lines(Settings(budget="20m"), load(tmp_path)) == []

@@ -10,10 +10,10 @@ from optuna.trial import FrozenTrial, TrialState
 
 from envs.objective.aim import Aim, Outcome
 from search_spaces import Kind, Parameter, SearchSpace
-from tuning.search.alike import SAME_AS, alike, repeats
-from tuning.search.sampler_view import ALIKE, HYPERPARAMETERS, as_seen
+from tuning.search.alike import alike, repeats
+from tuning.search.attributes import ALIKE, GAINS, HYPERPARAMETERS, SAME_AS
+from tuning.search.sampler_view import as_seen
 from tuning.search.samplers import SAMPLERS
-from tuning.search.two_aims import GAINS
 
 WITHIN = optuna.distributions.FloatDistribution(0.0, 1.0)
 SPACE = SearchSpace((Parameter("x", Kind.NUMBER, 0.5, "", search=WITHIN), Parameter("y", Kind.NUMBER, 0.5, "", search=WITHIN)))

@@ -14,9 +14,9 @@ from results.statistics import mean, paired_mean
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import create
 from tuning.experiment.settings import Settings
-from tuning.search.confirmation import CONFIRMS, MOST_CANDIDATES, MOST_CONTENDERS, NOT_TRIED, ROLE, RUN, Confirmation, _Stages
+from tuning.search.attributes import CONFIRM_ROLE, CONFIRM_RUN, CONFIRMS, HYPERPARAMETERS, REFUSED, SAME_AS
+from tuning.search.confirmation import MOST_CANDIDATES, MOST_CONTENDERS, NOT_TRIED, Confirmation, _Stages
 from tuning.search.costs import Costs
-from tuning.search.drawing import HYPERPARAMETERS, REFUSED, SAME_AS
 from tuning.search.study import StudyMemory
 from tuning.trial.proposal import Proposal
 from tuning.trial.records import trial_seed
@@ -184,7 +184,7 @@ def test_what_runs_takes_what_it_costs_from_what_is_left(memory: StudyMemory) ->
     assert confirmation.next(memory.trials(), left - 1.0) is None  # half of what there was is promised to those that run
     third = confirmation.next(memory.trials(), left)
     assert third
-    assert third.user_attrs[RUN] == 1
+    assert third.user_attrs[CONFIRM_RUN] == 1
 
 
 def test_dear_candidates_are_fewer(tmp_path: Path) -> None:
@@ -444,7 +444,11 @@ def test_where_nothing_is_better_that_is_said_as_often_as_promised() -> None:
         contenders, trials = simulated(rng, np.zeros(41), 24)
         rounds = {
             number: np.array(
-                [one.value for one in trials if one.user_attrs.get(CONFIRMS) == number and one.user_attrs[ROLE] != "candidate"]
+                [
+                    one.value
+                    for one in trials
+                    if one.user_attrs.get(CONFIRMS) == number and one.user_attrs[CONFIRM_ROLE] != "candidate"
+                ]
             )
             for number in (0, *contenders)
         }

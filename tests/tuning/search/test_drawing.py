@@ -12,7 +12,8 @@ from optuna.trial import FrozenTrial, TrialState
 
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.settings import Settings
-from tuning.search.drawing import HYPERPARAMETERS, PREDICTED, REFUSED, Drawing, already_tried
+from tuning.search.attributes import HYPERPARAMETERS, PREDICTED, REFUSED
+from tuning.search.drawing import Drawing, already_tried
 from tuning.search.learned import LearnedExperiment, LearnedTrial
 from tuning.search.sampler_view import as_seen
 

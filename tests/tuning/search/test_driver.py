@@ -21,10 +21,11 @@ from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
 from tuning.runtime.ray_session import ray_session
+from tuning.search.attributes import REASON
 from tuning.search.costs import Costs
 from tuning.search.driver import final_scores, refuse_nothing_to_learn, run_trials
 from tuning.search.plan import Plan, plan
-from tuning.search.study import REASON, StudyMemory
+from tuning.search.study import StudyMemory
 
 EVALUATIONS = 6
 LOSSES = 1  # of its process that a trial survives in a row; each costs the test some seconds

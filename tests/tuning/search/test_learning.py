@@ -12,7 +12,7 @@ from tuning.algorithms.registry import algorithm
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
-from tuning.search.drawing import HYPERPARAMETERS
+from tuning.search.attributes import HYPERPARAMETERS
 from tuning.search.learning import learned_from, usable
 from tuning.search.study import StudyMemory, read_trials
 

@@ -8,8 +8,8 @@ import optuna
 
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.budget import Budget
+from tuning.search.attributes import HYPERPARAMETERS
 from tuning.search.costs import Costs
-from tuning.search.drawing import HYPERPARAMETERS
 from tuning.search.ledger import Ledger
 
 RUNG = 100

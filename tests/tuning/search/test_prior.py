@@ -14,7 +14,8 @@ from optuna.trial import FrozenTrial, TrialState
 
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.settings import Settings
-from tuning.search.drawing import HYPERPARAMETERS, Drawing
+from tuning.search.attributes import HYPERPARAMETERS
+from tuning.search.drawing import Drawing
 from tuning.search.prior import FIRST_SHARE, WHOLE_PART, anywhere, around, centre, share
 
 SPACE = {

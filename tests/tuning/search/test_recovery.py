@@ -13,11 +13,9 @@ from results.writer import write_part
 from tuning.algorithms.of_settings import algorithm_of
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
-from tuning.search.confirmation import CONFIRMS, ROLE, RUN
-from tuning.search.drawing import SAME_AS
+from tuning.search.attributes import CONFIRM_ROLE, CONFIRM_RUN, CONFIRMS, REQUIRED, SAME_AS
 from tuning.search.errors import DamagedStudyError
 from tuning.search.recovery import extend, settle
-from tuning.search.sampler_view import REQUIRED
 from tuning.search.study import StudyMemory
 from tuning.search.two_aims import gains_of
 from tuning.trial.records import TrialRecords
@@ -182,7 +180,7 @@ def test_what_confirms_another_trial_or_repeats_one_is_not_trained_further(exper
     study, records = begun(experiment, 1)
     complete(study, records, experiment, 0)
     again = study.draw()
-    for name, value in {CONFIRMS: 0, RUN: 0, ROLE: "best"}.items():
+    for name, value in {CONFIRMS: 0, CONFIRM_RUN: 0, CONFIRM_ROLE: "best"}.items():
         again.set_user_attr(name, value)
     records.begin(study.add(again))
     complete(study, records, experiment, 1)

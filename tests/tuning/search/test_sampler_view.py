@@ -13,9 +13,9 @@ from optuna.trial import FrozenTrial, TrialState
 
 from envs.objective.aim import Aim, Outcome
 from search_spaces import Kind, Parameter, SearchSpace
-from tuning.search.sampler_view import HYPERPARAMETERS, REQUIRED, as_seen
+from tuning.search.attributes import GAINS, HYPERPARAMETERS, REQUIRED
+from tuning.search.sampler_view import as_seen
 from tuning.search.samplers import SAMPLERS
-from tuning.search.two_aims import GAINS
 
 WITHIN = FloatDistribution(0.0, 1.0)
 SPACE = SearchSpace(

@@ -10,7 +10,7 @@ from results import load
 from tests.tuning.search.fakes import REPORTS, Control, PrunesAll, adapters, decide
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
-from tuning.search.sampler_view import REQUIRED
+from tuning.search.attributes import REQUIRED
 from tuning.trial.protocol import EVALUATION, IDLE, OBJECTIVE, SCORE, SHORTFALL, STEPS
 
 

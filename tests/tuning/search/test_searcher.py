@@ -18,8 +18,8 @@ from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
 from tuning.memory.fallbacks import FALLBACKS
 from tuning.memory.placement import Placement
+from tuning.search.attributes import SAME_AS
 from tuning.search.costs import Costs
-from tuning.search.drawing import SAME_AS
 from tuning.search.ledger import Ledger
 from tuning.search.retries import MOST_LOSSES
 from tuning.search.searcher import MOST_IN_VAIN, StudySearcher

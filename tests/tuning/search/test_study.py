@@ -13,9 +13,8 @@ from search_spaces import SearchSpace
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
-from tuning.search.drawing import HYPERPARAMETERS
-from tuning.search.sampler_view import REQUIRED
-from tuning.search.study import REASON, SAME_AS, StudyMemory
+from tuning.search.attributes import HYPERPARAMETERS, REASON, REQUIRED, SAME_AS
+from tuning.search.study import StudyMemory
 
 LIMITS = {"steps": 1e6}
 

@@ -12,7 +12,7 @@ from search_spaces import Assignment
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import create
 from tuning.experiment.settings import Settings
-from tuning.search.confirmation import CONFIRMS
+from tuning.search.attributes import CONFIRMS
 from tuning.search.costs import Costs
 from tuning.search.sampler_view import as_seen
 from tuning.search.study import StudyMemory

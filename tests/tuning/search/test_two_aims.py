@@ -5,7 +5,8 @@ import optuna
 import pytest
 from optuna.trial import FrozenTrial, TrialState
 
-from tuning.search.two_aims import GAINS, chebyshev, gains_of, last_gains, on_front, weight, with_gains
+from tuning.search.attributes import GAINS
+from tuning.search.two_aims import chebyshev, gains_of, last_gains, on_front, weight, with_gains
 
 
 def trial(number: int, *gains: tuple[float, float], rating: float = 0.0, state: TrialState = TrialState.WAITING) -> FrozenTrial:
