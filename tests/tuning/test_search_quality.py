@@ -105,7 +105,8 @@ def known_trial(config: dict[str, Any]) -> None:
 
 def plain_optuna(drawing: Drawing, trials: int) -> list[optuna.trial.FrozenTrial]:
     """The same search without Tune: an ask-and-tell loop over a study of Optuna's own."""
-    study = optuna.create_study(direction="maximize", pruner=optuna.pruners.MedianPruner(n_startup_trials=5))
+    pruner = optuna.pruners.MedianPruner(n_startup_trials=5, n_warmup_steps=BUDGET // 2)
+    study = optuna.create_study(direction="maximize", pruner=pruner)
     for number in range(trials):
         study.add_trial(drawing.draw(study.get_trials(), study.study_name))
         trial = optuna.Trial(study, study.get_trials()[number]._trial_id)
