@@ -57,10 +57,10 @@ def unpaid_lines(settings: Settings, results: Results) -> list[str]:
     limit = settings.limit
     if limit is None or settings.preset or not settings.confirm or results.scored.empty:
         return []
-    if settings.confirming_part and not (limit.is_time and results.confirmations.empty and len(results.scored) > 1):
+    if settings.confirming_parts and not (limit.is_time and results.confirmations.empty and len(results.scored) > 1):
         return []
-    part = f"{settings.confirm:.0%} of the budget pays for less than {LEAST_CONFIRMING_RUNS} trainings of it and of the default"
-    return [f"The best was trained once: {part} (--budget, --confirm)"]
+    least = f"less than {LEAST_CONFIRMING_RUNS} trainings of it and of the default"
+    return [f"The best was trained once: {settings.most_confirm:.0%} of the budget pays for {least} (--budget, --confirm)"]
 
 
 def named(number: int, fresh: FreshRuns) -> str:

@@ -30,6 +30,7 @@ RESUMABLE = (
 WHOLE_TRIALS = 4  # that the default budget pays for
 BEGUN_FOR_EACH = 4  # trials that freeze-thaw begins, about, for each that the budget would pay for as a whole
 MOST_CONFIRM = 0.5  # of a budget
+CONFIRM_MORE = 4.0 / 3.0  # times --confirm, at most, where that itself does not pay for the least
 LEAST_CONFIRMING_RUNS = 2  # with fresh seeds, of the best and of the default: one has no interval
 MOST_SYNTHETIC = 100  # years that train beside each real one
 MOST_DIGITS = 18  # of a number of trials
@@ -114,8 +115,8 @@ class Settings:
     """What the search may use: time, such as 30m or 8h, or environment steps of all trials, such as 20M. By default as many
     steps as four whole trials take, or a quarter of --trials if that is more; with another --scheduler there is none."""
     confirm: float = 0.15
-    """Part of the budget that trains the best again with fresh seeds, beside the default; 0 for none. A part that does not
-    pay for two such trainings of each is left to the search."""
+    """Part of the budget that trains the best again with fresh seeds, beside the default; 0 for none. Where it does not pay for
+    two such trainings of each, it is up to a third larger; where that does not pay either, it is left to the search."""
     steps: int = 250_000
     """Environment steps of a trial; the most that one may learn."""
     reports: int = 10
@@ -271,12 +272,17 @@ class Settings:
         return self.trials or math.inf
 
     @property
-    def confirming_part(self) -> float:
-        """Part of the budget that trains the best again; 0 where it does not pay for that."""
-        if not (limit := self.limit) or self.preset:
-            return 0.0
-        pays = limit.is_time or self.confirm * limit.amount >= 2 * LEAST_CONFIRMING_RUNS * self.steps
-        return self.confirm if pays else 0.0
+    def most_confirm(self) -> float:
+        """Largest part of the budget that trains the best again."""
+        return CONFIRM_MORE * self.confirm
+
+    @property
+    def confirming_parts(self) -> tuple[float, float] | None:
+        """Least and largest part of the budget that trains the best again; None where it does not pay for that."""
+        if not (limit := self.limit) or self.preset or not self.confirm:
+            return None
+        pays = limit.is_time or self.most_confirm * limit.amount >= 2 * LEAST_CONFIRMING_RUNS * self.steps
+        return (self.confirm, self.most_confirm) if pays else None
 
     def expected_trials(self, pace: float = math.nan) -> int:
         """About how many trials are begun.

@@ -66,6 +66,11 @@ class _Stages:
         )
 
     @property
+    def rated(self) -> list[FrozenTrial]:
+        """Those of the search that may be among the best."""
+        return [trial for trial in self.search if trial.intermediate_values and trial.state is not TrialState.FAIL]
+
+    @property
     def running(self) -> list[FrozenTrial]:
         """Candidates and rounds that run."""
         return [trial for trial in [*self.candidates, *self.rounds] if trial.state is TrialState.RUNNING]
@@ -129,7 +134,8 @@ class Confirmation:
             missing = [number for number in look.contenders if (number, run) not in done]
             # A round that was begun was paid for.
             if missing and (len(missing) < len(look.contenders) or left >= self._trainings(trials, missing)):
-                return self._trial(trials, missing[0], run, BEST)
+                # The longest first: where several run at once, it would else end alone, after the budget.
+                return self._trial(trials, max(missing, key=lambda number: self._training(trials, number)), run, BEST)
             if missing:
                 return None
         return None
@@ -143,15 +149,32 @@ class Confirmation:
         """
         return self._look(trials, steps_left).contenders
 
+    def least(self, trials: Sequence[FrozenTrial]) -> float:
+        """What the least confirmation takes: of the best of today and of the default. 0 where there is nothing to confirm.
+
+        Args:
+            trials: of the study, by number.
+        """
+        stages = _Stages.of(trials, self.steps)
+        first = (self._of_front(stages) or self._best(stages))[:1]
+        return LEAST_CONFIRMING_RUNS * self._trainings(trials, [*self._control(stages), *first]) if first else 0.0
+
+    def is_under_way(self, trials: Sequence[FrozenTrial]) -> bool:
+        """Whether a trial that confirms has begun, and none of the search since.
+
+        Args:
+            trials: of the study, by number.
+        """
+        stages = _Stages.of(trials, self.steps)
+        return any(trial.number > stages.last_of_search for trial in [*stages.candidates, *stages.rounds])
+
     def _look(self, trials: Sequence[FrozenTrial], steps_left: float) -> _Look:
         """What is to be trained, as of now."""
         stages = _Stages.of(trials, self.steps)
-        rated = [trial for trial in stages.search if trial.intermediate_values and trial.state is not TrialState.FAIL]
-        # Two objectives: those that stand for the front. Where that is the default alone, the best others by their mean gain.
-        chosen = self._different(on_front(rated))
+        chosen = self._of_front(stages)
         most, untried = MOST_OF_A_FRONT, list[int]()
         if not chosen:
-            best = self._different(sorted(rated, key=lambda trial: (-_last_rating(trial), trial.number)))
+            best = self._best(stages)
             again = {trial.user_attrs[CONFIRMS]: trial for trial in stages.candidates}
             untried = [number for number in best[: self._candidates(trials, stages, steps_left, best)] if number not in again]
             in_stage = bool(untried) or any(trial.number > stages.last_of_search for trial in stages.candidates)
@@ -161,6 +184,18 @@ class Confirmation:
         )
         steps = steps_left - to_candidates + sum(map(self._counted, stages.rounds))
         return _Look(stages, untried, self._of_rounds(trials, stages, chosen[:most], steps))
+
+    def _of_front(self, stages: _Stages) -> list[int]:
+        """With two objectives, numbers of those that stand for the front; empty where that is the default alone."""
+        return self._different(on_front(stages.rated))
+
+    def _best(self, stages: _Stages) -> list[int]:
+        """Numbers of the best, with two objectives by their mean gain."""
+        return self._different(sorted(stages.rated, key=lambda trial: (-_last_rating(trial), trial.number)))
+
+    def _control(self, stages: _Stages) -> list[int]:
+        """Number of the trial that had the default, in a list."""
+        return [*(trial.number for trial in stages.search if self.costs.assignment(trial) == self.default), NOT_TRIED][:1]
 
     def _candidates(self, trials: Sequence[FrozenTrial], stages: _Stages, steps_left: float, best: Sequence[int]) -> int:
         """How many of the best are candidates; 0 where the budget pays for the rounds alone.
@@ -181,9 +216,8 @@ class Confirmation:
 
     def _of_rounds(self, trials: Sequence[FrozenTrial], stages: _Stages, chosen: Sequence[int], steps: float) -> list[int]:
         """The default and as many of these as so many steps pay for."""
-        control = [*(trial.number for trial in stages.search if self.costs.assignment(trial) == self.default), NOT_TRIED][:1]
         for count in range(len(chosen), 0, -1):
-            contenders = [*control, *chosen[:count]]
+            contenders = [*self._control(stages), *chosen[:count]]
             if steps >= LEAST_CONFIRMING_RUNS * self._trainings(trials, contenders):
                 return contenders
         return []

@@ -138,6 +138,7 @@ def run_trials(
     from tuning.search.confirmation import Confirmation
     from tuning.search.costs import Costs
     from tuning.search.front_marks import mark_front
+    from tuning.search.last_part import LastPart
     from tuning.search.ledger import Ledger
     from tuning.search.progress import Progress
     from tuning.search.recovery import extend, settle
@@ -184,16 +185,15 @@ def run_trials(
         drawn_from = plan.space.distributions(plan.fixed, limits(settings.steps))
         two = settings.aim.second is not None
         thawing = Thawing(memory, costs, drawn_from, settings.steps, rung_steps, settings.seed, two)
-    confirming_part = settings.confirming_part
-    confirmation = None
-    if confirming_part:
+    last_part = None
+    if parts := settings.confirming_parts:
         # In the space of this search, as its first trial is: bounds of the user's may exclude a value of the preset.
         spec = replace(algorithm_of(settings), space=plan.space)
         default = spec.preset(DEFAULT, plan.fixed, limits(settings.steps))
-        confirmation = Confirmation(costs, default, settings.steps, rung_steps)
+        last_part = LastPart(Confirmation(costs, default, settings.steps, rung_steps), ledger, *parts)
     searcher = StudySearcher(
         memory, records, paths.folder, settings.most_trials, control, placement, settings.retries, adapt,
-        settings.trust_scenario, ledger, thawing, confirmation, confirming_part,
+        settings.trust_scenario, ledger, thawing, last_part,
         lambda: settings.concurrency or placement.at_once(usual), files,
     )  # fmt: skip
     searcher.take_up(memory.adopt_unfinished())

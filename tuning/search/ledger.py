@@ -63,11 +63,7 @@ class Ledger:
 
     def _default_steps(self, running: Collection[int]) -> float:
         """Steps of the default that would have cost as much as those of all trials."""
-        used = self._steps_of(running)
-        if self.costs is None:
-            return sum(used.values())
-        trials = self.memory.trials()
-        return sum(steps * self.costs.of(trials[number]) for number, steps in used.items())
+        return sum(steps * self._cost(number) for number, steps in self._steps_of(running).items())
 
     def used(self) -> float:
         """What was used, in the budget's unit; without one steps."""
@@ -94,11 +90,40 @@ class Ledger:
         as the default, so steps of trials are weighed by what they cost.
         """
         if self.budget is None:
-            return float("inf")
+            return math.inf
         if not self.budget.is_time:
             return max(0.0, part * self.budget.amount - self.steps(running))
         steps = self._default_steps(running)
-        return max(0.0, part * self.budget.amount - self.seconds) * steps / self.seconds if steps else float("inf")
+        return max(0.0, part * self.budget.amount - self.seconds) * steps / self.seconds if steps else math.inf
+
+    def steps_in_all(self, running: Collection[int] = ()) -> float:
+        """Steps of the default that all of the budget pays for; infinite where that is not known.
+
+        Args:
+            running: see `steps`.
+        """
+        if self.budget is None:
+            return math.inf
+        if not self.budget.is_time:
+            return self.budget.amount
+        steps = self._default_steps(running)
+        return self.budget.amount * steps / self.seconds if steps else math.inf
+
+    def steps_ahead(self, running: Collection[int] = ()) -> float:
+        """Steps of the default until those that run, and one that may begin beside them, are evaluated.
+
+        Args:
+            running: see `steps`; a budget of steps counts theirs as used already.
+        """
+        if self.budget is None or not self.budget.is_time:
+            return self.rung_steps
+        steps = self.steps(running)
+        usual = self._default_steps(running) / steps if steps else 1.0
+        return self.rung_steps * (usual + sum(map(self._cost, running)))
+
+    def _cost(self, number: int) -> float:
+        """Cost of a trial's steps."""
+        return 1.0 if self.costs is None else self.costs.of(self.memory.trials()[number])
 
     def note_time(self) -> None:
         """Write the time so far into the study, where the budget is of time."""

@@ -16,7 +16,7 @@ from tuning.memory.fallbacks import FALLBACKS
 from tuning.memory.placement import Placement
 from tuning.memory.planner import Planner
 from tuning.memory.prediction import PLACES, size
-from tuning.search.confirmation import Confirmation
+from tuning.search.last_part import LastPart
 from tuning.search.ledger import Ledger
 from tuning.search.retries import Losses, memory_saving, next_attempt
 from tuning.search.run_control import RunControl
@@ -75,8 +75,7 @@ class StudySearcher(DriverOnly, Searcher):
         trusted: whether trials may run code of the scenario; it is not in the experiment's folder.
         ledger: of the budget; None for no limit.
         thawing: decides which trial goes on; None to let each trial run until it ends.
-        confirmation: trains the best again; None not to.
-        confirming_part: of the budget, for it.
+        last_part: of the budget, in which the best is trained again; None for none.
         at_once: most trials that are handed out at once; None for as many as Tune asks for.
         files: what becomes of the search's files; by default they are local.
     """
@@ -94,8 +93,7 @@ class StudySearcher(DriverOnly, Searcher):
         trusted: bool = False,
         ledger: Ledger | None = None,
         thawing: Thawing | None = None,
-        confirmation: Confirmation | None = None,
-        confirming_part: float = 0.0,
+        last_part: LastPart | None = None,
         at_once: Callable[[], int] | None = None,
         files: SearchFiles | None = None,
     ) -> None:
@@ -105,8 +103,7 @@ class StudySearcher(DriverOnly, Searcher):
         self._placement = planner if isinstance(planner, Placement) else Placement(planner)
         self._control, self._retries, self._adapt = control, retries, adapt
         self._at_once = at_once
-        self._trusted, self._thawing = trusted, thawing
-        self._confirmation, self._searching_part = confirmation, 1.0 - confirming_part
+        self._trusted, self._thawing, self._last_part = trusted, thawing, last_part
         self.ledger = ledger or Ledger(memory, None, 0)
         self._files = files or SearchFiles()
         self._waiting: deque[Proposal] = deque()
@@ -292,31 +289,26 @@ class StudySearcher(DriverOnly, Searcher):
 
     def _next_that_confirms(self) -> Proposal | None:
         """The trial that trains the best or the default again; None where there is none, or none yet."""
-        if self._confirmation is None or not all(map(self.confirms, self._running)):
+        if self._last_part is None or not all(map(self.confirms, self._running)):
             return None  # what runs may yet be among the best
-        left = self.ledger.steps_left(self._running)
-        if not self._confirmation.contenders(self._memory.trials(), left):
+        if not self._last_part.pays(self._running):
             return None
         for number in self._memory.frozen(confirming=True):
             return self._memory.thaw(number)
-        again = self._confirmation.next(self._memory.trials(), left)
+        again = self._last_part.next(self._running)
         return None if again is None else self._memory.add(again)
 
-    def _search_steps_left(self, running: set[int]) -> float:
+    def _search_steps_left(self, running: Set[int]) -> float:
         """Steps that the budget has left for the search itself."""
-        # A search that goes on when its part is spent has no confirmation that could be paid for, and so has all that is left.
-        part = 1.0 if self.ledger.is_spent(running, self._searching_part) else self._searching_part
-        return self.ledger.steps_left(running, part)
+        return self._last_part.search_steps_left(running) if self._last_part else self.ledger.steps_left(running)
 
     def _is_over(self, number: int, others: set[int]) -> bool:
         """Whether the budget does not pay for a trial to go on."""
         return self.ledger.is_spent(others) or (not self.confirms(number) and self._is_confirming(others))
 
-    def _is_confirming(self, running: set[int]) -> bool:
+    def _is_confirming(self, running: Set[int]) -> bool:
         """Whether what is left of the budget is for the confirmation, and pays for one."""
-        if self._confirmation is None or not self.ledger.is_spent(running, self._searching_part):
-            return False
-        return bool(self._confirmation.contenders(self._memory.trials(), self.ledger.steps_left(running)))
+        return self._last_part is not None and self._last_part.has_begun(running)
 
     def _candidate(self) -> FrozenTrial | None:
         """The trial that would begin next; None where there are as many as there may be.

@@ -136,7 +136,7 @@ def test_candidates_count_in_no_mean_and_are_told(tmp_path: Path) -> None:
 
 
 ONCE = (
-    "The best was trained once: 15% of the budget pays for less than 2 trainings of it and of the default (--budget, --confirm)"
+    "The best was trained once: 20% of the budget pays for less than 2 trainings of it and of the default (--budget, --confirm)"
 )
 
 
@@ -146,7 +146,7 @@ ONCE = (
         ({}, True),  # four whole trials
         ({"budget": "20M", "steps": 100_000}, False),
         ({"budget": "20m"}, True),  # it is spent, and nothing was trained again
-        ({"budget": "2M", "steps": 100_000, "scheduler": "asha"}, True),
+        ({"budget": "1.9M", "steps": 100_000, "scheduler": "asha"}, True),
         ({"scheduler": "asha"}, False),  # it has no budget of which a part could be kept
         ({"confirm": 0.0}, False),
         ({"preset": "default"}, False),

@@ -166,6 +166,26 @@ def test_one_or_two_objectives_are_one_text_on_the_command_line_and_in_the_file(
 
 
 @pytest.mark.parametrize(
+    ("given", "parts"),
+    [
+        ({"budget": "1m"}, (0.15, 0.2)),  # how much that pays for shows later
+        ({"budget": "10M"}, (0.15, 0.2)),
+        ({"budget": "2.1M"}, (0.15, 0.2)),  # the larger part pays for four trainings
+        ({"budget": "1.9M"}, None),
+        ({"budget": "10M", "confirm": 0.3}, (0.3, 0.4)),
+        ({"budget": "10M", "confirm": 0.0}, None),
+        ({"budget": "10M", "preset": "default"}, None),
+        ({"scheduler": "asha"}, None),
+    ],
+)
+def test_the_part_that_confirms_may_be_a_third_larger_and_has_to_pay_for_two_rounds(
+    given: dict[str, object], parts: tuple[float, float] | None
+) -> None:
+    found = Settings(steps=100_000, **given).confirming_parts  # type: ignore[arg-type]
+    assert found == (parts if parts is None else pytest.approx(parts))
+
+
+@pytest.mark.parametrize(
     ("given", "pace", "trials"),
     [
         ({"budget": "2M"}, math.nan, 80),

@@ -90,6 +90,38 @@ def test_a_round_is_begun_only_where_all_of_it_is_paid_for(memory: StudyMemory) 
     assert begin(memory, left) is None
 
 
+def test_the_longest_of_a_round_begins_first(memory: StudyMemory) -> None:
+    # As many as run at once would else wait for it at the end.
+    cost = dict(zip(range(4), (2.0, 1.0, 3.0, 1.0), strict=True))
+    assignments = [trial.user_attrs[HYPERPARAMETERS] for trial in memory.trials()]
+    costly = Confirmation(Costs(SPACE, lambda given: cost[assignments.index(given)]), DEFAULT, STEPS, RUNG)
+    found = []
+    for _ in range(3):
+        drawn = costly.next(memory.trials(), 12.0 * STEPS)
+        assert drawn is not None
+        proposal = memory.add(drawn)
+        found.append(proposal.confirms)
+        end(memory, proposal)
+    assert found == [2, 0, 3]
+
+
+def test_the_least_is_two_rounds_of_the_best_and_the_default(memory: StudyMemory) -> None:
+    assert CONFIRMATION.least(memory.trials()) == 4.0 * STEPS
+    assert CONFIRMATION.least(memory.trials()[:1]) == 0.0  # the default alone
+    assert CONFIRMATION.least([]) == 0.0
+
+
+def test_it_is_under_way_until_the_search_goes_on(memory: StudyMemory) -> None:
+    assert not CONFIRMATION.is_under_way(memory.trials())
+    first = begin(memory, 6.0 * STEPS)
+    assert first
+    assert CONFIRMATION.is_under_way(memory.trials())
+    end(memory, first)
+    assert CONFIRMATION.is_under_way(memory.trials())
+    memory.ask()
+    assert not CONFIRMATION.is_under_way(memory.trials())
+
+
 def test_two_of_a_round_run_at_once(memory: StudyMemory) -> None:
     first, second = begin(memory, 4.0 * STEPS), begin(memory, 4.0 * STEPS - RUNG)
     assert first

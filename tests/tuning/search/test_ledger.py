@@ -5,6 +5,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import optuna
+import pytest
 
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.budget import Budget
@@ -105,6 +106,11 @@ def test_what_a_time_pays_for_is_told_in_steps_of_the_default() -> None:
     assert ledger.steps() == 300.0
     assert ledger.steps_left() == 100.0 + 10 * 200.0
     assert ledger.steps_left([1]) == 100.0 + 10 * 300.0
+    # Half of the time is over, so all of it pays for twice as many.
+    assert ledger.steps_in_all() == 2 * (100.0 + 10 * 200.0)
+    # The next evaluation of each trial, and of one that costs as much as steps did in the mean.
+    assert ledger.steps_ahead() == pytest.approx(RUNG * 2100.0 / 300.0)
+    assert ledger.steps_ahead([0, 1]) == pytest.approx(RUNG * (3200.0 / 500.0 + 1.0 + 10.0))
 
 
 def test_steps_that_are_over_are_not_missing() -> None:
@@ -114,6 +120,17 @@ def test_steps_that_are_over_are_not_missing() -> None:
 def test_half_a_rung_is_rounded_away_and_more_is_not_paid_for() -> None:
     assert not Ledger(memory(a=750), Budget(800.0, "steps"), RUNG).is_spent()
     assert Ledger(memory(a=751), Budget(800.0, "steps"), RUNG).is_spent()
+
+
+def test_a_budget_of_steps_pays_for_itself_and_counts_what_runs_as_used() -> None:
+    ledger = Ledger(memory(a=700), Budget(1000.0, "steps"), RUNG)
+    assert (ledger.steps_in_all([0]), ledger.steps_ahead([0])) == (1000.0, RUNG)
+
+
+def test_where_nothing_ends_or_nothing_is_known_all_steps_are_paid_for() -> None:
+    assert Ledger(memory(a=700), None, RUNG).steps_in_all() == math.inf
+    unknown = Ledger(memory(), Budget(100.0, "seconds"), RUNG, Clock())
+    assert (unknown.steps_in_all(), unknown.steps_ahead([0])) == (math.inf, 2.0 * RUNG)
 
 
 def test_a_part_of_the_budget_is_spent_earlier() -> None:

@@ -562,15 +562,3 @@ def test_a_trial_that_is_taken_back_before_it_began_is_handed_out_again(experime
     assert states(experiment) == ["running", "running"]
     again = searcher.suggest("c")
     assert again is None if is_stopping else again[NUMBER] == 1  # type: ignore[index]
-
-
-def test_a_search_that_can_pay_for_no_confirmation_plans_with_all_that_is_left(experiment: Experiment) -> None:
-    searcher = thawing_searcher(experiment, 10 * RUNG)
-    searcher._searching_part = 0.5
-    searcher.suggest("a")
-    left = {}
-    for rung in range(1, 8):
-        searcher._memory.report(0, rung * RUNG, 0.1)
-        left[rung] = searcher._search_steps_left(set())
-    assert [left[rung] for rung in (1, 4)] == [4 * RUNG, RUNG]
-    assert [left[rung] for rung in (5, 7)] == [5 * RUNG, 3 * RUNG]
