@@ -65,6 +65,7 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
         (["--preset", "oom-saf"], "did you mean oom-safe"),
         (["--preset", "oom-safe", "--start-from", "rllib"], "nothing for --start-from"),
         (["--start-from", "rllib", "no-such"], "no preset no-such of ppo"),
+        (["--start-from", "rllib gamma"], "--start-from gamma: it takes KEY=VALUE"),
         (["--preset", "rtx4060-after", "--steps", "4096"], "n_steps=8192: it is at most 0.25 of steps=4096"),
         (["--space", "nowhere.toml"], "nowhere.toml: No such file"),
         (["--set", "learning_rate_final=0.5", "learning_rate_schedule=constant"], "it acts only with learning_rate_schedule"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -55,6 +56,27 @@ WORDS = PrimitiveConstructorSpec(
 )
 # Of these, one number decides between trials, so with two objectives they would give up the ends of the front.
 _OF_ONE_NUMBER = ("asha", "hyperband", "median")
+
+
+def _texts(option: str, pairs: Sequence[str]) -> dict[str, str]:
+    """Texts of pairs by name.
+
+    Args:
+        option: that has them, for messages.
+        pairs: of the form KEY=VALUE.
+
+    Raises:
+        UsageError: if one is not, or a key stands twice.
+    """
+    texts: dict[str, str] = {}
+    for pair in pairs:
+        name, separator, text = pair.partition("=")
+        if not (name and separator and text):
+            raise UsageError(f"{option} {pair}: it takes KEY=VALUE, as in {option} batch_size=512")
+        if name in texts:
+            raise UsageError(f"{option} {pair}: {name} is set twice, to {texts[name]} before")
+        texts[name] = text
+    return texts
 
 
 def splits_in(settings: Any) -> Splits:
@@ -135,8 +157,9 @@ class Settings:
     """Run one named assignment, such as rtx4060-after, oom-safe or stable-baselines3; with --trials several times, with
     different seeds. --set goes before it."""
     start_from: tuple[str, ...] = ("default",)
-    """Named assignments that the first trials try; by default the one that is known to work, and on a site of several
-    buildings several-buildings."""
+    """What the first trials try: names of presets, values of one's own, or both, as in default "planned gamma=0.95"
+    "n_steps=8192 n_epochs=10". What a start does not set is the default's. By default the preset that is known to work, and on
+    a site of several buildings what is known to work there."""
     learn_from: tuple[str, ...] = ()
     """Folders or URIs of other experiments of the same algorithm, of any site and budget: what ranked high there shapes the
     first draws, as long as trials here agree. Their trials and ranks are stored in the new experiment."""
@@ -214,7 +237,7 @@ class Settings:
         check_gpu_memory(self.gpu_memory)
         if not 0.0 <= self.confirm <= MOST_CONFIRM:
             raise UsageError(f"--confirm {self.confirm:g}: it is a part of the budget from 0 to {MOST_CONFIRM:g}")
-        _ = self.kept_trials, self.aim
+        _ = self.kept_trials, self.aim, self.starts
         if (budget := self.limit) and not budget.is_time and budget.amount < self.steps // self.reports:
             raise UsageError(
                 f"--budget {self.budget}: a trial takes {self.steps // self.reports:,} steps to its first evaluation; give "
@@ -357,17 +380,25 @@ class Settings:
         Raises:
             UsageError: if one is not of the form KEY=VALUE, or a key stands twice.
         """
-        texts: dict[str, str] = {}
         if () in self.set:
             raise UsageError("--set: it takes KEY=VALUE, as in --set batch_size=512")
-        for pair in (pair for group in self.set for pair in group):
-            name, separator, text = pair.partition("=")
-            if not (name and separator and text):
-                raise UsageError(f"--set {pair}: it takes KEY=VALUE, as in --set batch_size=512")
-            if name in texts:
-                raise UsageError(f"--set {pair}: {name} is set twice, to {texts[name]} before")
-            texts[name] = text
-        return texts
+        return _texts("--set", [pair for group in self.set for pair in group])
+
+    @property
+    def starts(self) -> tuple[tuple[str, dict[str, str]], ...]:
+        """What `--start-from` names: of each start its preset, and texts of further values by name.
+
+        Raises:
+            UsageError: if a start is empty, or its words after the first are not of the form KEY=VALUE, or a key stands twice.
+        """
+        found = []
+        for start in self.start_from:
+            words = start.split()
+            if not words:
+                raise UsageError('--start-from: a start is empty; it takes a preset, KEY=VALUE, or both: "planned gamma=0.95"')
+            named = "=" not in words[0]
+            found.append((words[0] if named else "default", _texts("--start-from", words[1:] if named else words)))
+        return tuple(found)
 
     def to_json(self) -> dict[str, Any]:
         """Plain values of JSON that `from_json` reads."""
@@ -407,5 +438,6 @@ def changed(before: Settings, now: Settings) -> list[str]:
 def typed(value: Any) -> str:
     """A setting as it would be typed."""
     if isinstance(value, list | tuple):
-        return " ".join(map(typed, value)) or "not given"
+        # One text with several words, such as a start with values of its own, is typed in quotes.
+        return " ".join(f'"{each}"' if isinstance(each, str) and " " in each else typed(each) for each in value) or "not given"
     return str(value) if value != "" else "not given"

@@ -157,11 +157,33 @@ def _plan(
     if site and names == (DEFAULT,):
         # What won on such sites, see docs/algorithms.md.
         names += tuple(name for name, open_ in SEVERAL.items() if name in spec.presets and _is_open(space, open_, fixed))
-    starts = tuple(spec.preset(name, fixed, budget) for name in names)
+    starts = tuple(_start(name, own, spec, fixed, budget) for name, own in replace(settings, start_from=names).starts)
     if settings.start_from == (DEFAULT,) and NAME in space and NAME not in fixed and not space[NAME].own:
         # Both ends of a front, which draws would come near to after many trials.
         starts += tuple({**starts[-1], NAME: share} for share in ENDS)
     return Plan(space, fixed, starts, notes)
+
+
+def _start(
+    name: str, texts: Mapping[str, str], spec: AlgorithmSpec, fixed: Assignment, budget: Mapping[str, float]
+) -> Assignment:
+    """The full assignment of a start.
+
+    Args:
+        name: of its preset.
+        texts: of its own values, by name.
+        spec: of the algorithm.
+        fixed: values of the search, which all starts have.
+        budget: see `limits`.
+
+    Raises:
+        SpaceError: if a value is not valid, or another one is fixed.
+    """
+    own = spec.space.parse(texts)
+    for key, value in own.items():
+        if key in fixed and fixed[key] != value:
+            raise SpaceError(f"--start-from {key}={texts[key]}: the search fixes it to {fixed[key]}; leave one of them out")
+    return spec.preset(name, {**own, **fixed}, budget)
 
 
 def _is_open(space: SearchSpace, name: str, fixed: Assignment) -> bool:

@@ -114,6 +114,29 @@ def test_a_pair_that_is_no_pair_or_stands_twice_is_refused(pairs: tuple[str, ...
         Settings(set=(pairs,)).fixed_texts()
 
 
+def test_a_start_is_a_preset_or_values_of_ones_own_or_both() -> None:
+    given = Settings(start_from=("default", "planned gamma=0.9  n_steps=512", "hidden_sizes=64,64"))
+    assert given.starts == (
+        ("default", {}),
+        ("planned", {"gamma": "0.9", "n_steps": "512"}),
+        ("default", {"hidden_sizes": "64,64"}),
+    )
+    read = parse(Settings, ["--start-from", "default", "planned gamma=0.9", "--seed", "3"], None, "x")
+    assert (read.start_from, read.seed) == (("default", "planned gamma=0.9"), 3)
+    assert Settings.from_json(read.to_json()) == read
+
+
+@pytest.mark.parametrize("start", ["", " ", "planned gamma", "planned rllib", "gamma=", "gamma=0.9 gamma=0.8"])
+def test_a_start_that_is_none_is_refused(start: str) -> None:
+    with pytest.raises(UsageError, match="--start-from"):
+        Settings(start_from=("default", start)).check()
+
+
+def test_what_differs_is_told_as_it_is_typed() -> None:
+    before = Settings(start_from=("default", "planned gamma=0.9"))
+    assert changed(before, Settings()) == ['--start-from is default "planned gamma=0.9", not default']
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -1,5 +1,6 @@
 """What is searched follows from the settings, and a value that is not valid is refused before."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +8,7 @@ import pytest
 
 from envs.objective.weights import DEFAULT, Weights
 from envs.seen import Seen
-from search_spaces.space import SpaceError
+from search_spaces import SpaceError
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.settings import WHOLE_TRIALS, Settings
 from tuning.search.plan import limits, plan, seen_by, with_trials
@@ -69,6 +70,31 @@ def test_a_named_start_keeps_the_values_that_it_names(tmp_path: Path) -> None:
     (start,) = plan(Settings(start_from=("stable-baselines3",)), path).starts
     named = algorithm("ppo").presets["stable-baselines3"]
     assert (start["batch_size"], start["n_epochs"]) == (named["batch_size"], 3)
+
+
+def test_a_start_of_ones_own_has_its_values_and_those_of_its_preset() -> None:
+    ppo = algorithm("ppo")
+    given = Settings(start_from=("gamma=0.9", "several-buildings n_steps=512"), set=(("n_epochs=3",),))
+    own, of_preset = plan(given, None).starts
+    assert own == ppo.preset("default", {"gamma": 0.9, "n_epochs": 3}, limits(given.steps))
+    assert of_preset == ppo.preset("several-buildings", {"n_steps": 512, "n_epochs": 3}, limits(given.steps))
+    # A value that the search fixes to the same is none too many.
+    assert plan(replace(given, start_from=("n_epochs=3",)), None).starts[0]["n_epochs"] == 3
+
+
+@pytest.mark.parametrize(
+    ("start", "message"),
+    [
+        ("gama=0.9", "did you mean gamma"),
+        ("gamma=2", "gamma=2"),
+        ("no-such gamma=0.9", "no preset no-such"),
+        ("batch_size=512 n_steps=256", "batch_size=512: it is at most"),
+        ("n_epochs=4", "--start-from n_epochs=4: the search fixes it to 3"),
+    ],
+)
+def test_a_start_with_a_wrong_value_is_refused(start: str, message: str) -> None:
+    with pytest.raises(SpaceError, match=message):
+        plan(Settings(start_from=(start,), set=(("n_epochs=3",),)), None)
 
 
 def test_what_the_file_fixes_is_fixed_and_no_option_contradicts_it(tmp_path: Path) -> None:
