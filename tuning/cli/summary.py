@@ -17,7 +17,7 @@ from envs.objective.measures import Measure
 from results import Results
 from results.loader import ratings
 from results.schema import FOLDER, GIVEN
-from tuning.cli.confirmed import confirmation_lines
+from tuning.cli.confirmed import confirmation_lines, named
 from tuning.cli.console import say
 from tuning.cli.front import front_confirmation_lines, front_table
 from tuning.cli.tables import Fitted, plain_table
@@ -50,7 +50,6 @@ def print_summary(
             console.print(Fitted(front_table(results, aim)))
         else:
             console.print(Fitted(_ranking(_best_first(complete).head(SHOWN), trials, aim)))
-        given = {name.removeprefix(GIVEN): best[name] for name in trials.columns if name.startswith(GIVEN)}
         last = results.evaluations[results.evaluations["trial"] == best["trial"]]
         last = last[last["steps"] == last["steps"].max()]
         name = "Best of both by mean gain" if aim.second else "Best"
@@ -61,11 +60,15 @@ def print_summary(
             say(console, f"Teacher: {teacher}; {_copied(results, best)}")
         if missed := aim.missed(_rows(last)):
             say(console, f"no trial meets the requirements; trial {best['trial']} is nearest and misses {'; '.join(missed)}")
+        _print_hyperparameters(best, console)
+        console.print(Fitted(_against_uncontrolled(last, validation)))
         for line in front_confirmation_lines(results, aim) if aim.second else confirmation_lines(results, aim.told_rating):
             say(console, line)
-        values = printable("  ".join(f"{name}={_value(value)}" for name, value in given.items()))
-        console.print(Padding(values, (0, 2)), highlight=False, markup=False)
-        console.print(Fitted(_against_uncontrolled(last, validation)))
+        taken = results.recommended
+        # Of a front there are several to take.
+        if not aim.second and not pd.isna(taken["confirms"]) and taken["confirms"] != best["trial"]:
+            say(console, f"Hyperparameters with the best mean, of {named(int(taken['confirms']), results.fresh)}:")
+            _print_hyperparameters(taken, console)
     say(console, f"Parquet: {results.folder / FOLDER}")
     say(console, f'Load:    from results import load; r = load(r"{results.folder}")')
 
@@ -113,6 +116,12 @@ def print_comparison(experiments: Sequence[Results], console: Console, aim: Aim 
             str(best["trial"]), f"{best['seconds'] / 60:.1f}", folder,
         )  # fmt: skip
     console.print(Fitted(table))
+
+
+def _print_hyperparameters(trial: pd.Series, console: Console) -> None:
+    given = {str(name).removeprefix(GIVEN): value for name, value in trial.items() if str(name).startswith(GIVEN)}
+    values = printable("  ".join(f"{name}={_value(value)}" for name, value in given.items()))
+    console.print(Padding(values, (0, 2)), highlight=False, markup=False)
 
 
 def _best_first(complete: pd.DataFrame) -> pd.DataFrame:

@@ -68,6 +68,25 @@ def test_the_tables_fit_with_columns_that_line_up_and_units_of_the_sites_size(tm
     assert max(map(len, table)) <= width
 
 
+@pytest.mark.parametrize("lucky", [True, False])
+def test_the_hyperparameters_of_the_best_mean_are_told_where_another_trial_is_the_best(tmp_path: Path, lucky: bool) -> None:
+    for number, score in enumerate((0.1, 0.5 if lucky else 0.3, 0.4)):
+        write_trial(tmp_path, number, "complete", score, hp_learning_rate=0.001 * (number + 1))
+        write_evaluation(tmp_path, number, 2)
+    for number, (of, score) in enumerate([(0, 0.1), (1, 0.2), (2, 0.39), (0, 0.11), (1, 0.22), (2, 0.38)], 3):
+        role = "best" if of else "default"
+        learned = {"hp_learning_rate": 0.001 * (of + 1), "confirms": of, "confirm_run": (number - 3) // 3, "confirm_role": role}
+        write_trial(tmp_path, number, "complete", score, **learned)
+    output = shown(tmp_path)
+    assert "Best mean: trial 2." in output
+    values = [line.strip() for line in output.splitlines() if "learning_rate=" in line]
+    if lucky:
+        assert values == ["learning_rate=0.002  target_kl=none", "learning_rate=0.003  target_kl=none"]
+        assert output.index("Hyperparameters with the best mean, of trial 2:") < output.index(values[1])
+    else:
+        assert values == ["learning_rate=0.003  target_kl=none"]
+
+
 def test_failures_are_named_and_nothing_is_compared_where_nothing_is_complete(tmp_path: Path) -> None:
     write_trial(tmp_path, 0, "failed", error="Traceback\nValueError: [bad] luck")
     output = shown(tmp_path)
