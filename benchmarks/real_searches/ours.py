@@ -1,6 +1,6 @@
-"""Our search with its defaults: what `python -m tuning.run --budget TIME` does, but for one start.
+"""Our search with its defaults: what `python -m tuning.run --budget TIME` does.
 
-It does not start from `planned`. PPO's values of that preset are of a winner of this comparison: the very thing to find.
+PPO's values of `planned`, with which it starts on several homes, are of a search on other homes than those of the comparison.
 """
 
 import time
@@ -8,8 +8,6 @@ from dataclasses import replace
 
 from benchmarks.real_searches.experiments import recommended
 from benchmarks.real_searches.records import RealSearchError, Task, Winner
-from envs.environments.year_cache import has_several_buildings
-from envs.scenarios.scenario import scenario
 from tuning.experiment.settings import Settings
 from tuning.search.opening import Checked
 
@@ -21,12 +19,6 @@ def settings(task: Task) -> Settings:
         validation_weeks=task.terms.validation_weeks, set=(task.fixed,) if task.fixed else (), dir=str(task.folder),
         name="search", concurrency=task.terms.cores,
     )  # fmt: skip
-
-
-def with_starts(task: Task) -> Settings:
-    """Settings of our search, with its starts; `planned` is none of them."""
-    several = has_several_buildings(scenario(task.scenario))
-    return replace(settings(task), start_from=("default", "several-buildings") if several else ("default",))
 
 
 def prepared_seconds(checked: Checked, seconds: float) -> float:
@@ -63,7 +55,7 @@ def search(task: Task) -> Winner:
     from tuning.search.tune import tune
 
     with ray_session(num_cpus=task.terms.cores):
-        taken = prepared_seconds(check_new(with_starts(task)), task.terms.seconds)
+        taken = prepared_seconds(check_new(settings(task)), task.terms.seconds)
         budget = f"{task.terms.seconds - taken:.3f}s"
-        results = tune(replace(with_starts(task), budget=budget), console=Console(force_terminal=False))
+        results = tune(replace(settings(task), budget=budget), console=Console(force_terminal=False))
     return replace(recommended(results.folder), prepared_seconds=taken)

@@ -27,20 +27,20 @@ def test_given_values_override_the_presets() -> None:
 
 
 def test_what_is_recommended_gives_way_to_the_budget_and_to_given_values() -> None:
-    whole, small = ppo("planned"), ppo("planned", {}, 20_000.0)
-    assert (whole["n_steps"], whole["batch_size"]) == (16384, 8192)
-    assert (small["n_steps"], small["batch_size"], small["clip_range"]) == (4096, 4096, whole["clip_range"])
-    given = ppo("planned", {"n_steps": 512})
-    assert (given["n_steps"], given["batch_size"]) == (512, 512)
+    whole, small = ppo("planned"), ppo("planned", {}, 10_000.0)
+    assert (whole["n_steps"], whole["batch_size"]) == (4096, 512)
+    assert (small["n_steps"], small["batch_size"], small["clip_range"]) == (2048, 512, whole["clip_range"])
+    given = ppo("planned", {"n_steps": 256})
+    assert (given["n_steps"], given["batch_size"]) == (256, 256)
     given = ppo("planned", {"batch_size": 32768})
     assert (given["n_steps"], given["batch_size"]) == (32768, 32768)
 
 
 def test_what_is_recommended_moves_into_the_users_bounds(tmp_path: Path) -> None:
     path = tmp_path / "own.toml"
-    path.write_text("n_steps = {low = 512, high = 4096}\nlearning_rate = {low = 1e-5, high = 1e-4}", encoding="utf-8")
+    path.write_text("n_steps = {low = 512, high = 2048}\nlearning_rate = {low = 1e-5, high = 1e-4}", encoding="utf-8")
     values = preset("ppo", PPO_PRESETS, "planned", override(PPO, path), {}, {"steps": 1e6})
-    assert (values["n_steps"], values["batch_size"], values["learning_rate"]) == (4096, 4096, 1e-4)
+    assert (values["n_steps"], values["batch_size"], values["learning_rate"]) == (2048, 512, 1e-4)
 
 
 def test_what_another_preset_does_not_set_gives_way_and_what_it_sets_does_not() -> None:

@@ -11,12 +11,12 @@ from tuning.search.opening import check_new
 TERMS = Terms(60.0, 20_000, 4, 1, 2)
 
 
-def test_a_search_starts_from_presets_but_from_none_that_the_comparison_found(small_schema: Path, tmp_path: Path) -> None:
+def test_a_search_starts_as_one_of_the_command_line_does(small_schema: Path, tmp_path: Path) -> None:
     several = two_buildings(small_schema, tmp_path / "homes")
-    for schema, presets in ((small_schema, ("default",)), (several, ("default", "several-buildings"))):
+    for schema, presets in ((small_schema, ("default",)), (several, ("default", "several-buildings", "planned"))):
         task = Task(str(schema), 0, TERMS, tmp_path)
         expected = tuple(algorithm("ppo").preset(name, {}, {"steps": 20_000.0}) for name in presets)
-        assert check_new(ours.with_starts(task)).plan.starts == expected
+        assert check_new(ours.settings(task)).plan.starts == expected
 
 
 def test_the_default_alone_has_no_starts(small_schema: Path, tmp_path: Path) -> None:
