@@ -6,7 +6,7 @@ Each algorithm's own are beside its space. A preset names what it sets; everythi
 |---|---|
 | `default` | the space: what is known to work |
 | `several-buildings` | what is known to work on sites of several buildings, where one policy acts for each |
-| `planned` | the same, by changes of a plan of model predictive control; PPO's were found by a search |
+| `planned` | the same, by changes of a plan of model predictive control; PPO's are of a search on five homes |
 | `rtx4060-before`, `rtx4060-after` | the engineers' first report: one 8 GB card, before and after their tuning |
 | `script-before`, `script-after` | the engineers' scripts |
 | `report` | a run that the engineers reported |
