@@ -57,7 +57,8 @@ def unpaid_lines(settings: Settings, results: Results) -> list[str]:
     limit = settings.limit
     if limit is None or settings.preset or not settings.confirm or results.scored.empty:
         return []
-    if settings.confirming_parts and not (limit.is_time and results.confirmations.empty and len(results.scored) > 1):
+    confirmed = bool(results.fresh.at_least(LEAST_RUNS).contenders)
+    if settings.confirming_parts and (confirmed or not limit.is_time or len(results.scored) < 2):
         return []
     least = f"less than {LEAST_CONFIRMING_RUNS} trainings of it and of the default"
     return [f"The best was trained once: {settings.most_confirm:.0%} of the budget pays for {least} (--budget, --confirm)"]

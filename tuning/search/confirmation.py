@@ -113,7 +113,7 @@ class Confirmation:
         """The next trial that confirms.
 
         A round trains the default and each contender with one seed. It begins only where the budget pays for all of it, and
-        where all candidates have ended.
+        where all candidates have ended. Once one has begun, the least of them follow, though a pace that falls may not pay.
 
         Args:
             trials: of the study, by number; no trial of the search runs any more.
@@ -132,8 +132,9 @@ class Confirmation:
         done = {(trial.user_attrs[CONFIRMS], trial.user_attrs[CONFIRM_RUN]) for trial in stages.rounds}
         for run in range(len(stages.rounds) + 1):
             missing = [number for number in look.contenders if (number, run) not in done]
-            # A round that was begun was paid for.
-            if missing and (len(missing) < len(look.contenders) or left >= self._trainings(trials, missing)):
+            # A round that was begun was paid for, and so is the least of all.
+            is_paid = run < LEAST_CONFIRMING_RUNS or len(missing) < len(look.contenders)
+            if missing and (is_paid or left >= self._trainings(trials, missing)):
                 # The longest first: where several run at once, it would else end alone, after the budget.
                 return self._trial(trials, max(missing, key=lambda number: self._training(trials, number)), run, BEST)
             if missing:
@@ -215,12 +216,15 @@ class Confirmation:
         return 0
 
     def _of_rounds(self, trials: Sequence[FrozenTrial], stages: _Stages, chosen: Sequence[int], steps: float) -> list[int]:
-        """The default and as many of these as so many steps pay for."""
+        """The default and as many of these as so many steps pay for; of what has begun one at least."""
         for count in range(len(chosen), 0, -1):
             contenders = [*self._control(stages), *chosen[:count]]
             if steps >= LEAST_CONFIRMING_RUNS * self._trainings(trials, contenders):
                 return contenders
-        return []
+        # The pace may have fallen since it began. A search that went on for what little is left would waste what it has.
+        begun = {trial.user_attrs[CONFIRMS] for trial in stages.rounds if trial.number > stages.last_of_search}
+        goes_on = [*(number for number in chosen if number in begun), *chosen][:1]
+        return [*self._control(stages), *goes_on] if begun and goes_on else []
 
     def _different(self, ranked: Sequence[FrozenTrial]) -> list[int]:
         """Numbers of the first trials with different assignments that do not do the same, none of them the default's."""

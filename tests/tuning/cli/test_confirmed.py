@@ -163,3 +163,9 @@ def test_where_the_budget_pays_for_no_training_again_a_line_says_so(
 def test_what_was_trained_again_in_a_budget_of_time_was_paid_for(tmp_path: Path) -> None:
     lines(tmp_path, default=[0.1, 0.2], t3=[0.2, 0.3])
     assert unpaid_lines(Settings(budget="20m"), load(tmp_path)) == []
+
+
+def test_one_training_again_says_no_more_than_none(tmp_path: Path) -> None:
+    lines(tmp_path, default=[0.1], t3=[0.2])
+    write_trial(tmp_path, 3, "complete", 0.5)
+    assert unpaid_lines(Settings(budget="20m"), load(tmp_path)) == [ONCE]

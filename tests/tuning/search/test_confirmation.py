@@ -136,10 +136,25 @@ def test_two_of_a_round_run_at_once(memory: StudyMemory) -> None:
 
 
 def test_what_runs_takes_its_steps_from_what_is_left(memory: StudyMemory) -> None:
-    for left in (4.0 * STEPS, 4.0 * STEPS - RUNG):
+    for left in (5.0 * STEPS, 5.0 * STEPS - RUNG, 5.0 * STEPS - 2 * RUNG, 5.0 * STEPS - 3 * RUNG):
         assert begin(memory, left)
-    # Both have a rung, and still take the rest of their steps: nothing is left for a second round of two.
-    assert begin(memory, 4.0 * STEPS - 2 * RUNG - 1.0) is None
+    # All four have a rung, and still take the rest of their steps: nothing is left for a third round of two.
+    assert begin(memory, 5.0 * STEPS - 4 * RUNG) is None
+
+
+def test_what_has_begun_goes_on_to_the_least_though_the_pace_falls(memory: StudyMemory) -> None:
+    first = begin(memory, 4.0 * STEPS)
+    assert first
+    end(memory, first)
+    # Less than is needed: the second of this round, and both of the next one, follow nevertheless.
+    found = []
+    while proposal := begin(memory, 1.0 * STEPS):
+        found.append((proposal.confirms, proposal.confirm_run))
+        end(memory, proposal)
+    assert found == [(3, 0), (0, 1), (3, 1)]
+    # Not so where the search went on since.
+    memory.ask()
+    assert begin(memory, 1.0 * STEPS) is None
 
 
 def test_a_trial_that_failed_or_never_ran_is_no_contender_and_a_failed_default_is_one(tmp_path: Path) -> None:
@@ -164,8 +179,8 @@ def test_one_that_has_all_of_its_steps_takes_no_more(memory: StudyMemory) -> Non
     first = begin(memory, 4.0 * STEPS)
     assert first
     memory.report(first.number, STEPS, 0.3)  # its process has not ended yet
-    assert CONFIRMATION.contenders(memory.trials(), 3.0 * STEPS) == [0, 3]
-    assert CONFIRMATION.contenders(memory.trials(), 3.0 * STEPS - RUNG) == []
+    assert CONFIRMATION.contenders(memory.trials(), 5.0 * STEPS) == [0, 3, 2]
+    assert CONFIRMATION.contenders(memory.trials(), 5.0 * STEPS - RUNG) == [0, 3]
 
 
 def test_where_the_default_was_not_tried_it_is_trained_all_the_same(tmp_path: Path) -> None:
@@ -207,16 +222,16 @@ def test_a_round_takes_what_its_assignments_cost(memory: StudyMemory) -> None:
 
 
 def test_what_runs_takes_what_it_costs_from_what_is_left(memory: StudyMemory) -> None:
-    confirmation, left = dear(memory, 3, 2.0), 6.0 * STEPS
-    for cost in (1.0, 2.0):
+    confirmation, left = dear(memory, 3, 2.0), 12.0 * STEPS - 1.0
+    for cost in 2 * (2.0, 1.0, 1.0):
         drawn = confirmation.next(memory.trials(), left)
         assert drawn
         memory.add(drawn)
         left -= cost * RUNG
-    assert confirmation.next(memory.trials(), left - 1.0) is None  # half of what there was is promised to those that run
-    third = confirmation.next(memory.trials(), left)
+    assert confirmation.next(memory.trials(), left) is None  # most of what there was is promised to those that run
+    third = confirmation.next(memory.trials(), left + 1.0)
     assert third
-    assert third.user_attrs[CONFIRM_RUN] == 1
+    assert third.user_attrs[CONFIRM_RUN] == 2
 
 
 def test_dear_candidates_are_fewer(tmp_path: Path) -> None:
