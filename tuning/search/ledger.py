@@ -114,9 +114,12 @@ class Ledger:
 
         Args:
             running: see `steps`; a budget of steps counts theirs as used already.
+
+        Returns:
+            For a budget of steps the half of a rung that `is_spent` rounds away.
         """
         if self.budget is None or not self.budget.is_time:
-            return self.rung_steps
+            return 0.5 * self.rung_steps
         steps = self.steps(running)
         usual = self._default_steps(running) / steps if steps else 1.0
         return self.rung_steps * (usual + sum(map(self._cost, running)))

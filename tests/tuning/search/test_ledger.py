@@ -124,7 +124,7 @@ def test_half_a_rung_is_rounded_away_and_more_is_not_paid_for() -> None:
 
 def test_a_budget_of_steps_pays_for_itself_and_counts_what_runs_as_used() -> None:
     ledger = Ledger(memory(a=700), Budget(1000.0, "steps"), RUNG)
-    assert (ledger.steps_in_all([0]), ledger.steps_ahead([0])) == (1000.0, RUNG)
+    assert (ledger.steps_in_all([0]), ledger.steps_ahead([0])) == (1000.0, 0.5 * RUNG)
 
 
 def test_where_nothing_ends_or_nothing_is_known_all_steps_are_paid_for() -> None:
