@@ -15,9 +15,9 @@ from tuning.search.ledger import Ledger
 class LastPart:
     """Divides a budget between the search and its confirmation.
 
-    The confirmation begins when `least` of the budget is left. It begins earlier where so much would not pay for the least
-    that it needs, but a larger part would: a search whose winner was trained once says little. Where even `most` does not pay,
-    all of the budget is the search's.
+    The confirmation begins when `least` of the budget is left. Where so much does not pay for two rounds of the best and the
+    default, it begins earlier, with up to `most` left: one training of the winner tells little. Where that does not pay either,
+    the search has all of the budget.
 
     Attributes:
         confirmation: trains the best again.

@@ -63,7 +63,8 @@ class Ledger:
 
     def _default_steps(self, running: Collection[int]) -> float:
         """Steps of the default that would have cost as much as those of all trials."""
-        return sum(steps * self._cost(number) for number, steps in self._steps_of(running).items())
+        used = self._steps_of(running)
+        return sum(steps * cost for steps, cost in zip(used.values(), self._costs_of(used), strict=True))
 
     def used(self) -> float:
         """What was used, in the budget's unit; without one steps."""
@@ -122,11 +123,14 @@ class Ledger:
             return 0.5 * self.rung_steps
         steps = self.steps(running)
         usual = self._default_steps(running) / steps if steps else 1.0
-        return self.rung_steps * (usual + sum(map(self._cost, running)))
+        return self.rung_steps * (usual + sum(self._costs_of(running)))
 
-    def _cost(self, number: int) -> float:
-        """Cost of a trial's steps."""
-        return 1.0 if self.costs is None else self.costs.of(self.memory.trials()[number])
+    def _costs_of(self, numbers: Collection[int]) -> list[float]:
+        """Cost of the steps of each of these trials."""
+        if self.costs is None:
+            return [1.0] * len(numbers)
+        trials = self.memory.trials()
+        return [self.costs.of(trials[number]) for number in numbers]
 
     def note_time(self) -> None:
         """Write the time so far into the study, where the budget is of time."""
