@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from envs.scenarios.scenario import scenario
 from results import Results, load
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import ExperimentPaths, open_experiment
@@ -138,7 +139,8 @@ def test_trials_with_an_end_that_was_not_told_are_complete_and_more_are_run(
 ) -> None:
     experiment = open_experiment(job[0] / "job")
     # As if the run had been killed between the last checkpoints and their reports.
-    elsewhere, planned = replace(experiment, paths=ExperimentPaths(tmp_path)), plan(experiment.settings, None)
+    planned = plan(experiment.settings, None, scenario(experiment.settings.scenario))
+    elsewhere = replace(experiment, paths=ExperimentPaths(tmp_path))
     lost = StudyMemory.open(elsewhere, planned.space, planned.fixed, limits(STEPS), planned.starts)
     for _ in range(2):
         lost.ask()
@@ -149,7 +151,7 @@ def test_trials_with_an_end_that_was_not_told_are_complete_and_more_are_run(
     after = load(job[0] / "job")
     assert after.trials["state"].tolist() == ["complete"] * 3
     assert after.reports[after.reports["trial"] < 2].equals(results.reports)
-    told = StudyMemory.open(experiment, algorithm("ppo").space, {}, {})._study.get_trials()
+    told = StudyMemory.open(experiment, planned.space, {}, {})._study.get_trials()
     assert [trial.value for trial in told] == after.trials["score"].tolist()
     assert [len(trial.intermediate_values) for trial in told] == [2, 2, 2]
 

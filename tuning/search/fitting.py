@@ -11,12 +11,13 @@ from envs.environments.split_layout import same_buildings
 from envs.policy_fit import why_no_plan
 from envs.scenarios.augmentation import has_chargers
 from envs.scenarios.scenario import SPLITS, Scenario
-from envs.scenarios.schema_file import count_buildings
+from envs.scenarios.schema_file import active_actions, count_buildings
 from search_spaces import SearchSpace, SpaceError
 from search_spaces.parameter import Parameter
 
 CHARGING = ("learn_charging", "initial_charging")
 SHARED, PLAN = "shared_policy", "plan"
+BATTERY = "electrical_storage"
 
 
 @dataclass(frozen=True)
@@ -26,10 +27,12 @@ class Fitted:
     Attributes:
         space: with which the experiment draws.
         notes: what differs from the algorithm's own space, each in a line.
+        several: whether the site has several buildings, the same in all splits.
     """
 
     space: SearchSpace
     notes: tuple[str, ...] = ()
+    several: bool = False
 
 
 def fitted(space: SearchSpace, site: Scenario, plans: bool = False, fixed: Collection[str] = ()) -> Fitted:
@@ -41,7 +44,7 @@ def fitted(space: SearchSpace, site: Scenario, plans: bool = False, fixed: Colle
     Args:
         space: of the algorithm, with the changes of the user's file.
         site: of the experiment. No more than its schema is read.
-        plans: whether to search with and without a plan of model predictive control, where a site of several buildings has one.
+        plans: whether to search with and without a plan of model predictive control, where the site has one.
         fixed: names of what is not searched after all; no line is about it.
 
     Raises:
@@ -54,23 +57,35 @@ def fitted(space: SearchSpace, site: Scenario, plans: bool = False, fixed: Colle
                 raise SpaceError(f"{name}: {site.title} has no chargers, so it does nothing there; remove it from {own.source}")
             space = _with(space, replace(space[name], search=None))
             notes.append(f"not searched, as {site.title} has no chargers: {name}")
-    if SHARED in space and space[SHARED].own is None and _can_share(site):
+    several = _can_share(site)
+    if several and SHARED in space and space[SHARED].own is None:
         space = _with(space, replace(space[SHARED], search=CategoricalDistribution((False, True))))
         if SHARED not in fixed:
             notes.append(f"searched too, as {site.title} has several buildings: {SHARED}")
-        if plans and PLAN in space and space[PLAN].own is None and not why_no_plan(site):
-            space = _with(space, replace(space[PLAN], search=CategoricalDistribution(("none", "learned"))))
-            if PLAN not in fixed:
-                notes.append(
-                    f"searched too, as {site.title} has model predictive control: {PLAN}; such a policy needs its plan "
-                    f"wherever it acts, and --set {PLAN}=none leaves it out"
-                )
-    return Fitted(space, tuple(notes))
+    if plans and PLAN in space and space[PLAN].own is None and _has_plan(site, several):
+        space = _with(space, replace(space[PLAN], search=CategoricalDistribution(("none", "learned"))))
+        if PLAN not in fixed:
+            notes.append(
+                f"searched too, as {site.title} has model predictive control: {PLAN}; such a policy needs its plan "
+                f"wherever it acts, and --set {PLAN}=none leaves it out"
+            )
+    return Fitted(space, tuple(notes), several)
 
 
 def _charges(site: Scenario) -> bool:
     """Whether vehicles charge on a site. All generated ones have chargers."""
     return site.schema is None or has_chargers(site)
+
+
+def _has_plan(site: Scenario, several: bool) -> bool:
+    """Whether policies of a site can start from a plan, which is one of batteries. Those of all generated sites can."""
+    if not site.schema:
+        return True
+    schema = site.schema_path(site.years("train")[0])
+    # Nothing was measured of plans where one policy has the actions of several buildings.
+    if not several and (count_buildings(schema) > 1 or BATTERY not in active_actions(schema)):
+        return False
+    return not why_no_plan(site)
 
 
 def _can_share(site: Scenario) -> bool:

@@ -20,8 +20,9 @@ from tuning.algorithms.spec import DEFAULT, AlgorithmSpec
 from tuning.experiment.settings import WHOLE_TRIALS, Settings
 from tuning.search.fitting import PLAN, SHARED, fitted
 
-# Presets that a search on a site of several buildings starts with too, and what each needs to be searched.
+# What a search starts with beside the default, and what must be searched because of the site for that; see docs/algorithms.md.
 SEVERAL = {"several-buildings": SHARED, "planned": PLAN}
+ONE = {"default plan=learned": PLAN}  # other values of `planned` lose the plan on one building
 
 
 @dataclass(frozen=True)
@@ -137,12 +138,13 @@ def _plan(
     if space_file:
         space = override(space, space_file)
     notes: tuple[str, ...] = ()
+    more = {}
     if site and not settings.preset:
         # What a plan does not go with is said of `--set plan=learned`; a search just leaves it out.
         plans = settings.reward == "improvement" and settings.teacher == "none" and not settings.augment
         plans = plans and any(own.get(PLAN, "none") != "none" for own in spec.presets.values())
         own = fitted(space, site, plans, settings.fixed_texts().keys())
-        space, notes = own.space, own.notes
+        space, notes, more = own.space, own.notes, SEVERAL if own.several else ONE
     spec = replace(spec, space=space)
     fixed = space.parse(settings.fixed_texts())
     space.check_fixed(fixed)
@@ -154,13 +156,16 @@ def _plan(
     if settings.preset:
         return Plan(space, spec.preset(settings.preset, fixed, budget), ())
     names = settings.start_from
-    if site and names == (DEFAULT,):
-        # What won on such sites, see docs/algorithms.md.
-        names += tuple(name for name, open_ in SEVERAL.items() if name in spec.presets and _is_open(space, open_, fixed))
+    if names == (DEFAULT,):
+        names += tuple(
+            text for text, open_ in more.items() if text.split()[0] in spec.presets and _is_open(space, open_, fixed)
+        )
     starts = tuple(_start(name, own, spec, fixed, budget) for name, own in replace(settings, start_from=names).starts)
     if settings.start_from == (DEFAULT,) and NAME in space and NAME not in fixed and not space[NAME].own:
-        # Both ends of a front, which draws would come near to after many trials.
-        starts += tuple({**starts[-1], NAME: share} for share in ENDS)
+        # Both ends of a front, which draws would come near to after many trials. A plan has the user's weights, whatever the
+        # share is, so a policy that keeps it is no end.
+        last = next((start for start in reversed(starts) if start.get(PLAN, "none") == "none"), starts[-1])
+        starts += tuple({**last, NAME: share} for share in ENDS)
     return Plan(space, fixed, starts, notes)
 
 

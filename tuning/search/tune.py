@@ -164,15 +164,14 @@ def open_all(settings: Sequence[Settings], console: Console, as_continued: AsCon
     """
     from tuning.search.opening import check, open_checked
 
-    parts = []
-    for given in settings:
-        parts.append(check(given, as_continued))
-        for note in parts[-1].notes:
-            say(console, note)
+    parts = [check(given, as_continued) for given in settings]
     opened: list[Opened] = []
     try:
         for part in parts:
             opened.append(open_checked(part, partial(say, console)))
+        # Not before: settings that are refused give one line.
+        for note in (note for part in parts for note in part.notes):
+            say(console, note)
     except BaseException:
         # None of them is searched.
         for one in reversed(opened):

@@ -13,9 +13,11 @@ TERMS = Terms(60.0, 20_000, 4, 1, 2)
 
 def test_a_search_starts_as_one_of_the_command_line_does(small_schema: Path, tmp_path: Path) -> None:
     several = two_buildings(small_schema, tmp_path / "homes")
-    for schema, presets in ((small_schema, ("default",)), (several, ("default", "several-buildings", "planned"))):
+    default, shared, planned = (
+        algorithm("ppo").preset(name, {}, {"steps": 20_000.0}) for name in ("default", "several-buildings", "planned")
+    )
+    for schema, expected in ((small_schema, (default, {**default, "plan": "learned"})), (several, (default, shared, planned))):
         task = Task(str(schema), 0, TERMS, tmp_path)
-        expected = tuple(algorithm("ppo").preset(name, {}, {"steps": 20_000.0}) for name in presets)
         assert check_new(ours.settings(task)).plan.starts == expected
 
 

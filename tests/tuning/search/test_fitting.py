@@ -69,9 +69,44 @@ def test_a_fixed_value_is_respected(homes: Scenario) -> None:
     assert not {"shared_policy", "learn_charging"} & planned.space.distributions(planned.fixed).keys()
 
 
-def test_splits_of_other_buildings_do_not_search_sharing(homes: Scenario, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_splits_of_other_buildings_search_neither_sharing_nor_a_plan(homes: Scenario, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tuning.search.fitting.same_buildings", lambda site, split: split != "test")
-    assert "shared_policy" not in searched(fitted(PPO, homes).space)
+    assert not {"shared_policy", "plan"} & searched(fitted(PPO, homes, plans=True).space)
+
+
+def test_a_search_on_one_building_starts_with_its_plan_too(small_schema: Path) -> None:
+    for site in (scenario("iquitos"), scenario(str(small_schema))):
+        default, planned = plan(Settings(), None, site).starts
+        assert default == algorithm("ppo").preset("default", {}, {"steps": 250_000.0})
+        assert planned == {**default, "plan": "learned"}
+        assert len(plan(Settings(set=(("plan=none",),)), None, site).starts) == 1
+        assert len(plan(Settings(algo="sac"), None, site).starts) == 1
+
+
+def test_no_end_of_a_front_starts_from_a_plan_unless_all_trials_do(small_schema: Path, homes: Scenario) -> None:
+    """A plan has the user's weights, whatever the share."""
+    for site in (scenario("iquitos"), scenario(str(small_schema)), homes):
+        *_, planned, second, first = plan(Settings(objective="co2 bill"), None, site).starts
+        assert (planned["plan"], second["plan"], first["plan"]) == ("learned", "none", "none")
+        assert (second["reward_share"], first["reward_share"]) == (0.0, 1.0)
+    starts = plan(Settings(objective="co2 bill", set=(("plan=learned",),)), None, scenario("iquitos")).starts
+    assert {start["plan"] for start in starts} == {"learned"}
+
+
+def test_without_batteries_one_building_has_no_plan_to_start_from(small_schema: Path, tmp_path: Path) -> None:
+    schema = json.loads(small_schema.read_text(encoding="utf-8"))
+    schema["actions"].pop("electrical_storage")
+    path = small_schema.parent / "no-batteries.json"
+    path.write_text(json.dumps(schema), encoding="utf-8")
+    site = replace(scenario("iquitos"), site=None, schema=path)
+    assert "plan" not in searched(plan(Settings(), None, site).space)
+
+
+def test_an_experiment_on_one_building_from_before_goes_on_without_a_plan(small_schema: Path) -> None:
+    site = scenario(str(small_schema))
+    before = plan_again(Settings(), None, site, PPO.describe())
+    assert before.space.describe() == PPO.describe()
+    assert len(before.starts) == 1
 
 
 def test_an_experiment_goes_on_with_the_space_that_it_was_begun_with(homes: Scenario) -> None:
@@ -109,4 +144,3 @@ def test_a_search_on_several_buildings_starts_with_what_won_there_too(homes: Sce
     assert [start["plan"] for start in both] == ["none", "learned"]
     # What the user says holds.
     assert len(plan(Settings(start_from=("stable-baselines3",)), None, homes).starts) == 1
-    assert len(plan(Settings(), None, scenario("iquitos")).starts) == 1

@@ -112,8 +112,8 @@ def test_trust_is_given_to_each_run_and_stored_nowhere(small_schema: Path, tmp_p
 def test_a_backend_that_was_not_chosen_freely_is_worth_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tuning.search.opening.choose_backend", lambda *_: "citylearn")
     monkeypatch.setattr("tuning.search.opening.beyond_batch", lambda _: ["heat pumps"])
-    assert "heat pumps" in check(settings(tmp_path)).notes[0]
-    assert check(settings(tmp_path, backend="citylearn")).notes == ()
+    assert any("heat pumps" in note for note in check(settings(tmp_path)).notes)
+    assert not any("heat pumps" in note for note in check(settings(tmp_path, backend="citylearn")).notes)
 
 
 def test_an_experiment_is_found_by_its_name_or_its_folder(tmp_path: Path) -> None:
@@ -136,8 +136,9 @@ def test_to_continue_creates_nothing_and_leaves_the_old_settings_until_the_searc
 
 def test_only_an_experiment_that_is_named_and_not_pointed_at_is_said_to_be_there(tmp_path: Path) -> None:
     before = begun(tmp_path)
-    assert "is continued" in check(settings(tmp_path)).notes[0]
-    assert check(replace(before.settings, resume=str(before.paths.folder))).notes == ()
+    assert "is continued" in check(settings(tmp_path)).notes[-1]
+    pointed_at = check(replace(before.settings, resume=str(before.paths.folder)))
+    assert not any("is continued" in note for note in pointed_at.notes)
 
 
 def test_an_experiment_moves_once_all_is_checked_and_stays_what_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -312,7 +313,7 @@ def test_an_aim_is_continued_however_it_is_typed(tmp_path: Path) -> None:
     assert before.settings.weights == ("co2=0.5", "grid=0.5")
     again = replace(aimed, weights=("co2=5e-1", "grid=0.5"), require=("ev_served >= 0.9",))
     assert check_continued(before, again).settings == before.settings
-    (aim, there) = check(again).notes
+    (aim, _, there) = check(again).notes
     assert aim == "aim: weights: co2 0.5, grid 0.5; objective: bill (less is better); requirements: ev_served >= 0.9"
     assert "is continued" in there
 
@@ -417,7 +418,7 @@ def test_what_was_learned_is_in_the_experiment_and_the_other_folder_is_needed_no
     drawn = [memory_of(opened.experiment).draw().params for _ in range(2)]
     shutil.rmtree(other.paths.folder)
     again = open_checked(check(given))  # the same command continues it
-    assert "learns from" in check(given).notes[0]
+    assert any("learns from" in note for note in check(given).notes)
     assert again.experiment.compatibility["learned"] == opened.experiment.compatibility["learned"]
     assert [memory_of(again.experiment).draw().params for _ in range(2)] == drawn
     save(again.experiment)

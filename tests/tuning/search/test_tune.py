@@ -95,7 +95,9 @@ def test_it_returns_what_was_measured(search: Search, tmp_path: Path) -> None:
     assert results.folder == tmp_path / "one"
     assert results.trials["state"].tolist() == ["running"]
     folder = tmp_path / "one"
-    assert said(console) == f"experiment {folder}\nReport:  {folder / 'report.html'}\n"
+    note, *rest = said(console).splitlines()
+    assert note.startswith("searched too, ")
+    assert rest == [f"experiment {folder}", f"Report:  {folder / 'report.html'}"]
     assert not search.searched[0].paths.owner.exists()
 
 
