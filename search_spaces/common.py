@@ -153,7 +153,7 @@ SHARED_POLICY = Parameter(
     "shared_policy", Kind.FLAG, False, "one policy sees and acts for each building by itself; nothing else on a single building"
 )
 
-# What policies see beside CityLearn's observations, see `envs.seen`. Not searched, as not every site can have all of it.
+# What policies see beside CityLearn's observations, see `envs.seen`. Searched where a site has it, see `tuning.search.fitting`.
 SEEN = (
     Parameter(
         "plan", Kind.TEXT, "none", "forecasts with which model predictive control makes the plan that is seen",

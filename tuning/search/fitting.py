@@ -11,7 +11,8 @@ from envs.environments.split_layout import same_buildings
 from envs.policy_fit import why_no_plan
 from envs.scenarios.augmentation import has_chargers
 from envs.scenarios.scenario import SPLITS, Scenario
-from envs.scenarios.schema_file import active_actions, count_buildings
+from envs.scenarios.schema_file import active_actions, count_buildings, read_schema
+from envs.scenarios.shapes import is_left_out
 from search_spaces import SearchSpace, SpaceError
 from search_spaces.parameter import Parameter
 
@@ -43,7 +44,7 @@ def fitted(space: SearchSpace, site: Scenario, plans: bool = False, fixed: Colle
 
     Args:
         space: of the algorithm, with the changes of the user's file.
-        site: of the experiment. No more than its schema is read.
+        site: of the experiment. Where plans are asked for, it is looked whether the site has a bound, too.
         plans: whether to search with and without a plan of model predictive control, where the site has one.
         fixed: names of what is not searched after all; no line is about it.
 
@@ -81,11 +82,23 @@ def _has_plan(site: Scenario, several: bool) -> bool:
     """Whether policies of a site can start from a plan, which is one of batteries. Those of all generated sites can."""
     if not site.schema:
         return True
+    return (several or _is_one_with_a_battery(site)) and not why_no_plan(site)
+
+
+def _is_one_with_a_battery(site: Scenario) -> bool:
+    """Whether a given site has one building, the same in all splits, and its battery acts.
+
+    A policy turns a plan's energy into actions by the size of the battery that it was trained with, so another building would
+    get wrong ones. Nothing was measured of plans where one policy has the actions of several buildings.
+    """
     schema = site.schema_path(site.years("train")[0])
-    # Nothing was measured of plans where one policy has the actions of several buildings.
-    if not several and (count_buildings(schema) > 1 or BATTERY not in active_actions(schema)):
-        return False
-    return not why_no_plan(site)
+    buildings = [own for own in read_schema(schema)["buildings"].values() if not is_left_out(own)]
+    return (
+        len(buildings) == 1
+        and BATTERY in active_actions(schema)
+        and BATTERY not in (buildings[0].get("inactive_actions") or ())
+        and all(same_buildings(site, split) for split in SPLITS)
+    )
 
 
 def _can_share(site: Scenario) -> bool:

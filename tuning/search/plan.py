@@ -20,7 +20,7 @@ from tuning.algorithms.spec import DEFAULT, AlgorithmSpec
 from tuning.experiment.settings import WHOLE_TRIALS, Settings
 from tuning.search.fitting import PLAN, SHARED, fitted
 
-# What a search starts with beside the default, and what must be searched because of the site for that; see docs/algorithms.md.
+# Starts beside the default, each with the hyperparameter that is searched because of the site for it; see docs/algorithms.md.
 SEVERAL = {"several-buildings": SHARED, "planned": PLAN}
 ONE = {"default plan=learned": PLAN}  # other values of `planned` lose the plan on one building
 
@@ -137,17 +137,17 @@ def _plan(
     space, budget = spec.space, limits(settings.steps)
     if space_file:
         space = override(space, space_file)
+    fixed = space.parse(settings.fixed_texts())
+    space.check_fixed(fixed)  # before the site, which may take time
     notes: tuple[str, ...] = ()
     more = {}
     if site and not settings.preset:
         # What a plan does not go with is said of `--set plan=learned`; a search just leaves it out.
         plans = settings.reward == "improvement" and settings.teacher == "none" and not settings.augment
         plans = plans and any(own.get(PLAN, "none") != "none" for own in spec.presets.values())
-        own = fitted(space, site, plans, settings.fixed_texts().keys())
+        own = fitted(space, site, plans, fixed.keys())
         space, notes, more = own.space, own.notes, SEVERAL if own.several else ONE
     spec = replace(spec, space=space)
-    fixed = space.parse(settings.fixed_texts())
-    space.check_fixed(fixed)
     fixed = {**space.own_values(), **fixed}
     if earlier_names:
         fixed = in_todays_names(fixed)

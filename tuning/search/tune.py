@@ -8,7 +8,7 @@ r = resume(r.folder, trials=16)
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from results import Results
-    from tuning.search.opening import AsContinued, Opened
+    from tuning.search.opening import AsContinued, Checked, Opened
     from tuning.storage.search_files import SearchFiles
 
 
@@ -166,18 +166,24 @@ def open_all(settings: Sequence[Settings], console: Console, as_continued: AsCon
 
     parts = [check(given, as_continued) for given in settings]
     opened: list[Opened] = []
+    # Those of a new experiment once all are there: settings that are refused give one line.
+    _say_notes((part for part in parts if part.before), console)
     try:
         for part in parts:
             opened.append(open_checked(part, partial(say, console)))
-        # Not before: settings that are refused give one line.
-        for note in (note for part in parts for note in part.notes):
-            say(console, note)
+        _say_notes((part for part in parts if not part.before), console)
     except BaseException:
         # None of them is searched.
         for one in reversed(opened):
             one.withdraw()
         raise
     return opened
+
+
+def _say_notes(parts: Iterable[Checked], console: Console) -> None:
+    """Tell what the user should know of experiments; what several have in common once."""
+    for note in dict.fromkeys(note for part in parts for note in part.notes):
+        say(console, note)
 
 
 def searched(opened: Sequence[Opened], console: Console) -> Iterator[Results | SearchStoppedError]:

@@ -94,6 +94,13 @@ def test_an_hour_without_a_solution_is_an_error(hours: tuple[mpc.Plant, list[tup
         RecedingProgramme(plant.site, 12).solve(impossible)
 
 
+def test_a_plan_prints_nothing(hours: tuple[mpc.Plant, list[tuple[HourPlan, Plan]]], capfd: pytest.CaptureFixture[str]) -> None:
+    """Commands that plan would show it, and programs read their output. HiGHS 1.16 writes its name."""
+    plant, found = hours
+    RecedingProgramme(plant.site, 12).solve(found[0][0])
+    assert capfd.readouterr().out == ""
+
+
 def test_a_window_pays_its_part_of_a_month(hours: tuple[mpc.Plant, list[tuple[HourPlan, Plan]]]) -> None:
     plant, found = hours
     share = month_shares(plant.site.month, WINDOW.start, WINDOW.hours)

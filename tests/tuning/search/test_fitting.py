@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from envs.scenarios.scenario import Scenario, scenario
 from search_spaces import SearchSpace, SpaceError
 from search_spaces.overrides import override
 from tests.envs.changed_rows import two_buildings
+from tuning.algorithms.of_settings import algorithm_of
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.settings import Settings
 from tuning.search.fitting import fitted
@@ -69,9 +71,12 @@ def test_a_fixed_value_is_respected(homes: Scenario) -> None:
     assert not {"shared_policy", "learn_charging"} & planned.space.distributions(planned.fixed).keys()
 
 
-def test_splits_of_other_buildings_search_neither_sharing_nor_a_plan(homes: Scenario, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_splits_of_other_buildings_search_neither_sharing_nor_a_plan(
+    homes: Scenario, small_schema: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("tuning.search.fitting.same_buildings", lambda site, split: split != "test")
-    assert not {"shared_policy", "plan"} & searched(fitted(PPO, homes, plans=True).space)
+    for site in (homes, scenario(str(small_schema))):
+        assert not {"shared_policy", "plan"} & searched(fitted(PPO, site, plans=True).space)
 
 
 def test_a_search_on_one_building_starts_with_its_plan_too(small_schema: Path) -> None:
@@ -93,20 +98,25 @@ def test_no_end_of_a_front_starts_from_a_plan_unless_all_trials_do(small_schema:
     assert {start["plan"] for start in starts} == {"learned"}
 
 
-def test_without_batteries_one_building_has_no_plan_to_start_from(small_schema: Path, tmp_path: Path) -> None:
-    schema = json.loads(small_schema.read_text(encoding="utf-8"))
-    schema["actions"].pop("electrical_storage")
-    path = small_schema.parent / "no-batteries.json"
+@pytest.mark.parametrize("by", ["site", "building"])
+def test_one_building_whose_battery_does_not_act_has_no_plan_to_start_from(small_schema: Path, tmp_path: Path, by: str) -> None:
+    path = shutil.copytree(small_schema.parent, tmp_path / "site") / small_schema.name
+    schema = json.loads(path.read_text(encoding="utf-8"))
+    (building,) = schema["buildings"].values()
+    if by == "site":
+        schema["actions"]["electrical_storage"]["active"] = False
+    else:
+        building["inactive_actions"] = ["electrical_storage"]
     path.write_text(json.dumps(schema), encoding="utf-8")
-    site = replace(scenario("iquitos"), site=None, schema=path)
-    assert "plan" not in searched(plan(Settings(), None, site).space)
+    assert "plan" not in searched(plan(Settings(), None, scenario(str(path))).space)
 
 
-def test_an_experiment_on_one_building_from_before_goes_on_without_a_plan(small_schema: Path) -> None:
-    site = scenario(str(small_schema))
-    before = plan_again(Settings(), None, site, PPO.describe())
-    assert before.space.describe() == PPO.describe()
-    assert len(before.starts) == 1
+@pytest.mark.parametrize("settings", [Settings(), Settings(algo="a2c"), Settings(objective="co2 bill")])
+def test_an_experiment_on_one_building_from_before_goes_on_without_a_plan(small_schema: Path, settings: Settings) -> None:
+    own = algorithm_of(settings).space
+    begun = plan_again(settings, None, scenario(str(small_schema)), own.describe())
+    assert begun.space.describe() == own.describe()
+    assert {start["plan"] for start in begun.starts} == {"none"}
 
 
 def test_an_experiment_goes_on_with_the_space_that_it_was_begun_with(homes: Scenario) -> None:

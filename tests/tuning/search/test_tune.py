@@ -251,10 +251,19 @@ def test_what_ends_before_the_first_trial_leaves_none_of_them(search: Search, tm
     assert list(tmp_path.iterdir()) == []
 
 
+def test_what_several_experiments_have_in_common_is_said_once(search: Search, tmp_path: Path) -> None:
+    search.then = after_one_row(lambda experiment: None)
+    console = quiet()
+    tune_all(settings(tmp_path), console=console)
+    assert said(console).count("searched too, ") == 1
+
+
 def test_one_folder_that_cannot_be_made_leaves_none_of_them(search: Search, tmp_path: Path) -> None:
     (tmp_path / f"one-{names()[-1]}").mkdir()
+    console = quiet()
     with pytest.raises(UsageError, match="holds no experiment"):
-        tune_all(settings(tmp_path), console=quiet())
+        tune_all(settings(tmp_path), console=console)
+    assert said(console) == ""  # the error is the one line
     assert [path.name for path in tmp_path.iterdir()] == [f"one-{names()[-1]}"]
 
 
