@@ -44,7 +44,7 @@ def fitted(space: SearchSpace, site: Scenario, plans: bool = False, fixed: Colle
 
     Args:
         space: of the algorithm, with the changes of the user's file.
-        site: of the experiment. Where plans are asked for, it is looked whether the site has a bound, too.
+        site: of the experiment. Its schema is read, and where plans are asked for, the tables of a year.
         plans: whether to search with and without a plan of model predictive control, where the site has one.
         fixed: names of what is not searched after all; no line is about it.
 
@@ -97,15 +97,19 @@ def _is_one_with_a_battery(site: Scenario) -> bool:
         len(buildings) == 1
         and BATTERY in active_actions(schema)
         and BATTERY not in (buildings[0].get("inactive_actions") or ())
-        and all(same_buildings(site, split) for split in SPLITS)
+        and _same_in_all_splits(site)
     )
 
 
 def _can_share(site: Scenario) -> bool:
     """Whether policies with and without sharing can run on all splits of a site."""
-    if not site.schema or not all(same_buildings(site, split) for split in SPLITS):
+    if not site.schema or not _same_in_all_splits(site):
         return False
     return count_buildings(site.schema_path(site.years("train")[0])) > 1
+
+
+def _same_in_all_splits(site: Scenario) -> bool:
+    return all(same_buildings(site, split) for split in SPLITS)
 
 
 def _with(space: SearchSpace, parameter: Parameter) -> SearchSpace:
