@@ -23,12 +23,17 @@ class FreshRuns:
     Attributes:
         complete: rows of those that reached the end, by the numbers of their seeds.
         ended_early: how many did not: they failed, did not fit into memory, or were stopped.
-        control: of these numbers that of the default; None where it was not trained again.
+        default: of all these numbers that of the default; None where it was not trained again.
     """
 
     complete: dict[int, pd.DataFrame]
     ended_early: dict[int, int]
-    control: int | None
+    default: int | None
+
+    @property
+    def control(self) -> int | None:
+        """Number of the default, where at least one of its trainings reached the end."""
+        return self.default if self.default in self.complete else None
 
     @property
     def contenders(self) -> list[int]:
@@ -47,6 +52,12 @@ class FreshRuns:
         The mean of those that are left would be lucky, as bad trainings are the ones that end early.
         """
         return [number for number in self.contenders if not self.ended_early[number] and not self.missed(number)]
+
+    @property
+    def broken(self) -> list[int]:
+        """Numbers of the assignments that have no mean to tell, as too many of their trainings did not reach the end."""
+        trained = {number: len(self.complete.get(number, ())) for number in sorted(self.ended_early)}
+        return [number for number, runs in trained.items() if runs < LEAST_RUNS <= runs + self.ended_early[number]]
 
     def missed(self, number: int) -> int:
         """How many of the complete trainings of an assignment miss a requirement."""
@@ -93,25 +104,34 @@ class FreshRuns:
     def at_least(self, runs: int) -> FreshRuns:
         """The assignments with at least so many complete trainings."""
         complete = {number: own for number, own in self.complete.items() if len(own) >= runs}
-        return FreshRuns(complete, self.ended_early, self.control if self.control in complete else None)
+        return FreshRuns(complete, self.ended_early, self.default)
 
 
-def fresh_runs(confirmations: pd.DataFrame) -> FreshRuns:
+def of_length(rows: pd.DataFrame, steps: int | None) -> pd.DataFrame:
+    """Rows of trainings that were to have so many steps, as those of other lengths are not comparable.
+
+    Args:
+        rows: with `budget_steps`; of an earlier version, without any, all are given.
+        steps: of a trial now; None for the most that any of the rows has.
+    """
+    lengths = rows["budget_steps"]
+    return rows[lengths == (lengths.max() if steps is None else steps)] if lengths.notna().any() else rows
+
+
+def fresh_runs(confirmations: pd.DataFrame, steps: int | None = None) -> FreshRuns:
     """Fresh trainings, by assignment.
 
     Args:
-        confirmations: rows, see `Results.confirmations`, each with its `rating`. Where a search was continued with more steps,
-            those of the longest trainings alone count, as shorter ones are not comparable.
+        confirmations: rows, see `Results.confirmations`, each with its `rating`.
+        steps: see `of_length`.
     """
-    ended = confirmations[confirmations["state"].isin(["complete", *_ENDED_EARLY])]
-    if ended["budget_steps"].notna().any():
-        ended = ended[ended["budget_steps"] == ended["budget_steps"].max()]
-    complete, ended_early, control = {}, {}, None
+    ended = of_length(confirmations[confirmations["state"].isin(["complete", *_ENDED_EARLY])], steps)
+    complete, ended_early, default = {}, {}, None
     for key, own in ended.groupby(ended["confirms"].astype("int64")):
         number = int(str(key))
         whole = own[own["state"] == "complete"]
         ended_early[number] = len(own) - len(whole)
+        default = number if own["confirm_role"].iloc[0] == DEFAULT else default
         if len(whole):
             complete[number] = whole.set_index("confirm_run")
-            control = number if whole["confirm_role"].iloc[0] == DEFAULT else control
-    return FreshRuns(complete, ended_early, control)
+    return FreshRuns(complete, ended_early, default)

@@ -20,6 +20,7 @@ from common.texts import printable
 from common.uris import is_uri, uri_of, with_uris
 from results.completeness import lacking
 from results.conditions import EXPERIMENT, Filter, checked_conditions, empty_passes, name_passes, trials_wanted
+from results.experiment_file import read_facts
 from results.frames import LONG, LongColumn, in_order, is_sorted, joined, read_frame, to_frame
 from results.fresh import FreshRuns, fresh_runs
 from results.front import front_of
@@ -151,8 +152,12 @@ class Results:
 
     @property
     def scored(self) -> pd.DataFrame:
-        """Rows of the search's complete and frozen trials with a finite score, by number; see `confirmations`."""
+        """Rows of the search's complete and frozen trials with a finite score, by number; see `confirmations`.
+
+        Those that repeat another trial's assignment were not trained, and are none of them.
+        """
         ended = self.trials["state"].isin(["complete", "frozen"]) & self.trials["confirms"].isna()
+        ended &= self.trials["same_as"].isna()
         return self.trials[ended & (ratings(self.trials).abs() < math.inf)]
 
     @property
@@ -175,9 +180,15 @@ class Results:
 
     @property
     def fresh(self) -> FreshRuns:
-        """Of the `confirmations` those that ended, by assignment."""
+        """Of the `confirmations` those that ended, by assignment. After a search was continued with other steps these count."""
         again = self.confirmations
-        return fresh_runs(again.assign(rating=ratings(again)))
+        return fresh_runs(again.assign(rating=ratings(again)), self.steps)
+
+    @property
+    def steps(self) -> int | None:
+        """Most steps of a trial, as the experiment has them now; None where its folder does not tell."""
+        steps = read_facts(self.single.folder).settings.get("steps")
+        return steps if isinstance(steps, int) else None
 
     @property
     def recommended(self) -> pd.Series:

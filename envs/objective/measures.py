@@ -45,8 +45,10 @@ class Measure:
             prefix: of the columns, such as `uncontrolled_`.
 
         Returns:
-            In its unit; amounts as those of a year of 8,760 hours. NaN where a year has none.
+            In its unit; amounts as those of a year of 8,760 hours. NaN where a year has none, and without a row.
         """
+        if not rows:
+            return math.nan
         values = _column(rows, prefix + self.name)
         if self.over == MOST:
             return float(values.max())

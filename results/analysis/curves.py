@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from results.analysis.searched import frame, misses, rated
 from results.experiment_file import Facts, read_facts
+from results.fresh import of_length
 from results.loader import Results, ratings
-from results.schema import CANDIDATE
 from results.statistics import mean, paired_mean
 
 if TYPE_CHECKING:
@@ -76,7 +76,8 @@ def mean_curves(results: Results) -> pd.DataFrame:
         interval over seeds, empty with one run.
     """
     curves = learning_curves(results)
-    again = curves[curves["confirms"].notna() & (curves["role"] != CANDIDATE)]
+    told = of_length(results.confirmations, results.steps)["trial"]
+    again = curves[curves["trial"].isin(told)]
     rows = []
     for (number, rung), own in again.groupby([again["confirms"].astype("int64"), "rung"]):
         middle, low, high = _interval(own["rating"])

@@ -137,6 +137,8 @@ def luck(results: Results, judgement: Results | None = None) -> pd.DataFrame:
     rating, scores = rated(trials), trials["score"]
     measure = SCORE if ranks_by_score(facts) else "rating"
     for own in confirmed(results).itertuples():
+        if own.ended_early:
+            continue  # the mean of those that are left is lucky
         name = "default" if own.role == DEFAULT else f"trial {own.confirms}"
         searched = float(rating.get(own.confirms, math.nan))
         row = {"name": name, "trial": own.confirms, "is_default": own.role == DEFAULT, "split": "validation", "runs": own.runs}

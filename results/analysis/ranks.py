@@ -55,7 +55,7 @@ def rung_ranks(results: Results) -> pd.DataFrame:
             kept = float(np.mean(first >= first[last.argmax()]))
             row = {"rung": rung, "against": against, "part": rung / whole, "against_part": against / whole}
             row |= {"trials": len(pairs), "correlation": correlation, "low": low, "high": high, "kept": kept}
-            rows.append({**row, "is_last": against == rungs[-1]})
+            rows.append({**row, "is_last": against == (rungs[-1] if math.isnan(whole) else whole)})
     types = {"rung": "int64", "against": "int64", "part": "float64", "against_part": "float64", "trials": "int64"}
     return frame(rows, {**types, **dict.fromkeys(("correlation", "low", "high", "kept"), "float64"), "is_last": "bool"})
 

@@ -27,7 +27,7 @@ def settle(folder: Path, **settings: Any) -> None:
     shared = PPO.describe()["shared_policy"].removesuffix(", not searched")
     content = {
         "format": 1,
-        "settings": {"name": folder.name, "reports": REPORTS, "steps": 400_000, "start_from": ["default"], **settings},
+        "settings": {"name": folder.name, "reports": REPORTS, "steps": BUDGET, "start_from": ["default"], **settings},
         "marks": {"space": {**PPO.describe(), "shared_policy": f"{shared}, searched as shared_policy in {CHOICE}"}},
     }
     folder.mkdir(parents=True, exist_ok=True)

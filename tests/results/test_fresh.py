@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from results import Results
-from results.analysis import confirmed
+from results.analysis import confirmed, mean_curves
 from results.statistics import CONFIDENCE, mean
-from tests.results.made import row, tables
+from tests.results.made import reports, row, tables
 
 Run = tuple[int, float] | tuple[int, float, dict[str, Any]]  # trial that it trains again, score, other columns
 
@@ -23,7 +24,7 @@ def results(folder: Path, *runs: Run) -> Results:
         seeds[of] = seeds.get(of, -1) + 1
         own = {"confirms": of, "confirm_run": seeds[of], "confirm_role": "best" if of else "default"}
         rows.append(row(number, score, **{**own, **(more[0] if more else {})}))
-    return tables(folder, rows)
+    return tables(folder, rows, [own for each in rows for own in reports(each["trial"], each["score"])])
 
 
 def test_the_best_mean_is_recommended_not_the_best_rating(tmp_path: Path) -> None:
@@ -73,6 +74,24 @@ def test_of_several_numbers_of_steps_the_most_count(tmp_path: Path) -> None:
     found = results(tmp_path, (0, 0.1, short), (0, 0.1, short), (1, 0.3), (1, 0.31))
     assert found.fresh.control is None
     assert list(found.fresh.complete) == [1]
+    assert mean_curves(found)["confirms"].unique().tolist() == [1]
+
+
+@pytest.mark.parametrize("steps", [1000, 500])
+def test_after_a_search_went_on_with_other_steps_those_of_before_do_not_count(tmp_path: Path, steps: int) -> None:
+    before, now = {"budget_steps": 700}, {"budget_steps": steps}
+    found = results(tmp_path, (0, 0.1, before), (0, 0.1, before), (1, 0.3, before), (1, 0.31, before), (2, 0.3, now))
+    (tmp_path / "experiment.json").write_text(json.dumps({"format": 1, "settings": {"steps": steps}}), encoding="utf-8")
+    assert list(found.fresh.complete) == [2]
+    assert found.fresh.recommended is None
+    assert mean_curves(found)["confirms"].unique().tolist() == [2]
+
+
+def test_an_assignment_with_too_few_trainings_that_reached_the_end_is_broken(tmp_path: Path) -> None:
+    failed = {"state": "failed"}
+    found = results(tmp_path, (0, 0.1, failed), (0, 0.1, failed), (1, 0.3), (1, 0.31, failed), (2, 0.3)).fresh
+    assert found.broken == [0, 1]
+    assert (found.default, found.control) == (0, None)
 
 
 def test_differences_from_the_default_hold_together(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from results.compaction import compact, unpack
 from results.parts import read_table
 from results.schema import READ_MEASURES, SCHEMA_VERSION, schema
 from results.writer import judged_path, part_path, table_folder, write_part
+from tests.results.made import row, tables
 from tests.results.trials import KINDS, trial
 
 
@@ -512,3 +513,9 @@ def test_a_pack_counts_as_the_parts_that_it_replaces_where_types_differ(experime
         change(path, joy="much", **{f"only_{number}": 1})
     with pytest.warns(UserWarning, match="column joy is string, but double in other files"):
         assert load(experiment).reports["trial"].tolist() == [0, 0, 1]
+
+
+def test_a_trial_that_repeats_another_is_not_the_best(tmp_path: Path) -> None:
+    found = tables(tmp_path, [row(0, 0.1), row(1, 0.2), row(2, 0.3, same_as=1)])
+    assert found.scored["trial"].tolist() == [0, 1]
+    assert found.best["trial"] == 1

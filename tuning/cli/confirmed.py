@@ -11,6 +11,7 @@ from tuning.experiment.settings import LEAST_CONFIRMING_RUNS, Settings
 
 NONE_BETTER = "No trial is shown to be better than the default."
 NOT_COMPARED = "The default misses a requirement, so no trial is compared with it."
+NO_DEFAULT = "Trainings of the default did not reach the end, so no trial is compared with it."
 
 
 def confirmation_lines(results: Results, shown: Callable[[float], str]) -> list[str]:
@@ -23,10 +24,10 @@ def confirmation_lines(results: Results, shown: Callable[[float], str]) -> list[
         shown: a rating as a person reads it.
 
     Returns:
-        Empty where nothing was trained again at least twice to its end.
+        Empty where nothing was trained again at least twice.
     """
     fresh = results.fresh.at_least(LEAST_RUNS)
-    if not fresh.complete:
+    if not fresh.complete and not results.fresh.broken:
         return []
     lines = [f"Trained again with fresh seeds; in brackets {CONFIDENCE:.0%} intervals over seeds:"]
     if tried := results.candidates["confirms"].nunique():
@@ -34,6 +35,7 @@ def confirmation_lines(results: Results, shown: Callable[[float], str]) -> list[
     for number in fresh.ordered:
         ratings = fresh.complete[number]["rating"].to_numpy(float)
         lines.append(f"  {named(number, fresh)}: {missed(number, fresh) or _told(mean(ratings), shown)}, {runs(number, fresh)}")
+    lines += broken_lines(results.fresh)
     better, compared = [], False
     for number in fresh.contenders:
         if pairs := fresh.pairs(number):
@@ -44,7 +46,7 @@ def confirmation_lines(results: Results, shown: Callable[[float], str]) -> list[
             better += [f"trial {number}"] if gain.low > 0.0 else []
     if compared and (taken := fresh.recommended) is not None:
         lines.append(f"Best mean: {named(taken, fresh)}.")
-    return [*lines, *verdict(fresh, " and ".join(better), compared)]
+    return [*lines, *verdict(results.fresh, " and ".join(better), compared)]
 
 
 def unpaid_lines(settings: Settings, results: Results) -> list[str]:
@@ -57,7 +59,8 @@ def unpaid_lines(settings: Settings, results: Results) -> list[str]:
     limit = settings.limit
     if limit is None or settings.preset or not settings.confirm or results.scored.empty:
         return []
-    confirmed = bool(results.fresh.at_least(LEAST_RUNS).contenders)
+    fresh = results.fresh
+    confirmed = bool(fresh.at_least(LEAST_RUNS).contenders or set(fresh.broken) - {fresh.default})
     if settings.confirming_parts and (confirmed or not limit.is_time or len(results.scored) < 2):
         return []
     least = f"less than {LEAST_CONFIRMING_RUNS} trainings of it and of the default"
@@ -66,7 +69,7 @@ def unpaid_lines(settings: Settings, results: Results) -> list[str]:
 
 def named(number: int, fresh: FreshRuns) -> str:
     """What an assignment that was trained again is called."""
-    if number != fresh.control:
+    if number != fresh.default:
         return f"trial {number}"
     return "the default" if number < 0 else f"the default (trial {number})"
 
@@ -78,23 +81,36 @@ def missed(number: int, fresh: FreshRuns) -> str:
 
 def runs(number: int, fresh: FreshRuns) -> str:
     """How many trainings an assignment had, and how many of them did not reach the end."""
-    early = fresh.ended_early[number]
-    return f"{len(fresh.complete[number])} seeds" + (f", and {early} that did not reach the end" if early else "")
+    early, whole = fresh.ended_early[number], len(fresh.complete.get(number, ()))
+    return f"{whole} seed{'s' if whole != 1 else ''}" + (f", and {early} that did not reach the end" if early else "")
+
+
+def broken_lines(fresh: FreshRuns) -> list[str]:
+    """A line for each assignment of which too many trainings did not reach the end.
+
+    Args:
+        fresh: all that was trained again.
+    """
+    return [f"  {named(number, fresh)}: no mean, {runs(number, fresh)}" for number in fresh.broken]
 
 
 def verdict(fresh: FreshRuns, better: str, compared: bool) -> list[str]:
     """The last line; none where nothing was compared with the default.
 
     Args:
-        fresh: what was trained again.
+        fresh: all that was trained again.
         better: what is better than the default; empty for nothing.
         compared: whether any contender was compared with it.
     """
     if better:
         return [f"Better than the default: {better}."]
-    if compared or (fresh.control is not None and fresh.contenders and not fresh.sound):
+    told = fresh.at_least(LEAST_RUNS)
+    contenders = [*told.contenders, *(number for number in fresh.broken if number != fresh.default)]
+    if contenders and fresh.default in fresh.broken:
+        return [NO_DEFAULT]
+    if compared or (told.control is not None and contenders and not told.sound):
         return [NONE_BETTER]
-    return [NOT_COMPARED] if fresh.control is not None and fresh.contenders and fresh.missed(fresh.control) else []
+    return [NOT_COMPARED] if told.control is not None and contenders and told.missed(told.control) else []
 
 
 def _told(interval: Interval, shown: Callable[[float], str]) -> str:

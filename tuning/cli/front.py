@@ -13,7 +13,7 @@ from results.front import GAINS, spread_out
 from results.schema import GIVEN
 from results.statistics import CONFIDENCE, mean, paired_mean
 from search_spaces.reward_share import NAME
-from tuning.cli.confirmed import missed, named, runs, verdict
+from tuning.cli.confirmed import broken_lines, missed, named, runs, verdict
 from tuning.cli.tables import plain_table
 
 MOST_SHOWN = 10  # members of the front
@@ -57,10 +57,10 @@ def front_confirmation_lines(results: Results, aim: Aim) -> list[str]:
         aim: of it, with two objectives.
 
     Returns:
-        Empty where nothing was trained again at least twice to its end.
+        Empty where nothing was trained again at least twice.
     """
     fresh = results.fresh.at_least(LEAST_RUNS)
-    if not fresh.complete:
+    if not fresh.complete and not results.fresh.broken:
         return []
     lines = [
         f"Trained again with fresh seeds; gains on the uncontrolled site, in brackets {CONFIDENCE:.0%} intervals over seeds:"
@@ -68,6 +68,7 @@ def front_confirmation_lines(results: Results, aim: Aim) -> list[str]:
     for number in fresh.ordered:
         found = missed(number, fresh) or _gains(fresh.complete[number], aim)
         lines.append(f"  {named(number, fresh)}: {found}, {runs(number, fresh)}")
+    lines += broken_lines(results.fresh)
     better: list[str] = []
     compared = False
     for number in fresh.contenders:
@@ -80,7 +81,7 @@ def front_confirmation_lines(results: Results, aim: Aim) -> list[str]:
                 in_which += [objective.name] if interval.low > 0.0 else []
             lines.append(f"  trial {number} against the default, difference of gains: {'; '.join(told)}")
             better += [f"trial {number} in {' and '.join(in_which)}"] if in_which else []
-    return [*lines, *verdict(fresh, "; ".join(better), compared)]
+    return [*lines, *verdict(results.fresh, "; ".join(better), compared)]
 
 
 def _gains(own: pd.DataFrame, aim: Aim) -> str:

@@ -58,10 +58,13 @@ def print_summary(
             say(console, f"Aim:  {aim.shown}")
         if teacher != "none":
             say(console, f"Teacher: {teacher}; {_copied(results, best)}")
-        if missed := aim.missed(_rows(last)):
+        if not last.empty and (missed := aim.missed(_rows(last))):
             say(console, f"no trial meets the requirements; trial {best['trial']} is nearest and misses {'; '.join(missed)}")
         _print_hyperparameters(best, console)
-        console.print(Fitted(_against_uncontrolled(last, validation)))
+        if last.empty:
+            say(console, f"KPIs of trial {best['trial']} cannot be shown: its evaluations cannot be read")
+        else:
+            console.print(Fitted(_against_uncontrolled(last, validation)))
         for line in front_confirmation_lines(results, aim) if aim.second else confirmation_lines(results, aim.told_rating):
             say(console, line)
         taken = results.recommended

@@ -291,8 +291,12 @@ class Settings:
 
     @property
     def most_trials(self) -> float:
-        """Number of trials that are begun at most; infinite for no limit."""
-        return self.trials or math.inf
+        """Number of trials that are begun at most; infinite where the budget ends the search."""
+        if self.trials:
+            return self.trials
+        if self.limit:
+            return math.inf
+        return 1 if self.preset else WHOLE_TRIALS
 
     @property
     def most_confirm(self) -> float:
@@ -314,8 +318,10 @@ class Settings:
             pace: steps that the search takes in a second, for a budget of time; NaN where it has not been measured.
         """
         limit = self.limit
-        if self.trials or not limit or (limit.is_time and math.isnan(pace)):
-            return self.trials or BEGUN_FOR_EACH * WHOLE_TRIALS
+        if not limit or self.trials:
+            return int(self.most_trials)
+        if limit.is_time and math.isnan(pace):
+            return BEGUN_FOR_EACH * WHOLE_TRIALS
         return max(1, round(BEGUN_FOR_EACH * limit.amount * (pace if limit.is_time else 1.0) / self.steps))
 
     @property

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal, get_args
 
 import tyro
 
+from common.json_values import MOST
 from tuning.experiment.errors import UsageError
 from tuning.experiment.settings import WORDS, check_gpu_memory
 from tuning.experiment.site_settings import SiteSettings
@@ -82,8 +83,10 @@ class JudgeSettings:
         check_gpu_memory(self.gpu_memory)
         check_mpc(self.mpc)
         for name, least in (("top", 1), ("seeds", 2), ("seed", 0)):
-            if getattr(self, name) < least:
-                raise UsageError(f"--{name} {getattr(self, name)}: it is at least {least}")
+            if (value := getattr(self, name)) < least:
+                raise UsageError(f"--{name} {value}: it is at least {least}")
+            if value > MOST:
+                raise UsageError(f"--{name} {value:.3g}: it is at most {MOST}, as numbers have 64 bits")
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,10 @@ from optuna.trial import FrozenTrial, TrialState
 
 from envs.objective.aim import Aim
 from tuning.search.attributes import SAME_AS
+from tuning.search.states import CAN_BE_BEST, lacked_memory
 from tuning.search.two_aims import Gains, gains_of, last_gains
 
 Outcome = tuple[float, Gains | None]  # of an evaluation: its rating and, with two objectives, both gains
-_CAN_END_BEST = (TrialState.RUNNING, TrialState.WAITING, TrialState.COMPLETE)
 
 
 def alike(trials: Iterable[FrozenTrial]) -> frozenset[int]:
@@ -24,7 +24,7 @@ def alike(trials: Iterable[FrozenTrial]) -> frozenset[int]:
 
     Policies that differ in any hour do not have equal ratings, as a rating sums thousands of hours. A trial that goes on and
     then differs is in it no longer. One that repeats an assignment, and so was not trained, is not in it. Nor is one that
-    misses a requirement.
+    misses a requirement. One that failed or ran out of memory is no such earlier one, as samplers do not see it as good.
 
     Args:
         trials: of a study, by number.
@@ -37,7 +37,8 @@ def alike(trials: Iterable[FrozenTrial]) -> frozenset[int]:
             continue  # policies that differ can miss a requirement by as much
         if outcome in seen:
             found.add(trial.number)
-        seen.add(outcome)
+        if trial.state is not TrialState.FAIL and not lacked_memory(trial):
+            seen.add(outcome)
     return frozenset(found)
 
 
@@ -60,7 +61,7 @@ def repeats(trials: Iterable[FrozenTrial], least_steps: float) -> dict[int, int]
             continue  # policies that differ can miss a requirement by as much
         if outcome in lasts and max(trial.intermediate_values) >= least_steps and _is_constant(trial):
             found[trial.number] = lasts[outcome]
-        elif trial.state in _CAN_END_BEST:
+        elif trial.state in CAN_BE_BEST:
             lasts.setdefault(outcome, trial.number)
     return found
 

@@ -11,6 +11,8 @@ GAINS = "gains"  # of two objectives: both gains of each evaluation, by its due 
 CONFIRMS = "confirms"  # number of the trial with the same assignment
 CONFIRM_RUN = "confirm_run"  # number of its seed, from 0
 CONFIRM_ROLE = "confirm_role"  # `default`, `best` or `candidate`
+CONFIRM_STEPS = "confirm_steps"  # most steps of it
+CONFIRM_AFTER = "confirm_after"  # evaluations of the search itself before it began
 
 # Constraints, each violated above 0. Optuna lets none be set twice.
 # How many bytes are free is none of it: that differs from hour to hour, and a search that goes on draws what it would have.

@@ -11,7 +11,7 @@ of the budget trains the best few again, in two stages:
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -22,8 +22,18 @@ from results.schema import CANDIDATE
 from search_spaces import Assignment
 from tuning.experiment.settings import LEAST_CONFIRMING_RUNS
 from tuning.search.alike import alike
-from tuning.search.attributes import CONFIRM_ROLE, CONFIRM_RUN, CONFIRMS, HYPERPARAMETERS, REFUSED, SAME_AS
+from tuning.search.attributes import (
+    CONFIRM_AFTER,
+    CONFIRM_ROLE,
+    CONFIRM_RUN,
+    CONFIRM_STEPS,
+    CONFIRMS,
+    HYPERPARAMETERS,
+    REFUSED,
+    SAME_AS,
+)
 from tuning.search.costs import Costs
+from tuning.search.states import CAN_BE_BEST
 from tuning.search.two_aims import on_front
 
 DEFAULT, BEST = "default", "best"  # roles of a trial that confirms, or CANDIDATE
@@ -39,36 +49,43 @@ NOT_TRIED = -1  # in place of a number: of the default, where no trial of the se
 class _Stages:
     """Trials of a study by what they are for, each by number.
 
-    Those that confirmed with fewer steps, before an experiment was continued with more, are left out: they are not comparable.
+    Those that confirmed with other steps, before an experiment was continued with these, are left out: they are not comparable.
 
     Attributes:
         search: those of the search that ran, or were to run.
         candidates: those that trained a candidate.
         rounds: those that trained a contender or the default.
-        last_of_search: highest number of any trial of the search; -1 for none.
+        since: numbers of the candidates and rounds that began after all that the search did so far.
+        evaluations: of the search.
     """
 
     search: list[FrozenTrial]
     candidates: list[FrozenTrial]
     rounds: list[FrozenTrial]
-    last_of_search: int
+    since: frozenset[int]
+    evaluations: int
 
     @classmethod
     def of(cls, trials: Sequence[FrozenTrial], steps: int) -> Self:
         """The stages of a study, of which a trial has so many steps."""
         search = [trial for trial in trials if CONFIRMS not in trial.user_attrs]
-        confirming = [trial for trial in trials if CONFIRMS in trial.user_attrs and not _is_shorter(trial, steps)]
+        confirming = [trial for trial in trials if CONFIRMS in trial.user_attrs and not _has_other_steps(trial, steps)]
+        last = max((trial.number for trial in search), default=-1)
+        # A search goes on with a new trial, or with evaluations of a thawed one.
+        evaluations = sum(len(trial.intermediate_values) for trial in search)
+        now = (trial for trial in confirming if trial.user_attrs.get(CONFIRM_AFTER, evaluations) == evaluations)
         return cls(
             [trial for trial in search if not {REFUSED, SAME_AS} & trial.user_attrs.keys()],
             [trial for trial in confirming if trial.user_attrs[CONFIRM_ROLE] == CANDIDATE],
             [trial for trial in confirming if trial.user_attrs[CONFIRM_ROLE] != CANDIDATE],
-            max((trial.number for trial in search), default=-1),
+            frozenset(trial.number for trial in now if trial.number > last),
+            evaluations,
         )
 
     @property
     def rated(self) -> list[FrozenTrial]:
         """Those of the search that may be among the best."""
-        return [trial for trial in self.search if trial.intermediate_values and trial.state is not TrialState.FAIL]
+        return [trial for trial in self.search if trial.intermediate_values and trial.state in CAN_BE_BEST]
 
     @property
     def running(self) -> list[FrozenTrial]:
@@ -82,13 +99,22 @@ class _Look:
 
     Attributes:
         stages: what has been.
+        candidates: trials that train a candidate once more, but for frozen ones of what is no candidate any more.
         untried: numbers of the candidates that have not been trained once more, the best first.
         contenders: see `Confirmation.contenders`.
     """
 
     stages: _Stages
+    candidates: list[FrozenTrial]
     untried: list[int]
     contenders: list[int]
+
+    @property
+    def frozen(self) -> FrozenTrial | None:
+        """The first frozen trial that trains what is to be trained; the others stay as they are."""
+        rounds = [trial for trial in self.stages.rounds if trial.user_attrs[CONFIRMS] in self.contenders]
+        waiting = (trial for trial in [*self.candidates, *rounds] if _is_frozen(trial))
+        return next(waiting, None)
 
 
 @dataclass(frozen=True)
@@ -110,7 +136,7 @@ class Confirmation:
     rung_steps: int
 
     def next(self, trials: Sequence[FrozenTrial], steps_left: float) -> FrozenTrial | None:
-        """The next trial that confirms.
+        """The next trial that confirms. One that was frozen goes on first, if it still trains what is to be trained.
 
         A round trains the default and each contender with one seed. It begins only where the budget pays for all of it, and
         where all candidates have ended. Once one has begun, the least of them follow, though a pace that falls may not pay.
@@ -120,14 +146,17 @@ class Confirmation:
             steps_left: of the budget, in steps of the default, after what running trials take to their next evaluations.
 
         Returns:
-            A trial without a number; None where nothing more is confirmed, or not yet.
+            A frozen trial of the study, or one without a number that is to begin; None where nothing more is confirmed, or not
+            yet.
         """
         look = self._look(trials, steps_left)
         stages = look.stages
+        if look.frozen is not None:
+            return look.frozen
         left = steps_left - sum(self._left(trial) for trial in stages.running)
         if look.untried and left >= self._training(trials, look.untried[0]):
             return self._trial(trials, look.untried[0], 0, CANDIDATE)
-        if not all(trial.state.is_finished() for trial in stages.candidates):
+        if not all(trial.state.is_finished() for trial in look.candidates):
             return None
         done = {(trial.user_attrs[CONFIRMS], trial.user_attrs[CONFIRM_RUN]) for trial in stages.rounds}
         for run in range(len(stages.rounds) + 1):
@@ -151,40 +180,41 @@ class Confirmation:
         return self._look(trials, steps_left).contenders
 
     def least(self, trials: Sequence[FrozenTrial]) -> float:
-        """What the least confirmation takes: of the best of today and of the default. 0 where there is nothing to confirm.
+        """What the least confirmation yet takes: of the best of today and of the default. 0 where there is nothing to confirm.
 
         Args:
             trials: of the study, by number.
         """
         stages = _Stages.of(trials, self.steps)
         first = (self._of_front(stages) or self._best(stages))[:1]
-        return LEAST_CONFIRMING_RUNS * self._trainings(trials, [*self._control(stages), *first]) if first else 0.0
+        return self._missing(trials, stages, [*self._control(stages), *first]) if first else 0.0
 
     def is_under_way(self, trials: Sequence[FrozenTrial]) -> bool:
-        """Whether a trial that confirms has begun, and none of the search since.
+        """Whether a trial that confirms has begun, and the search has not gone on since.
 
         Args:
             trials: of the study, by number.
         """
-        stages = _Stages.of(trials, self.steps)
-        return any(trial.number > stages.last_of_search for trial in [*stages.candidates, *stages.rounds])
+        return bool(_Stages.of(trials, self.steps).since)
 
     def _look(self, trials: Sequence[FrozenTrial], steps_left: float) -> _Look:
         """What is to be trained, as of now."""
         stages = _Stages.of(trials, self.steps)
         chosen = self._of_front(stages)
-        most, untried = MOST_OF_A_FRONT, list[int]()
+        most, candidates, untried = MOST_OF_A_FRONT, list[FrozenTrial](), list[int]()
         if not chosen:
             best = self._best(stages)
-            again = {trial.user_attrs[CONFIRMS]: trial for trial in stages.candidates}
-            untried = [number for number in best[: self._candidates(trials, stages, steps_left, best)] if number not in again]
-            in_stage = bool(untried) or any(trial.number > stages.last_of_search for trial in stages.candidates)
+            named = best[: self._candidates(trials, stages, steps_left, best)]
+            candidates = [trial for trial in stages.candidates if _goes_on(trial, stages.since, named)]
+            again = {trial.user_attrs[CONFIRMS]: trial for trial in candidates}
+            untried = [number for number in named if number not in again]
+            in_stage = bool(untried) or any(trial.number in stages.since for trial in candidates)
             chosen, most = _by_both(trials, best, again, in_stage), MOST_CONTENDERS
         to_candidates = self._trainings(trials, untried) + sum(
-            self._left(trial) for trial in stages.candidates if not trial.state.is_finished()
+            self._left(trial) for trial in candidates if not trial.state.is_finished()
         )
-        steps = steps_left - to_candidates + sum(map(self._counted, stages.rounds))
-        return _Look(stages, untried, self._of_rounds(trials, stages, chosen[:most], steps))
+        contenders = self._of_rounds(trials, stages, chosen[:most], steps_left - to_candidates)
+        return _Look(stages, candidates, untried, contenders)
 
     def _of_front(self, stages: _Stages) -> list[int]:
         """With two objectives, numbers of those that stand for the front; empty where that is the default alone."""
@@ -204,9 +234,9 @@ class Confirmation:
         The rounds have to be paid for, whichever are chosen. What an earlier part of the budget paid for does not count, where
         the search went on since.
         """
-        if any(trial.number > stages.last_of_search for trial in stages.rounds):
+        if any(trial.number in stages.since for trial in stages.rounds):
             return 0  # contenders have been chosen; a pace that changes adds no candidate
-        since = [trial for trial in stages.candidates if trial.number > stages.last_of_search]
+        since = [trial for trial in stages.candidates if trial.number in stages.since]
         steps = steps_left + sum(map(self._counted, since))
         for count in range(min(MOST_CANDIDATES, len(best)), MOST_CONTENDERS, -1):
             each = sorted(self._training(trials, number) for number in best[:count])
@@ -219,12 +249,19 @@ class Confirmation:
         """The default and as many of these as so many steps pay for; of what has begun one at least."""
         for count in range(len(chosen), 0, -1):
             contenders = [*self._control(stages), *chosen[:count]]
-            if steps >= LEAST_CONFIRMING_RUNS * self._trainings(trials, contenders):
+            if steps >= self._missing(trials, stages, contenders):
                 return contenders
         # The pace may have fallen since it began. A search that went on for what little is left would waste what it has.
-        begun = {trial.user_attrs[CONFIRMS] for trial in stages.rounds if trial.number > stages.last_of_search}
+        begun = {trial.user_attrs[CONFIRMS] for trial in stages.rounds if trial.number in stages.since}
         goes_on = [*(number for number in chosen if number in begun), *chosen][:1]
         return [*self._control(stages), *goes_on] if begun and goes_on else []
+
+    def _missing(self, trials: Sequence[FrozenTrial], stages: _Stages, contenders: Sequence[int]) -> float:
+        """What is yet to be paid so that these have the least rounds, and that what runs beside ends."""
+        least = {(number, run) for number in contenders for run in range(LEAST_CONFIRMING_RUNS)}
+        begun = {(trial.user_attrs[CONFIRMS], trial.user_attrs[CONFIRM_RUN]): trial for trial in stages.rounds}
+        goes_on = [own for key, own in begun.items() if own.state is TrialState.RUNNING or (key in least and _is_frozen(own))]
+        return self._trainings(trials, [number for number, _ in sorted(least - begun.keys())]) + sum(map(self._left, goes_on))
 
     def _different(self, ranked: Sequence[FrozenTrial]) -> list[int]:
         """Numbers of the first trials with different assignments that do not do the same, none of them the default's."""
@@ -268,7 +305,14 @@ class Confirmation:
             state=TrialState.RUNNING,
             params=self.costs.space.point(assignment, distributions),
             distributions=distributions,
-            user_attrs={HYPERPARAMETERS: assignment, CONFIRMS: number, CONFIRM_RUN: run, CONFIRM_ROLE: role},
+            user_attrs={
+                HYPERPARAMETERS: assignment,
+                CONFIRMS: number,
+                CONFIRM_RUN: run,
+                CONFIRM_ROLE: role,
+                CONFIRM_STEPS: self.steps,
+                CONFIRM_AFTER: _Stages.of(trials, self.steps).evaluations,
+            },
         )
 
 
@@ -280,9 +324,28 @@ def _last_rating(trial: FrozenTrial) -> float:
     return trial.intermediate_values[max(trial.intermediate_values)]
 
 
-def _is_shorter(trial: FrozenTrial, steps: int) -> bool:
-    """Whether a trial reached the end of fewer steps than trials have now."""
-    return trial.state is TrialState.COMPLETE and _taken(trial) < steps
+def _has_other_steps(trial: FrozenTrial, steps: int) -> bool:
+    """Whether a trial that confirms began with more or fewer steps than trials have now.
+
+    Of one of a version that did not note them that is known once it has ended.
+    """
+    of_version_before = _taken(trial) if trial.state is TrialState.COMPLETE else steps
+    return int(trial.user_attrs.get(CONFIRM_STEPS, of_version_before)) != steps
+
+
+def _is_frozen(trial: FrozenTrial) -> bool:
+    return trial.state is TrialState.WAITING
+
+
+def _goes_on(candidate: FrozenTrial, since: Collection[int], named: Collection[int]) -> bool:
+    """Whether a candidate's trial counts: a frozen one does where the search has not gone on, or would choose it anew.
+
+    Args:
+        candidate: the trial.
+        since: see `_Stages`.
+        named: numbers of the candidates of now.
+    """
+    return not _is_frozen(candidate) or candidate.number in since or candidate.user_attrs[CONFIRMS] in named
 
 
 def _by_both(

@@ -18,7 +18,7 @@ from common.streams import Stream, stream, stream_seed
 from search_spaces import Assignment, SearchSpace
 from search_spaces.earlier import in_todays_names
 from tuning.experiment.settings import Settings
-from tuning.search.attributes import HYPERPARAMETERS, PREDICTED, REFUSED
+from tuning.search.attributes import CONFIRMS, HYPERPARAMETERS, PREDICTED, REFUSED
 from tuning.search.learned import LearnedExperiment, assignments
 from tuning.search.of_trials import OfTrials
 from tuning.search.prior import Point, propose
@@ -147,7 +147,9 @@ class Drawing:
 
 
 def already_tried(drawn: FrozenTrial, known: Sequence[FrozenTrial]) -> FrozenTrial | None:
-    """The first ended trial with the same assignment that did not fail; None if the space has nothing to search.
+    """The first ended trial of the search with the same assignment that did not fail.
+
+    None if there is none, or if the space has nothing to search.
 
     Args:
         drawn: the trial that may repeat it.
@@ -156,8 +158,9 @@ def already_tried(drawn: FrozenTrial, known: Sequence[FrozenTrial]) -> FrozenTri
     if not drawn.params:
         return None
     ended = (trial for trial in known if trial.state in (TrialState.COMPLETE, TrialState.PRUNED))
-    # An assignment that was refused may fit now: on another card, or by a better prediction.
-    tried = (trial for trial in ended if REFUSED not in trial.user_attrs)
+    # An assignment that was refused may fit now: on another card, or by a better prediction. What confirms is no trial of the
+    # search: its seed is not to choose anything.
+    tried = (trial for trial in ended if not {REFUSED, CONFIRMS} & trial.user_attrs.keys())
     own = drawn.user_attrs[HYPERPARAMETERS]
     same = (trial for trial in tried if in_todays_names(trial.user_attrs[HYPERPARAMETERS]) == own)
     return next(same, None)

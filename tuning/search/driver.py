@@ -141,7 +141,7 @@ def run_trials(
     from tuning.search.last_part import LastPart
     from tuning.search.ledger import Ledger
     from tuning.search.progress import Progress
-    from tuning.search.recovery import extend, settle
+    from tuning.search.recovery import extend, set_aside, settle
     from tuning.search.retention import Retention
     from tuning.search.run_control import RunControl
     from tuning.search.scheduler import StudyScheduler
@@ -157,6 +157,7 @@ def run_trials(
     memory = StudyMemory.open(experiment, plan.space, plan.fixed, limits(settings.steps), plan.starts, placement.excess)
     records = TrialRecords(experiment, files.written, files.checkpoints)
     settle(memory, records, paths, settings.reports)
+    set_aside(memory, records, settings.steps)
     rung_steps = due_steps(1, settings.steps, settings.reports)
     costs = Costs.under(settings.limit, plan.space, planner.cost)
     ledger = Ledger(memory, settings.limit, rung_steps, most_steps=settings.steps, costs=costs)

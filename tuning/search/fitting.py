@@ -80,25 +80,21 @@ def _charges(site: Scenario) -> bool:
 
 def _has_plan(site: Scenario, several: bool) -> bool:
     """Whether policies of a site can start from a plan, which is one of batteries. Those of all generated sites can."""
-    if not site.schema:
-        return True
-    return (several or _is_one_with_a_battery(site)) and not why_no_plan(site)
+    return not site.schema or (_batteries_act(site, several) and not why_no_plan(site))
 
 
-def _is_one_with_a_battery(site: Scenario) -> bool:
-    """Whether a given site has one building, the same in all splits, and its battery acts.
+def _batteries_act(site: Scenario, several: bool) -> bool:
+    """Whether a battery of a given site acts, and policies with a plan of it fit.
 
     A policy turns a plan's energy into actions by the size of the battery that it was trained with, so another building would
-    get wrong ones. Nothing was measured of plans where one policy has the actions of several buildings.
+    get wrong ones. Nothing was measured of plans where one policy has the actions of several buildings. So where policies
+    cannot be shared, the site has one building, the same in all splits.
     """
     schema = site.schema_path(site.years("train")[0])
     buildings = [own for own in read_schema(schema)["buildings"].values() if not is_left_out(own)]
-    return (
-        len(buildings) == 1
-        and BATTERY in active_actions(schema)
-        and BATTERY not in (buildings[0].get("inactive_actions") or ())
-        and _same_in_all_splits(site)
-    )
+    if BATTERY not in active_actions(schema) or all(BATTERY in (own.get("inactive_actions") or ()) for own in buildings):
+        return False
+    return several or (len(buildings) == 1 and _same_in_all_splits(site))
 
 
 def _can_share(site: Scenario) -> bool:

@@ -40,7 +40,7 @@ class LastPart:
         return self.ledger.is_spent(running, 1.0 - self._part(running)) and self.pays(running)
 
     def next(self, running: Set[int]) -> FrozenTrial | None:
-        """The next trial that confirms, without a number; None where there is none, or not yet.
+        """The next trial that confirms, a frozen one or one that is to begin; None where there is none, or not yet.
 
         Args:
             running: numbers of the trials that run; all of them confirm.

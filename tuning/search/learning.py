@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-import numpy as np
+from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution
 from optuna.trial import FrozenTrial, TrialState
 from scipy.stats import rankdata
 
@@ -16,6 +17,7 @@ from common.uris import is_uri
 from envs.objective.reward_share import RewardShare
 from search_spaces import Assignment, SearchSpace, SpaceError
 from search_spaces.earlier import in_todays_names
+from search_spaces.parameter import Value
 from search_spaces.removed import without_removed
 from search_spaces.reward_share import NAME
 from tuning.algorithms.of_settings import algorithm_of
@@ -28,6 +30,7 @@ from tuning.search.errors import DamagedStudyError
 from tuning.search.freeze_thaw import FIRST, Curve, predicted_ends
 from tuning.search.learned import LearnedExperiment, LearnedTrial
 from tuning.search.plan import limits
+from tuning.search.states import lacked_memory
 from tuning.search.study import read_trials
 from tuning.search.thawing import comparable
 from tuning.storage.journal_reading import with_journal
@@ -135,11 +138,11 @@ def _with_share_of(assignment: Assignment, theirs: RewardShare | None, ours: Rew
 
 def _why_not(trial: FrozenTrial, settings: Settings) -> str:
     """Why a trial does not teach; empty where it does."""
-    reported = [steps for steps, rating in trial.intermediate_values.items() if math.isfinite(rating)]
+    reported = [steps for steps, rating in trial.intermediate_values.items() if _is_finite(rating)]
     reasons = {
         "that repeat another": SAME_AS in trial.user_attrs,
         "that confirm another": CONFIRMS in trial.user_attrs,
-        "that did not fit into memory": REFUSED in trial.user_attrs or _lacked_memory(trial),
+        "that did not fit into memory": REFUSED in trial.user_attrs or lacked_memory(trial),
         "that failed": trial.state is TrialState.FAIL,
         "without hyperparameters": not isinstance(trial.user_attrs.get(HYPERPARAMETERS), dict),
         # Ranks before that mislead, see `FIRST`.
@@ -148,8 +151,9 @@ def _why_not(trial: FrozenTrial, settings: Settings) -> str:
     return next((reason for reason, applies in reasons.items() if applies), "")
 
 
-def _lacked_memory(trial: FrozenTrial) -> bool:
-    return any(excess > 0 and "memory" in name for name, excess in trial.constraints.items())
+def _is_finite(rating: object) -> bool:
+    # Optuna reads whatever number a journal has, or text.
+    return isinstance(rating, int | float) and math.isfinite(rating)
 
 
 def expected_ends(used: Sequence[FrozenTrial], other: Experiment) -> dict[int, float]:
@@ -161,11 +165,38 @@ def expected_ends(used: Sequence[FrozenTrial], other: Experiment) -> dict[int, f
         used: trials that `usable` found.
         other: their experiment.
     """
-    space = algorithm_of(other.settings).space
+    own = algorithm_of(other.settings).space
+    tried = [own.whole(in_todays_names(without_removed(trial.user_attrs[HYPERPARAMETERS]))) for trial in used]
+    space = _with_what_differs(own, tried)
     distributions = space.distributions({}, limits(other.settings.steps))
     curves = []
-    for trial in used:
-        assignment = space.whole(in_todays_names(without_removed(trial.user_attrs[HYPERPARAMETERS])))
-        reported = sorted((steps, value) for steps, value in trial.intermediate_values.items() if np.isfinite(value))
+    for trial, assignment in zip(used, tried, strict=True):
+        reported = sorted((steps, value) for steps, value in trial.intermediate_values.items() if _is_finite(value))
         curves.append(Curve(trial.number, space.point(assignment, distributions), tuple(reported), 1.0, "ended"))
     return predicted_ends(comparable(curves), distributions, other.settings.steps)
+
+
+def _with_what_differs(space: SearchSpace, tried: Sequence[Assignment]) -> SearchSpace:
+    """A space that searches what differs between trials, too: what was searched for the site, or by the user's file.
+
+    Args:
+        space: of the algorithm.
+        tried: full assignments.
+    """
+    return SearchSpace(
+        tuple(
+            own if own.search else replace(own, search=_range([assignment[own.name] for assignment in tried]))
+            for own in space.parameters
+        )
+    )
+
+
+def _range(values: Sequence[Value]) -> BaseDistribution | None:
+    """What spans some values of a hyperparameter; None where they are all the same."""
+    different = list(dict.fromkeys(values))
+    if len(different) == 1:
+        return None
+    numbers = [value for value in different if isinstance(value, int | float) and not isinstance(value, bool)]
+    if len(numbers) < len(different):
+        return CategoricalDistribution(different)
+    return FloatDistribution(min(numbers), max(numbers))

@@ -17,7 +17,8 @@ class Ledger:
     """Adds up steps or time, over all runs of an experiment.
 
     Steps are those at which evaluations were due, so that the sum depends on the study alone. A trial that runs counts up to
-    its next evaluation. Time of earlier runs is in the study, as of their last evaluation.
+    its next evaluation. Time of earlier runs is in the study, as of their last evaluation. Where a search had a budget of steps
+    before it has one of time, that begins then, and steps of before are none of its pace.
 
     Attributes:
         memory: the study.
@@ -39,6 +40,10 @@ class Ledger:
 
     def __post_init__(self) -> None:
         self._begun, self._before = self.clock(), self.memory.seconds_before
+        if self.budget and self.budget.is_time and not self._before:
+            used = self.memory.used_steps(0)
+            if any(used.values()):
+                self.memory.note_untimed(used)
 
     @property
     def seconds(self) -> float:
@@ -62,9 +67,14 @@ class Ledger:
         return used
 
     def _default_steps(self, running: Collection[int]) -> float:
-        """Steps of the default that would have cost as much as those of all trials."""
-        used = self._steps_of(running)
+        """Steps of the default that would have cost as much as those of all trials in the time that was noted."""
+        used = self._timed_steps_of(running)
         return sum(steps * cost for steps, cost in zip(used.values(), self._costs_of(used), strict=True))
+
+    def _timed_steps_of(self, running: Collection[int]) -> dict[int, int]:
+        """Steps of each trial by number that were taken while time was noted."""
+        untimed = self.memory.untimed_steps
+        return {number: steps - untimed.get(number, 0) for number, steps in self._steps_of(running).items()}
 
     def used(self) -> float:
         """What was used, in the budget's unit; without one steps."""
@@ -121,7 +131,7 @@ class Ledger:
         """
         if self.budget is None or not self.budget.is_time:
             return 0.5 * self.rung_steps
-        steps = self.steps(running)
+        steps = sum(self._timed_steps_of(running).values())
         usual = self._default_steps(running) / steps if steps else 1.0
         return self.rung_steps * (usual + sum(self._costs_of(running)))
 

@@ -30,7 +30,7 @@ from tuning.search.callbacks import callbacks_named
 from tuning.search.learned import LearnedExperiment, digest, read_learned, text_of
 from tuning.search.learning import learned_from, whole_place
 from tuning.search.lessons import check_teacher
-from tuning.search.plan import Plan, plan, plan_again, seen_by, space_differences, with_trials
+from tuning.search.plan import Plan, plan, plan_again, seen_by, space_differences
 from tuning.storage.stored_experiment import (
     begun_elsewhere,
     create_stored,
@@ -184,6 +184,11 @@ def check_continued(before: Experiment, settings: Settings) -> Checked:
     Raises:
         UserError: see `check`; also for settings that may not change.
     """
+    if settings.resume and settings.name not in ("", before.settings.name):
+        raise UsageError(
+            f"--name {settings.name}: --resume goes on with {before.place}, which keeps its name; leave --name out, or leave "
+            "--resume out for a new experiment"
+        )
     if settings.algo == "all":
         raise UsageError(f"{before.place} is an experiment of {before.settings.algo}: it is continued without --algo all")
     check_versions(before.paths.folder / "trials")
@@ -333,7 +338,6 @@ def _check_plans_alone(seens: Sequence[Seen], settings: Settings) -> None:
 def _checked(settings: Settings, space_file: Path | None, described: Mapping[str, str] | None = None) -> Checked:
     """Check settings; with the description of the space that an experiment was begun with, that is taken."""
     settings.check()
-    settings = with_trials(settings)
     site = scenario(settings.scenario, settings.trust_scenario, settings.splits)
     planned = plan_again(settings, space_file, site, described) if described else plan(settings, space_file, site)
     check_reward(site, settings.reward)

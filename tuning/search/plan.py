@@ -17,7 +17,7 @@ from search_spaces.removed import REMOVED
 from search_spaces.reward_share import ENDS, NAME
 from tuning.algorithms.of_settings import algorithm_of
 from tuning.algorithms.spec import DEFAULT, AlgorithmSpec
-from tuning.experiment.settings import WHOLE_TRIALS, Settings
+from tuning.experiment.settings import Settings
 from tuning.search.fitting import PLAN, SHARED, fitted
 
 # Starts beside the default, each with the hyperparameter that is searched because of the site for it; see docs/algorithms.md.
@@ -82,10 +82,11 @@ def plan_again(settings: Settings, space_file: Path | None, site: Scenario, desc
     """
     spec = algorithm_of(settings)
     earlier_names = any(name in spec.space and name not in described for name in NEW_NAMES)
-    # Its own space, as versions before took it for all sites, and those of versions before. Then the site's without plans.
+    # Its own spaces, today's and those of versions before, as they were taken for all sites. Then as they were fitted to the
+    # site, first without plans.
     specs = [replace(spec, space=space) for space in (spec.space, *spec.earlier)]
-    candidates = [(own, None) for own in specs] + [(_without_plans(spec), site)]
-    for own, where in candidates:
+    fitted_to_site = [(own, site) for each in specs for own in (_without_plans(each), each)]
+    for own, where in [*((own, None) for own in specs), *fitted_to_site]:
         found = _plan(settings, own, space_file, where, earlier_names)
         if not space_differences(described, found.space):
             _check_names(found, earlier_names)
@@ -220,10 +221,3 @@ def _values(planned: Plan, name: str) -> tuple[Value, ...]:
         return (parameter.default,)
     choices = getattr(parameter.search, "choices", None)
     return tuple(choices) if choices else (parameter.scale.outer(parameter.search.high),)  # type: ignore[attr-defined]
-
-
-def with_trials(settings: Settings) -> Settings:
-    """Settings with the default number of trials, if they have none and no budget that ends the search."""
-    if settings.trials or settings.limit:
-        return settings
-    return replace(settings, trials=1 if settings.preset else WHOLE_TRIALS)

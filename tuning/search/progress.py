@@ -125,8 +125,8 @@ class Progress(DriverOnly, Callback):
         already = list(zip(ended["state"].tolist(), ended["steps"].fillna(0).astype(int).tolist(), strict=True))
         limited = ledger if settings.limit else None
         return cls(
-            console, settings.trials, settings.steps, already, best, resumed, settings.aim, limited, frozen["trial"].tolist(),
-            folder,
+            console, 0 if settings.limit else int(settings.most_trials), settings.steps, already, best, resumed, settings.aim,
+            limited, frozen["trial"].tolist(), folder,
         )  # fmt: skip
 
     def __enter__(self) -> Self:

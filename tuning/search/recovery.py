@@ -98,6 +98,22 @@ def _tell(memory: StudyMemory, records: TrialRecords, number: int) -> None:
         memory.fail(number, records.reason(number))
 
 
+def set_aside(memory: StudyMemory, records: TrialRecords, steps: int) -> None:
+    """Freeze unfinished trials that confirm and began with other steps than trials have now.
+
+    Their schedules ran over other steps, so they compare with nothing that confirms from now on, and would go on in vain.
+
+    Args:
+        memory: the study, after `settle`.
+        records: rows of the trials.
+        steps: of a trial now.
+    """
+    for proposal in memory.unfinished():
+        if proposal.confirms is not None and records.budget_steps(proposal.number) != steps:
+            records.update(proposal.number, state=FROZEN)
+            memory.freeze(proposal.number)
+
+
 def extend(memory: StudyMemory, records: TrialRecords, steps: int) -> tuple[list[int], list[int]]:
     """Reopen complete trials for a larger budget.
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Set
 from pathlib import Path
 from typing import Any
 
-from optuna.trial import FrozenTrial
+from optuna.trial import FrozenTrial, TrialState
 from ray.tune.search import Searcher
 
 from search_spaces import Assignment
@@ -119,6 +119,7 @@ class StudySearcher(DriverOnly, Searcher):
         self._losses: dict[int, Losses] = {}
         self._leaving: set[int] = set()
         self._withdrawn: set[int] = set()
+        self._told_in_vain = False
 
     @property
     def handed_out(self) -> Set[int]:
@@ -281,7 +282,7 @@ class StudySearcher(DriverOnly, Searcher):
         if self._thawing:
             number = self._thawing.choose(drawn, self._search_steps_left(self._running))
         else:
-            number = next(iter(self._memory.frozen(confirming=False)), None)
+            number = next(iter(self._memory.frozen()), None)
         if number is not None:
             self._thawed.add(number)
             return self._memory.thaw(number)
@@ -293,10 +294,10 @@ class StudySearcher(DriverOnly, Searcher):
             return None  # what runs may yet be among the best
         if not self._last_part.pays(self._running):
             return None
-        for number in self._memory.frozen(confirming=True):
-            return self._memory.thaw(number)
         again = self._last_part.next(self._running)
-        return None if again is None else self._memory.add(again)
+        if again is None:
+            return None
+        return self._memory.add(again) if again.state is TrialState.RUNNING else self._memory.thaw(again.number)
 
     def _search_steps_left(self, running: Set[int]) -> float:
         """Steps that the budget has left for the search itself."""
@@ -315,7 +316,10 @@ class StudySearcher(DriverOnly, Searcher):
 
         Those that end at once, as they do not fit into memory or were tried before, are added and told on the way.
         """
-        while self._memory.searched < self._trials and (self._memory.in_vain < MOST_IN_VAIN or math.isfinite(self._trials)):
+        while self._memory.searched < self._trials:
+            if math.isinf(self._trials) and self._memory.in_vain >= MOST_IN_VAIN:
+                self._say_in_vain()
+                return None
             drawn = self._thawing.draw() if self._thawing else self._memory.draw()
             if not drawn.state.is_finished():
                 return drawn
@@ -329,6 +333,15 @@ class StudySearcher(DriverOnly, Searcher):
             state, score = self._records.repeat(proposal)
             self._control.on_ended(proposal.number, state, score)
         return None
+
+    def _say_in_vain(self) -> None:
+        """Tell once in a run why no trial begins any more."""
+        if not self._told_in_vain:
+            self._told_in_vain = True
+            self._control.say(
+                f"no new trial begins: the last {MOST_IN_VAIN} proposals were tried before or do not fit into memory; "
+                "a wider space (--space) or fewer fixed values (--set) leave more to try"
+            )
 
     def on_trial_complete(self, trial_id: str, result: dict[str, Any] | None = None, error: bool = False) -> None:
         """Write how a trial ended into its row, then tell the study.

@@ -47,6 +47,7 @@ from tuning.trial.proposal import Proposal
 from tuning.trial.records import TrialRecords
 
 _SECONDS = "seconds"  # user attribute of a study: wall time of all runs so far
+_UNTIMED = "untimed steps"  # of trials by number, before time was noted
 _WHOLE = "whole"  # user attribute of a study into which all earlier trials were copied
 
 
@@ -153,15 +154,21 @@ class StudyMemory:
 
     @property
     def in_vain(self) -> int:
-        """How many of the last trials had nothing to run: they repeated another one, or did not fit into memory."""
+        """How many of the last trials have nothing to run: they repeat another one, or do not fit into the memory of now."""
         trials = self.trials()
-        began = (count for count, trial in enumerate(reversed(trials)) if not {SAME_AS, REFUSED} & trial.user_attrs.keys())
-        return next(began, len(trials))
+        return next((count for count, trial in enumerate(reversed(trials)) if not self._is_in_vain(trial)), len(trials))
 
-    def frozen(self, confirming: bool) -> list[int]:
-        """Numbers of the frozen trials, those of the search or those that confirm others."""
+    def _is_in_vain(self, trial: FrozenTrial) -> bool:
+        if REFUSED not in trial.user_attrs:
+            return SAME_AS in trial.user_attrs
+        # It was refused on the machine of then.
+        excess = self._drawing.excess
+        return excess is not None and excess(self._proposal(trial).hyperparameters)[0] > 0
+
+    def frozen(self) -> list[int]:
+        """Numbers of the frozen trials of the search."""
         waiting = (trial for trial in self.trials() if trial.state is TrialState.WAITING)
-        return [trial.number for trial in waiting if (CONFIRMS in trial.user_attrs) == confirming]
+        return [trial.number for trial in waiting if CONFIRMS not in trial.user_attrs]
 
     def front(self) -> list[int]:
         """Numbers of the trials of the search that no other one is better than in both of two objectives.
@@ -228,9 +235,18 @@ class StudyMemory:
         return float(self._study.user_attrs.get(_SECONDS, 0.0))
 
     @property
+    def untimed_steps(self) -> dict[int, int]:
+        """Steps of trials, by number, that were taken under a budget of steps or none, so that their time is not known."""
+        return {int(number): int(steps) for number, steps in self._study.user_attrs.get(_UNTIMED, {}).items()}
+
+    def note_untimed(self, steps: Mapping[int, int]) -> None:
+        """Write which steps were taken before time is noted; see `untimed_steps`."""
+        self._study.set_user_attr(_UNTIMED, {str(number): own for number, own in steps.items()})
+
+    @property
     def pace(self) -> float:
         """Steps in a second of the search so far, by its evaluations; NaN before the first one, and where no time is noted."""
-        steps, seconds = sum(self.used_steps(0).values()), self.seconds_before
+        steps, seconds = sum(self.used_steps(0).values()) - sum(self.untimed_steps.values()), self.seconds_before
         return steps / seconds if steps and seconds else math.nan
 
     def note_seconds(self, seconds: float) -> None:
@@ -289,6 +305,8 @@ class StudyMemory:
                 trial.system_attrs = kept
             new.add_trial(trial)
         new.set_user_attr(_SECONDS, self.seconds_before)
+        if untimed := self.untimed_steps:
+            new.set_user_attr(_UNTIMED, {str(number): steps for number, steps in untimed.items()})
         new.set_user_attr(_WHOLE, True)
         self._study = new
         self._running = {}
@@ -462,4 +480,5 @@ def _current(storage: SealedStorage, settings: Settings) -> optuna.Study:
 
 
 def _pruner(settings: Settings) -> optuna.pruners.BasePruner:
-    return PRUNERS[settings.scheduler](settings.steps, settings.reports)
+    # With a preset all trials are alike: those that are left of ones that were stopped would be the lucky ones.
+    return PRUNERS["none" if settings.preset else settings.scheduler](settings.steps, settings.reports)

@@ -11,11 +11,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from optuna.trial import FrozenTrial, TrialState
+from optuna.trial import FrozenTrial
 
 from envs.objective.aim import Aim
 from results.front import not_dominated, spread_out
 from tuning.search.attributes import GAINS
+from tuning.search.states import CAN_BE_BEST
 
 Gains = tuple[float, float]
 FINISHED = 3  # members of the front that the end of a budget pays for: both ends and the middle
@@ -81,12 +82,12 @@ def on_front(trials: Sequence[FrozenTrial]) -> list[FrozenTrial]:
     """The trials that no other one is better than in both objectives, those that stand for the whole front first.
 
     Args:
-        trials: those that may be among them. What has failed, has no evaluation or misses a requirement is not.
+        trials: those that may be among them. What has failed or was stopped, has no evaluation or misses a requirement is not.
     """
     rated = [
         (trial, gains)
         for trial in trials
-        if trial.state is not TrialState.FAIL
+        if trial.state in CAN_BE_BEST
         and (gains := last_gains(trial)) is not None
         and not Aim.is_missed(trial.intermediate_values[max(trial.intermediate_values)])
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -272,13 +273,14 @@ def ranking(runs: pd.DataFrame, verdict: Verdict | None = None) -> Figure:
     if trained.empty:
         answer = "It cannot be said: no trained policy was judged."
     else:
-        top = trained.iloc[0]
+        top = _leader(trained)
         shown = score if by_score else number
         ends = f" ({shown(top.low)} to {shown(top.high)})" if top.low == top.low else ""
         answer = f"{top.contender} has {shown(top.value)}{ends}{'' if by_score else f' of {measure}'}"
         if len(rivals):
             rival = rivals.iloc[0]
-            surely = "" if top.low != top.low else " surely" if top.low > rival.value or top.high < rival.value else ""
+            low, high = _together(runs, trained, top, by_score)
+            surely = " surely" if low > rival.value or high < rival.value else ""
             # Of a bill, what is surely below is good: the word has to say so.
             is_better = (top.value < rival.value) == ("less is better" in measure)
             side = ("above" if is_better else "below") if by_score else "better than" if is_better else "worse than"
@@ -327,6 +329,47 @@ def ranking(runs: pd.DataFrame, verdict: Verdict | None = None) -> Figure:
         told["comparable"] = table["comparable"]
     panels = (Panel(chart(*layers, height=24 * len(drawn))),)
     return Figure("ranking", question, answer, panels, told, " ".join(notes))
+
+
+def _leader(trained: pd.DataFrame) -> Any:
+    """The best of the contenders that can be compared and have the most runs.
+
+    Of a contender that was dropped, or failed, a few lucky runs may be left.
+
+    Args:
+        trained: rows of contenders, the best first.
+    """
+    comparable = trained[trained["comparable"]] if trained["comparable"].any() else trained
+    return comparable[comparable["runs"] == comparable["runs"].max()].iloc[0]
+
+
+def _together(runs: pd.DataFrame, trained: pd.DataFrame, top: Any, by_score: bool) -> tuple[float, float]:
+    """Ends of an interval of the leader's mean, so that those of all that could lead hold together, as in the verdict.
+
+    Args:
+        runs: of the judgement.
+        trained: rows of contenders.
+        top: row of the leader.
+        by_score: whether the verdict is by score. Of another objective runs are not known here, so that ends are Bonferroni's.
+
+    Returns:
+        Both NaN where there is no interval.
+    """
+    from results.multiple_comparisons import compared_with_value
+    from results.statistics import CONFIDENCE
+
+    leading = trained.loc[(trained["runs"] == top.runs) & (trained["comparable"] == top.comparable), "contender"]
+    if top.low != top.low:
+        return math.nan, math.nan
+    if by_score:
+        scores = {name: runs.loc[runs["contender"] == name].sort_values("seed")["score"].to_numpy(float) for name in leading}
+        own = compared_with_value(scores, 0.0)[top.contender]
+        return own.low, own.high
+    from scipy.stats import t
+
+    error = (1.0 - CONFIDENCE) / 2.0
+    wider = float(t.ppf(1.0 - error / len(leading), top.runs - 1) / t.ppf(1.0 - error, top.runs - 1))
+    return top.value - wider * (top.value - top.low), top.value + wider * (top.high - top.value)
 
 
 def _ranked(runs: pd.DataFrame, verdict: Verdict | None) -> pd.DataFrame:

@@ -44,6 +44,11 @@ def test_a_year_without_vehicles_does_not_count_for_their_share() -> None:
     assert math.isnan(MEASURES["ev_served"].value([none]))
 
 
+@pytest.mark.parametrize("name", ["peak_kw", "co2_kg", "ev_served", "score"])
+def test_without_a_row_there_is_no_value(name: str) -> None:
+    assert math.isnan(MEASURES[name].value([]))
+
+
 def test_a_column_that_is_missing_has_no_value() -> None:
     assert math.isnan(MEASURES["co2_kg"].value(YEARS))
 

@@ -32,6 +32,14 @@ def test_a_pair_of_evaluations_has_the_correlation_of_the_trials_that_have_both(
     assert (found["correlation"] <= found["high"]).all()
 
 
+def test_the_latest_evaluation_so_far_is_not_the_last_one(tmp_path: Path) -> None:
+    settle(tmp_path)
+    trials = [row(number, 0.1 * number, "frozen") for number in range(9)]
+    found = rung_ranks(tables(tmp_path, trials, [own for n in range(9) for own in reports(n, 0.1 * n)[:2]]))
+    assert found[["rung", "against"]].to_numpy().tolist() == [[1, 2]]
+    assert not found["is_last"].any()
+
+
 def test_three_trials_or_equal_ratings_have_no_correlation(tmp_path: Path) -> None:
     trials = [row(number, 0.1) for number in range(3)]
     few = rung_ranks(tables(tmp_path, trials, [own for n in range(3) for own in reports(n, 0.1 * n)]))

@@ -102,6 +102,21 @@ def test_one_of_which_a_training_did_not_reach_the_end_is_not_better(tmp_path: P
     assert not any("against" in line for line in found)
 
 
+def test_one_whose_second_training_did_not_reach_the_end_is_told_and_was_paid_for(tmp_path: Path) -> None:
+    write_trial(tmp_path, 50, "failed", None, confirms=3, confirm_run=1, confirm_role="best")
+    found = lines(tmp_path, default=[0.10, 0.11], t3=[0.20])
+    assert "  trial 3: no mean, 1 seed, and 1 that did not reach the end" in found
+    assert found[-1] == "No trial is shown to be better than the default."
+    assert unpaid_lines(Settings(budget="20m"), load(tmp_path)) == []
+
+
+def test_where_trainings_of_the_default_did_not_reach_the_end_nothing_is_compared(tmp_path: Path) -> None:
+    write_trial(tmp_path, 50, "failed", None, confirms=0, confirm_run=1, confirm_role="default")
+    found = lines(tmp_path, default=[0.10], t3=[0.20, 0.21])
+    assert "  the default (trial 0): no mean, 1 seed, and 1 that did not reach the end" in found
+    assert found[-1] == "Trainings of the default did not reach the end, so no trial is compared with it."
+
+
 def test_what_was_trained_for_fewer_steps_is_compared_with_nothing(tmp_path: Path) -> None:
     for number, (of, run, steps, score) in enumerate(
         [(0, run, 1000, 0.1 + 0.01 * run) for run in range(2)] + [(3, run, 2000, 0.3 + 0.01 * run) for run in range(2)]

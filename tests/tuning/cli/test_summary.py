@@ -121,6 +121,14 @@ def test_the_objective_decides_which_trial_is_best_and_is_shown_beside_the_score
     assert "no trial meets" not in output
 
 
+def test_a_best_trial_whose_evaluations_cannot_be_read_is_told_without_its_kpis(tmp_path: Path) -> None:
+    write_trial(tmp_path, 0, "complete", 0.1, objective=80.0, shortfall=0.0, rating=-80.0)
+    output = shown(tmp_path, Aim.parse(objective="peak_kw", require=("peak_kw<=90",)))
+    assert "Best: trial 0, peak_kw 80.0 kW; score +0.1000" in output
+    assert "KPIs of trial 0 cannot be shown: its evaluations cannot be read" in output
+    assert "no trial meets" not in output
+
+
 def test_where_no_trial_meets_the_requirements_one_line_says_by_what(tmp_path: Path) -> None:
     write_trial(tmp_path, 0, "complete", 0.3, shortfall=0.1, rating=-1.1e15)
     write_trial(tmp_path, 1, "complete", 0.1, shortfall=0.05, rating=-1.05e15)

@@ -208,10 +208,22 @@ def test_the_part_that_confirms_may_be_a_third_larger_and_has_to_pay_for_two_rou
     assert found == (parts if parts is None else pytest.approx(parts))
 
 
+def test_a_budget_ends_a_search_and_without_one_it_has_a_number_of_trials() -> None:
+    found = [
+        Settings(**given).most_trials  # type: ignore[arg-type]
+        for given in (
+            {}, {"scheduler": "median"}, {"scheduler": "median", "budget": "1h"}, {"preset": "oom-safe"},
+            {"preset": "oom-safe", "trials": 3}, {"preset": "oom-safe", "budget": "1h"},
+        )
+    ]  # fmt: skip
+    assert found == [math.inf, 4, math.inf, 1, 3, math.inf]
+
+
 @pytest.mark.parametrize(
     ("given", "pace", "trials"),
     [
         ({"budget": "2M"}, math.nan, 80),
+        ({"scheduler": "asha"}, math.nan, 4),
         ({"budget": "2M", "trials": 7}, math.nan, 7),
         ({}, math.nan, 16),
         ({"budget": "20m"}, math.nan, 16),  # nothing is known of the pace yet

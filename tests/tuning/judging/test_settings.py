@@ -28,6 +28,7 @@ def test_the_defaults_are_valid() -> None:
         ({"gpu_memory": math.inf}, "--gpu-memory inf"),
         ({"gpu_memory": -0.5}, r"--gpu-memory -0\.5"),
         ({"seed": -1}, "--seed -1: it is at least 0"),
+        ({"seed": 10**19}, "--seed 1e\\+19: it is at most 9223372036854775807"),
         ({"mpc": ("none", "exact")}, "--mpc none exact: give each of yesterday, seven-days, learned, exact once at most"),
         ({"mpc": ("exact", "exact")}, "--mpc exact exact"),
         ({"mpc": ()}, "or none alone"),

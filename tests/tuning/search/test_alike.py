@@ -11,7 +11,7 @@ from optuna.trial import FrozenTrial, TrialState
 from envs.objective.aim import Aim, Outcome
 from search_spaces import Kind, Parameter, SearchSpace
 from tuning.search.alike import alike, repeats
-from tuning.search.attributes import ALIKE, GAINS, HYPERPARAMETERS, SAME_AS
+from tuning.search.attributes import ALIKE, GAINS, HYPERPARAMETERS, MEASURED, SAME_AS
 from tuning.search.sampler_view import as_seen
 from tuning.search.samplers import SAMPLERS
 
@@ -46,6 +46,17 @@ def test_a_trial_with_the_last_rating_of_an_earlier_one_does_the_same() -> None:
     ]
     assert alike(trials) == {3, 8}
     assert alike(trials[2:]) == {8}
+
+
+def test_one_that_failed_or_ran_out_of_memory_is_no_earlier_one() -> None:
+    """Samplers do not see it as good, so the next one has to be."""
+    failed = trial(0, {10: PLAN})
+    failed.state = TrialState.FAIL  # Optuna makes none with a rating
+    study = optuna.create_study()
+    study.ask().set_constraint(MEASURED, 1.0)
+    out_of_memory = trial(1, {10: PLAN})
+    out_of_memory.system_attrs = study.get_trials()[0].system_attrs
+    assert alike([failed, out_of_memory, trial(2, {10: PLAN}), trial(3, {10: PLAN})]) == {3}
 
 
 def test_with_two_objectives_both_gains_are_equal() -> None:

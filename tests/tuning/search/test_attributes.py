@@ -5,6 +5,7 @@ from tuning.search import attributes
 STORED = {
     "HYPERPARAMETERS": "hyperparameters", "SAME_AS": "same_as", "REFUSED": "refused", "REASON": "reason", "GAINS": "gains",
     "CONFIRMS": "confirms", "CONFIRM_RUN": "confirm_run", "CONFIRM_ROLE": "confirm_role",
+    "CONFIRM_STEPS": "confirm_steps", "CONFIRM_AFTER": "confirm_after",
     "PREDICTED": "predicted memory", "MEASURED": "measured memory", "REQUIRED": "requirements",
     "ALIKE": "does what an earlier trial does",
 }  # fmt: skip

@@ -122,6 +122,92 @@ def test_it_is_under_way_until_the_search_goes_on(memory: StudyMemory) -> None:
     assert not CONFIRMATION.is_under_way(memory.trials())
 
 
+def go_on(memory: StudyMemory, number: int, rating: float) -> None:
+    """Let the search go on with a frozen trial of its own, by a rung."""
+    memory.thaw(number)
+    memory.report(number, 6 * RUNG, rating)
+    memory.freeze(number)
+
+
+def test_a_search_goes_on_by_thawing_too_and_what_is_best_then_is_confirmed(memory: StudyMemory) -> None:
+    spend(memory, 9)  # candidates, and rounds of 3 and 2
+    assert {number for number, _, role in roles(memory) if role == "best"} == {3, 2}
+    go_on(memory, 1, 0.9)
+    assert not CONFIRMATION.is_under_way(memory.trials())
+    assert CONFIRMATION.least(memory.trials()) == 2.0 * STEPS  # the default has its rounds
+    before = len(roles(memory))
+    spend(memory, 2)
+    assert roles(memory)[before:] == [(1, 0, "best"), (1, 1, "best")]
+
+
+def test_what_former_contenders_took_pays_for_no_other_one(memory: StudyMemory) -> None:
+    spend(memory, 4)  # two rounds of 3 and the default
+    go_on(memory, 1, 0.9)
+    go_on(memory, 2, 0.8)
+    # Two trainings of each are four; three pay for one of them.
+    assert CONFIRMATION.contenders(memory.trials(), 4.0 * STEPS) == [0, 1, 2]
+    assert CONFIRMATION.contenders(memory.trials(), 3.0 * STEPS) == [0, 1]
+    assert CONFIRMATION.contenders(memory.trials(), 1.0 * STEPS) == []
+    before = len(roles(memory))
+    spend(memory, 3)
+    assert roles(memory)[before:] == [(1, 0, "best"), (1, 1, "best")]
+
+
+def test_a_frozen_training_goes_on_only_for_what_is_to_be_trained(memory: StudyMemory) -> None:
+    for left in (4.0, 3.0, 2.0):
+        proposal = begin(memory, left * STEPS)
+        assert proposal
+        end(memory, proposal)
+    frozen = begin(memory, 1.0 * STEPS)  # the second training of 3
+    assert frozen
+    assert (frozen.confirms, frozen.confirm_run) == (3, 1)
+    memory.report(frozen.number, 5 * RUNG, 0.3)
+    memory.freeze(frozen.number)
+    left = 0.5 * STEPS
+    again = CONFIRMATION.next(memory.trials(), left)
+    assert again
+    assert (again.number, again.state) == (frozen.number, TrialState.WAITING)
+    go_on(memory, 1, 0.9)
+    # 1 is in the place of 3: it is trained twice, and what 3 would still take is not counted.
+    assert CONFIRMATION.contenders(memory.trials(), 2.0 * STEPS) == [0, 1]
+    found = begin(memory, 2.0 * STEPS)
+    assert found
+    assert (found.confirms, found.confirm_run) == (1, 0)
+    # Where both are trained, 3 goes on first. It takes half of a training.
+    assert CONFIRMATION.contenders(memory.trials(), 2.5 * STEPS - RUNG) == [0, 1, 3]
+    assert CONFIRMATION.contenders(memory.trials(), 2.4 * STEPS - RUNG) == [0, 1]
+
+
+def test_a_frozen_candidate_of_an_earlier_part_keeps_no_round_waiting(tmp_path: Path) -> None:
+    memory = searched(tmp_path, 12)
+    first = begin(memory, 20.0 * STEPS)
+    assert first
+    assert first.confirm_role == "candidate"
+    memory.report(first.number, 5 * RUNG, 0.3)
+    memory.freeze(first.number)
+    again = CONFIRMATION.next(memory.trials(), 19.5 * STEPS)
+    assert again
+    assert again.number == first.number
+    new = memory.ask().number
+    memory.report(new, STEPS, 99.0)
+    memory.complete(new, 99.0)
+    found = begin(memory, 4.0 * STEPS)  # too little for candidates
+    assert found
+    assert found.confirm_role != "candidate"
+
+
+def test_with_more_steps_a_frozen_training_is_not_taken_up(memory: StudyMemory) -> None:
+    first = begin(memory, 4.0 * STEPS)
+    assert first
+    memory.report(first.number, 5 * RUNG, 0.3)
+    memory.freeze(first.number)
+    longer = Confirmation(Costs(SPACE), DEFAULT, 2 * STEPS, RUNG)
+    drawn = longer.next(memory.trials(), 8.0 * STEPS)
+    assert drawn
+    assert drawn.state is TrialState.RUNNING
+    assert (drawn.user_attrs[CONFIRMS], drawn.user_attrs[CONFIRM_RUN]) == (first.confirms, first.confirm_run)
+
+
 def test_two_of_a_round_run_at_once(memory: StudyMemory) -> None:
     first, second = begin(memory, 4.0 * STEPS), begin(memory, 4.0 * STEPS - RUNG)
     assert first
@@ -157,15 +243,17 @@ def test_what_has_begun_goes_on_to_the_least_though_the_pace_falls(memory: Study
     assert begin(memory, 1.0 * STEPS) is None
 
 
-def test_a_trial_that_failed_or_never_ran_is_no_contender_and_a_failed_default_is_one(tmp_path: Path) -> None:
+def test_a_trial_that_failed_was_stopped_or_never_ran_is_no_contender_and_a_failed_default_is_one(tmp_path: Path) -> None:
     experiment = create(Settings(name="two", dir=str(tmp_path), steps=STEPS, reports=10, sampler="random"))
     memory = StudyMemory.open(experiment, SPACE, {}, LIMITS, [DEFAULT])
-    for number, rating in enumerate((0.1, 0.9, 0.2)):
+    for number, rating in enumerate((0.1, 0.9, 0.2, 0.8, 0.7)):
         memory.ask()
         memory.report(number, RUNG, rating)
     memory.fail(0, "bad luck")
     memory.fail(1, "bad luck")
     memory.complete(2, 0.2)
+    memory.run_out_of_memory(3, "too big")
+    memory.prune(4)
     for reason in (REFUSED, SAME_AS):
         drawn = memory.draw()
         drawn.set_user_attr(reason, 1)
@@ -357,8 +445,9 @@ def test_rounds_wait_for_the_candidates(memory: StudyMemory) -> None:
         running.append(proposal)
         left -= RUNG
     memory.freeze(running[0].number)  # a budget of time was over, and a larger one follows
-    assert begin(memory, left) is None
-    assert memory.thaw(running[0].number) == running[0]
+    again = CONFIRMATION.next(memory.trials(), left)
+    assert again
+    assert memory.thaw(again.number) == running[0]
     for proposal in running:
         assert CONFIRMATION.contenders(memory.trials(), left)  # the search knows that there is more to do
         assert begin(memory, left) is None

@@ -12,7 +12,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.settings import Settings
-from tuning.search.attributes import HYPERPARAMETERS, PREDICTED, REFUSED
+from tuning.search.attributes import CONFIRMS, HYPERPARAMETERS, PREDICTED, REFUSED
 from tuning.search.drawing import Drawing, already_tried
 from tuning.search.learned import LearnedExperiment, LearnedTrial
 from tuning.search.sampler_view import as_seen
@@ -90,6 +90,7 @@ def trial_of(assignment: Any, state: TrialState, **attributes: Any) -> FrozenTri
         (TrialState.FAIL, {}, False),  # it may have been bad luck
         (TrialState.RUNNING, {}, False),  # its outcome is not known
         (TrialState.PRUNED, {REFUSED: "too big"}, False),  # it may fit now
+        (TrialState.COMPLETE, {CONFIRMS: 0}, False),  # its seed is not to choose anything
     ],
 )
 def test_only_a_known_outcome_is_repeated(state: TrialState, attributes: dict[str, str], repeated: bool) -> None:

@@ -98,6 +98,21 @@ def test_no_end_of_a_front_starts_from_a_plan_unless_all_trials_do(small_schema:
     assert {start["plan"] for start in starts} == {"learned"}
 
 
+def test_several_buildings_whose_batteries_do_not_act_have_no_plan_either(homes: Scenario) -> None:
+    assert homes.schema
+    schema = json.loads(homes.schema.read_text(encoding="utf-8"))
+
+    def searches_a_plan() -> bool:
+        homes.schema.write_text(json.dumps(schema), encoding="utf-8")  # type: ignore[union-attr]
+        return "plan" in searched(fitted(PPO, homes, plans=True).space)
+
+    one, other = schema["buildings"].values()
+    one["inactive_actions"] = ["electrical_storage"]
+    assert searches_a_plan()
+    other["inactive_actions"] = ["electrical_storage"]
+    assert not searches_a_plan()
+
+
 @pytest.mark.parametrize("by", ["site", "building"])
 def test_one_building_whose_battery_does_not_act_has_no_plan_to_start_from(small_schema: Path, tmp_path: Path, by: str) -> None:
     path = shutil.copytree(small_schema.parent, tmp_path / "site") / small_schema.name
@@ -121,7 +136,9 @@ def test_an_experiment_on_one_building_from_before_goes_on_without_a_plan(small_
 
 def test_an_experiment_goes_on_with_the_space_that_it_was_begun_with(homes: Scenario) -> None:
     today = plan(Settings(), None, homes).space
-    for before in (today, fitted(PPO, homes).space, PPO, *algorithm("ppo").earlier):
+    earlier = algorithm("ppo").earlier
+    of_site = [fitted(space, homes, plans).space for space in earlier for plans in (False, True)]
+    for before in (today, fitted(PPO, homes).space, PPO, *earlier, *of_site):
         assert plan_again(Settings(), None, homes, before.describe()).space.describe() == before.describe()
 
 

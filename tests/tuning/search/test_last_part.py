@@ -48,8 +48,9 @@ def has_used(memory: StudyMemory, steps: float) -> None:
 def last_part(memory: StudyMemory, budget: Budget, used: float, parts: tuple[float, float] = (0.15, 0.2)) -> LastPart:
     """After so much of the budget; of time, one step takes a second."""
     clock, costs = Clock(), Costs(SPACE)
-    has_used(memory, used)
+    has_used(memory, 0)
     ledger = Ledger(memory, budget, RUNG, clock, costs=costs)
+    has_used(memory, used)
     clock.now += used
     return LastPart(Confirmation(costs, DEFAULT, STEPS, RUNG), ledger, *parts)
 
@@ -96,6 +97,10 @@ def test_what_has_begun_goes_on_though_the_pace_changes(memory: StudyMemory) -> 
     assert found.has_begun({2})
     # The search goes on, as with a larger budget: the part is decided anew.
     memory.complete(2, 0.1)
+    memory.thaw(0)
+    memory.report(0, 2 * RUNG, 0.2)
+    assert not found.has_begun({0})
+    memory.freeze(0)
     memory.ask()
     assert not found.has_begun({3})
 

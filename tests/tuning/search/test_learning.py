@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from optuna.trial import TrialState, create_trial
 
 from tuning.algorithms.of_settings import algorithm_of
 from tuning.algorithms.registry import algorithm
@@ -13,7 +14,7 @@ from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
 from tuning.search.attributes import HYPERPARAMETERS
-from tuning.search.learning import learned_from, usable
+from tuning.search.learning import expected_ends, learned_from, usable
 from tuning.search.study import StudyMemory, read_trials
 
 LIMITS = {"steps": 1000.0}
@@ -57,6 +58,34 @@ def test_trials_are_ranked_by_the_ends_that_are_expected_whatever_their_steps(tm
     assert by_number[1] < by_number[0] < by_number[3]
     assert found.summary == "4 of 5 trials (not used: 1 below 20% of their steps)"
     assert found.trials[0].hyperparameters.keys() == algorithm("ppo").space.describe().keys()
+
+
+def test_the_model_of_ends_sees_what_was_searched_for_the_site_too(tmp_path: Path) -> None:
+    """Trials with a plan rise on. One that was frozen early is expected to do what those do that are like it."""
+    of = experiment(tmp_path)
+    space = algorithm("ppo").space
+    trials = []
+    for number, plan in enumerate(["none", "learned"] * 5):
+        rungs, most = 10 if number < 8 else 2, 1.0 if plan == "learned" else 0.25
+        curve = {RUNG * rung: min(0.1 * rung, most) for rung in range(1, rungs + 1)}
+        trial = create_trial(
+            state=TrialState.COMPLETE if rungs == 10 else TrialState.WAITING,
+            value=most if rungs == 10 else None,
+            user_attrs={HYPERPARAMETERS: {**space.complete({}, LIMITS), "plan": plan}},
+            intermediate_values=curve,
+        )
+        trial.number = number
+        trials.append(trial)
+    ends = expected_ends(trials, of)
+    assert ends[9] - ends[8] > 0.2
+
+
+def test_a_rating_that_is_no_number_teaches_nothing() -> None:
+    trial = create_trial(value=0.5, user_attrs={HYPERPARAMETERS: algorithm("ppo").space.complete({}, LIMITS)})
+    trial.intermediate_values = {1000: "high"}  # type: ignore[dict-item]
+    used, left_out = usable([trial], Settings(steps=1000), algorithm("ppo").space)
+    assert not used
+    assert left_out == {"below 20% of their steps": 1}
 
 
 def test_only_ranks_count_so_another_scale_of_scores_teaches_the_same(tmp_path: Path) -> None:

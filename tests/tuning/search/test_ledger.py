@@ -1,6 +1,7 @@
 """Steps are added up from the study, time over all runs; a budget is spent when it does not pay for one evaluation more."""
 
 import math
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -9,9 +10,12 @@ import pytest
 
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.budget import Budget
+from tuning.experiment.folder import create
+from tuning.experiment.settings import Settings
 from tuning.search.attributes import HYPERPARAMETERS
 from tuning.search.costs import Costs
 from tuning.search.ledger import Ledger
+from tuning.search.study import StudyMemory
 
 RUNG = 100
 
@@ -19,7 +23,9 @@ RUNG = 100
 def memory(**steps: int) -> Any:
     """A study of trials that have taken so many steps."""
     noted: list[float] = []
-    return SimpleNamespace(used_steps=lambda least: steps, seconds_before=50.0, note_seconds=noted.append, noted=noted)
+    return SimpleNamespace(
+        used_steps=lambda least: steps, seconds_before=50.0, untimed_steps={}, note_seconds=noted.append, noted=noted
+    )  # fmt: skip
 
 
 class Clock:
@@ -99,9 +105,11 @@ def test_what_a_time_pays_for_is_told_in_steps_of_the_default() -> None:
     trials = [optuna.trial.create_trial(value=0.0, user_attrs={HYPERPARAMETERS: each}) for each in hyperparameters]
     for number, trial in enumerate(trials):
         trial.number = number
-    study = SimpleNamespace(used_steps=lambda least: {0: 100, 1: 200}, seconds_before=0.0, trials=lambda: trials)
+    used: dict[int, int] = {}
+    study = SimpleNamespace(used_steps=lambda least: used, seconds_before=0.0, untimed_steps={}, trials=lambda: trials)
     costs, clock = Costs(space, lambda assignment: 10.0 if assignment["n_epochs"] == 10 else 1.0), Clock()
     ledger = Ledger(study, Budget(100.0, "seconds"), RUNG, clock, costs=costs)  # type: ignore[arg-type]
+    used |= {0: 100, 1: 200}
     clock.now += 50.0
     assert ledger.steps() == 300.0
     assert ledger.steps_left() == 100.0 + 10 * 200.0
@@ -111,6 +119,35 @@ def test_what_a_time_pays_for_is_told_in_steps_of_the_default() -> None:
     # The next evaluation of each trial, and of one that costs as much as steps did in the mean.
     assert ledger.steps_ahead() == pytest.approx(RUNG * 2100.0 / 300.0)
     assert ledger.steps_ahead([0, 1]) == pytest.approx(RUNG * (3200.0 / 500.0 + 1.0 + 10.0))
+
+
+def test_steps_of_a_budget_of_steps_are_none_of_the_pace_of_a_time(tmp_path: Path) -> None:
+    experiment = create(Settings(name="one", dir=str(tmp_path), steps=1000, reports=10, sampler="random"))
+
+    def opened() -> StudyMemory:
+        return StudyMemory.open(experiment, algorithm("ppo").space, {}, {"steps": 1000.0})
+
+    before = opened()
+    before.ask()
+    before.report(0, 4 * RUNG, 0.1)
+    before.freeze(0)
+    assert Ledger(before, Budget(1000.0, "steps"), RUNG).steps_left() == 600.0
+    clock, study = Clock(), opened()
+    ledger = Ledger(study, Budget(100.0, "seconds"), RUNG, clock)
+    clock.now += 10.0
+    assert ledger.steps_left() == math.inf
+    study.thaw(0)
+    study.report(0, 5 * RUNG, 0.1)
+    ledger.note_time()
+    # A rung took 10 s, so the other 90 s pay for nine.
+    assert ledger.steps_left() == 9.0 * RUNG
+    assert ledger.steps_in_all() == 10.0 * RUNG
+    assert study.pace == RUNG / 10.0
+    # The next run knows it from the study.
+    later = opened()
+    assert later.pace == RUNG / 10.0
+    clock.now = Clock.now
+    assert Ledger(later, Budget(100.0, "seconds"), RUNG, clock).steps_left() == 9.0 * RUNG
 
 
 def test_steps_that_are_over_are_not_missing() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -274,6 +275,20 @@ def test_settings_of_before_reach_the_one_who_says_what_holds_now(tmp_path: Path
         return replace(old, trials=6)
 
     assert check(settings(tmp_path), as_continued).settings == replace(before.settings, trials=6)
+
+
+def test_a_default_number_of_trials_gives_way_to_a_budget(tmp_path: Path) -> None:
+    before = begun(tmp_path, scheduler="asha")
+    assert before.settings.most_trials == 4
+    assert check_continued(before, replace(before.settings, budget="2h")).settings.most_trials == math.inf
+
+
+def test_a_name_beside_the_experiment_that_goes_on_is_refused(tmp_path: Path) -> None:
+    before = begun(tmp_path)
+    given = replace(before.settings, resume=str(before.paths.folder))
+    assert check(given).before is not None
+    with pytest.raises(UsageError, match=r"^--name two: --resume goes on with .*one, which keeps its name; leave --name out"):
+        check(replace(given, name="two"))
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ from envs.objective.weights import DEFAULT, Weights
 from envs.seen import Seen
 from search_spaces import SpaceError
 from tuning.algorithms.registry import algorithm
-from tuning.experiment.settings import WHOLE_TRIALS, Settings
-from tuning.search.plan import limits, plan, seen_by, with_trials
+from tuning.experiment.settings import Settings
+from tuning.search.plan import limits, plan, seen_by
 
 
 def test_without_more_the_whole_space_is_searched_from_its_default() -> None:
@@ -47,14 +47,6 @@ def test_a_file_changes_the_space(tmp_path: Path) -> None:
 def test_what_is_not_valid_is_refused(others: dict[str, Any]) -> None:
     with pytest.raises(SpaceError):
         plan(Settings(**others), None)
-
-
-def test_the_number_of_trials_where_none_is_given() -> None:
-    assert with_trials(Settings()).trials == 0  # the budget ends it
-    assert with_trials(Settings(scheduler="median")).trials == WHOLE_TRIALS
-    assert with_trials(Settings(scheduler="median", budget="1h")).trials == 0
-    assert with_trials(Settings(preset="oom-safe")).trials == 1
-    assert with_trials(Settings(preset="oom-safe", trials=3)).trials == 3
 
 
 def test_the_first_trial_lies_within_the_bounds_of_the_file(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
 from tuning.search.attributes import CONFIRM_ROLE, CONFIRM_RUN, CONFIRMS, REQUIRED, SAME_AS
 from tuning.search.errors import DamagedStudyError
-from tuning.search.recovery import extend, settle
+from tuning.search.recovery import extend, set_aside, settle
 from tuning.search.study import StudyMemory
 from tuning.search.two_aims import gains_of
 from tuning.trial.records import TrialRecords
@@ -237,3 +237,23 @@ def test_a_study_of_two_objectives_without_the_gains_of_an_evaluation_is_refused
     study.report(0, 250, 0.2)
     with pytest.raises(DamagedStudyError, match="trial 0 in it lacks the gains of an evaluation"):
         settle(memory(experiment), records, experiment.paths, REPORTS)
+
+
+def test_with_more_steps_what_confirms_with_fewer_is_set_aside(experiment: Experiment) -> None:
+    study, records = begun(experiment, 2)
+    study.report(0, 1000, 0.3)
+    records.update(0, score=0.3)
+    records.end(0, "complete")
+    study.complete(0, 0.3)
+    again = study.trials()[0]
+    confirming = create_trial(
+        state=TrialState.RUNNING, params=again.params, distributions=again.distributions,
+        user_attrs={**again.user_attrs, CONFIRMS: 0, CONFIRM_RUN: 0, CONFIRM_ROLE: "best"},
+    )  # fmt: skip
+    records.begin(study.add(confirming))
+    set_aside(study, records, 1000)
+    assert [proposal.number for proposal in study.unfinished()] == [1, 2]
+    set_aside(study, records, 2000)
+    assert [proposal.number for proposal in study.unfinished()] == [1]
+    assert records.state(2) == "frozen"
+    assert study.state(2) is TrialState.WAITING

@@ -481,6 +481,22 @@ def test_a_space_in_which_nothing_fits_ends_the_search(experiment: Experiment) -
     )  # fmt: skip
     assert searcher.suggest("a") == "FINISHED"
     assert memory.count == MOST_IN_VAIN
+    assert searcher.suggest("a") == "FINISHED"
+    told = [text for kind, text, *_ in searcher._control.told if kind == "say" and "no new trial begins" in text]  # type: ignore[attr-defined]
+    assert len(told) == 1
+
+
+def test_on_a_larger_machine_trials_begin_again(experiment: Experiment) -> None:
+    lacking = [5]
+    memory = StudyMemory.open(
+        experiment, algorithm("ppo").space, {}, {"steps": 4096.0}, excess=lambda assignment: (lacking[0], "does not fit")
+    )
+    searcher = StudySearcher(
+        memory, TrialRecords(experiment), experiment.paths.folder, math.inf, Control(), roomy(experiment), 1  # type: ignore[arg-type]
+    )  # fmt: skip
+    assert searcher.suggest("a") == "FINISHED"
+    lacking[0] = -5
+    assert searcher.suggest("a")[NUMBER] == MOST_IN_VAIN  # type: ignore[index]
 
 
 def test_trials_that_fail_at_once_use_the_budget_up(experiment: Experiment) -> None:

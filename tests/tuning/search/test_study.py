@@ -315,6 +315,17 @@ def test_the_scheduler_stops_what_is_worst(experiment: Experiment, scheduler: st
     assert 0 not in stopped
 
 
+@pytest.mark.parametrize("scheduler", ["asha", "median", "hyperband"])
+def test_with_a_preset_none_is_stopped_as_all_are_alike(experiment: Experiment, scheduler: str) -> None:
+    study = memory(experiment, scheduler=scheduler, reports=9, steps=900, preset="default")
+    for number in range(12):
+        study.ask()
+        for steps in range(100, 1000, 100):
+            study.report(number, steps, -float(number))
+            assert not study.should_prune(number)
+        study.complete(number, -float(number))
+
+
 def test_the_first_trials_start_from_given_assignments_and_teach_the_sampler(experiment: Experiment) -> None:
     space = algorithm("ppo").space
     starts = [algorithm("ppo").preset(name) for name in ("script-after", "rllib")]

@@ -198,6 +198,16 @@ def test_with_two_objectives_all_parts_of_the_front_get_their_turn(two: StudyMem
     assert chosen.count(ends["poor"]) < min(chosen.count(ends[name]) for name in ("first", "second", "middle"))
 
 
+def test_with_two_objectives_what_is_left_pays_for_the_leaders_of_three_directions(
+    two: StudyMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+    monkeypatch.setattr("tuning.search.thawing.decide", lambda *given: seen.append(given[-1]))
+    learn_two(two, (0.2, 0.8))
+    thawing(two, two_aims=True).choose(None, 3.0 * STEPS)
+    assert seen == [1.0 * STEPS]
+
+
 def test_with_two_objectives_a_decision_follows_from_the_study_alone(two: StudyMemory) -> None:
     for level in (0.2, 0.5, 0.8):
         learn_two(two, (level, 1.0 - level), (level, 1.0 - level))

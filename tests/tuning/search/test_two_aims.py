@@ -60,10 +60,11 @@ def test_gains_are_of_the_evaluations_that_count() -> None:
     assert last_gains(trial(1)) is None
 
 
-def test_the_front_has_no_trial_that_failed_or_misses_a_requirement() -> None:
+def test_the_front_has_no_trial_that_failed_was_stopped_or_misses_a_requirement() -> None:
     trials = [
         trial(0, (0.0, 1.0)), trial(1, (1.0, 0.0)), trial(2, (0.6, 0.6), state=TrialState.COMPLETE), trial(3, (0.1, 0.1)),
         trial(4, (2.0, 2.0), rating=-1.2e15), trial(5, (2.0, 2.0), state=TrialState.FAIL), trial(6),
+        trial(7, (2.0, 2.0), state=TrialState.PRUNED),
     ]  # fmt: skip
     assert [one.number for one in on_front(trials)] == [2, 0, 1]
     assert on_front([]) == []
