@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from results import Results
-from results.fresh import LEAST_RUNS, FreshRuns
+from results.fresh import LEAST_RUNS, FreshRuns, of_length
 from results.statistics import CONFIDENCE, Interval, mean, paired_mean
 from tuning.experiment.settings import LEAST_CONFIRMING_RUNS, Settings
 
@@ -30,7 +30,7 @@ def confirmation_lines(results: Results, shown: Callable[[float], str]) -> list[
     if not fresh.complete and not results.fresh.broken:
         return []
     lines = [f"Trained again with fresh seeds; in brackets {CONFIDENCE:.0%} intervals over seeds:"]
-    if tried := results.candidates["confirms"].nunique():
+    if tried := of_length(results.candidates, results.steps)["confirms"].nunique():
         lines.insert(0, f"The best {tried} trials were each trained once more; the mean of both ratings chose from them.")
     for number in fresh.ordered:
         ratings = fresh.complete[number]["rating"].to_numpy(float)

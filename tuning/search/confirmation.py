@@ -70,12 +70,13 @@ class _Stages:
         """The stages of a study, of which a trial has so many steps."""
         search = [trial for trial in trials if CONFIRMS not in trial.user_attrs]
         confirming = [trial for trial in trials if CONFIRMS in trial.user_attrs and not _has_other_steps(trial, steps)]
-        last = max((trial.number for trial in search), default=-1)
+        ran = [trial for trial in search if not {REFUSED, SAME_AS} & trial.user_attrs.keys()]
+        last = max((trial.number for trial in ran), default=-1)
         # A search goes on with a new trial, or with evaluations of a thawed one.
-        evaluations = sum(len(trial.intermediate_values) for trial in search)
+        evaluations = sum(len(trial.intermediate_values) for trial in ran)
         now = (trial for trial in confirming if trial.user_attrs.get(CONFIRM_AFTER, evaluations) == evaluations)
         return cls(
-            [trial for trial in search if not {REFUSED, SAME_AS} & trial.user_attrs.keys()],
+            ran,
             [trial for trial in confirming if trial.user_attrs[CONFIRM_ROLE] == CANDIDATE],
             [trial for trial in confirming if trial.user_attrs[CONFIRM_ROLE] != CANDIDATE],
             frozenset(trial.number for trial in now if trial.number > last),
@@ -108,13 +109,6 @@ class _Look:
     candidates: list[FrozenTrial]
     untried: list[int]
     contenders: list[int]
-
-    @property
-    def frozen(self) -> FrozenTrial | None:
-        """The first frozen trial that trains what is to be trained; the others stay as they are."""
-        rounds = [trial for trial in self.stages.rounds if trial.user_attrs[CONFIRMS] in self.contenders]
-        waiting = (trial for trial in [*self.candidates, *rounds] if _is_frozen(trial))
-        return next(waiting, None)
 
 
 @dataclass(frozen=True)
@@ -151,15 +145,18 @@ class Confirmation:
         """
         look = self._look(trials, steps_left)
         stages = look.stages
-        if look.frozen is not None:
-            return look.frozen
+        if frozen := [trial for trial in look.candidates if _is_frozen(trial)]:
+            return frozen[0]
         left = steps_left - sum(self._left(trial) for trial in stages.running)
         if look.untried and left >= self._training(trials, look.untried[0]):
             return self._trial(trials, look.untried[0], 0, CANDIDATE)
         if not all(trial.state.is_finished() for trial in look.candidates):
             return None
-        done = {(trial.user_attrs[CONFIRMS], trial.user_attrs[CONFIRM_RUN]) for trial in stages.rounds}
+        done = {(trial.user_attrs[CONFIRMS], trial.user_attrs[CONFIRM_RUN]): trial for trial in stages.rounds}
         for run in range(len(stages.rounds) + 1):
+            begun = [done[number, run] for number in look.contenders if (number, run) in done]
+            if frozen := [trial for trial in begun if _is_frozen(trial)]:
+                return frozen[0] if run < LEAST_CONFIRMING_RUNS or left >= self._left(frozen[0]) else None
             missing = [number for number in look.contenders if (number, run) not in done]
             # A round that was begun was paid for, and so is the least of all.
             is_paid = run < LEAST_CONFIRMING_RUNS or len(missing) < len(look.contenders)
@@ -226,7 +223,10 @@ class Confirmation:
 
     def _control(self, stages: _Stages) -> list[int]:
         """Number of the trial that had the default, in a list."""
-        return [*(trial.number for trial in stages.search if self.costs.assignment(trial) == self.default), NOT_TRIED][:1]
+        # That of its trainings so far, as the search may have tried it since.
+        trained = [trial.user_attrs[CONFIRMS] for trial in stages.rounds if trial.user_attrs[CONFIRM_ROLE] == DEFAULT]
+        tried = [trial.number for trial in stages.search if self.costs.assignment(trial) == self.default]
+        return [*trained, *tried, NOT_TRIED][:1]
 
     def _candidates(self, trials: Sequence[FrozenTrial], stages: _Stages, steps_left: float, best: Sequence[int]) -> int:
         """How many of the best are candidates; 0 where the budget pays for the rounds alone.

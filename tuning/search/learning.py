@@ -194,9 +194,12 @@ def _with_what_differs(space: SearchSpace, tried: Sequence[Assignment]) -> Searc
 def _range(values: Sequence[Value]) -> BaseDistribution | None:
     """What spans some values of a hyperparameter; None where they are all the same."""
     different = list(dict.fromkeys(values))
-    if len(different) == 1:
+    known = [value for value in different if value is not None]
+    numbers = [value for value in known if isinstance(value, int | float) and not isinstance(value, bool)]
+    if len(different) < 2 or not known:
         return None
-    numbers = [value for value in different if isinstance(value, int | float) and not isinstance(value, bool)]
-    if len(numbers) < len(different):
-        return CategoricalDistribution(different)
-    return FloatDistribution(min(numbers), max(numbers))
+    if len(numbers) < len(known):
+        return CategoricalDistribution(known)
+    low, high = min(numbers), max(numbers)
+    # A value that is none has no limit: it lies at the upper end, beyond the others.
+    return FloatDistribution(low, high + (high - low or abs(high) or 1.0) if None in different else high)

@@ -17,8 +17,8 @@ class Ledger:
     """Adds up steps or time, over all runs of an experiment.
 
     Steps are those at which evaluations were due, so that the sum depends on the study alone. A trial that runs counts up to
-    its next evaluation. Time of earlier runs is in the study, as of their last evaluation. Where a search had a budget of steps
-    before it has one of time, that begins then, and steps of before are none of its pace.
+    its next evaluation. Time of earlier runs is in the study, as of their last evaluation. Steps that were
+    taken under another budget are none of the pace of one of time, as their time was not noted.
 
     Attributes:
         memory: the study.
@@ -40,10 +40,22 @@ class Ledger:
 
     def __post_init__(self) -> None:
         self._begun, self._before = self.clock(), self.memory.seconds_before
-        if self.budget and self.budget.is_time and not self._before:
-            used = self.memory.used_steps(0)
+        self._tell_timed_steps()
+
+    def _tell_timed_steps(self) -> None:
+        """Note at a change between budgets of time and others which steps are none of the pace."""
+        used = self.memory.used_steps(0)
+        if not self.budget or not self.budget.is_time:
+            if self._before and self.memory.steps_at_last_time is None:
+                self.memory.note_steps_at_last_time(used)
+        elif not self._before:
             if any(used.values()):
                 self.memory.note_untimed(used)
+        elif (then := self.memory.steps_at_last_time) is not None:
+            untimed = self.memory.untimed_steps
+            since = {number: untimed.get(number, 0) + steps - then.get(number, 0) for number, steps in used.items()}
+            self.memory.note_untimed(since)
+            self.memory.note_steps_at_last_time(None)
 
     @property
     def seconds(self) -> float:

@@ -83,20 +83,15 @@ def plan_again(settings: Settings, space_file: Path | None, site: Scenario, desc
     spec = algorithm_of(settings)
     earlier_names = any(name in spec.space and name not in described for name in NEW_NAMES)
     # Its own spaces, today's and those of versions before, as they were taken for all sites. Then as they were fitted to the
-    # site, first without plans.
+    # site, with plans where it was begun with them.
     specs = [replace(spec, space=space) for space in (spec.space, *spec.earlier)]
-    fitted_to_site = [(own, site) for each in specs for own in (_without_plans(each), each)]
-    for own, where in [*((own, None) for own in specs), *fitted_to_site]:
-        found = _plan(settings, own, space_file, where, earlier_names)
+    plans = "not searched" not in described.get(PLAN, "not searched")
+    for own, where in [(own, where) for where in (None, site) for own in specs]:
+        found = _plan(settings, own, space_file, where, earlier_names, plans)
         if not space_differences(described, found.space):
             _check_names(found, earlier_names)
             return found
     return _plan(settings, spec, space_file, site)
-
-
-def _without_plans(spec: AlgorithmSpec) -> AlgorithmSpec:
-    """An algorithm whose searches neither start with a plan nor draw one, as before version 0.2."""
-    return replace(spec, presets={name: own for name, own in spec.presets.items() if own.get(PLAN, "none") == "none"})
 
 
 def _check_names(found: Plan, earlier_names: bool) -> None:
@@ -132,9 +127,23 @@ def space_differences(described: Mapping[str, str], space: SearchSpace) -> list[
 
 
 def _plan(
-    settings: Settings, spec: AlgorithmSpec, space_file: Path | None, site: Scenario | None = None, earlier_names: bool = False
+    settings: Settings,
+    spec: AlgorithmSpec,
+    space_file: Path | None,
+    site: Scenario | None = None,
+    earlier_names: bool = False,
+    plans: bool | None = None,
 ) -> Plan:
-    """See `plan`; with earlier names, values of presets and settings mean what they meant in a version before."""
+    """See `plan`.
+
+    Args:
+        settings: see there.
+        spec: of the algorithm.
+        space_file: see there.
+        site: see there.
+        earlier_names: whether values of presets and settings mean what they meant in a version before.
+        plans: whether a search that was begun before draws plans; None to do so where the site has some.
+    """
     space, budget = spec.space, limits(settings.steps)
     if space_file:
         space = override(space, space_file)
@@ -144,9 +153,9 @@ def _plan(
     more = {}
     if site and not settings.preset:
         # What a plan does not go with is said of `--set plan=learned`; a search just leaves it out.
-        plans = settings.reward == "improvement" and settings.teacher == "none" and not settings.augment
-        plans = plans and any(own.get(PLAN, "none") != "none" for own in spec.presets.values())
-        own = fitted(space, site, plans, fixed.keys())
+        may = settings.reward == "improvement" and settings.teacher == "none" and not settings.augment
+        may = may and any(own.get(PLAN, "none") != "none" for own in spec.presets.values())
+        own = fitted(space, site, may if plans is None else plans, fixed.keys(), is_known=plans is not None)
         space, notes, more = own.space, own.notes, SEVERAL if own.several else ONE
     spec = replace(spec, space=space)
     fixed = {**space.own_values(), **fixed}

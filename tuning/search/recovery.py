@@ -12,6 +12,7 @@ from results.front import GAINS
 from results.loader import ratings
 from tuning.experiment.folder import ExperimentPaths
 from tuning.search.agreement import check_agreement
+from tuning.search.attributes import CONFIRM_STEPS, CONFIRMS
 from tuning.search.study import StudyMemory
 from tuning.trial.evaluation_schedule import due_steps, evaluations_due
 from tuning.trial.records import FROZEN, TrialRecords
@@ -102,16 +103,24 @@ def set_aside(memory: StudyMemory, records: TrialRecords, steps: int) -> None:
     """Freeze unfinished trials that confirm and began with other steps than trials have now.
 
     Their schedules ran over other steps, so they compare with nothing that confirms from now on, and would go on in vain.
+    One without a row has not begun, and takes the steps of now. Trials of a version that did not note their steps are given
+    those of their rows.
 
     Args:
         memory: the study, after `settle`.
         records: rows of the trials.
         steps: of a trial now.
     """
-    for proposal in memory.unfinished():
-        if proposal.confirms is not None and records.budget_steps(proposal.number) != steps:
-            records.update(proposal.number, state=FROZEN)
-            memory.freeze(proposal.number)
+    for trial in memory.trials():
+        if CONFIRMS not in trial.user_attrs or trial.state.is_finished():
+            continue
+        number, noted = trial.number, trial.user_attrs.get(CONFIRM_STEPS)
+        begun = records.budget_steps(number) if records.state(number) else steps
+        if noted != begun:
+            memory.note_steps_of_confirming(number, begun)
+        if begun != steps and trial.state is TrialState.RUNNING:
+            records.update(number, state=FROZEN)
+            memory.freeze(number)
 
 
 def extend(memory: StudyMemory, records: TrialRecords, steps: int) -> tuple[list[int], list[int]]:

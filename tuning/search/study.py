@@ -26,6 +26,7 @@ from tuning.search.agreement import begun, check_agreement
 from tuning.search.attributes import (
     CONFIRM_ROLE,
     CONFIRM_RUN,
+    CONFIRM_STEPS,
     CONFIRMS,
     GAINS,
     HYPERPARAMETERS,
@@ -47,7 +48,8 @@ from tuning.trial.proposal import Proposal
 from tuning.trial.records import TrialRecords
 
 _SECONDS = "seconds"  # user attribute of a study: wall time of all runs so far
-_UNTIMED = "untimed steps"  # of trials by number, before time was noted
+_UNTIMED = "untimed steps"  # of trials by number, while no time was noted
+_AT_LAST_TIME = "steps at last time"  # of trials by number, as a run began that notes no time
 _WHOLE = "whole"  # user attribute of a study into which all earlier trials were copied
 
 
@@ -154,8 +156,11 @@ class StudyMemory:
 
     @property
     def in_vain(self) -> int:
-        """How many of the last trials have nothing to run: they repeat another one, or do not fit into the memory of now."""
-        trials = self.trials()
+        """How many of the last trials of the search have nothing to run.
+
+        They repeat another one, or do not fit into the memory of now.
+        """
+        trials = [trial for trial in self.trials() if CONFIRMS not in trial.user_attrs]
         return next((count for count, trial in enumerate(reversed(trials)) if not self._is_in_vain(trial)), len(trials))
 
     def _is_in_vain(self, trial: FrozenTrial) -> bool:
@@ -202,6 +207,15 @@ class StudyMemory:
         """
         self._storage.set_trial_state_values(self._running.pop(number)._trial_id, TrialState.WAITING)
 
+    def note_steps_of_confirming(self, number: int, steps: int) -> None:
+        """Write the most steps of a trial that confirms and has not ended.
+
+        Args:
+            number: of the trial.
+            steps: with which it began.
+        """
+        self._storage.set_trial_user_attr(self._trial(number)._trial_id, CONFIRM_STEPS, steps)
+
     def thaw(self, number: int) -> Proposal:
         """Continue a frozen trial.
 
@@ -240,8 +254,19 @@ class StudyMemory:
         return {int(number): int(steps) for number, steps in self._study.user_attrs.get(_UNTIMED, {}).items()}
 
     def note_untimed(self, steps: Mapping[int, int]) -> None:
-        """Write which steps were taken before time is noted; see `untimed_steps`."""
+        """Write which steps were taken while no time was noted; see `untimed_steps`."""
         self._study.set_user_attr(_UNTIMED, {str(number): own for number, own in steps.items()})
+
+    @property
+    def steps_at_last_time(self) -> dict[int, int] | None:
+        """Steps of trials, by number, when a run began that notes no time after one that did; None where none did."""
+        noted: dict[str, int] | None = self._study.user_attrs.get(_AT_LAST_TIME)
+        return None if noted is None else {int(number): int(steps) for number, steps in noted.items()}
+
+    def note_steps_at_last_time(self, steps: Mapping[int, int] | None) -> None:
+        """Write `steps_at_last_time`; None as soon as time is noted again."""
+        told = None if steps is None else {str(number): own for number, own in steps.items()}
+        self._study.set_user_attr(_AT_LAST_TIME, told)
 
     @property
     def pace(self) -> float:
@@ -305,8 +330,9 @@ class StudyMemory:
                 trial.system_attrs = kept
             new.add_trial(trial)
         new.set_user_attr(_SECONDS, self.seconds_before)
-        if untimed := self.untimed_steps:
-            new.set_user_attr(_UNTIMED, {str(number): steps for number, steps in untimed.items()})
+        for name in (_UNTIMED, _AT_LAST_TIME):
+            if noted := self._study.user_attrs.get(name):
+                new.set_user_attr(name, noted)
         new.set_user_attr(_WHOLE, True)
         self._study = new
         self._running = {}

@@ -26,6 +26,7 @@ _CHOSEN = "Expect less: these hours also chose the trial."
 _CHECKED = "What fresh seeds or new hours give is under the question of luck."
 _UNCHECKED = "No new hours or seeds have checked it."
 _RULES = "What simple rules save is measured by a judgement: python -m tuning.judge EXPERIMENT."
+_BROKEN = "It cannot be said: trainings with fresh seeds did not reach the end, and those that did are the lucky ones."
 _MOST_CONTENDERS = 30
 _MOST_LEADERS = 15
 
@@ -195,6 +196,9 @@ def luck(found: pd.DataFrame, confirmed: pd.DataFrame) -> Figure:
         confirmed: of `results.analysis.confirmed`.
     """
     question = "Is the winner good, or was it lucky?"
+    broken = "ended_early" in confirmed and bool((confirmed["ended_early"] > 0).any())
+    if found.empty and broken:
+        return Figure("luck", question, _BROKEN)
     if found.empty:
         return Figure(
             "luck",
@@ -221,7 +225,8 @@ def luck(found: pd.DataFrame, confirmed: pd.DataFrame) -> Figure:
             f"the {same.measure} of {same['name']} {fell} from {score(same.search)} in the search "
             f"to {score(same.fresh)} on the {same.split} split"
         )
-    answer = f"{_capital('; '.join(told))}." if told else "It cannot be said: no winner was trained again."
+    none = _BROKEN if broken else "It cannot be said: no winner was trained again."
+    answer = f"{_capital('; '.join(told))}." if told else none
     drawn = found.assign(label=[f"{row.name} ({row.split})" for row in each(found[["name", "split"]])])
     long = pd.concat(
         [drawn.assign(value=drawn["search"], what="in the search"), drawn.assign(value=drawn["fresh"], what="fresh seeds")]

@@ -178,6 +178,49 @@ def test_a_frozen_training_goes_on_only_for_what_is_to_be_trained(memory: StudyM
     assert CONFIRMATION.contenders(memory.trials(), 2.4 * STEPS - RUNG) == [0, 1]
 
 
+def test_a_frozen_third_seed_waits_for_the_two_seeds_of_a_new_best(memory: StudyMemory) -> None:
+    spend(memory, 6)
+    third = begin(memory, 3.0 * STEPS)  # of the default
+    assert third
+    assert (third.confirms, third.confirm_run) == (0, 2)
+    memory.freeze(third.number)
+    go_on(memory, 1, 0.9)
+    left, found = 2.5 * STEPS, []
+    while proposal := begin(memory, left):
+        found.append((proposal.confirms, proposal.confirm_run))
+        end(memory, proposal)
+        left -= STEPS
+    assert found == [(1, 0), (1, 1)]
+    again = CONFIRMATION.next(memory.trials(), STEPS)
+    assert again
+    assert again.number == third.number
+
+
+def test_the_default_keeps_its_trainings_though_the_search_tries_it_later(tmp_path: Path) -> None:
+    experiment = create(Settings(name="two", dir=str(tmp_path), steps=STEPS, reports=10, sampler="random"))
+    memory = StudyMemory.open(experiment, SPACE, {}, LIMITS)
+    memory.ask()
+    memory.report(0, STEPS, 0.2)
+    memory.complete(0, 0.2)
+    spend(memory, 4)
+    assert {number for number, _, role in roles(memory) if role == "default"} == {NOT_TRIED}
+    drawn = memory.draw()
+    drawn.set_user_attr(HYPERPARAMETERS, DEFAULT)
+    memory.add(drawn)
+    assert CONFIRMATION.contenders(memory.trials(), 0.0) == [NOT_TRIED, 0]
+    assert CONFIRMATION.least(memory.trials()) == 0.0  # both have their seeds
+
+
+def test_what_is_drawn_in_vain_is_no_search_that_goes_on(memory: StudyMemory) -> None:
+    first = begin(memory, 6.0 * STEPS)
+    assert first
+    for reason in (REFUSED, SAME_AS):
+        drawn = memory.draw()
+        drawn.set_user_attr(reason, 0)
+        memory.add(drawn)
+    assert CONFIRMATION.is_under_way(memory.trials())
+
+
 def test_a_frozen_candidate_of_an_earlier_part_keeps_no_round_waiting(tmp_path: Path) -> None:
     memory = searched(tmp_path, 12)
     first = begin(memory, 20.0 * STEPS)

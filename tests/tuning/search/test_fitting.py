@@ -142,6 +142,23 @@ def test_an_experiment_goes_on_with_the_space_that_it_was_begun_with(homes: Scen
         assert plan_again(Settings(), None, homes, before.describe()).space.describe() == before.describe()
 
 
+def test_an_experiment_that_names_its_starts_goes_on(homes: Scenario) -> None:
+    settings = Settings(start_from=("default", "several-buildings", "planned gamma=0.95"))
+    begun = plan(settings, None, homes)
+    assert plan_again(settings, None, homes, begun.space.describe()).starts == begun.starts
+
+
+def test_an_experiment_that_searches_a_plan_of_batteries_that_do_not_act_goes_on(homes: Scenario) -> None:
+    before = plan(Settings(), None, homes).space
+    assert homes.schema
+    schema = json.loads(homes.schema.read_text(encoding="utf-8"))
+    for building in schema["buildings"].values():
+        building["inactive_actions"] = ["electrical_storage"]
+    homes.schema.write_text(json.dumps(schema), encoding="utf-8")
+    assert "plan" not in searched(plan(Settings(), None, homes).space)
+    assert plan_again(Settings(), None, homes, before.describe()).space.describe() == before.describe()
+
+
 def test_a_plan_is_searched_where_the_algorithm_starts_from_one_and_what_is_set_allows_it(homes: Scenario) -> None:
     def searches_a_plan(**settings: object) -> bool:
         return "plan" in searched(plan(Settings(**settings), None, homes).space)  # type: ignore[arg-type]

@@ -80,6 +80,16 @@ def test_the_model_of_ends_sees_what_was_searched_for_the_site_too(tmp_path: Pat
     assert ends[9] - ends[8] > 0.2
 
 
+def test_values_that_are_none_are_read_beside_numbers(tmp_path: Path) -> None:
+    of, space, trials = experiment(tmp_path), algorithm("ppo").space, []
+    for number, (divergence, most) in enumerate([(None, 0.1), (0.02, 0.9), (0.01, 0.9), (None, 0.2)]):
+        own = {**space.complete({}, LIMITS), "target_kl": divergence, "clip_obs": 10.0 if number else None}
+        trial = create_trial(value=most, user_attrs={HYPERPARAMETERS: own}, intermediate_values={1000: most})
+        trial.number = number
+        trials.append(trial)
+    assert expected_ends(trials, of).keys() == {0, 1, 2, 3}
+
+
 def test_a_rating_that_is_no_number_teaches_nothing() -> None:
     trial = create_trial(value=0.5, user_attrs={HYPERPARAMETERS: algorithm("ppo").space.complete({}, LIMITS)})
     trial.intermediate_values = {1000: "high"}  # type: ignore[dict-item]

@@ -24,7 +24,8 @@ def memory(**steps: int) -> Any:
     """A study of trials that have taken so many steps."""
     noted: list[float] = []
     return SimpleNamespace(
-        used_steps=lambda least: steps, seconds_before=50.0, untimed_steps={}, note_seconds=noted.append, noted=noted
+        used_steps=lambda least: steps, seconds_before=50.0, untimed_steps={}, note_seconds=noted.append, noted=noted,
+        steps_at_last_time=None, note_steps_at_last_time=lambda steps: None,
     )  # fmt: skip
 
 
@@ -145,9 +146,19 @@ def test_steps_of_a_budget_of_steps_are_none_of_the_pace_of_a_time(tmp_path: Pat
     assert study.pace == RUNG / 10.0
     # The next run knows it from the study.
     later = opened()
+    later.adopt_unfinished()
     assert later.pace == RUNG / 10.0
     clock.now = Clock.now
     assert Ledger(later, Budget(100.0, "seconds"), RUNG, clock).steps_left() == 9.0 * RUNG
+    # Nor are those of a budget of steps in between.
+    Ledger(later, Budget(1000.0, "steps"), RUNG)
+    later.report(0, 7 * RUNG, 0.1)
+    between = opened()
+    Ledger(between, Budget(1000.0, "steps"), RUNG)  # a second run of it
+    last = opened()
+    again = Ledger(last, Budget(100.0, "seconds"), RUNG, clock)
+    assert (again.steps_left(), last.pace) == (9.0 * RUNG, RUNG / 10.0)
+    assert Ledger(opened(), Budget(100.0, "seconds"), RUNG, clock).steps_left() == 9.0 * RUNG
 
 
 def test_steps_that_are_over_are_not_missing() -> None:

@@ -13,7 +13,7 @@ from results.writer import write_part
 from tuning.algorithms.of_settings import algorithm_of
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
-from tuning.search.attributes import CONFIRM_ROLE, CONFIRM_RUN, CONFIRMS, REQUIRED, SAME_AS
+from tuning.search.attributes import CONFIRM_ROLE, CONFIRM_RUN, CONFIRM_STEPS, CONFIRMS, REQUIRED, SAME_AS
 from tuning.search.errors import DamagedStudyError
 from tuning.search.recovery import extend, set_aside, settle
 from tuning.search.study import StudyMemory
@@ -239,21 +239,35 @@ def test_a_study_of_two_objectives_without_the_gains_of_an_evaluation_is_refused
         settle(memory(experiment), records, experiment.paths, REPORTS)
 
 
-def test_with_more_steps_what_confirms_with_fewer_is_set_aside(experiment: Experiment) -> None:
-    study, records = begun(experiment, 2)
-    study.report(0, 1000, 0.3)
-    records.update(0, score=0.3)
-    records.end(0, "complete")
-    study.complete(0, 0.3)
+def confirming(study: StudyMemory, **attributes: Any) -> int:
+    """A trial that confirms trial 0, in the study alone."""
     again = study.trials()[0]
-    confirming = create_trial(
+    drawn = create_trial(
         state=TrialState.RUNNING, params=again.params, distributions=again.distributions,
-        user_attrs={**again.user_attrs, CONFIRMS: 0, CONFIRM_RUN: 0, CONFIRM_ROLE: "best"},
+        user_attrs={**again.user_attrs, CONFIRMS: 0, CONFIRM_RUN: 0, CONFIRM_ROLE: "best", **attributes},
     )  # fmt: skip
-    records.begin(study.add(confirming))
+    return study.add(drawn).number
+
+
+def test_with_other_steps_what_confirms_is_set_aside(experiment: Experiment) -> None:
+    study, records = begun(experiment, 2)
+    number = confirming(study)  # of a version that did not note its steps
+    records.begin(study.proposals()[number])
     set_aside(study, records, 1000)
-    assert [proposal.number for proposal in study.unfinished()] == [1, 2]
+    assert [proposal.number for proposal in study.unfinished()] == [0, 1, number]
     set_aside(study, records, 2000)
-    assert [proposal.number for proposal in study.unfinished()] == [1]
-    assert records.state(2) == "frozen"
-    assert study.state(2) is TrialState.WAITING
+    assert [proposal.number for proposal in study.unfinished()] == [0, 1]
+    assert records.state(number) == "frozen"
+    assert study.state(number) is TrialState.WAITING
+    # It is not taken up as one of the new length.
+    assert study.trials()[number].user_attrs[CONFIRM_STEPS] == 1000
+
+
+def test_a_trial_that_confirms_and_has_no_row_yet_takes_the_steps_of_now(experiment: Experiment) -> None:
+    """A kill came between study and row."""
+    study, records = begun(experiment, 1)
+    number = confirming(study, **{CONFIRM_STEPS: 1000})
+    for steps in (1000, 2000):
+        set_aside(study, records, steps)
+        assert [proposal.number for proposal in study.unfinished()] == [0, number]
+        assert study.trials()[number].user_attrs[CONFIRM_STEPS] == steps

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from optuna.trial import FrozenTrial
+from optuna.trial import FrozenTrial, TrialState
 
 from results import load
 from tests.tuning.roomy import planner, roomy
@@ -18,7 +18,7 @@ from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
 from tuning.memory.fallbacks import FALLBACKS
 from tuning.memory.placement import Placement
-from tuning.search.attributes import SAME_AS
+from tuning.search.attributes import CONFIRMS, SAME_AS
 from tuning.search.costs import Costs
 from tuning.search.ledger import Ledger
 from tuning.search.retries import MOST_LOSSES
@@ -484,6 +484,20 @@ def test_a_space_in_which_nothing_fits_ends_the_search(experiment: Experiment) -
     assert searcher.suggest("a") == "FINISHED"
     told = [text for kind, text, *_ in searcher._control.told if kind == "say" and "no new trial begins" in text]  # type: ignore[attr-defined]
     assert len(told) == 1
+
+
+def test_a_training_that_confirms_is_no_new_trial_to_try(experiment: Experiment) -> None:
+    memory = StudyMemory.open(
+        experiment, algorithm("ppo").space, {}, {"steps": 4096.0}, excess=lambda assignment: (5, "does not fit")
+    )
+    for _ in range(3):
+        memory.ask()
+    drawn = memory.draw()
+    drawn.state, drawn.datetime_complete = TrialState.RUNNING, None
+    attributes = {name: value for name, value in drawn.user_attrs.items() if name == "hyperparameters"}
+    drawn.user_attrs = {**attributes, CONFIRMS: 0}
+    memory.add(drawn)
+    assert memory.in_vain == 3
 
 
 def test_on_a_larger_machine_trials_begin_again(experiment: Experiment) -> None:

@@ -63,6 +63,11 @@ def test_luck_compares_the_search_with_fresh_seeds() -> None:
         "With fresh seeds trial 4 is better than the default: +0.0500 (+0.0100 to +0.0900); "
         "the score of trial 4 fell from +0.300 in the search to +0.200 on the validation split."
     )
+    short = gains.assign(ended_early=1, gain=np.nan)
+    for none in (found.head(0), found.assign(is_default=True)):
+        assert judged.luck(none, short).answer == (
+            "It cannot be said: trainings with fresh seeds did not reach the end, and those that did are the lucky ones."
+        )
     assert judged.checked(found, gains.head(0))
     assert judged.checked(found.head(0), gains)
     # A judgement of the default alone has not checked the winner.
