@@ -61,17 +61,18 @@ def test_trials_are_ranked_by_the_ends_that_are_expected_whatever_their_steps(tm
 
 
 def test_the_model_of_ends_sees_what_was_searched_for_the_site_too(tmp_path: Path) -> None:
-    """Trials with a plan rise on. One that was frozen early is expected to do what those do that are like it."""
+    """Trials that share their policy rise on. One that was frozen early is expected to do what those do that are like it."""
     of = experiment(tmp_path)
     space = algorithm("ppo").space
     trials = []
-    for number, plan in enumerate(["none", "learned"] * 5):
-        rungs, most = 10 if number < 8 else 2, 1.0 if plan == "learned" else 0.25
+    for number in range(10):
+        shared = number % 2 == 1
+        rungs, most = 10 if number < 8 else 2, 1.0 if shared else 0.25
         curve = {RUNG * rung: min(0.1 * rung, most) for rung in range(1, rungs + 1)}
         trial = create_trial(
             state=TrialState.COMPLETE if rungs == 10 else TrialState.WAITING,
             value=most if rungs == 10 else None,
-            user_attrs={HYPERPARAMETERS: {**space.complete({}, LIMITS), "plan": plan}},
+            user_attrs={HYPERPARAMETERS: {**space.complete({}, LIMITS), "shared_policy": shared}},
             intermediate_values=curve,
         )
         trial.number = number
