@@ -158,8 +158,8 @@ class Confirmation:
             if frozen := [trial for trial in begun if _is_frozen(trial)]:
                 return frozen[0] if run < LEAST_CONFIRMING_RUNS or left >= self._left(frozen[0]) else None
             missing = [number for number in look.contenders if (number, run) not in done]
-            # A round that was begun was paid for, and so is the least of all.
-            is_paid = run < LEAST_CONFIRMING_RUNS or len(missing) < len(look.contenders)
+            # A round that was begun in this part of the budget was paid for, and so is the least of all.
+            is_paid = run < LEAST_CONFIRMING_RUNS or any(trial.number in stages.since for trial in begun)
             if missing and (is_paid or left >= self._trainings(trials, missing)):
                 # The longest first: where several run at once, it would else end alone, after the budget.
                 return self._trial(trials, max(missing, key=lambda number: self._training(trials, number)), run, BEST)

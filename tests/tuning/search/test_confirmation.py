@@ -196,6 +196,23 @@ def test_a_frozen_third_seed_waits_for_the_two_seeds_of_a_new_best(memory: Study
     assert again.number == third.number
 
 
+def test_a_third_seed_of_the_default_from_before_pays_for_none_of_a_new_best(memory: StudyMemory) -> None:
+    spend(memory, 6)
+    third = begin(memory, 3.0 * STEPS)
+    assert third
+    end(memory, third)
+    go_on(memory, 1, 0.9)
+    for left in (2.5, 1.5):
+        proposal = begin(memory, left * STEPS)
+        assert proposal
+        assert proposal.confirms == 1
+        end(memory, proposal)
+    assert begin(memory, 0.5 * STEPS) is None
+    another = begin(memory, 2.0 * STEPS)
+    assert another
+    assert another.confirm_run == 2
+
+
 def test_the_default_keeps_its_trainings_though_the_search_tries_it_later(tmp_path: Path) -> None:
     experiment = create(Settings(name="two", dir=str(tmp_path), steps=STEPS, reports=10, sampler="random"))
     memory = StudyMemory.open(experiment, SPACE, {}, LIMITS)
