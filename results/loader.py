@@ -180,11 +180,11 @@ class Results:
 
     @property
     def fresh(self) -> FreshRuns:
-        """Of the `confirmations` those that ended, by assignment. After a search was continued with other steps these count."""
+        """Of the `confirmations` those that ended, by assignment. Only those with the steps of now count, see `steps`."""
         again = self.confirmations
         return fresh_runs(again.assign(rating=ratings(again)), self.steps)
 
-    @property
+    @functools.cached_property
     def steps(self) -> int | None:
         """Most steps of a trial, as the experiment has them now; None where its folder does not tell."""
         steps = read_facts(self.single.folder).settings.get("steps")

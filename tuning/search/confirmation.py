@@ -89,6 +89,11 @@ class _Stages:
         return [trial for trial in self.search if trial.intermediate_values and trial.state in CAN_BE_BEST]
 
     @property
+    def by_seed(self) -> dict[tuple[int, int], FrozenTrial]:
+        """Rounds by the number of the trial with their assignment, and that of their seed."""
+        return {(trial.user_attrs[CONFIRMS], trial.user_attrs[CONFIRM_RUN]): trial for trial in self.rounds}
+
+    @property
     def running(self) -> list[FrozenTrial]:
         """Candidates and rounds that run."""
         return [trial for trial in [*self.candidates, *self.rounds] if trial.state is TrialState.RUNNING]
@@ -149,10 +154,10 @@ class Confirmation:
             return frozen[0]
         left = steps_left - sum(self._left(trial) for trial in stages.running)
         if look.untried and left >= self._training(trials, look.untried[0]):
-            return self._trial(trials, look.untried[0], 0, CANDIDATE)
+            return self._trial(trials, stages, look.untried[0], 0, CANDIDATE)
         if not all(trial.state.is_finished() for trial in look.candidates):
             return None
-        done = {(trial.user_attrs[CONFIRMS], trial.user_attrs[CONFIRM_RUN]): trial for trial in stages.rounds}
+        done = stages.by_seed
         for run in range(len(stages.rounds) + 1):
             begun = [done[number, run] for number in look.contenders if (number, run) in done]
             if frozen := [trial for trial in begun if _is_frozen(trial)]:
@@ -162,7 +167,8 @@ class Confirmation:
             is_paid = run < LEAST_CONFIRMING_RUNS or any(trial.number in stages.since for trial in begun)
             if missing and (is_paid or left >= self._trainings(trials, missing)):
                 # The longest first: where several run at once, it would else end alone, after the budget.
-                return self._trial(trials, max(missing, key=lambda number: self._training(trials, number)), run, BEST)
+                longest = max(missing, key=lambda number: self._training(trials, number))
+                return self._trial(trials, stages, longest, run, BEST)
             if missing:
                 return None
         return None
@@ -259,7 +265,7 @@ class Confirmation:
     def _missing(self, trials: Sequence[FrozenTrial], stages: _Stages, contenders: Sequence[int]) -> float:
         """What is yet to be paid so that these have the least rounds, and that what runs beside ends."""
         least = {(number, run) for number in contenders for run in range(LEAST_CONFIRMING_RUNS)}
-        begun = {(trial.user_attrs[CONFIRMS], trial.user_attrs[CONFIRM_RUN]): trial for trial in stages.rounds}
+        begun = stages.by_seed
         goes_on = [own for key, own in begun.items() if own.state is TrialState.RUNNING or (key in least and _is_frozen(own))]
         return self._trainings(trials, [number for number, _ in sorted(least - begun.keys())]) + sum(map(self._left, goes_on))
 
@@ -297,7 +303,7 @@ class Confirmation:
         going_on = self.rung_steps if trial.state is TrialState.RUNNING and _taken(trial) < self.steps else 0
         return _taken(trial) + going_on
 
-    def _trial(self, trials: Sequence[FrozenTrial], number: int, run: int, role: str) -> FrozenTrial:
+    def _trial(self, trials: Sequence[FrozenTrial], stages: _Stages, number: int, run: int, role: str) -> FrozenTrial:
         assignment = self.default if number == NOT_TRIED else self.costs.assignment(trials[number])
         role = DEFAULT if assignment == self.default else role
         distributions = trials[max(number, 0)].distributions
@@ -311,7 +317,7 @@ class Confirmation:
                 CONFIRM_RUN: run,
                 CONFIRM_ROLE: role,
                 CONFIRM_STEPS: self.steps,
-                CONFIRM_AFTER: _Stages.of(trials, self.steps).evaluations,
+                CONFIRM_AFTER: stages.evaluations,
             },
         )
 

@@ -331,7 +331,7 @@ class StudyMemory:
             new.add_trial(trial)
         new.set_user_attr(_SECONDS, self.seconds_before)
         for name in (_UNTIMED, _AT_LAST_TIME):
-            if noted := self._study.user_attrs.get(name):
+            if (noted := self._study.user_attrs.get(name)) is not None:
                 new.set_user_attr(name, noted)
         new.set_user_attr(_WHOLE, True)
         self._study = new

@@ -196,7 +196,7 @@ def luck(found: pd.DataFrame, confirmed: pd.DataFrame) -> Figure:
         confirmed: of `results.analysis.confirmed`.
     """
     question = "Is the winner good, or was it lucky?"
-    broken = "ended_early" in confirmed and bool((confirmed["ended_early"] > 0).any())
+    broken = bool((confirmed["ended_early"] > 0).any())
     if found.empty and broken:
         return Figure("luck", question, _BROKEN)
     if found.empty:

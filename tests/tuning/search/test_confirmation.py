@@ -213,12 +213,18 @@ def test_a_third_seed_of_the_default_from_before_pays_for_none_of_a_new_best(mem
     assert another.confirm_run == 2
 
 
-def test_the_default_keeps_its_trainings_though_the_search_tries_it_later(tmp_path: Path) -> None:
-    experiment = create(Settings(name="two", dir=str(tmp_path), steps=STEPS, reports=10, sampler="random"))
+def without_the_default(folder: Path) -> StudyMemory:
+    """A study with one complete trial. It is not the default's."""
+    experiment = create(Settings(name="two", dir=str(folder), steps=STEPS, reports=10, sampler="random"))
     memory = StudyMemory.open(experiment, SPACE, {}, LIMITS)
     memory.ask()
     memory.report(0, STEPS, 0.2)
     memory.complete(0, 0.2)
+    return memory
+
+
+def test_the_default_keeps_its_trainings_though_the_search_tries_it_later(tmp_path: Path) -> None:
+    memory = without_the_default(tmp_path)
     spend(memory, 4)
     assert {number for number, _, role in roles(memory) if role == "default"} == {NOT_TRIED}
     drawn = memory.draw()
@@ -332,11 +338,7 @@ def test_one_that_has_all_of_its_steps_takes_no_more(memory: StudyMemory) -> Non
 
 
 def test_where_the_default_was_not_tried_it_is_trained_all_the_same(tmp_path: Path) -> None:
-    experiment = create(Settings(name="two", dir=str(tmp_path), steps=STEPS, reports=10, sampler="random"))
-    memory = StudyMemory.open(experiment, SPACE, {}, LIMITS)
-    memory.ask()
-    memory.report(0, STEPS, 0.2)
-    memory.complete(0, 0.2)
+    memory = without_the_default(tmp_path)
     first = begin(memory, 4.0 * STEPS)
     assert first
     assert (first.confirms, first.confirm_role, first.hyperparameters) == (NOT_TRIED, "default", DEFAULT)

@@ -58,7 +58,7 @@ def test_luck_compares_the_search_with_fresh_seeds() -> None:
             "runs": [3], "search": [0.3], "fresh": [0.2], "low": [0.1], "high": [0.3], "change": [-0.1],
         }
     )  # fmt: skip
-    gains = pd.DataFrame({"confirms": [4], "gain": [0.05], "gain_low": [0.01], "gain_high": [0.09]})
+    gains = pd.DataFrame({"confirms": [4], "gain": [0.05], "gain_low": [0.01], "gain_high": [0.09], "ended_early": [0]})
     assert judged.luck(found, gains).answer == (
         "With fresh seeds trial 4 is better than the default: +0.0500 (+0.0100 to +0.0900); "
         "the score of trial 4 fell from +0.300 in the search to +0.200 on the validation split."
@@ -86,7 +86,7 @@ def test_luck_has_a_chart_for_scores_and_one_for_ratings() -> None:
             {**row, "split": "test", "measure": "score", "search": 0.3, "fresh": 0.2, "change": -0.1},
         ]
     )
-    made = judged.luck(found, pd.DataFrame({"gain": []}))
+    made = judged.luck(found, pd.DataFrame({"gain": [], "ended_early": []}))
     assert [panel.title for panel in made.panels] == ["Rating", "Score"]
     for panel, most in zip(made.panels, (-800.0, 0.3), strict=True):
         points = panel.spec["layer"][1]["data"]["values"]
@@ -94,7 +94,7 @@ def test_luck_has_a_chart_for_scores_and_one_for_ratings() -> None:
 
 
 def runs(low: float) -> pd.DataFrame:
-    """A contender with a mean of 0.3 and two runs, whose interval begins at `low`."""
+    """A contender with two runs and a mean of 0.3. Its interval begins at `low`."""
     ends = mean(np.array([0.2, 0.4]))
     far = 0.1 * (0.3 - low) / (0.3 - ends.low)
     names = ["ppo 1", "ppo 1", "rule: a", "bound of score"]
