@@ -8,7 +8,7 @@ from envs.environments.year_cache import district, observation_layout
 from envs.errors import ScenarioError
 from envs.scenarios.scenario import SPLITS, Scenario
 from envs.seen import Seen
-from envs.yardsticks.bound import why_no_bound
+from envs.yardsticks.linear_model import why_no_mpc
 
 
 def check_seen(scenario: Scenario, seen: Seen) -> None:
@@ -25,7 +25,7 @@ def why_no_plan(scenario: Scenario) -> str | None:
     """Why there is no plan of model predictive control for a scenario; None where there is one."""
     if missing := beyond_batch(scenario):
         return f"a plan is made of the batch backend's tables, which does not support of {scenario.title}: {', '.join(missing)}"
-    reason = why_no_bound(scenario)
+    reason = why_no_mpc(scenario)
     return f"{scenario.title} has no model predictive control ({reason})" if reason else None
 
 

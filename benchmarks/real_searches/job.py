@@ -90,7 +90,8 @@ def _bound(task: dict[str, Any]) -> dict[str, Any]:
     import numpy as np
 
     from envs.scenarios.scenario import scenario
-    from envs.yardsticks.bound import bound, why_no_bound
+    from envs.yardsticks.bound import bound
+    from envs.yardsticks.linear_model import why_no_bound
 
     site = scenario(task["scenario"])
     if reason := why_no_bound(site):

@@ -22,7 +22,7 @@ def seen_rows(scenario: Scenario, year: int, seen: Seen) -> np.ndarray:
     """Values of a year, in the order of `Seen.names`; plans are made the first time and cached.
 
     Args:
-        scenario: that the batch backend can step; with a plan, one that has a bound.
+        scenario: that the batch backend can step; with a plan, one that has model predictive control.
         year: year number.
         seen: what is seen.
 

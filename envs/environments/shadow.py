@@ -59,7 +59,7 @@ def shadow(
     """Plans of a year, made the first time and cached.
 
     Args:
-        scenario: that has a bound, see `envs.yardsticks.bound.why_no_bound`.
+        scenario: that has model predictive control, see `envs.yardsticks.linear_model.why_no_mpc`.
         year: year number.
         method: of the forecasts. Rows of the train split are forecast by models that did not train on them.
         weights: of the reward's terms.

@@ -23,25 +23,20 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from envs.cache import cached_file
-from envs.environments.backend import beyond_batch
-from envs.environments.year_cache import year_tables
 from envs.errors import ScenarioError
-from envs.objective.series import Exogenous
 from envs.objective.weights import DEFAULT, Weights
 from envs.planning.linear_programme import LinearProgramme
 from envs.scenarios.scenario import Scenario, Window
-from envs.scenarios.tariff import DemandCharge
 from envs.yardsticks.bound_programme import OBJECTIVES, Objective, constrain, set_objective
 from envs.yardsticks.bound_site import BoundSite
 from envs.yardsticks.bound_solution import Bound, BoundError, read_solution
+from envs.yardsticks.linear_model import beyond_bound
 
 if TYPE_CHECKING:
     from envs.batch_backend.simulator import BatchSimulator
 
-__all__ = ["OBJECTIVES", "Bound", "BoundError", "Objective", "bound", "why_no_bound", "window_bound"]
+__all__ = ["OBJECTIVES", "Bound", "BoundError", "Objective", "bound", "window_bound"]
 
 VERSION = 4  # part of the cache's key
 
@@ -69,31 +64,6 @@ def bound(scenario: Scenario, window: Window, objective: Objective, weights: Wei
     return Bound(**json.loads(path.read_text(encoding="utf-8")))
 
 
-def why_no_bound(scenario: Scenario) -> str:
-    """Reason why a scenario has no bound; empty where it has one."""
-    if missing := beyond_batch(scenario):
-        return f"the bound needs the batch backend, which does not support: {', '.join(missing)}"
-    # Generated years all have the same devices, and tariffs of one kind. Segments may have other buildings and prices.
-    for year in range(len(scenario.segments)) if scenario.segments else scenario.years("train")[:1]:
-        tables = year_tables(scenario, year)
-        if reason := _beyond(tables.site["thermal"], tables.exogenous, DemandCharge.of(scenario.schema_path(year))):
-            return reason
-    return ""
-
-
-def _beyond(thermal: np.ndarray, exogenous: Exogenous, tariff: DemandCharge | None) -> str:
-    if (thermal["action"] >= 0).any():
-        return "the bound covers batteries and vehicles, and this site has thermal storages with an action"
-    for name, series in (("prices", exogenous.price), ("carbon intensities", exogenous.carbon)):
-        if (series < 0.0).any():
-            # Importing and exporting at once would then pay, and a linear programme cannot forbid it.
-            return f"{name} below zero are beyond a linear programme"
-    if tariff and tariff.off_peak_excess_price > tariff.peak_price:
-        # A higher import in peak hours would then lower the bill: the bill is no convex function of the imports.
-        return "a demand charge whose excess costs more than its peak hours is beyond a linear programme"
-    return ""
-
-
 def window_bound(simulator: BatchSimulator, window: Window, objective: Objective, weights: Weights = DEFAULT) -> Bound:
     """Optimum over a window of a year, the batteries as empty at its start as they may be.
 
@@ -105,13 +75,13 @@ def window_bound(simulator: BatchSimulator, window: Window, objective: Objective
 
     Raises:
         BoundError: if HiGHS finds no optimum.
-        ScenarioError: if no linear programme describes the site, see `why_no_bound`.
+        ScenarioError: if no linear programme describes the site, see `envs.yardsticks.linear_model.why_no_bound`.
     """
     from scipy.optimize import linprog
 
     reference = simulator.reference(window.year)
     assert reference is not None
-    if reason := _beyond(simulator.site.thermal, reference.exogenous, reference.tariff):
+    if reason := beyond_bound(simulator.site.thermal, reference.exogenous, reference.tariff):
         raise ScenarioError(reason)
     site = BoundSite(simulator, window, weights)
     programme = LinearProgramme()

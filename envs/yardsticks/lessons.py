@@ -101,7 +101,7 @@ def lesson_part(
     """A part of a scenario's lessons, made the first time and cached.
 
     Args:
-        scenario: that has a bound, see `envs.yardsticks.bound.why_no_bound`.
+        scenario: that has model predictive control, see `envs.yardsticks.linear_model.why_no_mpc`.
         part: number from 0 on.
         weights: of the reward's terms.
         method: of the teacher's forecasts.
@@ -135,7 +135,7 @@ def teach(
     """Run the teacher from some starts, side by side; each second run is disturbed.
 
     Args:
-        scenario: that has a bound.
+        scenario: that has model predictive control.
         starts: of the runs, in training windows.
         weights: of the reward's terms.
         method: of the teacher's forecasts.

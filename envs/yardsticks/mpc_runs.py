@@ -46,7 +46,7 @@ def mpc(
     """Evaluations of model predictive control, one a year. Each window is run the first time and cached.
 
     Args:
-        scenario: that has a bound, see `envs.yardsticks.bound.why_no_bound`.
+        scenario: that has model predictive control, see `envs.yardsticks.linear_model.why_no_mpc`.
         windows: hours of the runs.
         method: of the forecasts.
         hours: that it looks ahead, the present one among them.
@@ -89,7 +89,7 @@ def run_mpc(
     """Run model predictive control through a window.
 
     Args:
-        scenario: that has a bound.
+        scenario: that has model predictive control.
         window: hours of the run.
         method: of the forecasts.
         hours: that it looks ahead, the present one among them.
@@ -105,7 +105,7 @@ def run_mpc(
 
 
 def mpc_plant(scenario: Scenario, year: int, method: Method, hours: int = HORIZON, weights: Weights = DEFAULT) -> Plant:
-    """A year of a scenario that has a bound, as model predictive control knows it."""
+    """A year of a scenario, as model predictive control knows it; see `envs.yardsticks.linear_model.why_no_mpc`."""
     tables, reference = year_tables(scenario, year), year_reference(scenario, year)
     return Plant(
         MpcSite.of(tables, reference, weights), Vehicles(tables, reference), site_forecast(scenario, year, method, hours)

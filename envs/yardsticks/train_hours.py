@@ -85,7 +85,7 @@ def train_plant(scenario: Scenario, year: int, method: Method, hours: int, weigh
     """A year of the train split as model predictive control may know it.
 
     Args:
-        scenario: that has a bound.
+        scenario: that has model predictive control.
         year: of the train split.
         method: of the forecasts.
         hours: that it looks ahead, the present one among them.

@@ -47,8 +47,8 @@ def test_what_is_seen_further_needs_tables_of_the_batch_backend(small_schema: Pa
     check_seen(scenario(str(small_schema)), Seen(plan="learned"))
 
 
-def test_a_plan_needs_a_site_with_a_bound(small_schema: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("envs.policy_fit.why_no_bound", lambda site: "prices below zero")
+def test_a_plan_needs_a_site_with_model_predictive_control(small_schema: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("envs.policy_fit.why_no_mpc", lambda site: "prices below zero")
     line = refused(small_schema, Seen(plan="yesterday"))
     assert line.startswith("plan=yesterday: ")
     assert "has no model predictive control (prices below zero); leave it out" in line

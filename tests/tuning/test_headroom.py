@@ -11,6 +11,7 @@ from envs.objective.validity import ValidityError
 from envs.scenarios.scenario import scenario
 from envs.yardsticks.baselines import UNCONTROLLED, baselines
 from envs.yardsticks.bound import Bound, BoundError
+from envs.yardsticks.linear_model import TANKS_LEFT
 from tests.tuning.judging.tanks import with_tank
 from tuning.headroom import main
 
@@ -69,12 +70,25 @@ def other_site(small_schema: Path, folder: Path, **building: object) -> Path:
 def test_without_a_bound_the_baselines_are_shown_and_why(
     small_schema: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("envs.yardsticks.bound.why_no_bound", lambda site: "this site has [thermal] storages")
+    monkeypatch.setattr("envs.yardsticks.linear_model.why_no_bound", lambda site: "this site has [thermal] storages")
     assert main(["--scenario", str(small_schema), "--mpc", "none"]) == 0
     said = capsys.readouterr().out
     assert "no bound, so the remaining headroom is not known: this site has [thermal] storages" in said
     assert "uncontrolled" in said
     assert "bound of" not in said
+
+
+def test_thermal_storages_that_model_predictive_control_leaves_alone_are_told(
+    small_schema: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = str(with_tank(small_schema, tmp_path))
+    assert main(["--scenario", path, "--mpc", "yesterday"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "MPC: yesterday" in said
+    assert "no bound, so the remaining headroom is not known: the bound covers batteries and vehicles" in said
+    assert TANKS_LEFT in said
+    assert main(["--scenario", path, "--mpc", "none"]) == 0
+    assert TANKS_LEFT not in " ".join(capsys.readouterr().out.split())
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from envs.objective.weights import Weights
 from envs.scenarios.scenario import Scenario, Window, scenario
 from envs.yardsticks import baselines as yardsticks
 from envs.yardsticks import bound as bounding
-from envs.yardsticks import mpc_runs
+from envs.yardsticks import linear_model, mpc_runs
 from results.judgement import BOUNDS, EXACT_MPC, LEAST_SERVED
 from tuning.cli.console import say, terminal
 from tuning.cli.tables import Fitted, plain_table
@@ -105,8 +105,8 @@ def find_headroom(settings: HeadroomSettings, console: Console | None = None) ->
     slowly = " (by CityLearn, which takes a while)" if backend == "citylearn" else ""
     with console.status(Text(printable(f"{site.title}: uncontrolled, rules{slowly}"))):
         evaluations = yardsticks.baselines(site, windows, backend=backend, weights=aim.weights)
-    reason = bounding.why_no_bound(site)
-    if not reason:
+    reason, unplanned = linear_model.why_no_bound(site), linear_model.why_no_mpc(site)
+    if not unplanned:
         evaluations |= _mpc(site, windows, settings.mpc, console, aim.weights)
     rows = [row_of(name, own, aim) for name, own in evaluations.items()]
     uncontrolled = next(row for row in rows if row.name == yardsticks.UNCONTROLLED)
@@ -114,11 +114,13 @@ def find_headroom(settings: HeadroomSettings, console: Console | None = None) ->
     if bounds:
         check_baselines(evaluations, bounds["score"], windows)
     rows += [bound_row(f"bound of {name}", own, windows) for name, own in bounds.items()]
-    missing = "no bound and no model predictive control" if methods(settings.mpc) else "no bound"
+    missing = "no bound and no model predictive control" if methods(settings.mpc) and unplanned else "no bound"
     lines = remaining(rows, uncontrolled) if bounds else [f"{missing}, so the remaining headroom is not known: {reason}"]
     if not aim.is_score and (not bounds or aim.objective.name not in _BOUNDED):
         lines.append(best_of(rows, uncontrolled, aim))
     lines += [f"{row.name} misses {'; '.join(row.misses)}" for row in rows if row.misses and row.score is not None]
+    if methods(settings.mpc) and not unplanned and linear_model.has_tanks(site):
+        lines.append(linear_model.TANKS_LEFT)
     if aim.leaves_vehicles(site):
         lines.append(VEHICLES_LEFT)
     if aim.shown:

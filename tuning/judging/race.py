@@ -12,7 +12,7 @@ from rich.console import Console
 from envs.environments.backend import Backend
 from envs.scenarios.scenario import Scenario, Split
 from envs.seen import Seen
-from envs.yardsticks.bound import why_no_bound
+from envs.yardsticks import linear_model
 from envs.yardsticks.mpc_runs import NAMES
 from results import load
 from results.judgement import LEAST_SERVED, meets, serves
@@ -96,8 +96,10 @@ class Race:
             KeyboardInterrupt: after a signal to stop.
         """
         racing = list(self._judgement.contenders)
-        if self._mpc and (reason := self._why_no_bound()):
+        if self._mpc and (reason := self._beyond_rewards() or linear_model.why_no_mpc(self._site)):
             self._say(f"no model predictive control: {reason}")
+        elif self._mpc and linear_model.has_tanks(self._site):
+            self._say(linear_model.TANKS_LEFT)
         for contender in racing:
             self._experiments[contender.name] = experiment_of(
                 contender, self._paths, self._judgement.settings.seed, self._settings.gpu_memory, self._settings.address,
@@ -161,20 +163,21 @@ class Race:
         baselines, bounds = self._paths.part("baselines", self._backend), self._paths.part("bounds", "batch")
         if self._lacks(baselines):
             jobs.append(baseline_job(self._site, self._settings.reward, self._backend, baselines, self._aim.weights))
-        if not self._why_no_bound():
-            if self._lacks(bounds):
-                jobs += bound_jobs(self._site, bounds, self._aim.weights)
+        if self._beyond_rewards():
+            return jobs
+        if self._lacks(bounds) and not linear_model.why_no_bound(self._site):
+            jobs += bound_jobs(self._site, bounds, self._aim.weights)
+        if self._mpc and not linear_model.why_no_mpc(self._site):
             for method in self._mpc:
                 part = self._paths.part(f"mpc-{method}", "batch")
                 if self._lacks(part, NAMES[method]):
                     jobs += mpc_jobs(self._site, method, part, self._aim.weights)
         return jobs
 
-    def _why_no_bound(self) -> str:
-        """Reason why there is neither a bound nor model predictive control; empty where there are."""
-        if self._settings.reward != "improvement":
-            return f"it plans for the reward improvement, and this is {self._settings.reward}"
-        return why_no_bound(self._site)
+    def _beyond_rewards(self) -> str:
+        """Reason why the reward has neither a bound nor model predictive control; empty where it has."""
+        own = self._settings.reward
+        return "" if own == "improvement" else f"it plans for the reward improvement, and this is {own}"
 
     def _lacks(self, part: Path, contender: str | None = None) -> bool:
         """Whether a part file has to be made: it is missing, or is damaged or of something else, which a line says.

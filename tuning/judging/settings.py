@@ -58,7 +58,7 @@ class JudgeSettings:
     numbers. CityLearn then evaluates the finalists, a thousand times slower: some minutes a run and year with 128 sockets.
     The same command adds CityLearn's evaluations later."""
     mpc: tuple[Mpc, ...] = ALL_MPC
-    """Forecasts of model predictive control, on sites that have a bound; see python -m tuning.headroom."""
+    """Forecasts of model predictive control; see python -m tuning.headroom."""
     objective: str = ""
     """Of experiments with two objectives, the one to judge by; contenders are the best of the front in it."""
     gpu_memory: float = 0.0
@@ -99,7 +99,7 @@ class HeadroomSettings(SiteSettings):
     split: Literal["train", "validation", "test"] = "validation"
     """Split of the years or weeks to run."""
     mpc: tuple[Mpc, ...] = ALL_MPC
-    """Forecasts of model predictive control, on sites that have a bound. It plans each hour anew by a linear programme over the
+    """Forecasts of model predictive control. It plans batteries and vehicles, each hour anew by a linear programme over the
     next day. It takes load, PV, carbon intensity and arrivals from the day before, from the mean of seven days, from boosted
     trees that are trained on the train split, or from the exact future. A year takes minutes the first time and is cached;
     none leaves it out."""

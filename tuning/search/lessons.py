@@ -5,7 +5,7 @@ from __future__ import annotations
 from envs.environments.backend import Backend
 from envs.objective.reward import RewardName
 from envs.scenarios.scenario import Scenario
-from envs.yardsticks.bound import why_no_bound
+from envs.yardsticks.linear_model import why_no_mpc
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.errors import UsageError
 
@@ -27,6 +27,6 @@ def check_teacher(site: Scenario, algo: str, backend: Backend, reward: RewardNam
         "its lessons are carried out by the batch backend: leave --backend out": backend != "batch",
         "it plans for the reward improvement: leave --reward out": reward != "improvement",
     }
-    reason = next((reason for reason, applies in reasons.items() if applies), "") or why_no_bound(site)
+    reason = next((reason for reason, applies in reasons.items() if applies), "") or why_no_mpc(site)
     if reason:
         raise UsageError(f"--teacher mpc: {reason}")

@@ -88,7 +88,7 @@ def prepare_lessons(scenario: Scenario, console: Console, weights: Weights) -> N
     """Make the lessons of model predictive control that the cache lacks, one Ray task a part.
 
     Args:
-        scenario: that has a bound.
+        scenario: that has model predictive control.
         console: shows progress.
         weights: of the reward's terms.
     """

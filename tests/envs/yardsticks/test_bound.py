@@ -7,18 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from envs.environments.vector_env import WindowsEnv
-from envs.errors import ScenarioError
 from envs.objective.episodes import Policy
 from envs.objective.evaluate import Evaluation, evaluate
 from envs.objective.weights import Weights
 from envs.scenarios.scenario import Window, scenario
-from envs.scenarios.tariff import FILE_NAME
 from envs.yardsticks.baselines import RULES, UNCONTROLLED, WITHOUT, baselines
-from envs.yardsticks.bound import OBJECTIVES, Bound, bound, why_no_bound, window_bound
+from envs.yardsticks.bound import OBJECTIVES, Bound, bound, window_bound
 from tests.envs.yardsticks.sites import changed, charging_curve, idle_chargers, measured_arrival, to_grid
 
 SLACK = 1e-6  # of the solver
@@ -56,34 +53,6 @@ def test_no_policy_is_better_on_other_sites(
             assert limits[objective].missing_kwh <= own.kpis["ev_missing_kwh"] + SLACK, (name, objective)
     # The bound wins no term that is out of reach.
     assert limits["score"].score < 0.15
-
-
-@pytest.mark.parametrize(
-    ("name", "column"), [("pricing.csv", "electricity_pricing"), ("carbon_intensity.csv", "carbon_intensity")]
-)
-def test_a_site_beyond_a_linear_programme_has_no_bound(small_schema: Path, tmp_path: Path, name: str, column: str) -> None:
-    def below_zero(schema: dict[str, Any], folder: Path) -> None:
-        series = pd.read_csv(folder / name)
-        series.loc[12, column] = -0.1
-        series.to_csv(folder / name, index=False)
-
-    site = scenario(str(changed(small_schema, tmp_path, below_zero)))
-    assert "below zero" in why_no_bound(site)
-    with pytest.raises(ScenarioError, match="below zero"):
-        bound(site, Window(0, 0, 48), "cost")
-
-
-def test_a_demand_charge_that_rewards_peaks_has_no_bound(small_schema: Path, tmp_path: Path) -> None:
-    def excess(schema: dict[str, Any], folder: Path) -> None:
-        tariff = json.loads((folder / FILE_NAME).read_text(encoding="utf-8"))
-        tariff["demand_charge"]["peak_price"] = 0.0
-        (folder / FILE_NAME).write_text(json.dumps(tariff), encoding="utf-8")
-
-    site = scenario(str(changed(small_schema, tmp_path, excess)))
-    assert "demand charge" in why_no_bound(site)
-    with pytest.raises(ScenarioError, match="demand charge"):
-        bound(site, Window(0, 0, 48), "score")
-    assert not why_no_bound(scenario(str(small_schema)))
 
 
 def judged(path: Path, window: Window, policy: Policy | None = None) -> tuple[WindowsEnv, Evaluation]:

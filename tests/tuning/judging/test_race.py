@@ -223,14 +223,15 @@ def test_where_only_citylearn_steps_it_judges_baselines_too_and_there_is_no_boun
     made: Made, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tuning.judging.backend.beyond_batch", lambda site: ["outages"])
-    monkeypatch.setattr(race, "why_no_bound", lambda site: "outages are beyond a linear programme")
+    for name in ("why_no_bound", "why_no_mpc"):
+        monkeypatch.setattr(race.linear_model, name, lambda site: "outages are beyond a linear programme")
     made.run(made.judgement())
     assert all(name.endswith("-citylearn") for name in made.judged)
     assert made.judged.count("baselines-citylearn") == 1
 
 
 def test_a_choice_of_forecasts_that_plan_nothing_is_told(made: Made, console: Console, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(race, "why_no_bound", lambda site: "outages are beyond a linear programme")
+    monkeypatch.setattr(race.linear_model, "why_no_mpc", lambda site: "outages are beyond a linear programme")
     made.run(made.judgement(), "batch")
     assert "no model predictive control" not in console.export_text()
     made.run(made.judgement(), "batch", ("learned",))
@@ -239,6 +240,17 @@ def test_a_choice_of_forecasts_that_plan_nothing_is_told(made: Made, console: Co
     made.run(made.judgement(), "batch", ("learned",))
     assert "no model predictive control: it plans for the reward improvement" in console.export_text()
     assert not any(name.startswith("mpc") for name in made.judged)
+
+
+def test_a_site_with_thermal_storages_has_model_predictive_control_and_no_bound(
+    made: Made, console: Console, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(race.linear_model, "why_no_bound", lambda site: "this site has thermal storages")
+    monkeypatch.setattr(race.linear_model, "has_tanks", lambda site: True)
+    made.run(made.judgement(), "batch", ("yesterday",))
+    assert race.linear_model.TANKS_LEFT in " ".join(console.export_text().split())
+    assert any(name.startswith("mpc-yesterday") for name in made.judged)
+    assert not any(name.startswith("bounds") for name in made.judged)
 
 
 def test_backends_that_disagree_are_an_error(made: Made) -> None:

@@ -13,6 +13,7 @@ from envs.scenarios.scenario import Scenario, scenario
 from search_spaces import SearchSpace, SpaceError
 from search_spaces.overrides import override
 from tests.envs.changed_rows import two_buildings
+from tests.tuning.judging.tanks import with_tank
 from tuning.algorithms.of_settings import algorithm_of
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.settings import Settings
@@ -169,6 +170,13 @@ def test_a_plan_is_searched_where_the_algorithm_starts_from_one_and_what_is_set_
     assert not searches_a_plan(reward="schema")
     assert not searches_a_plan(teacher="mpc")
     assert not searches_a_plan(augment=2)
+
+
+def test_beside_thermal_storages_a_plan_of_batteries_is_searched(small_schema: Path, tmp_path: Path) -> None:
+    site = scenario(str(with_tank(small_schema, tmp_path / "tank")))
+    planned = plan(Settings(), None, site)
+    assert "plan" in searched(planned.space)
+    assert [start["plan"] for start in planned.starts] == ["none", "learned"]
 
 
 def test_no_plan_is_searched_where_there_is_none(homes: Scenario, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,11 +25,11 @@ def test_it_needs_the_batch_backend_and_the_reward_that_it_plans_for(
         check_teacher(site, "ppo", backend, reward)
 
 
-def test_a_site_without_a_bound_and_an_algorithm_that_cannot_are_refused(
+def test_a_site_without_model_predictive_control_and_an_algorithm_that_cannot_are_refused(
     small_schema: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     site = scenario(str(small_schema))
-    monkeypatch.setattr(lessons, "why_no_bound", lambda site: "prices below zero are beyond a linear programme")
+    monkeypatch.setattr(lessons, "why_no_mpc", lambda site: "prices below zero are beyond a linear programme")
     with pytest.raises(UsageError, match=r"^--teacher mpc: prices below zero"):
         check_teacher(site, "sac", "batch", "improvement")
     own = lessons.algorithm("sac")
