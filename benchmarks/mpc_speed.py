@@ -38,7 +38,7 @@ class Timed(RecedingProgramme):
 
 def by_scipy(programme: RecedingProgramme, hour: HourPlan) -> None:
     cost, low, high, _, row_high = programme.numbers(hour)
-    equal, other = programme.matrices
+    equal, other = programme.matrices(hour)
     count = equal.shape[0]
     held, limited = np.isfinite(row_high[:count]), np.isfinite(row_high[count:])
     result = linprog(

@@ -18,6 +18,7 @@ class SiteState:
         window: in which the copy runs.
         row: of the year that the next step covers.
         battery_soc: state of charge of each building's battery, shape (buildings,).
+        tank_soc: of each building's tanks of cooling, heating and hot water, shape (buildings, 3).
         vehicle_soc: of each vehicle, shape (vehicles,); only those of vehicles that are plugged in have a meaning.
         previous_net_kwh: net import of the site in the hour before; None at the year's start.
         peaks_kw: the month's highest imports so far, in peak hours and outside; zeros without a demand charge.
@@ -27,6 +28,7 @@ class SiteState:
     window: Window
     row: int
     battery_soc: np.ndarray
+    tank_soc: np.ndarray
     vehicle_soc: np.ndarray
     previous_net_kwh: float | None
     peaks_kw: tuple[float, float]

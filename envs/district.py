@@ -27,6 +27,8 @@ class Buildings:
         power_kw: size of each building, which its energies are measured in: nominal power of its battery or, without one, its
             largest load in an hour; shape (N,).
         battery_hours: capacity of each battery over its nominal power; 0 without one; shape (N,).
+        tank_hours: hours in which its greatest action fills each tank of cooling, heating and hot water; 0 without an action;
+            shape (N, 3).
     """
 
     observations: tuple[int, ...]
@@ -34,6 +36,7 @@ class Buildings:
     chargers: tuple[int, ...]
     power_kw: tuple[float, ...]
     battery_hours: tuple[float, ...]
+    tank_hours: tuple[tuple[float, float, float], ...]
 
     def to_json(self) -> str:
         """Text that `from_json` reads."""
@@ -43,6 +46,7 @@ class Buildings:
     def from_json(cls, text: str) -> Buildings:
         """Buildings of a text that `to_json` wrote."""
         read = json.loads(text)
+        read["tank_hours"] = [tuple(own) for own in read["tank_hours"]]
         return cls(**{field.name: tuple(read[field.name]) for field in fields(cls)})
 
 

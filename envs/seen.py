@@ -4,12 +4,12 @@ Each kind is an option of its own, and none of it is on by default. Every number
 
 | kind | of each building | of the site |
 |---|---|---|
-| plan | what model predictive control does with the battery, and its states of charge | net import that it plans |
+| plan | what model predictive control does with the battery and tanks, and their states of charge | net import that it plans |
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
@@ -20,6 +20,8 @@ PLAN_METHODS: tuple[PlanMethod, ...] = ("none", "yesterday", "seven-days", "lear
 # Hours from the present one: at the end of each, the planned state of charge is seen.
 PLAN_HOURS = (0, 1, 2, 4, 8)
 PLANNED_BATTERY, PLANNED_SOC = "planned_battery", "planned_soc"  # energy of this hour, and state of charge at its beginning
+# Of a tank: part of its capacity that it takes in this hour, and state of charge at its beginning; by its use.
+PLANNED_TANK, PLANNED_TANK_SOC = "planned_{}_storage", "planned_{}_soc"
 # Kinds of observations that are energies [kWh], by the beginnings of their names.
 ENERGIES = (PLANNED_BATTERY,)
 SITE_ENERGIES = frozenset({"planned_net"})  # of the whole site
@@ -54,7 +56,7 @@ class Seen:
     @property
     def is_plain(self) -> bool:
         """Whether nothing is seen beside the observations and the peaks."""
-        return not self.own and not self.common
+        return self.plan == "none"
 
     @property
     def parts(self) -> tuple[Self, ...]:
@@ -66,21 +68,30 @@ class Seen:
         """Whether it needs learned forecasts."""
         return self.plan == "learned"
 
-    @property
-    def own(self) -> tuple[str, ...]:
-        """Kinds of what is seen of each building."""
+    def own(self, tanks: Sequence[str] = ()) -> tuple[str, ...]:
+        """Kinds of what is seen of each building.
+
+        Args:
+            tanks: uses of which buildings of the site have tanks that act, see `envs.planning.mpc_tanks.uses_of`.
+        """
         if self.plan == "none":
             return ()
-        return (PLANNED_BATTERY, PLANNED_SOC, *(f"{PLANNED_SOC}_{hour}" for hour in PLAN_HOURS))
+        of_tanks = (kind.format(use) for use in tanks for kind in (PLANNED_TANK, PLANNED_TANK_SOC))
+        return (PLANNED_BATTERY, PLANNED_SOC, *(f"{PLANNED_SOC}_{hour}" for hour in PLAN_HOURS), *of_tanks)
 
     @property
     def common(self) -> tuple[str, ...]:
         """Kinds of what is seen of the site as a whole."""
         return () if self.plan == "none" else ("planned_net",)
 
-    def names(self, buildings: int) -> tuple[str, ...]:
-        """Names of the further observations of so many buildings: those of the first, of the second, ..., of the site."""
-        return (*self.own * buildings, *self.common)
+    def names(self, buildings: int, tanks: Sequence[str] = ()) -> tuple[str, ...]:
+        """Names of the further observations of so many buildings: those of the first, of the second, ..., of the site.
+
+        Args:
+            buildings: of the site.
+            tanks: see `own`.
+        """
+        return (*self.own(tanks) * buildings, *self.common)
 
 
 HYPERPARAMETERS = ("plan",)

@@ -56,6 +56,10 @@ class Simulator(Protocol):
         """State of charge of each building's battery before the next step, shape (buildings,)."""
 
     @property
+    def tank_soc(self) -> np.ndarray:
+        """State of charge of each building's tanks of cooling, heating and hot water, shape (buildings, 3)."""
+
+    @property
     def vehicle_soc(self) -> np.ndarray:
         """State of charge of each vehicle before the next step, shape (vehicles,); only of those that are plugged in."""
 

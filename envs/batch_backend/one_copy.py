@@ -55,6 +55,11 @@ class OneCopy:
         return self._batch.state.soc[_COPY, : self._batch.net_buildings].astype(np.float64)
 
     @property
+    def tank_soc(self) -> np.ndarray:
+        """State of charge of each building's tanks of cooling, heating and hot water, shape (buildings, 3)."""
+        return self._batch.state.tank[_COPY]["soc"].astype(np.float64)
+
+    @property
     def vehicle_soc(self) -> np.ndarray:
         """State of charge of each vehicle, shape (vehicles,)."""
         return self._batch.state.soc[_COPY, self._batch.net_buildings :].astype(np.float64)

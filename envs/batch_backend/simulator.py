@@ -281,6 +281,7 @@ class BatchSimulator:
             Window(year, int(own["start"]) - first, int(own["hours"])),
             int(own["start"] + own["step"]) - first,
             soc[: self.net_buildings],
+            self.state.tank[copy]["soc"].astype(np.float64),
             soc[self.net_buildings :],
             None if np.isnan(own["net"]) else float(own["net"]),
             (float(own["peak"][0]), float(own["peak"][1])),

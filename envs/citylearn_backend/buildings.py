@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from envs.batch_backend.tables import USES
 from envs.citylearn_backend.observations import charger_names, observed
 from envs.citylearn_backend.simulator import CityLearnSimulator
 from envs.district import COMMON, Buildings
@@ -30,4 +33,12 @@ def read_buildings(simulator: CityLearnSimulator, history: int = 0) -> Buildings
         nominal = float(battery.nominal_power) if "electrical_storage" in building.active_actions else 0.0
         power.append(nominal or float(load[n].max()) or 1.0)
         hours.append(float(battery.capacity) / nominal if nominal else 0.0)
-    return Buildings(tuple(owners), tuple(actions), tuple(of_chargers), tuple(power), tuple(hours))
+    filling = tuple(_tank_hours(building) for building in buildings)
+    return Buildings(tuple(owners), tuple(actions), tuple(of_chargers), tuple(power), tuple(hours), filling)
+
+
+def _tank_hours(building: Any) -> tuple[float, float, float]:
+    """Of the tank of each use, see `Buildings.tank_hours`. The action is the part of its capacity that it takes in an hour."""
+    most = dict(zip(building.active_actions, building.action_space.high.tolist(), strict=True))
+    cooling, heating, dhw = (1.0 / most[name] if most.get(name) else 0.0 for name in (f"{use}_storage" for use in USES))
+    return cooling, heating, dhw

@@ -8,6 +8,7 @@ import numpy as np
 
 from envs.batch_backend import records
 from envs.batch_backend.tables import USES
+from envs.citylearn_backend.series import tanks
 from envs.citylearn_backend.simulator import CityLearnSimulator
 from envs.errors import ScenarioError
 
@@ -62,11 +63,6 @@ def charger_parameters(simulator: CityLearnSimulator) -> dict[str, np.ndarray]:
 def chargers_of(building: Any) -> list[Any]:
     """Chargers of a building."""
     return list(building.electric_vehicle_chargers or ())
-
-
-def tanks(building: Any) -> list[Any]:
-    """Tanks of a building, in the order of `USES`."""
-    return [getattr(building, f"{use}_storage") for use in USES]
 
 
 def thermal_devices(building: Any) -> list[Any]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from envs.batch_backend.tables import USES
 from envs.errors import ScenarioError
 from envs.objective.series import Exogenous, Sessions
 
@@ -95,16 +96,21 @@ def read_sessions(chargers: Sequence[Any], vehicles: Sequence[Any], rows: int) -
     )
 
 
+def tanks(building: Any) -> list[Any]:
+    """Tanks of a building, in the order of `envs.batch_backend.tables.USES`."""
+    return [getattr(building, f"{use}_storage") for use in USES]
+
+
 def _has_other_devices(building: Any) -> bool:
     """Whether a building has devices that consume energy and have no series of their own in `Run`."""
     from citylearn.building import DynamicsBuilding
 
-    series, tanks = building.energy_simulation, (building.cooling_storage, building.heating_storage, building.dhw_storage)
+    series = building.energy_simulation
     return bool(
         isinstance(building, DynamicsBuilding)
         or building.deferrable_appliances
         or building.escalators
-        or any(tank.capacity > 0.0 for tank in tanks)
+        or any(tank.capacity > 0.0 for tank in tanks(building))
         or any(demand.any() for demand in (series.cooling_demand, series.heating_demand, series.dhw_demand))
     )
 

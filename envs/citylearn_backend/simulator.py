@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from envs.citylearn_backend.dynamics_files import check_dynamics
-from envs.citylearn_backend.series import read_exogenous, read_sessions
+from envs.citylearn_backend.series import read_exogenous, read_sessions, tanks
 from envs.errors import ScenarioError
 from envs.objective.citylearn_ratios import district_ratios
 from envs.objective.series import MET_TOLERANCE, Run
@@ -147,6 +147,12 @@ class CityLearnSimulator:
         """State of charge of each building's battery before the next step, shape (buildings,)."""
         step = self.step_index
         return np.array([building.electrical_storage.soc[step] for building in self.env.buildings], dtype=np.float64)
+
+    @property
+    def tank_soc(self) -> np.ndarray:
+        """State of charge of each building's tanks of cooling, heating and hot water, shape (buildings, 3)."""
+        step = self.step_index
+        return np.array([[tank.soc[step] for tank in tanks(building)] for building in self.env.buildings], dtype=np.float64)
 
     @property
     def vehicle_soc(self) -> np.ndarray:

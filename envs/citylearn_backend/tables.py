@@ -9,10 +9,11 @@ from __future__ import annotations
 import numpy as np
 
 from envs.batch_backend.tables import Tables
-from envs.citylearn_backend.devices import battery_parameters, building_parameters, charger_parameters, tanks
+from envs.citylearn_backend.devices import battery_parameters, building_parameters, charger_parameters
 from envs.citylearn_backend.meters import read_comfort, read_meters
 from envs.citylearn_backend.observations import read_observations
 from envs.citylearn_backend.schedule import read_schedule
+from envs.citylearn_backend.series import tanks
 from envs.citylearn_backend.simulator import CityLearnSimulator
 from envs.errors import ScenarioError
 

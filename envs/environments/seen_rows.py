@@ -11,8 +11,10 @@ import numpy as np
 
 from envs.district import COMMON
 from envs.environments.shadow import shadow
+from envs.environments.year_cache import year_tables
 from envs.environments.year_forecasts import year_series
 from envs.observation import MARGIN
+from envs.planning.mpc_tanks import uses_of
 from envs.scenarios.scenario import Scenario, Split
 from envs.seen import Seen
 
@@ -35,6 +37,8 @@ def seen_rows(scenario: Scenario, year: int, seen: Seen) -> np.ndarray:
     if seen.plan != "none":
         plans = shadow(scenario, year, seen.plan, seen.weights)
         own += [plans.battery_kwh.T[..., np.newaxis], plans.soc.transpose(1, 0, 2)]
+        for use in range(plans.tank_use.shape[-1]):
+            own.append(np.stack([plans.tank_use[..., use].T, plans.tank_soc[..., use].T], axis=-1))
         common.append(plans.net_kwh[:, np.newaxis])
     columns = [*(part for n in range(len(series.values["load"])) for part in (each[n] for each in own)), *common]
     values = np.concatenate([np.zeros((series.rows, 0)), *columns], axis=1).astype(np.float32)
@@ -44,7 +48,13 @@ def seen_rows(scenario: Scenario, year: int, seen: Seen) -> np.ndarray:
 def owners(scenario: Scenario, year: int, seen: Seen) -> tuple[int, ...]:
     """Building of each, see `envs.district.Buildings.observations`."""
     buildings = len(year_series(scenario, year).values["load"])
-    return (*(n for n in range(buildings) for _ in seen.own), *(COMMON for _ in seen.common))
+    own = seen.own(tanks_of(scenario, year))
+    return (*(n for n in range(buildings) for _ in own), *(COMMON for _ in seen.common))
+
+
+def tanks_of(scenario: Scenario, year: int) -> tuple[str, ...]:
+    """Uses of which some building of a year has a tank that acts, see `envs.planning.mpc_tanks.uses_of`."""
+    return uses_of(year_tables(scenario, year))
 
 
 def seen_bounds(scenario: Scenario, split: Split, seen: Seen) -> np.ndarray:

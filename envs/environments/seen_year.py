@@ -8,11 +8,11 @@ from dataclasses import replace
 import numpy as np
 
 from envs.district import District
-from envs.environments.seen_rows import owners, seen_bounds, seen_rows
+from envs.environments.seen_rows import owners, seen_bounds, seen_rows, tanks_of
 from envs.environments.shadow import has_shadow, shadow
 from envs.environments.year_cache import any_district, district, layout_split, observation_layout, scaled_template
-from envs.environments.year_forecasts import FOLDS, has_learned_model
-from envs.forecasts.series import KINDS, Kind
+from envs.environments.year_forecasts import FOLDS, has_learned_model, year_series
+from envs.forecasts.series import Kind
 from envs.observation import ObservationLayout
 from envs.planning.mpc import HORIZON
 from envs.scenarios.scenario import Scenario, Split
@@ -24,8 +24,10 @@ def seen_layout(scenario: Scenario, seen: Seen, year: int | None = None, own_lay
     plain = observation_layout(scenario, year, seen.day_peak, own_layout)
     if seen.is_plain:
         return plain
-    bounds = seen_bounds(scenario, layout_split(scenario, year, seen.day_peak, own_layout), seen)
-    return plain.seeing(seen.names(_buildings(len(bounds), seen)), bounds)
+    split = layout_split(scenario, year, seen.day_peak, own_layout)
+    bounds, tanks = seen_bounds(scenario, split, seen), tanks_of(scenario, scenario.years(split)[0])
+    buildings = (len(bounds) - len(seen.common)) // len(seen.own(tanks))
+    return plain.seeing(seen.names(buildings, tanks), bounds)
 
 
 def seen_template(scenario: Scenario, year: int, seen: Seen, own_layout: bool = False) -> np.ndarray:
@@ -59,7 +61,8 @@ def seen_buildings(scenario: Scenario, seen: Seen, split: Split = "train") -> Di
 
 def models_to_train(scenario: Scenario) -> list[tuple[Kind, int, int | None]]:
     """Learned models that the cache lacks, each as what `learned_model` needs beside the scenario."""
-    wanted = [(kind, HORIZON, fold) for kind in KINDS for fold in (None, *range(FOLDS))]
+    kinds = year_series(scenario, scenario.years("train")[0]).kinds
+    wanted = [(kind, HORIZON, fold) for kind in kinds for fold in (None, *range(FOLDS))]
     return [model for model in wanted if not has_learned_model(scenario, *model)]
 
 
@@ -80,8 +83,3 @@ def is_seen_prepared(scenario: Scenario, year: int, part: Seen) -> bool:
     """Whether `prepare_seen` has nothing to do that takes long."""
     assert part.plan != "none"
     return has_shadow(scenario, year, part.plan, part.weights)
-
-
-def _buildings(observations: int, seen: Seen) -> int:
-    """Number of buildings that so many further observations are of."""
-    return (observations - len(seen.common)) // len(seen.own)

@@ -1,8 +1,8 @@
 """The plan of model predictive control as a table: a run of it beside the policy, of which the policy sees the plans.
 
-It begins with empty batteries in the first row of a year and never learns what the policy does. So its plans are functions of
-the year and the hour alone, and the same on all backends. A policy that keeps its batteries at the plan's states of charge does
-what model predictive control does.
+It begins with empty batteries, and tanks as the schema says, in the first row of a year, and never learns what the policy does.
+So its plans are functions of the year and the hour alone, and the same on all backends. A policy that keeps its storages at the
+plan's states of charge does what model predictive control does.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 
 from envs.batch_backend.arrays import Year
 from envs.batch_backend.simulator import BatchSimulator
+from envs.batch_backend.tables import USES
 from envs.cache import cached_file, is_cached
 from envs.current_hour import SiteState
 from envs.environments.year_cache import year_reference, year_tables
@@ -27,30 +28,35 @@ from envs.objective.weights import Weights
 from envs.planning.mpc import HORIZON, ModelPredictiveControl, Plant
 from envs.planning.mpc_programme import Plan
 from envs.planning.mpc_site import MpcSite
+from envs.planning.mpc_tanks import uses_of
 from envs.planning.mpc_vehicles import Vehicles
 from envs.scenarios.scenario import Scenario
 from envs.scenarios.tariff import DemandCharge
 from envs.seen import PLAN_HOURS
 
-VERSION = 3  # part of the cache's key: raise it when a change of the code changes plans
+VERSION = 4  # part of the cache's key: raise it when a change of the code changes plans
 
 _STEPS_BETWEEN_REPORTS = 50
 
 
 @dataclass(frozen=True)
 class Shadow:
-    """Plans of a year with N buildings, one an hour.
+    """Plans of a year with N buildings, one an hour; U uses, in whose tanks some building can store.
 
     Attributes:
         battery_kwh: what each battery takes in the hour, negative where it gives, shape (steps, N).
         soc: state of charge at the beginning of the hour, and as it is planned at the ends of `PLAN_HOURS` from the hour on,
             shape (steps, N, 1 + len(PLAN_HOURS)).
         net_kwh: planned net import of the site in the hour, shape (steps,).
+        tank_use: what each tank takes in the hour, negative where it gives, as a part of what it holds; shape (steps, N, U).
+        tank_soc: state of charge at the beginning of the hour, shape (steps, N, U).
     """
 
     battery_kwh: np.ndarray
     soc: np.ndarray
     net_kwh: np.ndarray
+    tank_use: np.ndarray
+    tank_soc: np.ndarray
 
 
 def shadow(
@@ -105,13 +111,17 @@ def run_shadow(
     plant = Plant(site, Vehicles(tables, reference), site_forecast(scenario, year, method, HORIZON, crossed=True))
     # It needs no observations.
     blank = np.zeros((len(tables.exogenous.hour), len(tables.names)), dtype=np.float32)
+    uses = uses_of(tables)
     tariff, steps = DemandCharge.of(scenario.schema_path(year)), hours or reference.run.net_kwh.shape[1]
     simulator = BatchSimulator({year: Year(tables, blank, tariff, reference)}, 1, weights=weights)
     found = Shadow(
         np.zeros((steps, site.buildings), np.float32),
         np.zeros((steps, site.buildings, 1 + len(PLAN_HOURS)), np.float32),
         np.zeros(steps, np.float32),
+        np.zeros((steps, site.buildings, len(uses)), np.float32),
+        np.zeros((steps, site.buildings, len(uses)), np.float32),
     )
+    tanks, of_uses = site.tanks, [USES.index(use) for use in uses]
     has = site.power > 0.0
 
     def keep(state: SiteState, plan: Plan) -> None:
@@ -120,6 +130,10 @@ def run_shadow(
         soc = np.column_stack([state.battery_soc, planned])
         found.soc[state.row] = np.where(has[:, np.newaxis], soc, 0.0)
         found.net_kwh[state.row] = plan.net_kwh[0]
+        part = plan.tank_kwh[:, 0] / tanks.capacity
+        found.tank_use[state.row] = tanks.scattered(part, site.buildings)[:, of_uses]
+        soc = tanks.scattered(state.tank_soc[tanks.building, tanks.use], site.buildings)
+        found.tank_soc[state.row] = soc[:, of_uses]
 
     controller = ModelPredictiveControl(simulator, {year: plant}, HORIZON, on_plan=keep)
     simulator.begin(0, year, 0, steps, EVALUATION_SEED)

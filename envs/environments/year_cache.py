@@ -35,7 +35,7 @@ from envs.scenarios.tariff import DemandCharge
 LAYOUT_VERSION = 3
 TABLES_VERSION = 4
 SCALE_VERSION = 1  # of stated splits
-BUILDINGS_VERSION = 1
+BUILDINGS_VERSION = 2
 
 
 def year_tables(scenario: Scenario, year: int) -> Tables:

@@ -12,16 +12,17 @@ from typing import Any
 import numpy as np
 
 from common.units import DAY, WEEK
-from envs.batch_backend.tables import Tables
+from envs.batch_backend.tables import USES, Tables
 from envs.cache import cached_file, is_cached
 from envs.environments.split_layout import same_buildings
 from envs.environments.year_cache import tables_file, year_reference
 from envs.forecasts.daily import WEEK_DAYS, mean_of_days, mean_profile
 from envs.forecasts.forest import Forest, no_forest
 from envs.forecasts.learned import LearnedModel, TableForecast, forecast_table, scale_of, train_model
-from envs.forecasts.series import KINDS, Kind, SiteSeries
+from envs.forecasts.series import DEMANDS, EFFICIENCIES, Kind, SiteSeries
 from envs.forecasts.site_forecast import Method, SeriesForecast, SiteForecast, TrainStatistics
 from envs.objective.reference import Reference
+from envs.planning.mpc_tanks import uses_of
 from envs.scenarios.scenario import Scenario
 
 VERSION = 2  # part of the cache's keys: raise it when a change of the code changes learned forecasts
@@ -47,7 +48,7 @@ def site_forecast(scenario: Scenario, year: int, method: Method, hours: int, cro
     series = year_series(scenario, year)
     learned: dict[Kind, SeriesForecast] = {}
     if method == "learned":
-        for kind in KINDS:
+        for kind in series.kinds:
             table = learned_table(scenario, year, kind, hours, crossed)
             if table is not None:
                 learned[kind] = TableForecast(series.values[kind], table)
@@ -224,10 +225,22 @@ def series_of(reference: Reference, tables: Tables) -> SiteSeries:
             "pv": pv,
             "carbon": exogenous.carbon[:, :steps],
             "charging": run.charging_kwh,
+            **_of_tanks(tables, steps),
         },
         observed=np.ascontiguousarray(tables.rows["template"][:steps, chosen]),
         names=tuple(tables.names[i] for i in chosen),
     )
+
+
+def _of_tanks(tables: Tables, steps: int) -> dict[Kind, np.ndarray]:
+    """Series of the uses with a tank that acts, of all buildings; see `SiteSeries.values`."""
+    meter, found = tables.rows["meter"][:steps], {}
+    for use in uses_of(tables):
+        demand, efficiency = (meter[name][:, :, USES.index(use)].T.astype(np.float64) for name in ("demand", "cop"))
+        found[DEMANDS[use]] = demand
+        # A building without the device has none.
+        found[EFFICIENCIES[use]] = np.where(np.isfinite(efficiency) & (efficiency > 0.0), efficiency, 1.0)
+    return found
 
 
 def train_rows(scenario: Scenario, year: int, rows: int) -> np.ndarray:
@@ -276,7 +289,8 @@ def train_statistics(scenario: Scenario, hours: int) -> TrainStatistics:
         series = year_series(scenario, year)
         years.append((year, series, train_rows(scenario, year, series.rows)))
     profile = {
-        kind: mean_profile([(series.hour[own], series.values[kind][:, own]) for _, series, own in years]) for kind in KINDS
+        kind: mean_profile([(series.hour[own], series.values[kind][:, own]) for _, series, own in years])
+        for kind in years[0][1].kinds
     }
     by_year = [
         _charging_by_age(scenario, year, year_reference(scenario, year), len(series.values["charging"]), own, hours)

@@ -10,8 +10,16 @@ import numpy as np
 
 from common.units import DAY
 
-Kind = Literal["load", "pv", "carbon", "charging"]
-KINDS: tuple[Kind, ...] = ("load", "pv", "carbon", "charging")
+Kind = Literal[
+    "load", "pv", "carbon", "charging",
+    "cooling_demand", "heating_demand", "dhw_demand", "cooling_efficiency", "heating_efficiency", "dhw_efficiency",
+]  # fmt: skip
+KINDS: tuple[Kind, ...] = ("load", "pv", "carbon", "charging")  # of all sites
+# Of sites with tanks that act, by the tank's use.
+DEMANDS: Mapping[str, Kind] = {"cooling": "cooling_demand", "heating": "heating_demand", "dhw": "dhw_demand"}
+EFFICIENCIES: Mapping[str, Kind] = {
+    "cooling": "cooling_efficiency", "heating": "heating_efficiency", "dhw": "dhw_efficiency",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -22,9 +30,10 @@ class SiteSeries:
 
     Attributes:
         hour: of the day, 0-23, shape (rows,).
-        values: of each of `KINDS`, shape (buildings, rows). `load` is what buildings take without batteries and vehicles,
+        values: of each of its kinds, shape (buildings, rows). `load` is what buildings take without batteries and vehicles,
             `pv` the generation, `charging` the vehicles' energy on the uncontrolled site [kWh], `carbon` the carbon intensity
-            [kg/kWh].
+            [kg/kWh]. Of uses with a tank that acts there are the demand of heat or cold [kWh], and the efficiency of the device
+            that serves it.
         observed: what else is observed in each hour, such as weather and its forecasts, shape (rows, features), float32.
         names: of these features, shape (features,).
     """
@@ -33,6 +42,11 @@ class SiteSeries:
     values: Mapping[Kind, np.ndarray]
     observed: np.ndarray
     names: tuple[str, ...]
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        """Kinds of its series: `KINDS`, and those of tanks that act."""
+        return tuple(self.values)
 
     @property
     def rows(self) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 from common.units import DAY
 from envs.forecasts.daily import WEEK_DAYS, DailyForecast
 from envs.forecasts.exact import ExactForecast
-from envs.forecasts.series import KINDS, Kind, SiteSeries, next_rows
+from envs.forecasts.series import Kind, SiteSeries, next_rows
 
 Method = Literal["yesterday", "seven-days", "learned", "exact"]
 METHODS: tuple[Method, ...] = ("yesterday", "seven-days", "learned", "exact")
@@ -37,7 +37,7 @@ class TrainStatistics:
     """What the hours of the train split say of a site, for all methods.
 
     Attributes:
-        profile: mean of each hour of the day, of each of `KINDS`, shape (buildings, 24). It stands in for days before the
+        profile: mean of each hour of the day, of each kind of series, shape (buildings, 24). It stands in for days before the
             year's first.
         arriving: part of the charging of each hour of the day that goes to vehicles which arrived less than some hours before,
             shape (buildings, 24, hours).
@@ -74,7 +74,7 @@ class SiteForecast:
         self.error = 0.0 if self.foresees else statistics.error
         self._series, self._statistics = series, statistics
         self._forecasts: dict[Kind, SeriesForecast] = {}
-        for kind in KINDS:
+        for kind in series.kinds:
             values = series.values[kind]
             if self.foresees:
                 self._forecasts[kind] = ExactForecast(values)

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from envs.batch_backend.tables import USES
 from envs.current_hour import PlannedHour, SiteState, scaled
+from envs.forecasts.series import DEMANDS, EFFICIENCIES
 from envs.forecasts.site_forecast import SiteForecast
 from envs.planning.mpc_programme import HourPlan, Plan, RecedingProgramme
 from envs.planning.mpc_site import MpcSite
@@ -26,13 +28,15 @@ HORIZON = 24  # hours
 DOUBT = 0.12
 STORED = 0.9  # part of the mean worth of import that a stored kilowatt-hour is worth at the end of the horizon
 
+LEAST_EFFICIENCY = 0.1  # of a device, whatever is forecast; the worst heater has more
+
 
 @dataclass(frozen=True)
 class Plant:
     """One year of a site, as model predictive control knows it.
 
     Attributes:
-        site: batteries, tariff and worth of each term.
+        site: batteries, tanks, tariff and worth of each term.
         vehicles: charging sessions.
         forecast: of the series.
     """
@@ -97,6 +101,7 @@ class ModelPredictiveControl:
             self._on_plan(state, plan)
         site = plant.site
         usable = site.battery_action >= 0
+        actions[site.tanks.action] = plan.tank_kwh[:, 0] / site.tanks.capacity
         actions[site.battery_action[usable]] = (plan.battery_kwh[:, 0] / np.where(usable, site.nominal_power, 1.0))[usable]
         index, values = need.share(plan.charging_kwh[:, 0])
         actions[index] = values
@@ -143,6 +148,10 @@ def hour_plan(plant: Plant, state: SiteState, hours: int, month_share: np.ndarra
         peak_worth = worth["cost"] * months_share[:, np.newaxis] * prices
         outside = ~np.isin(site.hour[known], site.tariff.peak_hours)
     mean_worth = import_worth.mean(axis=1)
+    tanks = site.tanks
+    demand, efficiency = _of_tanks(plant, row, hours)
+    fill, tap = tanks.limits(demand, efficiency)
+    heat_worth = (import_worth[tanks.building] / efficiency).mean(axis=1)
     return (
         HourPlan(
             row=row,
@@ -162,6 +171,22 @@ def hour_plan(plant: Plant, state: SiteState, hours: int, month_share: np.ndarra
             peak_worth=peak_worth,
             day=np.cumsum(np.diff(site.hour[known], prepend=site.hour[row]) < 0),
             day_peak_kw=state.day_peak_kw,
+            held_kwh=state.tank_soc[tanks.building, tanks.use] * tanks.capacity,
+            held_worth=STORED * tanks.root * heat_worth,
+            fill_kwh=fill,
+            tap_kwh=tap,
+            efficiency=efficiency,
         ),
         need,
     )
+
+
+def _of_tanks(plant: Plant, row: int, hours: int) -> tuple[np.ndarray, np.ndarray]:
+    """Forecasts of the demand [kWh] that each tank's device serves, and of its efficiency, both of shape (T, hours)."""
+    tanks, forecast = plant.site.tanks, plant.forecast
+    demand, efficiency = np.zeros((len(tanks), hours)), np.ones((len(tanks), hours))
+    for use in np.unique(tanks.use).tolist():
+        own = tanks.use == use
+        demand[own] = forecast.ahead(DEMANDS[USES[use]], row, hours)[tanks.building[own]]
+        efficiency[own] = forecast.ahead(EFFICIENCIES[USES[use]], row, hours)[tanks.building[own]]
+    return demand, np.maximum(efficiency, LEAST_EFFICIENCY)

@@ -1,4 +1,4 @@
-"""Numbers of a site that model predictive control plans with: its batteries as a linear programme can know them."""
+"""Numbers of a site that model predictive control plans with: its batteries and tanks as a linear programme can know them."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from envs.batch_backend.tables import Tables
 from envs.objective.reference import Reference
 from envs.objective.reward import coefficients
 from envs.objective.weights import DEFAULT, Weights
+from envs.planning.mpc_tanks import Tanks
 from envs.scenarios.tariff import DemandCharge
 
 _GRID = np.linspace(0.0, 1.0, 101)  # powers at which a curve is fitted, as parts of the nominal power
@@ -35,6 +36,7 @@ class MpcSite:
         tariff: demand charge; None for none.
         worth: what a unit of each term is worth, see `envs.objective.reward.coefficients`.
         with_chargers: buildings with chargers that can be controlled, shape (M,).
+        tanks: thermal storages that act.
     """
 
     power: np.ndarray
@@ -53,6 +55,7 @@ class MpcSite:
     tariff: DemandCharge | None
     worth: dict[str, float]
     with_chargers: np.ndarray
+    tanks: Tanks
 
     @property
     def buildings(self) -> int:
@@ -85,6 +88,7 @@ class MpcSite:
             tariff=reference.tariff,
             worth=coefficients(reference.scale, weights),
             with_chargers=np.unique(charger["building"][charger["action"] >= 0]),
+            tanks=Tanks.of(tables),
         )
 
 

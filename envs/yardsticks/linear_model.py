@@ -10,10 +10,9 @@ from envs.batch_backend.tables import Tables
 from envs.environments.backend import beyond_batch
 from envs.environments.year_cache import year_tables
 from envs.objective.series import Exogenous
+from envs.planning.mpc_tanks import uses_of
 from envs.scenarios.scenario import Scenario
 from envs.scenarios.tariff import DemandCharge
-
-TANKS_LEFT = "model predictive control plans batteries and vehicles here, and leaves thermal storages alone"
 
 
 def why_no_bound(scenario: Scenario) -> str:
@@ -27,17 +26,16 @@ def why_no_bound(scenario: Scenario) -> str:
 def why_no_mpc(scenario: Scenario) -> str:
     """Reason why a scenario has no model predictive control; empty where it has one.
 
-    It plans batteries and vehicles, and leaves thermal storages alone. So a site can have it and no bound.
+    It plans thermal storages too, which the bound does not. So a site can have it and no bound.
     """
     if missing := beyond_batch(scenario):
         return f"model predictive control needs the batch backend, which does not support: {', '.join(missing)}"
-    reasons = (_beyond_mpc(own.site, own.exogenous, tariff) for own, tariff in _years(scenario))
+    years = list(_years(scenario))
+    # Series are forecast of the same kinds in all years.
+    if len({uses_of(own) for own, _ in years}) > 1:
+        return "its segments have thermal storages of different kinds"
+    reasons = (_beyond_linear(own.exogenous, tariff) for own, tariff in years)
     return next((reason for reason in reasons if reason), "")
-
-
-def has_tanks(scenario: Scenario) -> bool:
-    """Whether a scenario that the batch backend can step has thermal storages that act."""
-    return any(_acts(own.site["thermal"]) for own, _ in _years(scenario))
 
 
 def beyond_bound(thermal: np.ndarray, exogenous: Exogenous, tariff: DemandCharge | None) -> str:
@@ -48,20 +46,9 @@ def beyond_bound(thermal: np.ndarray, exogenous: Exogenous, tariff: DemandCharge
         exogenous: series of the year.
         tariff: its demand charge; None for none.
     """
-    if _acts(thermal):
+    if (thermal["action"] >= 0).any():
         return "the bound covers batteries and vehicles, and this site has thermal storages with an action"
     return _beyond_linear(exogenous, tariff)
-
-
-def _beyond_mpc(site: dict[str, np.ndarray], exogenous: Exogenous, tariff: DemandCharge | None) -> str:
-    plans = (site["building"]["battery_action"] >= 0).any() or _acts(site["charger"])
-    if _acts(site["thermal"]) and not plans:
-        return "it plans batteries and vehicles, and of this site thermal storages alone have an action"
-    return _beyond_linear(exogenous, tariff)
-
-
-def _acts(devices: np.ndarray) -> bool:
-    return bool((devices["action"] >= 0).any())
 
 
 def _beyond_linear(exogenous: Exogenous, tariff: DemandCharge | None) -> str:

@@ -75,7 +75,15 @@ def train_series(scenario: Scenario, year: int) -> SiteSeries:
     """Series of `train_reference`, with weather and calendar filled likewise."""
     series = series_of(train_reference(scenario, year), Tables.load(tables_file(scenario, year)))
     own = train_rows(scenario, year, series.rows)
-    if own.all() or not series.observed.size:
+    if own.all():
+        return series
+    # The series of tanks come from the tables of the year, the others from its reference.
+    values = {
+        kind: each if kind in KINDS else np.where(own, each, mean_profile([(series.hour[own], each[:, own])])[:, series.hour])
+        for kind, each in series.values.items()
+    }
+    series = replace(series, values=values)
+    if not series.observed.size:
         return series
     profile = mean_profile([(series.hour[own], series.observed[own].T.astype(np.float64))])
     return replace(series, observed=np.where(own[:, np.newaxis], series.observed, profile[:, series.hour].T.astype(np.float32)))
@@ -95,7 +103,7 @@ def train_plant(scenario: Scenario, year: int, method: Method, hours: int, weigh
     if train_rows(scenario, year, series.rows).all():
         return mpc_plant(scenario, year, method, hours, weights)
     learned: dict[Kind, SeriesForecast] = {}
-    for kind in KINDS if method == "learned" else ():
+    for kind in series.kinds if method == "learned" else ():
         table = _learned_table(scenario, year, series, kind, hours)
         if table is not None:
             learned[kind] = TableForecast(series.values[kind], table)

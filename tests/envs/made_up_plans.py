@@ -15,4 +15,5 @@ def made_up_plan(scenario: Scenario, year: int, *_: object) -> Shadow:
     rng = np.random.default_rng(year)
     count, rows = year_series(scenario, year).values["load"].shape
     soc = rng.random((rows, count, 1 + len(PLAN_HOURS)))
-    return Shadow(rng.normal(size=(rows, count)) * 50, soc, rng.normal(size=rows) * 99)
+    none = np.zeros((rows, count, 0))
+    return Shadow(rng.normal(size=(rows, count)) * 50, soc, rng.normal(size=rows) * 99, none, none)

@@ -14,7 +14,7 @@ def small() -> District:
     layout = ObservationLayout(
         names, (0.0, 1.0, 2.0, 0.0), (24.0, 3.0, 5.0, 1.0), ("x", "electric_vehicle_storage_a"), (0.0,) * 2, (0.0,) * 2
     )
-    return District(layout, Buildings((COMMON, 0, 1, 1), (0, 1), (3,), (2.0, 4.0), (1.0, 0.0)))
+    return District(layout, Buildings((COMMON, 0, 1, 1), (0, 1), (3,), (2.0, 4.0), (1.0, 0.0), ((0.0,) * 3,) * 2))
 
 
 def test_features_and_actions_are_their_buildings_own_and_chargers_are_apart() -> None:

@@ -28,7 +28,12 @@ def test_names_are_those_of_each_building_and_then_of_the_site() -> None:
     seen = Seen(plan="learned")
     names = seen.names(2)
     assert names[:2] == ("planned_battery", "planned_soc")
-    assert names == (*seen.own, *seen.own, "planned_net")
+    assert names == (*seen.own(), *seen.own(), "planned_net")
+    tanks = ("cooling", "dhw")
+    of_tanks = ("planned_cooling_storage", "planned_cooling_soc", "planned_dhw_storage", "planned_dhw_soc")
+    assert seen.own(tanks) == (*seen.own(), *of_tanks)
+    assert seen.names(2, tanks) == (*seen.own(tanks), *seen.own(tanks), "planned_net")
+    assert Seen().names(2, tanks) == ()
 
 
 def test_parts_are_what_takes_long() -> None:

@@ -12,7 +12,7 @@ from search_spaces.parameter import Kind
 from search_spaces.ppo import PPO
 from search_spaces.sac import SAC
 from tuning.algorithms import schedule as schedules
-from tuning.algorithms.networks.planned_batteries import DEAD_ZONE
+from tuning.algorithms.networks.planned_storages import DEAD_ZONE
 from tuning.algorithms.precision import NEED_GPU
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from envs.yardsticks.lessons import Lessons
     from tuning.algorithms.imitation.demonstration import Demonstration
     from tuning.algorithms.networks.building_view import BuildingView
-    from tuning.algorithms.networks.planned_batteries import PlannedBatteries
+    from tuning.algorithms.networks.planned_storages import PlannedStorages
     from tuning.algorithms.networks.site_view import SiteView
     from tuning.algorithms.sampling.env_runner import BatchEnvRunner
     from tuning.runtime.stopwatch import Stopwatch
@@ -184,18 +184,18 @@ class RLlibTrainer(Trainer):
         return _policy(self.mode(), self.view_on(site), self.planned_on(site))
 
     @property
-    def planned(self) -> PlannedBatteries | None:
+    def planned(self) -> PlannedStorages | None:
         """See `Trainer`."""
-        from tuning.algorithms.networks.planned_batteries import PlannedBatteries
+        from tuning.algorithms.networks.planned_storages import PlannedStorages
 
-        found: PlannedBatteries | None = self._of_env("planned", PlannedBatteries)
+        found: PlannedStorages | None = self._of_env("planned", PlannedStorages)
         return found
 
-    def planned_on(self, site: District) -> PlannedBatteries | None:
+    def planned_on(self, site: District) -> PlannedStorages | None:
         """See `Trainer`."""
-        from tuning.algorithms.networks.planned_batteries import PlannedBatteries
+        from tuning.algorithms.networks.planned_storages import PlannedStorages
 
-        return PlannedBatteries(site) if self.planned else None
+        return PlannedStorages(site) if self.planned else None
 
     def view_on(self, site: District) -> BuildingView:
         """See `Trainer`."""
@@ -322,9 +322,9 @@ def changing_the_plan(setup: Setup, site: District) -> Setup:
     make_envs = setup.make_envs
 
     def make_planned_envs(copies: int) -> VectorEnv[Any, Any, Any]:
-        from tuning.algorithms.networks.planned_batteries import PlannedBatteriesEnv
+        from tuning.algorithms.networks.planned_storages import PlannedStoragesEnv
 
-        return PlannedBatteriesEnv(make_envs(copies), site)
+        return PlannedStoragesEnv(make_envs(copies), site)
 
     return replace(setup, make_envs=make_planned_envs)
 
@@ -343,7 +343,7 @@ def seen_by_the_policy(setup: Setup) -> Setup:
 
 
 def _policy(
-    mode: Callable[[np.ndarray], np.ndarray], view: SiteView | BuildingView | None, planned: PlannedBatteries | None
+    mode: Callable[[np.ndarray], np.ndarray], view: SiteView | BuildingView | None, planned: PlannedStorages | None
 ) -> Callable[[np.ndarray], np.ndarray]:
     """From observations of a site to its actions."""
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from envs.observation import ChargerGroups
     from envs.yardsticks.lessons import Lessons
     from tuning.algorithms.networks.building_view import BuildingView
-    from tuning.algorithms.networks.planned_batteries import PlannedBatteries
+    from tuning.algorithms.networks.planned_storages import PlannedStorages
     from tuning.algorithms.networks.site_view import SiteView
     from tuning.runtime.stopwatch import Stopwatch
 
@@ -189,11 +189,11 @@ class Trainer(ABC):
         return None
 
     @property
-    def planned(self) -> PlannedBatteries | None:
+    def planned(self) -> PlannedStorages | None:
         """How changes of a plan become actions of batteries; None where there is no plan."""
         return None
 
-    def planned_on(self, site: District) -> PlannedBatteries | None:
+    def planned_on(self, site: District) -> PlannedStorages | None:
         """The same on another site."""
         return None
 

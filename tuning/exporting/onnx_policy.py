@@ -12,7 +12,7 @@ from torch import nn
 
 from envs.observation import ObservationLayout
 from tuning.algorithms.networks.building_view import BuildingView
-from tuning.algorithms.networks.planned_batteries import PlannedBatteries
+from tuning.algorithms.networks.planned_storages import PlannedStorages
 from tuning.algorithms.networks.site_view import SiteView
 
 OBSERVATIONS, ACTIONS = "observations", "actions"  # names of the network's input and output
@@ -41,7 +41,7 @@ class SitePolicy(nn.Module):
         mode: nn.Module,
         low: np.ndarray,
         high: np.ndarray,
-        planned: PlannedBatteries | None = None,
+        planned: PlannedStorages | None = None,
     ) -> None:
         """Put the parts together.
 

@@ -119,8 +119,6 @@ def find_headroom(settings: HeadroomSettings, console: Console | None = None) ->
     if not aim.is_score and (not bounds or aim.objective.name not in _BOUNDED):
         lines.append(best_of(rows, uncontrolled, aim))
     lines += [f"{row.name} misses {'; '.join(row.misses)}" for row in rows if row.misses and row.score is not None]
-    if methods(settings.mpc) and not unplanned and linear_model.has_tanks(site):
-        lines.append(linear_model.TANKS_LEFT)
     if aim.leaves_vehicles(site):
         lines.append(VEHICLES_LEFT)
     if aim.shown:

@@ -98,8 +98,6 @@ class Race:
         racing = list(self._judgement.contenders)
         if self._mpc and (reason := self._beyond_rewards() or linear_model.why_no_mpc(self._site)):
             self._say(f"no model predictive control: {reason}")
-        elif self._mpc and linear_model.has_tanks(self._site):
-            self._say(linear_model.TANKS_LEFT)
         for contender in racing:
             self._experiments[contender.name] = experiment_of(
                 contender, self._paths, self._judgement.settings.seed, self._settings.gpu_memory, self._settings.address,

@@ -99,8 +99,8 @@ class HeadroomSettings(SiteSettings):
     split: Literal["train", "validation", "test"] = "validation"
     """Split of the years or weeks to run."""
     mpc: tuple[Mpc, ...] = ALL_MPC
-    """Forecasts of model predictive control. It plans batteries and vehicles, each hour anew by a linear programme over the
-    next day. It takes load, PV, carbon intensity and arrivals from the day before, from the mean of seven days, from boosted
+    """Forecasts of model predictive control. It plans each hour anew by a linear programme over the next day.
+    It takes load, PV, carbon intensity and arrivals from the day before, from the mean of seven days, from boosted
     trees that are trained on the train split, or from the exact future. A year takes minutes the first time and is cached;
     none leaves it out."""
     weights: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME=NUMBER")] = ()

@@ -10,6 +10,7 @@ import numpy as np
 
 from common.units import FLOAT
 from envs.batch_backend import records
+from envs.batch_backend.tables import USES
 from envs.environments.year_cache import district, observation_layout, tables_file
 from envs.scenarios.augmentation import NONE, Augmentation, synthetic_years
 from envs.scenarios.scenario import Scenario
@@ -63,6 +64,7 @@ class Sizes:
         lessons: hours of each run of a teacher's lessons, where it can teach.
         rows: of a year.
         meters: buildings, each of which has a meter.
+        tanks: uses of which buildings have thermal storages that act.
     """
 
     observations: int
@@ -79,11 +81,12 @@ class Sizes:
     lessons: tuple[int, ...] = ()
     rows: int = 0
     meters: int = 1
+    tanks: tuple[str, ...] = ()
 
     def seeing(self, seen: Seen) -> Sizes:
         """The same scenario for a policy that sees more. What is seen further is of its meters and of the site."""
-        more = len(seen.names(self.meters))
-        own = 2 * len(seen.own) + len(seen.common)  # of a building and of the district
+        more = len(seen.names(self.meters, self.tanks))
+        own = 2 * len(seen.own(self.tanks)) + len(seen.common)  # of a building and of the district
         # As it is made and as it is observed; where years are joined, once more.
         rows = FLOAT * self.rows * more
         return replace(
@@ -116,12 +119,15 @@ def sizes_of(scenario: Scenario, backend: str, day_peak: bool = False, augmentat
         years += len(scenario.years("validation")) - 1
     site = district(scenario, day_peak)
     meters = len(site.buildings.power_kw) if site else 1
+    tanks = tuple(use for use in USES if f"{use}_storage" in layout.actions)
     shape = layout.size, len(layout.actions), chargers, features, years
     if backend == "citylearn":
         rows = sum(window.hours for window in scenario.windows("train")) // len(scenario.years("train"))
         if scenario.segments:
             rows = _length(scenario, _longest(scenario))
-        return Sizes(*shape, 0, CITYLEARN_BYTES_EACH * rows * layout.size, 0, 0, 0, buildings, rows=rows, meters=meters)
+        return Sizes(
+            *shape, 0, CITYLEARN_BYTES_EACH * rows * layout.size, 0, 0, 0, buildings, rows=rows, meters=meters, tanks=tanks
+        )
     year = _longest(scenario) if scenario.segments else scenario.years("train")[0]
     arrays = _arrays(tables_file(scenario, year))
     rows, sessions = arrays["rows_meter"][0], arrays["sessions_end"][0]
@@ -136,7 +142,7 @@ def sizes_of(scenario: Scenario, backend: str, day_peak: bool = False, augmentat
     copy = 624 * 4 + batteries * 16 + FLOAT * layout.size
     # Each window of the lessons is run twice.
     lessons = tuple(window.hours for window in lesson_windows(scenario) for _ in range(2))
-    return Sizes(*shape, sessions, read + template + reference, joined, of_year, copy, buildings, lessons, rows, meters)
+    return Sizes(*shape, sessions, read + template + reference, joined, of_year, copy, buildings, lessons, rows, meters, tanks)
 
 
 def _building_sizes(scenario: Scenario, day_peak: bool) -> tuple[BuildingSizes, BuildingSizes] | None:

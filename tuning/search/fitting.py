@@ -18,7 +18,7 @@ from search_spaces.parameter import Parameter
 
 CHARGING = ("learn_charging", "initial_charging")
 SHARED, PLAN = "shared_policy", "plan"
-BATTERY = "electrical_storage"
+STORAGES = ("electrical_storage", "cooling_storage", "heating_storage", "dhw_storage")
 
 
 @dataclass(frozen=True)
@@ -82,20 +82,21 @@ def _charges(site: Scenario) -> bool:
 
 
 def _has_plan(site: Scenario, several: bool) -> bool:
-    """Whether policies of a site can start from a plan, which is one of batteries. Those of all generated sites can."""
-    return not site.schema or (_batteries_act(site, several) and not why_no_plan(site))
+    """Whether policies of a site can start from a plan, which is one of storages. Those of all generated sites can."""
+    return not site.schema or (_storages_act(site, several) and not why_no_plan(site))
 
 
-def _batteries_act(site: Scenario, several: bool) -> bool:
-    """Whether a battery of a given site acts, and policies with a plan of it fit.
+def _storages_act(site: Scenario, several: bool) -> bool:
+    """Whether a battery or a tank of a given site acts, and policies with a plan of it fit.
 
-    A policy turns a plan's energy into actions by the size of the battery that it was trained with, so another building would
+    A policy turns a plan's energy into actions by the size of the storage that it was trained with, so another building would
     get wrong ones. Nothing was measured of plans where one policy has the actions of several buildings. So where policies
     cannot be shared, the site has one building, the same in all splits.
     """
     schema = site.schema_path(site.years("train")[0])
     buildings = [own for own in read_schema(schema)["buildings"].values() if not is_left_out(own)]
-    if BATTERY not in active_actions(schema) or all(BATTERY in (own.get("inactive_actions") or ()) for own in buildings):
+    active = set(active_actions(schema)).intersection(STORAGES)
+    if all(active <= set(own.get("inactive_actions") or ()) for own in buildings):
         return False
     return several or (len(buildings) == 1 and _same_in_all_splits(site))
 

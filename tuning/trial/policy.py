@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from results import Results
     from tuning.algorithms.networks.building_view import BuildingView
-    from tuning.algorithms.networks.planned_batteries import PlannedBatteries
+    from tuning.algorithms.networks.planned_storages import PlannedStorages
     from tuning.algorithms.networks.site_view import SiteView
     from tuning.algorithms.trainer import Trainer
 
@@ -56,7 +56,7 @@ class Trained:
     view: SiteView | BuildingView | None
     network: nn.Module
     shares: bool
-    planned: PlannedBatteries | None
+    planned: PlannedStorages | None
     seen: Seen
 
 
@@ -116,7 +116,7 @@ def view_in(trainer: Trainer, site: Scenario, split: Split, seen: Seen) -> SiteV
     return trainer.view
 
 
-def planned_in(trainer: Trainer, site: Scenario, split: Split, seen: Seen) -> PlannedBatteries | None:
+def planned_in(trainer: Trainer, site: Scenario, split: Split, seen: Seen) -> PlannedStorages | None:
     """How changes of a plan become actions in a split; see `policy_in` and `Trainer.planned`."""
     if trainer.shares and not same_buildings(site, split):
         return trainer.planned_on(seen_buildings(site, seen, split))

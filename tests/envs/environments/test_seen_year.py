@@ -58,7 +58,7 @@ def test_both_backends_see_the_same(four_buildings: Path, seen: Seen) -> None:
         found.append(np.concatenate(shown))
     assert found[0].shape == (WINDOW.hours, layout.size)
     np.testing.assert_allclose(*found, atol=2e-6)
-    first = layout.names.index(seen.own[0])
+    first = layout.names.index(seen.own()[0])
     assert layout.names[first:][: len(seen.names(4))] == seen.names(4)
     own = slice(first, first + len(seen.names(4)))
     np.testing.assert_array_equal(found[0][:, own], found[1][:, own])
@@ -72,7 +72,7 @@ def test_buildings_own_what_is_seen_of_them(four_buildings: Path) -> None:
     site, seen = scenario(str(four_buildings)), Seen(plan="yesterday")
     found = seen_buildings(site, seen)
     for n in range(4):
-        assert set(seen.own) <= found.observations_of(n).keys()
+        assert set(seen.own()) <= found.observations_of(n).keys()
     at = found.layout.names.index("planned_net")
     assert found.buildings.observations[at] == COMMON
     assert len(found.buildings.observations) == found.layout.simulated

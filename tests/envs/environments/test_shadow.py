@@ -9,13 +9,15 @@ import numpy as np
 import pytest
 
 from envs.environments.shadow import run_shadow, shadow_key
-from envs.environments.year_cache import year_reference
+from envs.environments.year_cache import year_reference, year_tables
 from envs.environments.year_forecasts import year_series
 from envs.objective.reward import Scale
 from envs.objective.weights import DEFAULT, Weights
+from envs.planning.mpc_tanks import Tanks
 from envs.scenarios.scenario import Window, scenario
 from envs.seen import PLAN_HOURS
 from envs.yardsticks.mpc_runs import run_mpc
+from tests.envs.tanks import with_tank
 
 HOURS, CHANGED = 60, 40
 
@@ -33,6 +35,17 @@ def test_it_does_what_model_predictive_control_does(four_buildings: Path) -> Non
     np.testing.assert_allclose(found.soc[1:, :, 0], found.soc[:-1, :, 1], atol=0.02)
     assert not found.battery_kwh[:, 3].any()
     assert not found.soc[:, 3].any()
+
+
+def test_of_tanks_it_has_what_they_take_and_their_charge(small_schema: Path, tmp_path: Path) -> None:
+    site = scenario(str(with_tank(small_schema, tmp_path, cooling=True)))
+    found, tanks = run_shadow(site, 0, "seven-days", DEFAULT, hours=HOURS), Tanks.of(year_tables(site, 0))
+    assert found.tank_use.shape == found.tank_soc.shape == (HOURS, 1, 2)
+    np.testing.assert_allclose(found.tank_soc[0, 0], [0.0, 0.5])
+    change = np.where(found.tank_use > 0.0, found.tank_use * tanks.root, found.tank_use / tanks.root)[1:-1, 0]
+    expected = np.minimum(found.tank_soc[1:-1, 0] + change, 1.0) * tanks.kept
+    np.testing.assert_allclose(found.tank_soc[2:, 0], expected, atol=2e-3)
+    assert (np.ptp(found.tank_use[:, 0], axis=0) > 0.1).all()
 
 
 def test_it_does_not_know_the_future(four_buildings: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,18 +1,22 @@
 """What model predictive control knows, and that both backends carry out the same plans."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from envs.current_hour import SiteState
+from envs.environments.factory import windows_env
 from envs.forecasts.series import KINDS
 from envs.forecasts.site_forecast import METHODS, Method, SiteForecast
 from envs.objective.weights import Weights
-from envs.planning.mpc import Plant, hour_plan
+from envs.planning.mpc import ModelPredictiveControl, Plant, hour_plan
+from envs.planning.mpc_tanks import Tanks
 from envs.scenarios.scenario import Window, scenario
 from envs.yardsticks.mpc_runs import mpc_plant, run_mpc
+from tests.envs.tanks import with_tank
 
 HOURS, NOW = 8, 400
 
@@ -37,7 +41,7 @@ def test_only_the_exact_future_changes_a_plan(small_schema: Path, method: Method
     forecast = SiteForecast(replace(series, values=values), method, plant.forecast._statistics, learned)
     vehicles = plant.vehicles
     soc = np.full(10, 0.3)
-    state = SiteState(Window(0, 0, 900), NOW, np.array([0.5]), soc, 100.0, (50.0, 60.0), 0.0)
+    state = SiteState(Window(0, 0, 900), NOW, np.array([0.5]), np.zeros((1, 3)), soc, 100.0, (50.0, 60.0), 0.0)
     share = np.ones(900)
     before, _ = hour_plan(plant, state, HOURS, share)
     coming = vehicles._start > NOW
@@ -56,6 +60,36 @@ def test_both_backends_carry_out_the_same_plans(small_schema: Path) -> None:
     assert batch.reward == pytest.approx(citylearn.reward, abs=1e-6)
     assert np.abs(batch.run.battery_kwh).max() > 50.0
     assert citylearn.citylearn
+
+
+def test_tanks_do_as_planned_on_both_backends_and_are_worth_it(small_schema: Path, tmp_path: Path) -> None:
+    site, window = scenario(str(with_tank(small_schema, tmp_path, cooling=True))), Window(0, 300, 72)
+    batch, citylearn = (run_mpc(site, window, "seven-days", HOURS, backend) for backend in ("batch", "citylearn"))
+    np.testing.assert_allclose(batch.run.net_kwh, citylearn.run.net_kwh, atol=1e-3)
+    assert batch.reward == pytest.approx(citylearn.reward, abs=1e-6)
+    # What it plans for an hour comes out.
+    planned = []
+    env = windows_env(site, "batch", [window])
+    plants = {0: mpc_plant(site, 0, "exact", HOURS)}
+    keep = lambda state, plan: planned.append((state, plan))  # noqa: E731
+    (episode,) = env.episodes(ModelPredictiveControl(env.present, plants, HOURS, on_plan=keep))
+    tanks = plants[0].site.tanks
+    for step, ((_, plan), (later, _)) in enumerate(pairwise(planned[1:]), 1):
+        soc = later.tank_soc[tanks.building, tanks.use] * tanks.capacity / tanks.kept
+        now = planned[step][0].tank_soc[tanks.building, tanks.use] * tanks.capacity
+        change = plan.tank_kwh[:, 0]
+        expected = np.minimum(now + np.where(change > 0.0, change * tanks.root, change / tanks.root), tanks.capacity)
+        np.testing.assert_allclose(soc, expected, atol=1e-3)
+    assert max(float(plan.tank_kwh[0].max()) for _, plan in planned) > 10.0
+    # Tanks that stand idle leave something on the table.
+    idle = replace(plants[0].site, tanks=_none(tanks))
+    env = windows_env(site, "batch", [window])
+    (without,) = env.episodes(ModelPredictiveControl(env.present, {0: replace(plants[0], site=idle)}, HOURS))
+    assert episode.reward > without.reward + 1e-3
+
+
+def _none(tanks: Tanks) -> Tanks:
+    return Tanks(*(getattr(tanks, field.name)[:0] for field in fields(Tanks)))
 
 
 def test_it_plans_for_the_weights_of_the_reward(small_schema: Path) -> None:

@@ -14,14 +14,18 @@ from envs.planning.mpc_programme import MpcError, Plan, RecedingProgramme
 from envs.scenarios.scenario import Window, scenario
 from envs.scenarios.tariff import month_shares
 from envs.yardsticks.mpc_runs import mpc_plant
+from tests.envs.tanks import with_tank
 
 WINDOW = Window(0, 31 * 24 - 30, 60)  # a month ends within
 
 
-@pytest.fixture(scope="module")
-def hours(small_schema: Path) -> tuple[mpc.Plant, list[tuple[HourPlan, Plan]]]:
+@pytest.fixture(scope="module", params=[False, True], ids=["batteries", "tanks too"])
+def hours(
+    request: pytest.FixtureRequest, small_schema: Path, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[mpc.Plant, list[tuple[HourPlan, Plan]]]:
     """A run's hours with their plans."""
-    site, found = scenario(str(small_schema)), []
+    schema = with_tank(small_schema, tmp_path_factory.mktemp("tanks"), cooling=True) if request.param else small_schema
+    site, found = scenario(str(schema)), []
     plant = mpc_plant(site, 0, "seven-days", 12)
     env = windows_env(site, "batch", [WINDOW])
     original = RecedingProgramme.solve
@@ -42,7 +46,7 @@ def test_a_fresh_programme_of_each_hour_has_the_same_optimum(hours: tuple[mpc.Pl
     for hour, plan in found[::7]:
         programme = RecedingProgramme(plant.site, 12)
         cost, low, high, _, row_high = programme.numbers(hour)
-        equal, other = programme.matrices
+        equal, other = programme.matrices(hour)
         equations = equal.shape[0]
         held = np.isfinite(row_high[:equations])
         limited = np.isfinite(row_high[equations:])
@@ -70,6 +74,33 @@ def test_plans_keep_to_power_and_charge(hours: tuple[mpc.Plant, list[tuple[HourP
         assert (given <= hour.can_kwh + 1e-6).all()
 
 
+def test_plans_keep_to_tanks_and_devices(hours: tuple[mpc.Plant, list[tuple[HourPlan, Plan]]]) -> None:
+    plant, found = hours
+    tanks = plant.site.tanks
+    used = np.concatenate([plan.tank_kwh for _, plan in found], axis=1)
+    assert len(used) == len(tanks)
+    for hour, plan in found:
+        assert (plan.tank_kwh <= hour.fill_kwh + 1e-6).all()
+        assert (-plan.tank_kwh <= hour.tap_kwh + 1e-6).all()
+        held = hour.held_kwh.copy()
+        for change in plan.tank_kwh.T:
+            held += np.where(change > 0.0, change * tanks.root, change / tanks.root)
+            assert (held >= -1e-6).all()
+            # As with a full battery: with PV to spare a full tank is planned to take and to give at once.
+            held = np.minimum(held, tanks.capacity) * tanks.kept
+    if len(tanks):
+        assert (used.max(axis=1) > 1.0).all()
+        assert (used.min(axis=1) < -1.0).all()
+
+
+def test_a_tank_takes_the_electricity_of_its_device(hours: tuple[mpc.Plant, list[tuple[HourPlan, Plan]]]) -> None:
+    _, found = hours
+    for hour, plan in found:
+        electric = (plan.tank_kwh / hour.efficiency).sum(axis=0)
+        net = hour.base_kwh.sum(axis=0) + plan.battery_kwh.sum(axis=0) + plan.charging_kwh.sum(axis=0) + electric
+        np.testing.assert_allclose(plan.net_kwh, net, atol=1e-5)
+
+
 def test_a_peak_that_costs_more_is_lower(hours: tuple[mpc.Plant, list[tuple[HourPlan, Plan]]]) -> None:
     plant, found = hours
     hour = found[0][0]
@@ -80,8 +111,7 @@ def test_a_peak_that_costs_more_is_lower(hours: tuple[mpc.Plant, list[tuple[Hour
         empty = replace(hour, stored_kwh=plant.site.least, import_worth=free, outside=np.zeros(12, dtype=bool))
         dear = replace(empty, peaks_kw=np.zeros((2, 2)), peak_worth=np.full((2, 2), worth))
         plan = RecedingProgramme(plant.site, 12).solve(dear)
-        net = hour.base_kwh.sum(axis=0) + plan.battery_kwh.sum(axis=0) + plan.charging_kwh.sum(axis=0)
-        return float(net.max())
+        return float(plan.net_kwh.max())
 
     assert highest(1.0) < highest(0.0) - 1.0
 

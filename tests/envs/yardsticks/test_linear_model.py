@@ -4,18 +4,17 @@ import json
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 
+from envs.environments.year_cache import year_tables
 from envs.errors import ScenarioError
 from envs.scenarios.scenario import Window, scenario
 from envs.scenarios.tariff import FILE_NAME
 from envs.yardsticks.bound import bound
-from envs.yardsticks.linear_model import has_tanks, why_no_bound, why_no_mpc
-from envs.yardsticks.mpc_runs import run_mpc
+from envs.yardsticks.linear_model import why_no_bound, why_no_mpc
+from tests.envs.tanks import with_tank
 from tests.envs.yardsticks.sites import changed
-from tests.tuning.judging.tanks import with_tank
 
 
 @pytest.mark.parametrize(
@@ -51,7 +50,6 @@ def test_a_plain_site_has_both(small_schema: Path) -> None:
     site = scenario(str(small_schema))
     assert not why_no_bound(site)
     assert not why_no_mpc(site)
-    assert not has_tanks(site)
 
 
 def test_what_only_citylearn_steps_has_neither(small_schema: Path, tmp_path: Path) -> None:
@@ -63,25 +61,18 @@ def test_what_only_citylearn_steps_has_neither(small_schema: Path, tmp_path: Pat
     assert why_no_mpc(site).startswith("model predictive control needs the batch backend, which does not support: 'timezone'")
 
 
-def test_beside_thermal_storages_batteries_and_vehicles_are_planned_all_the_same(small_schema: Path, tmp_path: Path) -> None:
+def test_thermal_storages_are_planned_though_they_have_no_bound(small_schema: Path, tmp_path: Path) -> None:
     site = scenario(str(with_tank(small_schema, tmp_path)))
-    assert has_tanks(site)
     assert "thermal storages" in why_no_bound(site)
     assert not why_no_mpc(site)
     with pytest.raises(ScenarioError, match="thermal storages"):
         bound(site, Window(0, 0, 48), "score")
-    # On the batch backend and in CityLearn the plan has the same worth, and it gains what the uncontrolled site does not.
-    window = Window(0, 0, 96)
-    batch, native = (run_mpc(site, window, "exact", backend=backend) for backend in ("batch", "citylearn"))
-    assert batch.reward == pytest.approx(native.reward, abs=1e-6)
-    assert batch.reward > 0.0
-    np.testing.assert_allclose(batch.run.net_kwh, native.run.net_kwh, atol=1e-4)
 
 
-def test_where_thermal_storages_alone_act_nothing_is_planned(small_schema: Path, tmp_path: Path) -> None:
-    path = with_tank(small_schema, tmp_path)
-    schema = json.loads(path.read_text(encoding="utf-8"))
-    for name, action in schema["actions"].items():
-        action["active"] = name == "dhw_storage"
-    path.write_text(json.dumps(schema), encoding="utf-8")
-    assert "thermal storages alone" in why_no_mpc(scenario(str(path)))
+def test_segments_with_tanks_of_different_kinds_have_none(
+    small_schema: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = scenario(str(with_tank(small_schema, tmp_path / "tank")))
+    plain, other = (year_tables(scenario(str(schema)), 0) for schema in (small_schema, site.schema))
+    monkeypatch.setattr("envs.yardsticks.linear_model._years", lambda site: iter([(plain, None), (other, None)]))
+    assert why_no_mpc(site) == "its segments have thermal storages of different kinds"

@@ -6,10 +6,13 @@ import numpy as np
 import pytest
 
 from envs.environments.year_cache import year_reference
+from envs.environments.year_forecasts import train_rows, year_series
+from envs.forecasts.series import KINDS
 from envs.scenarios.scenario import BLOCKS, scenario
 from envs.yardsticks import train_hours
-from envs.yardsticks.train_hours import train_plant, train_reference
+from envs.yardsticks.train_hours import train_plant, train_reference, train_series
 from tests.envs.changed_rows import DAY, OF_MALL, SHARED, with_other_rows
+from tests.envs.tanks import with_tank
 
 OTHERS = [day for day in range(41) if day % 5 not in BLOCKS["train"]]
 
@@ -34,6 +37,20 @@ def test_other_hours_change_neither_forecasts_nor_prices_nor_the_rewards_scale(s
         for row in rows:
             for kind in ("load", "pv", "carbon", "charging"):
                 np.testing.assert_array_equal(first.forecast.ahead(kind, row, DAY), second.forecast.ahead(kind, row, DAY))
+
+
+def test_nor_do_other_hours_change_what_is_known_of_tanks(small_schema: Path, tmp_path: Path) -> None:
+    site = scenario(str(with_tank(small_schema, tmp_path, cooling=True)))
+    real, known = year_series(site, 0), train_series(site, 0)
+    own = train_rows(site, 0, real.rows)
+    assert set(known.kinds) - set(KINDS) == {"cooling_demand", "cooling_efficiency", "dhw_demand", "dhw_efficiency"}
+    for kind in set(known.kinds) - set(KINDS):
+        np.testing.assert_array_equal(known.values[kind][:, own], real.values[kind][:, own])
+        for hour in range(DAY):
+            other = known.values[kind][:, ~own & (real.hour == hour)]
+            mean = real.values[kind][:, own & (real.hour == hour)].mean()
+            np.testing.assert_allclose(other, mean, rtol=1e-9)
+    assert not np.array_equal(known.values["cooling_demand"], real.values["cooling_demand"])
 
 
 def test_hours_of_the_train_split_are_what_they_are(small_schema: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from envs.objective.aim import SCORE_ALONE, Aim
 from envs.scenarios.scenario import scenario
-from tests.tuning.judging.tanks import with_tank
+from tests.envs.tanks import with_tank
 from tuning.judging.backend import judging_backend, why_not_batch
 
 

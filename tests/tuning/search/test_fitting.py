@@ -13,7 +13,7 @@ from envs.scenarios.scenario import Scenario, scenario
 from search_spaces import SearchSpace, SpaceError
 from search_spaces.overrides import override
 from tests.envs.changed_rows import two_buildings
-from tests.tuning.judging.tanks import with_tank
+from tests.envs.tanks import with_tank
 from tuning.algorithms.of_settings import algorithm_of
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.settings import Settings

@@ -85,6 +85,7 @@ def test_the_number_of_equal_buildings_does_not_matter(two_buildings: Path) -> N
             actions=own.actions,
             power_kw=own.power_kw * 2,
             battery_hours=own.battery_hours * 2,
+            tank_hours=own.tank_hours * 2,
         ),
     )
     kinds = BuildingKinds.of(site)

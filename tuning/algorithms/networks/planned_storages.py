@@ -2,32 +2,54 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from gymnasium.vector import VectorEnv, VectorWrapper
 from torch import nn
 
+from envs.batch_backend.tables import USES
 from envs.district import District
-from envs.seen import PLANNED_BATTERY, PLANNED_SOC
+from envs.seen import PLANNED_BATTERY, PLANNED_SOC, PLANNED_TANK, PLANNED_TANK_SOC
 from tuning.algorithms.networks.view_state import ViewState
 
 # Changes up to this magnitude change nothing. A plan stands on kinks: where a home neither imports nor exports, a deviation of
 # 0.02 costs an eighth of the score of five homes, one of 0.05 a third. Exploring by noise would unlearn the plan.
 DEAD_ZONE = 0.3
-_ACTION, _SOC = "electrical_storage", "electrical_storage_soc"
+_BATTERY, _BATTERY_SOC = "electrical_storage", "electrical_storage_soc"
 
 
-class PlannedBatteries(nn.Module):
-    """From changes of a plan to actions of batteries; other actions pass unchanged.
+class _Storage(NamedTuple):
+    """How a storage's observations become its action: `planned * factor + (planned_soc - soc) * hours`."""
 
-    Where nothing is changed, a battery does what the plan does, and comes to the plan's state of charge within the hour.
-    Training begins with any charge, and what a policy changes moves its batteries away from the plan's. So the plan's energy of
+    planned: str
+    planned_soc: str
+    soc: str
+    factor: float
+    hours: float
+
+
+def _storages(site: District, building: int) -> dict[str, _Storage]:
+    """Storages that a building can have, by the names of their actions."""
+    own = site.buildings
+    battery = _Storage(PLANNED_BATTERY, PLANNED_SOC, _BATTERY_SOC, 1.0 / own.power_kw[building], own.battery_hours[building])
+    tanks = {
+        f"{use}_storage": _Storage(PLANNED_TANK.format(use), PLANNED_TANK_SOC.format(use), f"{use}_storage_soc", hours, hours)
+        for use, hours in zip(USES, own.tank_hours[building], strict=True)
+    }
+    return {_BATTERY: battery, **tanks}
+
+
+class PlannedStorages(nn.Module):
+    """From changes of a plan to actions of batteries and tanks; other actions pass unchanged.
+
+    Where nothing is changed, a storage does what the plan does, and comes to the plan's state of charge within the hour.
+    Training begins with any charge, and what a policy changes moves its storages away from the plan's. So the plan's energy of
     the hour alone would not do. Where a building does not observe its state of charge, it is all there is.
 
-    A change counts from `DEAD_ZONE` on, as what it is more. The action of a battery is a part of its nominal power, as in
-    CityLearn.
+    A change counts from `DEAD_ZONE` on, as what it is more. As in CityLearn, the action of a battery is a part of its nominal
+    power, and that of a tank a part of its greatest action, which fills it in `Buildings.tank_hours`.
     """
 
     matrix: torch.Tensor
@@ -37,26 +59,27 @@ class PlannedBatteries(nn.Module):
     def __init__(self, site: District) -> None:
         """Find the plan among the observations of a site."""
         super().__init__()
-        layout, buildings = site.layout, site.buildings
+        layout = site.layout
         centre, inverse = layout.linear
         matrix, offset = np.zeros((len(layout.actions), layout.size)), np.zeros(len(layout.actions))
         for n in range(site.size):
-            seen, action = site.observations_of(n), site.actions_of(n).get(_ACTION)
-            if action is None:
-                continue
-            terms = [(PLANNED_BATTERY, 1.0 / buildings.power_kw[n])]
-            if _SOC in seen:
-                terms += [(PLANNED_SOC, buildings.battery_hours[n]), (_SOC, -buildings.battery_hours[n])]
-            for kind, factor in terms:
-                i = seen[kind]
-                matrix[action, i] = factor / inverse[i] if inverse[i] else 0.0
-                offset[action] += factor * centre[i]
+            seen, actions = site.observations_of(n), site.actions_of(n)
+            for name, storage in _storages(site, n).items():
+                if name not in actions:
+                    continue
+                terms = [(storage.planned, storage.factor)]
+                if storage.soc in seen:
+                    terms += [(storage.planned_soc, storage.hours), (storage.soc, -storage.hours)]
+                for kind, factor in terms:
+                    i = seen[kind]
+                    matrix[actions[name], i] = factor / inverse[i] if inverse[i] else 0.0
+                    offset[actions[name]] += factor * centre[i]
         self.register_buffer("matrix", torch.tensor(matrix, dtype=torch.float32), persistent=False)
         self.register_buffer("offset", torch.tensor(offset, dtype=torch.float32), persistent=False)
         self.register_buffer("zone", DEAD_ZONE * torch.tensor(matrix.any(axis=1), dtype=torch.float32), persistent=False)
 
     def plan(self, observations: torch.Tensor) -> torch.Tensor:
-        """The plan's actions within [-1, 1], 0 where they are not a battery's, shape (rows, actions).
+        """The plan's actions within [-1, 1], 0 where they are not a storage's, shape (rows, actions).
 
         Args:
             observations: of the site, as its layout scales them, shape (rows, features).
@@ -67,7 +90,7 @@ class PlannedBatteries(nn.Module):
         """Actions of the site, shape (rows, actions); what lies outside of [-1, 1] is cut by the environment.
 
         Args:
-            changes: of the plan for batteries, else actions, shape (rows, actions).
+            changes: of the plan for storages, else actions, shape (rows, actions).
             observations: see `plan`.
         """
         return self.plan(observations) + torch.sign(changes) * (changes.abs() - self.zone).clamp(min=0.0)
@@ -85,7 +108,7 @@ class PlannedBatteries(nn.Module):
         return found
 
 
-class PlannedBatteriesEnv(ViewState, VectorWrapper):
+class PlannedStoragesEnv(ViewState, VectorWrapper):
     """A vector environment of a site that takes changes of the plan it shows."""
 
     def __init__(self, env: VectorEnv[Any, Any, Any], site: District) -> None:
@@ -96,7 +119,7 @@ class PlannedBatteriesEnv(ViewState, VectorWrapper):
             site: its buildings, with the plan among the observations.
         """
         super().__init__(env)
-        self.planned = PlannedBatteries(site)
+        self.planned = PlannedStorages(site)
 
     def reset(self, *, seed: Any = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
         """See `VectorEnv`."""

@@ -1,4 +1,4 @@
-"""The small site with hot water from a tank that acts."""
+"""The small site with thermal storages that act: hot water, and cold water of a heat pump."""
 
 import json
 import shutil
@@ -12,22 +12,41 @@ DEVICES = {
     },
 }
 
+COOLING = {
+    "cooling_device": {
+        "type": "citylearn.energy_model.HeatPump",
+        "attributes": {
+            "nominal_power": 40.0, "efficiency": 0.25, "target_cooling_temperature": 8.0, "target_heating_temperature": 45.0,
+        },
+    },
+    "cooling_storage": {
+        "type": "citylearn.energy_model.StorageTank",
+        "attributes": {"capacity": 120.0, "loss_coefficient": 0.006, "initial_soc": 0.0},
+    },
+}  # fmt: skip
 
-def with_tank(small: Path, folder: Path) -> Path:
+
+def with_tank(small: Path, folder: Path, cooling: bool = False) -> Path:
     """Write the site; its schema.
 
     Args:
         small: schema of the small site.
         folder: for the files.
+        cooling: whether it stores cold water too.
     """
     shutil.copytree(small.parent, folder, dirs_exist_ok=True)
     header, *rows = (line.split(",") for line in (small.parent / "mall.csv").read_text(encoding="utf-8").splitlines())
     for hour, cells in enumerate(rows):
         cells[header.index("dhw_demand")] = f"{hour % 3:.1f}"
+        if cooling:
+            cells[header.index("cooling_demand")] = f"{20 + 5 * (hour % 7):.1f}"
     (folder / "mall.csv").write_text("".join(",".join(cells) + "\n" for cells in (header, *rows)), encoding="utf-8")
     schema = json.loads(small.read_text(encoding="utf-8"))
     schema["actions"]["dhw_storage"] = {"active": True}
     schema["buildings"]["mall"] |= DEVICES
+    if cooling:
+        schema["actions"]["cooling_storage"] = {"active": True}
+        schema["buildings"]["mall"] |= COOLING
     path = folder / "schema.json"
     path.write_text(json.dumps(schema), encoding="utf-8")
     return path

@@ -1,5 +1,6 @@
 """A policy that changes nothing of the plan does what the plan does."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,11 +11,12 @@ import torch
 from envs.district import District
 from envs.environments.factory import training_env
 from envs.environments.seen_year import seen_buildings
-from envs.environments.vector_env import SiteVectorEnv
-from envs.environments.year_cache import district
+from envs.environments.vector_env import SiteVectorEnv, open_years
+from envs.environments.year_cache import any_district, district
 from envs.scenarios.scenario import Scenario, Window, scenario
 from envs.seen import Seen
-from tuning.algorithms.networks.planned_batteries import DEAD_ZONE, PlannedBatteries, PlannedBatteriesEnv
+from tests.envs.tanks import with_tank
+from tuning.algorithms.networks.planned_storages import DEAD_ZONE, PlannedStorages, PlannedStoragesEnv
 from tuning.algorithms.registry import algorithm
 from tuning.algorithms.trainer import Setup
 from tuning.exporting.onnx_policy import SitePolicy
@@ -26,8 +28,8 @@ WINDOWS = (Window(0, 0, 100), Window(0, 300, 100))
 def site_with_plan(schema: Path) -> District:
     site = district(scenario(str(schema)))
     assert site is not None
-    bounds = [(-500.0, 500.0) if name == "planned_battery" else (0.0, 1.0) for name in SEEN.own] * 4 + [(0.0, 9.0)]
-    owners = tuple(n for n in range(4) for _ in SEEN.own)
+    bounds = [(-500.0, 500.0) if name == "planned_battery" else (0.0, 1.0) for name in SEEN.own()] * 4 + [(0.0, 9.0)]
+    owners = tuple(n for n in range(4) for _ in SEEN.own())
     return District(
         site.layout.seeing(SEEN.names(4), np.array(bounds)),
         replace(site.buildings, observations=(*site.buildings.observations, *owners, -1)),
@@ -46,16 +48,45 @@ def test_it_gives_the_plans_energy_and_closes_the_gap_to_its_charge(four_buildin
     known = {(n, kind): 0.0 for n in range(3) for kind in ("planned_battery", "planned_soc", "electrical_storage_soc")}
     actions = [site.actions_of(n)["electrical_storage"] for n in range(3)]
     own = {**known, (0, "planned_battery"): 100.0, (1, "planned_soc"): 0.5, (1, "electrical_storage_soc"): 0.45}
-    found = PlannedBatteries(site).plan(scaled(site, own))[0, actions].numpy()
+    found = PlannedStorages(site).plan(scaled(site, own))[0, actions].numpy()
     # 100 of 400 kW; a twentieth of 800 kWh with 100 kW.
     np.testing.assert_allclose(found, [0.25, 0.4, 0.0], atol=1e-5)
-    far = PlannedBatteries(site).plan(scaled(site, {**own, (1, "planned_soc"): 1.0, (1, "electrical_storage_soc"): 0.0}))
+    far = PlannedStorages(site).plan(scaled(site, {**own, (1, "planned_soc"): 1.0, (1, "electrical_storage_soc"): 0.0}))
     assert float(far[0, actions[1]]) == 1.0
+
+
+def test_a_tank_takes_what_is_planned_and_closes_the_gap_to_its_charge(small_schema: Path, tmp_path: Path) -> None:
+    path = with_tank(small_schema, tmp_path, cooling=True)
+    schema = json.loads(path.read_text(encoding="utf-8"))
+    schema["observations"]["cooling_storage_soc"] = {"active": True, "shared_in_central_agent": False}
+    path.write_text(json.dumps(schema), encoding="utf-8")
+    name = scenario(str(path))
+    site = any_district(name, False, "train")
+    tanks, hours = ("cooling", "dhw"), site.buildings.tank_hours[0]
+    simulator = open_years(name, [0], 1)
+    low, high = simulator.action_range
+    at = {use: site.actions_of(0)[f"{use}_storage"] for use in tanks}
+    for use, of in zip(tanks, (hours[0], hours[2]), strict=True):
+        assert of == pytest.approx(1.0 / high[at[use]])
+        assert low[at[use]] == -high[at[use]]
+    own = SEEN.own(tanks)
+    bounds = [(-500.0, 500.0) if kind == "planned_battery" else (-1.0, 1.0) for kind in own] + [(0.0, 9.0)]
+    planned = District(
+        site.layout.seeing(SEEN.names(1, tanks), np.array(bounds)),
+        replace(site.buildings, observations=(*site.buildings.observations, *(0 for _ in own), -1)),
+    )
+    known = {(0, kind): 0.0 for kind in ("planned_battery", "planned_soc")}
+    known[0, "cooling_storage_soc"] = 0.25
+    for use in tanks:
+        known |= {(0, f"planned_{use}_storage"): 0.02, (0, f"planned_{use}_soc"): 0.3}
+    found = PlannedStorages(planned).plan(scaled(planned, known))[0].numpy()
+    # Of the hot water no charge is observed, so the plan's energy is all there is.
+    np.testing.assert_allclose(found[list(at.values())], [(0.02 + 0.05) * hours[0], 0.02 * hours[2]], rtol=1e-4)
 
 
 def test_small_changes_change_nothing_and_greater_ones_what_they_are_more(four_buildings: Path) -> None:
     site = site_with_plan(four_buildings)
-    planned, observations = PlannedBatteries(site), scaled(site, {(0, "planned_battery"): -100.0})
+    planned, observations = PlannedStorages(site), scaled(site, {(0, "planned_battery"): -100.0})
     plan, others = planned.plan(observations).numpy(), [1, 2, 4, 6]  # chargers
     for change in (0.0, DEAD_ZONE, -DEAD_ZONE):
         given = np.full((1, 7), change, np.float32)
@@ -75,7 +106,7 @@ def with_plan(schema: Path) -> tuple[Scenario, District]:
 
 def test_an_environment_takes_changes_of_the_plan_and_goes_on_from_its_state(four_buildings: Path) -> None:
     name, site = with_plan(four_buildings)
-    first, second = (PlannedBatteriesEnv(SiteVectorEnv(name, WINDOWS, 2, seen=SEEN), site) for _ in range(2))
+    first, second = (PlannedStoragesEnv(SiteVectorEnv(name, WINDOWS, 2, seen=SEEN), site) for _ in range(2))
     first.reset(seed=0)
     wanted = np.random.default_rng(0).uniform(-1.0, 1.0, (2, 7)).astype(np.float32)
     np.testing.assert_allclose(first.planned.complete(first.own_actions(wanted), first._observations), wanted, atol=1e-5)
@@ -112,7 +143,7 @@ def test_a_policy_begins_with_the_plan_whatever_it_acts_for_and_its_export_does_
     trained = algorithm("ppo").build(setup)
     try:
         policy, batteries = trained.policy(), [0, 3, 5]
-        plan = PlannedBatteries(site).plan(torch.from_numpy(observations)).numpy()
+        plan = PlannedStorages(site).plan(torch.from_numpy(observations)).numpy()
         np.testing.assert_allclose(policy(observations)[:, batteries], plan[:, batteries], atol=1e-6)
         assert trained.used()["plan"] == "yesterday"
         if shared:

@@ -1,0 +1,49 @@
+"""Tanks as a linear programme knows them: what their devices leave them, and what their demand lets them give."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from envs.environments.year_cache import year_tables
+from envs.planning.mpc_tanks import Tanks, uses_of
+from envs.scenarios.scenario import scenario
+from tests.envs.tanks import with_tank
+
+
+@pytest.fixture
+def tanks(small_schema: Path, tmp_path: Path) -> Tanks:
+    return Tanks.of(year_tables(scenario(str(with_tank(small_schema, tmp_path, cooling=True))), 0))
+
+
+def test_they_are_those_that_act(small_schema: Path, tmp_path: Path, tanks: Tanks) -> None:
+    assert len(tanks) == 2
+    assert tanks.building.tolist() == [0, 0]
+    assert tanks.use.tolist() == [0, 2]
+    np.testing.assert_allclose(tanks.capacity, [120.0, 10.0])
+    np.testing.assert_allclose(tanks.device_kw, [40.0, 50.0])
+    np.testing.assert_allclose(tanks.kept, [0.994, 0.99])
+    sites = [scenario(str(path)) for path in (small_schema, with_tank(small_schema, tmp_path / "hot"))]
+    assert [uses_of(year_tables(site, 0)) for site in sites] == [(), ("dhw",)]
+    assert len(Tanks.of(year_tables(sites[0], 0))) == 0
+
+
+def test_they_take_what_the_device_does_not_need_and_give_no_more_than_the_demand(tanks: Tanks) -> None:
+    demand, efficiency = np.array([[30.0, 170.0], [0.0, 2.0]]), np.array([[4.0, 4.0], [0.9, 0.9]])
+    # The range of an action allows as much as the greatest demand, and for the hot water as much as the tank holds.
+    np.testing.assert_allclose(tanks.greatest_in, [40.0, 10.0], rtol=1e-6)
+    np.testing.assert_allclose(tanks.greatest_out, tanks.greatest_in)
+    without = np.full(2, np.inf)
+    take, give = replace(tanks, greatest_in=without, greatest_out=without).limits(demand, efficiency)
+    np.testing.assert_allclose(take, [[130.0, 0.0], [45.0, 43.0]])
+    np.testing.assert_allclose(give, demand)
+    narrow = replace(tanks, greatest_in=np.array([20.0, np.inf]), greatest_out=np.array([25.0, 1.0]))
+    take, give = narrow.limits(demand, efficiency)
+    np.testing.assert_allclose(take, [[20.0, 0.0], [45.0, 43.0]])
+    np.testing.assert_allclose(give, [[25.0, 25.0], [0.0, 1.0]])
+
+
+def test_values_come_to_their_buildings_and_uses(tanks: Tanks) -> None:
+    found = replace(tanks, building=np.array([2, 0])).scattered(np.array([5.0, 7.0]), 3)
+    np.testing.assert_array_equal(found, [[0.0, 0.0, 7.0], [0.0, 0.0, 0.0], [5.0, 0.0, 0.0]])
