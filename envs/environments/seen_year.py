@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +11,14 @@ from envs.district import District
 from envs.environments.seen_rows import owners, seen_bounds, seen_rows, tanks_of
 from envs.environments.shadow import has_shadow, shadow
 from envs.environments.year_cache import any_district, district, layout_split, observation_layout, scaled_template
-from envs.environments.year_forecasts import FOLDS, has_learned_model, year_series
+from envs.environments.year_forecasts import (
+    FOLDS,
+    has_learned_model,
+    has_learned_table,
+    learned_model,
+    learned_table,
+    year_series,
+)
 from envs.forecasts.series import Kind
 from envs.observation import ObservationLayout
 from envs.planning.mpc import HORIZON
@@ -64,6 +71,18 @@ def models_to_train(scenario: Scenario) -> list[tuple[Kind, int, int | None]]:
     kinds = year_series(scenario, scenario.years("train")[0]).kinds
     wanted = [(kind, HORIZON, fold) for kind in kinds for fold in (None, *range(FOLDS))]
     return [model for model in wanted if not has_learned_model(scenario, *model)]
+
+
+def forecasts_to_make(scenario: Scenario, years: Iterable[int]) -> list[tuple[int, Kind]]:
+    """Years and kinds of series of which the cache lacks learned forecasts. Their models have to be there."""
+    kinds = year_series(scenario, scenario.years("train")[0]).kinds
+    wanted = [(year, kind) for year in years for kind in kinds if learned_model(scenario, kind, HORIZON)]
+    return [own for own in wanted if not has_learned_table(scenario, *own, HORIZON)]
+
+
+def make_forecasts(scenario: Scenario, year: int, kind: Kind) -> None:
+    """Make what `forecasts_to_make` names."""
+    learned_table(scenario, year, kind, HORIZON, crossed=True)
 
 
 def prepare_seen(scenario: Scenario, year: int, part: Seen, on_progress: Callable[[float], None] | None = None) -> None:

@@ -37,6 +37,7 @@ from envs.seen import PLAN_HOURS
 VERSION = 4  # part of the cache's key: raise it when a change of the code changes plans
 
 _STEPS_BETWEEN_REPORTS = 50
+LEAST_KEPT = 1e-6  # a tank that loses all in an hour shows nothing of what it held
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class Shadow:
             shape (steps, N, 1 + len(PLAN_HOURS)).
         net_kwh: planned net import of the site in the hour, shape (steps,).
         tank_use: what each tank takes in the hour, negative where it gives, as a part of what it holds; shape (steps, N, U).
-        tank_soc: state of charge at the beginning of the hour, shape (steps, N, U).
+        tank_soc: state of charge at the beginning of the hour as it is observed, before standby; shape (steps, N, U).
     """
 
     battery_kwh: np.ndarray
@@ -132,7 +133,10 @@ def run_shadow(
         found.net_kwh[state.row] = plan.net_kwh[0]
         part = plan.tank_kwh[:, 0] / tanks.capacity
         found.tank_use[state.row] = tanks.scattered(part, site.buildings)[:, of_uses]
-        soc = tanks.scattered(state.tank_soc[tanks.building, tanks.use], site.buildings)
+        # Between two hours a tank stands by, and what is observed of it is from before that.
+        stood = tanks.kept if state.row else 1.0
+        soc = state.tank_soc[tanks.building, tanks.use] / np.maximum(stood, LEAST_KEPT)
+        soc = tanks.scattered(soc, site.buildings)
         found.tank_soc[state.row] = soc[:, of_uses]
 
     controller = ModelPredictiveControl(simulator, {year: plant}, HORIZON, on_plan=keep)

@@ -93,6 +93,12 @@ def learned_table(scenario: Scenario, year: int, kind: Kind, hours: int, crossed
     return table
 
 
+def has_learned_table(scenario: Scenario, year: int, kind: Kind, hours: int) -> bool:
+    """Whether the cache has what `learned_table` gives, crossed where rows of the year train."""
+    crossed = bool((_folds(scenario, year) != _NO_FOLD).any())
+    return is_cached(_table_key(scenario, year, kind, hours, crossed))
+
+
 def _table_key(scenario: Scenario, year: int, kind: Kind, hours: int, crossed: bool) -> str:
     which = f"{kind}-crossed" if crossed else kind
     return f"{scenario.key}/forecast-{which}-{hours}-{year}-{forecasts_version(scenario, year)}.npy"

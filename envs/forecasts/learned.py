@@ -51,7 +51,7 @@ def train_model(years: Sequence[tuple[SiteSeries, np.ndarray]], kind: Kind, hour
     """
     known = [np.where(own, series.values[kind], np.nan) for series, own in years]
     together = np.concatenate(known, axis=1)
-    if np.nanmax(np.ptp(np.where(np.isnan(together), np.nanmean(together, axis=1, keepdims=True), together), axis=1)) == 0.0:
+    if not np.nanmax(np.nanmax(together, axis=1) - np.nanmin(together, axis=1)):
         return None
     scale = scale_of(together)
     rng = np.random.default_rng(0)

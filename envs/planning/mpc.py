@@ -17,6 +17,7 @@ from envs.forecasts.series import DEMANDS, EFFICIENCIES
 from envs.forecasts.site_forecast import SiteForecast
 from envs.planning.mpc_programme import HourPlan, Plan, RecedingProgramme
 from envs.planning.mpc_site import MpcSite
+from envs.planning.mpc_tanks import Tanks
 from envs.planning.mpc_vehicles import Need, Vehicles
 from envs.scenarios.scenario import Window
 from envs.scenarios.tariff import month_shares
@@ -151,6 +152,7 @@ def hour_plan(plant: Plant, state: SiteState, hours: int, month_share: np.ndarra
     tanks = site.tanks
     demand, efficiency = _of_tanks(plant, row, hours)
     fill, tap = tanks.limits(demand, efficiency)
+    held = state.tank_soc[tanks.building, tanks.use] * tanks.capacity
     heat_worth = (import_worth[tanks.building] / efficiency).mean(axis=1)
     return (
         HourPlan(
@@ -171,14 +173,30 @@ def hour_plan(plant: Plant, state: SiteState, hours: int, month_share: np.ndarra
             peak_worth=peak_worth,
             day=np.cumsum(np.diff(site.hour[known], prepend=site.hour[row]) < 0),
             day_peak_kw=state.day_peak_kw,
-            held_kwh=state.tank_soc[tanks.building, tanks.use] * tanks.capacity,
+            held_kwh=held,
             held_worth=STORED * tanks.root * heat_worth,
+            held_most_kwh=np.clip(_useful(tanks, held, tap), None, tanks.capacity),
             fill_kwh=fill,
             tap_kwh=tap,
             efficiency=efficiency,
         ),
         need,
     )
+
+
+def _useful(tanks: Tanks, held_kwh: np.ndarray, tap_kwh: np.ndarray) -> np.ndarray:
+    """Most heat or cold that is worth holding at the end of the horizon [kWh], shape (T,).
+
+    What is held then serves the hours after it, of which the horizon's own demand says how much they need. Without this limit
+    tanks would be filled for months without demand. What is held now and finds no use may stay.
+
+    Args:
+        tanks: of the site.
+        held_kwh: in them now, shape (T,).
+        tap_kwh: most that they can give in each hour of the horizon, shape (T, H).
+    """
+    stays = held_kwh * tanks.kept ** (tap_kwh.shape[1] - 1)
+    return np.maximum(tap_kwh.sum(axis=1) / tanks.root, stays)
 
 
 def _of_tanks(plant: Plant, row: int, hours: int) -> tuple[np.ndarray, np.ndarray]:

@@ -57,6 +57,7 @@ class HourPlan:
         day_peak_kw: highest import of the present day so far.
         held_kwh: heat or cold in the tanks now, shape (T,).
         held_worth: what a kilowatt-hour of it is worth at the end, shape (T,).
+        held_most_kwh: most of it that can be held at the end, shape (T,).
         fill_kwh, tap_kwh: most that tanks can take and give, shape (T, H).
         efficiency: heat that their devices make of a kilowatt-hour, shape (T, H).
     """
@@ -80,6 +81,7 @@ class HourPlan:
     day_peak_kw: float
     held_kwh: np.ndarray
     held_worth: np.ndarray
+    held_most_kwh: np.ndarray
     fill_kwh: np.ndarray
     tap_kwh: np.ndarray
     efficiency: np.ndarray
@@ -110,7 +112,7 @@ class RecedingProgramme:
     """The programme of a site, solved again and again.
 
     Args:
-        site: with the batteries and chargers that are planned.
+        site: with the batteries, tanks and chargers that are planned.
         hours: that it looks ahead, the present one among them.
         keeps: whether HiGHS goes on from the solution of the call before. Without it every call solves a fresh programme, which
             is slower and has the same optimum.
@@ -277,7 +279,7 @@ class RecedingProgramme:
         row_low[self._balance[:, now]] = row_high[self._balance[:, now]] = hour.base_kwh
         high[self._charging[:, now]] = hour.charge_kw
         low[self._served[:, now]], high[self._served[:, now]] = hour.must_kwh, hour.can_kwh
-        cost[self._held[:, last]] = -hour.held_worth
+        cost[self._held[:, last]], high[self._held[:, last]] = -hour.held_worth, hour.held_most_kwh
         high[self._filled[:, now]], high[self._tapped[:, now]] = hour.fill_kwh, hour.tap_kwh
         # The hour before: nothing of it can be changed.
         nothing = (
@@ -289,7 +291,9 @@ class RecedingProgramme:
         high[self._up[past]] = high[self._down[past]] = 0.0
         stored = site.least + (hour.stored_kwh - site.least) / site.kept
         low[self._stored[:, past]] = high[self._stored[:, past]] = stored
-        low[self._held[:, past]] = high[self._held[:, past]] = hour.held_kwh / site.tanks.kept
+        low[self._held[:, past]] = high[self._held[:, past]] = np.divide(
+            hour.held_kwh, site.tanks.kept, out=np.zeros(len(site.tanks)), where=site.tanks.kept > 0.0
+        )
         if hour.previous_net_kwh is not None:
             low[self._net[past]] = high[self._net[past]] = hour.previous_net_kwh
         free = [self._storage[:, past], self._service[:, past], self._tank[:, past], self._sum[[past]], self._ramp[[past]]]

@@ -173,14 +173,15 @@ def _judgement(judgement: Results, experiments: tuple[Results, ...]) -> Section:
     from results import analysis
     from results.analysis.judged import verdict as verdict_of
     from results.report.figures import judged as worth
+    from results.report.figures.ranking import ranking
 
     evaluations = judgement.evaluations[judgement.evaluations["contender"].notna()]
     if evaluations.empty:
-        figures: tuple[Figure, ...] = (worth.ranking(analysis.judged_runs(judgement)),)
+        figures: tuple[Figure, ...] = (ranking(analysis.judged_runs(judgement)),)
         return Section(judgement.folder.resolve().name, "judgement", {"evaluations": "none"}, figures)
     terms = analysis.reward_terms(judgement, judgement)
     verdict = verdict_of(judgement)
-    ranked = worth.ranking(analysis.judged_runs(judgement), verdict)
+    ranked = ranking(analysis.judged_runs(judgement), verdict)
     made = [ranked, worth.amounts(verdict.table), worth.terms(terms, list(verdict.table["contender"]))]
     lucky = [analysis.luck(one, judgement) for one in experiments]
     if any(len(one) for one in lucky):

@@ -26,13 +26,15 @@ COOLING = {
 }  # fmt: skip
 
 
-def with_tank(small: Path, folder: Path, cooling: bool = False) -> Path:
+def with_tank(small: Path, folder: Path, cooling: bool = False, twin: bool = False) -> Path:
     """Write the site; its schema.
 
     Args:
         small: schema of the small site.
         folder: for the files.
         cooling: whether it stores cold water too.
+        twin: whether there is a second building, before it, with the tank of hot water alone and no chargers. Both observe
+            what their tanks hold.
     """
     shutil.copytree(small.parent, folder, dirs_exist_ok=True)
     header, *rows = (line.split(",") for line in (small.parent / "mall.csv").read_text(encoding="utf-8").splitlines())
@@ -47,6 +49,12 @@ def with_tank(small: Path, folder: Path, cooling: bool = False) -> Path:
     if cooling:
         schema["actions"]["cooling_storage"] = {"active": True}
         schema["buildings"]["mall"] |= COOLING
+    if twin:
+        mall = schema["buildings"]["mall"]
+        second = {name: entry for name, entry in mall.items() if name not in ("chargers", "cooling_storage")}
+        schema["buildings"] = {"annex": {**second, "inactive_actions": ["cooling_storage"]}, "mall": mall}
+        for name in ("cooling_storage_soc", "dhw_storage_soc"):
+            schema["observations"][name] = {"active": True, "shared_in_central_agent": False}
     path = folder / "schema.json"
     path.write_text(json.dumps(schema), encoding="utf-8")
     return path

@@ -318,7 +318,7 @@ def building_by_building(setup: Setup, site: District) -> Setup:
 
 
 def changing_the_plan(setup: Setup, site: District) -> Setup:
-    """The same site, which takes changes of the plan that it shows as its batteries' actions."""
+    """The same site, which takes changes of the plan that it shows as its storages' actions."""
     make_envs = setup.make_envs
 
     def make_planned_envs(copies: int) -> VectorEnv[Any, Any, Any]:

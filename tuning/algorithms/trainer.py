@@ -45,7 +45,7 @@ class Setup:
         district: the site's buildings; None where there is one.
         agents: transitions that a step of a copy gives: one for each building that a shared policy acts for.
         keep: further features that are not normalised.
-        planned: the site's buildings, one or several, where a plan is among the observations; else None. Batteries' actions are
+        planned: the site's buildings, one or several, where a plan is among the observations; else None. Storages' actions are
             changes of the plan then.
         taught: whether it begins as a copy of a teacher, see `Trainer.imitate`.
     """
@@ -190,7 +190,7 @@ class Trainer(ABC):
 
     @property
     def planned(self) -> PlannedStorages | None:
-        """How changes of a plan become actions of batteries; None where there is no plan."""
+        """How changes of a plan become actions of storages; None where there is no plan."""
         return None
 
     def planned_on(self, site: District) -> PlannedStorages | None:

@@ -159,7 +159,7 @@ class Settings:
     start_from: tuple[str, ...] = ("default",)
     """What the first trials try: names of presets, values of one's own, or both, as in default "planned gamma=0.95"
     "n_steps=8192 n_epochs=10". What a start does not set is its preset's, or the default's. By default the preset that is known
-    to work. On a site of one building with a battery, that with a plan too; on one of several, what is known to work there."""
+    to work. On a site of one building with a storage, that with a plan too; on one of several, what is known to work there."""
     learn_from: tuple[str, ...] = ()
     """Folders or URIs of other experiments of the same algorithm, of any site and budget: what ranked high there shapes the
     first draws, as long as trials here agree. Their trials and ranks are stored in the new experiment."""

@@ -96,7 +96,8 @@ def _storages_act(site: Scenario, several: bool) -> bool:
     schema = site.schema_path(site.years("train")[0])
     buildings = [own for own in read_schema(schema)["buildings"].values() if not is_left_out(own)]
     active = set(active_actions(schema)).intersection(STORAGES)
-    if all(active <= set(own.get("inactive_actions") or ()) for own in buildings):
+    # An action without the storage moves nothing.
+    if not any(active.intersection(own).difference(own.get("inactive_actions") or ()) for own in buildings):
         return False
     return several or (len(buildings) == 1 and _same_in_all_splits(site))
 

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from common.errors import UserError
-from envs.environments.seen_year import is_seen_prepared, models_to_train, prepare_seen
+from envs.environments.seen_year import forecasts_to_make, is_seen_prepared, make_forecasts, models_to_train, prepare_seen
 from envs.environments.year_cache import is_prepared, prepare_year
 from envs.environments.year_forecasts import learned_model
 from envs.forecasts.series import Kind
@@ -72,6 +72,13 @@ def prepare(
             tasks = [
                 Task(_model_title(kind, fold), _train_model, (scenario, kind, hours, fold))
                 for kind, hours, fold in models_to_train(scenario)
+            ]
+            _run(tasks, console)
+            # A year's plans are made hour after hour, by one core. Its forecasts are no part of that.
+            years = list(dict.fromkeys(year for year, part in lacking if part.learns))
+            tasks = [
+                Task(f"year {shown_year(year)}, forecasts of {kind}", _make_forecasts, (scenario, year, kind))
+                for year, kind in forecasts_to_make(scenario, years)
             ]
             _run(tasks, console)
         _run(
@@ -186,6 +193,12 @@ def _prepare_year(scenario: Scenario, year: int, day_peak: bool, queue: Queue, t
 def _train_model(scenario: Scenario, kind: Kind, hours: int, fold: int | None, queue: Queue, title: str) -> None:
     end_with_parent()
     learned_model(scenario, kind, hours, fold)
+
+
+@ray.remote(num_cpus=1)
+def _make_forecasts(scenario: Scenario, year: int, kind: Kind, queue: Queue, title: str) -> None:
+    end_with_parent()
+    make_forecasts(scenario, year, kind)
 
 
 @ray.remote(num_cpus=1)

@@ -1,25 +1,21 @@
-"""Figures of what a policy is worth: savings, terms of the reward, luck, and a judgement's ranking."""
+"""Figures of what a policy is worth: savings, terms of the reward, and luck."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from results.judgement import EXACT_MPC, GOAL, OBJECTIVE
 from results.report.charts import CHANGE_AXIS, channel, chart, coloured, compared, hover, layer
 from results.report.colours import colour
 from results.report.figure import Figure, Panel
+from results.report.figures.ranking import CONTROLLERS, MOST_CONTROLLERS
 from results.report.rows import each, greatest
 from results.report.words import UNCONTROLLED, counted, interval, listed, number, percent, score, unit_for
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from results.analysis.judged import Verdict
-
 _TERMS = {"co2": "CO2", "cost": "cost", "solar": "own solar", "grid": "steady load", "ev": "vehicles", "peak": "daily peak"}
-_POLICIES = {"best": "c1", "contender": "c1", "default": "c2", "rule": "c4", "mpc": "c5", "bound": "c3", "uncontrolled": "grey"}
 _AMOUNTS = (("co2_kg", "CO2", "kg"), ("bill", "bill", ""), ("import_kwh", "import", "kWh"), ("peak_kw", "highest import", "kW"))
 # A page may be read from its first lines alone, so these sentences stand with the savings.
 _CHOSEN = "Expect less: these hours also chose the trial."
@@ -27,7 +23,6 @@ _CHECKED = "What fresh seeds or new hours give is under the question of luck."
 _UNCHECKED = "No new hours or seeds have checked it."
 _RULES = "What simple rules save is measured by a judgement: python -m tuning.judge EXPERIMENT."
 _BROKEN = "It cannot be said: trainings with fresh seeds did not reach the end, and those that did are the lucky ones."
-_MOST_CONTENDERS = 30
 _MOST_LEADERS = 15
 
 
@@ -147,7 +142,7 @@ def terms(found: pd.DataFrame, ranked: Sequence[str] = ()) -> Figure:
         drawn, "bar", x=channel("name", "nominal", sort=None, axis={"labelAngle": 0, "labelExpr": "split(datum.label, ' ')"}),
         xOffset=channel("policy", "nominal", sort=policies),
         y=channel("value", title="mean reward an hour"),
-        color=coloured("policy", policies, [_POLICIES[kinds[name]] for name in policies]),
+        color=coloured("policy", policies, [CONTROLLERS[kinds[name]] for name in policies]),
         tooltip=hover(("policy", "policy"), ("name", "term"), ("value", "reward"), ("split", "split")),
     )  # fmt: skip
     table = found.pivot_table(index=["policy", "split", "runs", "score"], columns="term", values="value").reset_index()
@@ -171,7 +166,7 @@ def _one_of_each_kind(found: pd.DataFrame, ranked: Sequence[str]) -> pd.DataFram
     one = one.assign(place=one["policy"].map(places).fillna(len(places)))
     best = one.sort_values(["place", "score"], ascending=[True, False]).drop_duplicates("kind")
     best = best[~best["kind"].isin(["uncontrolled"])]
-    order = [kind for kind in _POLICIES if kind in set(best["kind"])]
+    order = [kind for kind in CONTROLLERS if kind in set(best["kind"])]
     names = [best[best["kind"] == kind]["policy"].iloc[0] for kind in order]
     import pandas as pd
 
@@ -257,153 +252,6 @@ def luck(found: pd.DataFrame, confirmed: pd.DataFrame) -> Figure:
     return Figure("luck", question, answer, tuple(panels), table, note)
 
 
-def ranking(runs: pd.DataFrame, verdict: Verdict | None = None) -> Figure:
-    """Contenders, rules and bounds of a judgement, ranked as its verdict does.
-
-    Args:
-        runs: of `results.analysis.judged_runs`.
-        verdict: of `results.analysis.judged.verdict`; without it by score.
-    """
-    question = "Which controller is best on hours that no training used?"
-    if runs.empty:
-        return Figure("ranking", question, "It cannot be said: nothing was judged.")
-    aim = verdict.aim if verdict else {}
-    measure = aim.get("objective", "score")
-    by_score = measure == "score"
-    table = _ranked(runs, verdict)
-    trained = table[table["kind"] == "contender"]
-    # What knows the future is no rival.
-    rivals = table[table["kind"].isin(["rule", "mpc"]) & table["comparable"] & (table["contender"] != EXACT_MPC)]
-    bound = table[table["contender"] == "bound of score"] if by_score else table.head(0)
-    if trained.empty:
-        answer = "It cannot be said: no trained policy was judged."
-    else:
-        top = _leader(trained)
-        shown = score if by_score else number
-        ends = f" ({shown(top.low)} to {shown(top.high)})" if top.low == top.low else ""
-        answer = f"{top.contender} has {shown(top.value)}{ends}{'' if by_score else f' of {measure}'}"
-        if len(rivals):
-            rival = rivals.iloc[0]
-            low, high = _together(runs, trained, top, by_score)
-            surely = " surely" if low > rival.value or high < rival.value else ""
-            # Of a bill, what is surely below is good: the word has to say so.
-            is_better = (top.value < rival.value) == ("less is better" in measure)
-            side = ("above" if is_better else "below") if by_score else "better than" if is_better else "worse than"
-            answer += f",{surely} {side} the best without training, {rival.contender}, with {shown(rival.value)}"
-        if len(bound) and bound["value"].iloc[0] > 0:
-            answer += f"; that is {percent(top.value / bound['value'].iloc[0])} of the bound"
-        answer += "."
-        if not top.comparable:
-            answer = f"None that was trained is comparable: each misses what the verdict requires. {answer}"
-    drawn = table.head(_MOST_CONTENDERS)
-    names = [kind for kind in _POLICIES if (drawn["kind"] == kind).any()]
-    y = channel("contender", "nominal", sort=None, axis={"labelLimit": 230})
-    colours = coloured("kind", names, [_POLICIES[kind] for kind in names])
-    bars = layer(
-        drawn, {"type": "bar", "height": 14}, y=y, x=channel("value", title=measure), color=colours,
-        tooltip=hover(("contender", "contender"), ("value", measure), ("low", "from"), ("high", "to"), ("runs", "runs")),
-    )  # fmt: skip
-    ends_of = layer(
-        drawn[drawn["low"].notna()], {"type": "rule", "strokeWidth": 2, "color": colour("ink")}, y=y,
-        x=channel("low", title=measure), x2={"field": "high"},
-    )  # fmt: skip
-    # Vega warns of a layer without a row.
-    layers = [bars, *([ends_of] if drawn["low"].notna().any() else [])]
-    several = runs[runs["contender"].isin(drawn.loc[drawn["runs"] > 1, "contender"])]
-    if by_score and len(several):
-        layers.append(
-            layer(
-                several, {"type": "point", "filled": True, "size": 22, "color": colour("ink")}, y=y,
-                x=channel("score", title=measure),
-                tooltip=hover(("contender", "contender"), ("seed", "seed"), ("score", "score")),
-            )
-        )  # fmt: skip
-    notes = ["Lines are Student's 95 % intervals over seeds" + (", points are runs." if by_score else ".")]
-    notes += ["0 is the uncontrolled site."] if by_score else [f"The order is that of the verdict, by {measure}."]
-    if "requirements" in aim:
-        notes.append(f"Required is {aim['requirements']}.")
-    if not table["comparable"].all():
-        out = listed(list(table.loc[~table["comparable"], "contender"].head(4)))
-        notes.append(f"Not comparable, and so last: {out}.")
-    if len(drawn) < len(table):
-        notes.append(f"Shown are {len(drawn)} of {len(table)}.")
-    told = table[["contender", "kind", "runs", "value", "low", "high"]].rename(
-        columns={"value": measure, "low": "from", "high": "to"}
-    )
-    if not table["comparable"].all():
-        told["comparable"] = table["comparable"]
-    panels = (Panel(chart(*layers, height=24 * len(drawn))),)
-    return Figure("ranking", question, answer, panels, told, " ".join(notes))
-
-
-def _leader(trained: pd.DataFrame) -> Any:
-    """The best of the contenders that can be compared and have the most runs.
-
-    Of a contender that was dropped, or failed, a few lucky runs may be left.
-
-    Args:
-        trained: rows of contenders, the best first.
-    """
-    comparable = trained[trained["comparable"]] if trained["comparable"].any() else trained
-    return comparable[comparable["runs"] == comparable["runs"].max()].iloc[0]
-
-
-def _together(runs: pd.DataFrame, trained: pd.DataFrame, top: Any, by_score: bool) -> tuple[float, float]:
-    """Ends of an interval of the leader's mean, so that those of all that could lead hold together, as in the verdict.
-
-    Args:
-        runs: of the judgement.
-        trained: rows of contenders.
-        top: row of the leader.
-        by_score: whether the verdict is by score. Of another objective runs are not known here, so that ends are Bonferroni's.
-
-    Returns:
-        Both NaN where there is no interval.
-    """
-    from results.multiple_comparisons import compared_with_value
-    from results.statistics import CONFIDENCE
-
-    leading = trained.loc[(trained["runs"] == top.runs) & (trained["comparable"] == top.comparable), "contender"]
-    if top.low != top.low:
-        return math.nan, math.nan
-    if by_score:
-        scores = {name: runs.loc[runs["contender"] == name].sort_values("seed")["score"].to_numpy(float) for name in leading}
-        own = compared_with_value(scores, 0.0)[top.contender]
-        return own.low, own.high
-    from scipy.stats import t
-
-    error = (1.0 - CONFIDENCE) / 2.0
-    wider = float(t.ppf(1.0 - error / len(leading), top.runs - 1) / t.ppf(1.0 - error, top.runs - 1))
-    return top.value - wider * (top.value - top.low), top.value + wider * (top.high - top.value)
-
-
-def _ranked(runs: pd.DataFrame, verdict: Verdict | None) -> pd.DataFrame:
-    """A row a controller with a value, in the order of the verdict: what is comparable first, the best first.
-
-    Returns:
-        Columns `contender`, `kind`, `runs`, `value` (of the objective, or the score), `low`, `high` and `comparable`.
-    """
-    grouped = runs.groupby("contender", sort=False)
-    table = grouped.agg(
-        kind=("kind", "first"), runs=("score", "size"), value=("score", "mean"), low=("low", "first"), high=("high", "first")
-    )
-    table = table.assign(comparable=True, goal=table["value"])
-    if verdict is not None:
-        of = verdict.table.set_index("contender")
-        # What is not in the table was judged after it, and is not known to miss anything.
-        table["comparable"] = of["comparable"].astype(bool).reindex(table.index, fill_value=True)
-        if OBJECTIVE in of and GOAL in of:
-            for name, column in (
-                ("value", OBJECTIVE),
-                ("low", f"{OBJECTIVE}_low"),
-                ("high", f"{OBJECTIVE}_high"),
-                ("goal", GOAL),
-            ):
-                table[name] = of[column].reindex(table.index)
-    table = table[table["value"].notna()].reset_index()
-    return table.sort_values(["comparable", "goal"], ascending=False, kind="stable", ignore_index=True, na_position="last")
-
-
 def amounts(table: pd.DataFrame) -> Figure:
     """Changes of emission and bill by contender.
 
@@ -426,7 +274,7 @@ def amounts(table: pd.DataFrame) -> Figure:
         told.append(f"{named} by {percent(abs(float(top[name])))}{_absolute(top, name)}")
         before = does
     answer = f"{top['contender']} {' and '.join(told)} against {UNCONTROLLED}."
-    drawn = known[~known["contender"].isin(["uncontrolled", "no PV, no battery"])].head(_MOST_CONTENDERS)
+    drawn = known[~known["contender"].isin(["uncontrolled", "no PV, no battery"])].head(MOST_CONTROLLERS)
     long = drawn.melt("contender", ["co2_change", "bill_change"], "what", "change")
     long["what"] = long["what"].map({"co2_change": "CO2", "bill_change": "bill"})
     bars = layer(

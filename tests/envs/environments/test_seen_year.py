@@ -11,7 +11,9 @@ from envs.district import COMMON
 from envs.environments import seen_rows as rows_module
 from envs.environments.factory import windows_env
 from envs.environments.seen_year import (
+    forecasts_to_make,
     is_seen_prepared,
+    make_forecasts,
     models_to_train,
     seen_buildings,
     seen_district,
@@ -19,6 +21,7 @@ from envs.environments.seen_year import (
     seen_template,
 )
 from envs.environments.year_cache import district, observation_layout, scaled_template
+from envs.environments.year_forecasts import learned_model
 from envs.planning.mpc import HORIZON
 from envs.scenarios.scenario import Window, scenario
 from envs.seen import Seen
@@ -84,3 +87,10 @@ def test_what_takes_long_is_known_to_be_missing(four_buildings: Path, tmp_path: 
     assert not any(is_seen_prepared(site, 0, part) for part in Seen(plan="learned").parts)
     assert ("load", HORIZON, None) in models_to_train(site)
     assert ("load", HORIZON, 3) in models_to_train(site)
+    # Forecasts wait for their models.
+    for kind, hours, _ in {model[0]: model for model in models_to_train(site)}.values():
+        learned_model(site, kind, hours)
+    assert (0, "load") in forecasts_to_make(site, [0])
+    make_forecasts(site, 0, "load")
+    assert (0, "load") not in forecasts_to_make(site, [0])
+    assert (0, "pv") in forecasts_to_make(site, [0])

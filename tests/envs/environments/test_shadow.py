@@ -42,14 +42,19 @@ def test_of_tanks_it_has_what_they_take_and_their_charge(small_schema: Path, tmp
     found, tanks = run_shadow(site, 0, "seven-days", DEFAULT, hours=HOURS), Tanks.of(year_tables(site, 0))
     assert found.tank_use.shape == found.tank_soc.shape == (HOURS, 1, 2)
     np.testing.assert_allclose(found.tank_soc[0, 0], [0.0, 0.5])
+    # As it is observed, the charge is that before an hour of standby.
     change = np.where(found.tank_use > 0.0, found.tank_use * tanks.root, found.tank_use / tanks.root)[1:-1, 0]
-    expected = np.minimum(found.tank_soc[1:-1, 0] + change, 1.0) * tanks.kept
+    expected = np.minimum(found.tank_soc[1:-1, 0] * tanks.kept + change, 1.0)
     np.testing.assert_allclose(found.tank_soc[2:, 0], expected, atol=2e-3)
     assert (np.ptp(found.tank_use[:, 0], axis=0) > 0.1).all()
 
 
-def test_it_does_not_know_the_future(four_buildings: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    site = scenario(str(four_buildings))
+@pytest.mark.parametrize("stores", ["batteries", "tanks too"])
+def test_it_does_not_know_the_future(
+    four_buildings: Path, small_schema: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stores: str
+) -> None:
+    path = four_buildings if stores == "batteries" else with_tank(small_schema, tmp_path, cooling=True, twin=True)
+    site = scenario(str(path))
     before, whole = run_shadow(site, 0, "seven-days", DEFAULT, hours=HOURS), year_series(site, 0)
     values = {kind: own.copy() for kind, own in whole.values.items()}
     for own in values.values():
@@ -62,7 +67,7 @@ def test_it_does_not_know_the_future(four_buildings: Path, monkeypatch: pytest.M
     )
     monkeypatch.setattr("envs.environments.year_forecasts.year_series", lambda scenario, year: other)
     after = run_shadow(site, 0, "seven-days", DEFAULT, hours=HOURS)
-    for name in ("battery_kwh", "soc", "net_kwh"):
+    for name in ("battery_kwh", "soc", "net_kwh", "tank_use", "tank_soc"):
         np.testing.assert_array_equal(getattr(after, name)[:CHANGED], getattr(before, name)[:CHANGED], err_msg=name)
     assert (after.net_kwh[CHANGED:] != before.net_kwh[CHANGED:]).any()
 

@@ -9,10 +9,10 @@ import pytest
 
 from envs.current_hour import SiteState
 from envs.environments.factory import windows_env
-from envs.forecasts.series import KINDS
 from envs.forecasts.site_forecast import METHODS, Method, SiteForecast
 from envs.objective.weights import Weights
 from envs.planning.mpc import ModelPredictiveControl, Plant, hour_plan
+from envs.planning.mpc_programme import RecedingProgramme
 from envs.planning.mpc_tanks import Tanks
 from envs.scenarios.scenario import Window, scenario
 from envs.yardsticks.mpc_runs import mpc_plant, run_mpc
@@ -22,20 +22,21 @@ HOURS, NOW = 8, 400
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_only_the_exact_future_changes_a_plan(small_schema: Path, method: Method) -> None:
+def test_only_the_exact_future_changes_a_plan(small_schema: Path, tmp_path: Path, method: Method) -> None:
     """All series and all arrivals after the present hour are shifted."""
-    plant = mpc_plant(scenario(str(small_schema)), 0, method, HOURS)
+    site = scenario(str(with_tank(small_schema, tmp_path, cooling=True)))
+    plant = mpc_plant(site, 0, method, HOURS)
     series = plant.forecast._series
     later = np.arange(series.rows) > NOW
-    values = {kind: np.where(later, 2.0 * series.values[kind] + 1.0, series.values[kind]) for kind in KINDS}
+    values = {kind: np.where(later, 2.0 * series.values[kind] + 1.0, series.values[kind]) for kind in series.kinds}
     learned = {}
     if method == "learned":
         from envs.environments.year_forecasts import learned_model
         from envs.forecasts.learned import TableForecast, forecast_table
 
         shifted = replace(series, values=values, observed=np.where(later[:, np.newaxis], 0.0, series.observed))
-        for kind in KINDS:
-            model = learned_model(scenario(str(small_schema)), kind, HOURS)
+        for kind in series.kinds:
+            model = learned_model(site, kind, HOURS)
             if model:
                 learned[kind] = TableForecast(values[kind], forecast_table(shifted, kind, model, HOURS))
     forecast = SiteForecast(replace(series, values=values), method, plant.forecast._statistics, learned)
@@ -47,8 +48,9 @@ def test_only_the_exact_future_changes_a_plan(small_schema: Path, method: Method
     coming = vehicles._start > NOW
     vehicles._arrival = np.where(coming, 0.0, vehicles._arrival)
     after, _ = hour_plan(Plant(plant.site, vehicles, forecast), state, HOURS, share)
-    same = all(np.array_equal(getattr(before, name), getattr(after, name)) for name in ("base_kwh", "import_worth", "can_kwh"))
-    assert same == (method != "exact")
+    for names in (("base_kwh", "import_worth", "can_kwh"), ("fill_kwh", "tap_kwh"), ("efficiency",)):
+        same = all(np.array_equal(getattr(before, name), getattr(after, name)) for name in names)
+        assert same == (method != "exact"), names
     np.testing.assert_array_equal(before.base_kwh[:, 0], after.base_kwh[:, 0])
 
 
@@ -86,6 +88,26 @@ def test_tanks_do_as_planned_on_both_backends_and_are_worth_it(small_schema: Pat
     env = windows_env(site, "batch", [window])
     (without,) = env.episodes(ModelPredictiveControl(env.present, {0: replace(plants[0], site=idle)}, HOURS))
     assert episode.reward > without.reward + 1e-3
+
+
+def test_what_finds_no_use_is_not_held_for_later(small_schema: Path, tmp_path: Path) -> None:
+    """A cheap hour is no reason to cool water for months without demand."""
+    plant = mpc_plant(scenario(str(with_tank(small_schema, tmp_path, cooling=True))), 0, "exact", HOURS)
+    values = dict(plant.forecast._series.values)
+    values["cooling_demand"] = np.zeros_like(values["cooling_demand"])
+    values["cooling_efficiency"] = values["cooling_efficiency"].copy()
+    values["cooling_efficiency"][:, NOW] *= 3.0
+    idle = replace(
+        plant, forecast=SiteForecast(replace(plant.forecast._series, values=values), "exact", plant.forecast._statistics)
+    )
+    for held in (0.0, 0.5):
+        tank_soc = np.array([[held, 0.0, 0.5]])
+        state = SiteState(Window(0, 0, 900), NOW, np.array([0.5]), tank_soc, np.full(10, 0.3), 100.0, (50.0, 60.0), 0.0)
+        hour, _ = hour_plan(idle, state, HOURS, np.ones(900))
+        plan = RecedingProgramme(plant.site, HOURS).solve(hour)
+        np.testing.assert_allclose(plan.tank_kwh[0], 0.0, atol=1e-6)
+        hour, _ = hour_plan(plant, state, HOURS, np.ones(900))
+        assert RecedingProgramme(plant.site, HOURS).solve(hour).tank_kwh[0].max() > 1.0
 
 
 def _none(tanks: Tanks) -> Tanks:

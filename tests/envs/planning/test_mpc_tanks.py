@@ -31,7 +31,7 @@ def test_they_are_those_that_act(small_schema: Path, tmp_path: Path, tanks: Tank
 
 def test_they_take_what_the_device_does_not_need_and_give_no_more_than_the_demand(tanks: Tanks) -> None:
     demand, efficiency = np.array([[30.0, 170.0], [0.0, 2.0]]), np.array([[4.0, 4.0], [0.9, 0.9]])
-    # The range of an action allows as much as the greatest demand, and for the hot water as much as the tank holds.
+    # The range of an action allows as much as the nominal power of the device, and no more than the tank holds.
     np.testing.assert_allclose(tanks.greatest_in, [40.0, 10.0], rtol=1e-6)
     np.testing.assert_allclose(tanks.greatest_out, tanks.greatest_in)
     without = np.full(2, np.inf)

@@ -172,11 +172,18 @@ def test_a_plan_is_searched_where_the_algorithm_starts_from_one_and_what_is_set_
     assert not searches_a_plan(augment=2)
 
 
-def test_beside_thermal_storages_a_plan_of_batteries_is_searched(small_schema: Path, tmp_path: Path) -> None:
-    site = scenario(str(with_tank(small_schema, tmp_path / "tank")))
-    planned = plan(Settings(), None, site)
+def test_where_thermal_storages_alone_act_a_plan_is_searched_too(small_schema: Path, tmp_path: Path) -> None:
+    path = with_tank(small_schema, tmp_path / "tank")
+    schema = json.loads(path.read_text(encoding="utf-8"))
+    schema["actions"]["electrical_storage"]["active"] = False
+    path.write_text(json.dumps(schema), encoding="utf-8")
+    planned = plan(Settings(), None, scenario(str(path)))
     assert "plan" in searched(planned.space)
     assert [start["plan"] for start in planned.starts] == ["none", "learned"]
+    # The action alone, without the tank, plans nothing.
+    del schema["buildings"]["mall"]["dhw_storage"]
+    path.write_text(json.dumps(schema), encoding="utf-8")
+    assert "plan" not in searched(plan(Settings(), None, scenario(str(path))).space)
 
 
 def test_no_plan_is_searched_where_there_is_none(homes: Scenario, monkeypatch: pytest.MonkeyPatch) -> None:

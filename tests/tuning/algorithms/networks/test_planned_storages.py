@@ -3,20 +3,23 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
 import torch
 
 from envs.district import District
-from envs.environments.factory import training_env
+from envs.environments.factory import training_env, windows_env
 from envs.environments.seen_year import seen_buildings
+from envs.environments.shadow import shadow
 from envs.environments.vector_env import SiteVectorEnv, open_years
 from envs.environments.year_cache import any_district, district
+from envs.objective.weights import DEFAULT
 from envs.scenarios.scenario import Scenario, Window, scenario
 from envs.seen import Seen
 from tests.envs.tanks import with_tank
-from tuning.algorithms.networks.planned_storages import DEAD_ZONE, PlannedStorages, PlannedStoragesEnv
+from tuning.algorithms.networks.planned_storages import DEAD_ZONE, TANK_GAP, PlannedStorages, PlannedStoragesEnv
 from tuning.algorithms.registry import algorithm
 from tuning.algorithms.trainer import Setup
 from tuning.exporting.onnx_policy import SitePolicy
@@ -81,7 +84,37 @@ def test_a_tank_takes_what_is_planned_and_closes_the_gap_to_its_charge(small_sch
         known |= {(0, f"planned_{use}_storage"): 0.02, (0, f"planned_{use}_soc"): 0.3}
     found = PlannedStorages(planned).plan(scaled(planned, known))[0].numpy()
     # Of the hot water no charge is observed, so the plan's energy is all there is.
-    np.testing.assert_allclose(found[list(at.values())], [(0.02 + 0.05) * hours[0], 0.02 * hours[2]], rtol=1e-4)
+    np.testing.assert_allclose(found[list(at.values())], [(0.02 + 0.05 * TANK_GAP) * hours[0], 0.02 * hours[2]], rtol=1e-4)
+
+
+@pytest.mark.parametrize("backend", ["batch", "citylearn"])
+def test_without_changes_tanks_follow_the_plan_wherever_they_are(
+    small_schema: Path, tmp_path: Path, backend: Literal["batch", "citylearn"]
+) -> None:
+    name = scenario(str(with_tank(small_schema, tmp_path, cooling=True, twin=True)))
+    site, hours, start = seen_buildings(name, SEEN), 60, 240
+    planned, layout, shown = PlannedStorages(site), site.layout, []
+    of = [(0, "dhw"), (1, "cooling"), (1, "dhw")]
+    assert "cooling_storage" not in site.actions_of(0)
+    env = windows_env(name, backend, [Window(0, start, hours)], seen=SEEN)
+
+    def act(observations: np.ndarray) -> np.ndarray:
+        shown.append(observations[0].copy())
+        return np.clip(planned.complete(np.zeros((1, len(layout.actions)), np.float32), observations), -1.0, 1.0)
+
+    list(env.episodes(act))
+    env.close()
+    centre, inverse = (own[: len(layout.names)] for own in layout.linear)
+    raw = np.array(shown)[:, : len(layout.names)] / np.where(inverse, inverse, 1.0) + centre
+    own, plans = raw, shadow(name, 0, "yesterday", DEFAULT)
+    for n, use in of:
+        kinds = site.observations_of(n)
+        charge, plan = own[:, kinds[f"{use}_storage_soc"]], own[:, kinds[f"planned_{use}_soc"]]
+        # Once it has caught up with the plan, it has the plan's charge.
+        np.testing.assert_allclose(charge[24:], plan[24:], atol=0.02)
+        assert np.ptp(plan[24:]) > 0.1
+        at = plans.tank_soc[start : start + hours, n, 0 if use == "cooling" else 1]
+        np.testing.assert_allclose(plan, at, atol=1e-4)
 
 
 def test_small_changes_change_nothing_and_greater_ones_what_they_are_more(four_buildings: Path) -> None:

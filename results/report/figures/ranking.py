@@ -1,0 +1,175 @@
+"""Figure of a judgement's ranking: contenders, rules and bounds, in the order of its verdict."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from results.judgement import EXACT_MPC, GOAL, OBJECTIVE
+from results.report.charts import channel, chart, coloured, hover, layer
+from results.report.colours import colour
+from results.report.figure import Figure, Panel
+from results.report.words import listed, number, percent, score
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from results.analysis.judged import Verdict
+
+CONTROLLERS = {
+    "best": "c1",
+    "contender": "c1",
+    "default": "c2",
+    "rule": "c4",
+    "mpc": "c5",
+    "bound": "c3",
+    "uncontrolled": "grey",
+}
+MOST_CONTROLLERS = 30
+
+
+def ranking(runs: pd.DataFrame, verdict: Verdict | None = None) -> Figure:
+    """Contenders, rules and bounds of a judgement, ranked as its verdict does.
+
+    Args:
+        runs: of `results.analysis.judged_runs`.
+        verdict: of `results.analysis.judged.verdict`; without it by score.
+    """
+    question = "Which controller is best on hours that no training used?"
+    if runs.empty:
+        return Figure("ranking", question, "It cannot be said: nothing was judged.")
+    aim = verdict.aim if verdict else {}
+    measure = aim.get("objective", "score")
+    by_score = measure == "score"
+    table = _ranked(runs, verdict)
+    trained = table[table["kind"] == "contender"]
+    # What knows the future is no rival.
+    rivals = table[table["kind"].isin(["rule", "mpc"]) & table["comparable"] & (table["contender"] != EXACT_MPC)]
+    bound = table[table["contender"] == "bound of score"] if by_score else table.head(0)
+    if trained.empty:
+        answer = "It cannot be said: no trained policy was judged."
+    else:
+        top = _leader(trained)
+        shown = score if by_score else number
+        ends = f" ({shown(top.low)} to {shown(top.high)})" if top.low == top.low else ""
+        answer = f"{top.contender} has {shown(top.value)}{ends}{'' if by_score else f' of {measure}'}"
+        if len(rivals):
+            rival = rivals.iloc[0]
+            low, high = _together(runs, trained, top, by_score)
+            surely = " surely" if low > rival.value or high < rival.value else ""
+            # Of a bill, what is surely below is good: the word has to say so.
+            is_better = (top.value < rival.value) == ("less is better" in measure)
+            side = ("above" if is_better else "below") if by_score else "better than" if is_better else "worse than"
+            answer += f",{surely} {side} the best without training, {rival.contender}, with {shown(rival.value)}"
+        if len(bound) and bound["value"].iloc[0] > 0:
+            answer += f"; that is {percent(top.value / bound['value'].iloc[0])} of the bound"
+        answer += "."
+        if not top.comparable:
+            answer = f"None that was trained is comparable: each misses what the verdict requires. {answer}"
+    drawn = table.head(MOST_CONTROLLERS)
+    names = [kind for kind in CONTROLLERS if (drawn["kind"] == kind).any()]
+    y = channel("contender", "nominal", sort=None, axis={"labelLimit": 230})
+    colours = coloured("kind", names, [CONTROLLERS[kind] for kind in names])
+    bars = layer(
+        drawn, {"type": "bar", "height": 14}, y=y, x=channel("value", title=measure), color=colours,
+        tooltip=hover(("contender", "contender"), ("value", measure), ("low", "from"), ("high", "to"), ("runs", "runs")),
+    )  # fmt: skip
+    ends_of = layer(
+        drawn[drawn["low"].notna()], {"type": "rule", "strokeWidth": 2, "color": colour("ink")}, y=y,
+        x=channel("low", title=measure), x2={"field": "high"},
+    )  # fmt: skip
+    # Vega warns of a layer without a row.
+    layers = [bars, *([ends_of] if drawn["low"].notna().any() else [])]
+    several = runs[runs["contender"].isin(drawn.loc[drawn["runs"] > 1, "contender"])]
+    if by_score and len(several):
+        layers.append(
+            layer(
+                several, {"type": "point", "filled": True, "size": 22, "color": colour("ink")}, y=y,
+                x=channel("score", title=measure),
+                tooltip=hover(("contender", "contender"), ("seed", "seed"), ("score", "score")),
+            )
+        )  # fmt: skip
+    notes = ["Lines are Student's 95 % intervals over seeds" + (", points are runs." if by_score else ".")]
+    notes += ["0 is the uncontrolled site."] if by_score else [f"The order is that of the verdict, by {measure}."]
+    if "requirements" in aim:
+        notes.append(f"Required is {aim['requirements']}.")
+    if not table["comparable"].all():
+        out = listed(list(table.loc[~table["comparable"], "contender"].head(4)))
+        notes.append(f"Not comparable, and so last: {out}.")
+    if len(drawn) < len(table):
+        notes.append(f"Shown are {len(drawn)} of {len(table)}.")
+    told = table[["contender", "kind", "runs", "value", "low", "high"]].rename(
+        columns={"value": measure, "low": "from", "high": "to"}
+    )
+    if not table["comparable"].all():
+        told["comparable"] = table["comparable"]
+    panels = (Panel(chart(*layers, height=24 * len(drawn))),)
+    return Figure("ranking", question, answer, panels, told, " ".join(notes))
+
+
+def _leader(trained: pd.DataFrame) -> Any:
+    """The best of the contenders that can be compared and have the most runs.
+
+    Of a contender that was dropped, or failed, a few lucky runs may be left.
+
+    Args:
+        trained: rows of contenders, the best first.
+    """
+    comparable = trained[trained["comparable"]] if trained["comparable"].any() else trained
+    return comparable[comparable["runs"] == comparable["runs"].max()].iloc[0]
+
+
+def _together(runs: pd.DataFrame, trained: pd.DataFrame, top: Any, by_score: bool) -> tuple[float, float]:
+    """Ends of an interval of the leader's mean, so that those of all that could lead hold together, as in the verdict.
+
+    Args:
+        runs: of the judgement.
+        trained: rows of contenders.
+        top: row of the leader.
+        by_score: whether the verdict is by score. Of another objective runs are not known here, so that ends are Bonferroni's.
+
+    Returns:
+        Both NaN where there is no interval.
+    """
+    from results.multiple_comparisons import compared_with_value
+    from results.statistics import CONFIDENCE
+
+    leading = trained.loc[(trained["runs"] == top.runs) & (trained["comparable"] == top.comparable), "contender"]
+    if top.low != top.low:
+        return math.nan, math.nan
+    if by_score:
+        scores = {name: runs.loc[runs["contender"] == name].sort_values("seed")["score"].to_numpy(float) for name in leading}
+        own = compared_with_value(scores, 0.0)[top.contender]
+        return own.low, own.high
+    from scipy.stats import t
+
+    error = (1.0 - CONFIDENCE) / 2.0
+    wider = float(t.ppf(1.0 - error / len(leading), top.runs - 1) / t.ppf(1.0 - error, top.runs - 1))
+    return top.value - wider * (top.value - top.low), top.value + wider * (top.high - top.value)
+
+
+def _ranked(runs: pd.DataFrame, verdict: Verdict | None) -> pd.DataFrame:
+    """A row a controller with a value, in the order of the verdict: what is comparable first, the best first.
+
+    Returns:
+        Columns `contender`, `kind`, `runs`, `value` (of the objective, or the score), `low`, `high` and `comparable`.
+    """
+    grouped = runs.groupby("contender", sort=False)
+    table = grouped.agg(
+        kind=("kind", "first"), runs=("score", "size"), value=("score", "mean"), low=("low", "first"), high=("high", "first")
+    )
+    table = table.assign(comparable=True, goal=table["value"])
+    if verdict is not None:
+        of = verdict.table.set_index("contender")
+        # What is not in the table was judged after it, and is not known to miss anything.
+        table["comparable"] = of["comparable"].astype(bool).reindex(table.index, fill_value=True)
+        if OBJECTIVE in of and GOAL in of:
+            for name, column in (
+                ("value", OBJECTIVE),
+                ("low", f"{OBJECTIVE}_low"),
+                ("high", f"{OBJECTIVE}_high"),
+                ("goal", GOAL),
+            ):
+                table[name] = of[column].reindex(table.index)
+    table = table[table["value"].notna()].reset_index()
+    return table.sort_values(["comparable", "goal"], ascending=False, kind="stable", ignore_index=True, na_position="last")
