@@ -10,6 +10,7 @@ import numpy as np
 from common.generators import check_twister
 from envs.batch_backend import kernel, records
 from envs.batch_backend.arrays import Year, allocate, row_arrays, site_arrays
+from envs.batch_backend.tables import Tables
 from envs.current_hour import SiteState, scaled
 from envs.objective.citylearn_ratios import district_ratios
 from envs.objective.reference import Reference
@@ -155,6 +156,10 @@ class BatchSimulator:
     def reference(self, year: int) -> Reference | None:
         """Uncontrolled run of a year."""
         return self._years[year].reference
+
+    def tables(self, year: int) -> Tables:
+        """Tables of a year."""
+        return self._years[year].tables
 
     def begin(self, copy: int, year: int, start: int, hours: int, seed: int, charge: float = 0.0) -> None:
         """Start a run of one copy; see `CityLearnSimulator.begin`.

@@ -4,14 +4,17 @@ The relaxation:
 
 - batteries charge and discharge at their best efficiency and full power, and never wear out;
 - charging sessions that begin and end together share their power;
+- a thermal storage may take and give in one hour;
 - every decision is made with full knowledge of what follows.
 
 Each of these only adds freedom, so no policy exceeds the optimum. The gap is the price of foresight and of the relaxation.
 HiGHS (Huangfu and Hall 2018) solves the programme through SciPy.
 
     maximise   sum over steps of the improvement reward (or: minimise emission, or cost, with every vehicle served)
-    subject to net = base load + charging + battery - PV = import - export        for each building and step
+    subject to net = base load + charging + battery + (filled - tapped) / efficiency - PV = import - export
+                                                                                  for each building and step
                charge of the battery after = before + root * in - out / root      within its limits, in + out <= power
+               held after = kept * before + root * filled - tapped / root         within the tank and what its device leaves
                delivered = efficiency * charging, missing >= required - delivered for each group of sessions
                ramp >= |change of the site's net|,  month's peaks >= net,  day's peak >= net
 """
@@ -31,7 +34,7 @@ from envs.scenarios.scenario import Scenario, Window
 from envs.yardsticks.bound_programme import OBJECTIVES, Objective, constrain, set_objective
 from envs.yardsticks.bound_site import BoundSite
 from envs.yardsticks.bound_solution import Bound, BoundError, read_solution
-from envs.yardsticks.linear_model import beyond_bound
+from envs.yardsticks.linear_model import beyond_linear
 
 if TYPE_CHECKING:
     from envs.batch_backend.simulator import BatchSimulator
@@ -81,7 +84,7 @@ def window_bound(simulator: BatchSimulator, window: Window, objective: Objective
 
     reference = simulator.reference(window.year)
     assert reference is not None
-    if reason := beyond_bound(simulator.site.thermal, reference.exogenous, reference.tariff):
+    if reason := beyond_linear(reference.exogenous, reference.tariff):
         raise ScenarioError(reason)
     site = BoundSite(simulator, window, weights)
     programme = LinearProgramme()

@@ -43,11 +43,13 @@ def constrain(programme: LinearProgramme, site: BoundSite) -> Variables:
     group, hour = site.there
     charging = programme.variables(len(group), high=site.charge[group])
     back = programme.variables(len(group), high=site.v2g[group])
+    filled, tapped, of_tanks = _add_tanks(programme, site)
     cell = np.arange(buildings * hours).reshape(everywhere)
     at = cell[site.building[group], hour]
     programme.rows(
         True, site.base_kwh.ravel(),
         (cell, drawn, 1.0), (cell, fed, -1.0), (cell, taken, -1.0), (cell, given, 1.0), (at, charging, -1.0), (at, back, 1.0),
+        (cell[of_tanks], filled, -site.filled_kwh), (cell[of_tanks], tapped, site.tapped_kwh),
     )  # fmt: skip
     start = np.zeros(everywhere)
     start[:, 0] = site.least
@@ -69,6 +71,25 @@ def constrain(programme: LinearProgramme, site: BoundSite) -> Variables:
     _add_ramp(programme, site, drawn, fed, ramp)
     months, peak, above = _add_peaks(programme, site, drawn, fed)
     return Variables(drawn, fed, ramp, missing, peak, above, months, _add_day_peaks(programme, site, drawn, fed))
+
+
+def _add_tanks(programme: LinearProgramme, site: BoundSite) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Add what thermal storages take, give and hold.
+
+    Returns:
+        Heat or cold that each takes and gives, both of shape (tanks, hours), and the building of each.
+    """
+    tanks, shape = site.tanks, (len(site.tanks), site.hours)
+    filled, tapped = programme.variables(*shape, high=site.fill), programme.variables(*shape, high=site.tap)
+    held = programme.variables(*shape, high=tanks.capacity[:, np.newaxis])
+    cell, first = np.arange(held.size).reshape(shape), np.zeros(shape)
+    first[:, 0] = site.first_held
+    kept, root = tanks.kept[:, np.newaxis], tanks.root[:, np.newaxis]
+    programme.rows(
+        True, first.ravel(),
+        (cell, held, 1.0), (cell[:, 1:], held[:, :-1], -kept), (cell, filled, -root), (cell, tapped, 1.0 / root),
+    )  # fmt: skip
+    return filled, tapped, tanks.building
 
 
 def _add_ramp(programme: LinearProgramme, site: BoundSite, drawn: np.ndarray, fed: np.ndarray, ramp: np.ndarray) -> None:

@@ -7,10 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from envs.batch_backend import records
+from envs.batch_backend.tables import Tables
 from envs.objective.reference import Reference
 from envs.objective.series import MET_TOLERANCE
 from envs.objective.weights import DEFAULT, Weights
+from envs.planning.mpc_tanks import Tanks
 from envs.scenarios.scenario import Window
+
+ROUNDED = 1.0 + 1e-6  # CityLearn keeps what tanks hold in single precision
 
 if TYPE_CHECKING:
     # Compiled code takes a second to load.
@@ -18,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class BoundSite:
-    """Numbers of a window. N buildings, H hours; G groups of sessions that share building, first hour, last hour and power.
+    """Numbers of a window. N buildings, H hours, T tanks; G groups of sessions that share building, hours and power.
 
     Args:
         simulator: with the year, and its reference.
@@ -44,6 +48,10 @@ class BoundSite:
         room, held: energy that each group's batteries can still take, and hold on arrival, shape (G,).
         lost_kwh: energy that vehicles lack at chargers without an action.
         beyond_pv: energy that could be exported beyond PV, shape (N, H).
+        tanks: thermal storages that act.
+        fill, tap: most heat or cold that they can take and give [kWh], both of shape (T, H).
+        filled_kwh, tapped_kwh: electricity of a kilowatt-hour that is taken and given, both of shape (T, H).
+        first_held: heat or cold in the tanks when the window begins [kWh], shape (T,).
     """
 
     def __init__(self, simulator: BatchSimulator, window: Window, weights: Weights = DEFAULT) -> None:
@@ -67,11 +75,24 @@ class BoundSite:
         self.least, self.most = battery["minimum_energy"], np.maximum(battery["capacity"], battery["minimum_energy"])
         self.root = np.array([_best_root(simulator, k) for k in range(self.buildings)])
         self._group_sessions(simulator, reference, window)
-        # Export beyond PV: what batteries and vehicles can give, less what the site takes without PV.
+        self._set_tanks(simulator.tables(window.year))
+        # Export beyond PV: what batteries, vehicles and tanks can give, less what the site takes without PV.
         given = np.repeat(self.power[:, np.newaxis], self.hours, axis=1)
         group, hour = self.there
         np.add.at(given, (self.building[group], hour), self.v2g[group])
+        np.add.at(given, self.tanks.building, self.tap * self.tapped_kwh)
         self.beyond_pv = np.maximum(0.0, given - (self.base_kwh + self.pv))
+
+    def _set_tanks(self, tables: Tables) -> None:
+        tanks = self.tanks = Tanks.of(tables)
+        meter = tables.rows["meter"][self.start : self.start + self.hours]
+        demand, efficiency = (meter[name][:, tanks.building, tanks.use].T.astype(np.float64) for name in ("demand", "cop"))
+        self.fill, self.tap = (ROUNDED * own for own in tanks.limits(demand, efficiency))
+        self.filled_kwh = 1.0 / efficiency
+        self.tapped_kwh = self.filled_kwh.copy()
+        # CityLearn counts what a tank gives in the first hour of a run twice, see docs/batch.md.
+        self.tapped_kwh[:, 0] *= 2.0
+        self.first_held = tables.initial_tank[tanks.building, tanks.use] * tanks.capacity
 
     @property
     def there(self) -> tuple[np.ndarray, np.ndarray]:

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-import numpy as np
-
 from envs.batch_backend.tables import Tables
 from envs.environments.backend import beyond_batch
 from envs.environments.year_cache import year_tables
@@ -17,41 +13,25 @@ from envs.scenarios.tariff import DemandCharge
 
 def why_no_bound(scenario: Scenario) -> str:
     """Reason why a scenario has no bound; empty where it has one."""
-    if missing := beyond_batch(scenario):
-        return f"the bound needs the batch backend, which does not support: {', '.join(missing)}"
-    reasons = (beyond_bound(own.site["thermal"], own.exogenous, tariff) for own, tariff in _years(scenario))
-    return next((reason for reason in reasons if reason), "")
+    return _why_none(scenario, "the bound")
 
 
 def why_no_mpc(scenario: Scenario) -> str:
-    """Reason why a scenario has no model predictive control; empty where it has one.
-
-    It plans thermal storages too, which the bound does not. So a site can have it and no bound.
-    """
-    if missing := beyond_batch(scenario):
-        return f"model predictive control needs the batch backend, which does not support: {', '.join(missing)}"
-    years = list(_years(scenario))
+    """Reason why a scenario has no model predictive control; empty where it has one."""
+    if reason := _why_none(scenario, "model predictive control"):
+        return reason
     # Series are forecast of the same kinds in all years.
-    if len({uses_of(own) for own, _ in years}) > 1:
-        return "its segments have thermal storages of different kinds"
-    reasons = (_beyond_linear(own.exogenous, tariff) for own, tariff in years)
-    return next((reason for reason in reasons if reason), "")
+    kinds = {uses_of(tables) for tables, _ in _years(scenario)}
+    return "its segments have thermal storages of different kinds" if len(kinds) > 1 else ""
 
 
-def beyond_bound(thermal: np.ndarray, exogenous: Exogenous, tariff: DemandCharge | None) -> str:
-    """What of a site year the programme of the bound does not describe; empty where it describes all.
+def beyond_linear(exogenous: Exogenous, tariff: DemandCharge | None) -> str:
+    """What of a site year no linear programme describes; empty where one does.
 
     Args:
-        thermal: devices and tanks, `envs.batch_backend.records.THERMAL`, shape (buildings, 3).
         exogenous: series of the year.
         tariff: its demand charge; None for none.
     """
-    if (thermal["action"] >= 0).any():
-        return "the bound covers batteries and vehicles, and this site has thermal storages with an action"
-    return _beyond_linear(exogenous, tariff)
-
-
-def _beyond_linear(exogenous: Exogenous, tariff: DemandCharge | None) -> str:
     for name, series in (("prices", exogenous.price), ("carbon intensities", exogenous.carbon)):
         if (series < 0.0).any():
             # Importing and exporting at once would then pay, and a linear programme cannot forbid it.
@@ -62,8 +42,15 @@ def _beyond_linear(exogenous: Exogenous, tariff: DemandCharge | None) -> str:
     return ""
 
 
-def _years(scenario: Scenario) -> Iterator[tuple[Tables, DemandCharge | None]]:
+def _why_none(scenario: Scenario, what: str) -> str:
+    if missing := beyond_batch(scenario):
+        return f"{what} needs the batch backend, which does not support: {', '.join(missing)}"
+    reasons = (beyond_linear(tables.exogenous, tariff) for tables, tariff in _years(scenario))
+    return next((reason for reason in reasons if reason), "")
+
+
+def _years(scenario: Scenario) -> list[tuple[Tables, DemandCharge | None]]:
     """Tables and tariff of the years that can differ in what is asked here."""
     # Generated years all have the same devices, and tariffs of one kind. Segments may have other buildings and prices.
-    for year in range(len(scenario.segments)) if scenario.segments else scenario.years("train")[:1]:
-        yield year_tables(scenario, year), DemandCharge.of(scenario.schema_path(year))
+    years = range(len(scenario.segments)) if scenario.segments else scenario.years("train")[:1]
+    return [(year_tables(scenario, year), DemandCharge.of(scenario.schema_path(year))) for year in years]

@@ -1,4 +1,4 @@
-"""A bound needs a site that a linear programme describes; model predictive control takes one with thermal storages too."""
+"""The bound and model predictive control need a site that linear programmes describe."""
 
 import json
 from pathlib import Path
@@ -61,12 +61,10 @@ def test_what_only_citylearn_steps_has_neither(small_schema: Path, tmp_path: Pat
     assert why_no_mpc(site).startswith("model predictive control needs the batch backend, which does not support: 'timezone'")
 
 
-def test_thermal_storages_are_planned_though_they_have_no_bound(small_schema: Path, tmp_path: Path) -> None:
+def test_sites_with_thermal_storages_have_both(small_schema: Path, tmp_path: Path) -> None:
     site = scenario(str(with_tank(small_schema, tmp_path)))
-    assert "thermal storages" in why_no_bound(site)
+    assert not why_no_bound(site)
     assert not why_no_mpc(site)
-    with pytest.raises(ScenarioError, match="thermal storages"):
-        bound(site, Window(0, 0, 48), "score")
 
 
 def test_segments_with_tanks_of_different_kinds_have_none(
@@ -74,5 +72,6 @@ def test_segments_with_tanks_of_different_kinds_have_none(
 ) -> None:
     site = scenario(str(with_tank(small_schema, tmp_path / "tank")))
     plain, other = (year_tables(scenario(str(schema)), 0) for schema in (small_schema, site.schema))
-    monkeypatch.setattr("envs.yardsticks.linear_model._years", lambda site: iter([(plain, None), (other, None)]))
+    monkeypatch.setattr("envs.yardsticks.linear_model._years", lambda site: [(plain, None), (other, None)])
+    assert not why_no_bound(site)
     assert why_no_mpc(site) == "its segments have thermal storages of different kinds"
