@@ -6,9 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from envs.current_hour import SiteState
 from envs.environments.year_cache import year_tables
+from envs.planning.mpc import hour_plan
+from envs.planning.mpc_programme import RecedingProgramme
 from envs.planning.mpc_tanks import Tanks, uses_of
-from envs.scenarios.scenario import scenario
+from envs.scenarios.scenario import Window, scenario
+from envs.yardsticks.mpc_runs import mpc_plant
 from tests.envs.tanks import with_tank
 
 
@@ -47,3 +51,23 @@ def test_they_take_what_the_device_does_not_need_and_give_no_more_than_the_deman
 def test_values_come_to_their_buildings_and_uses(tanks: Tanks) -> None:
     found = replace(tanks, building=np.array([2, 0])).scattered(np.array([5.0, 7.0]), 3)
     np.testing.assert_array_equal(found, [[0.0, 0.0, 7.0], [0.0, 0.0, 0.0], [5.0, 0.0, 0.0]])
+
+
+def test_their_electricity_is_that_of_their_buildings(small_schema: Path, tmp_path: Path) -> None:
+    site, hours = scenario(str(with_tank(small_schema, tmp_path, cooling=True, twin=True))), 6
+    plant = mpc_plant(site, 0, "yesterday", hours)
+    state = SiteState(Window(0, 0, 900), 400, np.full(2, 0.5), np.zeros((2, 3)), np.full(10, 0.3), 100.0, (50.0, 60.0), 0.0)
+    hour, _ = hour_plan(plant, state, hours, np.ones(900))
+    programme, tanks = RecedingProgramme(plant.site, hours), plant.site.tanks
+    equal, _ = programme.matrices(hour)
+    assert tanks.building.tolist() == [0, 1, 1]
+    cooling = plant.forecast._series.values["cooling_efficiency"][1, 400]
+    np.testing.assert_allclose(hour.efficiency[:, 0], [0.9, cooling, 0.9])
+    assert cooling > 1.5
+    slot = 400 % (hours + 1)
+    for t, building in enumerate(tanks.building):
+        for other in range(2):
+            row = programme._balance[other, slot]
+            expected = 1.0 / hour.efficiency[t, 0] if other == building else 0.0
+            assert equal[row, programme._filled[t, slot]] == pytest.approx(-expected)
+            assert equal[row, programme._tapped[t, slot]] == pytest.approx(expected)

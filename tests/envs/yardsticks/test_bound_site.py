@@ -8,6 +8,7 @@ import pytest
 from envs.environments.vector_env import WindowsEnv
 from envs.scenarios.scenario import Window, scenario
 from envs.yardsticks.bound_site import BoundSite
+from tests.envs.tanks import with_tank
 from tests.envs.yardsticks.sites import changed, idle_chargers, to_grid
 
 
@@ -53,3 +54,21 @@ def test_sessions_at_chargers_without_an_action_lack_what_they_lack_uncontrolled
     assert len(site.required) == 0
     assert site.lost_kwh == pytest.approx(reference.run.missing_kwh[counted].sum())
     assert site.lost_kwh > 0.0
+
+
+def test_what_a_tank_gives_in_the_first_hour_counts_twice_as_in_a_run(small_schema: Path, tmp_path: Path) -> None:
+    window = Window(0, 50, 3)
+    site, env = site_of(with_tank(small_schema, tmp_path), window)
+    (action,) = site.tanks.action
+    idle, low = env.simulator.uncontrolled_actions(), env.simulator.uncontrolled_actions()
+    low[0, action] = -1.0
+    net = []
+    for first in (idle, low):
+        (episode,) = env.episodes(lambda observations, first=first: first)  # type: ignore[misc]
+        net.append(episode.run.net_kwh[0])
+    given = np.minimum(site.tap[0], site.first_held[0] * site.tanks.root[0])
+    assert given[0] > 0.5
+    assert net[0][0] - net[1][0] == pytest.approx(given[0] * site.tapped_kwh[0, 0], abs=1e-3)
+    assert site.tapped_kwh[0, 0] == pytest.approx(2.0 * site.tapped_kwh[0, 1])
+    # It is only the first hour: later ones count once.
+    assert net[0][1] - net[1][1] == pytest.approx(given[1] * site.tapped_kwh[0, 1], abs=1e-3)

@@ -117,6 +117,17 @@ def test_without_changes_tanks_follow_the_plan_wherever_they_are(
         np.testing.assert_allclose(plan, at, atol=1e-4)
 
 
+def test_an_action_without_its_tank_is_left_to_the_policy(small_schema: Path, tmp_path: Path) -> None:
+    path = with_tank(small_schema, tmp_path)
+    schema = json.loads(path.read_text(encoding="utf-8"))
+    del schema["buildings"]["mall"]["dhw_storage"]
+    path.write_text(json.dumps(schema), encoding="utf-8")
+    site = seen_buildings(scenario(str(path)), SEEN)
+    zone = PlannedStorages(site).zone
+    assert zone[site.actions_of(0)["dhw_storage"]] == 0.0
+    assert zone[site.actions_of(0)["electrical_storage"]] > 0.0
+
+
 def test_small_changes_change_nothing_and_greater_ones_what_they_are_more(four_buildings: Path) -> None:
     site = site_with_plan(four_buildings)
     planned, observations = PlannedStorages(site), scaled(site, {(0, "planned_battery"): -100.0})
