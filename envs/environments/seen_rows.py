@@ -11,10 +11,9 @@ import numpy as np
 
 from envs.district import COMMON
 from envs.environments.shadow import shadow
-from envs.environments.year_cache import year_tables
 from envs.environments.year_forecasts import year_series
+from envs.forecasts.series import DEMANDS
 from envs.observation import MARGIN
-from envs.planning.mpc_tanks import uses_of
 from envs.scenarios.scenario import Scenario, Split
 from envs.seen import Seen
 
@@ -54,7 +53,8 @@ def owners(scenario: Scenario, year: int, seen: Seen) -> tuple[int, ...]:
 
 def tanks_of(scenario: Scenario, year: int) -> tuple[str, ...]:
     """Uses of which some building of a year has a tank that acts, see `envs.planning.mpc_tanks.uses_of`."""
-    return uses_of(year_tables(scenario, year))
+    kinds = year_series(scenario, year).kinds
+    return tuple(use for use, kind in DEMANDS.items() if kind in kinds)
 
 
 def seen_bounds(scenario: Scenario, split: Split, seen: Seen) -> np.ndarray:

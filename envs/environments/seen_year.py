@@ -75,9 +75,8 @@ def models_to_train(scenario: Scenario) -> list[tuple[Kind, int, int | None]]:
 
 def forecasts_to_make(scenario: Scenario, years: Iterable[int]) -> list[tuple[int, Kind]]:
     """Years and kinds of series of which the cache lacks learned forecasts. Their models have to be there."""
-    kinds = year_series(scenario, scenario.years("train")[0]).kinds
-    wanted = [(year, kind) for year in years for kind in kinds if learned_model(scenario, kind, HORIZON)]
-    return [own for own in wanted if not has_learned_table(scenario, *own, HORIZON)]
+    kinds = [kind for kind in year_series(scenario, scenario.years("train")[0]).kinds if learned_model(scenario, kind, HORIZON)]
+    return [(year, kind) for year in years for kind in kinds if not has_learned_table(scenario, year, kind, HORIZON)]
 
 
 def make_forecasts(scenario: Scenario, year: int, kind: Kind) -> None:

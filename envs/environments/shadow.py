@@ -42,14 +42,14 @@ LEAST_KEPT = 1e-6  # a tank that loses all in an hour shows nothing of what it h
 
 @dataclass(frozen=True)
 class Shadow:
-    """Plans of a year with N buildings, one an hour; U uses, in whose tanks some building can store.
+    """Plans of a year, one an hour. N buildings; U uses of heat or cold with a tank that acts, see `mpc_tanks.uses_of`.
 
     Attributes:
         battery_kwh: what each battery takes in the hour, negative where it gives, shape (steps, N).
         soc: state of charge at the beginning of the hour, and as it is planned at the ends of `PLAN_HOURS` from the hour on,
             shape (steps, N, 1 + len(PLAN_HOURS)).
         net_kwh: planned net import of the site in the hour, shape (steps,).
-        tank_use: what each tank takes in the hour, negative where it gives, as a part of what it holds; shape (steps, N, U).
+        tank_use: what each tank takes in the hour, negative where it gives, as a part of its capacity; shape (steps, N, U).
         tank_soc: state of charge at the beginning of the hour as it is observed, before standby; shape (steps, N, U).
     """
 

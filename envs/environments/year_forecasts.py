@@ -74,8 +74,8 @@ def learned_table(scenario: Scenario, year: int, kind: Kind, hours: int, crossed
         return None
     model = trained if _has_train_buildings(scenario, year) else _of_other_buildings(trained, scenario, year, kind)
 
+    crossed = crossed and _trains(scenario, year)
     folds = _folds(scenario, year) if crossed else np.full(year_series(scenario, year).rows, _NO_FOLD)
-    crossed = bool((folds != _NO_FOLD).any())
 
     def write(path: Path) -> None:
         table = forecast_table(year_series(scenario, year), kind, model, hours)
@@ -95,8 +95,7 @@ def learned_table(scenario: Scenario, year: int, kind: Kind, hours: int, crossed
 
 def has_learned_table(scenario: Scenario, year: int, kind: Kind, hours: int) -> bool:
     """Whether the cache has what `learned_table` gives, crossed where rows of the year train."""
-    crossed = bool((_folds(scenario, year) != _NO_FOLD).any())
-    return is_cached(_table_key(scenario, year, kind, hours, crossed))
+    return is_cached(_table_key(scenario, year, kind, hours, _trains(scenario, year)))
 
 
 def _table_key(scenario: Scenario, year: int, kind: Kind, hours: int, crossed: bool) -> str:
@@ -162,6 +161,11 @@ def cached_model(
 def _model_key(scenario: Scenario, kind: Kind, hours: int, without: int | None) -> str:
     which = kind if without is None else f"{kind}-without-{without}"
     return f"{scenario.key}/forecaster-{which}-{hours}-{forecasts_version(scenario)}.npz"
+
+
+def _trains(scenario: Scenario, year: int) -> bool:
+    """Whether rows of a year belong to the train split."""
+    return any(window.year == year for window in scenario.windows("train"))
 
 
 def _folds(scenario: Scenario, year: int) -> np.ndarray:

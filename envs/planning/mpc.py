@@ -29,7 +29,7 @@ HORIZON = 24  # hours
 DOUBT = 0.12
 STORED = 0.9  # part of the mean worth of import that a stored kilowatt-hour is worth at the end of the horizon
 
-LEAST_EFFICIENCY = 0.1  # of a device, whatever is forecast; the worst heater has more
+LEAST_EFFICIENCY = 0.1  # of a device, whatever is forecast: energies are divided by it
 
 
 @dataclass(frozen=True)
@@ -175,7 +175,7 @@ def hour_plan(plant: Plant, state: SiteState, hours: int, month_share: np.ndarra
             day_peak_kw=state.day_peak_kw,
             held_kwh=held,
             held_worth=STORED * tanks.root * heat_worth,
-            held_most_kwh=np.clip(_useful(tanks, held, tap), None, tanks.capacity),
+            held_most_kwh=_useful(tanks, held, tap),
             fill_kwh=fill,
             tap_kwh=tap,
             efficiency=efficiency,
@@ -196,7 +196,7 @@ def _useful(tanks: Tanks, held_kwh: np.ndarray, tap_kwh: np.ndarray) -> np.ndarr
         tap_kwh: most that they can give in each hour of the horizon, shape (T, H).
     """
     stays = held_kwh * tanks.kept ** (tap_kwh.shape[1] - 1)
-    return np.maximum(tap_kwh.sum(axis=1) / tanks.root, stays)
+    return np.minimum(np.maximum(tap_kwh.sum(axis=1) / tanks.root, stays), tanks.capacity)
 
 
 def _of_tanks(plant: Plant, row: int, hours: int) -> tuple[np.ndarray, np.ndarray]:

@@ -149,7 +149,7 @@ class RecedingProgramme:
             True, np.zeros(cell.size),
             (cell, self._drawn, 1.0), (cell, self._fed, -1.0), (cell, self._taken, -1.0), (cell, self._given, 1.0),
             (cell[site.with_chargers], self._charging, -1.0),
-            # What a kilowatt-hour of heat takes changes from hour to hour, see `_set_efficiencies`.
+            # What a kilowatt-hour of heat takes changes from hour to hour, see `_efficiencies`.
             (cell[tanks.building], self._filled, -1.0), (cell[tanks.building], self._tapped, 1.0),
         ).reshape(cell.shape)  # fmt: skip
         kept = site.kept[:, np.newaxis]

@@ -14,11 +14,11 @@ from envs.objective.weights import DEFAULT, Weights
 from envs.planning.mpc_tanks import Tanks
 from envs.scenarios.scenario import Window
 
-ROUNDED = 1.0 + 1e-6  # CityLearn keeps what tanks hold in single precision
-
 if TYPE_CHECKING:
     # Compiled code takes a second to load.
     from envs.batch_backend.simulator import BatchSimulator
+
+ROUNDED = 1.0 + 1e-6  # CityLearn keeps what tanks hold in single precision
 
 
 class BoundSite:

@@ -38,7 +38,7 @@ def beyond_linear(exogenous: Exogenous, tariff: DemandCharge | None) -> str:
             return f"{name} below zero are beyond a linear programme"
     if tariff and tariff.off_peak_excess_price > tariff.peak_price:
         # A higher import in peak hours would then lower the bill: the bill is no convex function of the imports.
-        return "a demand charge whose excess costs more than its peak hours is beyond a linear programme"
+        return "a demand charge that costs more outside peak hours than in them is beyond a linear programme"
     return ""
 
 

@@ -77,6 +77,19 @@ def test_without_a_bound_the_baselines_are_shown_and_why(
     assert "bound of" not in said
 
 
+def test_a_site_without_model_predictive_control_has_its_bound_and_the_reason_once(
+    small_schema: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("envs.yardsticks.linear_model.why_no_mpc", lambda site: "its segments differ")
+    assert main(["--scenario", str(small_schema), "--mpc", "yesterday"]) == 0
+    said = capsys.readouterr().out
+    assert said.count("no model predictive control: its segments differ") == 1
+    assert "bound of score" in said
+    assert "MPC" not in said
+    assert main(["--scenario", str(small_schema), "--mpc", "none"]) == 0
+    assert "no model predictive control" not in capsys.readouterr().out
+
+
 def test_a_site_with_thermal_storages_has_model_predictive_control_and_a_bound(
     small_schema: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -127,7 +140,7 @@ def test_a_site_that_only_citylearn_steps_has_baselines_and_no_bound(
     for name in ("uncontrolled", "no PV, no battery", "rule: PV first", "CityLearn: BasicRBC"):
         assert name in said
     assert "no bound and no model predictive control, so the remaining headroom is not known" in said
-    assert "set point hold time steps" in said
+    assert said.count("set point hold time steps") == 1
 
 
 def test_a_site_whose_score_would_praise_doing_without_is_refused(

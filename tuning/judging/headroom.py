@@ -114,9 +114,10 @@ def find_headroom(settings: HeadroomSettings, console: Console | None = None) ->
     if bounds:
         check_baselines(evaluations, bounds["score"], windows)
     rows += [bound_row(f"bound of {name}", own, windows) for name, own in bounds.items()]
-    missing = "no bound and no model predictive control" if methods(settings.mpc) and unplanned else "no bound"
-    why = "; ".join(dict.fromkeys(own for own in (reason, unplanned if methods(settings.mpc) else "") if own))
-    lines = remaining(rows, uncontrolled) if bounds else [f"{missing}, so the remaining headroom is not known: {why}"]
+    missing = "no bound and no model predictive control" if methods(settings.mpc) else "no bound"
+    lines = remaining(rows, uncontrolled) if bounds else [f"{missing}, so the remaining headroom is not known: {reason}"]
+    if bounds and unplanned and methods(settings.mpc):
+        lines.append(f"no model predictive control: {unplanned}")
     if not aim.is_score and (not bounds or aim.objective.name not in _BOUNDED):
         lines.append(best_of(rows, uncontrolled, aim))
     lines += [f"{row.name} misses {'; '.join(row.misses)}" for row in rows if row.misses and row.score is not None]

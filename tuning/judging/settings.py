@@ -100,9 +100,9 @@ class HeadroomSettings(SiteSettings):
     """Split of the years or weeks to run."""
     mpc: tuple[Mpc, ...] = ALL_MPC
     """Forecasts of model predictive control. It plans each hour anew by a linear programme over the next day.
-    It takes load, PV, carbon intensity and arrivals from the day before, from the mean of seven days, from boosted
-    trees that are trained on the train split, or from the exact future. A year takes minutes the first time and is cached;
-    none leaves it out."""
+    Load, PV, carbon intensity and arrivals are forecast as on the day before, or by the mean of seven days. Or boosted trees
+    forecast them, trained on the train split. With exact, the future is known. A year takes minutes the first time and is
+    cached; none leaves it out."""
     weights: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME=NUMBER")] = ()
     """See python -m tuning.run."""
     objective: Annotated[str, WORDS] = "score"

@@ -9,7 +9,7 @@ from optuna.distributions import CategoricalDistribution
 
 from envs.environments.split_layout import same_buildings
 from envs.policy_fit import why_no_plan
-from envs.scenarios.augmentation import has_chargers
+from envs.scenarios.augmentation import THERMAL_ACTIONS, has_chargers
 from envs.scenarios.scenario import SPLITS, Scenario
 from envs.scenarios.schema_file import active_actions, count_buildings, read_schema
 from envs.scenarios.shapes import is_left_out
@@ -18,7 +18,7 @@ from search_spaces.parameter import Parameter
 
 CHARGING = ("learn_charging", "initial_charging")
 SHARED, PLAN = "shared_policy", "plan"
-STORAGES = ("electrical_storage", "cooling_storage", "heating_storage", "dhw_storage")
+STORAGES = frozenset({"electrical_storage", *THERMAL_ACTIONS})
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def _storages_act(site: Scenario, several: bool) -> bool:
     """
     schema = site.schema_path(site.years("train")[0])
     buildings = [own for own in read_schema(schema)["buildings"].values() if not is_left_out(own)]
-    active = set(active_actions(schema)).intersection(STORAGES)
+    active = STORAGES.intersection(active_actions(schema))
     # An action without the storage moves nothing.
     if not any(active.intersection(own).difference(own.get("inactive_actions") or ()) for own in buildings):
         return False

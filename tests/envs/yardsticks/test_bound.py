@@ -12,13 +12,13 @@ import pytest
 from envs.environments.vector_env import WindowsEnv
 from envs.environments.year_cache import observation_layout
 from envs.forecasts.site_forecast import Method
-from envs.objective.episodes import Episode, Policy
+from envs.objective.episodes import Policy
 from envs.objective.evaluate import Evaluation, evaluate
 from envs.objective.weights import Weights
 from envs.scenarios.scenario import Window, scenario
 from envs.yardsticks.baselines import RULES, UNCONTROLLED, WITHOUT, baselines
 from envs.yardsticks.bound import OBJECTIVES, Bound, bound, window_bound
-from envs.yardsticks.mpc_runs import run_mpc
+from envs.yardsticks.mpc_runs import mpc
 from tests.envs.tanks import with_tank
 from tests.envs.yardsticks.sites import changed, charging_curve, idle_chargers, measured_arrival, to_grid
 
@@ -65,7 +65,7 @@ def test_no_use_of_tanks_is_better(small_schema: Path, tmp_path: Path) -> None:
     site = scenario(str(path))
     limits = {name: bound(site, window, name) for name in OBJECTIVES}
     methods: tuple[Method, ...] = ("yesterday", "exact")
-    found = {method: evaluate(Replayed([run_mpc(site, window, method)]), no_policy)[0] for method in methods}
+    found = {method: mpc(site, [window], method)[0] for method in methods}
     rng = np.random.default_rng(0)
     count = len(observation_layout(site).actions)
     for seed in range(3):
@@ -78,23 +78,6 @@ def test_no_use_of_tanks_is_better(small_schema: Path, tmp_path: Path) -> None:
             assert limits["cost"].cost <= own.kpis["bill"] * (1.0 + SLACK), name
     # Of what can be had, perfect foresight has most.
     assert found["exact"].score > 0.6 * limits["score"].score
-
-
-class Replayed:
-    """Episodes that were run, as an environment."""
-
-    def __init__(self, episodes: list[Episode]) -> None:
-        self._episodes = episodes
-
-    def episodes(self, policy: Policy) -> list[Episode]:
-        return self._episodes
-
-    def close(self) -> None:
-        pass
-
-
-def no_policy(observations: np.ndarray) -> np.ndarray:
-    raise AssertionError
 
 
 def judged(path: Path, window: Window, policy: Policy | None = None) -> tuple[WindowsEnv, Evaluation]:

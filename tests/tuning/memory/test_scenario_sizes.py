@@ -7,9 +7,12 @@ import numpy as np
 import pytest
 
 from envs.environments.factory import training_env
+from envs.environments.seen_year import seen_layout
 from envs.environments.year_cache import district
 from envs.scenarios.augmentation import Augmentation
 from envs.scenarios.scenario import Splits, scenario
+from envs.seen import Seen
+from tests.envs.tanks import with_tank
 from tuning.algorithms.networks.building_kinds import BuildingKinds
 from tuning.algorithms.networks.building_view import BuildingViewEnv
 from tuning.memory.model import problem_of
@@ -72,3 +75,11 @@ def test_citylearn_steps_a_year_without_tables(small_schema: Path) -> None:
     hours = sum(window.hours for window in site.windows("train"))
     assert found.year_bytes == CITYLEARN_BYTES_EACH * hours * found.observations
     assert (found.sessions, found.joined_bytes, found.copy_bytes) == (0, 0, 0)
+
+
+def test_a_plan_shows_what_tanks_do_too(small_schema: Path, tmp_path: Path) -> None:
+    site, seen = scenario(str(with_tank(small_schema, tmp_path, cooling=True, twin=True))), Seen(plan="yesterday")
+    plain = sizes_of(site, "batch")
+    assert plain.tanks == ("cooling", "dhw")
+    assert plain.seeing(seen).observations == seen_layout(site, seen).size
+    assert plain.seeing(seen).observations > replace(plain, tanks=()).seeing(seen).observations

@@ -106,10 +106,10 @@ def test_without_changes_tanks_follow_the_plan_wherever_they_are(
     env.close()
     centre, inverse = (own[: len(layout.names)] for own in layout.linear)
     raw = np.array(shown)[:, : len(layout.names)] / np.where(inverse, inverse, 1.0) + centre
-    own, plans = raw, shadow(name, 0, "yesterday", DEFAULT)
+    plans = shadow(name, 0, "yesterday", DEFAULT)
     for n, use in of:
         kinds = site.observations_of(n)
-        charge, plan = own[:, kinds[f"{use}_storage_soc"]], own[:, kinds[f"planned_{use}_soc"]]
+        charge, plan = raw[:, kinds[f"{use}_storage_soc"]], raw[:, kinds[f"planned_{use}_soc"]]
         # Once it has caught up with the plan, it has the plan's charge.
         np.testing.assert_allclose(charge[24:], plan[24:], atol=0.02)
         assert np.ptp(plan[24:]) > 0.1
