@@ -10,7 +10,7 @@ machines.
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -21,7 +21,7 @@ import numpy as np
 import tyro
 from optuna.distributions import BaseDistribution, CategoricalDistribution
 
-from benchmarks.replay.landscape import Landscape, save
+from benchmarks.replay.landscape import Landscape, gathered, save
 from benchmarks.replay.landscape import load as load_landscape
 from common.errors import UserError
 from envs.scenarios.scenario import scenario
@@ -31,8 +31,9 @@ from search_spaces.earlier import in_todays_names
 from search_spaces.overrides import override
 from search_spaces.parameter import Kind, Value
 from tuning.algorithms.registry import algorithm
-from tuning.experiment.folder import open_experiment
-from tuning.search.plan import plan
+from tuning.experiment.folder import Experiment, open_experiment
+from tuning.search.encoding import Point
+from tuning.search.plan import Plan, plan
 
 FOLDER = Path(__file__).parent / "landscapes"
 NEAR = {  # a narrow space around PPO's default
@@ -112,7 +113,7 @@ def packed(name: str, folders: Sequence[Path]) -> Landscape:
     points: list[dict[str, float | int | str]] = []
     curves: list[list[float]] = []
     costs: list[float] = []
-    default, due, budget = None, 0, 0
+    due, budget = 0, 0
     space = wide_space(folders)
     distributions = dict(sorted(space.distributions({}).items()))
     for folder in folders:
@@ -127,8 +128,6 @@ def packed(name: str, folders: Sequence[Path]) -> Landscape:
                     f"{folder}: trial {trial['trial']} has {len(ratings)} evaluations, others {due}; pack them apart"
                 )
             assignment = {p.name: _plain(trial.get(f"hp_{p.name}", p.default), p.kind, p.default) for p in space.parameters}
-            if default is None and trial["trial"] == 0:
-                default = len(points)
             points.append(space.point(space.whole(in_todays_names(assignment)), distributions))
             curves.append(ratings)
             # Seconds of a core: on a busy machine the wall clock tells of other work.
@@ -137,16 +136,25 @@ def packed(name: str, folders: Sequence[Path]) -> Landscape:
             budget = int(trial["budget_steps"])
     if not points:
         raise LandscapeError(f"{', '.join(map(str, folders))}: no trial has finished; let one end first")
-    relative = np.array(costs) / (costs[default] if default is not None else float(np.median(costs)))
+    assignments, ratings, seconds = gathered(points, np.array(curves), np.array(costs))
+    begun_with = [space.whole(start) for folder in folders for start in _planned(open_experiment(folder)).starts]
+    starts = _recorded([space.point(start, distributions) for start in begun_with], assignments)
     return Landscape(
         name,
-        points,
+        assignments,
         distributions,
         np.arange(1, due + 1) * (budget // due),
-        np.array(curves)[:, None, :],
-        relative,
-        default,
+        ratings,
+        seconds / (seconds[starts[0]] if starts else float(np.median(seconds))),
+        starts,
     )
+
+
+def _recorded(starts: Sequence[Point], points: Sequence[Point]) -> tuple[int, ...]:
+    """Where starts are among the points, each once; nowhere where the first one is not, which is the default."""
+    if not starts or starts[0] not in points:
+        return ()
+    return tuple(dict.fromkeys(points.index(start) for start in starts if start in points))
 
 
 def wide_space(folders: Sequence[Path]) -> SearchSpace:
@@ -165,8 +173,7 @@ def wide_space(folders: Sequence[Path]) -> SearchSpace:
         )
     searched: dict[str, Any] = {}
     for experiment in experiments:
-        settings, file = experiment.settings, experiment.paths.space
-        planned = plan(settings, None, scenario(settings.scenario, settings.trust_scenario, settings.splits))
+        planned, file = _planned(experiment), experiment.paths.space
         own = override(planned.space, file) if file.exists() else planned.space
         for each in planned.space.parameters:
             if each.name not in planned.fixed:
@@ -175,8 +182,14 @@ def wide_space(folders: Sequence[Path]) -> SearchSpace:
     return SearchSpace(tuple(replace(own, search=searched.get(own.name)) for own in space.parameters))
 
 
+def _planned(experiment: Experiment) -> Plan:
+    """What a search with its settings varies and begins with, without its own file."""
+    settings = experiment.settings
+    return plan(settings, None, scenario(settings.scenario, settings.trust_scenario, settings.splits))
+
+
 def joined(before: Landscape, added: Landscape) -> Landscape:
-    """Both landscapes in one: the assignments of the first, and those of the second that it lacks.
+    """Both landscapes in one. Trainings of one assignment in both are its seeds.
 
     Costs are in units of the default's in both, so they may come from machines of different speed. A hyperparameter that only
     one of them searches is left out, if it has one value there.
@@ -201,17 +214,26 @@ def joined(before: Landscape, added: Landscape) -> Landscape:
                 raise LandscapeError(f"{before.name}: {name} is searched in one part and not in the other; pack them apart")
     if differ := [name for name in both if not _alike(before.distributions[name], added.distributions[name])]:
         raise LandscapeError(f"{before.name}: ranges of {', '.join(differ)} differ; pack the parts apart")
-    points = [{name: point[name] for name in both if name in point} for land in (before, added) for point in land.points]
-    kept = [place for place, point in enumerate(points) if point not in points[:place]]
+    taken = [(land, *place) for land in (before, added) for place in np.argwhere(~np.isnan(land.ratings).all(axis=2)).tolist()]
+    points, ratings, costs = gathered(
+        [_in(land.points[index], both) for land, index, _ in taken],
+        np.array([land.ratings[index, seed] for land, index, seed in taken]),
+        np.array([land.costs[index] for land, index, _ in taken]),
+    )
+    starts = [_in(land.points[start], both) for land in (before, added) for start in land.starts]
     return Landscape(
         before.name,
-        [points[place] for place in kept],
+        points,
         {name: before.distributions[name] for name in both},
         before.steps,
-        np.concatenate([before.ratings, added.ratings])[kept],
-        np.concatenate([before.costs, added.costs])[kept],
-        kept.index(before.default),
+        ratings,
+        costs,
+        _recorded(starts, points),
     )
+
+
+def _in(point: Point, names: Container[str]) -> Point:
+    return {name: value for name, value in point.items() if name in names}
 
 
 def _alike(one: BaseDistribution, other: BaseDistribution) -> bool:

@@ -36,7 +36,8 @@ class Landscape:
         steps: at which all were evaluated, rising, evenly spaced.
         ratings: of shape (assignments, seeds, evaluations); NaN where a seed is missing.
         costs: seconds a step of each assignment, in units of the default's, else of the median.
-        default: index of the assignment that every search begins with; None where there is none.
+        starts: indices of the assignments that the tuner begins with on this site, as far as they are recorded; the default
+            is the first, and every other search begins with it too. Empty where there is none.
         encoded: the points as rows, see `tuning.search.encoding`.
     """
 
@@ -46,7 +47,7 @@ class Landscape:
     steps: NDArray[np.int64]
     ratings: Array
     costs: Array
-    default: int | None = None
+    starts: tuple[int, ...] = ()
     encoded: Array = field(init=False)
 
     def __post_init__(self) -> None:
@@ -54,6 +55,11 @@ class Landscape:
 
     def __len__(self) -> int:
         return len(self.points)
+
+    @property
+    def default(self) -> int | None:
+        """Index of the default; None where it is not recorded."""
+        return self.starts[0] if self.starts else None
 
     @property
     def means(self) -> Array:
@@ -101,7 +107,36 @@ class Landscape:
     def describe(self) -> str:
         """Name and size in words."""
         preliminary = "" if len(self) >= WHOLE else ", preliminary"
-        return f"{self.name} ({len(self)} assignments, {self.ratings.shape[1]} seeds{preliminary})"
+        seeds = (~np.isnan(self.ratings).all(axis=2)).sum(axis=1)
+        fewest = "" if seeds.min() == seeds.max() else f"{seeds.min()} to "
+        return f"{self.name} ({len(self)} assignments, {fewest}{seeds.max()} seeds{preliminary})"
+
+
+def gathered(points: Sequence[Point], curves: Array, costs: Array) -> tuple[list[Point], Array, Array]:
+    """Assignments of trainings: those of one point are its seeds. A training that is given twice counts once.
+
+    Args:
+        points: of each training.
+        curves: of shape (trainings, evaluations).
+        costs: of each training.
+
+    Returns:
+        Points, ratings and mean costs of the assignments, as `Landscape` has them, in the order of their first trainings.
+    """
+    trainings = dict[str, list[int]]()
+    written = curves.astype(np.float32)  # as `save` writes them
+    for place, point in enumerate(points):
+        known = trainings.setdefault(json.dumps(dict(point), sort_keys=True), [])
+        if not any(np.array_equal(written[place], written[other], equal_nan=True) for other in known):
+            known.append(place)
+    ratings = np.full((len(trainings), max(map(len, trainings.values())), curves.shape[1]), np.nan)
+    for assignment, places in enumerate(trainings.values()):
+        ratings[assignment, : len(places)] = curves[places]
+    return (
+        [points[places[0]] for places in trainings.values()],
+        ratings,
+        np.array([costs[places].mean() for places in trainings.values()]),
+    )
 
 
 def within(point: Point, distributions: Mapping[str, BaseDistribution]) -> dict[str, float | int | str]:
@@ -131,7 +166,7 @@ def save(landscape: Landscape, path: Path) -> None:
             "distributions": json.dumps({name: distribution_to_json(d) for name, d in landscape.distributions.items()}),
             "steps": json.dumps(landscape.steps.tolist()),
             "seeds": str(ratings.shape[1]),
-            "default": json.dumps(landscape.default),
+            "starts": json.dumps(landscape.starts),
         }
     )
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -152,7 +187,7 @@ def load(path: Path) -> Landscape:
         steps,
         np.array(table["ratings"].to_pylist(), dtype=np.float64).reshape(len(table), int(about["seeds"]), len(steps)),
         table["cost"].to_numpy().astype(np.float64),
-        json.loads(about["default"]),
+        tuple(json.loads(about["starts"])),
     )
 
 
@@ -226,4 +261,4 @@ def made(seed: int, assignments: int = 120, columns: int = 10, site: str = "") -
     points: list[Point] = [
         {**{f"x{i}": float(value) for i, value in enumerate(row)}, "kind": "ab"[k]} for row, k in zip(x, kind, strict=True)
     ]
-    return Landscape(f"made {seed}{f', {site}' if site else ''}", points, distributions, steps, ratings, costs, 0)
+    return Landscape(f"made {seed}{f', {site}' if site else ''}", points, distributions, steps, ratings, costs, (0,))

@@ -92,12 +92,21 @@ class Replay:
 Searcher = Callable[[Replay], None]
 
 
-def optuna_search(replay: Replay, sampler: Callable[[int], BaseSampler], pruner: Callable[[Searched], BasePruner]) -> None:
-    """Optuna's samplers and pruners; a proposal becomes the nearest assignment that has not begun."""
+def optuna_search(
+    replay: Replay,
+    sampler: Callable[[int], BaseSampler],
+    pruner: Callable[[Searched], BasePruner],
+    all_starts: bool = False,
+) -> None:
+    """Optuna's samplers and pruners; a proposal becomes the nearest assignment that has not begun.
+
+    It begins with the default. With `all_starts` it begins with whatever the tuner begins with there.
+    """
     land, known = replay.landscape, list[FrozenTrial]()
+    starts = _starts(land, all_starts)
     while replay.free:
         study, trial = _asked(replay, known, sampler, pruner(land))
-        chosen = _chosen(replay, trial, first=not known)
+        chosen = starts[len(known)] if len(known) < len(starts) else land.nearest(trial.params, replay.free)
         reports: dict[int, float] = {}
         while not replay.ended(chosen):
             rating = replay.train(chosen)
@@ -112,14 +121,18 @@ def optuna_search(replay: Replay, sampler: Callable[[int], BaseSampler], pruner:
         known.append(ended)
 
 
-def freeze_thaw(replay: Replay, costs: bool = True, prior: bool = False, sources: Sequence[Source] = ()) -> None:
+def freeze_thaw(
+    replay: Replay, costs: bool = True, prior: bool = False, sources: Sequence[Source] = (), all_starts: bool = False
+) -> None:
     """The model of `tuning.search.freeze_thaw`; TPE proposes, as in the tuner.
 
     With `costs` it knows the cost of each assignment, as a formula would tell it; without, all cost the same to it.
-    With `prior` some proposals are drawn around the default and the best so far, as `tuning.search.prior` does.
+    With `prior` some proposals are drawn around the starts and the best so far, as `tuning.search.prior` does.
     With `sources` some come from earlier experiments, as `tuning.search.transfer` does.
+    It begins with the default. With `all_starts` it begins with whatever the tuner begins with there.
     """
-    beside = Beside(Transfer(sources, replay.landscape.distributions), prior)
+    starts = _starts(replay.landscape, all_starts)
+    beside = Beside(Transfer(sources, replay.landscape.distributions), prior, starts)
     land, order = replay.landscape, list[int]()
     evaluations = max(1, len(land.steps) // RUNGS)  # of a rung
     most, rung = int(land.steps[-1]), int(land.steps[evaluations - 1])
@@ -147,6 +160,10 @@ def freeze_thaw(replay: Replay, costs: bool = True, prior: bool = False, sources
                 replay.train(index)
 
 
+def _starts(land: Searched, all_of_them: bool) -> tuple[int, ...]:
+    return land.starts if all_of_them else land.starts[:1]
+
+
 def _seed(replay: Replay, number: int, stream: int) -> int:
     return int(np.random.SeedSequence([replay.seed, number, stream]).generate_state(1)[0])
 
@@ -167,11 +184,13 @@ class Beside:
 
     Attributes:
         transfer: from earlier experiments; without a source nothing.
-        prior: whether draws around the default and the best so far do.
+        prior: whether draws around the starts and the best so far do.
+        starts: assignments that the search begins with.
     """
 
     transfer: Transfer
     prior: bool
+    starts: Sequence[int]
 
     def draw(self, replay: Replay, known: Sequence[FrozenTrial]) -> Point | None:
         """A point for the next trial, as the tuner draws it; None where the sampler proposes."""
@@ -181,14 +200,14 @@ class Beside:
             return learned
         if not self.prior:
             return None
-        starts = [] if land.default is None else [within(land.points[land.default], land.distributions)]
+        starts = [within(land.points[start], land.distributions) for start in self.starts]
         return propose(number, _startup(replay), known, starts, land.distributions, rng)
 
 
 def _candidate(replay: Replay, curves: Sequence[Curve], order: Sequence[int], decision: int, beside: Beside) -> int:
     land = replay.landscape
-    if not order and land.default is not None:
-        return land.default
+    if len(order) < len(beside.starts):
+        return beside.starts[len(order)]
     ends = predicted_ends(curves, land.distributions, int(land.steps[-1])) if curves else {}
     known = [_trial(land, index, TrialState.COMPLETE, {}, ends[number]) for number, index in enumerate(order)]
     for number, each in enumerate(known):
@@ -196,7 +215,7 @@ def _candidate(replay: Replay, curves: Sequence[Curve], order: Sequence[int], de
     if (point := beside.draw(replay, known)) is not None:
         return land.nearest(point, replay.free)
     _, trial = _asked(replay, known, lambda seed: SAMPLERS["tpe"](seed, _startup(replay)), NopPruner(), decision)
-    return _chosen(replay, trial, first=False)
+    return land.nearest(trial.params, replay.free)
 
 
 def _startup(replay: Replay) -> int:
@@ -217,11 +236,6 @@ def _asked(
     study = optuna.create_study(direction="maximize", study_name=name, sampler=sampler(seed), pruner=pruner)
     study.add_trials(known)
     return study, study.ask(replay.landscape.distributions)
-
-
-def _chosen(replay: Replay, trial: optuna.Trial, first: bool) -> int:
-    land = replay.landscape
-    return land.default if first and land.default is not None else land.nearest(trial.params, replay.free)
 
 
 def _trial(land: Searched, index: int, state: TrialState, reports: dict[int, float], value: float | None) -> FrozenTrial:
@@ -292,6 +306,8 @@ SEARCHERS: dict[str, Searcher] = {
     "gp": partial(optuna_search, sampler=_gp, pruner=_no_pruner),
     "freeze-thaw": freeze_thaw,
     "freeze-thaw, prior": partial(freeze_thaw, prior=True),
+    "freeze-thaw, all starts": partial(freeze_thaw, prior=True, all_starts=True),
+    "tpe+median, all starts": partial(optuna_search, sampler=_tpe, pruner=_median, all_starts=True),
     "freeze-thaw, costs unknown": partial(freeze_thaw, costs=False),
 }
 

@@ -38,10 +38,8 @@ def smac_hyperband(replay: Replay) -> None:
             index = chosen.get(asked.config)
             if index is None:
                 point = {name: _plain(asked.config[f"p{i}"]) for i, name in enumerate(names)}
-                first = not chosen and land.default is not None
-                index = chosen[asked.config] = (
-                    land.default if first and land.default is not None else land.nearest(point, replay.free)
-                )
+                begins = None if chosen else land.default
+                index = chosen[asked.config] = land.nearest(point, replay.free) if begins is None else begins
             rating = float(replay.ratings[index, max(replay.reached.get(index, 1) - 1, 0)])
             while replay.reached.get(index, 0) < round(asked.budget):
                 rating = replay.train(index)

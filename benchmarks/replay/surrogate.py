@@ -129,9 +129,9 @@ class Open:
     """What one replay searches: it has as many assignments as were proposed.
 
     Attributes:
-        points: proposals so far, the default first where there is one.
+        points: proposals so far, after the starts.
         costs: of each, see `Landscape.costs`.
-        default: see there.
+        starts: see there.
     """
 
     def __init__(self, surrogate: Surrogate) -> None:
@@ -141,12 +141,18 @@ class Open:
         self.points: list[Point] = []
         self.costs: list[float] = []
         self._unit = 1.0  # the model's cost of the default
-        self.default = None if land.default is None else self.nearest(within(land.points[land.default], land.distributions), [])
-        if self.default is not None:
-            self._unit, self.costs[0] = self.costs[0], 1.0
+        self.starts = tuple(self.nearest(within(land.points[start], land.distributions), []) for start in land.starts)
+        if self.starts:
+            self._unit = self.costs[0]
+            self.costs = [cost / self._unit for cost in self.costs]
 
     def __len__(self) -> int:
         return len(self.points)
+
+    @property
+    def default(self) -> int | None:
+        """See there."""
+        return self.starts[0] if self.starts else None
 
     def untried(self, begun: Container[int]) -> list[int]:
         """The next proposal: there is always one more."""

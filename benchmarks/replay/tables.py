@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 BUDGETS = (2, 4, 10, 30)  # full trainings of the default's cost
-RANDOM, REFERENCE, OURS = "random", "tpe+median", "freeze-thaw"
+RANDOM, REFERENCE, OURS = "random", "tpe+median", "freeze-thaw, all starts"
 _DRAWS = 2000  # of a bootstrap
 
 Regrets = Mapping[str, Mapping[str, Sequence[Sequence[float]]]]  # by landscape and searcher, of shape (seeds, budgets)

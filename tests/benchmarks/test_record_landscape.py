@@ -22,7 +22,7 @@ from tuning.experiment.settings import Settings
 
 def recorded(folder: Path, name: str, rates: list[float], space: str = "") -> Path:
     """An experiment with a complete trial for each learning rate, and one that runs."""
-    paths = create(Settings(name=name, dir=str(folder), steps=200, reports=2)).paths
+    paths = create(Settings(name=name, dir=str(folder), steps=500_000, reports=2)).paths
     if space:
         paths.space.write_text(space)
     types = {Kind.INTEGER: int, Kind.NUMBER: float, Kind.FLAG: bool}
@@ -30,16 +30,16 @@ def recorded(folder: Path, name: str, rates: list[float], space: str = "") -> Pa
     given = {f"{GIVEN}{parameter.name}": parameter.default for parameter in algorithm("ppo").space.parameters}
     for number, rate in enumerate([*rates, 1e-3]):
         row: dict[str, Any] = {
-            "trial": number, "state": "complete" if number < len(rates) else "running", "algorithm": "ppo", "steps": 200,
-            "budget_steps": 200, "environment_seconds": 1.0, "learner_seconds": 1.0 + number,
+            "trial": number, "state": "complete" if number < len(rates) else "running", "algorithm": "ppo", "steps": 500_000,
+            "budget_steps": 500_000, "environment_seconds": 1.0, "learner_seconds": 1.0 + number,
         }  # fmt: skip
         row |= given | {f"{GIVEN}learning_rate": rate}
         write_part(part_path(paths.folder, "trials", number), "trials", [row], kinds)
         rows = [
-            {"trial": number, "update": update, "steps": 100 * update, "score": rate * update, "cpu_cores": 0.5}
+            {"trial": number, "update": update, "steps": 250_000 * update, "score": rate * update, "cpu_cores": 0.5}
             for update in (1, 2)
         ]
-        write_part(part_path(paths.folder, "reports", number, 200), "reports", rows)
+        write_part(part_path(paths.folder, "reports", number, 500_000), "reports", rows)
     return paths.folder
 
 
@@ -74,10 +74,19 @@ def test_finished_trials_of_several_experiments_become_one_landscape(tmp_path: P
     assert [point["learning_rate"] for point in land.points] == [5e-4, 1e-3, 2e-4]
     assert [point["log2_n_steps"] for point in land.points] == [12, 12, 12]
     assert "shared_policy" in land.distributions
-    assert land.steps.tolist() == [100, 200]
+    assert land.steps.tolist() == [250_000, 500_000]
     assert land.ratings[:, 0, 1] == pytest.approx([1e-3, 2e-3, 4e-4])
     assert land.costs == pytest.approx([1.0, 1.5, 1.0])
     assert land.default == 0
+
+
+@pytest.mark.filterwarnings("ignore:.*it lacks the evaluation")
+def test_starts_that_were_recorded_are_known_and_trainings_of_one_are_its_seeds(tmp_path: Path) -> None:
+    land = packed("both", [recorded(tmp_path, "a", [1e-3, 5e-4]), recorded(tmp_path, "b", [2e-4, 5e-4])])
+    assert [point["learning_rate"] for point in land.points] == [1e-3, 5e-4, 2e-4]
+    assert land.starts == (1,)  # the default; the other one, with a plan, was not recorded
+    assert land.ratings.shape == (3, 1, 2)  # both trainings of the default are the same
+    assert land.costs == pytest.approx([2 / 3, 1.0, 2 / 3])
 
 
 def test_without_a_finished_trial_the_folders_are_named(tmp_path: Path) -> None:
@@ -110,7 +119,7 @@ def part(rates: list[float], **changes: Any) -> Landscape:
         np.array([100, 200]),
         np.array(rates)[:, None, None] * np.ones((1, 1, 2)),
         np.arange(1.0, 1.0 + len(rates)),
-        0,
+        (0,),
     )
     return replace(plain, **changes)
 
@@ -123,16 +132,24 @@ def test_a_part_adds_the_assignments_that_are_new() -> None:
     )
     land = joined(part([0.1, 0.2]), added)
     assert [point["learning_rate"] for point in land.points] == [0.1, 0.2, 0.4]
+    assert land.ratings.shape == (3, 1, 2)  # the training of the default is the same in both
     assert land.ratings[:, 0, 1].tolist() == [0.1, 0.2, 0.4]
     assert land.costs.tolist() == [1, 2, 2]
     assert land.default == 0
     assert list(land.distributions) == ["learning_rate"]
 
 
+def test_another_training_in_a_part_is_another_seed() -> None:
+    added = part([0.1, 0.4])
+    land = joined(part([0.1, 0.2]), replace(added, ratings=added.ratings + 0.5))
+    assert land.ratings[0, :, 1].tolist() == [0.1, 0.6]
+    assert np.isnan(land.ratings[1:, 1]).all()
+
+
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"default": None}, "first trial is the default"),
+        ({"starts": ()}, "first trial is the default"),
         ({"steps": np.array([50, 100])}, "evaluations differ"),
         (
             {"distributions": {"learning_rate": FloatDistribution(0, 2), "flag": FloatDistribution(0, 1)}},

@@ -4,18 +4,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.replay.landscape import load, made, save
+from benchmarks.replay.landscape import gathered, load, made, save
 
 
 def test_a_saved_landscape_is_read_as_it_was(tmp_path: Path) -> None:
-    land = made(0, assignments=12)
+    land = replace(made(0, assignments=12), starts=(0, 3))
     save(land, tmp_path / "made.parquet")
     read = load(tmp_path / "made.parquet")
     assert read.points == land.points
     assert read.distributions == land.distributions
     assert read.steps.tolist() == land.steps.tolist()
     assert read.ratings == pytest.approx(land.ratings, rel=1e-6)
-    assert (read.name, read.default) == (land.name, land.default)
+    assert (read.name, read.starts, read.default) == (land.name, (0, 3), 0)
     assert (tmp_path / "made.parquet").stat().st_size < 12 * 5000
 
 
@@ -37,6 +37,22 @@ def test_a_proposal_becomes_the_nearest_assignment_that_is_free() -> None:
 def test_a_landscape_with_few_assignments_says_so() -> None:
     assert "preliminary" in made(0, assignments=40).describe()
     assert "preliminary" not in made(0, assignments=100).describe()
+
+
+def test_trainings_of_one_point_are_its_seeds() -> None:
+    curves = np.array([[0.1, 0.2], [0.5, 0.6], [0.3, 0.4], [0.1, 0.2]])
+    points, ratings, costs = gathered([{"x": 1.0}, {"x": 2.0}, {"x": 1.0}, {"x": 1.0}], curves, np.array([1.0, 5.0, 3.0, 1.0]))
+    assert points == [{"x": 1.0}, {"x": 2.0}]
+    assert np.array_equal(ratings, [[[0.1, 0.2], [0.3, 0.4]], [[0.5, 0.6], [np.nan, np.nan]]], equal_nan=True)
+    assert costs.tolist() == [2.0, 5.0]  # the last one was given twice
+
+
+def test_it_says_how_many_seeds_an_assignment_has() -> None:
+    land = made(0, assignments=5)
+    ratings = land.ratings.copy()
+    ratings[0, 1:] = np.nan
+    assert "5 assignments, 3 seeds" in land.describe()
+    assert "5 assignments, 1 to 3 seeds" in replace(land, ratings=ratings).describe()
 
 
 def test_a_missing_seed_does_not_count() -> None:

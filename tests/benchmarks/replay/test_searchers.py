@@ -55,6 +55,14 @@ def test_a_searcher_begins_with_the_default_and_repeats_itself(name: str) -> Non
     assert first.regret(2 * FULL) < 2.0
 
 
+@pytest.mark.parametrize("name", [name for name in SEARCHERS if name.endswith("all starts")])
+def test_with_all_starts_a_search_begins_with_each(name: str) -> None:
+    land = replace(LAND, starts=(4, 9, 2), costs=np.ones(12))
+    assert list(replayed(land, SEARCHERS[name], 6.0, seed=3).reached)[:3] == [4, 9, 2]
+    other = name.replace("all starts", "prior") if name.startswith("freeze") else name.removesuffix(", all starts")
+    assert list(replayed(land, SEARCHERS[other], 6.0, seed=3).reached)[:3] != [4, 9, 2]
+
+
 def test_freeze_thaw_spreads_over_more_assignments_than_full_trainings() -> None:
     wide = made(3, assignments=40, columns=3)
     ours, full = (replayed(wide, SEARCHERS[name], 4.0, seed=0) for name in ("freeze-thaw", "random"))

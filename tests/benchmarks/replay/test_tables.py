@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from benchmarks.replay.tables import findings, interval, markdown
+from benchmarks.replay.tables import OURS, findings, interval, markdown
 
 
 def flat(*means: float) -> list[list[float]]:
@@ -12,13 +12,13 @@ def flat(*means: float) -> list[list[float]]:
 GOOD = {
     "random": flat(0.9, 0.8, 0.7, 0.6),
     "tpe+median": flat(0.85, 0.7, 0.6, 0.5),
-    "freeze-thaw": flat(0.5, 0.4, 0.3, 0.2),
+    OURS: flat(0.5, 0.4, 0.3, 0.2),
 }
 
 
 def test_ranks_put_the_least_regret_first() -> None:
     found = findings({"a": GOOD})
-    assert [cell[0] for cell in found["ranks"]["freeze-thaw"]] == [1.0] * 4
+    assert [cell[0] for cell in found["ranks"][OURS]] == [1.0] * 4
     assert [cell[0] for cell in found["ranks"]["random"]] == [3.0] * 4
     assert all(found["first or level"].values())
     assert found["below random"] == []
@@ -26,14 +26,14 @@ def test_ranks_put_the_least_regret_first() -> None:
 
 
 def test_a_pair_below_random_is_named() -> None:
-    bad = {**GOOD, "freeze-thaw": flat(0.95, 0.4, 0.3, 0.2)}
+    bad = {**GOOD, OURS: flat(0.95, 0.4, 0.3, 0.2)}
     found = findings({"a": GOOD, "b": bad})
     assert found["below random"] == ["b, 2"]
     assert found["pairs"] == 8
 
 
 def test_one_that_is_behind_by_its_interval_is_not_level() -> None:
-    bad = {**GOOD, "freeze-thaw": flat(0.87, 0.75, 0.3, 0.2)}
+    bad = {**GOOD, OURS: flat(0.87, 0.75, 0.3, 0.2)}
     assert findings({"a": bad})["first or level"] == {"2": False, "4": False, "10": True, "30": True}
 
 
@@ -51,5 +51,5 @@ def test_an_interval_holds_the_mean_and_narrows_with_more_values() -> None:
 
 def test_the_table_has_a_row_for_each_searcher() -> None:
     text = markdown({"a": GOOD})
-    assert text.count("| freeze-thaw |") == 2
+    assert text.count(f"| {OURS} |") == 2
     assert "0.20 (0.20 to 0.20)" in text
