@@ -16,10 +16,12 @@ from scipy.stats import rankdata
 from benchmarks.replay.landscape import Landscape, within
 from benchmarks.replay.surrogate import Open, Surrogate
 from tuning.experiment.settings import BEGUN_FOR_EACH
+from tuning.search.drawing import ATTEMPTS
 from tuning.search.encoding import Point
 from tuning.search.freeze_thaw import FIRST, Curve, decide, predicted_ends
 from tuning.search.prior import propose
 from tuning.search.samplers import SAMPLERS, startup_trials
+from tuning.search.thawing import ALWAYS, MOST_PART
 from tuning.search.transfer import Source, Transfer
 
 RUNGS = 10  # of a whole curve; so often freeze-thaw decides on a trial
@@ -127,7 +129,8 @@ def freeze_thaw(
     """The model of `tuning.search.freeze_thaw`; TPE proposes, as in the tuner.
 
     With `costs` it knows the cost of each assignment, as a formula would tell it; without, all cost the same to it.
-    With `prior` some proposals are drawn around the starts and the best so far, as `tuning.search.prior` does.
+    With `prior` some proposals are drawn around the starts and the best so far, as `tuning.search.prior` does, and what is too
+    costly is drawn anew, as in `tuning.search.thawing`.
     With `sources` some come from earlier experiments, as `tuning.search.transfer` does.
     It begins with the default. With `all_starts` it begins with whatever the tuner begins with there.
     """
@@ -164,8 +167,8 @@ def _starts(land: Searched, all_of_them: bool) -> tuple[int, ...]:
     return land.starts if all_of_them else land.starts[:1]
 
 
-def _seed(replay: Replay, number: int, stream: int) -> int:
-    return int(np.random.SeedSequence([replay.seed, number, stream]).generate_state(1)[0])
+def _seed(replay: Replay, number: int, stream: int, *more: int) -> int:
+    return int(np.random.SeedSequence([replay.seed, number, stream, *more]).generate_state(1)[0])
 
 
 def _cost(land: Searched, index: int, known: bool) -> float:
@@ -192,10 +195,10 @@ class Beside:
     prior: bool
     starts: Sequence[int]
 
-    def draw(self, replay: Replay, known: Sequence[FrozenTrial]) -> Point | None:
+    def draw(self, replay: Replay, known: Sequence[FrozenTrial], attempt: int) -> Point | None:
         """A point for the next trial, as the tuner draws it; None where the sampler proposes."""
         land, number = replay.landscape, len(known)
-        rng = np.random.default_rng([replay.seed, number, 3])
+        rng = np.random.default_rng([replay.seed, number, 3, *_more(attempt)])
         if (learned := self.transfer.draw(known, rng)) is not None:
             return learned
         if not self.prior:
@@ -212,10 +215,26 @@ def _candidate(replay: Replay, curves: Sequence[Curve], order: Sequence[int], de
     known = [_trial(land, index, TrialState.COMPLETE, {}, ends[number]) for number, index in enumerate(order)]
     for number, each in enumerate(known):
         each.number = number
-    if (point := beside.draw(replay, known)) is not None:
-        return land.nearest(point, replay.free)
-    _, trial = _asked(replay, known, lambda seed: SAMPLERS["tpe"](seed, _startup(replay)), NopPruner(), decision)
-    return land.nearest(trial.params, replay.free)
+
+    def drawn(attempt: int) -> int:
+        if (point := beside.draw(replay, known, attempt)) is not None:
+            return land.nearest(point, replay.free)
+        tpe = lambda seed: SAMPLERS["tpe"](seed, _startup(replay))  # noqa: E731
+        _, trial = _asked(replay, known, tpe, NopPruner(), decision, attempt)
+        return land.nearest(trial.params, replay.free)
+
+    chosen = drawn(0)
+    dearest = max(ALWAYS, MOST_PART * replay.budget / float(land.steps[-1])) if beside.prior else np.inf
+    for attempt in range(1, ATTEMPTS):
+        if land.costs[chosen] <= dearest:
+            break
+        chosen = min(chosen, drawn(attempt), key=lambda index: float(land.costs[index]))
+    return chosen
+
+
+def _more(attempt: int) -> tuple[int, ...]:
+    """What an attempt after the first one adds to the numbers of a random stream."""
+    return (attempt,) if attempt else ()
 
 
 def _startup(replay: Replay) -> int:
@@ -229,9 +248,10 @@ def _asked(
     sampler: Callable[[int], BaseSampler],
     pruner: BasePruner,
     number: int | None = None,
+    attempt: int = 0,
 ) -> tuple[optuna.Study, optuna.Trial]:
     """A study of what is known, as the tuner makes one for each draw, and the trial that it proposes."""
-    seed = _seed(replay, len(known) if number is None else number, 0)
+    seed = _seed(replay, len(known) if number is None else number, 0, *_more(attempt))
     name = f"{replay.landscape.name} {replay.seed}"  # Hyperband's brackets depend on it
     study = optuna.create_study(direction="maximize", study_name=name, sampler=sampler(seed), pruner=pruner)
     study.add_trials(known)

@@ -30,6 +30,21 @@ from tuning.search.transfer import Source, Transfer
 # Bytes that an assignment lacks to fit into memory, below 0 if it fits, and why.
 Excess = Callable[[Assignment], tuple[int, str]]
 
+ATTEMPTS = 8  # draws of one trial, until one costs no more than it may
+
+
+@dataclass(frozen=True)
+class Affordable:
+    """What a draw may cost.
+
+    Attributes:
+        cost: of an assignment, see `tuning.search.costs`.
+        most: that a draw may cost.
+    """
+
+    cost: Callable[[Assignment], float]
+    most: float
+
 
 @dataclass(frozen=True)
 class Drawing:
@@ -59,6 +74,7 @@ class Drawing:
         study_name: str,
         values: Values = MappingProxyType({}),
         pace: float = math.nan,
+        affordable: Affordable | None = None,
     ) -> FrozenTrial:
         """The next trial, running, with its assignment.
 
@@ -69,6 +85,8 @@ class Drawing:
             study_name: name of their study; Hyperband assigns trials to its brackets by it.
             values: of known trials, see `tuning.search.sampler_view.as_seen`.
             pace: see `Settings.expected_trials`.
+            affordable: what it may cost; None for any cost. What costs more is drawn anew. After `ATTEMPTS` the cheapest one is
+                taken. Starts are not drawn, so they cost what they cost.
         """
         number, settings = len(known), self.settings
         startup = startup_trials(settings.expected_trials(pace))  # trials before the sampler's model
@@ -79,26 +97,39 @@ class Drawing:
         most = math.inf if by_number else MOST_SHOWN[settings.sampler]
         seen = as_seen(known, self.space, distributions, values, objectives, self._point_of, most)
         start = self.starts[number] if number < len(self.starts) else None
-        point: Point | None
-        if start is not None:
-            point = self.space.point(start, distributions)
-        else:
-            point = self._beside_the_sampler(number, startup, seen, distributions)
-        # A new sampler for each trial. So a draw depends on the experiment's seed, the trial's number and the trials before
-        # it, and not on earlier draws of this process. Where the point is known it only hands that over.
-        name = settings.sampler if point is None else "random"
-        copy = optuna.create_study(
-            study_name=study_name,
-            directions=["maximize"] * objectives,
-            sampler=SAMPLERS[name](stream_seed(Stream.SAMPLER, settings.seed, number), startup),
-            pruner=PRUNERS[settings.scheduler](settings.steps, settings.reports),
-        )
-        copy.add_trials(seen)
-        if point is not None:
-            copy.enqueue_trial(point)
-        trial = copy.ask(distributions)
-        # A start is exactly what was named, also where the search would not draw it.
-        assignment = {**start, **self.fixed} if start else self.space.assignment(trial.params, self.fixed, self.limits)
+
+        def attempt(stream_numbers: tuple[int, ...]) -> tuple[optuna.Study, optuna.Trial, Assignment]:
+            point: Point | None
+            if start is not None:
+                point = self.space.point(start, distributions)
+            else:
+                point = self._beside_the_sampler(stream_numbers, startup, seen, distributions)
+            # A new sampler for each attempt. So a draw depends on the experiment's seed, the trial's number and the trials
+            # before it, and not on earlier draws of this process. Where the point is known it only hands that over.
+            name = settings.sampler if point is None else "random"
+            copy = optuna.create_study(
+                study_name=study_name,
+                directions=["maximize"] * objectives,
+                sampler=SAMPLERS[name](stream_seed(Stream.SAMPLER, settings.seed, *stream_numbers), startup),
+                pruner=PRUNERS[settings.scheduler](settings.steps, settings.reports),
+            )
+            copy.add_trials(seen)
+            if point is not None:
+                copy.enqueue_trial(point)
+            trial = copy.ask(distributions)
+            # A start is exactly what was named, also where the search would not draw it.
+            assignment = {**start, **self.fixed} if start else self.space.assignment(trial.params, self.fixed, self.limits)
+            return copy, trial, assignment
+
+        copy, trial, assignment = attempt((number,))
+        if affordable is not None and start is None:
+            least = affordable.cost(assignment)
+            for again in range(1, ATTEMPTS):
+                if least <= affordable.most:
+                    break
+                other = attempt((number, again))
+                if (cost := affordable.cost(other[2])) < least:
+                    (copy, trial, assignment), least = other, cost
         trial.set_user_attr(HYPERPARAMETERS, assignment)
         if self.excess:
             excess, why = self.excess(assignment)
@@ -111,18 +142,29 @@ class Drawing:
         return drawn
 
     def _beside_the_sampler(
-        self, number: int, startup: int, seen: Sequence[FrozenTrial], distributions: Mapping[str, BaseDistribution]
+        self,
+        numbers: tuple[int, ...],
+        startup: int,
+        seen: Sequence[FrozenTrial],
+        distributions: Mapping[str, BaseDistribution],
     ) -> Point | None:
-        """A point around what is known to work or of the whole space; None where the sampler draws."""
+        """A point around what is known to work or of the whole space; None where the sampler draws.
+
+        Args:
+            numbers: of its random streams: the trial's, and from the second attempt on which one it is.
+            startup: see `propose`, as for the following.
+            seen: see there.
+            distributions: see there.
+        """
         if self.settings.sampler == "random":
             return None
         if self.learned:
-            learned = self._transfer.draw(seen, np.random.default_rng(stream(Stream.TRANSFER, self.settings.seed, number)))
+            learned = self._transfer.draw(seen, np.random.default_rng(stream(Stream.TRANSFER, self.settings.seed, *numbers)))
             if learned is not None:
                 return learned
-        random = np.random.default_rng(stream(Stream.PRIOR, self.settings.seed, number))
+        random = np.random.default_rng(stream(Stream.PRIOR, self.settings.seed, *numbers))
         starts = [self.space.point(start, distributions) for start in self.starts]
-        return propose(number, startup, seen, starts, distributions, random)
+        return propose(numbers[0], startup, seen, starts, distributions, random)
 
     @cached_property
     def _point_of(self) -> OfTrials[Mapping[str, float | int | str] | None]:

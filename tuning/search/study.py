@@ -36,7 +36,7 @@ from tuning.search.attributes import (
     REQUIRED,
     SAME_AS,
 )
-from tuning.search.drawing import Drawing, Excess, already_tried
+from tuning.search.drawing import Affordable, Drawing, Excess, already_tried
 from tuning.search.errors import DamagedStudyError
 from tuning.search.journal import SealedStorage, has_entries, is_sealed, open_mended_journal, seal_path
 from tuning.search.learned import read_learned
@@ -114,7 +114,7 @@ class StudyMemory:
         """Draw a new trial, and add it."""
         return self.add(self.draw())
 
-    def draw(self, values: Values = MappingProxyType({})) -> FrozenTrial:
+    def draw(self, values: Values = MappingProxyType({}), affordable: Affordable | None = None) -> FrozenTrial:
         """Draw the next trial. Nothing is written: as long as the study stays as it is, the next call draws the same.
 
         One that does not fit into memory has ended, with a violated constraint. One with an assignment that has been tried has
@@ -122,9 +122,10 @@ class StudyMemory:
 
         Args:
             values: see `tuning.search.sampler_view.as_seen`.
+            affordable: see `Drawing.draw`.
         """
         known = self.trials()
-        drawn = self._drawing.draw(known, self._study.study_name, values, self.pace)
+        drawn = self._drawing.draw(known, self._study.study_name, values, self.pace, affordable)
         if drawn.user_attrs.get(REFUSED):
             drawn.state, drawn.datetime_complete = TrialState.PRUNED, datetime.now()
         elif (same := already_tried(drawn, known)) is not None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
@@ -16,6 +17,7 @@ from envs.objective.aim import Aim
 from tuning.search.alike import repeats
 from tuning.search.attributes import CONFIRMS, REFUSED, SAME_AS
 from tuning.search.costs import Costs
+from tuning.search.drawing import Affordable
 from tuning.search.freeze_thaw import Curve, Outlook, decide, predicted_ends
 from tuning.search.most_promising import MOST_TRIALS
 from tuning.search.of_trials import OfTrials
@@ -24,6 +26,7 @@ from tuning.search.two_aims import FINISHED, chebyshev, gains_of, weight
 from tuning.trial.idleness import GIVEN_UP
 
 LAGGING = 16  # trials that run, for each evaluation that a decision may lack
+MOST_PART, ALWAYS = 0.1, 10.0  # of the budget, and times the default's cost: what a draw may cost, the greater of both
 
 
 @dataclass(frozen=True)
@@ -66,6 +69,7 @@ class Thawing:
         rung_steps: between two evaluations.
         seed: of the experiment.
         two_aims: whether there are two objectives.
+        steps_promised: steps of the default that the whole budget pays for; infinite where that is not known.
     """
 
     memory: StudyMemory
@@ -75,10 +79,15 @@ class Thawing:
     rung_steps: int
     seed: int
     two_aims: bool = False
+    steps_promised: Callable[[], float] = lambda: math.inf
     _recent: _Recent = field(default_factory=_Recent, init=False, repr=False, compare=False)
 
     def draw(self) -> FrozenTrial:
-        """The next proposal of the sampler, which sees of each trial what is expected at its end, in each objective."""
+        """The next proposal of the sampler, which sees of each trial what is expected at its end, in each objective.
+
+        One that would cost more than a tenth of the budget as a whole training is drawn anew, but not below ten of the default.
+        """
+        affordable = Affordable(self.costs.of_assignment, max(ALWAYS, MOST_PART * self.steps_promised() / self.steps))
         if self._lag and (kept := self._recent.drawn) and kept.number == self.memory.count and not self._is_old(kept.rungs):
             return kept.trial
         first = self._ends(1.0 if self.two_aims else None)
@@ -88,9 +97,9 @@ class Thawing:
                 # A decision has renewed one of them alone, and trials have been evaluated for the first time between them.
                 self._recent.outlooks.clear()
                 first, second = self._ends(1.0), self._ends(0.0)
-            drawn = self.memory.draw({number: (value, second[number]) for number, value in first.items()})
+            drawn = self.memory.draw({number: (value, second[number]) for number, value in first.items()}, affordable)
         else:
-            drawn = self.memory.draw(first)
+            drawn = self.memory.draw(first, affordable)
         self._recent.drawn = _Drawn(self.memory.count, self._rungs, drawn)
         return drawn
 

@@ -10,10 +10,11 @@ import optuna
 import pytest
 from optuna.trial import FrozenTrial, TrialState
 
+from search_spaces import Assignment
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.settings import Settings
 from tuning.search.attributes import CONFIRMS, HYPERPARAMETERS, PREDICTED, REFUSED
-from tuning.search.drawing import Drawing, already_tried
+from tuning.search.drawing import ATTEMPTS, Affordable, Drawing, already_tried
 from tuning.search.learned import LearnedExperiment, LearnedTrial
 from tuning.search.sampler_view import as_seen
 
@@ -170,3 +171,39 @@ def test_in_a_longer_budget_of_time_more_draws_come_before_the_model(monkeypatch
     for pace in (math.nan, 100.0, 500.0, 5000.0):
         of.draw(known, "one", pace=pace)
     assert told == [4, 4, 2, 6, 10]
+
+
+def epochs(assignment: Assignment) -> float:
+    """A cost that a draw can have."""
+    value = assignment["n_epochs"]
+    assert isinstance(value, int)
+    return float(value)
+
+
+def test_what_costs_more_than_it_may_is_drawn_anew() -> None:
+    of, known = drawing(), draw_some(drawing(), 3)
+    costs = [epochs(of.draw(known[:count], "one").user_attrs[HYPERPARAMETERS]) for count in range(4)]
+    dear = max(range(4), key=costs.__getitem__)
+    cheaper = [of.draw(known[:dear], "one", affordable=Affordable(epochs, costs[dear] - 1)) for _ in range(2)]
+    assert epochs(cheaper[0].user_attrs[HYPERPARAMETERS]) < costs[dear]
+    assert cheaper[0].params == cheaper[1].params
+    as_it_was = of.draw(known[:dear], "one", affordable=Affordable(epochs, costs[dear]))
+    assert epochs(as_it_was.user_attrs[HYPERPARAMETERS]) == costs[dear]
+
+
+def test_where_all_draws_cost_too_much_the_cheapest_one_is_taken() -> None:
+    costs: list[float] = []
+
+    def cost(assignment: Assignment) -> float:
+        costs.append(epochs(assignment))
+        return costs[-1]
+
+    drawn = drawing().draw([], "one", affordable=Affordable(cost, 0.0))
+    assert len(costs) == ATTEMPTS
+    assert epochs(drawn.user_attrs[HYPERPARAMETERS]) == min(costs) < max(costs)
+
+
+def test_a_start_costs_what_it_costs() -> None:
+    start = algorithm("ppo").space.complete({"n_epochs": 10}, LIMITS)
+    drawn = drawing(starts=[start]).draw([], "one", affordable=Affordable(epochs, 0.0))
+    assert drawn.user_attrs[HYPERPARAMETERS]["n_epochs"] == 10

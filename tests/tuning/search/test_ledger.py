@@ -187,3 +187,14 @@ def test_a_part_of_the_budget_is_spent_earlier() -> None:
     assert not ledger.is_spent(part=0.8)
     assert ledger.is_spent([0], part=0.8)
     assert not ledger.is_spent([0])
+
+
+def test_what_the_whole_budget_promises_does_not_depend_on_the_clock() -> None:
+    clock = Clock()
+    ledger = Ledger(memory(a=700), Budget(100.0, "seconds"), RUNG, clock)  # 50 seconds are noted
+    clock.now += 30.0
+    assert ledger.steps_promised() == 1400.0
+    assert ledger.steps_in_all() < 1400.0
+    assert Ledger(memory(), Budget(100.0, "seconds"), RUNG, Clock()).steps_promised() == math.inf
+    assert Ledger(memory(a=700), Budget(1000.0, "steps"), RUNG).steps_promised() == 1000.0
+    assert Ledger(memory(a=700), None, RUNG).steps_promised() == math.inf

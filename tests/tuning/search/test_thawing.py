@@ -1,5 +1,6 @@
 """What freeze-thaw is told of a study: every trial that ran, in its state, and nothing that depends on the clock."""
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from tuning.search.attributes import CONFIRMS
 from tuning.search.costs import Costs
 from tuning.search.sampler_view import as_seen
 from tuning.search.study import StudyMemory
-from tuning.search.thawing import Thawing
+from tuning.search.thawing import ALWAYS, Thawing
 from tuning.search.two_aims import gains_of
 
 SPACE = algorithm("ppo").space
@@ -225,7 +226,7 @@ def test_a_sampler_sees_the_end_of_each_objective_and_requirements_below_all(
     two.report(missing, RUNG, -1.5e15, (5.0, 5.0))
     two.freeze(missing)
     given: list[Any] = []
-    monkeypatch.setattr(two, "draw", given.append)
+    monkeypatch.setattr(two, "draw", lambda values, affordable: given.append(values))
     thawing(two, two_aims=True).draw()
     (values,) = given
     assert values[first][0] < values[second][0]
@@ -278,7 +279,7 @@ def test_a_draw_knows_the_same_trials_in_both_objectives_though_a_decision_renew
         model.choose(None, 1e6)
         running = [two.ask().number, *running[count:]]
     given: list[Any] = []
-    monkeypatch.setattr(two, "draw", given.append)
+    monkeypatch.setattr(two, "draw", lambda values, affordable: given.append(values))
     model.draw()
     assert set(given[0]) >= {trial.number for trial in two.trials() if trial.intermediate_values}
 
@@ -292,3 +293,14 @@ def test_before_the_first_evaluation_of_many_trials_there_is_no_model(
         memory.ask()
     model = thawing(memory)
     assert model.choose(model.draw(), 1e6) is None
+
+
+@pytest.mark.parametrize(("promised", "most"), [(50.0, ALWAYS), (400.0, 40.0), (math.inf, math.inf)])
+def test_a_draw_may_cost_a_tenth_of_the_budget_or_ten_trainings_of_the_default(
+    memory: StudyMemory, monkeypatch: pytest.MonkeyPatch, promised: float, most: float
+) -> None:
+    seen: list[float] = []
+    drawn = memory.draw
+    monkeypatch.setattr(memory, "draw", lambda values, affordable: seen.append(affordable.most) or drawn(values, affordable))
+    thawing(memory, steps_promised=lambda: promised * STEPS).draw()
+    assert seen == [most]
