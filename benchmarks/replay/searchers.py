@@ -225,7 +225,7 @@ def _candidate(replay: Replay, curves: Sequence[Curve], order: Sequence[int], de
 
     chosen = drawn(0)
     dearest = max(ALWAYS, MOST_PART * replay.budget / float(land.steps[-1])) if beside.prior else np.inf
-    for attempt in range(1, ATTEMPTS):
+    for attempt in range(1, ATTEMPTS["tpe"]):
         if land.costs[chosen] <= dearest:
             break
         chosen = min(chosen, drawn(attempt), key=lambda index: float(land.costs[index]))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property, partial
 from types import MappingProxyType
+from typing import NamedTuple
 
 import numpy as np
 import optuna
@@ -30,7 +31,22 @@ from tuning.search.transfer import Source, Transfer
 # Bytes that an assignment lacks to fit into memory, below 0 if it fits, and why.
 Excess = Callable[[Assignment], tuple[int, str]]
 
-ATTEMPTS = 8  # draws of one trial, until one costs no more than it may
+# Draws of one trial, until one costs no more than it may. Random search stays what its name says, and GP takes seconds.
+ATTEMPTS = {"tpe": 8, "cmaes": 8, "gp": 2, "random": 1}
+
+
+class Attempt(NamedTuple):
+    """One draw of a trial.
+
+    Attributes:
+        study: a copy, of which the trial is the last one.
+        trial: running.
+        assignment: that it has.
+    """
+
+    study: optuna.Study
+    trial: optuna.Trial
+    assignment: Assignment
 
 
 @dataclass(frozen=True)
@@ -44,6 +60,16 @@ class Affordable:
 
     cost: Callable[[Assignment], float]
     most: float
+
+    def choose(self, attempts: Iterable[Attempt]) -> Attempt:
+        """The first that costs no more than it may; the cheapest of all where each costs more. There is at least one."""
+        found: list[tuple[float, Attempt]] = []
+        for attempt in attempts:
+            cost = self.cost(attempt.assignment)
+            if cost <= self.most:
+                return attempt
+            found.append((cost, attempt))
+        return min(found, key=lambda each: each[0])[1]
 
 
 @dataclass(frozen=True)
@@ -97,49 +123,61 @@ class Drawing:
         most = math.inf if by_number else MOST_SHOWN[settings.sampler]
         seen = as_seen(known, self.space, distributions, values, objectives, self._point_of, most)
         start = self.starts[number] if number < len(self.starts) else None
-
-        def attempt(stream_numbers: tuple[int, ...]) -> tuple[optuna.Study, optuna.Trial, Assignment]:
-            point: Point | None
-            if start is not None:
-                point = self.space.point(start, distributions)
-            else:
-                point = self._beside_the_sampler(stream_numbers, startup, seen, distributions)
-            # A new sampler for each attempt. So a draw depends on the experiment's seed, the trial's number and the trials
-            # before it, and not on earlier draws of this process. Where the point is known it only hands that over.
-            name = settings.sampler if point is None else "random"
-            copy = optuna.create_study(
-                study_name=study_name,
-                directions=["maximize"] * objectives,
-                sampler=SAMPLERS[name](stream_seed(Stream.SAMPLER, settings.seed, *stream_numbers), startup),
-                pruner=PRUNERS[settings.scheduler](settings.steps, settings.reports),
-            )
-            copy.add_trials(seen)
-            if point is not None:
-                copy.enqueue_trial(point)
-            trial = copy.ask(distributions)
-            # A start is exactly what was named, also where the search would not draw it.
-            assignment = {**start, **self.fixed} if start else self.space.assignment(trial.params, self.fixed, self.limits)
-            return copy, trial, assignment
-
-        copy, trial, assignment = attempt((number,))
-        if affordable is not None and start is None:
-            least = affordable.cost(assignment)
-            for again in range(1, ATTEMPTS):
-                if least <= affordable.most:
-                    break
-                other = attempt((number, again))
-                if (cost := affordable.cost(other[2])) < least:
-                    (copy, trial, assignment), least = other, cost
+        numbers = ((number,), *((number, again) for again in range(1, ATTEMPTS[settings.sampler])))
+        attempts = (self._attempt(each, start, startup, seen, distributions, study_name) for each in numbers)
+        study, trial, assignment = next(attempts) if affordable is None or start else affordable.choose(attempts)
         trial.set_user_attr(HYPERPARAMETERS, assignment)
         if self.excess:
             excess, why = self.excess(assignment)
             trial.set_constraint(PREDICTED, max(excess, 0))
             if excess > 0:
                 trial.set_user_attr(REFUSED, why)
-        drawn = deepcopy(copy.get_trials(deepcopy=False)[-1])
+        drawn = deepcopy(study.get_trials(deepcopy=False)[-1])
         drawn.number = number
         drawn.params = self.space.point(assignment, distributions)
         return drawn
+
+    def _attempt(
+        self,
+        numbers: tuple[int, ...],
+        start: Assignment | None,
+        startup: int,
+        seen: Sequence[FrozenTrial],
+        distributions: Mapping[str, BaseDistribution],
+        study_name: str,
+    ) -> Attempt:
+        """One draw.
+
+        Args:
+            numbers: of its random streams: the trial's, and from the second attempt on which one it is.
+            start: the assignment that it has; None to draw one.
+            startup: see `propose`.
+            seen: trials as the sampler sees them.
+            distributions: by inner name.
+            study_name: see `draw`.
+        """
+        settings = self.settings
+        point: Point | None
+        if start is not None:
+            point = self.space.point(start, distributions)
+        else:
+            point = self._beside_the_sampler(numbers, startup, seen, distributions)
+        # A new sampler for each attempt. So a draw depends on the experiment's seed, the trial's number and the trials before
+        # it, and not on earlier draws of this process. Where the point is known it only hands that over.
+        name = settings.sampler if point is None else "random"
+        study = optuna.create_study(
+            study_name=study_name,
+            directions=["maximize"] * len(settings.aim.objectives),
+            sampler=SAMPLERS[name](stream_seed(Stream.SAMPLER, settings.seed, *numbers), startup),
+            pruner=PRUNERS[settings.scheduler](settings.steps, settings.reports),
+        )
+        study.add_trials(seen)
+        if point is not None:
+            study.enqueue_trial(point)
+        trial = study.ask(dict(distributions))
+        # A start is exactly what was named, also where the search would not draw it.
+        assignment = {**start, **self.fixed} if start else self.space.assignment(trial.params, self.fixed, self.limits)
+        return Attempt(study, trial, assignment)
 
     def _beside_the_sampler(
         self,
@@ -151,7 +189,7 @@ class Drawing:
         """A point around what is known to work or of the whole space; None where the sampler draws.
 
         Args:
-            numbers: of its random streams: the trial's, and from the second attempt on which one it is.
+            numbers: see `_attempt`.
             startup: see `propose`, as for the following.
             seen: see there.
             distributions: see there.

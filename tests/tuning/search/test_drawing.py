@@ -17,6 +17,7 @@ from tuning.search.attributes import CONFIRMS, HYPERPARAMETERS, PREDICTED, REFUS
 from tuning.search.drawing import ATTEMPTS, Affordable, Drawing, already_tried
 from tuning.search.learned import LearnedExperiment, LearnedTrial
 from tuning.search.sampler_view import as_seen
+from tuning.search.samplers import SAMPLERS
 
 LIMITS = {"steps": 1e6}
 BUT_TWO = {own.name: own.default for own in algorithm("ppo").space.parameters if own.name not in ("gamma", "clip_range")}
@@ -199,8 +200,17 @@ def test_where_all_draws_cost_too_much_the_cheapest_one_is_taken() -> None:
         return costs[-1]
 
     drawn = drawing().draw([], "one", affordable=Affordable(cost, 0.0))
-    assert len(costs) == ATTEMPTS
+    assert len(costs) == ATTEMPTS["tpe"]
     assert epochs(drawn.user_attrs[HYPERPARAMETERS]) == min(costs) < max(costs)
+
+
+def test_each_sampler_has_a_number_of_attempts() -> None:
+    assert ATTEMPTS.keys() == SAMPLERS.keys()
+
+
+def test_random_draws_cost_what_they_cost() -> None:
+    of = drawing(settings={"sampler": "random"})
+    assert of.draw([], "one", affordable=Affordable(epochs, 0.0)).params == of.draw([], "one").params
 
 
 def test_a_start_costs_what_it_costs() -> None:
