@@ -138,7 +138,7 @@ def packed(name: str, folders: Sequence[Path]) -> Landscape:
         raise LandscapeError(f"{', '.join(map(str, folders))}: no trial has finished; let one end first")
     assignments, ratings, seconds = gathered(points, np.array(curves), np.array(costs))
     begun_with = [space.whole(start) for folder in folders for start in _planned(open_experiment(folder)).starts]
-    starts = _recorded([space.point(start, distributions) for start in begun_with], assignments)
+    starts = starts_among([space.point(start, distributions) for start in begun_with], assignments)
     return Landscape(
         name,
         assignments,
@@ -150,7 +150,7 @@ def packed(name: str, folders: Sequence[Path]) -> Landscape:
     )
 
 
-def _recorded(starts: Sequence[Point], points: Sequence[Point]) -> tuple[int, ...]:
+def starts_among(starts: Sequence[Point], points: Sequence[Point]) -> tuple[int, ...]:
     """Where starts are among the points, each once; nowhere where the first one is not, which is the default."""
     if not starts or starts[0] not in points:
         return ()
@@ -228,7 +228,7 @@ def joined(before: Landscape, added: Landscape) -> Landscape:
         before.steps,
         ratings,
         costs,
-        _recorded(starts, points),
+        starts_among(starts, points),
     )
 
 

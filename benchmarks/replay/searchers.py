@@ -16,7 +16,7 @@ from scipy.stats import rankdata
 from benchmarks.replay.landscape import Landscape, within
 from benchmarks.replay.surrogate import Open, Surrogate
 from tuning.experiment.settings import BEGUN_FOR_EACH
-from tuning.search.drawing import ATTEMPTS
+from tuning.search.drawing import ATTEMPTS, first_affordable
 from tuning.search.encoding import Point
 from tuning.search.freeze_thaw import FIRST, Curve, decide, predicted_ends
 from tuning.search.prior import propose
@@ -223,13 +223,8 @@ def _candidate(replay: Replay, curves: Sequence[Curve], order: Sequence[int], de
         _, trial = _asked(replay, known, tpe, NopPruner(), decision, attempt)
         return land.nearest(trial.params, replay.free)
 
-    chosen = drawn(0)
-    dearest = max(ALWAYS, MOST_PART * replay.budget / float(land.steps[-1])) if beside.prior else np.inf
-    for attempt in range(1, ATTEMPTS["tpe"]):
-        if land.costs[chosen] <= dearest:
-            break
-        chosen = min(chosen, drawn(attempt), key=lambda index: float(land.costs[index]))
-    return chosen
+    most = max(ALWAYS, MOST_PART * replay.budget / float(land.steps[-1])) if beside.prior else np.inf
+    return first_affordable(map(drawn, range(ATTEMPTS["tpe"])), lambda index: float(land.costs[index]), most)
 
 
 def _more(attempt: int) -> tuple[int, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator
 from datetime import datetime
@@ -15,7 +16,7 @@ from benchmarks.scaling.made import DISTRIBUTIONS, LIMITS, REPORTS, SPACE, STEPS
 from tuning.experiment.settings import Settings
 from tuning.search.attributes import HYPERPARAMETERS
 from tuning.search.costs import Costs
-from tuning.search.drawing import Drawing
+from tuning.search.drawing import Affordable, Drawing
 from tuning.search.thawing import Thawing
 from tuning.trial.evaluation_schedule import due_steps
 
@@ -64,8 +65,8 @@ class _Memory:
     def trials(self) -> list[FrozenTrial]:
         return list(self._known)
 
-    def draw(self, values: Any = SimpleNamespace) -> FrozenTrial:
-        return self._drawing.draw(self._known, "many", {} if values is SimpleNamespace else values)
+    def draw(self, values: Any = SimpleNamespace, affordable: Affordable | None = None) -> FrozenTrial:
+        return self._drawing.draw(self._known, "many", {} if values is SimpleNamespace else values, affordable=affordable)
 
     def evaluate(self, number: int) -> None:
         """One more evaluation of a trial that runs; its object is another one then, as in Optuna's journal."""
@@ -91,7 +92,7 @@ def seconds(sampler: str, scheduler: str, count: int, running: int = 1, times: i
         Of the first proposal after a start, of a later one, and of a decision after an evaluation, by freeze-thaw alone.
     """
     memory = _Memory(sampler, trials(count, running))
-    thawing = Thawing(memory, Costs(SPACE), DISTRIBUTIONS, STEPS, STEPS // REPORTS, 0)  # type: ignore[arg-type]
+    thawing = Thawing(memory, Costs(SPACE), DISTRIBUTIONS, STEPS, STEPS // REPORTS, 0, lambda: math.inf)  # type: ignore[arg-type]
     draw = thawing.draw if scheduler == "freeze-thaw" else memory.draw
     first, proposals, decisions = _taken(draw), [], []
     for each in range(times):

@@ -9,7 +9,7 @@ import pytest
 from optuna.distributions import CategoricalDistribution, FloatDistribution
 
 from benchmarks import record_landscape
-from benchmarks.record_landscape import NEAR, LandscapeError, Options, commands, joined, narrow_space, packed
+from benchmarks.record_landscape import NEAR, LandscapeError, Options, commands, joined, narrow_space, packed, starts_among
 from benchmarks.replay.landscape import Landscape, load
 from results.schema import GIVEN
 from results.writer import part_path, write_part
@@ -87,6 +87,12 @@ def test_starts_that_were_recorded_are_known_and_trainings_of_one_are_its_seeds(
     assert land.starts == (1,)  # the default; the other one, with a plan, was not recorded
     assert land.ratings.shape == (3, 1, 2)  # both trainings of the default are the same
     assert land.costs == pytest.approx([2 / 3, 1.0, 2 / 3])
+
+
+def test_without_the_default_a_landscape_has_no_starts() -> None:
+    default, other, another = ({"x": float(number)} for number in range(3))
+    assert starts_among([default, other, default], [another, other, default]) == (2, 1)
+    assert starts_among([default, other], [other, another]) == ()
 
 
 def test_without_a_finished_trial_the_folders_are_named(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property, partial
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import optuna
@@ -33,6 +33,9 @@ Excess = Callable[[Assignment], tuple[int, str]]
 
 # Draws of one trial, until one costs no more than it may. Random search stays what its name says, and GP takes seconds.
 ATTEMPTS = {"tpe": 8, "cmaes": 8, "gp": 2, "random": 1}
+
+
+Draw = TypeVar("Draw")
 
 
 class Attempt(NamedTuple):
@@ -62,14 +65,24 @@ class Affordable:
     most: float
 
     def choose(self, attempts: Iterable[Attempt]) -> Attempt:
-        """The first that costs no more than it may; the cheapest of all where each costs more. There is at least one."""
-        found: list[tuple[float, Attempt]] = []
-        for attempt in attempts:
-            cost = self.cost(attempt.assignment)
-            if cost <= self.most:
-                return attempt
-            found.append((cost, attempt))
-        return min(found, key=lambda each: each[0])[1]
+        """See `first_affordable`."""
+        return first_affordable(attempts, lambda attempt: self.cost(attempt.assignment), self.most)
+
+
+def first_affordable(draws: Iterable[Draw], cost: Callable[[Draw], float], most: float) -> Draw:
+    """The first draw that costs no more than it may; the cheapest of all where each costs more.
+
+    Args:
+        draws: at least one; none is made after the first that costs no more.
+        cost: of a draw.
+        most: that it may cost.
+    """
+    found: list[tuple[float, Draw]] = []
+    for draw in draws:
+        found.append((cost(draw), draw))
+        if found[-1][0] <= most:
+            return draw
+    return min(found, key=lambda each: each[0])[1]
 
 
 @dataclass(frozen=True)
@@ -112,7 +125,7 @@ class Drawing:
             values: of known trials, see `tuning.search.sampler_view.as_seen`.
             pace: see `Settings.expected_trials`.
             affordable: what it may cost; None for any cost. What costs more is drawn anew. After `ATTEMPTS` the cheapest one is
-                taken. Starts are not drawn, so they cost what they cost.
+                taken. A start costs what it costs: each of its attempts is the start.
         """
         number, settings = len(known), self.settings
         startup = startup_trials(settings.expected_trials(pace))  # trials before the sampler's model
@@ -125,7 +138,7 @@ class Drawing:
         start = self.starts[number] if number < len(self.starts) else None
         numbers = ((number,), *((number, again) for again in range(1, ATTEMPTS[settings.sampler])))
         attempts = (self._attempt(each, start, startup, seen, distributions, study_name) for each in numbers)
-        study, trial, assignment = next(attempts) if affordable is None or start else affordable.choose(attempts)
+        study, trial, assignment = next(attempts) if affordable is None else affordable.choose(attempts)
         trial.set_user_attr(HYPERPARAMETERS, assignment)
         if self.excess:
             excess, why = self.excess(assignment)

@@ -185,7 +185,7 @@ def run_trials(
     if settings.freezes:
         drawn_from = plan.space.distributions(plan.fixed, limits(settings.steps))
         two = settings.aim.second is not None
-        thawing = Thawing(memory, costs, drawn_from, settings.steps, rung_steps, settings.seed, two, ledger.steps_promised)
+        thawing = Thawing(memory, costs, drawn_from, settings.steps, rung_steps, settings.seed, ledger.steps_promised, two)
     last_part = None
     if parts := settings.confirming_parts:
         # In the space of this search, as its first trial is: bounds of the user's may exclude a value of the preset.

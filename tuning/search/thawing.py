@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -68,8 +67,8 @@ class Thawing:
         steps: most of a trial.
         rung_steps: between two evaluations.
         seed: of the experiment.
-        two_aims: whether there are two objectives.
         steps_promised: steps of the default that the whole budget pays for; infinite where that is not known.
+        two_aims: whether there are two objectives.
     """
 
     memory: StudyMemory
@@ -78,8 +77,8 @@ class Thawing:
     steps: int
     rung_steps: int
     seed: int
+    steps_promised: Callable[[], float]
     two_aims: bool = False
-    steps_promised: Callable[[], float] = lambda: math.inf
     _recent: _Recent = field(default_factory=_Recent, init=False, repr=False, compare=False)
 
     def draw(self) -> FrozenTrial:
@@ -87,9 +86,9 @@ class Thawing:
 
         One that would cost more than a tenth of the budget as a whole training is drawn anew, but not below ten of the default.
         """
-        affordable = Affordable(self.costs.of_assignment, max(ALWAYS, MOST_PART * self.steps_promised() / self.steps))
         if self._lag and (kept := self._recent.drawn) and kept.number == self.memory.count and not self._is_old(kept.rungs):
             return kept.trial
+        affordable = Affordable(self.costs.of_assignment, max(ALWAYS, MOST_PART * self.steps_promised() / self.steps))
         first = self._ends(1.0 if self.two_aims else None)
         if self.two_aims:
             second = self._ends(0.0)

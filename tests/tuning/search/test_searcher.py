@@ -378,7 +378,7 @@ def thawing_searcher(of: Experiment, steps: int, trials: float = 3, freezes: boo
     space = algorithm("ppo").space
     memory = StudyMemory.open(of, space, {}, {"steps": 4096.0})
     drawn_from = space.distributions({}, {"steps": 4096.0})
-    thawing = Thawing(memory, Costs(space), drawn_from, 4096, RUNG, 0) if freezes else None
+    thawing = Thawing(memory, Costs(space), drawn_from, 4096, RUNG, 0, lambda: math.inf) if freezes else None
     searcher = StudySearcher(
         memory, TrialRecords(of), of.paths.folder, trials, Control(), planner(of.settings, of.paths.folder, cores=cores), 1,  # type: ignore[arg-type]
         ledger=Ledger(memory, Budget(steps, "steps"), RUNG), thawing=thawing,

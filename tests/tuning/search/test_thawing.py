@@ -39,7 +39,7 @@ def memory(tmp_path: Path) -> StudyMemory:
 
 
 def thawing(memory: StudyMemory, costs: Costs | None = None, **changes: Any) -> Thawing:
-    given: dict[str, Any] = {"seed": 0, **changes}
+    given: dict[str, Any] = {"seed": 0, "steps_promised": lambda: math.inf, **changes}
     distributions = SPACE.distributions(FIXED, {"steps": float(STEPS)})
     return Thawing(memory, costs or Costs(SPACE), distributions, STEPS, RUNG, **given)
 
