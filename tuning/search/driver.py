@@ -149,6 +149,7 @@ def run_trials(
     from tuning.search.storage_watch import StorageWatch
     from tuning.search.study import StudyMemory
     from tuning.search.thawing import Thawing
+    from tuning.search.work import Work
     from tuning.trial.evaluation_schedule import due_steps
     from tuning.trial.records import TrialRecords
 
@@ -172,7 +173,14 @@ def run_trials(
     usual = placement.prediction(plan.space.complete(plan.fixed, limits(settings.steps)))
     before = load(paths.folder).trials
     ended = before[~before["state"].isin(["running", "frozen"])]
-    progress = Progress.of(console, settings, before, ledger, paths.folder)
+    last_part = None
+    if parts := settings.confirming_parts:
+        # In the space of this search, as its first trial is: bounds of the user's may exclude a value of the preset.
+        spec = replace(algorithm_of(settings), space=plan.space)
+        default = spec.preset(DEFAULT, plan.fixed, limits(settings.steps))
+        last_part = LastPart(Confirmation(costs, default, settings.steps, rung_steps), ledger, *parts)
+    work = Work(ledger, Costs(plan.space, planner.cost), last_part)
+    progress = Progress.of(console, settings, before, work, paths.folder)
     frozen = before.loc[before["state"] == "frozen", "trial"].tolist()
     spared = memory.front if settings.aim.second else tuple
     retention = Retention(paths, settings.kept_trials, final_scores(ended), frozen, spared, files.checkpoints)
@@ -186,12 +194,6 @@ def run_trials(
         drawn_from = plan.space.distributions(plan.fixed, limits(settings.steps))
         two = settings.aim.second is not None
         thawing = Thawing(memory, costs, drawn_from, settings.steps, rung_steps, settings.seed, ledger.steps_promised, two)
-    last_part = None
-    if parts := settings.confirming_parts:
-        # In the space of this search, as its first trial is: bounds of the user's may exclude a value of the preset.
-        spec = replace(algorithm_of(settings), space=plan.space)
-        default = spec.preset(DEFAULT, plan.fixed, limits(settings.steps))
-        last_part = LastPart(Confirmation(costs, default, settings.steps, rung_steps), ledger, *parts)
     searcher = StudySearcher(
         memory, records, paths.folder, settings.most_trials, control, placement, settings.retries, adapt,
         settings.trust_scenario, ledger, thawing, last_part,

@@ -51,6 +51,22 @@ class LastPart:
         """Whether what is left of the budget pays for a confirmation, or for what one has begun."""
         return bool(self.confirmation.contenders(self._trials(), self.ledger.steps_left(running)))
 
+    def expected(self) -> tuple[float, list[int]]:
+        """What the confirmation is expected to take of what is left of a budget of steps, before it begins and in it.
+
+        Returns:
+            Steps, 0 where nothing will be confirmed; and numbers of the trials with the assignments that it would train as of
+            now, see `Confirmation.contenders`.
+        """
+        trials, left = self._trials(), self.ledger.steps_left()
+        if self.confirmation.is_under_way(trials):
+            return left, self.confirmation.contenders(trials, left)
+        for part in (self.least, self.most):
+            steps = min(left, part * self.ledger.steps_in_all())
+            if contenders := self.confirmation.contenders(trials, steps):
+                return steps, contenders
+        return 0.0, []
+
     def search_steps_left(self, running: Set[int]) -> float:
         """Steps that the budget has left for the search itself.
 

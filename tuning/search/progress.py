@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from tuning.experiment.settings import Settings
-    from tuning.search.ledger import Ledger
+    from tuning.search.work import Work
 
 LINE_SECONDS = 30.0  # between two lines without a terminal
 REFRESH_SECONDS = 0.5
@@ -52,7 +52,7 @@ class Progress(DriverOnly, Callback):
         best: rating and number of the best of these.
         resumed: steps that unfinished trials of an earlier run have taken, by number.
         aim: what ranks trials.
-        ledger: what was used of the budget; None without one.
+        work: what was used of the budget, and what is left of it; None without one.
         frozen: numbers of the trials that may go on.
         folder: of the experiment, for the file; None for no file.
     """
@@ -66,11 +66,12 @@ class Progress(DriverOnly, Callback):
         best: tuple[float, int] | None,
         resumed: dict[int, int],
         aim: Aim = SCORE_ALONE,
-        ledger: Ledger | None = None,
+        work: Work | None = None,
         frozen: Collection[int] = (),
         folder: Path | None = None,
     ) -> None:
-        self._aim, self._ledger, self._frozen, self._folder = aim, ledger, set(frozen), folder
+        self._aim, self._frozen, self._folder = aim, set(frozen), folder
+        self._ledger = work.ledger if work else None
         self._console, self._trials, self._steps = console, trials, steps
         self._ended = {"complete": 0, "pruned": 0, "oom": 0, "failed": 0}
         for state, _ in already:
@@ -82,8 +83,8 @@ class Progress(DriverOnly, Callback):
         self._running: dict[int, LiveTrial] = {}
         taken = [taken for _, taken in already]
         self._time_left: TimeLeft | BudgetLeft = TimeLeft(trials, steps, taken, resumed, time.monotonic)
-        if ledger and ledger.budget:
-            self._time_left = BudgetLeft(ledger.budget, ledger, time.monotonic)
+        if work and work.ledger.budget:
+            self._time_left = BudgetLeft(work.ledger.budget, work, time.monotonic)
         self._live = LiveRegion(console) if replaces_lines(console) else None
         self._curve: list[tuple[float, float]] = []
         self._add_to_curve()
@@ -103,7 +104,7 @@ class Progress(DriverOnly, Callback):
         console: Console,
         settings: Settings,
         before: pd.DataFrame,
-        ledger: Ledger | None = None,
+        work: Work | None = None,
         folder: Path | None = None,
     ) -> Progress:
         """Progress of an experiment, new or continued.
@@ -112,7 +113,7 @@ class Progress(DriverOnly, Callback):
             console: to write to.
             settings: of the experiment.
             before: its rows of `trials` so far.
-            ledger: what was used of its budget.
+            work: what was used of its budget, and what is left of it.
             folder: of the experiment; see `Progress`.
         """
         frozen = before[before["state"] == FROZEN]
@@ -123,7 +124,7 @@ class Progress(DriverOnly, Callback):
         unfinished = before[before["state"].isin(["running", FROZEN])]
         resumed = dict(zip(unfinished["trial"].tolist(), unfinished["steps"].tolist(), strict=True))
         already = list(zip(ended["state"].tolist(), ended["steps"].fillna(0).astype(int).tolist(), strict=True))
-        limited = ledger if settings.limit else None
+        limited = work if settings.limit else None
         return cls(
             console, 0 if settings.limit else int(settings.most_trials), settings.steps, already, best, resumed, settings.aim,
             limited, frozen["trial"].tolist(), folder,

@@ -139,17 +139,23 @@ class TimeLeft:
 
 
 class Spent(Protocol):
-    """Knows what a search has used of its budget."""
+    """Knows what a search has used of its budget, and what that costs."""
 
     def used(self) -> float:
         """In the budget's unit, over all its runs."""
+
+    def done(self) -> float:
+        """Steps of all trials so far, weighed by what they cost."""
+
+    def ahead(self) -> float:
+        """Steps that a budget of steps has left, weighed by what they are expected to cost."""
 
 
 class BudgetLeft:
     """Estimates the time until a budget is spent; for steps by the pace of all trials together.
 
-    The pace is that of the last half of the time, as it changes: trials cost differently, and a trial that begins has to be
-    built.
+    The pace is that of the last half of the time, as it changes: a machine gets busier, and trials have to be built.
+    Steps are weighed by what they cost, so it does not change with what the trials of that half cost.
 
     Attributes:
         is_bound: whether the estimate is only known not to be too low.
@@ -166,7 +172,9 @@ class BudgetLeft:
             clock: time, seconds.
         """
         self._budget, self._spent, self._clock = budget, spent, clock
-        self._samples: list[tuple[float, float]] = []  # time, and what was used then
+        self._used = 0.0  # at the last evaluation
+        self._samples: list[tuple[float, float]] = []  # time, and what was done then
+        self._ahead = 0.0  # then
 
     def on_start(self, number: int) -> None:
         """A trial was started."""
@@ -175,8 +183,9 @@ class BudgetLeft:
         """A trial has reported."""
         used = self._spent.used()
         # Before the first evaluation processes started, which is no pace.
-        if used > 0.0 and (not self._samples or used > self._samples[-1][1]):
-            self._samples.append((self._clock(), used))
+        if not self._budget.is_time and used > self._used:
+            self._used, self._ahead = used, self._spent.ahead()
+            self._samples.append((self._clock(), self._spent.done()))
 
     def on_left(self, number: int) -> None:
         """A trial has stopped running and will be continued."""
@@ -186,15 +195,14 @@ class BudgetLeft:
 
     def seconds(self) -> float | None:
         """Time until the budget is spent; None before there is a pace."""
-        left = max(0.0, self._budget.amount - self._spent.used())
         if self._budget.is_time:
-            return left
+            return max(0.0, self._budget.amount - self._spent.used())
         if len(self._samples) < 2:
             return None
-        last, used = self._samples[-1]
+        last, done = self._samples[-1]
         begun = last - max(LEAST_SECONDS, (last - self._samples[0][0]) / 2.0)
         since, before = next(
             sample for sample in reversed(self._samples[:-1]) if sample[0] <= begun or sample is self._samples[0]
         )
         # What has passed since the last evaluation is time in which the next ones got nearer.
-        return max(0.0, left * (last - since) / (used - before) - (self._clock() - last))
+        return max(0.0, self._ahead * (last - since) / (done - before) - (self._clock() - last))

@@ -118,3 +118,25 @@ def test_the_search_plans_with_less_where_its_confirmation_begins_earlier(memory
     ahead = LEAST + RUNG
     near = last_part(memory, budget, 0.81 * budget.amount).search_steps_left(set())
     assert near == pytest.approx(0.19 * budget.amount - ahead)
+
+
+@pytest.mark.parametrize(
+    ("amount", "steps"),
+    [
+        (40 * STEPS, 6 * STEPS),  # the least pays for it
+        (23 * STEPS, 4.6 * STEPS),  # only the most does
+        (19 * STEPS, 0.0),  # nothing does
+    ],
+)
+def test_what_the_confirmation_will_take_is_told_before_it_begins(memory: StudyMemory, amount: float, steps: float) -> None:
+    found = last_part(memory, Budget(amount, "steps"), 2 * RUNG).expected()
+    assert found == (pytest.approx(steps), [0, 1] if steps else [])
+
+
+def test_once_it_has_begun_all_that_is_left_is_for_the_confirmation(memory: StudyMemory) -> None:
+    found = last_part(memory, Budget(23.0 * STEPS, "steps"), 0.825 * 23.0 * STEPS)
+    drawn = found.next(set())
+    assert drawn is not None
+    memory.add(drawn)
+    has_used(memory, 22.0 * STEPS)
+    assert found.expected() == (pytest.approx(STEPS), [0, 1])

@@ -128,10 +128,26 @@ def test_each_trial_has_its_own_pace(clock: Clock) -> None:
 
 
 class Used:
-    amount = 0.0
+    """What a search has used; a step of it costs so many of the default's.
+
+    Attributes:
+        amount: in the budget's unit.
+        whole: the budget.
+        done_steps: steps so far, weighed; None where each costs one.
+    """
+
+    def __init__(self, whole: float) -> None:
+        self.amount, self.whole = 0.0, whole
+        self.done_steps: float | None = None
 
     def used(self) -> float:
         return self.amount
+
+    def done(self) -> float:
+        return self.amount if self.done_steps is None else self.done_steps
+
+    def ahead(self) -> float:
+        return (self.whole - self.amount) * self.done() / self.amount
 
 
 def spend(left: BudgetLeft, used: Used, clock: Clock, *moments: tuple[float, float]) -> None:
@@ -141,7 +157,7 @@ def spend(left: BudgetLeft, used: Used, clock: Clock, *moments: tuple[float, flo
 
 
 def test_a_budget_of_time_is_left_by_the_clock_alone(clock: Clock) -> None:
-    used = Used()
+    used = Used(60.0)
     left = BudgetLeft(Budget(60.0, "seconds"), used, clock)
     assert left.seconds() == 60.0
     used.amount = 45.0
@@ -151,7 +167,7 @@ def test_a_budget_of_time_is_left_by_the_clock_alone(clock: Clock) -> None:
 
 
 def test_a_budget_of_steps_is_left_by_the_pace_since_the_first_evaluation(clock: Clock) -> None:
-    used = Used()
+    used = Used(1000.0)
     left = BudgetLeft(Budget(1000.0, "steps"), used, clock)
     spend(left, used, clock, (20.0, 0.0))  # processes start
     assert left.seconds() is None
@@ -163,7 +179,7 @@ def test_a_budget_of_steps_is_left_by_the_pace_since_the_first_evaluation(clock:
 
 
 def test_the_pace_is_that_of_the_last_half(clock: Clock) -> None:
-    used = Used()
+    used = Used(20_000.0)
     left = BudgetLeft(Budget(20_000.0, "steps"), used, clock)
     # 50 steps a second for two minutes, then 5 for as long.
     fast = [(10.0 * i, 500.0 * i) for i in range(1, 13)]
@@ -172,11 +188,22 @@ def test_the_pace_is_that_of_the_last_half(clock: Clock) -> None:
     assert left.seconds() == (20_000.0 - 6600.0) / 5.0
 
 
+def test_the_pace_is_that_of_weighed_steps_and_what_is_ahead_is_weighed_too(clock: Clock) -> None:
+    used = Used(1000.0)
+    left = BudgetLeft(Budget(1000.0, "steps"), used, clock)
+    # The first hundred steps cost one each, the next three: two seconds for each weighed step.
+    for clock.now, used.amount, used.done_steps in ((20.0, 100.0, 100.0), (620.0, 200.0, 400.0)):
+        left.on_report(0, 1, 0.0)
+    assert left.seconds() == 800.0 * (400.0 / 200.0) * 2.0
+
+
 RUNG, RUNGS = 10_000, 80
 
 
-def evaluation_times(seed: int, spread: float, building: float = 4.0) -> list[float]:
-    """When evaluations end in a search by formula: new trials get four rungs, then every third decision begins another one.
+def evaluations(seed: int, spread: float, building: float = 4.0) -> list[tuple[float, float]]:
+    """When evaluations end in a search by formula, and what all steps until then cost by formula, in seconds.
+
+    New trials get four rungs, then every third decision begins another one.
 
     Args:
         seed: of it.
@@ -186,8 +213,8 @@ def evaluation_times(seed: int, spread: float, building: float = 4.0) -> list[fl
     drawn = random.Random(seed)
     costs: list[float] = []
     taken: list[int] = []
-    now, times, last = 0.0, [], -1
-    while len(times) < RUNGS:
+    now, work, found, last = 0.0, 0.0, list[tuple[float, float]](), -1
+    while len(found) < RUNGS:
         chosen = next((number for number, rungs in enumerate(taken) if rungs < 4), None)
         if chosen is None and costs and drawn.random() > 0.3:
             chosen = drawn.randrange(len(costs))
@@ -195,24 +222,25 @@ def evaluation_times(seed: int, spread: float, building: float = 4.0) -> list[fl
             chosen = len(costs)
             costs.append(math.exp(drawn.gauss(0.0, spread)))
             taken.append(0)
+        work += 10.0 * costs[chosen]
         now += 10.0 * costs[chosen] * math.exp(drawn.gauss(0.0, 0.15)) + (building if chosen != last else 0.0)
         taken[chosen] += 1
         last = chosen
-        times.append(now)
-    return times
+        found.append((now, work))
+    return found
 
 
 def share_within(spread: float, tolerance: float) -> float:
     """Part of the moments from a fifth of the budget on at which the time left is right within a tolerance."""
     right = []
     for seed in range(40):
-        clock, used = Clock(), Used()
+        clock, used = Clock(), Used(RUNGS * RUNG)
         left = BudgetLeft(Budget(RUNGS * RUNG, "steps"), used, clock)
-        times = evaluation_times(seed, spread)
-        for rungs, moment in enumerate(times[:-1], 1):
+        found = evaluations(seed, spread)
+        for rungs, (moment, used.done_steps) in enumerate(found[:-1], 1):
             spend(left, used, clock, (moment, rungs * RUNG))
             if rungs >= RUNGS / 5:
-                told, true = left.seconds(), times[-1] - moment
+                told, true = left.seconds(), found[-1][0] - moment
                 assert told is not None
                 right.append(abs(told - true) <= tolerance * true)
     return sum(right) / len(right)
