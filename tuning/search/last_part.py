@@ -59,8 +59,6 @@ class LastPart:
             now, see `Confirmation.contenders`.
         """
         trials, left = self._trials(), self.ledger.steps_left()
-        if self.confirmation.is_under_way(trials):
-            return left, self.confirmation.contenders(trials, left)
         for part in (self.least, self.most):
             steps = min(left, part * self.ledger.steps_in_all())
             if contenders := self.confirmation.contenders(trials, steps):
