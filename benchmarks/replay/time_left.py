@@ -26,6 +26,7 @@ from common.errors import UserError
 from tuning.experiment.budget import Budget
 from tuning.experiment.settings import LEAST_CONFIRMING_RUNS
 from tuning.search.time_left import LEAST_SECONDS, BudgetLeft
+from tuning.search.work import weighed
 
 Array = NDArray[np.float64]
 CONFIRM, LEAST = 0.15, 2 * LEAST_CONFIRMING_RUNS  # part of the budget that trains the best again, and trainings that it needs
@@ -138,7 +139,7 @@ def right(land: Landscape, trained: Sequence[int], best: Sequence[int], seed: in
     left = steps[-1] - steps
     confirming = np.minimum(left, confirming_part(len(trained) / len(land.steps)) * steps[-1])
     of_best = land.costs[list(best)] / land.costs[land.default]
-    ahead = (left - confirming) * work / steps + confirming * (1.0 + of_best) / 2.0
+    ahead = weighed(left, work / steps, confirming, (1.0 + of_best) / 2.0)
     known = {WEIGHED: _Known(steps, work, ahead), COUNTED: _Known(steps, steps, left)}
     return {name: _right(each, seconds) for name, each in known.items()}
 

@@ -4,11 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
+from search_spaces import Assignment
 from tuning.search.confirmation import NOT_TRIED
 from tuning.search.costs import Costs
 from tuning.search.last_part import LastPart
 from tuning.search.ledger import Ledger
+
+T = TypeVar("T", float, NDArray[np.float64])
+
+
+def weighed(left: T, usual: T, confirming: T, of_confirming: T) -> T:
+    """Steps of the default that cost as much as what is left of a budget of steps; numbers, or arrays of one shape.
+
+    Args:
+        left: steps of the budget.
+        usual: mean cost of a step of the search.
+        confirming: those of the steps left that confirm.
+        of_confirming: mean cost of a step of these.
+    """
+    return (left - confirming) * usual + confirming * of_confirming
 
 
 @dataclass(frozen=True)
@@ -47,18 +66,19 @@ class Work:
         used = sum(self._steps().values())
         if not used:
             return self.ledger.steps_left()
-        confirming, numbers = self.last_part.expected() if self.last_part else (0.0, [])
-        return (self.ledger.steps_left() - confirming) * self.done() / used + confirming * self._of_contenders(numbers)
+        confirming, costs = 0.0, list[float]()
+        if self.last_part:
+            confirming, contenders = self.last_part.expected()
+            costs = self._of_contenders(contenders, self.last_part.confirmation.default)
+        usual = self.done() / used
+        return weighed(self.ledger.steps_left(), usual, confirming, sum(costs) / len(costs) if costs else usual)
 
-    def _of_contenders(self, numbers: Sequence[int]) -> float:
-        """Mean cost of a step of these assignments; see `LastPart.expected`."""
-        if not self.last_part or not numbers:
-            return 1.0
-        trials, default = self.ledger.memory.trials(), self.last_part.confirmation.default
-        each = [
+    def _of_contenders(self, numbers: Sequence[int], default: Assignment) -> list[float]:
+        """Cost of a step of each of these trials, or of the default; see `LastPart.expected`."""
+        trials = self.ledger.memory.trials()
+        return [
             self.costs.of_assignment(default) if number == NOT_TRIED else self.costs.of(trials[number]) for number in numbers
         ]
-        return sum(each) / len(each)
 
     def _steps(self) -> dict[int, int]:
         return self.ledger.memory.used_steps(self.ledger.rung_steps)

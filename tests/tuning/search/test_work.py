@@ -70,3 +70,11 @@ def test_the_part_that_confirms_costs_what_the_default_and_the_best_cost(memory:
 def test_where_nothing_will_be_confirmed_all_that_is_left_is_for_the_search(memory: StudyMemory) -> None:
     search(memory)
     assert work(memory, 10_000.0, confirms=True).ahead() == pytest.approx(9_700.0 * 7.0 / 3.0)
+
+
+def test_the_default_counts_with_its_cost_where_the_search_did_not_try_it(tmp_path: Path) -> None:
+    experiment = create(Settings(name="two", dir=str(tmp_path), steps=STEPS, reports=10, sampler="random"))
+    memory = StudyMemory.open(experiment, SPACE, {}, LIMITS, [])
+    search(memory)
+    # It trains both of its trials again, beside the default.
+    assert work(memory, 40_000.0, confirms=True).ahead() == pytest.approx((39_700.0 - 6_000.0) * 3.0 + 6_000.0 * 7.0 / 3.0)
