@@ -19,6 +19,7 @@ os.environ["OMP_NUM_THREADS"] = "1"
 import numpy as np
 import tyro
 
+from benchmarks.replay.command import carry_out
 from benchmarks.replay.landscape import Landscape, load, made
 from benchmarks.replay.searchers import KNOW_THEIR_BUDGET, SEARCHERS, Searcher, replayed
 from benchmarks.replay.smac_search import MISSING, installed, smac_hyperband
@@ -134,8 +135,4 @@ def main(options: Options) -> None:
 
 
 if __name__ == "__main__":
-    try:
-        main(tyro.cli(Options, description=__doc__))
-    except UserError as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(2)
+    carry_out(main, Options, __doc__)

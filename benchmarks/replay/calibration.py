@@ -4,7 +4,6 @@ Run: `uv run python -m benchmarks.replay.calibration LANDSCAPE... [--seeds 16]`;
 """
 
 import os
-import sys
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -15,8 +14,8 @@ import tyro
 from numpy.typing import NDArray
 
 from benchmarks.replay.__main__ import ReplayError, landscape
+from benchmarks.replay.command import carry_out
 from benchmarks.replay.landscape import Landscape
-from common.errors import UserError
 from tuning.search.curve_model import CurveModel, Evaluations, Scale, thinned
 from tuning.search.freeze_thaw import EVALUATIONS, FIRST, FIT_EVALUATIONS
 
@@ -94,8 +93,4 @@ def main(options: Options) -> None:
 
 
 if __name__ == "__main__":
-    try:
-        main(tyro.cli(Options, description=__doc__))
-    except UserError as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(2)
+    carry_out(main, Options, __doc__)

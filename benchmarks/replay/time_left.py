@@ -8,7 +8,6 @@ more. Where the last part of the budget pays for it, it trains the best and the 
 
 import contextlib
 import os
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated
@@ -20,9 +19,9 @@ import tyro
 from numpy.typing import NDArray
 
 from benchmarks.replay.__main__ import ReplayError, landscape
+from benchmarks.replay.command import carry_out
 from benchmarks.replay.landscape import Landscape
 from benchmarks.replay.searchers import Replay, Spent, freeze_thaw
-from common.errors import UserError
 from tuning.experiment.budget import Budget
 from tuning.experiment.settings import LEAST_CONFIRMING_RUNS
 from tuning.search.time_left import LEAST_SECONDS, BudgetLeft
@@ -175,8 +174,4 @@ def main(options: Options) -> None:
 
 
 if __name__ == "__main__":
-    try:
-        main(tyro.cli(Options, description=__doc__))
-    except UserError as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(2)
+    carry_out(main, Options, __doc__)

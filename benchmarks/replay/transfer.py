@@ -17,10 +17,10 @@ import numpy as np
 import tyro
 
 from benchmarks.replay.__main__ import ReplayError, landscape
+from benchmarks.replay.command import carry_out
 from benchmarks.replay.landscape import SITES, Landscape, made
 from benchmarks.replay.searchers import SEARCHERS, Replay, freeze_thaw, replayed, source
 from benchmarks.replay.tables import BUDGETS, interval
-from common.errors import UserError
 
 EARLIER_BUDGET = 10.0  # full trainings of the earlier search
 OTHERS = 5  # sites of each kind by formula
@@ -102,9 +102,10 @@ def _row(name: str, values: np.ndarray) -> str:
     return f"| {name} | {' | '.join(cells)} |"
 
 
+def main(options: Options) -> None:
+    """Learn, search and print a table in Markdown."""
+    print(markdown(regrets(options)))
+
+
 if __name__ == "__main__":
-    try:
-        print(markdown(regrets(tyro.cli(Options, description=__doc__))))
-    except UserError as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(2)
+    carry_out(main, Options, __doc__)

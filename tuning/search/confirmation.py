@@ -225,7 +225,7 @@ class Confirmation:
 
     def _best(self, stages: _Stages) -> list[int]:
         """Numbers of the best, with two objectives by their mean gain."""
-        return self._different(sorted(stages.rated, key=lambda trial: (-last_rating(trial), trial.number)))
+        return self._different(sorted(stages.rated, key=lambda trial: (-_last_rating(trial), trial.number)))
 
     def _control(self, stages: _Stages) -> list[int]:
         """Number of the trial that had the default, in a list."""
@@ -326,7 +326,7 @@ def _taken(trial: FrozenTrial) -> int:
     return max(trial.intermediate_values, default=0)
 
 
-def last_rating(trial: FrozenTrial) -> float:
+def _last_rating(trial: FrozenTrial) -> float:
     """Rating of the last evaluation of a trial that has one."""
     return trial.intermediate_values[max(trial.intermediate_values)]
 
@@ -371,7 +371,7 @@ def _by_both(
         best,
         key=lambda number: (
             are_compared and number not in again,
-            -(_mean_rating(trials[number], again[number]) if number in again else last_rating(trials[number])),
+            -(_mean_rating(trials[number], again[number]) if number in again else _last_rating(trials[number])),
         ),
     )
 
@@ -380,4 +380,4 @@ def _mean_rating(trial: FrozenTrial, again: FrozenTrial) -> float:
     """Mean of the ratings of both trainings of a candidate; the lowest where the second one failed."""
     if again.state is TrialState.FAIL or not again.intermediate_values:
         return -math.inf
-    return (last_rating(trial) + last_rating(again)) / 2.0
+    return (_last_rating(trial) + _last_rating(again)) / 2.0
