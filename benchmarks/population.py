@@ -28,7 +28,7 @@ import tyro
 from results import load
 from results.statistics import paired_mean
 from search_spaces import Assignment, SearchSpace
-from tuning.search.prior import around
+from tuning.search.proposals.prior import around
 
 # What a member may change after it took the checkpoint of another.
 MOVABLE = (
@@ -98,10 +98,10 @@ def population(options: Options, members: int, seed: int) -> float:
     from tuning.cli.console import terminal
     from tuning.experiment.folder import create
     from tuning.experiment.settings import Settings
-    from tuning.search.attributes import HYPERPARAMETERS
-    from tuning.search.drawing import Drawing
-    from tuning.search.plan import limits, plan, seen_by
-    from tuning.search.preparation import prepare
+    from tuning.search.proposals.drawing import Drawing
+    from tuning.search.proposals.plan import limits, plan, seen_by
+    from tuning.search.record.attributes import HYPERPARAMETERS
+    from tuning.search.run.preparation import prepare
     from tuning.trial.proposal import Proposal
     from tuning.trial.protocol import EVALUATION, SCORE
     from tuning.trial.records import TrialRecords

@@ -148,12 +148,14 @@ CHARGING = (
     ),
 )  # fmt: skip
 
-# Searched where a site has several buildings, see `tuning.search.fitting`.
+# Searched where a site has several buildings, see
+# `tuning.search.proposals.fitting`.
 SHARED_POLICY = Parameter(
     "shared_policy", Kind.FLAG, False, "one policy sees and acts for each building by itself; nothing else on a single building"
 )
 
-# What policies see beside CityLearn's observations, see `envs.seen`. Searched where a site has it, see `tuning.search.fitting`.
+# What policies see beside CityLearn's observations, see `envs.seen`. Searched where a site has it, see
+# `tuning.search.proposals.fitting`.
 SEEN = (
     Parameter(
         "plan", Kind.TEXT, "none", "forecasts with which model predictive control makes the plan that is seen",

@@ -12,7 +12,7 @@ from tests.districts import FOUR, TWO, write_district
 from tests.storage_server import StorageServer, environment, storage_server
 
 os.environ["OMP_NUM_THREADS"] = "1"
-# As in `tuning.search.driver`: under `uv run` Ray would copy the project for its workers.
+# As in `tuning.search.run.driver`: under `uv run` Ray would copy the project for its workers.
 os.environ["RAY_ENABLE_UV_RUN_RUNTIME_ENV"] = "0"
 # Ray's workers run at low priority by default, so a search would wait for the other tests.
 os.environ["RAY_worker_niceness"] = "0"  # noqa: SIM112 - Ray spells it so

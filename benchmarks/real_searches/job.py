@@ -56,7 +56,7 @@ def _judge(task: dict[str, Any]) -> dict[str, Any]:
     winner = Winner(**task["winner"])
     if winner.library == "ours":
         with ray_session(num_cpus=1):
-            from tuning.search.preparation import prepare
+            from tuning.search.run.preparation import prepare
 
             prepare(
                 scenario(task["scenario"]), Console(force_terminal=False), ("train", "test"),
@@ -77,7 +77,7 @@ def _prepare(task: dict[str, Any]) -> dict[str, Any]:
     from tuning.runtime.ray_session import ray_session
 
     with ray_session(num_cpus=task["cores"]):
-        from tuning.search.preparation import prepare
+        from tuning.search.run.preparation import prepare
 
         prepare(scenario(task["scenario"]), Console(force_terminal=False), SPLITS)
     env = same_step_env(task["scenario"], 1)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from benchmarks.real_searches.experiments import recommended
 from benchmarks.real_searches.records import RealSearchError, Task, Winner
 from tuning.experiment.settings import Settings
-from tuning.search.opening import Checked
+from tuning.search.run.opening import Checked
 
 
 def settings(task: Task) -> Settings:
@@ -35,8 +35,8 @@ def prepared_seconds(checked: Checked, seconds: float) -> float:
     """
     from rich.console import Console
 
-    from tuning.search.plan import seen_by
-    from tuning.search.preparation import prepare
+    from tuning.search.proposals.plan import seen_by
+    from tuning.search.run.preparation import prepare
 
     started = time.perf_counter()
     prepare(checked.scenario, Console(force_terminal=False), seens=seen_by(checked.plan, checked.settings.aim.weights))
@@ -51,7 +51,7 @@ def search(task: Task) -> Winner:
     from rich.console import Console
 
     from tuning.runtime.ray_session import ray_session
-    from tuning.search.opening import check_new
+    from tuning.search.run.opening import check_new
     from tuning.search.tune import tune
 
     with ray_session(num_cpus=task.terms.cores):

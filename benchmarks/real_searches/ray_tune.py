@@ -18,7 +18,7 @@ from benchmarks.real_searches.experiments import best_evaluated
 from benchmarks.real_searches.records import Task, Winner
 from tuning.experiment.folder import open_experiment
 from tuning.experiment.settings import Settings
-from tuning.search.opening import Checked
+from tuning.search.run.opening import Checked
 
 FOLDER, FIXED, RUN_NAME = "folder", "fixed", "ray-tune"
 
@@ -48,7 +48,7 @@ def run_drawn(config: dict[str, Any]) -> None:
     from psutil import virtual_memory
 
     from tuning.algorithms.registry import algorithm
-    from tuning.search.plan import limits
+    from tuning.search.proposals.plan import limits
     from tuning.trial.proposal import Proposal
     from tuning.trial.protocol import EXPERIMENT, FALLBACK, HYPERPARAMETERS, NUMBER, RAM_LIMIT, RUN, VRAM_LIMIT
     from tuning.trial.records import TrialRecords
@@ -70,7 +70,7 @@ def run_drawn(config: dict[str, Any]) -> None:
 
 def drawn_from(checked: Checked) -> dict[str, Any]:
     """Distributions by inner name, as OptunaSearch takes them."""
-    from tuning.search.plan import limits
+    from tuning.search.proposals.plan import limits
 
     return dict(checked.plan.space.distributions(checked.plan.fixed, limits(checked.settings.steps)))
 
@@ -86,7 +86,7 @@ def search(task: Task) -> Winner:
     from ray.tune.schedulers import ASHAScheduler
 
     from tuning.runtime.ray_session import ray_session
-    from tuning.search.opening import check_new, open_checked
+    from tuning.search.run.opening import check_new, open_checked
     from tuning.trial.protocol import EVALUATION, SCORE
 
     # A result without a score is no fault: see `EvaluatedOnly`.

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from benchmarks.replay.__main__ import ReplayError, landscape
 from benchmarks.replay.command import carry_out
 from benchmarks.replay.landscape import Landscape
-from tuning.search.curve_model import CurveModel, Evaluations, Scale, thinned
-from tuning.search.freeze_thaw import EVALUATIONS, FIRST, FIT_EVALUATIONS
+from tuning.search.models.curve_model import CurveModel, Evaluations, Scale, thinned
+from tuning.search.promotion.freeze_thaw import EVALUATIONS, FIRST, FIT_EVALUATIONS
 
 Array = NDArray[np.float64]
 KNOWN = 40  # assignments of which the model sees a part

@@ -16,13 +16,13 @@ from scipy.stats import rankdata
 from benchmarks.replay.landscape import Landscape, within
 from benchmarks.replay.surrogate import Open, Surrogate
 from tuning.experiment.settings import BEGUN_FOR_EACH
-from tuning.search.drawing import ATTEMPTS, first_affordable
-from tuning.search.encoding import Point
-from tuning.search.freeze_thaw import FIRST, Curve, decide, predicted_ends
-from tuning.search.prior import propose
-from tuning.search.samplers import SAMPLERS, startup_trials
-from tuning.search.thawing import ALWAYS, MOST_PART
-from tuning.search.transfer import Source, Transfer
+from tuning.search.models.encoding import Point
+from tuning.search.promotion.freeze_thaw import FIRST, Curve, decide, predicted_ends
+from tuning.search.promotion.thawing import ALWAYS, MOST_PART
+from tuning.search.proposals.drawing import ATTEMPTS, first_affordable
+from tuning.search.proposals.prior import propose
+from tuning.search.proposals.samplers import SAMPLERS, startup_trials
+from tuning.search.proposals.transfer import Source, Transfer
 
 RUNGS = 10  # of a whole curve; so often freeze-thaw decides on a trial
 Searched = Landscape | Open
@@ -126,12 +126,12 @@ def optuna_search(
 def freeze_thaw(
     replay: Replay, costs: bool = True, prior: bool = False, sources: Sequence[Source] = (), all_starts: bool = False
 ) -> None:
-    """The model of `tuning.search.freeze_thaw`; TPE proposes, as in the tuner.
+    """The model of `tuning.search.promotion.freeze_thaw`; TPE proposes, as in the tuner.
 
     With `costs` it knows the cost of each assignment, as a formula would tell it; without, all cost the same to it.
-    With `prior` some proposals are drawn around the starts and the best so far, as `tuning.search.prior` does, and what is too
-    costly is drawn anew, as in `tuning.search.thawing`.
-    With `sources` some come from earlier experiments, as `tuning.search.transfer` does.
+    With `prior` some proposals are drawn around the starts and the best so far, as `tuning.search.proposals.prior` does, and
+    what is too costly is drawn anew, as in `tuning.search.promotion.thawing`.
+    With `sources` some come from earlier experiments, as `tuning.search.proposals.transfer` does.
     It begins with the default. With `all_starts` it begins with whatever the tuner begins with there.
     """
     starts = _starts(replay.landscape, all_starts)

@@ -20,7 +20,7 @@ from benchmarks.scaling.made import LIMITS, SPACE, experiment, grow
 from benchmarks.scaling.proposals import seconds
 from benchmarks.scaling.virtual import search
 from common.units import MIB
-from tuning.search.study import StudyMemory
+from tuning.search.record.study import StudyMemory
 
 MOST_OF_GP = 1000  # trials
 

@@ -2,9 +2,10 @@
 
 Run: `uv run python -m benchmarks.scaling.concurrent [--actors 10 25] [--hosted 10 25 100 1000] [--seconds 60]`.
 
-`tuning.search.driver.run_trials` runs with its own tuner, so with Tune's controller and its placement groups, on a Ray of this
-machine that counts more cores than there are. A trial reports every ten seconds, and each sixth report is an evaluation. It has
-20 of them, so it lasts 20 minutes. The first thousand are somewhere in the midst, so that trials end and begin all the time.
+`run_trials` of `tuning.search.run.driver` runs with its own tuner, so with Tune's controller and its placement groups, on a
+Ray of this machine that counts more cores than there are. A trial reports every ten seconds, and each sixth report is an
+evaluation. It has 20 of them, so it lasts 20 minutes. The first thousand are somewhere in the midst, so that trials end and
+begin all the time.
 
 - `--actors`: each trial is an actor, a process of about 150 MB, that sleeps between its reports.
 - `--hosted`: the trials' calls are answered by two actors in place of one for each trial. The rest is as before: a placement
@@ -247,8 +248,8 @@ def measure(count: int, is_hosted: bool, seconds: float) -> None:
     from tuning.memory.calibration import Calibration
     from tuning.memory.planner import Planner
     from tuning.runtime.ray_session import OPTIONS, _start
-    from tuning.search import driver
-    from tuning.search.plan import Plan
+    from tuning.search.proposals.plan import Plan
+    from tuning.search.run import driver
 
     folder = Path(tempfile.mkdtemp(prefix="many-"))
     cores = 2 * count + 10
@@ -266,7 +267,7 @@ def measure(count: int, is_hosted: bool, seconds: float) -> None:
         own.watch(callbacks, "callback")
         return tuner(paths, trainable, searcher, scheduler, [*callbacks, window])
 
-    with patch("tuning.search.driver._tuner", watched):
+    with patch("tuning.search.run.driver._tuner", watched):
         if is_hosted:
             hosts = [ray.remote(Host).options(max_concurrency=4000, num_cpus=0).remote() for _ in range(HOSTS)]
             hosted = Hosted(hosts)

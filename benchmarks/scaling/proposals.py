@@ -14,10 +14,10 @@ from optuna.trial import FrozenTrial, TrialState
 
 from benchmarks.scaling.made import DISTRIBUTIONS, LIMITS, REPORTS, SPACE, STEPS, assignments, evaluations_of, rating
 from tuning.experiment.settings import Settings
-from tuning.search.attributes import HYPERPARAMETERS
-from tuning.search.costs import Costs
-from tuning.search.drawing import Affordable, Drawing
-from tuning.search.thawing import Thawing
+from tuning.search.promotion.thawing import Thawing
+from tuning.search.proposals.drawing import Affordable, Drawing
+from tuning.search.record.attributes import HYPERPARAMETERS
+from tuning.search.record.costs import Costs
 from tuning.trial.evaluation_schedule import due_steps
 
 DISTINCT = 500  # assignments of made-up trials; more trials repeat them, moved by their own noise

@@ -1,6 +1,6 @@
 """A whole search without Ray: the driver's own code, with fake trials in virtual time in the place of Ray Tune.
 
-`tuning.search.driver.run_trials` runs as in a search: study, searcher, scheduler, rows, retention, progress. Only the tuner
+`tuning.search.run.driver.run_trials` runs as in a search: study, searcher, scheduler, rows, retention, progress. Only the tuner
 that it makes is replaced. The fake one holds so many slots, gives each trial a pace of its own, and hands the driver what Ray
 Tune would: a report of each update, an evaluation of each rung, and the end. What the driver takes is measured call by call.
 """
@@ -29,8 +29,8 @@ from tuning.experiment.folder import Experiment
 from tuning.memory.allocation import Budget
 from tuning.memory.calibration import Calibration
 from tuning.memory.planner import Planner
-from tuning.search.driver import run_trials
-from tuning.search.plan import Plan
+from tuning.search.proposals.plan import Plan
+from tuning.search.run.driver import run_trials
 from tuning.trial.evaluation_schedule import due_steps
 from tuning.trial.protocol import EVALUATION, GAIN, GAIN_2, HYPERPARAMETERS, NUMBER, OBJECTIVE, OBJECTIVE_2, SCORE
 from tuning.trial.protocol import STEPS as TAKEN
@@ -192,6 +192,6 @@ def search(
     budget = Budget(gpus=0, card_bytes=0, ram_bytes=4 * GIB, cores=2)
     planner = Planner(of.settings, SMALL, budget, "cpu", Calibration(of.paths.folder / "calibration.json"))
     console = Console(file=io.StringIO())
-    with patch("tuning.search.driver._tuner", tuner), patch("tuning.search.progress.check_nodes", lambda: None):
+    with patch("tuning.search.run.driver._tuner", tuner), patch("tuning.search.run.progress.check_nodes", lambda: None):
         run_trials(of, Plan(SPACE, {}, starts), planner, console, lambda config: None)
     return spent

@@ -114,7 +114,7 @@ def test_a_row_that_changes_after_the_file_was_read_is_never_taken_from_it(
 def test_a_search_that_goes_on_meanwhile_does_not_remove_the_file_that_is_written(
     many: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It removes half-written files of killed runs, see `tuning.search.recovery.settle`."""
+    """It removes half-written files of killed runs, see `tuning.search.record.recovery.settle`."""
     original = files.replace
 
     def late(new: Path, path: Path) -> None:

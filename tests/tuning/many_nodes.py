@@ -24,8 +24,8 @@ from tuning.memory.machine import VisibleCard, machine
 from tuning.memory.planner import Planner
 from tuning.memory.prediction import GIB, Prediction, Term
 from tuning.runtime.ray_session import set_environment
-from tuning.search.driver import run_trials
-from tuning.search.plan import Plan
+from tuning.search.proposals.plan import Plan
+from tuning.search.run.driver import run_trials
 
 STORE = 80 * 2**20  # of Ray's objects, on each node
 EVALUATIONS = 6  # of a trial

@@ -92,7 +92,7 @@ def _only_checked(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.chdir(folder)
     for place in (
-        "tuning.search.opening.open_checked", "tuning.judging.folder.create_or_open",
+        "tuning.search.run.opening.open_checked", "tuning.judging.folder.create_or_open",
         "tuning.judging.headroom.yardsticks.baselines", "tuning.trial.policy.trained",
         "tuning.exporting.files.trained", "tuning.diagnosis.memory_forecast.sizes_of",
         "tuning.diagnosis.examination.gather",

@@ -42,7 +42,7 @@ from tuning.export import main
 from tuning.exporting.files import EXAMPLE
 from tuning.exporting.model_card import hyperparameters_toml
 from tuning.exporting.onnx_policy import SitePolicy
-from tuning.search.plan import plan
+from tuning.search.proposals.plan import plan
 from tuning.trial.policy import trained
 from tuning.trial.proposal import Proposal
 from tuning.trial.records import TrialRecords

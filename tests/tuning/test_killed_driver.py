@@ -34,10 +34,10 @@ from tests.tuning.roomy import roomy
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import Experiment, ExperimentPaths, create, open_experiment
 from tuning.experiment.settings import Settings
-from tuning.search import budget_watch, machine_watch, progress, scheduler
-from tuning.search.curve_model import _priors
-from tuning.search.driver import run_trials
-from tuning.search.plan import Plan
+from tuning.search.models.curve_model import _priors
+from tuning.search.proposals.plan import Plan
+from tuning.search.run import budget_watch, machine_watch, progress, scheduler
+from tuning.search.run.driver import run_trials
 from tuning.trial.checkpoint import Checkpoints
 from tuning.trial.evaluation_schedule import due_steps
 from tuning.trial.protocol import EVALUATION, HYPERPARAMETERS, NUMBER, SCORE, STEPS
@@ -144,10 +144,10 @@ def run_and_die(experiment: Experiment, at_once: int, kill_at: float, order: ran
     default = algorithm("ppo").preset("default", {}, {"steps": float(STEPS_OF_A_TRIAL)})
     plan = Plan(algorithm("ppo").space, {}, (default,))
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("tuning.search.driver._tuner", tuner)
+        patched.setattr("tuning.search.run.driver._tuner", tuner)
         # What decisions follow from does not matter here, and to fit the model takes most of the time.
         patched.setattr(
-            "tuning.search.curve_model._most_probable", lambda arrays, iterations: _priors(arrays.points.shape[1])[0]
+            "tuning.search.models.curve_model._most_probable", lambda arrays, iterations: _priors(arrays.points.shape[1])[0]
         )
         die_at(patched, kill_at)
         run_trials(experiment, plan, roomy(experiment), Console(file=io.StringIO()), lambda config: None)

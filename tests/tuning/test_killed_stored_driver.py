@@ -31,9 +31,9 @@ from tests.tuning import test_killed_driver as local
 from tests.tuning.roomy import roomy
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.settings import Settings
-from tuning.search.curve_model import _priors
-from tuning.search.driver import run_trials
-from tuning.search.plan import Plan
+from tuning.search.models.curve_model import _priors
+from tuning.search.proposals.plan import Plan
+from tuning.search.run.driver import run_trials
 from tuning.storage import epoch, upload_queue
 from tuning.storage.journal_chunks import fetch_journal
 from tuning.storage.stored_experiment import create_stored, look_up, run_files
@@ -137,9 +137,9 @@ def run_and_die(place: Location, at_once: int, kill_at: float, order: random.Ran
     default = algorithm("ppo").preset("default", {}, {"steps": float(local.STEPS_OF_A_TRIAL)})
     plan = Plan(algorithm("ppo").space, {}, (default,))
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("tuning.search.driver._tuner", tuner)
+        patched.setattr("tuning.search.run.driver._tuner", tuner)
         patched.setattr(
-            "tuning.search.curve_model._most_probable", lambda arrays, iterations: _priors(arrays.points.shape[1])[0]
+            "tuning.search.models.curve_model._most_probable", lambda arrays, iterations: _priors(arrays.points.shape[1])[0]
         )
         patched.setattr(epoch, "WATCH_SECONDS", 0.0)
         patched.setattr(epoch, "SETTLE_SECONDS", 0.0)

@@ -14,8 +14,8 @@ from envs.scenarios.scenario import scenario
 from results import Results, load
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import ExperimentPaths, open_experiment
-from tuning.search.plan import limits, plan
-from tuning.search.study import StudyMemory
+from tuning.search.proposals.plan import limits, plan
+from tuning.search.record.study import StudyMemory
 
 STEPS = 512
 COPIES = 4  # 64 transitions leave 16 hours to each

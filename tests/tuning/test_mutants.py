@@ -41,10 +41,10 @@ from tuning.judging.contenders import contenders
 from tuning.judging.folder import RaceSettings, create_or_open
 from tuning.judging.report import write_report
 from tuning.judging.training import experiment_of
-from tuning.search.opening import check, open_checked
-from tuning.search.plan import limits
-from tuning.search.recovery import settle
-from tuning.search.study import StudyMemory
+from tuning.search.proposals.plan import limits
+from tuning.search.record.recovery import settle
+from tuning.search.record.study import StudyMemory
+from tuning.search.run.opening import check, open_checked
 from tuning.trial.old_checkpoint import upgrade_checkpoints
 from tuning.trial.policy import trial_number
 from tuning.trial.records import TrialRecords

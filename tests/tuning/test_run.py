@@ -21,7 +21,7 @@ from tuning.experiment.folder import Experiment, create, open_experiment, save
 from tuning.experiment.lock import experiment_lock
 from tuning.experiment.settings import Settings
 from tuning.run import main
-from tuning.search.plan import plan
+from tuning.search.proposals.plan import plan
 from tuning.trial.provenance import provenance
 
 
@@ -135,7 +135,7 @@ def test_the_command_that_began_an_experiment_continues_it(
         searched.append(found)
         return "enough"
 
-    monkeypatch.setattr("tuning.search.driver.search", search)
+    monkeypatch.setattr("tuning.search.run.driver.search", search)
     arguments = ["--dir", str(tmp_path), "--name", "mine", "--scenario", "iquitos-38", "--steps", "300000"]
     assert main([*arguments, "--set", "clip_range=0.2", "--set", "n_epochs=3", "gamma=0.9"]) == 1
     output = capsys.readouterr()
@@ -155,7 +155,7 @@ def test_changed_code_is_reported_once(
     experiment = begun(tmp_path)
     old = {**provenance(), "versions": json.dumps({**json.loads(provenance()["versions"]), "ray": "2.59.0"})}
     save(replace(experiment, compatibility={**experiment.compatibility, "machine": old}))
-    monkeypatch.setattr("tuning.search.driver.search", lambda *_: "enough")
+    monkeypatch.setattr("tuning.search.run.driver.search", lambda *_: "enough")
     main(["--resume", str(tmp_path / "mine")])
     assert "ray 2.59.0 is 2.60" in capsys.readouterr().out
     # The new versions are stored.
@@ -186,7 +186,7 @@ def test_the_same_data_may_lie_elsewhere(
     )
     shutil.rmtree(tmp_path / "a")
     assert "no file" in refused(capsys, "--resume", str(tmp_path / "mine"))
-    monkeypatch.setattr("tuning.search.driver.search", lambda *_: "enough")
+    monkeypatch.setattr("tuning.search.run.driver.search", lambda *_: "enough")
     assert main(["--resume", str(tmp_path / "mine"), "--scenario", str(there)]) == 1
     assert open_experiment(tmp_path / "mine").settings.scenario == str(there)
 

@@ -21,11 +21,11 @@ from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
 from tuning.runtime.ray_session import ray_session
-from tuning.search.attributes import HYPERPARAMETERS
-from tuning.search.drawing import Drawing
-from tuning.search.driver import run_trials
-from tuning.search.plan import Plan
-from tuning.search.study import StudyMemory
+from tuning.search.proposals.drawing import Drawing
+from tuning.search.proposals.plan import Plan
+from tuning.search.record.attributes import HYPERPARAMETERS
+from tuning.search.record.study import StudyMemory
+from tuning.search.run.driver import run_trials
 
 SPACE = algorithm("ppo").space
 SEARCHED = ("learning_rate", "gamma", "clip_range")

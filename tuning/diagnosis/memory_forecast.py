@@ -20,8 +20,8 @@ from tuning.memory.machine import this_machine
 from tuning.memory.planner import Planner
 from tuning.memory.prediction import PLACES, Place, Prediction, size
 from tuning.memory.scenario_sizes import sizes_of
-from tuning.search.lessons import check_teacher
-from tuning.search.plan import limits, plan
+from tuning.search.proposals.plan import limits, plan
+from tuning.search.run.lessons import check_teacher
 
 PLACE_NAMES: dict[Place, str] = {"vram": "GPU memory", "ram": "Host memory"}
 

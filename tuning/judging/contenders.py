@@ -20,7 +20,7 @@ from tuning.experiment.folder import Experiment
 from tuning.experiment.given_site import is_given
 from tuning.experiment.reading import place_of
 from tuning.experiment.settings import Settings, typed
-from tuning.search.plan import limits, plan
+from tuning.search.proposals.plan import limits, plan
 from tuning.trial.records import TrialRecords
 
 CONTROL = "default"

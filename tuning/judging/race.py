@@ -41,7 +41,7 @@ from tuning.judging.standings import looks, standing
 from tuning.judging.training import experiment_of, seed_of, train
 from tuning.runtime.ray_address import address_source, cluster_address
 from tuning.runtime.ray_session import ray_session
-from tuning.search.preparation import prepare
+from tuning.search.run.preparation import prepare
 
 SPLITS: tuple[Split, ...] = ("train", "test")  # that evaluations need; the search that trains prepares the others
 

@@ -20,8 +20,8 @@ from tuning.experiment.reading import open_to_read
 from tuning.experiment.settings import Settings, changed
 from tuning.judging.contenders import Contender, run_settings, site_key
 from tuning.judging.folder import JudgementPaths, known_then
-from tuning.search.driver import search
-from tuning.search.plan import plan
+from tuning.search.proposals.plan import plan
+from tuning.search.run.driver import search
 from tuning.trial.records import trial_seed
 
 

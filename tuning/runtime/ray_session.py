@@ -35,12 +35,12 @@ ENVIRONMENT = {
     "MALLOC_ARENA_MAX": "1",
     # Trials write their results; Tune's CSV, JSON and TensorBoard copies are not needed.
     "TUNE_DISABLE_AUTO_CALLBACK_LOGGERS": "1",
-    # `tuning.search.run_control` handles Ctrl-C.
+    # `tuning.search.run.run_control` handles Ctrl-C.
     "TUNE_DISABLE_SIGINT_HANDLER": "1",
     # Closing environments may take longer than Tune's two seconds; after these Tune would lose the next trial.
     "TUNE_FUNCTION_THREAD_TIMEOUT_S": "60",
     # Every trial that waits asks for its place, so that an autoscaler adds nodes for all of them. By itself Tune asks for one
-    # at a time. `tuning.search.searcher` limits how many wait. Ray's scheduler of placement groups is slow beyond so many.
+    # at a time. `tuning.search.run.searcher` limits how many wait. Ray's scheduler of placement groups is slow beyond so many.
     "TUNE_MAX_PENDING_TRIALS_PG": "1000",
     "RAY_CHDIR_TO_TRIAL_DIR": "0",
     # Under `uv run` Ray would copy the project for its workers, without compiled code and caches. See `_join` for jobs.

@@ -16,7 +16,7 @@ class Interrupted(KeyboardInterrupt):
 def stop_signals_as_interrupts() -> Iterator[None]:
     """Raise KeyboardInterrupt for SIGTERM and SIGINT, also where a shell had Ctrl-C ignored.
 
-    Clusters send SIGTERM before they take a node away. While trials run, `tuning.search.run_control` handles both instead.
+    Clusters send SIGTERM before they take a node away. While trials run, `tuning.search.run.run_control` handles both instead.
     Outside the main thread, which alone gets signals, nothing changes.
     """
     if threading.current_thread() is not threading.main_thread():

@@ -22,13 +22,13 @@ from tuning.experiment.errors import UsageError
 from tuning.experiment.settings import Settings
 from tuning.runtime.ray_session import NodeLostError, set_environment
 from tuning.runtime.signals import Interrupted
-from tuning.search.errors import SearchStoppedError, continue_command
+from tuning.search.record.errors import SearchStoppedError, continue_command
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from results import Results
-    from tuning.search.opening import AsContinued, Checked, Opened
+    from tuning.search.run.opening import AsContinued, Checked, Opened
     from tuning.storage.search_files import SearchFiles
 
 
@@ -160,9 +160,9 @@ def open_all(settings: Sequence[Settings], console: Console, as_continued: AsCon
     Args:
         settings: of each, with one algorithm.
         console: shows what the user should know of them.
-        as_continued: see `tuning.search.opening.check`.
+        as_continued: see `tuning.search.run.opening.check`.
     """
-    from tuning.search.opening import check, open_checked
+    from tuning.search.run.opening import check, open_checked
 
     parts = [check(given, as_continued) for given in settings]
     opened: list[Opened] = []
@@ -282,8 +282,8 @@ def _search_held(opened: Opened, files: SearchFiles, console: Console) -> Result
     from tuning.experiment.folder import save
     from tuning.experiment.lock import experiment_lock
     from tuning.experiment.moved import refuse_moved
-    from tuning.search.driver import search
-    from tuning.search.study import check_study
+    from tuning.search.record.study import check_study
+    from tuning.search.run.driver import search
 
     experiment = opened.experiment
     with experiment_lock(experiment.paths) as killed:

@@ -6,7 +6,7 @@ from benchmarks.real_searches import alone, ours
 from benchmarks.real_searches.records import Task, Terms
 from tests.envs.changed_rows import two_buildings
 from tuning.algorithms.registry import algorithm
-from tuning.search.opening import check_new
+from tuning.search.run.opening import check_new
 
 TERMS = Terms(60.0, 20_000, 4, 1, 2)
 

@@ -9,8 +9,8 @@ from optuna.distributions import FloatDistribution
 from benchmarks.real_searches import ray_tune
 from benchmarks.real_searches.records import Task, Terms
 from tuning.experiment.folder import create, open_experiment
-from tuning.search.opening import check_new
-from tuning.search.plan import limits
+from tuning.search.proposals.plan import limits
+from tuning.search.run.opening import check_new
 from tuning.trial.protocol import HYPERPARAMETERS, NUMBER
 from tuning.trial.records import TrialRecords
 

@@ -6,7 +6,7 @@ import pytest
 from benchmarks.replay.landscape import made
 from benchmarks.replay.searchers import SEARCHERS, Replay, Spent, replayed
 from results.statistics import mean
-from tuning.search.thawing import ALWAYS
+from tuning.search.promotion.thawing import ALWAYS
 
 LAND = made(0, assignments=12, columns=3)
 FULL = float(LAND.steps[-1])

@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.scaling.whole import whole
 from results import load
-from tuning.search.study import check_study
+from tuning.search.record.study import check_study
 from tuning.trial.checkpoint import Checkpoints
 
 

@@ -20,7 +20,7 @@ from tuning.exporting.judged import _table, given_judgement, own_judgement
 from tuning.judging.contenders import contenders
 from tuning.judging.folder import Judgement, JudgementPaths, RaceSettings, create_or_open
 from tuning.judging.training import experiment_of
-from tuning.search.plan import limits
+from tuning.search.proposals.plan import limits
 from tuning.trial.proposal import Proposal
 from tuning.trial.records import TrialRecords
 

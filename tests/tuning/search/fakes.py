@@ -7,9 +7,9 @@ from results import load
 from tests.tuning.roomy import roomy
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import Experiment
-from tuning.search.scheduler import StudyScheduler
-from tuning.search.searcher import StudySearcher
-from tuning.search.study import StudyMemory
+from tuning.search.record.study import StudyMemory
+from tuning.search.run.scheduler import StudyScheduler
+from tuning.search.run.searcher import StudySearcher
 from tuning.trial.records import TrialRecords
 
 REPORTS = 3

@@ -22,8 +22,8 @@ from tuning.experiment.folder import Experiment, create, open_experiment
 from tuning.experiment.lock import experiment_lock
 from tuning.experiment.settings import RESUMABLE, Settings
 from tuning.runtime.ray_session import NodeLostError, RayRunningError
-from tuning.search.errors import SearchStoppedError
-from tuning.search.study import StudyMemory
+from tuning.search.record.errors import SearchStoppedError
+from tuning.search.record.study import StudyMemory
 from tuning.search.tune import Changes, each_algorithm, resume, searched, tune, tune_all
 from tuning.trial.records import TrialRecords
 
@@ -49,7 +49,7 @@ class Search:
 def search(monkeypatch: pytest.MonkeyPatch) -> Search:
     monkeypatch.delenv("UV_RUN_RECURSION_DEPTH", raising=False)  # what is printed says how these tests were started
     search = Search()
-    monkeypatch.setattr("tuning.search.driver.search", search)
+    monkeypatch.setattr("tuning.search.run.driver.search", search)
     return search
 
 
@@ -275,7 +275,7 @@ def test_an_error_while_the_last_is_created_removes_the_folder_of_all(
             raise UsageError("the disk is full")
         return create(given, *others)
 
-    monkeypatch.setattr("tuning.search.opening.create", create_all_but_the_last)
+    monkeypatch.setattr("tuning.search.run.opening.create", create_all_but_the_last)
     with pytest.raises(UsageError, match="the disk is full"):
         tune_all(settings(tmp_path / "new"), console=quiet())
     assert list(tmp_path.iterdir()) == []

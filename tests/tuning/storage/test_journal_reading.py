@@ -4,19 +4,19 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.tuning.search.test_learning import rising, trained
 
 from common.errors import UserError
 from common.storage.location import location
 from common.storage.objects import Objects
-from tests.tuning.search.test_learning import rising, trained
 from tests.uploads import upload
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.reading import open_to_read
 from tuning.experiment.settings import Settings
-from tuning.search.learning import learned_from
-from tuning.search.study import read_trials
+from tuning.search.proposals.learning import learned_from
+from tuning.search.record.study import read_trials
 from tuning.storage.journal_reading import with_journal
 from tuning.trial.proposal import Proposal
 from tuning.trial.records import TrialRecords

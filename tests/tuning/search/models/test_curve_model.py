@@ -1,0 +1,118 @@
+import numpy as np
+import pytest
+
+from tuning.search.models.curve_model import _NAMES, CurveModel, Evaluations, Scale, _Objective, _priors, thinned
+
+STEPS = np.log(np.array([1.0, 2.0, 4.0, 8.0]))
+
+
+def evaluations(curves: list[list[float]]) -> Evaluations:
+    """Curves at 1, 2, 4 and 8 steps, each as far as it goes."""
+    trial = np.repeat(np.arange(len(curves)), [len(curve) for curve in curves])
+    logs = np.concatenate([STEPS[: len(curve)] for curve in curves])
+    return Evaluations(trial, logs, np.concatenate([np.array(curve) for curve in curves]))
+
+
+def test_the_scale_keeps_order_and_gives_back_what_it_was_given() -> None:
+    ratings = np.array([-30.0, -2.0, 0.0, 0.1, 0.12, 0.15, 0.2])
+    scale = Scale.of(ratings)
+    scaled = scale.scaled(ratings)
+    assert np.all(np.diff(scaled) > 0)
+    assert scaled.max() == pytest.approx(1.0)
+    assert scaled.min() > -10.0  # -30 would be at -301 without the logarithm
+    assert scale.ratings(scaled) == pytest.approx(ratings)
+
+
+def test_equal_ratings_have_a_scale_too() -> None:
+    scale = Scale.of(np.zeros(3))
+    assert scale.scaled(np.zeros(3)) == pytest.approx([0.0, 0.0, 0.0])
+
+
+def test_the_gradient_is_that_of_the_value() -> None:
+    rng = np.random.default_rng(0)
+    trial, logs = np.repeat(np.arange(5), 4), np.tile(STEPS, 5)
+    start, spread = _priors(3)
+    objective = _Objective(rng.random((5, 3)), Evaluations(trial, logs, rng.normal(size=20)), start, spread)
+    at = start + 0.3 * rng.normal(size=len(start))
+    steps = 1e-5 * np.eye(len(at))
+    differences = [(objective(at + step)[0] - objective(at - step)[0]) / 2e-5 for step in steps]
+    assert objective(at)[1] == pytest.approx(differences, abs=1e-3)
+
+
+def test_a_rising_trial_is_expected_to_rise_further_where_others_did() -> None:
+    points = np.linspace(0, 1, 5)[:, None]
+    data = evaluations([[0.0, 1.0, 2.0, 3.0], [0.1, 1.1, 2.1, 3.1], [0.0, 1.0, 2.1, 3.0], [0.1, 1.0]])
+    model = CurveModel.fitted(points, data, 100)
+    (mean,), (deviation,) = model.predict(np.array([3]), STEPS[3:])
+    assert mean == pytest.approx(3.0, abs=0.4)
+    assert deviation < 0.8
+
+
+def test_near_points_are_predicted_alike_and_far_ones_with_less_certainty() -> None:
+    points = np.array([[0.0], [0.5], [0.02], [1.0]])
+    data = evaluations([[1.0, 1.1, 1.2, 1.3], [-1.0, -0.9, -0.8, -0.7]])
+    model = CurveModel.fitted(points, data, 100)
+    mean, deviation = model.predict(np.array([2, 3]), np.repeat(STEPS[3:], 2))
+    assert mean[0] == pytest.approx(1.2, abs=0.4)
+    assert deviation[0] < deviation[1]
+
+
+def test_trials_with_the_same_assignment_keep_curves_of_their_own() -> None:
+    points = np.array([[0.5], [0.5], [0.1]])
+    data = evaluations([[0.0, 0.5, 1.0], [0.0, 0.1, 0.2], [0.0, 0.3, 0.6, 0.9]])
+    mean, _ = CurveModel.fitted(points, data, 100).predict(np.array([0, 1]), np.repeat(STEPS[3:], 2))
+    assert mean[0] > mean[1] + 0.5
+
+
+def test_noise_is_told_from_differences_between_trials() -> None:
+    rng = np.random.default_rng(1)
+    level = rng.normal(size=12)
+    noisy = evaluations([list(level[i] + 0.3 * rng.normal(size=4)) for i in range(12)])
+    clean = evaluations([[level[i]] * 4 for i in range(12)])
+    points = rng.random((12, 2))
+    noise = len(points[0]) + _NAMES.index("noise")
+    found = [np.exp(CurveModel.fitted(points, data, 100).logs[noise]) for data in (noisy, clean)]
+    assert found[0] > 10 * found[1]
+
+
+def test_thinning_keeps_every_trial_and_its_last_evaluation() -> None:
+    data = evaluations([[0.0, 1.0, 2.0, 3.0]] * 6)
+    few = thinned(data, 12)
+    assert len(few) == 12
+    assert np.bincount(few.trial).tolist() == [2] * 6
+    assert np.count_nonzero(few.log_steps == STEPS[-1]) == 6
+    assert len(thinned(data, 2)) == 6  # never none of a trial
+
+
+def test_without_data_the_prediction_is_the_prior() -> None:
+    none = Evaluations(np.array([], dtype=np.int64), np.array([]), np.array([]))
+    mean, deviation = CurveModel.fitted(np.zeros((2, 1)), none, 10).predict(np.array([0, 1]), STEPS[:2])
+    assert mean.tolist() == [0.0, 0.0]
+    assert np.all(deviation > 1.0)
+
+
+def test_later_evaluations_of_a_trial_give_the_posterior_that_all_together_give() -> None:
+    rng = np.random.default_rng(3)
+    points = rng.random((6, 2))
+    trial = np.repeat(np.arange(6), 3)
+    data = Evaluations(trial, np.log(np.tile([100.0, 200.0, 300.0], 6)), rng.normal(size=18))
+    model = CurveModel.fitted(points, data, 18, iterations=3)
+    logs, ratings = np.log([400.0, 500.0]), np.array([0.3, 0.5])
+    whole = model.with_data(
+        Evaluations(np.append(trial, [2, 2]), np.append(data.log_steps, logs), np.append(data.ratings, ratings))
+    )
+    mean, deviation = whole.predict(np.array([2]), np.log([1000.0]))
+    assert model.predict_after(2, logs, ratings, float(np.log(1000.0))) == pytest.approx((mean[0], deviation[0]), rel=1e-6)
+
+
+def test_more_points_change_no_prediction_of_the_others() -> None:
+    rng = np.random.default_rng(4)
+    data = Evaluations(np.arange(5), np.log(np.full(5, 100.0)), rng.normal(size=5))
+    points, more = rng.random((5, 3)), rng.random((2, 3))
+    model = CurveModel.fitted(points, data, 5, iterations=2)
+    at, logs = np.arange(5), np.log(np.full(5, 900.0))
+    beside = model.with_points(more)
+    for one, other in zip(model.predict(at, logs), beside.predict(at, logs), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9)
+    new = CurveModel(np.vstack([points, more]), data, model.logs).predict(np.array([6]), logs[:1])
+    np.testing.assert_allclose(beside.predict(np.array([6]), logs[:1]), new, rtol=1e-9)

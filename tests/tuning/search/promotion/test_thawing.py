@@ -1,0 +1,306 @@
+"""What freeze-thaw is told of a study: every trial that ran, in its state, and nothing that depends on the clock."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from optuna.trial import TrialState
+
+from envs.objective.aim import Aim, Outcome
+from search_spaces import Assignment
+from tuning.algorithms.registry import algorithm
+from tuning.experiment.folder import create
+from tuning.experiment.settings import Settings
+from tuning.search.promotion.thawing import ALWAYS, Thawing
+from tuning.search.proposals.sampler_view import as_seen
+from tuning.search.proposals.two_aims import gains_of
+from tuning.search.record.attributes import CONFIRMS
+from tuning.search.record.costs import Costs
+from tuning.search.record.study import StudyMemory
+
+SPACE = algorithm("ppo").space
+STEPS, RUNG = 1000, 100
+FIXED: Assignment = {"gamma": 0.9}
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> StudyMemory:
+    """A study with two objectives."""
+    experiment = create(Settings(name="two", dir=str(tmp_path), steps=STEPS, reports=10, objective="co2 bill"))
+    return StudyMemory.open(experiment, SPACE, FIXED, {"steps": float(STEPS)})
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> StudyMemory:
+    experiment = create(Settings(name="one", dir=str(tmp_path), steps=STEPS, reports=10))
+    return StudyMemory.open(experiment, SPACE, FIXED, {"steps": float(STEPS)})
+
+
+def thawing(memory: StudyMemory, costs: Costs | None = None, **changes: Any) -> Thawing:
+    given: dict[str, Any] = {"seed": 0, "steps_promised": lambda: math.inf, **changes}
+    distributions = SPACE.distributions(FIXED, {"steps": float(STEPS)})
+    return Thawing(memory, costs or Costs(SPACE), distributions, STEPS, RUNG, **given)
+
+
+def learn(memory: StudyMemory, *ratings: float) -> int:
+    """Begin a trial, let it be evaluated, and freeze it."""
+    number = memory.ask().number
+    for rung, rating in enumerate(ratings, 1):
+        memory.report(number, rung * RUNG, rating)
+    memory.freeze(number)
+    return number
+
+
+def test_a_trial_that_was_frozen_before_its_first_evaluation_goes_on_first(memory: StudyMemory) -> None:
+    number = memory.ask().number
+    memory.freeze(number)
+    model = thawing(memory)
+    assert model.choose(model.draw(), 1e6) == number
+
+
+def test_the_first_trial_is_a_new_one(memory: StudyMemory) -> None:
+    model = thawing(memory)
+    assert model.choose(model.draw(), 1e6) is None
+
+
+def test_where_none_may_begin_a_frozen_one_goes_on(memory: StudyMemory) -> None:
+    number = learn(memory, 0.1)
+    assert thawing(memory).choose(None, 1e6) == number
+
+
+def test_a_running_trial_can_keep_its_slot_and_others_cannot_take_it_over(memory: StudyMemory) -> None:
+    number = memory.ask().number
+    memory.report(number, RUNG, 0.1)
+    model = thawing(memory)
+    assert model.choose(None, 1e6, as_frozen=number) == number
+    assert model.choose(None, 1e6) is None
+
+
+def test_the_better_of_two_equal_ones_goes_on(memory: StudyMemory) -> None:
+    learn(memory, *[0.01 * rung for rung in range(1, 4)])
+    good = learn(memory, *[0.05 * rung for rung in range(1, 4)])
+    assert thawing(memory).choose(None, 1e6) == good
+
+
+def test_what_costs_too_much_is_left_for_what_gains_as_much(memory: StudyMemory) -> None:
+    for _ in range(2):
+        learn(memory, 0.05, 0.1, 0.15)
+    dear = memory.trials()[0].user_attrs["hyperparameters"]
+    costs = Costs(SPACE, lambda assignment: 1000.0 if assignment == dear else 1.0)
+    chosen = thawing(memory, costs).choose(None, 1e6)
+    assert chosen == 1
+
+
+def test_draws_and_decisions_follow_from_the_study_alone(memory: StudyMemory) -> None:
+    learn(memory, 0.1, 0.2)
+    learn(memory, 0.0)
+    one, two = (thawing(memory) for _ in range(2))
+    assert one.draw().params == two.draw().params
+    assert one.choose(one.draw(), 1e6) == two.choose(two.draw(), 1e6)
+
+
+def test_ended_trials_and_those_that_confirm_do_not_go_on(memory: StudyMemory) -> None:
+    number = memory.ask().number
+    memory.report(number, RUNG, 0.3)
+    memory.complete(number, 0.3)
+    failed = memory.ask().number
+    memory.fail(failed, "bad luck")
+    again = memory.draw()
+    again.set_user_attr(CONFIRMS, number)
+    memory.freeze(memory.add(again).number)
+    assert thawing(memory).choose(None, 1e6) is None
+
+
+def test_from_half_of_its_steps_on_a_trial_that_does_what_an_earlier_one_does_is_not_continued(memory: StudyMemory) -> None:
+    first, second = (learn(memory, *[0.2] * rungs) for rungs in (3, 4))
+    assert thawing(memory).repeats() == {}
+    memory.thaw(second)
+    memory.report(second, 5 * RUNG, 0.2)
+    model = thawing(memory)
+    assert model.repeats() == {second: first}
+    assert model.choose(None, 1e6, as_frozen=second) == first
+    memory.freeze(second)
+    assert model.choose(None, 1e6) == first
+    # The first one goes on alone. Where it does something else, the plan is the second one's.
+    memory.thaw(first)
+    assert model.choose(None, 1e6) is None
+    memory.report(first, 4 * RUNG, 0.1)
+    assert model.repeats() == {}
+    assert model.choose(None, 1e6) == second
+
+
+def test_a_trial_that_confirms_is_no_earlier_one(memory: StudyMemory) -> None:
+    learn(memory, 0.1)
+    again = memory.draw()
+    again.set_user_attr(CONFIRMS, 0)
+    number = memory.add(again).number
+    memory.report(number, 10 * RUNG, 0.2)
+    memory.complete(number, 0.2)
+    learn(memory, *[0.2] * 5)
+    assert thawing(memory).repeats() == {}
+
+
+def test_a_trial_that_failed_is_no_good_one_to_the_sampler(memory: StudyMemory) -> None:
+    learn(memory, 0.1, 0.2)
+    failed = memory.ask().number
+    memory.fail(failed, "bad luck")
+    distributions = SPACE.distributions(FIXED, {"steps": float(STEPS)})
+    seen = as_seen(memory.trials(), SPACE, distributions, {0: 0.3, failed: 0.3})
+    assert [trial.state for trial in seen] == [TrialState.COMPLETE, TrialState.FAIL]
+
+
+def test_one_that_misses_requirements_is_below_all_and_decides_no_scale(memory: StudyMemory) -> None:
+    aim = Aim.parse(require=("ev_served>=0.9",))
+    missed, near = (aim.rating(Outcome(0.9, None, shortfall)) for shortfall in (0.5, 0.1))
+    learn(memory, 0.1, 0.2)
+    learn(memory, missed, missed)
+    learn(memory, near, near)
+    curves = thawing(memory)._curves()
+    ends = [curve.evaluations[-1][1] for curve in curves]
+    assert ends[0] == 0.2
+    assert ends[1] < ends[2] < 0.1
+    assert min(ends) > -1.0
+
+
+def learn_two(two: StudyMemory, *gains: tuple[float, float]) -> int:
+    """The same with two objectives."""
+    number = two.ask().number
+    for rung, pair in enumerate(gains, 1):
+        two.report(number, rung * RUNG, sum(pair) / 2, pair)
+    two.freeze(number)
+    return number
+
+
+def test_with_two_objectives_all_parts_of_the_front_get_their_turn(two: StudyMemory) -> None:
+    """Both ends lead in one objective each, and neither by the mean of both."""
+    random = np.random.default_rng(0)
+    ends = {}
+    for name, level in (("first", (0.9, 0.1)), ("second", (0.1, 0.9)), ("middle", (0.62, 0.62)), ("poor", (0.05, 0.05))):
+        noise = 0.002 * random.standard_normal((3, 2))
+        ends[name] = learn_two(two, *(tuple(pair) for pair in (np.array(level) + noise).tolist()))
+    model = thawing(two, two_aims=True)
+    chosen = []
+    for _ in range(24):
+        number = model.choose(None, 1e6)
+        assert number is not None
+        chosen.append(number)
+        two.thaw(number)
+        trial = two.trials()[number]
+        steps = max(trial.intermediate_values) + RUNG
+        level = gains_of(trial)[100]
+        two.report(number, steps, sum(level) / 2, level)
+        if steps >= STEPS:
+            two.complete(number, sum(level) / 2)
+        else:
+            two.freeze(number)
+    assert {ends[name] for name in ("first", "second", "middle")} <= set(chosen)
+    assert chosen.count(ends["poor"]) < min(chosen.count(ends[name]) for name in ("first", "second", "middle"))
+
+
+def test_with_two_objectives_what_is_left_pays_for_the_leaders_of_three_directions(
+    two: StudyMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+    monkeypatch.setattr("tuning.search.promotion.thawing.decide", lambda *given: seen.append(given[-1]))
+    learn_two(two, (0.2, 0.8))
+    thawing(two, two_aims=True).choose(None, 3.0 * STEPS)
+    assert seen == [1.0 * STEPS]
+
+
+def test_with_two_objectives_a_decision_follows_from_the_study_alone(two: StudyMemory) -> None:
+    for level in (0.2, 0.5, 0.8):
+        learn_two(two, (level, 1.0 - level), (level, 1.0 - level))
+    decisions = [thawing(two, two_aims=True).choose(None, 1e6) for _ in range(2)]
+    draws = [thawing(two, two_aims=True).draw().params for _ in range(2)]
+    assert decisions[0] == decisions[1]
+    assert draws[0] == draws[1]
+
+
+def test_a_sampler_sees_the_end_of_each_objective_and_requirements_below_all(
+    two: StudyMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = (learn_two(two, (0.1 * k, 0.9), (0.1 * k, 0.9)) for k in (1, 2))
+    missing = two.ask().number
+    two.report(missing, RUNG, -1.5e15, (5.0, 5.0))
+    two.freeze(missing)
+    given: list[Any] = []
+    monkeypatch.setattr(two, "draw", lambda values, affordable: given.append(values))
+    thawing(two, two_aims=True).draw()
+    (values,) = given
+    assert values[first][0] < values[second][0]
+    assert values[first][1] == pytest.approx(0.9, abs=0.1)
+    assert all(values[missing][k] < min(values[first][k], values[second][k]) for k in range(2))
+
+
+def test_with_many_at_once_a_decision_lacks_few_evaluations_and_with_few_none(
+    memory: StudyMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tuning.search.promotion.thawing.MOST_TRIALS", 4)
+    monkeypatch.setattr("tuning.search.promotion.thawing.LAGGING", 2)
+    model = thawing(memory)
+    for _ in range(5):
+        learn(memory, 0.1, 0.2)
+    first = model.draw()
+    # None runs, so each draw sees all.
+    assert model.draw() is not first
+    running = [memory.ask().number for _ in range(4)]
+    drawn = model.draw()
+    assert model.draw() is drawn
+    memory.report(running[0], RUNG, 0.3)
+    memory.report(running[1], RUNG, 0.3)
+    assert model.draw() is drawn
+    assert model.choose(drawn, 1e6, as_frozen=running[0]) == running[0]
+    memory.report(running[2], RUNG, 0.3)
+    assert model.draw() is not drawn
+    # One that began is not proposed again.
+    drawn = model.draw()
+    assert memory.add(drawn).number == 9
+    assert model.draw() is not drawn
+
+
+def test_a_draw_knows_the_same_trials_in_both_objectives_though_a_decision_renewed_one(
+    two: StudyMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tuning.search.promotion.thawing.MOST_TRIALS", 4)
+    monkeypatch.setattr("tuning.search.promotion.thawing.LAGGING", 2)
+    of_first = [0.0, 1.0]
+    monkeypatch.setattr("tuning.search.promotion.thawing.weight", lambda turn: of_first.pop(0))
+    for k in range(5):
+        learn_two(two, (0.1 * k, 0.9), (0.1 * k, 0.9))
+    running = [two.ask().number for _ in range(5)]
+    model = thawing(two, two_aims=True)
+    model.draw()
+    # Two evaluations more are tolerated. The third renews one outlook, and after the fifth the other one is renewed.
+    for count in (3, 2):
+        for number in running[:count]:
+            two.report(number, RUNG, 0.3, (0.3, 0.3))
+        model.choose(None, 1e6)
+        running = [two.ask().number, *running[count:]]
+    given: list[Any] = []
+    monkeypatch.setattr(two, "draw", lambda values, affordable: given.append(values))
+    model.draw()
+    assert set(given[0]) >= {trial.number for trial in two.trials() if trial.intermediate_values}
+
+
+def test_before_the_first_evaluation_of_many_trials_there_is_no_model(
+    memory: StudyMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tuning.search.promotion.thawing.MOST_TRIALS", 1)
+    monkeypatch.setattr("tuning.search.promotion.thawing.LAGGING", 1)
+    for _ in range(3):
+        memory.ask()
+    model = thawing(memory)
+    assert model.choose(model.draw(), 1e6) is None
+
+
+@pytest.mark.parametrize(("promised", "most"), [(50.0, ALWAYS), (400.0, 40.0), (math.inf, math.inf)])
+def test_a_draw_may_cost_a_tenth_of_the_budget_or_ten_trainings_of_the_default(
+    memory: StudyMemory, monkeypatch: pytest.MonkeyPatch, promised: float, most: float
+) -> None:
+    seen: list[float] = []
+    drawn = memory.draw
+    monkeypatch.setattr(memory, "draw", lambda values, affordable: seen.append(affordable.most) or drawn(values, affordable))
+    thawing(memory, steps_promised=lambda: promised * STEPS).draw()
+    assert seen == [most]

@@ -1,0 +1,221 @@
+"""The next trial follows from the trials before it, and from nothing else."""
+
+from __future__ import annotations
+
+import math
+from datetime import datetime
+from typing import Any
+
+import optuna
+import pytest
+from optuna.trial import FrozenTrial, TrialState
+
+from search_spaces import Assignment
+from tuning.algorithms.registry import algorithm
+from tuning.experiment.settings import Settings
+from tuning.search.proposals.drawing import ATTEMPTS, Affordable, Drawing, already_tried
+from tuning.search.proposals.learned import LearnedExperiment, LearnedTrial
+from tuning.search.proposals.sampler_view import as_seen
+from tuning.search.proposals.samplers import SAMPLERS
+from tuning.search.record.attributes import CONFIRMS, HYPERPARAMETERS, PREDICTED, REFUSED
+
+LIMITS = {"steps": 1e6}
+BUT_TWO = {own.name: own.default for own in algorithm("ppo").space.parameters if own.name not in ("gamma", "clip_range")}
+
+
+def drawing(**others: Any) -> Drawing:
+    settings = Settings(**others.pop("settings", {}))
+    return Drawing(settings, algorithm("ppo").space, others.pop("fixed", {"gamma": 0.9}), LIMITS, **others)
+
+
+def draw_some(of: Drawing, count: int) -> list[FrozenTrial]:
+    known: list[FrozenTrial] = []
+    for number in range(count):
+        trial = of.draw(known, "one")
+        trial.state, trial.value, trial.datetime_complete = TrialState.COMPLETE, -float(number), datetime.now()
+        known.append(trial)
+    return known
+
+
+@pytest.mark.parametrize("sampler", ["tpe", "random"])
+def test_the_same_trials_before_it_give_the_same_trial(sampler: str) -> None:
+    of = drawing(settings={"sampler": sampler})
+    known = draw_some(of, 12)
+    again = draw_some(of, 12)
+    assert [trial.params for trial in known] == [trial.params for trial in again]
+    # A second draw in the same process changes nothing.
+    assert of.draw(known, "one").params == of.draw(known, "one").params
+    assert len({str(trial.params) for trial in known}) == 12
+
+
+def test_another_seed_draws_others() -> None:
+    assert draw_some(drawing(), 2)[0].params != draw_some(drawing(settings={"seed": 1}), 2)[0].params
+
+
+def test_it_is_running_and_has_its_number_and_full_assignment() -> None:
+    known = draw_some(drawing(), 3)
+    trial = drawing().draw(known, "one")
+    assert (trial.number, trial.state) == (3, TrialState.RUNNING)
+    assert set(trial.user_attrs[HYPERPARAMETERS]) == {parameter.name for parameter in algorithm("ppo").space.parameters}
+    assert trial.user_attrs[HYPERPARAMETERS]["gamma"] == 0.9
+    assert trial.constraints == {}
+
+
+def test_first_trials_are_the_given_starts_with_the_fixed_values() -> None:
+    start = algorithm("ppo").space.complete({"n_epochs": 7}, LIMITS)
+    first, second = draw_some(drawing(starts=[start]), 2)
+    assert first.user_attrs[HYPERPARAMETERS] == {**start, "gamma": 0.9}
+    assert second.user_attrs[HYPERPARAMETERS] != first.user_attrs[HYPERPARAMETERS]
+
+
+@pytest.mark.parametrize(("excess", "refused"), [(5, "too big"), (0, None), (-5, None)])
+def test_missing_memory_is_a_violated_constraint_and_refuses_the_trial(excess: int, refused: str | None) -> None:
+    trial = drawing(excess=lambda assignment: (excess, "too big")).draw([], "one")
+    # What is free is not in the study: it differs from hour to hour.
+    assert trial.constraints == {PREDICTED: max(excess, 0)}
+    assert trial.user_attrs.get(REFUSED) == refused
+
+
+def trial_of(assignment: Any, state: TrialState, **attributes: Any) -> FrozenTrial:
+    return optuna.trial.create_trial(
+        state=state, value=0.0 if state is TrialState.COMPLETE else None, params={"x": 0.5},
+        distributions={"x": optuna.distributions.FloatDistribution(0.0, 1.0)},
+        user_attrs={HYPERPARAMETERS: assignment, **attributes},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("state", "attributes", "repeated"),
+    [
+        (TrialState.COMPLETE, {}, True),
+        (TrialState.PRUNED, {}, True),
+        (TrialState.FAIL, {}, False),  # it may have been bad luck
+        (TrialState.RUNNING, {}, False),  # its outcome is not known
+        (TrialState.PRUNED, {REFUSED: "too big"}, False),  # it may fit now
+        (TrialState.COMPLETE, {CONFIRMS: 0}, False),  # its seed is not to choose anything
+    ],
+)
+def test_only_a_known_outcome_is_repeated(state: TrialState, attributes: dict[str, str], repeated: bool) -> None:
+    known = [trial_of({"gamma": 0.8}, TrialState.COMPLETE), trial_of({"gamma": 0.9}, state, **attributes)]
+    same = already_tried(trial_of({"gamma": 0.9}, TrialState.RUNNING), known)
+    assert same is (known[1] if repeated else None)
+
+
+def test_without_anything_to_search_trials_are_repeated_on_purpose() -> None:
+    known = [trial_of({"gamma": 0.9}, TrialState.COMPLETE)]
+    drawn = optuna.trial.create_trial(state=TrialState.RUNNING, user_attrs={HYPERPARAMETERS: {"gamma": 0.9}})
+    assert already_tried(drawn, known) is None
+
+
+def test_a_start_outside_of_the_search_leaves_every_hyperparameter_in_the_joint_model() -> None:
+    """`ent_coef` 0 lies below its range, the rollout is no power of two, and gradients are not cut: none drops out."""
+    spec = algorithm("ppo")
+    starts = [spec.preset(name, {}, LIMITS) for name in ("default", "rllib")]
+    known = draw_some(drawing(starts=starts, fixed={}, settings={"trials": 16}), 4)
+    assert [trial.user_attrs[HYPERPARAMETERS]["ent_coef"] for trial in known[:2]] == [0.0, 0.0]
+    assert [trial.params["ent_coef"] for trial in known[:2]] == [1e-7, 1e-7]
+    assert known[1].user_attrs[HYPERPARAMETERS]["max_grad_norm"] is None
+    searched = {own.inner_name for own in spec.space.parameters if own.search}
+    assert all(trial.distributions.keys() == searched for trial in known)
+    study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=0, n_startup_trials=2))
+    study.add_trials(known)
+    assert set(study.ask(known[0].distributions).relative_params) == searched
+
+
+def test_a_larger_budget_leaves_the_trials_before_it_in_the_joint_model() -> None:
+    space = algorithm("sac").space
+    small, large = (Drawing(Settings(algo="sac", trials=8), space, {}, {"steps": steps}) for steps in (1e5, 1e6))
+    known = draw_some(small, 4)
+    drawn = large.draw(known, "one")
+    assert known[0].distributions["log2_buffer_size"] != drawn.distributions["log2_buffer_size"]
+    seen = as_seen(known, space, drawn.distributions)
+    assert all(trial.distributions == drawn.distributions for trial in seen)
+
+
+def test_values_of_trials_that_have_not_ended_count_where_they_are_given() -> None:
+    of = drawing(settings={"trials": 8, "sampler": "gp", "seed": 3}, fixed=BUT_TWO)
+    known = [of.draw([], "one")]
+    known += [of.draw(known, "one")]
+    known += [of.draw(known, "one")]
+    known[2].state = known[1].state = known[0].state = TrialState.RUNNING
+    drawn = [of.draw(known, "one", values).params for values in ({}, {0: 1.0, 1: 0.0, 2: 0.0}, {0: 0.0, 1: 0.0, 2: 1.0})]
+    assert drawn[0] != drawn[1] != drawn[2]
+
+
+def test_an_assignment_that_an_older_version_tried_is_known() -> None:
+    known = [trial_of({"gamma": 0.9, "target_kl": 0.02}, TrialState.COMPLETE)]
+    drawn = trial_of({"gamma": 0.9, "target_kl": None, "kl_target": 0.02}, TrialState.RUNNING)
+    assert already_tried(drawn, known) is known[0]
+
+
+def test_what_other_experiments_found_good_is_drawn_and_nothing_else_changes_without_them() -> None:
+    space = algorithm("ppo").space
+    good = {**space.complete({}, LIMITS), "learning_rate": 1e-3, "gamma": 0.97}
+    others = [{**good, "learning_rate": rate, "gamma": 0.9} for rate in (3e-4, 1e-4, 5e-5)]
+    trials = tuple(LearnedTrial(number, number + 1.0, own) for number, own in enumerate([good, *others]))
+    learned = (LearnedExperiment("elsewhere", "4 of 4 trials", trials),)
+    drawn = [drawing(settings={"seed": seed}, fixed={}, learned=learned).draw([], "one").user_attrs for seed in range(10)]
+    rates = [own[HYPERPARAMETERS]["learning_rate"] for own in drawn]
+    assert rates.count(pytest.approx(1e-3)) >= 6
+    assert drawing(fixed={"gamma": 0.99}, learned=learned).draw([], "one").user_attrs[HYPERPARAMETERS]["gamma"] == 0.99
+    known = draw_some(drawing(fixed={}, learned=learned, settings={"trials": 16}), 8)
+    # The good one is drawn once as it is; others may lie around it.
+    assert sum(trial.params == known[0].params for trial in known) == 1
+    assert [trial.params for trial in draw_some(drawing(learned=()), 4)] == [trial.params for trial in draw_some(drawing(), 4)]
+
+
+def test_in_a_longer_budget_of_time_more_draws_come_before_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = []
+    monkeypatch.setattr("tuning.search.proposals.drawing.propose", lambda number, startup, *others: told.append(startup))
+    of = drawing(settings={"budget": "20m", "steps": 100_000})
+    known = draw_some(of, 1)
+    for pace in (math.nan, 100.0, 500.0, 5000.0):
+        of.draw(known, "one", pace=pace)
+    assert told == [4, 4, 2, 6, 10]
+
+
+def epochs(assignment: Assignment) -> float:
+    """A cost that a draw can have."""
+    value = assignment["n_epochs"]
+    assert isinstance(value, int)
+    return float(value)
+
+
+def test_what_costs_more_than_it_may_is_drawn_anew() -> None:
+    of, known = drawing(), draw_some(drawing(), 3)
+    costs = [epochs(of.draw(known[:count], "one").user_attrs[HYPERPARAMETERS]) for count in range(4)]
+    dear = max(range(4), key=costs.__getitem__)
+    cheaper = [of.draw(known[:dear], "one", affordable=Affordable(epochs, costs[dear] - 1)) for _ in range(2)]
+    assert epochs(cheaper[0].user_attrs[HYPERPARAMETERS]) < costs[dear]
+    assert cheaper[0].params == cheaper[1].params
+    as_it_was = of.draw(known[:dear], "one", affordable=Affordable(epochs, costs[dear]))
+    assert epochs(as_it_was.user_attrs[HYPERPARAMETERS]) == costs[dear]
+
+
+def test_where_all_draws_cost_too_much_the_cheapest_one_is_taken() -> None:
+    costs: list[float] = []
+
+    def cost(assignment: Assignment) -> float:
+        costs.append(epochs(assignment))
+        return costs[-1]
+
+    drawn = drawing().draw([], "one", affordable=Affordable(cost, 0.0))
+    assert len(costs) == ATTEMPTS["tpe"]
+    assert epochs(drawn.user_attrs[HYPERPARAMETERS]) == min(costs) < max(costs)
+
+
+def test_each_sampler_has_a_number_of_attempts() -> None:
+    assert ATTEMPTS.keys() == SAMPLERS.keys()
+
+
+def test_random_draws_cost_what_they_cost() -> None:
+    of = drawing(settings={"sampler": "random"})
+    known = draw_some(of, 6)
+    for count, plain in enumerate(known):
+        assert of.draw(known[:count], "one", affordable=Affordable(epochs, 0.0)).params == plain.params
+
+
+def test_a_start_costs_what_it_costs() -> None:
+    start = algorithm("ppo").space.complete({"n_epochs": 10}, LIMITS)
+    drawn = drawing(starts=[start]).draw([], "one", affordable=Affordable(epochs, 0.0))
+    assert drawn.user_attrs[HYPERPARAMETERS]["n_epochs"] == 10

@@ -1,0 +1,187 @@
+"""Trials of other experiments are read with their ranks, and what cannot teach is told."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from optuna.trial import TrialState, create_trial
+
+from tuning.algorithms.of_settings import algorithm_of
+from tuning.algorithms.registry import algorithm
+from tuning.experiment.errors import UsageError
+from tuning.experiment.folder import Experiment, create
+from tuning.experiment.settings import Settings
+from tuning.search.proposals.learning import expected_ends, learned_from, usable
+from tuning.search.record.attributes import HYPERPARAMETERS
+from tuning.search.record.study import StudyMemory, read_trials
+
+LIMITS = {"steps": 1000.0}
+RUNG = 100
+
+
+def experiment(folder: Path, name: str = "before", **others: object) -> Experiment:
+    settings = Settings(name=name, dir=str(folder), backend="batch", steps=1000, **others)  # type: ignore[arg-type]
+    return create(settings)
+
+
+def trained(of: Experiment, curves: Sequence[Sequence[float]]) -> StudyMemory:
+    """Trials with these ratings after each rung, frozen there; a trial with ten is complete."""
+    memory = StudyMemory.open(of, algorithm(of.settings.algo).space, {}, LIMITS)
+    for curve in curves:
+        proposal = memory.ask()
+        for place, rating in enumerate(curve, 1):
+            memory.report(proposal.number, place * RUNG, rating)
+        if len(curve) == 10:
+            memory.complete(proposal.number, curve[-1])
+        else:
+            memory.freeze(proposal.number)
+    return memory
+
+
+def rising(end: float, rungs: int = 10) -> list[float]:
+    return [end * min(1.0, place / 5) for place in range(1, rungs + 1)]
+
+
+def now(folder: Path, **others: object) -> Settings:
+    return Settings(**{"learn_from": (str(folder),), **others})  # type: ignore[arg-type]
+
+
+def test_trials_are_ranked_by_the_ends_that_are_expected_whatever_their_steps(tmp_path: Path) -> None:
+    of = experiment(tmp_path)
+    trained(of, [rising(0.1), rising(0.2), rising(0.5, rungs=4), rising(0.05, rungs=4), rising(0.3, rungs=1)])
+    (found,) = learned_from(now(of.paths.folder))
+    assert [trial.trial for trial in found.trials] == [0, 1, 2, 3]
+    by_number = {trial.trial: trial.rank for trial in found.trials}
+    assert by_number[2] == 1.0  # it stands at 0.4 after four rungs, and others rose on
+    assert by_number[1] < by_number[0] < by_number[3]
+    assert found.summary == "4 of 5 trials (not used: 1 below 20% of their steps)"
+    assert found.trials[0].hyperparameters.keys() == algorithm("ppo").space.describe().keys()
+
+
+def test_the_model_of_ends_sees_what_was_searched_for_the_site_too(tmp_path: Path) -> None:
+    """Trials that share their policy rise on. One that was frozen early is expected to do what those do that are like it."""
+    of = experiment(tmp_path)
+    space = algorithm("ppo").space
+    trials = []
+    for number in range(10):
+        shared = number % 2 == 1
+        rungs, most = 10 if number < 8 else 2, 1.0 if shared else 0.25
+        curve = {RUNG * rung: min(0.1 * rung, most) for rung in range(1, rungs + 1)}
+        trial = create_trial(
+            state=TrialState.COMPLETE if rungs == 10 else TrialState.WAITING,
+            value=most if rungs == 10 else None,
+            user_attrs={HYPERPARAMETERS: {**space.complete({}, LIMITS), "shared_policy": shared}},
+            intermediate_values=curve,
+        )
+        trial.number = number
+        trials.append(trial)
+    ends = expected_ends(trials, of)
+    assert ends[9] - ends[8] > 0.2
+
+
+def test_values_that_are_none_are_read_beside_numbers(tmp_path: Path) -> None:
+    of, space, trials = experiment(tmp_path), algorithm("ppo").space, []
+    for number, (divergence, most) in enumerate([(None, 0.1), (0.02, 0.9), (0.01, 0.9), (None, 0.2)]):
+        own = {**space.complete({}, LIMITS), "target_kl": divergence, "clip_obs": 10.0 if number else None}
+        trial = create_trial(value=most, user_attrs={HYPERPARAMETERS: own}, intermediate_values={1000: most})
+        trial.number = number
+        trials.append(trial)
+    assert expected_ends(trials, of).keys() == {0, 1, 2, 3}
+
+
+def test_a_rating_that_is_no_number_teaches_nothing() -> None:
+    trial = create_trial(value=0.5, user_attrs={HYPERPARAMETERS: algorithm("ppo").space.complete({}, LIMITS)})
+    trial.intermediate_values = {1000: "high"}  # type: ignore[dict-item]
+    used, left_out = usable([trial], Settings(steps=1000), algorithm("ppo").space)
+    assert not used
+    assert left_out == {"below 20% of their steps": 1}
+
+
+def test_only_ranks_count_so_another_scale_of_scores_teaches_the_same(tmp_path: Path) -> None:
+    one, other = experiment(tmp_path, "one"), experiment(tmp_path, "other")
+    ends = (0.1, 0.3, 0.2, 0.05)
+    trained(one, [rising(end) for end in ends])
+    trained(other, [rising(1e4 * end) for end in ends])
+    first, second = learned_from(Settings(learn_from=(str(one.paths.folder), str(other.paths.folder))))
+    assert first.trials == second.trials
+    assert sorted(trial.rank for trial in first.trials) == [1.0, 2.0, 3.0, 4.0]
+
+
+def test_the_other_experiment_stays_as_it_is(tmp_path: Path) -> None:
+    of = experiment(tmp_path)
+    trained(of, [rising(0.1), rising(0.2)])
+    with of.paths.study.open("ab") as journal:
+        journal.write(b'{"op_code": ')  # a run of it writes just now
+    before = {path: path.read_bytes() for path in of.paths.folder.rglob("*") if path.is_file()}
+    assert len(read_trials(of)) == 2
+    learned_from(now(of.paths.folder))
+    assert {path: path.read_bytes() for path in of.paths.folder.rglob("*") if path.is_file()} == before
+
+
+def test_trials_that_cannot_teach_are_left_out_by_reason(tmp_path: Path) -> None:
+    of = experiment(tmp_path)
+    memory = trained(of, [rising(0.1), rising(0.2), rising(0.3)])
+    memory.fail(memory.ask().number, "crash")
+    memory.run_out_of_memory(memory.ask().number, "too big")
+    trials = read_trials(of)
+    used, left_out = usable(trials, of.settings, algorithm("ppo").space)
+    assert set(used) == {0, 1, 2}
+    assert left_out == {"that failed": 1, "that did not fit into memory": 1}
+    trials[0].user_attrs[HYPERPARAMETERS]["profile_hours"] = 12  # a version before searched it
+    trials[1].user_attrs[HYPERPARAMETERS]["of_another_version"] = 1
+    used, left_out = usable(trials, of.settings, algorithm("ppo").space)
+    assert set(used) == {2}
+    assert left_out["with hyperparameters that this version does not take"] == 2
+
+
+@pytest.mark.parametrize(("today", "expected"), [("co2 bill", 0.8), ("bill co2", 0.2), ("score", None), ("co2 ramping", None)])
+def test_the_share_of_two_objectives_goes_along_where_it_means_the_same(
+    tmp_path: Path, today: str, expected: float | None
+) -> None:
+    of = experiment(tmp_path, objective="co2 bill")
+    space = algorithm_of(of.settings).space
+    memory = StudyMemory.open(of, space, {"reward_share": 0.8}, LIMITS)
+    for end in (0.1, 0.2):
+        number = memory.ask().number
+        for rung in range(1, 11):
+            memory.report(number, rung * RUNG, end * rung / 10, (end, end))
+        memory.complete(number, end)
+    (found,) = learned_from(now(of.paths.folder, objective=today))
+    ours = algorithm_of(Settings(objective=today)).space
+    default = ours["reward_share"].default if "reward_share" in ours else None
+    shares = [trial.hyperparameters.get("reward_share") for trial in found.trials]
+    assert shares == [pytest.approx(default if expected is None else expected)] * 2
+    assert [trial.rank for trial in found.trials] == [2.0, 1.0]
+
+
+def test_a_trial_of_version_0_1_has_todays_names_and_defaults(tmp_path: Path) -> None:
+    of = experiment(tmp_path)
+    trained(of, [rising(0.1)])
+    trials = read_trials(of)
+    own = trials[0].user_attrs[HYPERPARAMETERS]
+    del own["kl_target"], own["normalize_rewards"]
+    own |= {"target_kl": 0.02, "profile_hours": 0}
+    used, _ = usable(trials, of.settings, algorithm("ppo").space)
+    assert (used[0]["kl_target"], used[0]["target_kl"], used[0]["normalize_rewards"]) == (0.02, None, False)
+
+
+def test_what_cannot_be_learned_from_is_one_line(tmp_path: Path) -> None:
+    missing = tmp_path / "missing"
+    of, sac, empty = experiment(tmp_path), experiment(tmp_path, "sac", algo="sac"), experiment(tmp_path, "empty")
+    trained(of, [rising(0.1), rising(0.2)])
+    cases = {
+        (missing,): "no experiment in ",
+        (sac.paths.folder,): "it is an experiment of sac, not of ppo; leave it out",
+        (empty.paths.folder,): "ranks need at least 2 trials, and it has 0 of 0 trials",
+        (of.paths.folder, of.paths.folder): "it is given twice; leave one out",
+    }
+    for folders, message in cases.items():
+        with pytest.raises(UsageError, match=f"^--learn-from .*{message}") as error:
+            learned_from(Settings(learn_from=tuple(map(str, folders))))
+        assert len(str(error.value).splitlines()) == 1
+    content = of.paths.study.read_bytes()
+    of.paths.study.write_bytes(content[:-20])
+    with pytest.raises(UsageError, match=rf"^--learn-from .*{of.paths.study.name} is damaged \(it has .*leave it out$"):
+        learned_from(now(of.paths.folder))

@@ -1,0 +1,200 @@
+"""Steps are added up from the study, time over all runs; a budget is spent when it does not pay for one evaluation more."""
+
+import math
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import optuna
+import pytest
+
+from tuning.algorithms.registry import algorithm
+from tuning.experiment.budget import Budget
+from tuning.experiment.folder import create
+from tuning.experiment.settings import Settings
+from tuning.search.record.attributes import HYPERPARAMETERS
+from tuning.search.record.costs import Costs
+from tuning.search.record.ledger import Ledger
+from tuning.search.record.study import StudyMemory
+
+RUNG = 100
+
+
+def memory(**steps: int) -> Any:
+    """A study of trials that have taken so many steps."""
+    noted: list[float] = []
+    return SimpleNamespace(
+        used_steps=lambda least: steps, seconds_before=50.0, untimed_steps={}, note_seconds=noted.append, noted=noted,
+        steps_at_last_time=None, note_steps_at_last_time=lambda steps: None,
+    )  # fmt: skip
+
+
+class Clock:
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_without_a_budget_nothing_is_ever_spent() -> None:
+    ledger = Ledger(memory(a=10**9), None, RUNG)
+    assert not ledger.is_spent([1, 2])
+    assert ledger.steps_left() == math.inf
+
+
+def test_steps_of_running_trials_count_up_to_their_next_evaluation() -> None:
+    ledger = Ledger(memory(a=300, b=200), Budget(800.0, "steps"), RUNG)
+    assert (ledger.used(), ledger.steps_left([0])) == (500.0, 200.0)
+    assert not ledger.is_spent([0, 1])
+    assert ledger.is_spent([0, 1, 2])
+
+
+def test_a_trial_with_all_of_its_steps_takes_no_more_before_its_process_has_ended() -> None:
+    steps = {0: 300, 1: 200}
+    study = SimpleNamespace(used_steps=lambda least: steps, seconds_before=0.0)
+    ledger = Ledger(study, Budget(800.0, "steps"), RUNG, most_steps=300)  # type: ignore[arg-type]
+    assert ledger.steps([0, 1]) == 600.0
+    assert ledger.steps_left([0]) == 300.0
+
+
+def test_rungs_that_do_not_divide_the_budget_are_not_one_too_few() -> None:
+    # Three evaluations of a trial of 1,000 steps lie 333 steps apart.
+    assert not Ledger(memory(a=667), Budget(1000.0, "steps"), 333).is_spent()
+    assert Ledger(memory(a=1000), Budget(1000.0, "steps"), 333).is_spent()
+
+
+def test_time_is_that_of_all_runs_and_is_written_into_the_study() -> None:
+    clock, study = Clock(), memory(a=300)
+    ledger = Ledger(study, Budget(100.0, "seconds"), RUNG, clock)
+    clock.now += 25.0
+    assert ledger.seconds == ledger.used() == 75.0
+    assert not ledger.is_spent([0, 1, 2])
+    ledger.note_time()
+    assert study.noted == [75.0]
+    # 300 steps took 75 s.
+    assert ledger.steps_left() == 100.0
+    clock.now += 25.0
+    assert ledger.is_spent()
+
+
+def test_a_budget_of_steps_and_none_write_no_time() -> None:
+    study = memory()
+    for budget in (Budget(1.0, "steps"), None):
+        Ledger(study, budget, RUNG).note_time()
+    assert study.noted == []
+
+
+def test_without_a_budget_steps_are_what_was_used() -> None:
+    assert Ledger(memory(a=300), None, RUNG).used() == 300.0
+
+
+def test_before_the_first_evaluation_the_steps_that_a_time_pays_for_are_unknown() -> None:
+    clock = Clock()
+    ledger = Ledger(memory(), Budget(100.0, "seconds"), RUNG, clock)
+    clock.now += 10.0
+    assert ledger.steps_left() == math.inf
+    # What runs counts already, and time that is over pays for nothing.
+    assert ledger.steps_left([0]) == 40.0 * RUNG / 60.0
+    clock.now += 100.0
+    assert ledger.steps_left([0]) == 0.0
+
+
+def test_what_a_time_pays_for_is_told_in_steps_of_the_default() -> None:
+    # A third of the steps are the default's; each of the others cost ten times as much.
+    space = algorithm("ppo").space
+    hyperparameters = [space.complete({}), space.complete({"n_epochs": 10})]
+    trials = [optuna.trial.create_trial(value=0.0, user_attrs={HYPERPARAMETERS: each}) for each in hyperparameters]
+    for number, trial in enumerate(trials):
+        trial.number = number
+    used: dict[int, int] = {}
+    study = SimpleNamespace(used_steps=lambda least: used, seconds_before=0.0, untimed_steps={}, trials=lambda: trials)
+    costs, clock = Costs(space, lambda assignment: 10.0 if assignment["n_epochs"] == 10 else 1.0), Clock()
+    ledger = Ledger(study, Budget(100.0, "seconds"), RUNG, clock, costs=costs)  # type: ignore[arg-type]
+    used |= {0: 100, 1: 200}
+    clock.now += 50.0
+    assert ledger.steps() == 300.0
+    assert ledger.steps_left() == 100.0 + 10 * 200.0
+    assert ledger.steps_left([1]) == 100.0 + 10 * 300.0
+    # Half of the time is over, so all of it pays for twice as many.
+    assert ledger.steps_in_all() == 2 * (100.0 + 10 * 200.0)
+    # The next evaluation of each trial, and of one that costs as much as steps did in the mean.
+    assert ledger.steps_ahead() == pytest.approx(RUNG * 2100.0 / 300.0)
+    assert ledger.steps_ahead([0, 1]) == pytest.approx(RUNG * (3200.0 / 500.0 + 1.0 + 10.0))
+
+
+def test_steps_of_a_budget_of_steps_are_none_of_the_pace_of_a_time(tmp_path: Path) -> None:
+    experiment = create(Settings(name="one", dir=str(tmp_path), steps=1000, reports=10, sampler="random"))
+
+    def opened() -> StudyMemory:
+        return StudyMemory.open(experiment, algorithm("ppo").space, {}, {"steps": 1000.0})
+
+    before = opened()
+    before.ask()
+    before.report(0, 4 * RUNG, 0.1)
+    before.freeze(0)
+    assert Ledger(before, Budget(1000.0, "steps"), RUNG).steps_left() == 600.0
+    clock, study = Clock(), opened()
+    ledger = Ledger(study, Budget(100.0, "seconds"), RUNG, clock)
+    clock.now += 10.0
+    assert ledger.steps_left() == math.inf
+    study.thaw(0)
+    study.report(0, 5 * RUNG, 0.1)
+    ledger.note_time()
+    # A rung took 10 s, so the other 90 s pay for nine.
+    assert ledger.steps_left() == 9.0 * RUNG
+    assert ledger.steps_in_all() == 10.0 * RUNG
+    assert study.pace == RUNG / 10.0
+    # The next run knows it from the study.
+    later = opened()
+    later.adopt_unfinished()
+    assert later.pace == RUNG / 10.0
+    clock.now = Clock.now
+    assert Ledger(later, Budget(100.0, "seconds"), RUNG, clock).steps_left() == 9.0 * RUNG
+    # Nor are those of a budget of steps in between.
+    Ledger(later, Budget(1000.0, "steps"), RUNG)
+    later.report(0, 7 * RUNG, 0.1)
+    between = opened()
+    Ledger(between, Budget(1000.0, "steps"), RUNG)  # a second run of it
+    last = opened()
+    again = Ledger(last, Budget(100.0, "seconds"), RUNG, clock)
+    assert (again.steps_left(), last.pace) == (9.0 * RUNG, RUNG / 10.0)
+    assert Ledger(opened(), Budget(100.0, "seconds"), RUNG, clock).steps_left() == 9.0 * RUNG
+
+
+def test_steps_that_are_over_are_not_missing() -> None:
+    assert Ledger(memory(a=900), Budget(800.0, "steps"), RUNG).steps_left() == 0.0
+
+
+def test_half_a_rung_is_rounded_away_and_more_is_not_paid_for() -> None:
+    assert not Ledger(memory(a=750), Budget(800.0, "steps"), RUNG).is_spent()
+    assert Ledger(memory(a=751), Budget(800.0, "steps"), RUNG).is_spent()
+
+
+def test_a_budget_of_steps_pays_for_itself_and_counts_what_runs_as_used() -> None:
+    ledger = Ledger(memory(a=700), Budget(1000.0, "steps"), RUNG)
+    assert (ledger.steps_in_all([0]), ledger.steps_ahead([0])) == (1000.0, 0.5 * RUNG)
+
+
+def test_where_nothing_ends_or_nothing_is_known_all_steps_are_paid_for() -> None:
+    assert Ledger(memory(a=700), None, RUNG).steps_in_all() == math.inf
+    unknown = Ledger(memory(), Budget(100.0, "seconds"), RUNG, Clock())
+    assert (unknown.steps_in_all(), unknown.steps_ahead([0])) == (math.inf, 2.0 * RUNG)
+
+
+def test_a_part_of_the_budget_is_spent_earlier() -> None:
+    ledger = Ledger(memory(a=700), Budget(1000.0, "steps"), RUNG)
+    assert (ledger.steps_left(), ledger.steps_left(part=0.8)) == (300.0, 100.0)
+    assert not ledger.is_spent(part=0.8)
+    assert ledger.is_spent([0], part=0.8)
+    assert not ledger.is_spent([0])
+
+
+def test_what_the_whole_budget_promises_does_not_depend_on_the_clock() -> None:
+    clock = Clock()
+    ledger = Ledger(memory(a=700), Budget(100.0, "seconds"), RUNG, clock)  # 50 seconds are noted
+    clock.now += 30.0
+    assert ledger.steps_promised() == 1400.0
+    assert ledger.steps_in_all() < 1400.0
+    assert Ledger(memory(), Budget(100.0, "seconds"), RUNG, Clock()).steps_promised() == math.inf
+    assert Ledger(memory(a=700), Budget(1000.0, "steps"), RUNG).steps_promised() == 1000.0
+    assert Ledger(memory(a=700), None, RUNG).steps_promised() == math.inf

@@ -1,0 +1,201 @@
+"""A search follows its cluster: trials leave nodes that go, and none waits for a place that is gone."""
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from common.units import GIB
+from tests.tuning.memory.test_kinds import node
+from tests.tuning.memory.test_placement import LARGE, LARGE_CARD, SMALL_CARD, USUAL, placement
+from tests.tuning.search.fakes import Control
+from tuning.memory.kinds import Node
+from tuning.memory.machine import Cluster
+from tuning.search.run.cluster_watch import LOOK_SECONDS, PATIENCE_SECONDS, VAIN_SECONDS, ClusterWatch
+from tuning.trial.protocol import NUMBER
+
+
+class Searcher:
+    """Substitute for the searcher: which trials it has handed out, and what it was told."""
+
+    def __init__(self) -> None:
+        self.handed: dict[int, dict[str, float]] = {}
+        self.left: list[int] = []
+        self.taken_back: list[int] = []
+
+    @property
+    def handed_out(self) -> set[int]:
+        return set(self.handed)
+
+    def hyperparameters(self, number: int) -> dict[str, float]:
+        return self.handed[number]
+
+    def leave(self, number: int) -> None:
+        self.left.append(number)
+
+    def withdraw(self, number: int) -> None:
+        self.taken_back.append(number)
+
+
+class Watched:
+    """A watch over a cluster that is made up."""
+
+    def __init__(self, folder: Path, *nodes: Node) -> None:
+        self.now, self.nodes, self.leaving = 0.0, nodes, frozenset[str]()
+        self.placement, self.searcher, self.control = placement(folder, *nodes), Searcher(), Control()
+        self.on: dict[int, str] = {}
+        self.watch = ClusterWatch(
+            self.placement, self.searcher, self.control,  # type: ignore[arg-type]
+            lambda: Cluster(self.nodes, self.leaving), lambda trial: self.on[trial.config[NUMBER]], lambda: self.now,
+        )  # fmt: skip
+        self.step()
+
+    def step(self, seconds: float = LOOK_SECONDS) -> None:
+        self.now += seconds
+        self.watch.on_step_end(0, [])
+
+    def hand_out(self, number: int, of: dict[str, float], on: str = "") -> Any:
+        self.placement.place(number, of)
+        self.searcher.handed[number] = of
+        trial: Any = SimpleNamespace(config={NUMBER: number})
+        if on:
+            self.on[number] = on
+            self.watch.on_trial_start(0, [], trial)
+        return trial
+
+    def said(self) -> list[str]:
+        return [line for name, line, *_ in self.control.told if name == "say"]
+
+
+@pytest.fixture
+def watched(tmp_path: Path) -> Watched:
+    return Watched(tmp_path, SMALL_CARD, LARGE_CARD)
+
+
+def test_nodes_that_come_and_go_are_told_and_followed(watched: Watched) -> None:
+    watched.nodes = (*watched.nodes, node("c", 40))
+    watched.step()
+    watched.nodes = watched.nodes[1:]
+    watched.step()
+    watched.step()
+    assert watched.said() == ["cluster: 1 joined; 3 nodes", "cluster: 1 gone; 2 nodes"]
+    assert [kind.key.card_bytes // GIB for kind in watched.placement.kinds] == [24, 40]
+
+
+def test_it_looks_only_every_few_seconds(watched: Watched) -> None:
+    watched.nodes = watched.nodes[1:]
+    watched.step(LOOK_SECONDS / 2)
+    assert watched.said() == []
+
+
+def test_trials_leave_a_node_that_is_drained_and_only_they(watched: Watched) -> None:
+    watched.hand_out(0, USUAL, "a")
+    watched.hand_out(1, USUAL, "b")
+    watched.step()
+    assert watched.searcher.left == []
+    watched.leaving = frozenset("a")
+    watched.step()
+    assert watched.searcher.left == [0]
+    assert watched.said() == ["cluster: 1 drained; 2 nodes"]
+    # One that starts there later, as its process was used again, leaves too.
+    watched.hand_out(2, USUAL, "a")
+    watched.step()
+    assert 2 in watched.searcher.left
+
+
+def test_a_trial_that_waits_for_a_kind_that_is_gone_is_taken_back_where_it_fits_another(watched: Watched) -> None:
+    watched.hand_out(0, USUAL)
+    watched.hand_out(1, LARGE)
+    watched.step()
+    assert watched.searcher.taken_back == []
+    watched.nodes = (SMALL_CARD,)
+    watched.step()
+    assert watched.searcher.taken_back == []
+    watched.nodes = (LARGE_CARD,)
+    watched.step()
+    assert watched.searcher.taken_back == [0]
+
+
+def test_a_trial_that_waits_long_is_taken_back_if_another_kind_has_room(watched: Watched) -> None:
+    watched.hand_out(0, USUAL)
+    watched.hand_out(1, LARGE)
+    watched.step()
+    watched.step(PATIENCE_SECONDS)
+    assert watched.searcher.taken_back == []
+    watched.step()
+    assert watched.searcher.taken_back == [0]
+
+
+def test_what_waits_is_taken_back_once_when_a_second_kind_of_card_joins(tmp_path: Path) -> None:
+    watched = Watched(tmp_path, LARGE_CARD)
+    watched.hand_out(0, USUAL, "b")
+    watched.hand_out(1, LARGE)
+    watched.step()
+    assert watched.searcher.taken_back == []
+    watched.nodes = (LARGE_CARD, SMALL_CARD)
+    watched.step()
+    assert watched.searcher.taken_back == [1]
+    watched.hand_out(1, LARGE)
+    watched.step()
+    assert watched.searcher.taken_back == [1]
+
+
+def test_nothing_is_taken_back_while_the_head_alone_is_there(tmp_path: Path) -> None:
+    head = node("head", cores=0)
+    watched = Watched(tmp_path, head, node("a"))
+    watched.hand_out(0, {"vram": 0.0})
+    watched.nodes = (head,)
+    for _ in range(3):
+        watched.step()
+    assert watched.searcher.taken_back == []
+
+
+def test_a_trial_that_started_does_not_wait(watched: Watched) -> None:
+    trial = watched.hand_out(0, USUAL, "a")
+    watched.step(2 * PATIENCE_SECONDS)
+    watched.nodes = (LARGE_CARD,)
+    watched.step()
+    assert watched.searcher.taken_back == []
+    # Its process is lost with its node; handed out again it waits.
+    watched.watch.on_trial_error(0, [], trial)
+    watched.step()
+    assert watched.searcher.taken_back == [0]
+
+
+def test_the_search_stops_if_no_trial_runs_and_none_fits_what_is_left(watched: Watched) -> None:
+    running = watched.hand_out(0, USUAL, "a")
+    watched.hand_out(1, LARGE)
+    watched.nodes = (SMALL_CARD,)
+    for _ in range(2):
+        watched.step(2 * VAIN_SECONDS)
+    assert watched.control.names() == []
+    watched.watch.on_trial_complete(0, [], running)
+    del watched.searcher.handed[0]
+    watched.step()
+    watched.step(VAIN_SECONDS)
+    assert watched.control.names() == []
+    watched.step()
+    ((name, reason),) = [told for told in watched.control.told if told[0] != "say"]
+    assert name == "stop"
+    assert "trial 1 fits" in reason
+    assert watched.searcher.taken_back == []
+
+
+def test_a_node_that_comes_back_ends_the_wait(watched: Watched) -> None:
+    watched.hand_out(1, LARGE)
+    watched.nodes = (SMALL_CARD,)
+    watched.step()
+    watched.nodes = (SMALL_CARD, LARGE_CARD)
+    watched.step(2 * VAIN_SECONDS)
+    assert watched.control.names() == []
+
+
+def test_what_waits_when_the_run_stops_is_taken_back(watched: Watched) -> None:
+    watched.hand_out(0, USUAL, "a")
+    watched.hand_out(1, LARGE)
+    watched.control.is_stopping = True
+    watched.leaving = frozenset("a")
+    watched.step()
+    assert watched.searcher.taken_back == [1]
+    assert watched.searcher.left == []

@@ -1,0 +1,268 @@
+"""Trials through Ray Tune: study, results and terminal agree on how each ended."""
+
+import io
+import json
+import math
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import optuna
+import pandas as pd
+import pytest
+from optuna.trial import TrialState
+from rich.console import Console
+
+from results import load
+from tests.tuning.roomy import SMALL, planner, roomy
+from tuning.algorithms.registry import algorithm
+from tuning.experiment.errors import UsageError
+from tuning.experiment.folder import Experiment, create
+from tuning.experiment.settings import Settings
+from tuning.runtime.ray_session import ray_session
+from tuning.search.proposals.plan import Plan, plan
+from tuning.search.record.attributes import REASON
+from tuning.search.record.costs import Costs
+from tuning.search.record.study import StudyMemory
+from tuning.search.run.driver import final_scores, refuse_nothing_to_learn, run_trials
+
+EVALUATIONS = 6
+LOSSES = 1  # of its process that a trial survives in a row; each costs the test some seconds
+FAILS, RUNS_OUT, DIES, DIES_ONCE = 2, 4, 6, 1  # numbers of the trials that do
+
+
+def fake_trial(config: dict[str, Any]) -> None:
+    """Substitute for training: the score is best at a clip range of 0.25, and some trials fail."""
+    import os
+    import signal
+
+    from ray import tune
+
+    from tuning.experiment.folder import open_experiment
+    from tuning.trial.protocol import EVALUATION, EXPERIMENT, HYPERPARAMETERS, NUMBER, OUT_OF_MEMORY, OUTCOME, SCORE, STEPS
+    from tuning.trial.records import TrialRecords
+
+    number, experiment = config[NUMBER], open_experiment(config[EXPERIMENT])
+    records = TrialRecords(experiment)
+    steps = experiment.settings.steps
+    score = -abs(config[HYPERPARAMETERS]["clip_range"] - 0.25)
+    for evaluation in range(1, EVALUATIONS + 1):
+        if number == RUNS_OUT and evaluation == 2:
+            import torch  # takes seconds, which every process that starts anew would take
+
+            records.count_out_of_memory(number, str(torch.OutOfMemoryError("too big")))
+            tune.report({OUTCOME: OUT_OF_MEMORY})
+            return
+        if number == FAILS and evaluation == 3:
+            records.count_crash(number, "Traceback\nValueError: bad luck")
+            raise ValueError("bad luck")
+        if number == DIES and evaluation == 2:
+            os._exit(1)
+        if number == DIES_ONCE and evaluation == 3 and not (experiment.paths.folder / "died").exists():
+            (experiment.paths.folder / "died").touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        # A report without a score lies between two with one.
+        tune.report({STEPS: steps * (2 * evaluation - 1) // (2 * EVALUATIONS)})
+        records.update(number, steps=steps * evaluation // EVALUATIONS, score=score)
+        tune.report({STEPS: steps * evaluation // EVALUATIONS, EVALUATION: evaluation, SCORE: score})
+
+
+def run(experiment: Experiment, trainable: Any = fake_trial) -> str:
+    output = io.StringIO()
+    run_trials(
+        experiment,
+        Plan(algorithm("ppo").space, {}, ()),
+        roomy(experiment),
+        Console(file=output, width=120),
+        trainable,
+    )
+    return output.getvalue()
+
+
+@pytest.fixture(scope="module")
+def tune_session():  # type: ignore[no-untyped-def]
+    with ray_session(num_cpus=2, object_store_memory=100 * 2**20):
+        import ray
+
+        # Ray's workers cannot import a test module by its name.
+        ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])
+        yield
+
+
+@pytest.fixture(scope="module")
+def searched(tune_session: None, tmp_path_factory: pytest.TempPathFactory) -> tuple[Experiment, str]:
+    folder = tmp_path_factory.mktemp("search")
+    settings = Settings(
+        name="fake",
+        dir=str(folder),
+        trials=14,
+        steps=600,
+        reports=EVALUATIONS,
+        concurrency=1,
+        sampler="random",
+        scheduler="median",
+    )
+    experiment = create(settings)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("tuning.search.promotion.retries.MOST_LOSSES", LOSSES)
+        return experiment, run(experiment)
+
+
+def study(experiment: Experiment) -> list[optuna.trial.FrozenTrial]:
+    return StudyMemory.open(experiment, algorithm("ppo").space, {}, {"steps": 600.0})._study.get_trials()
+
+
+EXPECTED = {
+    "complete": TrialState.COMPLETE, "pruned": TrialState.PRUNED, "failed": TrialState.FAIL, "oom": TrialState.PRUNED
+}  # fmt: skip
+
+
+def test_study_and_results_agree_and_nothing_is_left_running(searched: tuple[Experiment, str]) -> None:
+    experiment, _ = searched
+    trials, told = load(experiment.paths.folder).trials, study(experiment)
+    assert len(trials) == len(told) == 14
+    assert [EXPECTED[state] for state in trials["state"]] == [t.state for t in told]
+    assert trials["state"][FAILS] == "failed"
+    assert trials["state"][DIES] == "failed"
+    assert trials["state"][RUNS_OUT] == "oom"
+    assert {"complete", "pruned"} <= set(trials["state"])
+    assert trials["finished"].notna().all()
+
+
+def test_pruned_trials_are_told_with_their_scores_and_had_no_more_steps(searched: tuple[Experiment, str]) -> None:
+    experiment, _ = searched
+    trials, told = load(experiment.paths.folder).trials, study(experiment)
+    pruned = trials[trials["state"] == "pruned"]
+    assert (pruned["steps"] < 600).all()
+    for number in pruned["trial"]:
+        assert told[number].intermediate_values
+        assert told[number].value == pytest.approx(trials["score"][number])
+
+
+def test_failures_are_told_with_their_reason(searched: tuple[Experiment, str]) -> None:
+    experiment, _ = searched
+    told = study(experiment)
+    assert told[FAILS].user_attrs[REASON] == "ValueError: bad luck"
+    assert told[RUNS_OUT].user_attrs[REASON] == "too big"
+    assert "died" in told[DIES].user_attrs[REASON]
+    trials = load(experiment.paths.folder).trials
+    assert trials["crashes"].tolist() == [2 if number == FAILS else 0 for number in range(14)]
+
+
+def test_a_process_that_died_once_costs_its_trial_nothing(searched: tuple[Experiment, str]) -> None:
+    experiment, output = searched
+    assert (experiment.paths.folder / "died").exists()
+    assert load(experiment.paths.folder).trials["state"][DIES_ONCE] in ("complete", "pruned")
+    assert output.count(f"trial {DIES_ONCE}: its process was lost") == 1
+    assert output.count(f"trial {DIES}: its process was lost") == LOSSES
+    assert output.count(f"trial {FAILS}: ValueError: bad luck; it continues from 0 steps") == 1
+
+
+def test_a_trial_that_ran_out_of_memory_was_tried_once_more_alone(searched: tuple[Experiment, str]) -> None:
+    experiment, output = searched
+    assert output.count(f"trial {RUNS_OUT}: out of memory (too big); next it is alone on the machine") == 1
+    trials = load(experiment.paths.folder).trials
+    assert trials["out_of_memory"].tolist() == [2 if number == RUNS_OUT else 0 for number in range(14)]
+    assert max(study(experiment)[RUNS_OUT].constraints.values()) > 0.0
+    assert all(max(trial.constraints.values()) <= 0.0 for trial in study(experiment) if trial.number != RUNS_OUT)
+
+
+def test_the_terminal_shows_how_trials_ended(searched: tuple[Experiment, str]) -> None:
+    experiment, output = searched
+    trials = load(experiment.paths.folder).trials
+    assert f"trial {FAILS}: failed" in output
+    assert f"trial {DIES}: failed" in output
+    assert f"trial {RUNS_OUT}: oom" in output
+    assert output.count(": pruned") == (trials["state"] == "pruned").sum()
+
+
+def buggy_trial(config: dict[str, Any]) -> None:
+    """Fails as a bug would."""
+    from tuning.experiment.folder import open_experiment
+    from tuning.trial.protocol import EXPERIMENT, NUMBER
+    from tuning.trial.records import TrialRecords
+
+    number = config[NUMBER]
+    text = f'Traceback\n  File "buggy.py", line 3, in f\n    f()\nKeyError: {number}'
+    TrialRecords(open_experiment(config[EXPERIMENT])).count_crash(number, text)
+    raise KeyError(number)
+
+
+def test_a_bug_stops_the_search_and_not_one_trial_more_is_begun(tune_session: None, tmp_path: Path) -> None:
+    experiment = create(Settings(name="bug", dir=str(tmp_path), trials=9, concurrency=1, retries=0))
+    output = io.StringIO()
+    reason = run_trials(
+        experiment,
+        Plan(algorithm("ppo").space, {}, ()),
+        roomy(experiment),
+        Console(file=output, width=120),
+        buggy_trial,
+    )
+    assert reason
+    assert "KeyError: 2" in reason
+    assert "buggy.py" in reason
+    assert load(experiment.paths.folder).trials["state"].tolist() == ["failed"] * 3
+
+
+def test_a_larger_budget_goes_on_where_the_search_ended(searched: tuple[Experiment, str]) -> None:
+    experiment, _ = searched
+    before = load(experiment.paths.folder).trials
+    more = replace(experiment, settings=replace(experiment.settings, trials=16))
+    more.paths.settings.write_text(json.dumps({"settings": more.settings.to_json()}), encoding="utf-8")
+    run(more)
+    after = load(experiment.paths.folder).trials
+    assert after["trial"].tolist() == list(range(16))
+    assert after.head(14)["score"].equals(before["score"])
+
+
+def test_an_unfinished_trial_of_an_earlier_run_is_first(tune_session: None, tmp_path: Path) -> None:
+    experiment = create(Settings(name="cut", dir=str(tmp_path), trials=2, steps=600, reports=EVALUATIONS, scheduler="none"))
+    left = StudyMemory.open(experiment, algorithm("ppo").space, {}, {"steps": 600.0}).ask()
+    run(experiment)
+    trials = load(experiment.paths.folder).trials
+    assert trials["state"].tolist() == ["complete"] * 2
+    assert trials["hp_clip_range"][0] == left.hyperparameters["clip_range"]
+
+
+def test_a_site_with_chargers_alone_is_searched_only_if_charging_is_learned(tmp_path: Path) -> None:
+    chargers = replace(planner(Settings(), tmp_path), sizes=replace(SMALL, actions=SMALL.chargers))
+    told = tmp_path / "told.toml"
+    told.write_text("[learn_charging]\nvalue = true\n", encoding="utf-8")
+    for given, space in (({}, None), ({"set": (("learn_charging=false",),)}, None), ({"preset": "default"}, None)):
+        with pytest.raises(UsageError, match="--set learn_charging=true"):
+            refuse_nothing_to_learn(plan(replace(Settings(), **given), space), chargers)
+        refuse_nothing_to_learn(plan(replace(Settings(), **given), space), planner(Settings(), tmp_path))
+    for given, space in (({"set": (("learn_charging=true",),)}, None), ({"start_from": ()}, told)):
+        refuse_nothing_to_learn(plan(replace(Settings(), **given), space), chargers)
+
+
+@pytest.mark.parametrize(("budget", "is_weighed"), [("1h", True), ("1M", False)])
+def test_the_ledger_weighs_steps_by_cost_where_the_budget_is_of_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, budget: str, is_weighed: bool
+) -> None:
+    class BuiltError(Exception):
+        pass
+
+    def ledger(*args: Any, costs: Costs, **options: Any) -> None:
+        dear = costs.space.complete({"n_epochs": 10})
+        assert (costs.of_assignment(dear) > 1.5) is is_weighed
+        raise BuiltError
+
+    monkeypatch.setattr("tuning.search.record.ledger.Ledger", ledger)
+    with pytest.raises(BuiltError):
+        run(create(Settings(name="dear", dir=str(tmp_path), budget=budget, steps=600, reports=EVALUATIONS)))
+
+
+def test_only_trials_that_ended_by_themselves_or_the_pruner_have_a_final_score() -> None:
+    ended = pd.DataFrame(
+        {
+            "trial": range(5),
+            "state": ["complete", "pruned", "oom", "failed", "complete"],
+            "score": [0.1, 0.2, 0.3, 0.4, 0.5],
+            "confirms": [None, None, None, None, 0],
+        }
+    )
+    found = final_scores(ended)
+    assert {number: score for number, score in found.items() if not math.isnan(score)} == {0: 0.1, 1: 0.2}
+    assert set(found) == {0, 1, 2, 3, 4}

@@ -1,0 +1,462 @@
+"""Everything is checked before an experiment is created, and one that is continued stays what it was."""
+
+from __future__ import annotations
+
+import math
+import shutil
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from common.storage.objects import Objects
+from envs.errors import ScenarioError
+from search_spaces import SpaceError
+from search_spaces.overrides import override
+from tests.envs.changed_rows import two_buildings
+from tests.envs.scenarios import strangers
+from tests.tuning.storage.stand_in import KilledError
+from tuning.algorithms.registry import algorithm
+from tuning.experiment.errors import UsageError
+from tuning.experiment.folder import Experiment, open_experiment, save
+from tuning.experiment.moved import move_of, note_move
+from tuning.experiment.settings import Settings
+from tuning.search.record.errors import DamagedStudyError
+from tuning.search.record.study import StudyMemory
+from tuning.search.run.opening import check, check_continued, check_new, experiment_to_continue, open_checked
+from tuning.search.tune import search_opened
+from tuning.storage import epoch
+from tuning.storage.stored_experiment import run_files
+
+
+def settings(folder: Path, **others: Any) -> Settings:
+    return replace(Settings(name="one", dir=str(folder), scenario="iquitos-38", steps=4096), **others)
+
+
+def begun(folder: Path, **others: Any) -> Experiment:
+    return open_checked(check_new(settings(folder, **others))).experiment
+
+
+def test_what_is_checked_has_its_open_choices_made_and_creates_nothing(tmp_path: Path) -> None:
+    checked = check(settings(tmp_path))
+    assert (checked.settings.backend, checked.settings.trials) == ("batch", 0)
+    assert checked.before is None
+    assert set(checked.compatibility) == {"scenario", "space", "machine"}
+    assert list(tmp_path.iterdir()) == []
+    opened = open_checked(checked)
+    assert opened.made
+    assert open_experiment(tmp_path / "one").settings == checked.settings
+
+
+def test_splits_that_a_policy_cannot_run_on_create_nothing(small_schema: Path, tmp_path: Path) -> None:
+    path = two_buildings(small_schema, tmp_path / "site")
+    stated = settings(
+        tmp_path / "runs", scenario=str(path), train=("0-9",), validation=("20-24",), test=("30-39",), train_buildings=("mall",)
+    )
+    checked = check(stated)
+    assert checked.compatibility["scenario"] == checked.scenario.key
+    assert checked.scenario.described("test") == "test (days 30-39 of mall)"
+    with pytest.raises(ScenarioError, match="--test-buildings: "):
+        check(replace(stated, test_buildings=("office",)))
+    with pytest.raises(ScenarioError, match="--test is missing"):
+        check(replace(stated, test=()))
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_policy_is_shared_only_where_there_are_several_buildings(small_schema: Path, tmp_path: Path) -> None:
+    searched = tmp_path / "searched.toml"
+    searched.write_text("[shared_policy]\nchoices = [true, false]\n", encoding="utf-8")
+    alone = settings(tmp_path / "runs", scenario=str(small_schema))
+    several = replace(alone, scenario=str(two_buildings(small_schema, tmp_path / "site")))
+    shared: tuple[tuple[str, dict[str, Any]], ...] = (
+        ("shared_policy=true: ", {"set": (("shared_policy=true",),)}),
+        ("shared_policy=true: ", {"set": (("shared_policy=true",),), "preset": "default"}),
+        ("shared_policy=true: ", {"space": str(searched)}),
+        ("shared_policy=true: ", {"start_from": ("several-buildings",)}),
+        ("--preset several-buildings: ", {"preset": "several-buildings"}),
+        ("--preset planned: ", {"preset": "planned"}),
+    )
+    for place, given in shared:
+        with pytest.raises(UsageError, match=f"^{place}.* has one building"):
+            check(replace(alone, **given))
+        check(replace(several, **given))
+    for given in ({}, {"set": (("shared_policy=false",),)}, {"preset": "planned", "set": (("shared_policy=false",),)}):
+        check(replace(alone, **given))
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_site_of_one_building_is_told_before_anything_is_prepared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BUILDING_TUNER_CACHE", str(tmp_path / "cache"))
+    with pytest.raises(UsageError, match="has one building"):
+        check(settings(tmp_path, preset="planned"))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_trust_is_given_to_each_run_and_stored_nowhere(small_schema: Path, tmp_path: Path) -> None:
+    path = strangers.write(small_schema, tmp_path, strangers.NOT_NEEDED["a reward"])
+    given = settings(tmp_path, scenario=str(path), backend="citylearn", reward="schema")
+    with pytest.raises(ScenarioError, match="--trust-scenario"):
+        check(given)
+    with pytest.raises(ScenarioError, match="no module"):
+        check(replace(given, trust_scenario=True))
+    trusted = replace(given, reward="improvement", trust_scenario=True)
+    opened = open_checked(check(trusted))
+    assert opened.scenario.trusted
+    assert opened.experiment.settings.trust_scenario
+    assert not open_experiment(opened.experiment.paths.folder).settings.trust_scenario
+    assert check(trusted).scenario.trusted
+    assert not check(replace(trusted, trust_scenario=False)).scenario.trusted
+
+
+def test_a_backend_that_was_not_chosen_freely_is_worth_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tuning.search.run.opening.choose_backend", lambda *_: "citylearn")
+    monkeypatch.setattr("tuning.search.run.opening.beyond_batch", lambda _: ["heat pumps"])
+    assert any("heat pumps" in note for note in check(settings(tmp_path)).notes)
+    assert not any("heat pumps" in note for note in check(settings(tmp_path, backend="citylearn")).notes)
+
+
+def test_an_experiment_is_found_by_its_name_or_its_folder(tmp_path: Path) -> None:
+    assert experiment_to_continue(settings(tmp_path)) is None
+    assert experiment_to_continue(Settings()) is None
+    experiment = begun(tmp_path)
+    assert experiment_to_continue(settings(tmp_path)) == experiment
+    assert experiment_to_continue(Settings(resume=str(tmp_path / "one"))) == experiment
+    with pytest.raises(UsageError, match="no experiment in"):
+        experiment_to_continue(Settings(resume=str(tmp_path)))
+
+
+def test_to_continue_creates_nothing_and_leaves_the_old_settings_until_the_search_begins(tmp_path: Path) -> None:
+    experiment = begun(tmp_path)
+    opened = open_checked(check(settings(tmp_path, trials=9)))
+    assert not opened.made
+    assert opened.experiment.settings == replace(experiment.settings, trials=9)
+    assert open_experiment(tmp_path / "one").settings == experiment.settings
+
+
+def test_only_an_experiment_that_is_named_and_not_pointed_at_is_said_to_be_there(tmp_path: Path) -> None:
+    before = begun(tmp_path)
+    assert "is continued" in check(settings(tmp_path)).notes[-1]
+    pointed_at = check(replace(before.settings, resume=str(before.paths.folder)))
+    assert not any("is continued" in note for note in pointed_at.notes)
+
+
+def test_an_experiment_moves_once_all_is_checked_and_stays_what_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BUILDING_TUNER_CACHE", str(tmp_path / "cache"))
+    before, uri = begun(tmp_path), f"file://{tmp_path}/storage"
+    folder = before.paths.folder
+    given = replace(before.settings, resume=str(folder), storage=uri, trials=9)
+    with pytest.raises(UsageError, match="--seed is 0, not 3"):
+        check(replace(given, seed=3))
+    before.paths.study.write_text("damaged\n")
+    with pytest.raises(DamagedStudyError):
+        open_checked(check(given))
+    before.paths.study.unlink()
+    with pytest.raises(UsageError, match=rf"in a folder alone: .*, add --resume {folder} to move it to {uri}/one, or"):
+        check(replace(given, resume="", dir=str(tmp_path)))
+    checked, late = check(given), check(replace(given, storage=""))
+    assert not before.paths.moved.exists()
+    said: list[str] = []
+    there = open_checked(checked, said.append).experiment
+    assert [line.partition(" to ")[0] for line in said] == ["moving", f"{folder} has moved"]
+    assert there.place == f"{uri}/one"
+    assert there.settings == replace(before.settings, dir=uri, trials=9)
+    assert there.compatibility["space"] == before.compatibility["space"]
+    with pytest.raises(UsageError, match=f"has moved to {uri}/one"):
+        check(replace(given, storage=""))
+    # So is a command that had looked before.
+    with pytest.raises(UsageError, match=f"has moved to {uri}/one"):
+        search_opened(open_checked(late), Console(quiet=True))
+    # Once it is there, its name is enough.
+    for again in (given, replace(given, resume="", dir=str(tmp_path)), replace(given, resume=f"{uri}/one", storage="")):
+        assert open_checked(check(again)).experiment.place == f"{uri}/one"
+
+
+def test_a_move_that_was_killed_at_its_last_step_keeps_what_was_set_in_the_storage_since(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BUILDING_TUNER_CACHE", str(tmp_path / "cache"))
+    before, uri = begun(tmp_path), f"file://{tmp_path}/storage"
+    given = replace(before.settings, resume=str(before.paths.folder), storage=uri)
+    open_checked(check(given))
+    noted = move_of(before.paths)
+    assert noted
+    note_move(before.paths, replace(noted, is_over=False))
+    with run_files(open_checked(check(replace(before.settings, resume=f"{uri}/one", trials=50))).experiment, print) as (
+        held,
+        _,
+    ):
+        save(held)
+    # As from a command line that gives neither.
+    again = check(given, lambda old, part: old)
+    assert move_of(before.paths) == replace(noted, is_over=False), "a check writes nothing"
+    there = open_checked(again).experiment
+    assert (there.place, there.settings.trials) == (f"{uri}/one", 50)
+    assert there.settings == held.settings
+    assert move_of(before.paths) == noted
+
+
+def test_the_same_command_continues_on_another_machine_what_is_in_a_storage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BUILDING_TUNER_CACHE", str(tmp_path / "cache"))
+    uri = f"file://{tmp_path}/storage"
+    begun(tmp_path / "here", storage=uri)
+    given = settings(tmp_path / "there", storage=uri)
+    checked = check(given)
+    assert checked.notes[-1] == f"{uri}/one exists and is continued"
+    assert not (tmp_path / "there").exists()
+    opened = open_checked(checked)
+    assert (opened.experiment.place, opened.made) == (tmp_path / "there" / "one", ())
+    with run_files(opened.experiment, print) as (held, _):
+        assert held.paths.folder == tmp_path / "there" / "one"
+        assert open_experiment(held.paths.folder).settings == opened.experiment.settings
+    # Then it is there, as on the first machine.
+    assert open_checked(check(given)).experiment.place == tmp_path / "there" / "one"
+    with pytest.raises(UsageError, match="--seed is 0, not 3"):
+        check(replace(given, dir=str(tmp_path / "third"), seed=3))
+    # A folder that holds something else is not filled.
+    (tmp_path / "third" / "one").mkdir(parents=True)
+    (tmp_path / "third" / "one" / "notes.txt").touch()
+    with pytest.raises(UsageError, match="is an experiment already: continue it with --resume"):
+        open_checked(check(replace(given, dir=str(tmp_path / "third"))))
+
+
+def test_a_first_fetch_that_is_killed_anywhere_is_made_good_by_the_same_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BUILDING_TUNER_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(epoch, "WATCH_SECONDS", 0.0)
+    monkeypatch.setattr(epoch, "SETTLE_SECONDS", 0.0)
+    uri, space = f"file://{tmp_path}/storage", tmp_path / "space.toml"
+    space.write_text("[gamma]\nlow = 0.95\nhigh = 0.99\n")
+    begun(tmp_path / "here", storage=uri, space=str(space))
+    given, folder = settings(tmp_path / "there", storage=uri, space=str(space)), tmp_path / "there" / "one"
+    fetch = Objects.fetch
+    states: list[list[str]] = []
+
+    def killed(objects: Objects, key: str, path: Path, stamp: Any = None) -> Any:
+        if path.is_relative_to(folder) and key == ("space.toml", "experiment.json")[len(states)]:
+            raise KilledError
+        return fetch(objects, key, path, stamp)
+
+    for _ in range(2):
+        experiment = open_checked(check(given)).experiment
+        with monkeypatch.context() as patched:
+            patched.setattr(Objects, "fetch", killed)
+            with pytest.raises(KilledError), run_files(experiment, print):
+                raise AssertionError("all was fetched")
+        states.append(sorted(path.name for path in folder.iterdir() if not path.name.startswith(".storage")))
+    assert states == [[], ["space.toml"]]
+    # What was being fetched may be there, and not noted.
+    (folder / "results").mkdir()
+    with run_files(open_checked(check(given)).experiment, print) as (held, _):
+        assert (held.paths.folder, held.paths.space.read_text()) == (folder, space.read_text())
+        assert open_experiment(folder).settings == held.settings
+
+
+def test_an_experiment_at_a_uri_alone_gets_no_folder_that_would_go_on_without_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BUILDING_TUNER_CACHE", str(tmp_path / "cache"))
+    uri = f"file://{tmp_path}/storage"
+    open_checked(check_new(replace(settings(tmp_path), dir=uri)))
+    with pytest.raises(UsageError, match="is an experiment already: continue it with --resume"):
+        open_checked(check(settings(tmp_path / "there", storage=uri)))
+    assert not (tmp_path / "there" / "one").exists()
+
+
+def test_settings_of_before_reach_the_one_who_says_what_holds_now(tmp_path: Path) -> None:
+    before = begun(tmp_path, seed=7)
+
+    def as_continued(old: Settings, part: Settings) -> Settings:
+        assert part.seed == 0
+        return replace(old, trials=6)
+
+    assert check(settings(tmp_path), as_continued).settings == replace(before.settings, trials=6)
+
+
+def test_a_default_number_of_trials_gives_way_to_a_budget(tmp_path: Path) -> None:
+    before = begun(tmp_path, scheduler="asha")
+    assert before.settings.most_trials == 4
+    assert check_continued(before, replace(before.settings, budget="2h")).settings.most_trials == math.inf
+
+
+def test_a_name_beside_the_experiment_that_goes_on_is_refused(tmp_path: Path) -> None:
+    before = begun(tmp_path)
+    given = replace(before.settings, resume=str(before.paths.folder))
+    assert check(given).before is not None
+    with pytest.raises(UsageError, match=r"^--name two: --resume goes on with .*one, which keeps its name; leave --name out"):
+        check(replace(given, name="two"))
+
+
+@pytest.mark.parametrize(
+    ("others", "message"),
+    [
+        ({"seed": 3}, "--seed is 0, not 3"),
+        ({"train": ("8", "9")}, "--train is not given, not 8 9"),
+        ({"scenario": "iquitos"}, "--scenario is iquitos-38, not iquitos"),
+        ({"set": (("gamma=0.9",),)}, "--set is not given, not gamma=0.9"),
+        ({"algo": "all"}, "is continued without --algo all"),
+        ({"weights": ("co2=1",)}, "--weights is not given, not co2=1.0"),
+        ({"objective": "bill"}, "--objective is score, not bill"),
+        ({"require": ("ev_served>=.9",)}, "--require is not given, not ev_served>=0.9"),
+    ],
+)
+def test_what_would_be_another_experiment_is_refused(tmp_path: Path, others: dict[str, Any], message: str) -> None:
+    before = begun(tmp_path)
+    with pytest.raises(UsageError, match=message):
+        check_continued(before, replace(before.settings, **others))
+
+
+def test_a_hyperparameter_that_is_gone_stops_nothing_unless_it_was_searched(tmp_path: Path) -> None:
+    before = begun(tmp_path)
+
+    def with_one(text: str) -> Experiment:
+        space = {**before.compatibility["space"], "profile_hours": f"integer from 0 to 23, by default 0, {text}"}
+        return replace(before, compatibility={**before.compatibility, "space": space})
+
+    assert check_continued(with_one("not searched"), before.settings).settings == before.settings
+    with pytest.raises(UsageError, match="the space of profile_hours has changed"):
+        check_continued(with_one("searched as profile_hours in ..."), before.settings)
+
+
+def test_an_aim_is_continued_however_it_is_typed(tmp_path: Path) -> None:
+    aimed = settings(tmp_path, weights=("ramping=.5", "co2=0.5"), objective="bill", require=("ev_served>=0.90",))
+    before = open_checked(check(aimed)).experiment
+    assert before.settings.weights == ("co2=0.5", "grid=0.5")
+    again = replace(aimed, weights=("co2=5e-1", "grid=0.5"), require=("ev_served >= 0.9",))
+    assert check_continued(before, again).settings == before.settings
+    (aim, plan, there) = check(again).notes
+    assert plan.startswith("searched too, ")
+    assert aim == "aim: weights: co2 0.5, grid 0.5; objective: bill (less is better); requirements: ev_served >= 0.9"
+    assert "is continued" in there
+
+
+def test_an_aim_that_may_leave_vehicles_empty_is_named(tmp_path: Path) -> None:
+    notes = check(settings(tmp_path, weights=("co2=1",))).notes
+    assert any("may leave them empty" in note for note in notes)
+
+
+def test_a_space_that_is_not_given_again_is_the_copy_in_the_folder(tmp_path: Path) -> None:
+    space = tmp_path / "space.toml"
+    space.write_text("[gamma]\nlow = 0.9\nhigh = 0.99\n", encoding="utf-8")
+    before = begun(tmp_path, space=str(space))
+    space.write_text("[gamma]\nlow = 0.95\nhigh = 0.99\n", encoding="utf-8")
+    assert check_continued(before, replace(before.settings, space="")).settings == before.settings
+    with pytest.raises(UsageError, match="the space of gamma has changed"):
+        check_continued(before, before.settings)
+
+
+def test_other_data_under_the_same_name_are_refused(tmp_path: Path) -> None:
+    before = begun(tmp_path)
+    save(replace(before, compatibility={**before.compatibility, "scenario": "other data"}))
+    with pytest.raises(UsageError, match="the scenario's data have changed"):
+        check(settings(tmp_path))
+
+
+def test_an_experiment_that_is_to_be_extended_has_to_be_there(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="--extend continues an experiment"):
+        check(settings(tmp_path, extend=True))
+
+
+def test_an_experiment_from_before_a_hyperparameter_that_is_not_searched_goes_on(tmp_path: Path) -> None:
+    before = begun(tmp_path)
+    space = dict(before.compatibility["space"])
+    for name, is_refused in (("shared_policy", False), ("gamma", True)):
+        older = {key: text for key, text in space.items() if key != name}
+        save(replace(before, compatibility={**before.compatibility, "space": older}))
+        if is_refused:
+            with pytest.raises(UsageError, match="the space of gamma has changed"):
+                check(settings(tmp_path))
+        else:
+            check(settings(tmp_path))
+
+
+def test_synthetic_years_of_a_site_that_citylearn_steps_create_nothing(small_schema: Path, tmp_path: Path) -> None:
+    given = settings(tmp_path / "runs", scenario=str(small_schema), augment=2)
+    assert "synthetic years that train too: 2" in check(given).notes
+    with pytest.raises(ScenarioError, match="--augment: the batch backend alone"):
+        check(replace(given, backend="citylearn"))
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_plan_beside_the_reward_of_the_schema_creates_nothing(small_schema: Path, tmp_path: Path) -> None:
+    given = settings(tmp_path / "runs", scenario=str(small_schema), set=(("plan=yesterday",),))
+    check(given)
+    with pytest.raises(UsageError, match=r"^plan=yesterday: plans .* not for --reward schema; leave one out$"):
+        check(replace(given, reward="schema"))
+    check(replace(given, reward="schema", set=()))
+    assert not (tmp_path / "runs").exists()
+
+
+OLDER: dict[str, Any] = {"start_from": ("rtx4060-after",), "set": (("target_kl=0.03",),), "steps": 100_000}
+
+
+def test_an_experiment_of_an_earlier_version_goes_on_with_its_space_and_names(tmp_path: Path) -> None:
+    before = begun(tmp_path, **OLDER)
+    earlier = algorithm("ppo").earlier[-1]
+    older = {name: text for name, text in earlier.describe().items() if name != "kl_target"}
+    save(replace(before, compatibility={**before.compatibility, "space": older}))
+    goes_on = check(settings(tmp_path, **OLDER)).plan
+    assert goes_on.space["n_steps"].search == earlier["n_steps"].search != algorithm("ppo").space["n_steps"].search
+    assert (goes_on.fixed["kl_target"], goes_on.fixed["target_kl"]) == (0.03, None)
+    assert (goes_on.starts[0]["kl_target"], goes_on.starts[0]["target_kl"]) == (0.03, None)
+    # By today's names, for an experiment of today.
+    new = check_new(settings(tmp_path, name="two", start_from=("rtx4060-after",), steps=100_000)).plan
+    assert (new.starts[0]["kl_target"], new.starts[0]["target_kl"]) == (None, 0.02)
+
+
+def test_an_earlier_search_of_a_name_that_means_something_else_now_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "space.toml"
+    path.write_text("target_kl = {low = 0.01, high = 0.05}", encoding="utf-8")
+    before = begun(tmp_path, space=str(path))
+    earlier = override(algorithm("ppo").earlier[-1], path)
+    older = {name: text for name, text in earlier.describe().items() if name != "kl_target"}
+    save(replace(before, compatibility={**before.compatibility, "space": older}))
+    with pytest.raises(SpaceError, match=r"^target_kl: the version that began this experiment .* start a new experiment$"):
+        check(settings(tmp_path, space=str(path)))
+
+
+def test_what_was_learned_is_in_the_experiment_and_the_other_folder_is_needed_no_more(tmp_path: Path) -> None:
+    other = begun(tmp_path / "before", name="old")
+    memory = StudyMemory.open(other, algorithm("ppo").space, {}, {"steps": 4096.0})
+    for rating in (0.1, 0.3, 0.2):
+        number = memory.ask().number
+        memory.report(number, 4096, rating)
+        memory.complete(number, rating)
+    given = settings(tmp_path, learn_from=(str(other.paths.folder),))
+    checked = check(given)
+    assert f"learns from {other.paths.folder}: 3 of 3 trials" in checked.notes
+    assert not (tmp_path / "one").exists()
+    opened = open_checked(checked)
+    drawn = [memory_of(opened.experiment).draw().params for _ in range(2)]
+    shutil.rmtree(other.paths.folder)
+    again = open_checked(check(given))  # the same command continues it
+    assert any("learns from" in note for note in check(given).notes)
+    assert again.experiment.compatibility["learned"] == opened.experiment.compatibility["learned"]
+    assert [memory_of(again.experiment).draw().params for _ in range(2)] == drawn
+    save(again.experiment)
+    assert check(Settings(**{**asdict(given), "resume": str(tmp_path / "one")})).settings.learn_from == given.learn_from
+    with pytest.raises(UsageError, match="begun with other settings: --learn-from is "):
+        check(replace(given, learn_from=()))
+    opened.experiment.paths.learned.unlink()
+    with pytest.raises(UsageError, match=r"learned\.json cannot be read"):
+        check(given)
+
+
+def memory_of(experiment: Experiment) -> StudyMemory:
+    return StudyMemory.open(experiment, algorithm("ppo").space, {}, {"steps": 4096.0})
+
+
+def test_what_cannot_be_learned_from_creates_nothing(tmp_path: Path) -> None:
+    begun(tmp_path / "before", name="old")
+    for others, message in (
+        ({}, "ranks need at least 2 trials"),
+        ({"sampler": "random"}, "--sampler random draws from the whole space alone"),
+        ({"preset": "default"}, "--preset runs one assignment"),
+    ):
+        with pytest.raises(UsageError, match=message):
+            check(settings(tmp_path / "runs", learn_from=(str(tmp_path / "before" / "old"),), **others))
+    assert not (tmp_path / "runs").exists()

@@ -1,0 +1,87 @@
+"""What the cache lacks is made before the first trial; an error of the scenario is told as such."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+import ray
+from rich.console import Console
+
+from envs.cache import CacheError
+from envs.errors import ScenarioError
+from envs.scenarios.augmentation import Augmentation
+from envs.scenarios.scenario import scenario
+from envs.scenarios.synthetic_numbers import synthetic_number
+from tuning.runtime.ray_session import NodeLostError
+from tuning.search.run import preparation
+from tuning.search.run.preparation import prepare, shown_year
+
+
+def test_where_nothing_lacks_nothing_is_said_or_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[int] = []
+    monkeypatch.setattr(preparation, "is_prepared", lambda site, year, day_peak: not looked.append(year))  # type: ignore[func-returns-value]
+    monkeypatch.setattr(preparation, "Queue", None)
+    output = io.StringIO()
+    site = scenario("iquitos-38")
+    prepare(site, Console(file=output))
+    assert output.getvalue() == ""
+    assert sorted(looked) == sorted([*site.years("train"), *site.years("validation")])
+    looked.clear()
+    prepare(site, Console(file=output), augmentation=Augmentation(2, 0))
+    assert sorted(looked) == sorted([*site.years("train"), *site.years("validation"), 8, 9])
+
+
+def test_synthetic_years_count_from_one() -> None:
+    years = (5, synthetic_number(3, 0), synthetic_number(3, 1))
+    assert [shown_year(year) for year in years] == ["5", "synthetic 1", "synthetic 2"]
+
+
+@pytest.mark.parametrize(
+    ("cause", "raised"),
+    [
+        (ScenarioError("no file"), ScenarioError),
+        (CacheError("no permission"), CacheError),
+        (KeyError(1), ray.exceptions.RayTaskError),
+    ],
+)
+def test_an_error_of_the_scenario_comes_without_rays_wrapping(
+    monkeypatch: pytest.MonkeyPatch, cause: Exception, raised: type[Exception]
+) -> None:
+    def get(task: Any) -> None:
+        raise ray.exceptions.RayTaskError("prepare", "Traceback", cause)
+
+    monkeypatch.setattr(preparation.ray, "get", get)
+    with pytest.raises(raised):
+        preparation._raise_own_errors("task")  # type: ignore[arg-type]
+
+
+class LostQueue:
+    """The node of its actor has died."""
+
+    def __init__(self, left: int = 0) -> None:
+        self.left = left
+
+    def get_nowait(self) -> tuple[str, float]:
+        self.left -= 1
+        if self.left < 0:
+            raise ray.exceptions.ActorDiedError
+        return "year 1", 0.5
+
+    def put_nowait(self, news: tuple[str, float]) -> None:
+        raise ray.exceptions.ActorDiedError
+
+
+def test_a_node_that_dies_takes_the_news_of_the_tasks_with_it_and_not_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    queue: Any = LostQueue(1)
+    monkeypatch.setattr(preparation, "check_nodes", lambda: None)
+    assert list(preparation._news(queue)) == [("year 1", 0.5)]
+    preparation._tell(queue, "year 1", 0.7)
+
+
+def test_without_a_node_the_preparation_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    queue: Any = LostQueue()
+    monkeypatch.setattr(ray, "nodes", lambda: [{"Alive": False}])
+    with pytest.raises(NodeLostError):
+        list(preparation._news(queue))

@@ -1,0 +1,257 @@
+"""The line of progress counts trials, steps and time right."""
+
+import io
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pandas as pd
+import pytest
+from ray.tune.result import TIME_TOTAL_S
+from rich.console import Console
+
+from results.live import LiveSearch
+from results.live_view import NOT_YET
+from tuning.experiment.settings import Settings
+from tuning.search.run.progress import Progress
+from tuning.trial.protocol import CONFIRMING, EVALUATED, EVALUATION, MESSAGE, NUMBER, OUTCOME, SCORE, STEPS
+
+
+class Clock:
+    now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr("tuning.search.run.progress.check_nodes", lambda: None)
+    monkeypatch.setattr("tuning.search.run.progress.time", clock)
+    return clock
+
+
+def trial(number: int, **result: Any) -> Any:
+    return SimpleNamespace(config={NUMBER: number}, last_result=result)
+
+
+def start(progress: Progress, number: int) -> None:
+    progress.on_trial_start(0, [], trial(number))
+
+
+def report(progress: Progress, number: int, steps: int, score: float | None = None, seconds: float = 0.0) -> None:
+    scored = {} if score is None else {EVALUATION: 1, SCORE: score}
+    progress.on_trial_result(0, [], trial(number), {STEPS: steps, TIME_TOTAL_S: seconds, **scored})
+
+
+def progress(
+    already: Sequence[tuple[str, int]] = (),
+    best: tuple[float, int] | None = None,
+    resumed: dict[int, int] | None = None,
+    **options: Any,
+) -> tuple[Progress, io.StringIO]:
+    output = io.StringIO()
+    return Progress(Console(file=output, width=200, **options), 4, 1000, already, best, resumed or {}), output
+
+
+def test_rate_and_time_left_follow_the_steps(clock: Clock) -> None:
+    shown, _ = progress()
+    for number, steps in ((0, 600), (1, 400)):
+        start(shown, number)
+        report(shown, number, 0)
+        clock.now = 10.0
+        report(shown, number, steps)
+        clock.now = 0.0
+    clock.now = 10.0
+    parts = shown.parts()
+    assert parts[0] == "0/4 trials done"
+    assert "2 running" in parts
+    assert "100 steps/s" in parts
+    # The trials that run end after 7 and 15 s. Then two follow, at the mean pace of 20 s.
+    assert "0:00:35 left" in parts
+
+
+def test_before_the_first_report_words_say_that_the_time_left_is_not_known(clock: Clock) -> None:
+    shown, _ = progress()
+    start(shown, 0)
+    assert NOT_YET in shown.parts()
+    clock.now = 20.0
+    report(shown, 0, 100, seconds=5.0)
+    assert NOT_YET not in shown.parts()
+    assert "at most 0:03:15 left" in shown.parts()
+
+
+def test_trials_of_an_earlier_run_count_as_done_and_not_as_speed(clock: Clock) -> None:
+    shown, _ = progress([("complete", 1000), ("pruned", 1000)], best=(0.5, 1))
+    start(shown, 2)
+    report(shown, 2, 0)
+    clock.now = 10.0
+    report(shown, 2, 500)
+    parts = shown.parts()
+    assert "2/4 trials done (1 complete, 1 pruned)" in parts
+    assert "best +0.5000 (trial 1)" in parts
+    assert "50 steps/s" in parts
+    assert "0:00:30 left" in parts
+
+
+def test_a_resumed_trial_counts_only_its_new_steps_as_speed(clock: Clock) -> None:
+    shown, _ = progress(resumed={0: 850})
+    start(shown, 0)
+    report(shown, 0, 850)
+    clock.now = 10.0
+    report(shown, 0, 950)
+    parts = shown.parts()
+    assert "10 steps/s" in parts
+    assert "0:05:05 left" in parts
+
+
+def test_ended_trials_are_counted_by_state_and_their_scores_are_lines(clock: Clock) -> None:
+    shown, output = progress()
+    start(shown, 0)
+    report(shown, 0, 300, score=-0.1)
+    shown.on_ended(0, "pruned")
+    start(shown, 1)
+    report(shown, 1, 1000, score=0.2)
+    shown.on_ended(1, "complete")
+    shown.on_ended(2, "oom")
+    shown.on_ended(3, "failed")
+    parts = shown.parts()
+    assert "4/4 trials done (1 complete, 1 pruned, 1 oom, 1 failed)" in parts
+    assert "0 running" in parts
+    assert "best +0.2000 (trial 1)" in parts
+    assert output.getvalue().splitlines() == [
+        "trial 0: score -0.1000 at 300 steps", "trial 0: pruned", "trial 1: score +0.2000 at 1,000 steps", "trial 2: oom",
+        "trial 3: failed",
+    ]  # fmt: skip
+
+
+def test_a_trial_that_goes_on_is_told_with_the_steps_at_which_it_was_rated(clock: Clock) -> None:
+    shown, output = progress(resumed={0: 470})
+    start(shown, 0)
+    for _ in range(2):
+        shown.on_trial_result(0, [], trial(0), {STEPS: 470, TIME_TOTAL_S: 1.0, EVALUATION: 1, EVALUATED: 300, SCORE: 0.1})
+    report(shown, 0, 600, score=0.2)
+    assert output.getvalue().splitlines() == ["trial 0: score +0.1000 at 300 steps", "trial 0: score +0.2000 at 600 steps"]
+    # Its pace begins at the checkpoint.
+    assert shown._trial_steps[0] - shown._begun_steps == 130
+
+
+@pytest.mark.parametrize("terminal", ["xterm", "dumb"])
+def test_scores_are_lasting_lines_on_a_terminal_too(clock: Clock, monkeypatch: pytest.MonkeyPatch, terminal: str) -> None:
+    monkeypatch.setenv("TERM", terminal)
+    shown, output = progress(force_terminal=True, legacy_windows=False)
+    with shown:
+        start(shown, 0)
+        report(shown, 0, 300, score=-0.1)
+        shown.on_ended(0, "pruned")
+        clock.now = 100.0
+        shown.on_step_end(0, [])
+    text = output.getvalue()
+    assert "trial 0: score -0.1000 at 300 steps\n" in text
+    assert "trial 0: pruned\n" in text
+    # A dumb terminal cannot replace lines, so it gets lines as a log does.
+    assert ("\x1b[" in text) == (terminal == "xterm")
+    assert "1/4 trials done" in text
+
+
+def test_a_trial_that_is_left_is_not_running_and_keeps_its_steps(clock: Clock) -> None:
+    shown, _ = progress()
+    start(shown, 0)
+    report(shown, 0, 0)
+    clock.now = 10.0
+    report(shown, 0, 400)
+    shown.on_left(0)
+    parts = shown.parts()
+    assert "0/4 trials done" in parts
+    assert "0 running" in parts
+    assert "40 steps/s" in parts
+    assert "0:01:30 left" in parts
+
+
+def test_a_message_of_a_trial_is_shown_as_it_is() -> None:
+    shown, output = progress()
+    start(shown, 0)
+    shown.on_trial_result(0, [], trial(0), {STEPS: 10, TIME_TOTAL_S: 1.0, MESSAGE: "trial 0: a line [of its own]"})
+    # What comes with an outcome is for the driver.
+    shown.on_trial_result(0, [], trial(0), {OUTCOME: "oom", MESSAGE: "not this"})
+    assert output.getvalue() == "trial 0: a line [of its own]\n"
+
+
+def test_the_best_so_far_is_a_trial_with_a_rating() -> None:
+    before = pd.DataFrame(
+        {
+            "trial": [0, 1], "state": ["failed", "complete"], "steps": [64, 64], "score": [0.4, 0.3],
+            "objective": [math.nan, 40.0], "rating": [-math.inf, -40.0], "confirms": [math.nan, math.nan],
+        }
+    )  # fmt: skip
+    settings = Settings(objective="peak_kw", trials=3)
+    assert Progress.of(Console(quiet=True), settings, before)._best == (-40.0, 1)
+    assert Progress.of(Console(quiet=True), settings, before[:1])._best is None
+
+
+def test_a_trial_that_confirms_another_is_not_the_best_so_far() -> None:
+    before = pd.DataFrame(
+        {"trial": [0, 1], "state": ["complete"] * 2, "steps": [64, 64], "score": [0.1, 0.3], "confirms": [math.nan, 0.0]}
+    )
+    shown = Progress.of(Console(quiet=True), Settings(trials=3), before)
+    assert shown._best == (0.1, 0)
+    again = SimpleNamespace(config={NUMBER: 2, CONFIRMING: True})
+    report = {STEPS: 64, EVALUATION: 1, SCORE: 0.5, TIME_TOTAL_S: 1.0}
+    shown.on_trial_start(0, [], again)  # type: ignore[arg-type]
+    shown.on_trial_result(0, [], again, report)  # type: ignore[arg-type]
+    assert shown._best == (0.1, 0)
+
+
+def test_the_file_has_what_the_terminal_shows_and_how_the_run_ended(clock: Clock, tmp_path: Path) -> None:
+    shown = Progress(Console(quiet=True), 4, 1000, [], None, {3: 400}, folder=tmp_path)
+    with shown:
+        assert LiveSearch.read(tmp_path).phase == "running"
+        for number in (3, 0):
+            start(shown, number)
+        report(shown, 0, 300, score=-0.1)
+        report(shown, 0, 350)
+        clock.now = 10.0
+        shown.on_step_end(0, [])
+        told = LiveSearch.read(tmp_path)
+        assert [(own.number, own.state, own.steps, own.rating) for own in told.trials] == [
+            (0, "training", 350, "-0.1000"), (3, "continuing", 400, ""),
+        ]  # fmt: skip
+        assert (told.best, told.curve) == ("-0.1000 (trial 0)", ((0.0, -0.1),))
+        assert told.events == ("trial 0: score -0.1000 at 300 steps",)
+    shown.end(is_stopped=True, reason="the disk is full")
+    told = LiveSearch.read(tmp_path)
+    assert (told.phase, told.reason) == ("stopped", "the disk is full")
+
+
+def test_a_search_goes_on_where_its_file_cannot_be_written(clock: Clock, tmp_path: Path) -> None:
+    output = io.StringIO()
+    shown = Progress(Console(file=output, width=200), 4, 1000, [], None, {}, folder=tmp_path / "gone")
+    with shown:
+        start(shown, 0)
+        clock.now = 10.0
+        shown.on_step_end(0, [])
+    assert [line for line in output.getvalue().splitlines() if "|" not in line] == [
+        "progress.json cannot be written (No such file or directory), so this run cannot be watched from elsewhere"
+    ]
+
+
+@pytest.mark.parametrize("system", ["nt", "posix"])
+def test_a_file_that_cannot_be_replaced_is_a_matter_of_a_moment_on_windows_alone(
+    clock: Clock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, system: str
+) -> None:
+    def write(state: LiveSearch, folder: Path) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    output = io.StringIO()
+    shown = Progress(Console(file=output, width=200), 4, 1000, [], None, {}, folder=tmp_path)
+    with monkeypatch.context() as patched:
+        patched.setattr(LiveSearch, "write", write)
+        patched.setattr("tuning.search.run.progress.os.name", system)
+        shown._write_file()
+    shown._write_file()
+    told = "progress.json cannot be written (Permission denied), so this run cannot be watched from elsewhere\n"
+    assert output.getvalue() == ("" if system == "nt" else told)
+    assert (tmp_path / "progress.json").exists() == (system == "nt")

@@ -1,0 +1,184 @@
+"""A run that is told to stop tells its trials, and says why."""
+
+import signal
+from pathlib import Path
+
+import pytest
+
+from tuning.experiment.folder import ExperimentPaths
+from tuning.search.promotion.retention import Retention
+from tuning.search.run import run_control
+from tuning.search.run.run_control import ALIKE, RunControl
+
+
+class Listener:
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def say(self, line: str) -> None:
+        self.lines.append(line)
+
+    def on_ended(self, number: int, state: str) -> None:
+        self.lines.append(f"{number} {state}")
+
+    def on_left(self, number: int) -> None:
+        self.lines.append(f"{number} left")
+
+    def on_frozen(self, number: int) -> None:
+        self.lines.append(f"{number} frozen")
+
+
+@pytest.fixture
+def listener() -> Listener:
+    return Listener()
+
+
+def control(folder: Path, listener: Listener, sound: bool = False) -> RunControl:
+    paths = ExperimentPaths(folder)
+    run = RunControl(paths, Retention(paths, 0, {}), listener, sound)
+    run.start()
+    return run
+
+
+def goes_on(folder: Path, run: RunControl) -> bool:
+    return ExperimentPaths(folder).running(run.run).exists()
+
+
+def test_to_construct_one_writes_and_removes_nothing(tmp_path: Path, listener: Listener) -> None:
+    running = control(tmp_path, listener)
+    other = RunControl(ExperimentPaths(tmp_path), Retention(ExperimentPaths(tmp_path), 0, {}), listener, sound=False)
+    assert goes_on(tmp_path, running)
+    assert not goes_on(tmp_path, other)
+    other.start()
+    assert not goes_on(tmp_path, running)
+    assert goes_on(tmp_path, other)
+
+
+def test_trials_see_that_a_run_goes_on_until_it_stops(tmp_path: Path, listener: Listener) -> None:
+    run = control(tmp_path, listener)
+    assert goes_on(tmp_path, run)
+    run.stop("enough")
+    run.stop("more than enough")
+    assert not goes_on(tmp_path, run)
+    assert run.is_stopping
+    assert run.reason == "enough"
+
+
+def test_trials_of_a_killed_run_stop_when_another_starts(tmp_path: Path, listener: Listener) -> None:
+    killed, now = control(tmp_path, listener), control(tmp_path, listener)
+    assert not goes_on(tmp_path, killed)
+    assert goes_on(tmp_path, now)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_first_signal_stops_the_run_and_the_second_stops_at_once(
+    tmp_path: Path, listener: Listener, number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_control, "TOGETHER_SECONDS", 0.0)
+    run, before = control(tmp_path, listener), signal.getsignal(number)
+    with run.signals():
+        signal.raise_signal(number)
+        assert run.is_stopping
+        assert run.reason is None
+        assert not goes_on(tmp_path, run)
+        assert "a second Ctrl-C stops at once" in listener.lines[0]
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(number)
+    assert signal.getsignal(number) == before
+
+
+def traceback_of(place: str, kind: str, text: str) -> str:
+    return f'Traceback (most recent call last):\n  File "{place}", line 3, in f\n    f()\n{kind}: {text}\n'
+
+
+def test_a_bug_that_fails_the_first_trials_alike_stops_the_search(tmp_path: Path, listener: Listener) -> None:
+    run = control(tmp_path, listener)
+    for number in range(ALIKE):
+        assert not run.is_stopping
+        run.on_ended(number, "failed", None)
+        run.on_failed(traceback_of("a.py", "KeyError", f"number {number}"))
+    assert run.is_stopping
+    assert run.reason
+    assert f"KeyError: number {ALIKE - 1}" in run.reason
+    assert "a.py" in run.reason
+
+
+def fail(run: RunControl, *errors: str | None) -> bool:
+    for error in errors:
+        run.on_failed(error)
+    return run.is_stopping
+
+
+A, B = traceback_of("a.py", "KeyError", "x"), traceback_of("b.py", "KeyError", "x")
+
+
+def test_failures_that_differ_stop_nothing(tmp_path: Path, listener: Listener) -> None:
+    assert not fail(control(tmp_path, listener), A, A, B, A, A, A)
+    assert not fail(control(tmp_path, listener), A, A, traceback_of("a.py", "ValueError", "x"))
+    # Losing a process is no fault of the code.
+    assert not fail(control(tmp_path, listener), None, None, None, None)
+
+
+@pytest.mark.parametrize("state", ["complete", "pruned", "oom"])
+def test_failures_after_a_trial_that_ended_well_stop_nothing(tmp_path: Path, listener: Listener, state: str) -> None:
+    assert not fail(control(tmp_path, listener, sound=True), A, A, A)
+    run = control(tmp_path, listener)
+    assert not fail(run, A, A)
+    run.on_ended(2, state, 0.1)
+    assert not fail(run, A, A)
+
+
+def test_of_a_frozen_trial_the_newest_checkpoint_is_kept(
+    tmp_path: Path, listener: Listener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frozen: list[int] = []
+    monkeypatch.setattr(Retention, "on_frozen", lambda self, number: frozen.append(number))
+    control(tmp_path, listener).on_frozen(7)
+    assert frozen == [7]
+    assert listener.lines == ["7 frozen"]
+
+
+def test_good_trials_that_are_frozen_show_that_the_code_is_sound(tmp_path: Path, listener: Listener) -> None:
+    run = control(tmp_path, listener)
+    run.on_frozen(0)
+    assert not fail(run, A, A, A)
+
+
+def test_a_search_that_finishes_can_still_be_interrupted_and_told_of_a_full_disk(tmp_path: Path, listener: Listener) -> None:
+    run = control(tmp_path, listener)
+    with run.signals():
+        run.finish()
+        assert run.is_finishing
+        assert not goes_on(tmp_path, run)
+        signal.raise_signal(signal.SIGINT)  # checkpoints are being written
+        run.stop("the disk is full")
+    assert (run.is_finishing, run.reason) == (False, "the disk is full")
+
+
+def test_a_job_that_is_stopped_gets_several_signals_that_are_one(tmp_path: Path, listener: Listener) -> None:
+    run = control(tmp_path, listener)
+    with run.signals():
+        for _ in range(3):
+            signal.raise_signal(signal.SIGTERM)
+        assert run.is_stopping
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+
+
+def test_a_trial_is_told_to_leave_its_node_and_may_run_again(tmp_path: Path, listener: Listener) -> None:
+    run, paths = control(tmp_path, listener), ExperimentPaths(tmp_path)
+    run.leave(3)
+    assert paths.leaving(run.run, 3).exists()
+    assert not paths.leaving(run.run, 4).exists()
+    assert goes_on(tmp_path, run)
+    run.has_left(3)
+    assert not paths.leaving(run.run, 3).exists()
+    run.leave(4)
+    run.close()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_killed_run_told_its_trials_does_not_hold_for_the_next(tmp_path: Path, listener: Listener) -> None:
+    control(tmp_path, listener).leave(3)
+    now = control(tmp_path, listener)
+    assert [path.name for path in tmp_path.iterdir()] == [f"running-{now.run}"]

@@ -1,0 +1,256 @@
+"""The time left is an estimate from measured speed; before there is one, there is none."""
+
+import math
+import random
+
+import pytest
+
+from tuning.experiment.budget import Budget
+from tuning.search.run.time_left import BudgetLeft, TimeLeft
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+def estimate(
+    clock: Clock, trials: int = 4, ended: list[int] | None = None, unfinished: dict[int, int] | None = None
+) -> TimeLeft:
+    return TimeLeft(trials, 1000, ended or [], unfinished or {}, clock)
+
+
+def run(left: TimeLeft, clock: Clock, number: int, *reports: tuple[float, int]) -> None:
+    """Start a trial whose function begins now, and let it report at these times so many steps."""
+    begin = clock.now
+    left.on_start(number)
+    for clock.now, steps in reports:
+        left.on_report(number, steps, clock.now - begin)
+
+
+def test_before_the_first_report_with_a_step_there_is_no_estimate(clock: Clock) -> None:
+    left = estimate(clock)
+    assert left.seconds() is None
+    run(left, clock, 0, (30.0, 0))
+    assert left.seconds() is None
+
+
+def test_the_first_report_gives_a_pace_without_the_time_before_the_trial_began(clock: Clock) -> None:
+    left = estimate(clock, trials=1)
+    left.on_start(0)
+    clock.now = 30.0  # the process had to start
+    left.on_report(0, 100, 10.0)
+    assert left.seconds() == pytest.approx(90.0)
+    assert left.is_bound  # the pace is not faster than that
+
+
+def test_two_reports_tell_pace_and_building_apart(clock: Clock) -> None:
+    left = estimate(clock, trials=3)
+    run(left, clock, 0, (60.0, 100), (70.0, 200))
+    assert left.seconds() == pytest.approx(80.0 + 100.0 + 100.0)
+    assert not left.is_bound
+    clock.now = 80.0
+    assert left.seconds() == pytest.approx(70.0 + 100.0 + 100.0)
+    clock.now = 500.0
+    assert left.seconds() == pytest.approx(100.0 + 100.0)
+
+
+def test_building_is_measured_in_processes_that_are_taken_over(clock: Clock) -> None:
+    left = estimate(clock, trials=3)
+    run(left, clock, 0, (60.0, 0), (160.0, 1000))
+    left.on_ended(0)
+    run(left, clock, 1, (180.0, 100))
+    # Ten seconds of these twenty were building; the next trial takes as long.
+    assert left.seconds() == pytest.approx(90.0 + 10.0 + 100.0)
+
+
+def test_an_odd_trial_at_the_end_runs_alone(clock: Clock) -> None:
+    left = estimate(clock, trials=3)
+    for number in (0, 1):
+        left.on_start(number)
+        left.on_report(number, 0, 0.0)
+    clock.now = 10.0
+    for number in (0, 1):
+        left.on_report(number, 500, 10.0)
+    assert left.seconds() == pytest.approx(10.0 + 20.0)
+
+
+def test_trials_that_ended_early_let_others_be_expected_to(clock: Clock) -> None:
+    left = estimate(clock, trials=3)
+    run(left, clock, 0, (0.0, 0), (10.0, 1000))
+    left.on_ended(0)
+    assert left.seconds() == pytest.approx(20.0)
+    run(left, clock, 1, (10.0, 0), (12.0, 200))
+    left.on_ended(1)
+    assert left.seconds() == pytest.approx(6.0)
+
+
+def test_steps_of_an_earlier_run_are_neither_speed_nor_left(clock: Clock) -> None:
+    left = estimate(clock, trials=3, ended=[1000], unfinished={1: 900, 2: 400})
+    run(left, clock, 1, (0.0, 900), (10.0, 950))
+    assert left.seconds() == pytest.approx(10.0 + 120.0)
+
+
+def test_a_trial_that_stops_keeps_its_steps_and_goes_on_from_its_checkpoint(clock: Clock) -> None:
+    left = estimate(clock, trials=1)
+    run(left, clock, 0, (0.0, 0), (10.0, 400))
+    left.on_left(0)
+    assert left.seconds() == pytest.approx(15.0)
+    run(left, clock, 0, (10.0, 300))
+    assert left.seconds() == pytest.approx(17.5)
+
+
+def test_trials_that_end_without_a_start_are_done(clock: Clock) -> None:
+    left = estimate(clock, trials=2)
+    run(left, clock, 0, (0.0, 0), (10.0, 500))
+    left.on_ended(7)
+    assert left.seconds() == pytest.approx(10.0)
+    left.on_report(7, 100, 1.0)
+    assert left.seconds() == pytest.approx(10.0)
+
+
+def test_each_trial_has_its_own_pace(clock: Clock) -> None:
+    left = estimate(clock, trials=2)
+    for number in (0, 1):
+        left.on_start(number)
+        left.on_report(number, 0, 0.0)
+    clock.now = 10.0
+    left.on_report(0, 900, 10.0)
+    left.on_report(1, 100, 10.0)
+    assert left.seconds() == pytest.approx(90.0)
+
+
+class Used:
+    """What a search has used; a step of it costs so many of the default's.
+
+    Attributes:
+        amount: in the budget's unit.
+        whole: the budget.
+        done_steps: steps so far, weighed; None where each costs one.
+    """
+
+    def __init__(self, whole: float) -> None:
+        self.amount, self.whole = 0.0, whole
+        self.done_steps: float | None = None
+
+    def used(self) -> float:
+        return self.amount
+
+    def done(self) -> float:
+        return self.amount if self.done_steps is None else self.done_steps
+
+    def ahead(self) -> float:
+        return (self.whole - self.amount) * self.done() / self.amount
+
+
+def spend(left: BudgetLeft, used: Used, clock: Clock, *moments: tuple[float, float]) -> None:
+    """Let trials report at these times, when so much was used."""
+    for clock.now, used.amount in moments:
+        left.on_report(0, 1, 0.0)
+
+
+def test_a_budget_of_time_is_left_by_the_clock_alone(clock: Clock) -> None:
+    used = Used(60.0)
+    left = BudgetLeft(Budget(60.0, "seconds"), used, clock)
+    assert left.seconds() == 60.0
+    used.amount = 45.0
+    assert left.seconds() == 15.0
+    used.amount = 61.0
+    assert left.seconds() == 0.0
+
+
+def test_a_budget_of_steps_is_left_by_the_pace_since_the_first_evaluation(clock: Clock) -> None:
+    used = Used(1000.0)
+    left = BudgetLeft(Budget(1000.0, "steps"), used, clock)
+    spend(left, used, clock, (20.0, 0.0))  # processes start
+    assert left.seconds() is None
+    spend(left, used, clock, (40.0, 100.0), (60.0, 300.0))
+    # 10 steps a second, and 700 are left.
+    assert left.seconds() == 70.0
+    clock.now = 65.0
+    assert left.seconds() == 65.0
+
+
+def test_the_pace_is_that_of_the_last_half(clock: Clock) -> None:
+    used = Used(20_000.0)
+    left = BudgetLeft(Budget(20_000.0, "steps"), used, clock)
+    # 50 steps a second for two minutes, then 5 for as long.
+    fast = [(10.0 * i, 500.0 * i) for i in range(1, 13)]
+    slow = [(120.0 + 10.0 * i, 6000.0 + 50.0 * i) for i in range(1, 13)]
+    spend(left, used, clock, *fast, *slow)
+    assert left.seconds() == (20_000.0 - 6600.0) / 5.0
+
+
+def test_the_pace_is_that_of_weighed_steps_and_what_is_ahead_is_weighed_too(clock: Clock) -> None:
+    used = Used(1000.0)
+    left = BudgetLeft(Budget(1000.0, "steps"), used, clock)
+    # The first hundred steps cost one each, the next three: two seconds for each weighed step.
+    for clock.now, used.amount, used.done_steps in ((20.0, 100.0, 100.0), (620.0, 200.0, 400.0)):
+        left.on_report(0, 1, 0.0)
+    assert left.seconds() == 800.0 * (400.0 / 200.0) * 2.0
+
+
+RUNG, RUNGS = 10_000, 80
+
+
+def evaluations(seed: int, spread: float, building: float = 4.0) -> list[tuple[float, float]]:
+    """When evaluations end in a search by formula, and what all steps until then cost by formula, in seconds.
+
+    New trials get four rungs, then every third decision begins another one.
+
+    Args:
+        seed: of it.
+        spread: standard deviation of the logarithm of trials' costs; each rung's time differs by a seventh more.
+        building: seconds that a trial takes whenever it gets the slot; a rung takes ten on average.
+    """
+    drawn = random.Random(seed)
+    costs: list[float] = []
+    taken: list[int] = []
+    now, work, found, last = 0.0, 0.0, list[tuple[float, float]](), -1
+    while len(found) < RUNGS:
+        chosen = next((number for number, rungs in enumerate(taken) if rungs < 4), None)
+        if chosen is None and costs and drawn.random() > 0.3:
+            chosen = drawn.randrange(len(costs))
+        if chosen is None:
+            chosen = len(costs)
+            costs.append(math.exp(drawn.gauss(0.0, spread)))
+            taken.append(0)
+        work += 10.0 * costs[chosen]
+        now += 10.0 * costs[chosen] * math.exp(drawn.gauss(0.0, 0.15)) + (building if chosen != last else 0.0)
+        taken[chosen] += 1
+        last = chosen
+        found.append((now, work))
+    return found
+
+
+def share_within(spread: float, tolerance: float) -> float:
+    """Part of the moments from a fifth of the budget on at which the time left is right within a tolerance."""
+    right = []
+    for seed in range(40):
+        clock, used = Clock(), Used(RUNGS * RUNG)
+        left = BudgetLeft(Budget(RUNGS * RUNG, "steps"), used, clock)
+        found = evaluations(seed, spread)
+        for rungs, (moment, used.done_steps) in enumerate(found[:-1], 1):
+            spend(left, used, clock, (moment, rungs * RUNG))
+            if rungs >= RUNGS / 5:
+                told, true = left.seconds(), found[-1][0] - moment
+                assert told is not None
+                right.append(abs(told - true) <= tolerance * true)
+    return sum(right) / len(right)
+
+
+def test_from_a_fifth_of_the_budget_on_the_time_left_is_right_within_a_quarter_where_costs_are_alike() -> None:
+    assert share_within(spread=0.3, tolerance=0.25) > 0.85
+
+
+def test_where_costs_differ_it_is_so_for_half_of_the_time() -> None:
+    # Two of three cost between .6 and 1.6 times the usual, and what comes next has not been drawn.
+    assert share_within(spread=0.5, tolerance=0.25) > 0.6
+    assert share_within(spread=0.5, tolerance=0.5) > 0.85

@@ -1,0 +1,1 @@
+"""Numbers from numbers: assignments as vectors, a Gaussian process of learning curves, expected gains."""

@@ -1,0 +1,362 @@
+"""A Gaussian process over hyperparameters and steps: what learning curves are expected to do, and how sure that is.
+
+The model and its sources are on the page docs/search.md.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve, lapack, solve_triangular
+from scipy.optimize import minimize
+
+Array = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+# Hyperparameters of the kernel beside the length scales of the columns, all as natural logarithms: where they are expected,
+# and the standard deviation around it. Ratings are scaled, see `Scale`.
+_EXPECTED = {
+    "point": (0.5, 1.0),  # variance that a point explains, alike at all steps
+    "point curve": (0.2, 1.0),  # ... that changes along the steps
+    "trial": (0.05, 1.0),  # variance of one trial beside its point: its seed, and what the columns do not show
+    "trial curve": (0.1, 1.0),
+    "common curve": (0.5, 1.0),  # what all trials have in common along the steps
+    "noise": (0.003, 1.0),  # of one evaluation
+    "length": (2.0, 0.5),  # of curves, in natural logarithms of steps
+    "trial length": (2.0, 0.5),
+}
+_NAMES = tuple(_EXPECTED)
+_COLUMN_LENGTH, _COLUMN_SPREAD = 0.5, 0.75  # times the root of the number of columns; standard deviation of its logarithm
+_MEAN = 4.0  # prior variance of the level of all ratings
+_BOUND = 4.0  # of each hyperparameter, standard deviations
+_JITTER = 1e-8
+FIT_ITERATIONS = 15
+
+
+@dataclass(frozen=True)
+class Scale:
+    """A monotone map from ratings to the numbers that the model sees, and back.
+
+    The best rating is at 1, the median at 0. Between, and above, the map is linear, so gains of the best keep their ratios.
+    Hopeless ratings would decide the scale of all others, so below -1 only their logarithm counts.
+
+    Attributes:
+        centre: rating that becomes 0.
+        unit: distance of the rating that becomes 1 from it.
+    """
+
+    centre: float
+    unit: float
+
+    @classmethod
+    def of(cls, ratings: Array) -> Self:
+        """The scale of these ratings, at least one."""
+        worst, centre, best = (float(each) for each in np.quantile(ratings, (0.0, 0.5, 1.0)))
+        return cls(centre, best - centre or best - worst or 1.0)
+
+    def scaled(self, ratings: Array) -> Array:
+        """Numbers for the model."""
+        linear = (ratings - self.centre) / self.unit
+        return np.where(linear >= -1.0, linear, -1.0 - np.log1p(np.maximum(-1.0 - linear, 0.0)))
+
+    def ratings(self, scaled: Array) -> Array:
+        """The ratings of such numbers."""
+        linear = np.where(scaled >= -1.0, scaled, -1.0 - np.expm1(np.clip(-1.0 - scaled, 0.0, 50.0)))
+        return self.centre + self.unit * linear
+
+
+@dataclass(frozen=True)
+class Evaluations:
+    """Evaluations of trials, in arrays of one length.
+
+    Attributes:
+        trial: row of each one's trial among the points.
+        log_steps: natural logarithms of the steps.
+        ratings: scaled ratings.
+    """
+
+    trial: Integers
+    log_steps: Array
+    ratings: Array
+
+    def __len__(self) -> int:
+        return len(self.trial)
+
+
+@dataclass(frozen=True)
+class CurveModel:
+    """A posterior over the curves of all points.
+
+    Attributes:
+        points: of shape (trials, columns), see `tuning.search.models.encoding`.
+        data: evaluations that it knows.
+        logs: natural logarithms of the hyperparameters: of the columns' lengths, then `_EXPECTED` in its order.
+    """
+
+    points: Array
+    data: Evaluations
+    logs: Array
+
+    @classmethod
+    def fitted(cls, points: Array, data: Evaluations, most: int, iterations: int = FIT_ITERATIONS) -> Self:
+        """The model with the most probable hyperparameters.
+
+        Args:
+            points: see the class.
+            data: see the class.
+            most: evaluations that decide the hyperparameters; of more, evenly many of each trial are taken.
+            iterations: of the search for them.
+        """
+        few = thinned(data, most)
+        if len(few) < 2:
+            return cls(points, data, _priors(points.shape[1])[0])
+        # Points without evaluations do not matter here.
+        rows, trial = np.unique(few.trial, return_inverse=True)
+        return cls(points, data, _most_probable(_Arrays(points[rows], trial, few.log_steps, few.ratings), iterations))
+
+    def with_data(self, data: Evaluations) -> CurveModel:
+        """The same hyperparameters with other evaluations."""
+        return CurveModel(self.points, data, self.logs)
+
+    def with_points(self, points: Array) -> CurveModel:
+        """The same with more points, which have no evaluations; nothing is solved again.
+
+        Args:
+            points: of the new ones, in rows after those that it has.
+        """
+        found = CurveModel(np.vstack([self.points, points]), self.data, self.logs)
+        if len(self.data):
+            found.__dict__["_solved"] = self._solved
+        return found
+
+    def predict_after(self, trial: int, log_steps: Array, ratings: Array, at: float) -> tuple[float, float]:
+        """Mean and standard deviation of a trial's noiseless scaled rating, after more evaluations of this trial.
+
+        It is the posterior with these evaluations beside those that the model has, without solving for all of them again.
+
+        Args:
+            trial: row of its point.
+            log_steps: of the new evaluations.
+            ratings: scaled ratings of these.
+            at: logarithm of the steps of the prediction.
+        """
+        logs = np.append(log_steps, at)
+        rows = np.full(len(logs), trial, dtype=np.int64)
+        covariance, mean = self._kernel.between(rows, logs, rows, logs), np.zeros(len(logs))
+        if len(self.data):
+            factor, weights = self._solved
+            cross = self._kernel.between(self.data.trial, self.data.log_steps, rows, logs)
+            half = solve_triangular(factor, cross, lower=True, check_finite=False)
+            covariance, mean = covariance - half.T @ half, cross.T @ weights
+        new = covariance[:-1, :-1] + (self._kernel.noise + _JITTER) * np.eye(len(log_steps))
+        gain = np.linalg.solve(new, covariance[:-1, -1])
+        variance = covariance[-1, -1] - gain @ covariance[:-1, -1]
+        return float(mean[-1] + gain @ (ratings - mean[:-1])), math.sqrt(max(float(variance), _JITTER))
+
+    def predict(self, trial: Integers, log_steps: Array) -> tuple[Array, Array]:
+        """Mean and standard deviation of noiseless scaled ratings.
+
+        Args:
+            trial: rows of the points, one for each prediction.
+            log_steps: of each prediction.
+        """
+        prior = self._kernel.variance()
+        if not len(self.data):
+            return np.zeros(len(trial)), np.full(len(trial), math.sqrt(prior))
+        factor, weights = self._solved
+        cross = self._kernel.between(self.data.trial, self.data.log_steps, trial, log_steps)
+        half = solve_triangular(factor, cross, lower=True, check_finite=False)
+        variance = prior - np.einsum("ij,ij->j", half, half)
+        return cross.T @ weights, np.sqrt(np.maximum(variance, _JITTER))
+
+    @property
+    def noise(self) -> float:
+        """Variance of one scaled evaluation beside the noiseless rating."""
+        return self._kernel.noise
+
+    def seeds_covariance(self, log_steps: Array) -> Array:
+        """Covariance of what the seed of one training adds to its scaled ratings after some steps.
+
+        Args:
+            log_steps: natural logarithms of the steps.
+
+        Returns:
+            Shape (steps, steps).
+        """
+        return self._kernel.of_trial(np.abs(log_steps[:, None] - log_steps[None, :]))
+
+    @cached_property
+    def _kernel(self) -> _Kernel:
+        return _Kernel(self.points, self.logs)
+
+    @cached_property
+    def _solved(self) -> tuple[Array, Array]:
+        """Cholesky factor of the evaluations' covariance, and what it makes of their ratings."""
+        own = self._kernel.between(self.data.trial, self.data.log_steps, self.data.trial, self.data.log_steps)
+        own[np.diag_indices_from(own)] += self._kernel.noise + _JITTER
+        factor, lower = cho_factor(own, lower=True, check_finite=False)
+        return factor, cho_solve((factor, lower), self.data.ratings, check_finite=False)
+
+
+def thinned(data: Evaluations, most: int) -> Evaluations:
+    """At most about this many evaluations: of each trial its last ones, and others evenly over the logarithm of steps.
+
+    Args:
+        data: evaluations, those of a trial in the order of their steps.
+        most: at least one of each trial remains, even where there are more trials than this.
+    """
+    if len(data) <= most:
+        return data
+    trials = np.unique(data.trial)
+    each = max(most // len(trials), 1)
+    kept: list[int] = []
+    for trial in trials:
+        rows = np.flatnonzero(data.trial == trial)
+        if len(rows) > each:
+            logs = data.log_steps[rows]
+            wanted = np.linspace(logs[-1], logs[0], each)
+            nearest = np.abs(logs[None, :] - wanted[:, None]).argmin(axis=1)
+            rows = rows[np.unique(nearest)]
+        kept += rows.tolist()
+    index = np.array(kept, dtype=np.int64)
+    return Evaluations(data.trial[index], data.log_steps[index], data.ratings[index])
+
+
+def _priors(columns: int) -> tuple[Array, Array]:
+    """Expected logarithms of the hyperparameters, and their standard deviations."""
+    lengths = np.full(columns, math.log(_COLUMN_LENGTH * math.sqrt(max(columns, 1))))
+    values = np.array([math.log(value) for value, _ in _EXPECTED.values()])
+    spreads = np.array([spread for _, spread in _EXPECTED.values()])
+    return np.concatenate([lengths, values]), np.concatenate([np.full(columns, _COLUMN_SPREAD), spreads])
+
+
+class _Arrays:
+    """Arrays that decide hyperparameters; equal where all numbers are."""
+
+    def __init__(self, points: Array, trial: Integers, log_steps: Array, ratings: Array) -> None:
+        self.points, self.data = points, Evaluations(trial, log_steps, ratings)
+        self._key = (points.shape, *(each.tobytes() for each in (points, trial, log_steps, ratings)))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Arrays) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+
+@lru_cache(maxsize=8)  # a proposal and the decision about it need the same
+def _most_probable(arrays: _Arrays, iterations: int) -> Array:
+    """Logarithms of the most probable hyperparameters, from where they are expected."""
+    start, spread = _priors(arrays.points.shape[1])
+    found = minimize(
+        _Objective(arrays.points, arrays.data, start, spread),
+        start,
+        jac=True,
+        method="L-BFGS-B",
+        bounds=list(zip(start - _BOUND * spread, start + _BOUND * spread, strict=True)),
+        options={"maxiter": iterations, "maxfun": 2 * iterations},
+    )
+    return np.asarray(found.x)
+
+
+class _Kernel:
+    """Covariances of noiseless ratings, from the hyperparameters."""
+
+    def __init__(self, points: Array, logs: Array) -> None:
+        columns = points.shape[1]
+        self.lengths = np.exp(logs[:columns])
+        named = dict(zip(_NAMES, np.exp(logs[columns:]), strict=True))
+        self.point, self.point_curve = named["point"], named["point curve"]
+        self.trial, self.trial_curve = named["trial"], named["trial curve"]
+        self.common, self.noise = named["common curve"], named["noise"]
+        self.length, self.trial_length = named["length"], named["trial length"]
+        scaled = points / self.lengths
+        squares = np.einsum("ij,ij->i", scaled, scaled)
+        self.squared = np.maximum(squares[:, None] + squares[None, :] - 2.0 * scaled @ scaled.T, 0.0)
+        self.root = np.sqrt(5.0 * self.squared)
+        self.decay = np.exp(-self.root)
+        self.points = (1.0 + self.root + self.root**2 / 3.0) * self.decay  # Matérn 5/2
+
+    def variance(self) -> float:
+        """Of one noiseless rating, before any evaluation."""
+        return self.point + self.point_curve + self.trial + self.trial_curve + self.common + _MEAN
+
+    def between(self, first: Integers, first_logs: Array, second: Integers, second_logs: Array) -> Array:
+        """Covariances of two lists of (point, steps)."""
+        apart = np.abs(first_logs[:, None] - second_logs[None, :])
+        curve = matern(apart / self.length)
+        same = first[:, None] == second[None, :]
+        found = self.points[np.ix_(first, second)] * (self.point + self.point_curve * curve)
+        found += self.common * curve + _MEAN
+        found += same * self.of_trial(apart)
+        return found
+
+    def of_trial(self, apart: Array) -> Array:
+        """Covariances of what one trial has beside its point.
+
+        Args:
+            apart: distances between logarithms of steps.
+        """
+        return self.trial + self.trial_curve * matern(apart / self.trial_length)
+
+
+def matern(distance: Array) -> Array:
+    """Matérn correlation of smoothness 3/2 at a distance in length scales."""
+    root = math.sqrt(3.0) * distance
+    return (1.0 + root) * np.exp(-root)
+
+
+class _Objective:
+    """Negative logarithm of the posterior of the hyperparameters, and its gradient (Rasmussen and Williams 2006, eq. 5.9)."""
+
+    def __init__(self, points: Array, data: Evaluations, expected: Array, spread: Array) -> None:
+        trial = data.trial
+        self._points, self._trial, self._ratings = points, trial, data.ratings
+        self._apart = np.abs(data.log_steps[:, None] - data.log_steps[None, :])
+        self._same = (trial[:, None] == trial[None, :]).astype(np.float64)
+        self._member = (trial[None, :] == np.arange(len(points))[:, None]).astype(np.float64)
+        self._differences = (self._points[:, None, :] - self._points[None, :, :]) ** 2
+        self._expected, self._spread = expected, spread
+
+    def __call__(self, logs: Array) -> tuple[float, Array]:
+        kernel = _Kernel(self._points, logs)
+        curve, trial_curve = matern(self._apart / kernel.length), matern(self._apart / kernel.trial_length)
+        points = kernel.points[np.ix_(self._trial, self._trial)]
+        along = kernel.point + kernel.point_curve * curve
+        covariance = points * along + kernel.common * curve + _MEAN
+        covariance += self._same * (kernel.trial + kernel.trial_curve * trial_curve)
+        size = len(covariance)
+        covariance[np.diag_indices(size)] += kernel.noise + _JITTER
+        factor, failed = lapack.dpotrf(covariance, lower=1, clean=1)
+        away = (logs - self._expected) / self._spread
+        if failed:
+            return 1e10, np.zeros_like(logs)
+        weights = cho_solve((factor, True), self._ratings, check_finite=False)
+        value = 0.5 * self._ratings @ weights + np.log(np.diag(factor)).sum() + 0.5 * away @ away
+        inverse, _ = lapack.dpotri(factor, lower=1)
+        inverse += inverse.T - np.diag(np.diag(inverse))
+        slope = 0.5 * (inverse - np.outer(weights, weights))  # of the value with the covariance
+
+        at_points = self._member @ (slope * along) @ self._member.T
+        rate = (5.0 / 3.0) * (1.0 + kernel.root) * kernel.decay * at_points
+        lengths = np.tensordot(rate, self._differences, axes=2) / kernel.lengths**2
+        of_points, of_same = slope * points, slope * self._same
+        root, trial_root = math.sqrt(3.0) * self._apart / kernel.length, math.sqrt(3.0) * self._apart / kernel.trial_length
+        stretched, trial_stretched = root**2 * np.exp(-root), trial_root**2 * np.exp(-trial_root)
+        others = {
+            "point": kernel.point * of_points.sum(),
+            "point curve": kernel.point_curve * (of_points * curve).sum(),
+            "trial": kernel.trial * of_same.sum(),
+            "trial curve": kernel.trial_curve * (of_same * trial_curve).sum(),
+            "common curve": kernel.common * (slope * curve).sum(),
+            "noise": kernel.noise * np.trace(slope),
+            "length": ((kernel.point_curve * of_points + kernel.common * slope) * stretched).sum(),
+            "trial length": kernel.trial_curve * (of_same * trial_stretched).sum(),
+        }
+        gradient = np.concatenate([lengths, [others[name] for name in _NAMES]])
+        return float(value), gradient + away / self._spread

@@ -1,0 +1,1 @@
+"""Which trial goes on, which stops, and which is trained again."""

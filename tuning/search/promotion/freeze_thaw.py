@@ -1,0 +1,295 @@
+"""Freeze-thaw search: continue a frozen trial by one rung, or begin a new one.
+
+Everything here is a function of its arguments: of evaluations and of expected costs, never of the clock. The page
+docs/search.md has the model and the rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from optuna.distributions import BaseDistribution
+
+from tuning.search.models.curve_model import CurveModel, Evaluations, Scale, thinned
+from tuning.search.models.encoding import encode
+from tuning.search.models.gain import expected_improvement
+from tuning.search.models.most_promising import considered, rough_ends
+
+Array = NDArray[np.float64]
+FIT_EVALUATIONS, EVALUATIONS = 100, 1000  # most that decide the model's hyperparameters, and that it predicts from
+ALL_FIT, FIT_TRIALS = 200, 100  # of more trials than the first the second number decides them
+FIRST = 0.2  # part of the most steps that a trial gets first; costly trials get what this part costs with the default
+
+
+@dataclass(frozen=True)
+class Curve:
+    """What is known of one trial.
+
+    Attributes:
+        number: of the trial.
+        point: inner values by inner name, as Optuna's `params`.
+        evaluations: due steps and rating of each, by steps; may be empty.
+        cost: expected seconds of a step in units of the default's, above 0. It comes from a formula, as decisions must not
+            depend on the clock.
+        state: an ended trial (complete, pruned, failed) is not continued; its evaluations still teach.
+    """
+
+    number: int
+    point: Mapping[str, float | int | str]
+    evaluations: tuple[tuple[int, float], ...]
+    cost: float
+    state: Literal["running", "frozen", "ended"]
+
+    @property
+    def steps(self) -> int:
+        """Due steps of the last evaluation; 0 before the first."""
+        return self.evaluations[-1][0] if self.evaluations else 0
+
+
+def decide(
+    curves: Sequence[Curve],
+    candidate: Curve | None,
+    distributions: Mapping[str, BaseDistribution],
+    most_steps: int,
+    rung_steps: int,
+    seed: int,
+    steps_left: float,
+) -> int | None:
+    """Decide what a free slot does, in three steps; the page docs/search.md says why.
+
+    1. A trial that has begun gets its first `FIRST` of the most steps: before, curves say little. One with costly steps gets as
+       many rungs as cost no less than that part does at the default's cost.
+    2. The option with the greatest expected improvement of its end over the best expected end, per cost of a step, gets a rung.
+    3. Where the budget just suffices to finish the trial with the best expected end, that one goes on, if it is expected to
+       exceed the best rating so far. Else the option that is expected to gain most over it with all that is left.
+
+    Args:
+        curves: all trials so far; running ones count with their expected next evaluation.
+        candidate: the trial that would begin; None where none may.
+        distributions: of the space, by inner name.
+        most_steps: most that a trial may learn.
+        rung_steps: steps of one rung.
+        seed: of this decision; it decides between equal values.
+        steps_left: of the budget, in steps of the default's cost.
+
+    Returns:
+        Number of the frozen trial that goes on by one rung; None to begin the candidate, or for nothing without one.
+    """
+    frozen = [curve for curve in curves if curve.state == "frozen" and curve.steps < most_steps]
+    if not frozen:
+        return None
+    young = _young(frozen, most_steps)
+    if young is not None:
+        return young
+    beginning = [] if candidate is None else [candidate]
+    model = _Model(curves, beginning, distributions, most_steps, rung_steps)
+    return _chosen(model, [curve for curve in frozen if curve.number in model.rows], candidate, seed, steps_left)
+
+
+def _young(frozen: Sequence[Curve], most_steps: int) -> int | None:
+    """Number of the trial that has not had its first steps yet, the one with the most of them; None where all have."""
+    young = [curve for curve in frozen if curve.steps * max(curve.cost, 1.0) < FIRST * most_steps]
+    return max(young, key=lambda curve: (curve.steps, -curve.number)).number if young else None
+
+
+def _chosen(
+    model: _Model, frozen: Sequence[Curve], candidate: Curve | None, seed: int, steps_left: float, late: Curve | None = None
+) -> int | None:
+    """Steps two and three of `decide`.
+
+    Args:
+        model: knows all options.
+        frozen: options that have begun, at least one.
+        candidate: see `decide`, as for the following.
+        seed: see there.
+        steps_left: see there.
+        late: one of the frozen ones, of which the model may lack evaluations.
+    """
+    most_steps, rung_steps = model.most_steps, model.rung_steps
+    beginning = [] if candidate is None else [candidate]
+    options = [*frozen, *beginning]
+    rows = np.array([model.rows[option.number] for option in options])
+    begun = np.array([option.steps for option in options])
+    costs = np.array([option.cost for option in options])
+    ends, deviation = model.at(rows, np.full(len(options), most_steps), late)
+    leader = int(ends[: len(frozen)].argmax())
+    first = sum(max(FIRST * most_steps * min(each.cost, 1.0), rung_steps * each.cost) for each in beginning)
+    if steps_left < costs[leader] * (most_steps - begun[leader]) + first:
+        if ends[leader] > model.best:
+            return frozen[leader].number
+        reached = np.minimum(begun + np.maximum(steps_left / costs, rung_steps), most_steps)
+        values = expected_improvement(*model.at(rows, reached, late), model.best)
+    else:
+        values = expected_improvement(ends, deviation, model.best_end()) / costs
+    # Equal values are drawn: no trial is favoured by its number.
+    best = np.flatnonzero(values == values.max())
+    chosen = options[int(np.random.default_rng(seed).choice(best))]
+    return None if chosen is candidate else chosen.number
+
+
+class Outlook:
+    """What the model expects of a search at one moment, for several decisions soon after it.
+
+    Where hundreds of trials run at once, evaluations come faster than a model can be fitted. Each decision still knows all
+    evaluations of the trial that it is about. Those of others it knows as of that moment.
+
+    Args:
+        curves: all trials at that moment.
+        distributions: see `decide`, as for the following.
+        most_steps: see there.
+        rung_steps: see there.
+    """
+
+    def __init__(
+        self, curves: Sequence[Curve], distributions: Mapping[str, BaseDistribution], most_steps: int, rung_steps: int
+    ) -> None:
+        self._distributions = distributions
+        self._model = _Model(curves, [], distributions, most_steps, rung_steps)
+        self.ends = _ends(self._model, curves)
+
+    def decide(
+        self, curves: Sequence[Curve], candidate: Curve | None, seed: int, steps_left: float, as_frozen: int | None = None
+    ) -> int | None:
+        """See the function `decide`.
+
+        Args:
+            curves: all trials as they are now.
+            candidate: see there, as for the following.
+            seed: see there.
+            steps_left: see there.
+            as_frozen: number of the trial that the decision is about.
+        """
+        most_steps = self._model.most_steps
+        frozen = [curve for curve in curves if curve.state == "frozen" and curve.steps < most_steps]
+        young = _young(frozen, most_steps)
+        known = [curve for curve in frozen if curve.number in self._model.rows]
+        if young is not None or not known:
+            return young
+        model = self._model if candidate is None else self._model.beside(candidate, self._distributions)
+        late = next((curve for curve in known if curve.number == as_frozen), None)
+        return _chosen(model, known, candidate, seed, steps_left, late)
+
+
+def predicted_ends(curves: Sequence[Curve], distributions: Mapping[str, BaseDistribution], most_steps: int) -> dict[int, float]:
+    """Rating that each trial is expected to have after the most steps, by number.
+
+    Args:
+        curves: all trials; those without evaluations are predicted from the others.
+        distributions: see `decide`.
+        most_steps: see there.
+
+    Returns:
+        Empty where no trial has an evaluation. Of more trials than the model knows, those without evaluations are not in it.
+    """
+    if not any(curve.evaluations for curve in curves):
+        return {}
+    return _ends(_Model(curves, [], distributions, most_steps, most_steps), curves)
+
+
+def _ends(model: _Model, curves: Sequence[Curve]) -> dict[int, float]:
+    known = np.arange(len(model.curves))
+    mean, _ = model.at(known, np.full(len(known), model.most_steps))
+    ratings = model.scale.ratings(mean)
+    ends = {curve.number: float(rating) for curve, rating in zip(model.curves, ratings, strict=True)}
+    if len(model.curves) < len(curves):
+        rough = zip(curves, rough_ends([curve.evaluations for curve in curves]).tolist(), strict=True)
+        ends = {**{curve.number: end for curve, end in rough if curve.evaluations}, **ends}
+    return ends
+
+
+class _Model:
+    """The posterior over all curves and candidates of one decision."""
+
+    def __init__(
+        self,
+        curves: Sequence[Curve],
+        candidates: Sequence[Curve],
+        distributions: Mapping[str, BaseDistribution],
+        most_steps: int,
+        rung_steps: int,
+    ) -> None:
+        everything = np.array([rating for curve in curves for _, rating in curve.evaluations])
+        self.scale = Scale.of(everything)
+        self.best = float(self.scale.scaled(everything).max())  # scaled rating
+        kept = considered([curve.evaluations for curve in curves], [curve.state == "frozen" for curve in curves])
+        if len(kept) < len(curves):
+            curves = [curves[place] for place in kept]
+        everyone = [*curves, *candidates]
+        self.rows = {curve.number: row for row, curve in enumerate(everyone)}
+        observed = [(row, steps, rating) for row, curve in enumerate(curves) for steps, rating in curve.evaluations]
+        self.curves, self.most_steps, self.rung_steps = curves, most_steps, rung_steps
+        data = Evaluations(
+            np.array([row for row, _, _ in observed], dtype=np.int64),
+            np.log([steps for _, steps, _ in observed]),
+            self.scale.scaled(np.array([rating for _, _, rating in observed])),
+        )
+        points = encode([curve.point for curve in everyone], distributions)
+        model = CurveModel.fitted(points, _of_few(data), FIT_EVALUATIONS)
+        model = CurveModel(points, thinned(data, EVALUATIONS), model.logs)
+        self._alone = model  # without what is believed
+        running = [(row, curve) for row, curve in enumerate(curves) if curve.state == "running" and curve.steps < most_steps]
+        if running:
+            # What runs is expected to give its predicted evaluation (Ginsbourger et al. 2010, "kriging believer"), so that
+            # nothing else is begun in order to learn the same.
+            at = np.array([row for row, _ in running])
+            logs = np.log([min(curve.steps + rung_steps, most_steps) for _, curve in running])
+            believed, _ = model.predict(at, logs)
+            known = model.data
+            model = model.with_data(
+                Evaluations(
+                    np.concatenate([known.trial, at]),
+                    np.concatenate([known.log_steps, logs]),
+                    np.concatenate([known.ratings, believed]),
+                )
+            )
+        self._model = model
+
+    def beside(self, candidate: Curve, distributions: Mapping[str, BaseDistribution]) -> _Model:
+        """The same with a candidate."""
+        found = copy(self)
+        found.rows = {**self.rows, candidate.number: len(self._model.points)}
+        found._model = self._model.with_points(encode([candidate.point], distributions))
+        return found
+
+    def best_end(self) -> float:
+        """The best rating that there is, or that a trial is expected to have at its end, scaled."""
+        rows = np.array([row for row, curve in enumerate(self.curves) if curve.state != "ended"], dtype=np.int64)
+        if not len(rows):
+            return self.best
+        mean, _ = self.at(rows, np.full(len(rows), self.most_steps))
+        return max(self.best, float(mean.max()))
+
+    def at(self, rows: NDArray[np.int64], steps: NDArray[Any], late: Curve | None = None) -> tuple[Array, Array]:
+        """Mean and standard deviation of scaled ratings of trials after some steps.
+
+        Args:
+            rows: of the trials.
+            steps: of each.
+            late: a trial that is predicted with all of its evaluations, also where they came later than the model.
+        """
+        mean, deviation = self._model.predict(rows, np.log(steps))
+        if late is None:
+            return mean, deviation
+        known = self.curves[self.rows[late.number]].steps
+        new = [(taken, rating) for taken, rating in late.evaluations if taken > known]
+        place = int(np.flatnonzero(rows == self.rows[late.number])[0])
+        if new:
+            logs = np.log([taken for taken, _ in new])
+            ratings = self.scale.scaled(np.array([rating for _, rating in new]))
+            at = float(np.log(steps[place]))
+            mean[place], deviation[place] = self._alone.predict_after(self.rows[late.number], logs, ratings, at)
+        return mean, deviation
+
+
+def _of_few(data: Evaluations) -> Evaluations:
+    """Evaluations of all trials, or of `FIT_TRIALS` of more than `ALL_FIT`, spread evenly."""
+    trials = np.unique(data.trial)
+    if len(trials) <= ALL_FIT:
+        return data
+    kept = np.isin(data.trial, trials[np.linspace(0, len(trials) - 1, FIT_TRIALS).round().astype(np.int64)])
+    return Evaluations(data.trial[kept], data.log_steps[kept], data.ratings[kept])

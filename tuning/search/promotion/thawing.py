@@ -1,0 +1,240 @@
+"""Which trial goes on: an adapter from the study to freeze-thaw."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from optuna.distributions import BaseDistribution
+from optuna.trial import FrozenTrial, TrialState
+
+from common.streams import Stream, stream_seed
+from envs.objective.aim import Aim
+from tuning.search.models.most_promising import MOST_TRIALS
+from tuning.search.promotion.freeze_thaw import Curve, Outlook, decide, predicted_ends
+from tuning.search.proposals.alike import repeats
+from tuning.search.proposals.drawing import Affordable
+from tuning.search.proposals.two_aims import FINISHED, chebyshev, gains_of, weight
+from tuning.search.record.attributes import CONFIRMS, REFUSED, SAME_AS
+from tuning.search.record.costs import Costs
+from tuning.search.record.of_trials import OfTrials
+from tuning.search.record.study import StudyMemory
+from tuning.trial.idleness import GIVEN_UP
+
+LAGGING = 16  # trials that run, for each evaluation that a decision may lack
+MOST_PART, ALWAYS = 0.1, 10.0  # of the budget, and times the default's cost: what a draw may cost, the greater of both
+
+
+@dataclass(frozen=True)
+class _Drawn:
+    """A proposal that was drawn and has not begun.
+
+    Attributes:
+        number: that it will have.
+        rungs: evaluations at that moment.
+        trial: the proposal.
+    """
+
+    number: int
+    rungs: int
+    trial: FrozenTrial
+
+
+@dataclass
+class _Recent:
+    """What is used for several decisions, where many trials run at once.
+
+    Attributes:
+        drawn: the last proposal.
+        outlooks: the last ones by direction, each with the evaluations at that moment.
+    """
+
+    drawn: _Drawn | None = None
+    outlooks: dict[float | None, tuple[int, Outlook]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Thawing:
+    """Decides between frozen trials and a new one. All that it knows is in the study.
+
+    Attributes:
+        memory: the study.
+        costs: of trials.
+        distributions: that are drawn from, by inner name, see `SearchSpace.distributions`.
+        steps: most of a trial.
+        rung_steps: between two evaluations.
+        seed: of the experiment.
+        steps_promised: steps of the default that the whole budget pays for; infinite where that is not known.
+        two_aims: whether there are two objectives.
+    """
+
+    memory: StudyMemory
+    costs: Costs
+    distributions: Mapping[str, BaseDistribution]
+    steps: int
+    rung_steps: int
+    seed: int
+    steps_promised: Callable[[], float]
+    two_aims: bool = False
+    _recent: _Recent = field(default_factory=_Recent, init=False, repr=False, compare=False)
+
+    def draw(self) -> FrozenTrial:
+        """The next proposal of the sampler, which sees of each trial what is expected at its end, in each objective.
+
+        One that would cost more than a tenth of the budget as a whole training is drawn anew, but not below ten of the default.
+        """
+        if self._lag and (kept := self._recent.drawn) and kept.number == self.memory.count and not self._is_old(kept.rungs):
+            return kept.trial
+        affordable = Affordable(self.costs.of_assignment, max(ALWAYS, MOST_PART * self.steps_promised() / self.steps))
+        first = self._ends(1.0 if self.two_aims else None)
+        if self.two_aims:
+            second = self._ends(0.0)
+            if first.keys() != second.keys():
+                # A decision has renewed one of them alone, and trials have been evaluated for the first time between them.
+                self._recent.outlooks.clear()
+                first, second = self._ends(1.0), self._ends(0.0)
+            drawn = self.memory.draw({number: (value, second[number]) for number, value in first.items()}, affordable)
+        else:
+            drawn = self.memory.draw(first, affordable)
+        self._recent.drawn = _Drawn(self.memory.count, self._rungs, drawn)
+        return drawn
+
+    def choose(self, drawn: FrozenTrial | None, steps_left: float, as_frozen: int | None = None) -> int | None:
+        """What a free slot does.
+
+        Args:
+            drawn: the trial that would begin; None where none may.
+            steps_left: of the budget, in steps of the default's cost.
+            as_frozen: number of a running trial that is about to give up its slot; it may keep it.
+
+        Returns:
+            Number of the trial that goes on; None to begin the one that was drawn, or where there is none at all.
+        """
+        of_first, rungs = None, self._rungs
+        if self.two_aims:
+            # One direction for half a trial's rungs: in fewer, what it chooses gets nowhere.
+            of_first = weight(rungs // max(1, self.steps // (2 * self.rung_steps)))
+            steps_left = steps_left / FINISHED
+        curves = self._curves(as_frozen, of_first)
+        candidate = None if drawn is None else replace(self._curve_of(drawn), state="frozen")
+        seed = stream_seed(Stream.DECISION, self.seed, len(curves), rungs)
+        if self._lag and rungs:
+            return self._outlook(curves, of_first).decide(curves, candidate, seed, steps_left, as_frozen)
+        return decide(curves, candidate, self.distributions, self.steps, self.rung_steps, seed, steps_left)
+
+    def repeats(self) -> dict[int, int]:
+        """Trials that are not continued, as all that they did is what an earlier one does; each with the number of that one.
+
+        A policy that starts from a plan can keep it for ever, as one that does nothing can. It is given up as late as that.
+        """
+        trials = (trial for trial in self._ran() if CONFIRMS not in trial.user_attrs)
+        return repeats(trials, GIVEN_UP * self.steps)
+
+    def _ends(self, of_first: float | None) -> Mapping[int, float]:
+        curves = self._curves(of_first=of_first)
+        if self._lag and self._rungs:
+            return self._outlook(curves, of_first).ends
+        return predicted_ends(curves, self.distributions, self.steps)
+
+    @property
+    def _lag(self) -> int:
+        """Evaluations that a decision may lack.
+
+        Where hundreds of trials run at once, they come faster than a model can be fitted. That many come within a sixteenth of
+        the time between two evaluations of a trial. With few trials, or few at once, it lacks none.
+        """
+        trials = self.memory.trials()
+        if len(trials) <= MOST_TRIALS:
+            return 0
+        return sum(trial.state is TrialState.RUNNING for trial in trials) // LAGGING
+
+    @property
+    def _rungs(self) -> int:
+        """Evaluations so far."""
+        return sum(len(trial.intermediate_values) for trial in self._ran())
+
+    def _is_old(self, rungs: int) -> bool:
+        return self._rungs - rungs > self._lag
+
+    def _outlook(self, curves: list[Curve], of_first: float | None) -> Outlook:
+        """What the model expects, as of now or a little before; with an evaluation at least."""
+        known = self._recent.outlooks.get(of_first)
+        if known is None or self._is_old(known[0]):
+            known = self._rungs, Outlook(curves, self.distributions, self.steps, self.rung_steps)
+            self._recent.outlooks[of_first] = known
+        return known[1]
+
+    def _ran(self) -> list[FrozenTrial]:
+        return [trial for trial in self.memory.trials() if not {REFUSED, SAME_AS} & trial.user_attrs.keys()]
+
+    def _curves(self, as_frozen: int | None = None, of_first: float | None = None) -> list[Curve]:
+        """All curves; with a weight of the first of two objectives, of both as one number."""
+        trials = self._ran()
+        found = [self._curve_of(trial) for trial in trials]
+        if as_frozen is not None:
+            found = [replace(curve, state="frozen") if curve.number == as_frozen else curve for curve in found]
+        if repeating := self.repeats():
+            found = [
+                replace(curve, state="ended") if curve.state == "frozen" and curve.number in repeating else curve
+                for curve in found
+            ]
+        return comparable(found if of_first is None else _weighted(found, trials, of_first))
+
+    @cached_property
+    def _curve_of(self) -> OfTrials[Curve]:
+        """Curves of trials, each computed once."""
+        return OfTrials(self._curve)
+
+    def _curve(self, trial: FrozenTrial) -> Curve:
+        evaluations = tuple(sorted(trial.intermediate_values.items()))
+        point = self.costs.space.point(self.costs.assignment(trial), self.distributions)
+        return Curve(trial.number, point, evaluations, self.costs.of(trial), _state(trial))
+
+
+def _weighted(curves: list[Curve], trials: Sequence[FrozenTrial], of_first: float) -> list[Curve]:
+    """Curves with both gains as one number. Evaluations that miss requirements keep their ratings, which say by how much.
+
+    Args:
+        curves: of the trials.
+        trials: of the study, in the same order.
+        of_first: weight of the first objective; at 0 and 1 the number is the gain of one objective.
+    """
+    places = [
+        (row, place, gains_of(trial)[steps])
+        for row, (curve, trial) in enumerate(zip(curves, trials, strict=True))
+        for place, (steps, rating) in enumerate(curve.evaluations)
+        if not Aim.is_missed(rating)
+    ]
+    if not places:
+        return curves
+    gains = np.array([pair for _, _, pair in places])
+    values = gains[:, 0 if of_first else 1] if of_first in (0.0, 1.0) else chebyshev(gains, of_first)
+    evaluations = [list(curve.evaluations) for curve in curves]
+    for (row, place, _), value in zip(places, values, strict=True):
+        evaluations[row][place] = (evaluations[row][place][0], float(value))
+    return [replace(curve, evaluations=tuple(own)) for curve, own in zip(curves, evaluations, strict=True)]
+
+
+def comparable(curves: list[Curve]) -> list[Curve]:
+    """Curves with ratings on one scale: one that misses requirements lies below all that meet them, by how much it misses."""
+    ratings = [rating for curve in curves for _, rating in curve.evaluations]
+    met = [rating for rating in ratings if not Aim.is_missed(rating)]
+    if len(met) == len(ratings):
+        return curves
+    spread = max(met) - min(met) if len(set(met)) > 1 else 1.0
+    lowest = min(met, default=0.0)
+
+    def of(rating: float) -> float:
+        return lowest - spread * (1.0 + min(Aim.shortfall_of(rating), 1.0)) if Aim.is_missed(rating) else rating
+
+    return [replace(curve, evaluations=tuple((steps, of(rating)) for steps, rating in curve.evaluations)) for curve in curves]
+
+
+def _state(trial: FrozenTrial) -> Literal["running", "frozen", "ended"]:
+    if trial.state is TrialState.WAITING:
+        # One that confirms another is no part of the search, and only teaches.
+        return "ended" if CONFIRMS in trial.user_attrs else "frozen"
+    return "running" if trial.state is TrialState.RUNNING else "ended"

@@ -1,0 +1,259 @@
+"""Draw the next trial of a study. Everything here is a function of the trials before it; nothing is written."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from functools import cached_property, partial
+from types import MappingProxyType
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+import optuna
+from optuna.distributions import BaseDistribution
+from optuna.trial import FrozenTrial, TrialState
+
+from common.streams import Stream, stream, stream_seed
+from search_spaces import Assignment, SearchSpace
+from search_spaces.earlier import in_todays_names
+from tuning.experiment.settings import Settings
+from tuning.search.promotion.pruners import PRUNERS
+from tuning.search.proposals.learned import LearnedExperiment, assignments
+from tuning.search.proposals.prior import Point, propose
+from tuning.search.proposals.sampler_view import Values, as_seen, point_in
+from tuning.search.proposals.samplers import MOST_SHOWN, SAMPLERS, startup_trials
+from tuning.search.proposals.transfer import Source, Transfer
+from tuning.search.record.attributes import CONFIRMS, HYPERPARAMETERS, PREDICTED, REFUSED
+from tuning.search.record.of_trials import OfTrials
+
+# Bytes that an assignment lacks to fit into memory, below 0 if it fits, and why.
+Excess = Callable[[Assignment], tuple[int, str]]
+
+# Draws of one trial, until one costs no more than it may. Random search stays what its name says, and GP takes seconds.
+ATTEMPTS = {"tpe": 8, "cmaes": 8, "gp": 2, "random": 1}
+
+
+Draw = TypeVar("Draw")
+
+
+class Attempt(NamedTuple):
+    """One draw of a trial.
+
+    Attributes:
+        study: a copy, of which the trial is the last one.
+        trial: running.
+        assignment: that it has.
+    """
+
+    study: optuna.Study
+    trial: optuna.Trial
+    assignment: Assignment
+
+
+@dataclass(frozen=True)
+class Affordable:
+    """What a draw may cost.
+
+    Attributes:
+        cost: of an assignment, see `tuning.search.record.costs`.
+        most: that a draw may cost.
+    """
+
+    cost: Callable[[Assignment], float]
+    most: float
+
+    def choose(self, attempts: Iterable[Attempt]) -> Attempt:
+        """See `first_affordable`."""
+        return first_affordable(attempts, lambda attempt: self.cost(attempt.assignment), self.most)
+
+
+def first_affordable(draws: Iterable[Draw], cost: Callable[[Draw], float], most: float) -> Draw:
+    """The first draw that costs no more than it may; the cheapest of all where each costs more.
+
+    Args:
+        draws: at least one; none is made after the first that costs no more.
+        cost: of a draw.
+        most: that it may cost.
+    """
+    found: list[tuple[float, Draw]] = []
+    for draw in draws:
+        found.append((cost(draw), draw))
+        if found[-1][0] <= most:
+            return draw
+    return min(found, key=lambda each: each[0])[1]
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """How trials of an experiment are drawn.
+
+    Attributes:
+        settings: of the experiment: sampler, pruner, seed and budget.
+        space: of its algorithm.
+        fixed: values that are not searched.
+        limits: what conditions of the space may name beside hyperparameters.
+        starts: full assignments of the first trials.
+        excess: of an assignment; None where memory does not matter.
+        learned: other experiments that it learns from.
+    """
+
+    settings: Settings
+    space: SearchSpace
+    fixed: Assignment
+    limits: Mapping[str, float]
+    starts: Sequence[Assignment] = ()
+    excess: Excess | None = None
+    learned: Sequence[LearnedExperiment] = ()
+
+    def draw(
+        self,
+        known: Sequence[FrozenTrial],
+        study_name: str,
+        values: Values = MappingProxyType({}),
+        pace: float = math.nan,
+        affordable: Affordable | None = None,
+    ) -> FrozenTrial:
+        """The next trial, running, with its assignment.
+
+        Its parameters are the point of the assignment, or the nearest one where that lies outside of what is searched.
+
+        Args:
+            known: all trials before it, by number.
+            study_name: name of their study; Hyperband assigns trials to its brackets by it.
+            values: of known trials, see `tuning.search.proposals.sampler_view.as_seen`.
+            pace: see `Settings.expected_trials`.
+            affordable: what it may cost; None for any cost. What costs more is drawn anew. After `ATTEMPTS` the cheapest one is
+                taken. A start costs what it costs: each of its attempts is the start.
+        """
+        number, settings = len(known), self.settings
+        startup = startup_trials(settings.expected_trials(pace))  # trials before the sampler's model
+        distributions = self.space.distributions(self.fixed, self.limits)
+        objectives = len(settings.aim.objectives)
+        # One that reads nothing is shown nothing. Hyperband's brackets and CMA-ES go by all numbers.
+        by_number = settings.scheduler == "hyperband" or settings.sampler == "cmaes"
+        most = math.inf if by_number else MOST_SHOWN[settings.sampler]
+        seen = as_seen(known, self.space, distributions, values, objectives, self._point_of, most)
+        start = self.starts[number] if number < len(self.starts) else None
+        numbers = ((number,), *((number, again) for again in range(1, ATTEMPTS[settings.sampler])))
+        attempts = (self._attempt(each, start, startup, seen, distributions, study_name) for each in numbers)
+        study, trial, assignment = next(attempts) if affordable is None else affordable.choose(attempts)
+        trial.set_user_attr(HYPERPARAMETERS, assignment)
+        if self.excess:
+            excess, why = self.excess(assignment)
+            trial.set_constraint(PREDICTED, max(excess, 0))
+            if excess > 0:
+                trial.set_user_attr(REFUSED, why)
+        drawn = deepcopy(study.get_trials(deepcopy=False)[-1])
+        drawn.number = number
+        drawn.params = self.space.point(assignment, distributions)
+        return drawn
+
+    def _attempt(
+        self,
+        numbers: tuple[int, ...],
+        start: Assignment | None,
+        startup: int,
+        seen: Sequence[FrozenTrial],
+        distributions: Mapping[str, BaseDistribution],
+        study_name: str,
+    ) -> Attempt:
+        """One draw.
+
+        Args:
+            numbers: of its random streams: the trial's, and from the second attempt on which one it is.
+            start: the assignment that it has; None to draw one.
+            startup: see `propose`.
+            seen: trials as the sampler sees them.
+            distributions: by inner name.
+            study_name: see `draw`.
+        """
+        settings = self.settings
+        point: Point | None
+        if start is not None:
+            point = self.space.point(start, distributions)
+        else:
+            point = self._beside_the_sampler(numbers, startup, seen, distributions)
+        # A new sampler for each attempt. So a draw depends on the experiment's seed, the trial's number and the trials before
+        # it, and not on earlier draws of this process. Where the point is known it only hands that over.
+        name = settings.sampler if point is None else "random"
+        study = optuna.create_study(
+            study_name=study_name,
+            directions=["maximize"] * len(settings.aim.objectives),
+            sampler=SAMPLERS[name](stream_seed(Stream.SAMPLER, settings.seed, *numbers), startup),
+            pruner=PRUNERS[settings.scheduler](settings.steps, settings.reports),
+        )
+        study.add_trials(seen)
+        if point is not None:
+            study.enqueue_trial(point)
+        trial = study.ask(dict(distributions))
+        # A start is exactly what was named, also where the search would not draw it.
+        assignment = {**start, **self.fixed} if start else self.space.assignment(trial.params, self.fixed, self.limits)
+        return Attempt(study, trial, assignment)
+
+    def _beside_the_sampler(
+        self,
+        numbers: tuple[int, ...],
+        startup: int,
+        seen: Sequence[FrozenTrial],
+        distributions: Mapping[str, BaseDistribution],
+    ) -> Point | None:
+        """A point around what is known to work or of the whole space; None where the sampler draws.
+
+        Args:
+            numbers: see `_attempt`.
+            startup: see `propose`, as for the following.
+            seen: see there.
+            distributions: see there.
+        """
+        if self.settings.sampler == "random":
+            return None
+        if self.learned:
+            learned = self._transfer.draw(seen, np.random.default_rng(stream(Stream.TRANSFER, self.settings.seed, *numbers)))
+            if learned is not None:
+                return learned
+        random = np.random.default_rng(stream(Stream.PRIOR, self.settings.seed, *numbers))
+        starts = [self.space.point(start, distributions) for start in self.starts]
+        return propose(numbers[0], startup, seen, starts, distributions, random)
+
+    @cached_property
+    def _point_of(self) -> OfTrials[Mapping[str, float | int | str] | None]:
+        """Points of trials, each computed once."""
+        distributions = self.space.distributions(self.fixed, self.limits)
+        return OfTrials(partial(point_in, space=self.space, distributions=distributions))
+
+    @cached_property
+    def _transfer(self) -> Transfer:
+        """What other experiments found good, as points that trials of this one can have."""
+        distributions = self.space.distributions(self.fixed, self.limits)
+
+        def point(assignment: Assignment) -> Point:
+            nearest = self.space.assignment(self.space.point(assignment, distributions), self.fixed, self.limits)
+            return self.space.point(nearest, distributions)
+
+        sources = [
+            Source([point(self.space.whole(own)) for own in assignments(each)], [trial.rank for trial in each.trials])
+            for each in self.learned
+        ]
+        return Transfer(sources, distributions)
+
+
+def already_tried(drawn: FrozenTrial, known: Sequence[FrozenTrial]) -> FrozenTrial | None:
+    """The first ended trial of the search with the same assignment that did not fail.
+
+    None if there is none, or if the space has nothing to search.
+
+    Args:
+        drawn: the trial that may repeat it.
+        known: all trials before it, by number.
+    """
+    if not drawn.params:
+        return None
+    ended = (trial for trial in known if trial.state in (TrialState.COMPLETE, TrialState.PRUNED))
+    # An assignment that was refused may fit now: on another card, or by a better prediction. What confirms is no trial of the
+    # search: its seed is not to choose anything.
+    tried = (trial for trial in ended if not {REFUSED, CONFIRMS} & trial.user_attrs.keys())
+    own = drawn.user_attrs[HYPERPARAMETERS]
+    same = (trial for trial in tried if in_todays_names(trial.user_attrs[HYPERPARAMETERS]) == own)
+    return next(same, None)

@@ -1,0 +1,205 @@
+"""Read the trials of other experiments that a new one learns from. Nothing of theirs is changed."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution
+from optuna.trial import FrozenTrial, TrialState
+from scipy.stats import rankdata
+
+from common.paths import user_path
+from common.storage.location import location
+from common.uris import is_uri
+from envs.objective.reward_share import RewardShare
+from search_spaces import Assignment, SearchSpace, SpaceError
+from search_spaces.earlier import in_todays_names
+from search_spaces.parameter import Value
+from search_spaces.removed import without_removed
+from search_spaces.reward_share import NAME
+from tuning.algorithms.of_settings import algorithm_of
+from tuning.experiment.errors import UsageError
+from tuning.experiment.folder import Experiment
+from tuning.experiment.reading import open_to_read
+from tuning.experiment.settings import Settings
+from tuning.search.promotion.freeze_thaw import FIRST, Curve, predicted_ends
+from tuning.search.promotion.thawing import comparable
+from tuning.search.proposals.learned import LearnedExperiment, LearnedTrial
+from tuning.search.proposals.plan import limits
+from tuning.search.record.attributes import CONFIRMS, HYPERPARAMETERS, REFUSED, SAME_AS
+from tuning.search.record.errors import DamagedStudyError
+from tuning.search.record.states import lacked_memory
+from tuning.search.record.study import read_trials
+from tuning.storage.journal_reading import with_journal
+
+LEAST = 2  # trials: one has no rank
+
+
+def learned_from(settings: Settings) -> tuple[LearnedExperiment, ...]:
+    """Trials and ranks of the experiments that settings learn from.
+
+    Args:
+        settings: of a new experiment, with one algorithm.
+
+    Raises:
+        UsageError: if one of the folders holds no experiment, a damaged one, one of another algorithm, or too few trials.
+        UserError: one of its other kinds, see `open_experiment`.
+    """
+    found: dict[str, LearnedExperiment] = {}
+    for text in settings.learn_from:
+        place = whole_place(text)
+        if place in found:
+            raise UsageError(f"--learn-from {text}: it is given twice; leave one out")
+        found[place] = _learned(text, place, settings)
+    return tuple(found.values())
+
+
+def whole_place(given: str) -> str:
+    """A place as it names the same from all folders: an absolute path, or a URI.
+
+    Raises:
+        StorageError: if the URI is none.
+        PathError: if the path is none.
+    """
+    return location(given).uri if is_uri(given) else str(user_path(given).resolve())
+
+
+def _learned(text: str, place: str, settings: Settings) -> LearnedExperiment:
+    at = f"--learn-from {text}"
+    try:
+        other = open_to_read(place)
+    except UsageError as error:
+        raise UsageError(f"{at}: {error}") from error
+    if other.settings.algo != settings.algo:
+        raise UsageError(f"{at}: it is an experiment of {other.settings.algo}, not of {settings.algo}; leave it out")
+    try:
+        with with_journal(other) as own:
+            trials = read_trials(own)
+    except DamagedStudyError as error:
+        raise UsageError(f"{at}: {error.path} is damaged ({error.why}); restore it from a copy, or leave it out") from error
+    used, left_out = usable(trials, other.settings, algorithm_of(settings).space, settings.reward_share)
+    summary = f"{len(used)} of {len(trials)} trials" + (
+        f" (not used: {', '.join(f'{count} {reason}' for reason, count in sorted(left_out.items()))})" if left_out else ""
+    )
+    if len(used) < LEAST:
+        raise UsageError(f"{at}: ranks need at least {LEAST} trials, and it has {summary}; run it longer, or leave it out")
+    ends = expected_ends([trials[number] for number in used], other)
+    ranks = rankdata([-ends[number] for number in used])
+    ranked = tuple(LearnedTrial(number, float(rank), of) for (number, of), rank in zip(used.items(), ranks, strict=True))
+    return LearnedExperiment(place, summary, ranked)
+
+
+def usable(
+    trials: Sequence[FrozenTrial], settings: Settings, space: SearchSpace, share: RewardShare | None = None
+) -> tuple[dict[int, Assignment], Mapping[str, int]]:
+    """Trials that teach, and why others do not.
+
+    Args:
+        trials: of the other experiment, by number.
+        settings: of it.
+        space: of the algorithm today. What a trial lacks has its default.
+        share: how two objectives share the reward today; None where they do not.
+
+    Returns:
+        Full assignments by number; the number of other trials by reason.
+    """
+    used: dict[int, Assignment] = {}
+    left_out: Counter[str] = Counter()
+    for trial in trials:
+        if reason := _why_not(trial, settings):
+            left_out[reason] += 1
+            continue
+        try:
+            assignment = in_todays_names(without_removed(trial.user_attrs[HYPERPARAMETERS]))
+            assignment = _with_share_of(assignment, settings.reward_share, share)
+            if unknown := sorted(assignment.keys() - space.describe().keys()):
+                raise SpaceError(unknown[0])
+            space.check(assignment)
+        except SpaceError:
+            left_out["with hyperparameters that this version does not take"] += 1
+            continue
+        used[trial.number] = space.whole(assignment)
+    return used, left_out
+
+
+def _with_share_of(assignment: Assignment, theirs: RewardShare | None, ours: RewardShare | None) -> Assignment:
+    """An assignment with the share of today's two objectives, where it tells that of the same two terms; else without one."""
+    rest = {name: value for name, value in assignment.items() if name != NAME}
+    given = assignment.get(NAME)
+    if theirs is None or ours is None or not isinstance(given, int | float):
+        return rest
+    if (theirs.first, theirs.second) == (ours.first, ours.second):
+        return {**rest, NAME: float(given)}
+    return {**rest, NAME: 1.0 - given} if (theirs.second, theirs.first) == (ours.first, ours.second) else rest
+
+
+def _why_not(trial: FrozenTrial, settings: Settings) -> str:
+    """Why a trial does not teach; empty where it does."""
+    reported = [steps for steps, rating in trial.intermediate_values.items() if _is_finite(rating)]
+    reasons = {
+        "that repeat another": SAME_AS in trial.user_attrs,
+        "that confirm another": CONFIRMS in trial.user_attrs,
+        "that did not fit into memory": REFUSED in trial.user_attrs or lacked_memory(trial),
+        "that failed": trial.state is TrialState.FAIL,
+        "without hyperparameters": not isinstance(trial.user_attrs.get(HYPERPARAMETERS), dict),
+        # Ranks before that mislead, see `FIRST`.
+        f"below {FIRST:.0%} of their steps": max(reported, default=0) < FIRST * settings.steps,
+    }
+    return next((reason for reason, applies in reasons.items() if applies), "")
+
+
+def _is_finite(rating: object) -> bool:
+    # Optuna reads whatever number a journal has, or text.
+    return isinstance(rating, int | float) and math.isfinite(rating)
+
+
+def expected_ends(used: Sequence[FrozenTrial], other: Experiment) -> dict[int, float]:
+    """Rating that each trial is expected to have after the most steps of its experiment, by number.
+
+    So trials that were frozen or stopped after different steps can be ranked. The model is that of freeze-thaw.
+
+    Args:
+        used: trials that `usable` found.
+        other: their experiment.
+    """
+    own = algorithm_of(other.settings).space
+    tried = [own.whole(in_todays_names(without_removed(trial.user_attrs[HYPERPARAMETERS]))) for trial in used]
+    space = _with_what_differs(own, tried)
+    distributions = space.distributions({}, limits(other.settings.steps))
+    curves = []
+    for trial, assignment in zip(used, tried, strict=True):
+        reported = sorted((steps, value) for steps, value in trial.intermediate_values.items() if _is_finite(value))
+        curves.append(Curve(trial.number, space.point(assignment, distributions), tuple(reported), 1.0, "ended"))
+    return predicted_ends(comparable(curves), distributions, other.settings.steps)
+
+
+def _with_what_differs(space: SearchSpace, tried: Sequence[Assignment]) -> SearchSpace:
+    """A space that searches what differs between trials, too: what was searched for the site, or by the user's file.
+
+    Args:
+        space: of the algorithm.
+        tried: full assignments.
+    """
+    return SearchSpace(
+        tuple(
+            own if own.search else replace(own, search=_range([assignment[own.name] for assignment in tried]))
+            for own in space.parameters
+        )
+    )
+
+
+def _range(values: Sequence[Value]) -> BaseDistribution | None:
+    """What spans some values of a hyperparameter; None where they are all the same."""
+    different = list(dict.fromkeys(values))
+    known = [value for value in different if value is not None]
+    numbers = [value for value in known if isinstance(value, int | float) and not isinstance(value, bool)]
+    if len(different) < 2 or not known:
+        return None
+    if len(numbers) < len(known):
+        return CategoricalDistribution(known)
+    low, high = min(numbers), max(numbers)
+    # A value that is none has no limit: it lies at the upper end, beyond the others.
+    return FloatDistribution(low, high + (high - low or abs(high) or 1.0) if None in different else high)

@@ -1,0 +1,232 @@
+"""The plan of a search: its space, the fixed values in it, and the assignments that it starts with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from envs.objective.weights import Weights
+from envs.scenarios.scenario import Scenario
+from envs.seen import HYPERPARAMETERS, Seen
+from search_spaces import Assignment, SearchSpace, SpaceError
+from search_spaces.earlier import NEW_NAMES, in_todays_names
+from search_spaces.overrides import override
+from search_spaces.parameter import Value
+from search_spaces.removed import REMOVED
+from search_spaces.reward_share import ENDS, NAME
+from tuning.algorithms.of_settings import algorithm_of
+from tuning.algorithms.spec import DEFAULT, AlgorithmSpec
+from tuning.experiment.settings import Settings
+from tuning.search.proposals.fitting import PLAN, SHARED, fitted
+
+# Starts beside the default, each with the hyperparameter that is searched because of the site for it; see docs/algorithms.md.
+SEVERAL = {"several-buildings": SHARED, "planned": PLAN}
+ONE = {"default plan=learned": PLAN}  # other values of `planned` lose the plan on one building
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a search varies, and what it does not.
+
+    Attributes:
+        space: of the algorithm.
+        fixed: values of hyperparameters that are not searched.
+        starts: full assignments of the first trials.
+        notes: what differs from the algorithm's own space because of the site, each in a line.
+    """
+
+    space: SearchSpace
+    fixed: Assignment
+    starts: tuple[Assignment, ...]
+    notes: tuple[str, ...] = ()
+
+
+def limits(steps: int) -> dict[str, float]:
+    """Values that the conditions of a space may use beside hyperparameters.
+
+    Args:
+        steps: budget of a trial, environment steps.
+    """
+    return {"steps": float(steps)}
+
+
+def plan(settings: Settings, space_file: Path | None, site: Scenario | None = None) -> Plan:
+    """Plan a search, and check every name and value in it.
+
+    Args:
+        settings: of one algorithm.
+        space_file: TOML file with changes to its space; None for none.
+        site: that the space is fitted to; None for the algorithm's own space, as where everything is fixed.
+
+    Raises:
+        SpaceError: for the first name or value that is not valid, or not possible with the budget of steps.
+    """
+    return _plan(settings, algorithm_of(settings), space_file, site)
+
+
+def plan_again(settings: Settings, space_file: Path | None, site: Scenario, described: Mapping[str, str]) -> Plan:
+    """Plan a search that was begun before, by this version or an earlier one, with the space that it was begun with.
+
+    Args:
+        settings: see `plan`.
+        space_file: see `plan`.
+        site: see `plan`.
+        described: the space that it was begun with, see `SearchSpace.describe`.
+
+    Returns:
+        The plan of today's version for the site, where no version before has that space.
+
+    Raises:
+        SpaceError: see `plan`; also where a version before searched something of another meaning.
+    """
+    spec = algorithm_of(settings)
+    earlier_names = any(name in spec.space and name not in described for name in NEW_NAMES)
+    # Its own spaces, today's and those of versions before, as they were taken for all sites. Then as they were fitted to the
+    # site, with plans where it was begun with them.
+    specs = [replace(spec, space=space) for space in (spec.space, *spec.earlier)]
+    plans = "not searched" not in described.get(PLAN, "not searched")
+    for own, where in [(own, where) for where in (None, site) for own in specs]:
+        found = _plan(settings, own, space_file, where, earlier_names, plans)
+        if not space_differences(described, found.space):
+            _check_names(found, earlier_names)
+            return found
+    return _plan(settings, spec, space_file, site)
+
+
+def _check_names(found: Plan, earlier_names: bool) -> None:
+    """Check that nothing is searched that meant something else in the version that began the experiment.
+
+    Raises:
+        SpaceError: if it is.
+    """
+    searched = earlier_names and "target_kl" in found.space and found.space["target_kl"].search
+    if searched and "target_kl" not in found.fixed:
+        raise SpaceError(
+            "target_kl: the version that began this experiment searched by this name what is kl_target now: continue it with "
+            "that version, or start a new experiment"
+        )
+
+
+def space_differences(described: Mapping[str, str], space: SearchSpace) -> list[str]:
+    """How a space differs from the one that an experiment was begun with, each in words.
+
+    Args:
+        described: the earlier one, see `SearchSpace.describe`.
+        space: the present one. What is new in it and not searched is no difference, as the experiment has its default.
+    """
+    now, searched = space.describe(), {own.name for own in space.parameters if own.search}
+    return [
+        f"the space of {name} has changed ({described.get(name, 'absent')}; now {now.get(name, 'absent')})"
+        for name in {**described, **now}
+        if (name in described or name in searched)
+        and described.get(name) != now.get(name)
+        # What was neither searched nor set has done nothing. Set, it is no hyperparameter of the plan any more.
+        and not (name in REMOVED and "not searched" in described[name])
+    ]
+
+
+def _plan(
+    settings: Settings,
+    spec: AlgorithmSpec,
+    space_file: Path | None,
+    site: Scenario | None = None,
+    earlier_names: bool = False,
+    plans: bool | None = None,
+) -> Plan:
+    """See `plan`.
+
+    Args:
+        settings: see there.
+        spec: of the algorithm.
+        space_file: see there.
+        site: see there.
+        earlier_names: whether values of presets and settings mean what they meant in a version before.
+        plans: whether a search that was begun before draws plans; None to do so where the site has some.
+    """
+    space, budget = spec.space, limits(settings.steps)
+    if space_file:
+        space = override(space, space_file)
+    fixed = space.parse(settings.fixed_texts())
+    space.check_fixed(fixed)  # before the site, which may take time
+    notes: tuple[str, ...] = ()
+    more = {}
+    if site and not settings.preset:
+        # What a plan does not go with is said of `--set plan=learned`; a search just leaves it out.
+        may = settings.reward == "improvement" and settings.teacher == "none" and not settings.augment
+        may = may and any(own.get(PLAN, "none") != "none" for own in spec.presets.values())
+        own = fitted(space, site, may if plans is None else plans, fixed.keys(), is_known=plans is not None)
+        space, notes, more = own.space, own.notes, SEVERAL if own.several else ONE
+    spec = replace(spec, space=space)
+    fixed = {**space.own_values(), **fixed}
+    if earlier_names:
+        fixed = in_todays_names(fixed)
+        spec = replace(spec, presets={name: in_todays_names(own) for name, own in spec.presets.items()})
+    space.check(fixed, budget)
+    if settings.preset:
+        return Plan(space, spec.preset(settings.preset, fixed, budget), ())
+    names = settings.start_from
+    if names == (DEFAULT,):
+        names += tuple(
+            text for text, open_ in more.items() if text.split()[0] in spec.presets and _is_open(space, open_, fixed)
+        )
+    starts = tuple(_start(name, own, spec, fixed, budget) for name, own in replace(settings, start_from=names).starts)
+    if settings.start_from == (DEFAULT,) and NAME in space and NAME not in fixed and not space[NAME].own:
+        # Both ends of a front, which draws would come near to after many trials. A plan has the user's weights, whatever the
+        # share is, so a policy that keeps it is no end.
+        last = next((start for start in reversed(starts) if start.get(PLAN, "none") == "none"), starts[-1])
+        starts += tuple({**last, NAME: share} for share in ENDS)
+    return Plan(space, fixed, starts, notes)
+
+
+def _start(
+    name: str, texts: Mapping[str, str], spec: AlgorithmSpec, fixed: Assignment, budget: Mapping[str, float]
+) -> Assignment:
+    """The full assignment of a start.
+
+    Args:
+        name: of its preset.
+        texts: of its own values, by name.
+        spec: of the algorithm.
+        fixed: values of the search, which all starts have.
+        budget: see `limits`.
+
+    Raises:
+        SpaceError: if a value is not valid, or another one is fixed.
+    """
+    own = spec.space.parse(texts)
+    for key, value in own.items():
+        if key in fixed and fixed[key] != value:
+            raise SpaceError(f"--start-from {key}={texts[key]}: the search fixes it to {fixed[key]}; leave one of them out")
+    return spec.preset(name, {**own, **fixed}, budget)
+
+
+def _is_open(space: SearchSpace, name: str, fixed: Assignment) -> bool:
+    """Whether a search draws a hyperparameter because of its site, rather than because of the user's file."""
+    return name in space and name not in fixed and space[name].search is not None and space[name].own is None
+
+
+def seen_by(planned: Plan, weights: Weights) -> tuple[Seen, ...]:
+    """All that policies of a search may see, each kind by itself; the first is what all of them see.
+
+    Args:
+        planned: the search.
+        weights: of the reward.
+    """
+    found = [Seen.of(weights)]
+    for name in HYPERPARAMETERS:
+        if name in planned.space:
+            values = [*_values(planned, name), *(start[name] for start in planned.starts)]
+            found += [Seen.of(weights, {name: value}) for value in values]
+    return tuple(dict.fromkeys(found))
+
+
+def _values(planned: Plan, name: str) -> tuple[Value, ...]:
+    """Values that a search may give a hyperparameter; of a range the greatest."""
+    parameter = planned.space[name]
+    if name in planned.fixed:
+        return (planned.fixed[name],)
+    if parameter.search is None:
+        return (parameter.default,)
+    choices = getattr(parameter.search, "choices", None)
+    return tuple(choices) if choices else (parameter.scale.outer(parameter.search.high),)  # type: ignore[attr-defined]

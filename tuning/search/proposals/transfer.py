@@ -1,0 +1,151 @@
+"""Draws from what earlier experiments found good, as often as their ranks agree with the trials of this one.
+
+Scores of two sites do not compare, so only ranks within each experiment count. The page docs/search.md has the rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from optuna.distributions import BaseDistribution
+from optuna.trial import FrozenTrial, TrialState
+from scipy.special import ndtri
+
+from tuning.search.models.curve_model import CurveModel, Evaluations
+from tuning.search.models.encoding import encode
+from tuning.search.proposals.prior import Point
+
+Array = NDArray[np.float64]
+
+SHARE = 0.8  # of the draws, where an earlier experiment agrees
+TRUST = 1.0  # an earlier experiment counts as if so many trials had agreed already
+GOOD_PART = 0.25  # of an earlier experiment's trials: what is drawn
+FIT_TRIALS = 100  # that decide the hyperparameters of the model of an earlier experiment
+_ROUNDING = 1e-9  # of a part of a range
+_APART = 2.0 / np.sqrt(np.pi)  # mean distance of two standard normal numbers
+
+
+@dataclass(frozen=True)
+class Source:
+    """Trials of an earlier experiment.
+
+    Attributes:
+        points: of the trials, within the distributions of this experiment.
+        ranks: of each among them, from 1 for the best; equal ones share a rank.
+    """
+
+    points: Sequence[Point]
+    ranks: Sequence[float]
+
+    @cached_property
+    def standings(self) -> Array:
+        """Ranks as normal scores: 0 in the middle, the best highest."""
+        return np.asarray(ndtri(1.0 - (np.array(self.ranks) - 0.5) / len(self.ranks)))
+
+    @cached_property
+    def best(self) -> Sequence[Point]:
+        """The good part of the points, the best first."""
+        order = np.argsort(np.array(self.ranks), kind="stable")
+        return [self.points[int(row)] for row in order[: max(1, round(GOOD_PART * len(order)))]]
+
+
+@dataclass(frozen=True)
+class Transfer:
+    """What is drawn from earlier experiments. All of it follows from its arguments.
+
+    Attributes:
+        sources: the earlier experiments.
+        distributions: of this one, by inner name.
+    """
+
+    sources: Sequence[Source]
+    distributions: Mapping[str, BaseDistribution]
+
+    def draw(self, seen: Sequence[FrozenTrial], random: np.random.Generator) -> Point | None:
+        """A point for the next trial; None where earlier experiments give none.
+
+        These are the best of a source as they are. What they gave is the best of this experiment then, and others are drawn
+        around it, see `tuning.search.proposals.prior`.
+
+        Args:
+            seen: trials of this experiment as the sampler sees them, see `tuning.search.proposals.sampler_view`.
+            random: source of chance.
+        """
+        if not self.sources:
+            return None
+        weights = np.array(self.weights(seen))
+        if random.random() >= SHARE * weights.max():
+            return None
+        source = self.sources[int(random.choice(len(weights), p=weights / weights.sum()))]
+        for point, is_new in zip(source.best, self._are_new(source.best, [trial.params for trial in seen]), strict=True):
+            if is_new:
+                return dict(point)
+        return None
+
+    def _are_new(self, points: Sequence[Point], tried: Sequence[Point]) -> list[bool]:
+        """Of each point, whether no trial has it; values that differ by rounding are the same."""
+        rows = encode([*points, *tried], self.distributions)
+        own, others = rows[: len(points)], rows[len(points) :]
+        return [not (np.abs(others - row) < _ROUNDING).all(axis=1).any() for row in own]
+
+    def weights(self, seen: Sequence[FrozenTrial]) -> list[float]:
+        """How far each source is believed, from 0 to 1, after the trials of this experiment.
+
+        Args:
+            seen: see `draw`; those count that are complete and violate nothing.
+        """
+        rated = [
+            trial
+            for trial in seen
+            if trial.state is TrialState.COMPLETE and all(excess <= 0 for excess in trial.constraints.values())
+        ]
+        # With two objectives the mean gain, which ranks trials elsewhere too.
+        ratings = np.array([np.mean(trial.values) for trial in rated], dtype=np.float64)
+        points = [trial.params for trial in rated]
+        return [believed(self._expected(number, points), ratings) for number in range(len(self.sources))]
+
+    def _expected(self, number: int, points: Sequence[Point]) -> Array:
+        """Standings that a source lets expect of points: of its Gaussian process."""
+        if not points:
+            return np.zeros(0)
+        source, logs = self.sources[number], self._fitted[number]
+        known = np.arange(len(source.points))
+        rows = encode([*source.points, *points], self.distributions)
+        model = CurveModel(rows, Evaluations(known, np.zeros(len(known)), source.standings), logs)
+        mean, _ = model.predict(np.arange(len(known), len(rows)), np.zeros(len(points)))
+        return mean
+
+    @cached_property
+    def _fitted(self) -> list[Array]:
+        """Logarithms of the hyperparameters of each source's Gaussian process."""
+        found = []
+        for source in self.sources:
+            known = np.arange(len(source.points))
+            data = Evaluations(known, np.zeros(len(known)), source.standings)
+            found.append(CurveModel.fitted(encode(source.points, self.distributions), data, FIT_TRIALS).logs)
+        return found
+
+
+def believed(expected: Array, ratings: Array) -> float:
+    """How far an earlier experiment is believed.
+
+    All pairs of trials are compared. A pair counts by how far the earlier experiment expects the two apart, and for or against
+    by whether they are in that order. So pairs that it takes for alike say nothing.
+
+    Args:
+        expected: standings of trials that the earlier experiment lets expect.
+        ratings: of the same trials in this one.
+
+    Returns:
+        1 before anything is known and where all pairs agree; 0 where it is contradicted more than it is trusted at first.
+    """
+    apart = expected[:, None] - expected[None, :]
+    if not (total := float(np.abs(apart).sum())):
+        return 1.0
+    agreement = float((apart * np.sign(ratings[:, None] - ratings[None, :])).sum()) / total
+    pairs = total / (len(expected) * _APART)  # in trials: n random ones have n - 1
+    return max(0.0, (TRUST + pairs * agreement) / (TRUST + pairs))

@@ -1,0 +1,172 @@
+"""What a search has used of its budget."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+
+from tuning.experiment.budget import Budget
+from tuning.search.record.costs import Costs
+from tuning.search.record.study import StudyMemory
+
+
+@dataclass
+class Ledger:
+    """Adds up steps or time, over all runs of an experiment.
+
+    Steps are those at which evaluations were due, so that the sum depends on the study alone. A trial that runs counts up to
+    its next evaluation. Time of earlier runs is in the study, as of their last evaluation. Steps that were
+    taken under another budget are none of the pace of one of time, as their time was not noted.
+
+    Attributes:
+        memory: the study.
+        budget: None for no limit.
+        rung_steps: between two evaluations of a trial.
+        clock: time, seconds.
+        most_steps: of a trial; one that has them takes no more, although its process may not have ended.
+        costs: of trials; None where all cost the same.
+    """
+
+    memory: StudyMemory
+    budget: Budget | None
+    rung_steps: int
+    clock: Callable[[], float] = time.monotonic
+    most_steps: float = math.inf
+    costs: Costs | None = None
+    _begun: float = field(init=False)
+    _before: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._begun, self._before = self.clock(), self.memory.seconds_before
+        self._tell_timed_steps()
+
+    def _tell_timed_steps(self) -> None:
+        """Note at a change between budgets of time and others which steps are none of the pace."""
+        used = self.memory.used_steps(0)
+        if not self.budget or not self.budget.is_time:
+            if self._before and self.memory.steps_at_last_time is None:
+                self.memory.note_steps_at_last_time(used)
+        elif not self._before:
+            if any(used.values()):
+                self.memory.note_untimed(used)
+        elif (then := self.memory.steps_at_last_time) is not None:
+            untimed = self.memory.untimed_steps
+            since = {number: untimed.get(number, 0) + steps - then.get(number, 0) for number, steps in used.items()}
+            self.memory.note_untimed(since)
+            self.memory.note_steps_at_last_time(None)
+
+    @property
+    def seconds(self) -> float:
+        """Wall time of all runs."""
+        return self._before + self.clock() - self._begun
+
+    def steps(self, running: Collection[int] = ()) -> float:
+        """Steps of all trials.
+
+        Args:
+            running: numbers of trials that count up to their next evaluation.
+        """
+        return sum(self._steps_of(running).values())
+
+    def _steps_of(self, running: Collection[int]) -> dict[int, int]:
+        """Steps of each trial by number, see `steps`."""
+        used = dict(self.memory.used_steps(self.rung_steps))
+        for number in running:
+            if used.get(number, 0) < self.most_steps:
+                used[number] = used.get(number, 0) + self.rung_steps
+        return used
+
+    def _default_steps(self, running: Collection[int]) -> float:
+        """Steps of the default that would have cost as much as those of all trials in the time that was noted."""
+        used = self._timed_steps_of(running)
+        return sum(steps * cost for steps, cost in zip(used.values(), self._costs_of(used), strict=True))
+
+    def _timed_steps_of(self, running: Collection[int]) -> dict[int, int]:
+        """Steps of each trial by number that were taken while time was noted."""
+        untimed = self.memory.untimed_steps
+        return {number: steps - untimed.get(number, 0) for number, steps in self._steps_of(running).items()}
+
+    def used(self) -> float:
+        """What was used, in the budget's unit; without one steps."""
+        return self.seconds if self.budget and self.budget.is_time else self.steps()
+
+    def is_spent(self, running: Collection[int] = (), part: float = 1.0) -> bool:
+        """Whether the budget does not pay for one evaluation more.
+
+        Args:
+            running: numbers of the trials that run on, see `steps`.
+            part: of the budget.
+        """
+        if self.budget is None:
+            return False
+        if self.budget.is_time:
+            return self.seconds >= part * self.budget.amount
+        # A rung's steps are rounded down where they do not divide those of a trial.
+        return self.steps(running) + self.rung_steps > part * self.budget.amount + 0.5 * self.rung_steps
+
+    def steps_left(self, running: Collection[int] = (), part: float = 1.0) -> float:
+        """Steps of the default that a part of the budget still pays for; infinite where that is not known.
+
+        A budget of time pays for as many as its pace so far promises. A search can have tried what costs several times as much
+        as the default, so steps of trials are weighed by what they cost.
+        """
+        if self.budget is None:
+            return math.inf
+        if not self.budget.is_time:
+            return max(0.0, part * self.budget.amount - self.steps(running))
+        steps = self._default_steps(running)
+        return max(0.0, part * self.budget.amount - self.seconds) * steps / self.seconds if steps else math.inf
+
+    def steps_in_all(self, running: Collection[int] = ()) -> float:
+        """Steps of the default that all of the budget pays for; infinite where that is not known.
+
+        Args:
+            running: see `steps`.
+        """
+        if self.budget is None:
+            return math.inf
+        if not self.budget.is_time:
+            return self.budget.amount
+        steps = self._default_steps(running)
+        return self.budget.amount * steps / self.seconds if steps else math.inf
+
+    def steps_promised(self) -> float:
+        """Steps of the default that all of the budget pays for, at the pace up to the last evaluation.
+
+        It follows from the study alone: `steps_in_all` looks at the clock. Infinite where that is not known.
+        """
+        if self.budget is None:
+            return math.inf
+        if not self.budget.is_time:
+            return self.budget.amount
+        steps, seconds = self._default_steps(()), self.memory.seconds_before
+        return self.budget.amount * steps / seconds if steps and seconds else math.inf
+
+    def steps_ahead(self, running: Collection[int] = ()) -> float:
+        """Steps of the default until those that run, and one that may begin beside them, are evaluated.
+
+        Args:
+            running: see `steps`; a budget of steps counts theirs as used already.
+
+        Returns:
+            For a budget of steps the half of a rung that `is_spent` rounds away.
+        """
+        if self.budget is None or not self.budget.is_time:
+            return 0.5 * self.rung_steps
+        steps = sum(self._timed_steps_of(running).values())
+        usual = self._default_steps(running) / steps if steps else 1.0
+        return self.rung_steps * (usual + sum(self._costs_of(running)))
+
+    def _costs_of(self, numbers: Collection[int]) -> list[float]:
+        """Cost of the steps of each of these trials."""
+        if self.costs is None:
+            return [1.0] * len(numbers)
+        trials = self.memory.trials()
+        return [self.costs.of(trials[number]) for number in numbers]
+
+    def note_time(self) -> None:
+        """Write the time so far into the study, where the budget is of time."""
+        if self.budget and self.budget.is_time:
+            self.memory.note_seconds(self.seconds)

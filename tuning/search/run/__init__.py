@@ -1,0 +1,1 @@
+"""One run of a search on Ray Tune: begin, watch, show, end."""

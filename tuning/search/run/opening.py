@@ -1,0 +1,408 @@
+"""Before a search: check the settings, then create the experiment or open the one that they continue."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from common.paths import missing_folders, name_fault, user_path
+from common.storage.location import StorageError
+from common.uris import is_uri
+from envs.environments.backend import beyond_batch, choose_backend
+from envs.environments.split_layout import same_buildings
+from envs.environments.year_cache import any_district, has_several_buildings
+from envs.errors import ScenarioError
+from envs.objective.aim import VEHICLES_LEFT
+from envs.objective.reward import RewardName, check_reward
+from envs.policy_fit import check_one_layout, check_seen
+from envs.scenarios.augmentation import check_augmentation, synthetic_years
+from envs.scenarios.scenario import SPLITS, Scenario, scenario
+from envs.seen import Seen
+from search_spaces.reward_share import NAME
+from tuning.experiment.errors import UsageError
+from tuning.experiment.folder import LEARNED, Experiment, ExperimentPaths, create, discard, existing
+from tuning.experiment.settings import Settings, changed
+from tuning.runtime.ray_address import check_address
+from tuning.search.proposals.learned import LearnedExperiment, digest, read_learned, text_of
+from tuning.search.proposals.learning import learned_from, whole_place
+from tuning.search.proposals.plan import Plan, plan, plan_again, seen_by, space_differences
+from tuning.search.run.callbacks import callbacks_named
+from tuning.search.run.lessons import check_teacher
+from tuning.storage.stored_experiment import (
+    begun_elsewhere,
+    create_stored,
+    experiment_at,
+    is_stored,
+    look_up,
+    moved,
+    storage_of,
+    withdraw,
+)
+from tuning.trial.checkpoint import check_versions
+from tuning.trial.provenance import provenance, version_differences
+
+# Gives the settings that hold from now on, from those of the existing experiment and those that named it. A command line, for
+# example, need not repeat the settings that the experiment was begun with.
+AsContinued = Callable[[Settings, Settings], Settings]
+
+
+@dataclass(frozen=True)
+class Checked:
+    """Settings that are valid. Nothing has been created with them yet.
+
+    Attributes:
+        settings: as they hold from now on.
+        scenario: of the settings.
+        plan: of the settings.
+        compatibility: see `Experiment`.
+        before: the experiment that is continued; None for a new one.
+        notes: lines for the user.
+        learned: content of the file of what a new experiment learns from others; empty for none.
+    """
+
+    settings: Settings
+    scenario: Scenario
+    plan: Plan
+    compatibility: dict[str, Any]
+    before: Experiment | None = None
+    notes: tuple[str, ...] = ()
+    learned: str = ""
+
+
+@dataclass(frozen=True)
+class Opened:
+    """An experiment with a folder, ready to be searched.
+
+    Attributes:
+        experiment: with the settings that hold from now on. For an existing one they are written when the search begins.
+        scenario: of the experiment.
+        plan: of the experiment.
+        made: folders that were created just now, the experiment's first; none for an existing one. With a storage, that
+            was created too.
+    """
+
+    experiment: Experiment
+    scenario: Scenario
+    plan: Plan
+    made: tuple[Path, ...] = ()
+
+    @property
+    def is_there(self) -> bool:
+        """Whether the experiment exists still, as far as can be told."""
+        experiment = self.experiment
+        if experiment.storage is None or experiment.is_local:
+            return experiment.paths.folder.exists()
+        with suppress(StorageError):
+            return is_stored(experiment.storage)
+        return True
+
+    def withdraw(self) -> bool:
+        """Remove the experiment where it was created for nothing: no trial has been begun in it.
+
+        Returns:
+            Whether it was removed.
+        """
+        experiment = self.experiment
+        if experiment.storage is None:
+            return discard(experiment.paths.folder, self.made)
+        if not self.made or not withdraw(experiment):
+            return False
+        return not experiment.is_local or discard(experiment.paths.folder, self.made)
+
+
+def experiment_to_continue(settings: Settings) -> Experiment | None:
+    """The experiment that settings continue: the one in the folder `resume`, or an existing one with their name.
+
+    Returns:
+        None if the settings begin a new one.
+
+    Raises:
+        UsageError: if the folder holds no experiment, or a damaged one; or if it would move without `resume`.
+        StorageError: if a storage that is named cannot be read.
+    """
+    if settings.resume:
+        return experiment_at(settings.resume, settings.storage)
+    above = storage_of(settings)
+    if above and is_uri(settings.dir):
+        place = None if name_fault(settings.name) else above / settings.name
+        return look_up(place) if place and is_stored(place) else None
+    if folder := existing(settings):
+        found = experiment_at(folder, settings.storage)
+        if found.moves_to:
+            # It would leave its folder for good; a name may be one that was forgotten.
+            raise UsageError(
+                f"{folder} is an experiment in a folder alone: leave out --storage, add --resume {folder} to move it to "
+                f"{found.moves_to}, or choose another --name"
+            )
+        return found
+    return begun_elsewhere(above, settings) if above else None
+
+
+def check(settings: Settings, as_continued: AsContinued | None = None) -> Checked:
+    """Check settings, for a new experiment or to continue one.
+
+    Args:
+        settings: of one algorithm.
+        as_continued: see `AsContinued`; by default the given settings hold.
+
+    Raises:
+        UserError: one of its subclasses, for the first thing that is not valid.
+    """
+    before = experiment_to_continue(settings)
+    if before is None:
+        return check_new(settings)
+    return check_continued(before, as_continued(before.settings, settings) if as_continued else settings)
+
+
+def check_new(settings: Settings) -> Checked:
+    """Check the settings of a new experiment.
+
+    Raises:
+        UserError: see `check`.
+    """
+    if settings.extend:
+        raise UsageError("--extend continues an experiment: say which with --resume, or with its --name")
+    checked = _checked(settings, user_path(settings.space) if settings.space else None)
+    if not settings.learn_from:
+        return checked
+    learned = learned_from(settings)
+    text = text_of(learned)
+    compatibility = {**checked.compatibility, LEARNED: digest(text)}
+    return replace(checked, compatibility=compatibility, notes=(*checked.notes, *_learned_notes(learned)), learned=text)
+
+
+def check_continued(before: Experiment, settings: Settings) -> Checked:
+    """Check the settings that continue an experiment.
+
+    Args:
+        before: the experiment.
+        settings: that hold from now on. Empty `space` and `set` stand for those of before; `name` and `dir` stay.
+
+    Raises:
+        UserError: see `check`; also for settings that may not change.
+    """
+    if settings.resume and settings.name not in ("", before.settings.name):
+        raise UsageError(
+            f"--name {settings.name}: --resume goes on with {before.place}, which keeps its name; leave --name out, or leave "
+            "--resume out for a new experiment"
+        )
+    if settings.algo == "all":
+        raise UsageError(f"{before.place} is an experiment of {before.settings.algo}: it is continued without --algo all")
+    check_versions(before.paths.folder / "trials")
+    # A space file that is given again is compared by its content. Without one, the experiment's copy holds.
+    copy = before.paths.space if before.settings.space else None
+    space_file = user_path(settings.space) if settings.space else copy
+    kept = {name: getattr(before.settings, name) for name in ("name", "dir", "storage", "space")}
+    if not settings.set or settings.fixed_texts() == before.settings.fixed_texts():
+        kept["set"] = before.settings.set
+    checked = _checked(replace(settings, resume="", **kept), space_file, before.compatibility.get("space"))
+    if settings.learn_from == before.settings.learn_from:
+        # As they were stored: where the experiment was begun, these paths may mean another place or none.
+        checked = replace(checked, settings=replace(checked.settings, learn_from=before.settings.learn_from))
+    compatibility = checked.compatibility
+    if LEARNED in before.compatibility:
+        compatibility = {**compatibility, LEARNED: before.compatibility[LEARNED]}
+    if differences := _differences(before, checked):
+        raise UsageError(f"{before.place} was begun with other settings: {'; '.join(differences)}; start a new experiment")
+    notes = [*checked.notes, *_learned_notes(read_learned(before, checked.plan.space))]
+    if not settings.resume:
+        notes.append(f"{before.place} exists and is continued")
+    for difference in _version_differences(before, checked):
+        notes.append(f"the code has changed, so results may differ: {difference}")
+    return replace(checked, compatibility=compatibility, before=before, notes=tuple(notes))
+
+
+def open_checked(checked: Checked, say: Callable[[str], None] = lambda line: None) -> Opened:
+    """Create the folder of a new experiment, or take that of the existing one, which may move to a storage first.
+
+    Args:
+        checked: what to open.
+        say: tells the user what happens.
+
+    Raises:
+        UserError: if the folder cannot be created, or the experiment cannot be moved.
+    """
+    if checked.before:
+        before, settings = checked.before, checked.settings
+        if before.moves_to:
+            from tuning.search.record.study import check_study
+
+            before = moved(before, settings.scenario, check_study, say)
+            settings = replace(settings, name=before.settings.name, dir=before.settings.dir)
+        if before.comes_to:
+            before = replace(before, paths=ExperimentPaths(before.comes_to), is_local=True, comes_to=None)
+        is_copied = settings.scenario == before.settings.scenario
+        experiment = replace(
+            before,
+            settings=settings,
+            compatibility=checked.compatibility,
+            begun_with=before.begun_with if is_copied else "",
+        )
+        return Opened(experiment, checked.scenario, checked.plan)
+    if above := storage_of(checked.settings):
+        experiment = create_stored(above, checked.settings, checked.compatibility, checked.learned)
+        return Opened(experiment, checked.scenario, checked.plan, (experiment.paths.folder,))
+    parents = missing_folders(user_path(checked.settings.dir).resolve())
+    experiment = create(checked.settings, checked.compatibility, checked.learned)
+    return Opened(experiment, checked.scenario, checked.plan, (experiment.paths.folder, *parents))
+
+
+def _learned_notes(learned: Sequence[LearnedExperiment]) -> list[str]:
+    return [f"learns from {each.folder}: {each.summary}" for each in learned]
+
+
+def _check_shared(site: Scenario, planned: Plan, settings: Settings) -> None:
+    """Check that no trial shares a policy among the buildings of a site that has one.
+
+    Raises:
+        UsageError: if the plan fixes `shared_policy` to true, searches it or starts with it.
+    """
+    if "shared_policy" not in planned.space or has_several_buildings(site):
+        return
+    parameter = planned.space["shared_policy"]
+    is_open = "shared_policy" not in planned.fixed and True in getattr(parameter.search, "choices", ())
+    begins = any(start["shared_policy"] for start in planned.starts)
+    if not (is_open or begins or planned.fixed.get("shared_policy", parameter.default)):
+        return
+    at, remedy = "shared_policy=true", "leave it out"
+    if settings.preset and "shared_policy" not in settings.fixed_texts():
+        at, remedy = f"--preset {settings.preset}", "take another preset, or add --set shared_policy=false"
+    raise UsageError(f"{at}: {site.title} has one building, and one policy acts for it anyway; {remedy}")
+
+
+def _check_policy_fits(site: Scenario, planned: Plan, seens: Sequence[Seen]) -> None:
+    """Check that the site has what policies are to see, and that a policy of the training split can act in the others.
+
+    These may simulate other buildings.
+
+    Raises:
+        ScenarioError: if it cannot.
+    """
+    for seen in seens:
+        check_seen(site, seen)
+    if all(same_buildings(site, split) for split in SPLITS):
+        return
+    if planned.fixed.get("shared_policy") is not True:
+        check_one_layout(site)
+        return
+    from tuning.algorithms.networks.building_kinds import BuildingKinds, why_unfit
+
+    # Where it is searched whether chargers are learned, a policy may need what is known of them.
+    # What is seen further is seen of all buildings.
+    day_peak = seens[0].day_peak
+    kinds = BuildingKinds.of(any_district(site, day_peak), planned.fixed.get("learn_charging", True) is True)
+    for split in SPLITS:
+        reason = None if same_buildings(site, split) else why_unfit(kinds, any_district(site, day_peak, split))
+        if reason:
+            raise ScenarioError(
+                f"--{split}-buildings: a policy of {site.described('train')} cannot act in {site.described(split)}: {reason}; "
+                "name buildings with the same observations and devices"
+            )
+
+
+def _check_plans(seens: Sequence[Seen], reward: RewardName) -> None:
+    """Check that plans are for what policies learn.
+
+    Raises:
+        UsageError: if they are for another reward.
+    """
+    planned = [seen.plan for seen in seens if seen.plan != "none"]
+    if planned and reward != "improvement":
+        raise UsageError(
+            f"plan={planned[0]}: plans are made for the reward improvement, not for --reward {reward}; leave one out"
+        )
+
+
+def _check_plans_alone(seens: Sequence[Seen], settings: Settings) -> None:
+    """Check that plans do not meet what they cannot be combined with.
+
+    Raises:
+        UsageError: if they do.
+    """
+    planned = [seen.plan for seen in seens if seen.plan != "none"]
+    if planned and settings.teacher != "none":
+        raise UsageError(
+            f"plan={planned[0]}: a policy with a plan begins as model predictive control already, so it needs no --teacher "
+            f"{settings.teacher}; leave one out"
+        )
+    if "learned" in planned and settings.augment:
+        raise UsageError(
+            "plan=learned: its forecasts have learned from the days that --augment recombines, so its plans would be too good "
+            "there; take plan=seven-days, or leave one out"
+        )
+
+
+def _checked(settings: Settings, space_file: Path | None, described: Mapping[str, str] | None = None) -> Checked:
+    """Check settings; with the description of the space that an experiment was begun with, that is taken."""
+    settings.check()
+    site = scenario(settings.scenario, settings.trust_scenario, settings.splits)
+    planned = plan_again(settings, space_file, site, described) if described else plan(settings, space_file, site)
+    check_reward(site, settings.reward)
+    site.windows("train")
+    _check_shared(site, planned, settings)
+    seens = seen_by(planned, settings.aim.weights)
+    _check_policy_fits(site, planned, seens)
+    _check_plans(seens, settings.reward)
+    _check_plans_alone(seens, settings)
+    backend = choose_backend(site, settings.backend)
+    check_augmentation(site, settings.augmentation, backend)
+    settings.aim.check(site, settings.reward, backend)
+    if settings.teacher != "none":
+        check_teacher(site, settings.algo, backend, settings.reward)
+    # However they were typed: an experiment is continued by what they mean.
+    settings = replace(settings, weights=settings.aim.weights.texts, require=settings.aim.require, objective=settings.aim.names)
+    settings = replace(settings, learn_from=tuple(map(whole_place, settings.learn_from)))
+    notes = [f"aim: {settings.aim.shown}"] if settings.aim.shown else []
+    notes += _of_two_objectives(settings, planned)
+    notes += planned.notes
+    if settings.augment:
+        notes.append(f"synthetic years that train too: {len(synthetic_years(site, settings.augmentation))}")
+    if settings.aim.leaves_vehicles(site):
+        notes.append(VEHICLES_LEFT)
+    if settings.backend == "auto" and backend == "citylearn":
+        missing = ", ".join(beyond_batch(site))
+        notes.append(f"{site.title}: stepped by CityLearn itself, because the batch backend does not support: {missing}")
+    # Absolute: in another folder a relative path would name another scenario.
+    name = str(site.schema) if site.schema else settings.scenario
+    compatibility = {"scenario": site.key, "space": planned.space.describe(), "machine": provenance()}
+    notes += check_address(settings.address)
+    callbacks_named(settings.callback)
+    return Checked(replace(settings, backend=backend, scenario=name), site, planned, compatibility, notes=tuple(notes))
+
+
+def _of_two_objectives(settings: Settings, planned: Plan) -> list[str]:
+    """What a search with two objectives draws of the reward, in a line; none with one objective, or with a preset."""
+    if settings.preset or not settings.aim.second:
+        return []
+    if why := settings.aim.why_alike(settings.reward):
+        return [f"aim: all policies are rewarded alike, as {why}; so the front shows what other hyperparameters change"]
+    share = settings.reward_share
+    assert share
+    if NAME in planned.fixed:
+        return []
+    return [
+        f"searched too, as there are two objectives: {NAME}, the part of {share.first} in the {share.together:g} that "
+        f"{share.first} and {share.second} weigh together; by --weights {share.default:.3g}"
+    ]
+
+
+def _differences(before: Experiment, checked: Checked) -> list[str]:
+    """Settings, data and ranges that may not change and did, each in words."""
+    old, new = before.compatibility, checked.compatibility
+    same_data = old.get("scenario") == new["scenario"]
+    # The same files may lie elsewhere, as on another machine.
+    known = replace(before.settings, scenario=checked.settings.scenario) if same_data else before.settings
+    differences = changed(known, checked.settings)
+    if "scenario" in old and not same_data and not differences:
+        differences.append(f"the scenario's data have changed ({old['scenario']}, now {new['scenario']})")
+    if "space" in old and not differences:
+        differences += space_differences(old["space"], checked.plan.space)[:1]
+    return differences
+
+
+def _version_differences(before: Experiment, checked: Checked) -> list[str]:
+    old, new = before.compatibility, checked.compatibility
+    return version_differences(old["machine"], new["machine"]) if "machine" in old else []

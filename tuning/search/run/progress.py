@@ -1,0 +1,300 @@
+"""Progress of a search on a terminal, in a notebook or in a log."""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Collection, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from ray.tune import Callback
+from ray.tune.experiment import Trial
+from ray.tune.result import TIME_TOTAL_S
+from rich.console import Console
+
+from envs.objective.aim import SCORE_ALONE, Aim
+from results.live import MOST_EVENTS, MOST_POINTS, PROGRESS_FILE, LiveSearch, LiveTrial, Phase
+from results.live_view import BETWEEN, LiveRegion, LiveView, replaces_lines, texts
+from results.loader import ratings
+from tuning.cli.console import say
+from tuning.runtime.ray_session import check_nodes
+from tuning.search.run.machine_watch import MachineWatch, granted_of_cluster
+from tuning.search.run.time_left import BudgetLeft, TimeLeft
+from tuning.trial.protocol import CONFIRMING, EVALUATED, EVALUATION, MESSAGE, NUMBER, OUTCOME, STEPS, DriverOnly, outcome_of
+from tuning.trial.records import FROZEN
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from tuning.experiment.settings import Settings
+    from tuning.search.run.work import Work
+
+LINE_SECONDS = 30.0  # between two lines without a terminal
+REFRESH_SECONDS = 0.5
+FILE_SECONDS = 2.0  # between two writings of the file that `python -m results.watch` reads
+LOOK_SECONDS = 5.0  # between two checks of Ray's nodes
+
+
+class Progress(DriverOnly, Callback):
+    """On a terminal a view that is updated in place; in a notebook or a log a line every `LINE_SECONDS`.
+
+    With a folder, the same is in a file of it, for `python -m results.watch`.
+
+    Args:
+        console: to write to.
+        trials: number of trials of the search.
+        steps: budget of each.
+        already: states and steps of the trials that an earlier run ended.
+        best: rating and number of the best of these.
+        resumed: steps that unfinished trials of an earlier run have taken, by number.
+        aim: what ranks trials.
+        work: what was used of the budget, and what is left of it; None without one.
+        frozen: numbers of the trials that may go on.
+        folder: of the experiment, for the file; None for no file.
+    """
+
+    def __init__(
+        self,
+        console: Console,
+        trials: int,
+        steps: int,
+        already: Sequence[tuple[str, int]],
+        best: tuple[float, int] | None,
+        resumed: dict[int, int],
+        aim: Aim = SCORE_ALONE,
+        work: Work | None = None,
+        frozen: Collection[int] = (),
+        folder: Path | None = None,
+    ) -> None:
+        self._aim, self._frozen, self._folder = aim, set(frozen), folder
+        self._ledger = work.ledger if work else None
+        self._console, self._trials, self._steps = console, trials, steps
+        self._ended = {"complete": 0, "pruned": 0, "oom": 0, "failed": 0}
+        for state, _ in already:
+            self._ended[state] += 1
+        self._best = best
+        self._start = time.monotonic()
+        self._trial_steps = dict(resumed)  # of all trials that have not ended before
+        self._begun_steps = sum(resumed.values())
+        self._running: dict[int, LiveTrial] = {}
+        taken = [taken for _, taken in already]
+        self._time_left: TimeLeft | BudgetLeft = TimeLeft(trials, steps, taken, resumed, time.monotonic)
+        if work and work.ledger.budget:
+            self._time_left = BudgetLeft(work.ledger.budget, work, time.monotonic)
+        self._live = LiveRegion(console) if replaces_lines(console) else None
+        self._curve: list[tuple[float, float]] = []
+        self._add_to_curve()
+        self._events: list[str] = []  # the last ones
+        self._told_lines = 0
+        self._phase: Phase = "running"
+        self._reason = ""
+        self._filed = -math.inf
+        self._watch = MachineWatch(granted=granted_of_cluster)
+        self._shown = 0.0
+        self._told: set[tuple[int, int]] = set()  # trial and steps of evaluations
+        self._looked = time.monotonic()
+
+    @classmethod
+    def of(
+        cls,
+        console: Console,
+        settings: Settings,
+        before: pd.DataFrame,
+        work: Work | None = None,
+        folder: Path | None = None,
+    ) -> Progress:
+        """Progress of an experiment, new or continued.
+
+        Args:
+            console: to write to.
+            settings: of the experiment.
+            before: its rows of `trials` so far.
+            work: what was used of its budget, and what is left of it.
+            folder: of the experiment; see `Progress`.
+        """
+        frozen = before[before["state"] == FROZEN]
+        ended = before[~before["state"].isin(["running", FROZEN])]
+        scored = before[(before["state"] != "running") & before["confirms"].isna()].dropna(subset=["score"])
+        rated = zip(ratings(scored).tolist(), scored["trial"].tolist(), strict=True)
+        best = max(((rating, number) for rating, number in rated if math.isfinite(rating)), default=None)
+        unfinished = before[before["state"].isin(["running", FROZEN])]
+        resumed = dict(zip(unfinished["trial"].tolist(), unfinished["steps"].tolist(), strict=True))
+        already = list(zip(ended["state"].tolist(), ended["steps"].fillna(0).astype(int).tolist(), strict=True))
+        limited = work if settings.limit else None
+        return cls(
+            console, 0 if settings.limit else int(settings.most_trials), settings.steps, already, best, resumed, settings.aim,
+            limited, frozen["trial"].tolist(), folder,
+        )  # fmt: skip
+
+    def __enter__(self) -> Self:
+        if self._live:
+            self._live.start()
+        self._write_file()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self._live:
+            self._live.stop()
+
+    def on_trial_start(self, iteration: int, trials: list[Trial], trial: Trial, **info: Any) -> None:
+        """A trial was started."""
+        number = trial.config[NUMBER]
+        steps = self._trial_steps.get(number, 0)
+        self._running[number] = LiveTrial(number, "continuing" if steps else "starting", steps)
+        self._frozen.discard(number)
+        self._time_left.on_start(number)
+
+    def on_trial_result(self, iteration: int, trials: list[Trial], trial: Trial, result: dict[str, Any], **info: Any) -> None:
+        """A trial reported."""
+        if result.get(MESSAGE) and not result.get(OUTCOME):
+            self.say(str(result[MESSAGE]))
+        if result.get(OUTCOME):
+            return
+        number, steps = trial.config[NUMBER], int(result[STEPS])
+        self._trial_steps[number] = steps
+        self._time_left.on_report(number, steps, float(result[TIME_TOTAL_S]))
+        self._show_steps(number, steps)
+        if result.get(EVALUATION) is None:
+            return
+        outcome = outcome_of(result)
+        rating = self._aim.rating(outcome)
+        is_candidate = math.isfinite(rating) and not trial.config.get(CONFIRMING)
+        if is_candidate and (self._best is None or rating > self._best[0]):
+            self._best = rating, number
+            self._add_to_curve()
+        self._show_steps(number, steps, self._aim.told_rating(rating) if math.isfinite(rating) else f"{rating:g}")
+        evaluated = int(result.get(EVALUATED, steps))
+        if (number, evaluated) not in self._told:
+            # A trial that goes on begins with the last evaluation before its checkpoint.
+            self._told.add((number, evaluated))
+            self.say(f"trial {number}: {self._aim.told(outcome)} at {evaluated:,} steps")
+
+    def _show_steps(self, number: int, steps: int, rating: str = "") -> None:
+        """Note how far a trial that runs is; without a rating, that of its last evaluation stays."""
+        if number in self._running:
+            self._running[number] = LiveTrial(number, "training", steps, rating or self._running[number].rating)
+
+    def on_step_end(self, iteration: int, trials: list[Trial], **info: Any) -> None:
+        """One pass of Tune's loop has ended.
+
+        Raises:
+            NodeLostError: if Ray has no node left.
+        """
+        now = time.monotonic()
+        if now - self._looked >= LOOK_SECONDS:
+            self._looked = now
+            check_nodes()
+        for line in self._watch.look(bool(self._running)):
+            self.say(line)
+        if now - self._filed >= FILE_SECONDS:
+            self._write_file()
+        if now - self._shown < (REFRESH_SECONDS if self._live else LINE_SECONDS):
+            return
+        self._shown = now
+        if self._live:
+            self._live.show(LiveView(self.state()))
+        else:
+            say(self._console, BETWEEN.join(self.parts()))
+
+    def parts(self) -> list[str]:
+        """The state of the search, in short texts."""
+        return texts(self.state())
+
+    def state(self) -> LiveSearch:
+        """The search now."""
+        elapsed = time.monotonic() - self._start
+        trained = sum(self._trial_steps.values()) - self._begun_steps
+        done, amounts = self._done()
+        return LiveSearch(
+            experiment=self._folder.name if self._folder else "",
+            written=datetime.now(UTC).timestamp(),
+            phase=self._phase,
+            reason=self._reason,
+            done=done,
+            amounts=tuple(amounts),
+            trials=tuple(self._running[number] for number in sorted(self._running)),
+            most_steps=self._steps,
+            rating="score" if self._aim.is_score else "value",
+            best=f"{self._aim.told_rating(self._best[0])} (trial {self._best[1]})" if self._best else "",
+            curve=tuple(self._curve),
+            steps_per_second=trained / elapsed if trained > 0 and elapsed > 0.0 else None,
+            elapsed=elapsed,
+            left=self._time_left.seconds(),
+            left_is_bound=self._time_left.is_bound,
+            machine=tuple(self._watch.text.split(", ")) if self._watch.text else (),
+            events=tuple(self._events),
+            events_before=self._told_lines - len(self._events),
+        )
+
+    def _done(self) -> tuple[float, list[str]]:
+        """What part of the search is done, and the amounts in short texts."""
+        ended = [f"{count} {state}" for state, count in self._ended.items() if count]
+        number, running = sum(self._ended.values()), f"{len(self._running)} running"
+        if self._ledger and self._ledger.budget:
+            ended += [f"{len(self._frozen)} {FROZEN}"] if self._frozen else []
+            begun = number + len(self._frozen) + len(self._running)
+            used = min(1.0, self._ledger.used() / self._ledger.budget.amount)
+            trials = f"{begun} trial{'s' if begun != 1 else ''}" + (f" ({', '.join(ended)})" if ended else "")
+            return used, [f"{used:.0%} of {self._ledger.budget.shown}", trials, running]
+        done = f"{number}/{self._trials} trials done"
+        if len(ended) > 1 or self._ended["complete"] != number:
+            done += f" ({', '.join(ended)})"
+        return number / self._trials if self._trials else 0.0, [done, running]
+
+    def _add_to_curve(self) -> None:
+        """Add the best so far to its curve; one that misses a requirement has no place on its scale."""
+        if self._best and not self._aim.is_missed(self._best[0]):
+            # A search has few improvements; where it has many, the first matter least.
+            self._curve = [*self._curve, (time.monotonic() - self._start, self._best[0])][-MOST_POINTS:]
+
+    def end(self, is_stopped: bool, reason: str = "") -> None:
+        """Say in the file that the run has ended.
+
+        Args:
+            is_stopped: whether before the search was at its end.
+            reason: why; empty for a signal.
+        """
+        self._phase, self._reason = "stopped" if is_stopped else "complete", reason
+        self._write_file()
+
+    def _write_file(self) -> None:
+        """Write what `python -m results.watch` reads. A search goes on without it, after a line."""
+        self._filed = time.monotonic()
+        if self._folder is None:
+            return
+        try:
+            self.state().write(self._folder)
+        except OSError as error:
+            if os.name == "nt" and isinstance(error, PermissionError):
+                # There a file cannot be replaced while another process reads it. The next one follows.
+                return
+            self._folder = None
+            self.say(f"{PROGRESS_FILE} cannot be written ({error.strerror}), so this run cannot be watched from elsewhere")
+
+    def on_left(self, number: int) -> None:
+        """A trial has stopped running and will be continued."""
+        self._running.pop(number, None)
+        self._time_left.on_left(number)
+
+    def on_frozen(self, number: int) -> None:
+        """A trial has stopped running and may be continued."""
+        self._frozen.add(number)
+        self.on_left(number)
+
+    def on_ended(self, number: int, state: str) -> None:
+        """A trial ended."""
+        self._running.pop(number, None)
+        self._time_left.on_ended(number)
+        self._ended[state] += 1
+        if state != "complete":
+            self.say(f"trial {number}: {state}")
+
+    def say(self, line: str) -> None:
+        """Print a line, on a terminal above the view."""
+        self._events = [*self._events, line][-MOST_EVENTS:]
+        self._told_lines += 1
+        say(self._console, line)

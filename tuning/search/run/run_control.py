@@ -1,0 +1,177 @@
+"""One run of a search: what stops it, and what follows when a trial ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Protocol
+
+from tuning.experiment.folder import ExperimentPaths
+from tuning.search.promotion.retention import Retention
+
+TOGETHER_SECONDS = 1.0  # in which several SIGTERM are one
+ALIKE = 3  # first failures at the same line of code that stop a search: a bug, not a bad assignment
+
+
+class Listener(Protocol):
+    """Shows what happens to trials."""
+
+    def say(self, line: str) -> None:
+        """Show a line."""
+
+    def on_ended(self, number: int, state: str) -> None:
+        """A trial ended."""
+
+    def on_left(self, number: int) -> None:
+        """A trial has stopped running and will be continued."""
+
+    def on_frozen(self, number: int) -> None:
+        """A trial has stopped running and may be continued."""
+
+
+class RunControl:
+    """Stops a run, by a signal or for a reason, without losing anything.
+
+    A file in the experiment's folder tells trials, on every machine, that the run goes on. When the file is removed, each trial
+    writes a checkpoint and ends.
+
+    Attributes:
+        run: name of the run.
+        is_stopping: whether trials have been told to stop.
+        is_finishing: whether they were told so as the search is at its end.
+        reason: why, in words for the user; None for a signal.
+    """
+
+    def __init__(self, paths: ExperimentPaths, retention: Retention, listener: Listener, sound: bool) -> None:
+        """Put it together; the run begins with `start`.
+
+        Args:
+            paths: of the experiment.
+            retention: which checkpoints are kept.
+            listener: shows what happens.
+            sound: whether a trial of this experiment has ended without a failure before.
+        """
+        self.run = uuid.uuid4().hex[:8]
+        self.is_stopping = self.is_finishing = False
+        self.reason: str | None = None
+        self._retention, self._listener, self._sound = retention, listener, sound
+        self._failures: list[str] = []
+        self._paths, self._file = paths, paths.running(self.run)
+
+    def start(self) -> None:
+        """Begin the run, on a locked experiment: its trials may run, and trials of a killed run stop."""
+        for stale in self._paths.folder.glob(self._paths.running("*").name):
+            stale.unlink()
+        self._file.touch()
+
+    def stop(self, reason: str | None = None) -> None:
+        """Start no more trials, and let those that run write a checkpoint and end.
+
+        Args:
+            reason: see `RunControl`; that of the first call holds.
+        """
+        if not self.is_stopping:
+            self.is_stopping, self.reason = True, reason
+            self._file.unlink(missing_ok=True)
+        elif self.is_finishing and reason:
+            # Such as a full disk, where the last checkpoints are written.
+            self.is_finishing, self.reason = False, reason
+
+    def finish(self) -> None:
+        """End the search: start no more trials, and let those that run write a checkpoint and be frozen."""
+        if not self.is_stopping:
+            self.is_finishing = True
+            self.stop()
+
+    def leave(self, number: int) -> None:
+        """Let a trial that runs write a checkpoint and end, as its node goes.
+
+        Args:
+            number: of the trial.
+        """
+        self._paths.leaving(self.run, number).touch()
+
+    def has_left(self, number: int) -> None:
+        """Note that the process of a trial that was to leave its node has ended."""
+        self._paths.leaving(self.run, number).unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """End the run: remove the files that tell trials that it goes on, and where not."""
+        for file in self._paths.folder.glob(f"{self._file.name}*"):
+            file.unlink(missing_ok=True)
+
+    @contextmanager
+    def signals(self) -> Iterator[None]:
+        """Stop the run at the first Ctrl-C or SIGTERM, and at once at the second.
+
+        Clusters send SIGTERM before they take a node away, and to all processes of a job that they stop: `uv run` passes its
+        own on, so several within a moment are one. Only the main thread receives signals; elsewhere nothing happens.
+
+        Raises:
+            KeyboardInterrupt: at the second signal.
+        """
+        signalled: list[float] = []
+
+        def on_signal(number: int, frame: FrameType | None) -> None:
+            if signalled:
+                if number == signal.SIGTERM and time.monotonic() - signalled[0] < TOGETHER_SECONDS:
+                    return
+                raise KeyboardInterrupt
+            signalled.append(time.monotonic())
+            self.stop()
+            self._listener.say("stopping: trials write their checkpoints; a second Ctrl-C stops at once")
+
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = {number: signal.signal(number, on_signal) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def say(self, line: str) -> None:
+        """Show a line."""
+        self._listener.say(line)
+
+    def on_left(self, number: int) -> None:
+        """A trial has stopped running and will be continued."""
+        self._listener.on_left(number)
+
+    def on_frozen(self, number: int) -> None:
+        """A trial has stopped running and may be continued; of its checkpoints the newest is kept."""
+        self._sound = True
+        self._retention.on_frozen(number)
+        self._listener.on_frozen(number)
+
+    def on_ended(self, number: int, state: str, score: float | None) -> None:
+        """A trial ended; checkpoints that are not kept any more are removed."""
+        self._sound = self._sound or state != "failed"
+        self._retention.on_ended(number, score if state in ("complete", "pruned") else None)
+        self._listener.on_ended(number, state)
+
+    def on_failed(self, error: str | None) -> None:
+        """A trial failed and is not tried again. If the first trials all fail at the same line, the search stops.
+
+        Args:
+            error: its traceback; None if its process was lost.
+        """
+        if self._sound or error is None:
+            return
+        self._failures.append(_place(error))
+        if len(self._failures) >= ALIKE and len(set(self._failures)) == 1:
+            self.stop(f"the first {len(self._failures)} trials failed alike, so the search was stopped:\n{error.strip()}")
+
+
+def _place(error: str) -> str:
+    """The line of code and the kind of error with which a traceback ends."""
+    lines = error.strip().splitlines()
+    frames = [line.strip() for line in lines if line.lstrip().startswith("File ")]
+    return os.linesep.join([*frames[-1:], lines[-1].partition(":")[0]])
