@@ -6,7 +6,6 @@ import numpy as np
 
 from envs.environments.vector_env import SiteVectorEnv
 from envs.objective.episodes import TRAINING_HOURS
-from envs.scenarios.augmentation import NONE, training_windows
 from envs.scenarios.scenario import scenario, training_starts
 
 
@@ -47,6 +46,6 @@ def same_step_env(scenario_name: str, copies: int) -> SameStepEnv:
         copies: how many.
     """
     site = scenario(scenario_name)
-    windows = training_starts(training_windows(site, NONE), TRAINING_HOURS)
+    windows = training_starts(site.windows("train"), TRAINING_HOURS)
     options: dict[str, Any] = {"copy": True}
     return SameStepEnv(site, windows, copies, **options)

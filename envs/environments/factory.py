@@ -9,7 +9,6 @@ from envs.environments.backend import Backend
 from envs.objective.episodes import TRAINING_HOURS
 from envs.objective.reward import RewardName
 from envs.objective.weights import DEFAULT, Weights
-from envs.scenarios.augmentation import NONE, Augmentation, training_windows
 from envs.scenarios.scenario import Scenario, Split, Splits, Window, sample_weeks, scenario, training_starts
 from envs.scenarios.splits import DEFAULT as NOT_STATED
 from envs.seen import Seen
@@ -29,7 +28,6 @@ def training_env(
     trusted: bool = False,
     splits: Splits = NOT_STATED,
     weights: Weights = DEFAULT,
-    augmentation: Augmentation = NONE,
     seen: Seen | None = None,
 ) -> VectorEnv[Any, Any, Any]:
     """Vector environment that draws two-week windows from a scenario's training split.
@@ -42,11 +40,10 @@ def training_env(
         trusted: see `envs.scenarios.scenario.scenario`.
         splits: likewise.
         weights: of the terms of the reward `improvement`.
-        augmentation: synthetic years that windows are drawn from too, for the batch backend.
         seen: what is observed; None for what the weights need.
     """
     site = scenario(scenario_name, trusted, splits)
-    windows = training_starts(training_windows(site, augmentation), TRAINING_HOURS)
+    windows = training_starts(site.windows("train"), TRAINING_HOURS)
     if backend == "batch":
         from envs.environments.vector_env import SiteVectorEnv
 

@@ -28,7 +28,6 @@ from envs.objective.weights import Weights
 from envs.observation import ObservationLayout
 from envs.scenarios.scenario import Scenario, Split
 from envs.scenarios.schema_file import count_buildings, read_schema
-from envs.scenarios.synthetic_numbers import is_synthetic
 from envs.scenarios.tariff import DemandCharge
 
 # Parts of the cache keys: raise one when a change of the code changes layouts or tables.
@@ -120,10 +119,7 @@ def _own_batch_reference(scenario: Scenario, year: int, tables: Tables) -> Refer
 def _scaled(scenario: Scenario, year: int, reference: Reference) -> Reference:
     """A reference with the means of its split: all segments of it together, and their own hours alone."""
     if not scenario.segments:
-        if not is_synthetic(year):
-            return reference
-        # An hour of a synthetic year is worth what an hour of the real one is.
-        return reference.scaled_by(_own_reference(scenario, scenario.years("train")[0]).scale)
+        return reference
     split = scenario.split_of(year)
 
     def write(path: Path) -> None:

@@ -17,11 +17,9 @@ from envs.cache import cached_folder
 from envs.errors import ScenarioError
 from envs.scenarios import schema_file, trust
 from envs.scenarios.iquitos import FORMAT_VERSION, SITES, Site, write_year
-from envs.scenarios.recombined_schema import Source, recombined_schema
 from envs.scenarios.segment_schema import segment_schema
 from envs.scenarios.segments import Segment, segments_of
 from envs.scenarios.splits import DEFAULT, SPLITS, Split, Splits, years_of
-from envs.scenarios.synthetic_numbers import is_synthetic, seed_and_index
 
 __all__ = ["DEFAULT", "SPLITS", "Scenario", "Split", "Splits", "Window", "sample_weeks", "scenario", "training_starts"]
 
@@ -76,7 +74,7 @@ class Scenario:
 
     def split_of(self, year: int) -> Split:
         """Split that a segment belongs to; `train` where a year is no segment, as all of them have the same buildings."""
-        return self.segments[year].split if self.segments and not is_synthetic(year) else "train"
+        return self.segments[year].split if self.segments else "train"
 
     def described(self, split: Split) -> str:
         """A split for titles: its name, and what it consists of where the user stated it."""
@@ -96,8 +94,6 @@ class Scenario:
         """Path of a year's `schema.json`, generated where the cache lacks it."""
         if self.site is None:
             assert self.schema is not None
-            if is_synthetic(year):
-                return recombined_schema(self.schema, self._source(year), f"{self.key}/synthetic-{year}")
             if not self.segments:
                 return self.schema
             return segment_schema(self.schema, self.segments[year], f"{self.key}/segment-{year}")
@@ -105,19 +101,6 @@ class Scenario:
         # Its files depend on no split.
         key = _generated_key(self.name, DEFAULT)
         return cached_folder(f"{key}/year-{year}", lambda folder: write_year(site, year, folder)) / "schema.json"
-
-    def _source(self, year: int) -> Source:
-        """What a synthetic year is made from."""
-        assert self.schema is not None
-        entropy = seed_and_index(year)
-        if not self.segments:
-            own = self.windows("train")
-            trains = tuple((window.start, window.start + window.hours) for window in own)
-            return Source(trains, 0, schema_file.count_steps(self.schema) + 1, None, entropy)
-        segments = [self.segments[number] for number in self.years("train")]
-        copied = segments[entropy[1] % len(segments)]
-        trains = tuple((segment.first, segment.end) for segment in segments)
-        return Source(trains, copied.first, copied.rows, copied.buildings, entropy)
 
     def windows(self, split: Split) -> tuple[Window, ...]:
         """All hours of a split, as few windows as possible.

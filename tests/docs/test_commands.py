@@ -207,8 +207,8 @@ def _small(name: str, values: list[str], continues: bool) -> list[str]:
         return [str(4 * STEPS)]
     if name == "--steps" and continues:
         return [str(2 * STEPS)]
-    if name in ("--trials", "--augment", "--seeds"):
-        return [str(min(int(values[0]), 5 if continues else 1 if name == "--augment" else 2))]
+    if name in ("--trials", "--seeds"):
+        return [str(min(int(values[0]), 5 if continues else 2))]
     if name in ("--train", "--validation", "--test"):
         return [re.sub(r"^(\d+)-(\d+)$", _days, value) for value in values]
     return values

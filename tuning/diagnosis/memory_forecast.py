@@ -8,7 +8,6 @@ from rich.console import Console
 from rich.table import Table
 
 from envs.environments.backend import choose_backend
-from envs.scenarios.augmentation import check_augmentation
 from envs.scenarios.scenario import scenario
 from tuning.cli.console import say
 from tuning.cli.tables import plain_table
@@ -62,16 +61,15 @@ def predict_memory(settings: MemorySettings) -> MemoryForecast:
     own = Settings(
         algo=settings.algo, scenario=settings.scenario, backend=choose_backend(site, settings.backend), steps=settings.steps,
         num_envs=settings.num_envs, set=settings.set, preset=settings.preset, gpu_memory=settings.gpu_memory,
-        augment=settings.augment, teacher=settings.teacher, **asdict(splits),
+        teacher=settings.teacher, **asdict(splits),
     )  # fmt: skip
     own.check()
-    check_augmentation(site, own.augmentation, own.backend)
     if own.teacher != "none":
         check_teacher(site, own.algo, own.stepped_by, own.reward)
     planned = plan(own, None)
     hyperparameters = planned.space.complete(planned.fixed, limits(own.steps))
     budget, device = this_machine(settings.device, settings.gpu_memory)
-    planner = Planner(own, sizes_of(site, own.backend, augmentation=own.augmentation), budget, device, Calibration())
+    planner = Planner(own, sizes_of(site, own.backend), budget, device, Calibration())
     prediction = planner.prediction(hyperparameters)
     fits = budget.excess(prediction) <= 0
     return MemoryForecast(

@@ -30,8 +30,6 @@ class MemorySettings(SiteSettings):
     ] = ()
     preset: str = ""
     """A named assignment, such as rtx4060-after; --set goes before it."""
-    augment: int = 0
-    """Synthetic years that train beside each real one."""
     teacher: Literal["none", "mpc"] = "none"
     """What the policy begins as a copy of."""
     device: Literal["auto", "cpu", "gpu"] = "auto"

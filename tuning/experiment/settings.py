@@ -21,7 +21,6 @@ from tuning.experiment.errors import UsageError
 if TYPE_CHECKING:
     from envs.objective.aim import Aim
     from envs.objective.reward_share import RewardShare
-    from envs.scenarios.augmentation import Augmentation
 
 # Settings that may change when an experiment is continued.
 RESUMABLE = (
@@ -33,7 +32,6 @@ BEGUN_FOR_EACH = 4  # trials that freeze-thaw begins, about, for each that the b
 MOST_CONFIRM = 0.5  # of a budget
 CONFIRM_MORE = 4.0 / 3.0  # times --confirm, at most, where that itself does not pay for the least
 LEAST_CONFIRMING_RUNS = 2  # with fresh seeds, of the best and of the default: one has no interval
-MOST_SYNTHETIC = 100  # years that train beside each real one
 MOST_DIGITS = 18  # of a number of trials
 # Commands to this run, not properties of the experiment. No file gives them: a stranger's would grant trust in a scenario, or
 # let Ray join a cluster, which runs what it is sent and sends what is run here, or name code to import.
@@ -41,7 +39,7 @@ OF_A_RUN = ("resume", "extend", "trust_scenario", "address", "callback")
 # Settings that came after the first format of the file, and may be missing in it. Without one its default holds, so it must be
 # what the package did before.
 _LATER: frozenset[str] = frozenset(
-    {"weights", "objective", "require", "augment", "teacher", "budget", "confirm", *(entry.name for entry in fields(Splits))}
+    {"weights", "objective", "require", "teacher", "budget", "confirm", *(entry.name for entry in fields(Splits))}
     | {"learn_from", "progress_csv", "tensorboard", "storage"}
 )
 
@@ -190,9 +188,6 @@ class Settings:
     storage: str = ""
     """URI of a place that holds the experiments too, beside a local --dir. With --resume, an experiment of a folder alone moves
     there."""
-    augment: int = 0
-    """Synthetic years that train beside each real one: its days recombined, loads and PV scaled. For a generated site, further
-    generated years. Validation and test never see them."""
     address: str = ""
     """Ray cluster to join: auto, or host:port of one; by default that of RAY_ADDRESS, else this machine alone, as with
     local."""
@@ -222,7 +217,7 @@ class Settings:
             UsageError: at the first that is out of its range.
         """
         least_values = dict.fromkeys(("steps", "reports", "num_envs"), 1)
-        least_values |= dict.fromkeys(("trials", "validation_weeks", "seed", "concurrency", "retries", "augment"), 0)
+        least_values |= dict.fromkeys(("trials", "validation_weeks", "seed", "concurrency", "retries"), 0)
         for name, least in least_values.items():
             value = getattr(self, name)
             if value < least:
@@ -232,8 +227,6 @@ class Settings:
         if self.reports > self.steps:
             raise UsageError(f"--reports {self.reports}: a trial of {self.steps} steps can be evaluated at most that often")
 
-        if self.augment > MOST_SYNTHETIC:
-            raise UsageError(f"--augment {self.augment}: it is at most {MOST_SYNTHETIC} years")
         check_gpu_memory(self.gpu_memory)
         if not 0.0 <= self.confirm <= MOST_CONFIRM:
             raise UsageError(f"--confirm {self.confirm:g}: it is a part of the budget from 0 to {MOST_CONFIRM:g}")
@@ -351,14 +344,6 @@ class Settings:
         if name != "best" or not (count.isascii() and count.isdecimal()) or len(count) > MOST_DIGITS:
             raise UsageError(f"--keep-checkpoints {self.keep_checkpoints}: it takes best:K, as in best:10, or all")
         return int(count)
-
-    @property
-    def augmentation(self) -> Augmentation:
-        """Synthetic years of the experiment."""
-        # Imported here: it needs NumPy.
-        from envs.scenarios.augmentation import Augmentation
-
-        return Augmentation(self.augment, self.seed)
 
     @property
     def splits(self) -> Splits:

@@ -199,7 +199,6 @@ def _about(experiment: Experiment, number: int, site: Scenario, steps: int) -> d
     return {
         "policy": f"{settings.name}, trial {number}", "algorithm": settings.algo, "scenario": site.title, **_splits(site),
         "reward": settings.reward, **settings.aim.facts,
-        **({"synthetic years": f"{settings.augment} for each that trained"} if settings.augment else {}),
         **({} if settings.teacher == "none" else {"began as a copy of": settings.teacher}),
         "trained for": f"{steps:,} steps with seed {TrialRecords(experiment).seed(number)}",
         "versions": ", ".join(f"{name} {value}" for name, value in _versions(row.get("versions"), number).items()),

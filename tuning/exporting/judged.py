@@ -74,9 +74,7 @@ def _trains(contender: Contender, paths: JudgementPaths, hyperparameters: Assign
     if contender.hyperparameters != known_then(hyperparameters, contender.hyperparameters, space):
         return False
     own = open_experiment(paths.run(contender)).settings
-    return all(
-        getattr(own, name) == getattr(settings, name) for name in ("algo", "steps", "reward", "weights", "teacher", "augment")
-    )
+    return all(getattr(own, name) == getattr(settings, name) for name in ("algo", "steps", "reward", "weights", "teacher"))
 
 
 def _table(paths: JudgementPaths) -> pd.DataFrame:

@@ -35,7 +35,6 @@ def hyperparameters_toml(hyperparameters: Assignment, settings: Settings) -> str
         command += [f"--{name.replace('_', '-')}", *texts] if texts else []
     command += ["--weights", *settings.weights] if settings.weights else []
     command += ["--objective", *settings.objective.split()] if settings.aim.second else []
-    command += ["--augment", str(settings.augment)] if settings.augment else []
     command += ["--teacher", settings.teacher] if settings.teacher != "none" else []
     # TOML has no null, so hyperparameters that are none are set on the command line.
     none = [f"{name}=none" for name, value in hyperparameters.items() if value is None]

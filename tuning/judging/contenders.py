@@ -127,7 +127,7 @@ def _check_folders(found: Sequence[Contender]) -> None:
 
 
 def _structure(experiment: Experiment) -> tuple[Assignment, str]:
-    """What an experiment fixed of how a policy sees and acts, and words for it and for the years that train with real ones.
+    """What an experiment fixed of how a policy sees and acts, and words for it.
 
     A control without it could not be compared, or could not run at all: where chargers are the only actions of a site, and
     where a split has other buildings than those that train.
@@ -135,9 +135,8 @@ def _structure(experiment: Experiment) -> tuple[Assignment, str]:
     settings = experiment.settings
     fixed = plan(settings, experiment.paths.space if settings.space else None).fixed
     own = {name: words for name, words in _STRUCTURE.items() if fixed.get(name)}
-    more = [f"{settings.augment} synthetic years for each"] if settings.augment else []
     taught = "" if settings.teacher == "none" else f" taught by {settings.teacher}"
-    return dict.fromkeys(own, True), "".join(f" with {words}" for words in (*own.values(), *more)) + taught
+    return dict.fromkeys(own, True), "".join(f" with {words}" for words in own.values()) + taught
 
 
 def best_of_front(results: Results, top: int, second: bool) -> list[int]:
@@ -224,7 +223,7 @@ def run_settings(contender: Contender, of: Settings, runs: Path, seed: int, gpu_
         weights=of.weights, objective=of.objective, require=of.require, teacher=of.teacher, trials=1,
         steps=of.steps, reports=1, validation_weeks=of.validation_weeks, seed=seed, set=(pairs,), start_from=(),
         sampler="random", scheduler="none", retries=of.retries, keep_checkpoints="all", gpu_memory=gpu_memory, on_oom=of.on_oom,
-        name=contender.slug, dir=str(runs), address=address, augment=of.augment,
+        name=contender.slug, dir=str(runs), address=address,
         **asdict(of.splits),
     )  # fmt: skip
 

@@ -12,7 +12,6 @@ from common.units import FLOAT
 from envs.batch_backend import records
 from envs.batch_backend.tables import USES
 from envs.environments.year_cache import district, observation_layout, tables_file
-from envs.scenarios.augmentation import NONE, Augmentation, synthetic_years
 from envs.scenarios.scenario import Scenario
 from envs.seen import Seen
 from envs.yardsticks.lessons import lesson_windows
@@ -53,7 +52,7 @@ class Sizes:
         actions: of the site.
         chargers: that have an action and features of one kind; 0 for fewer than two.
         charger_features: of each.
-        training_years: how many, synthetic ones too; with stated splits, segments beyond the first that validates count too.
+        training_years: how many; with stated splits, segments beyond the first that validates count too.
         sessions: charging sessions of a year.
         year_bytes: of a year as it is read.
         joined_bytes: of a year where it is joined to others.
@@ -99,7 +98,7 @@ class Sizes:
         )
 
 
-def sizes_of(scenario: Scenario, backend: str, day_peak: bool = False, augmentation: Augmentation = NONE) -> Sizes:
+def sizes_of(scenario: Scenario, backend: str, day_peak: bool = False) -> Sizes:
     """Sizes of a scenario; its first training year is prepared if it is not yet, and stands for the others.
 
     Where splits are stated, the longest segment that trains or validates stands for them.
@@ -108,12 +107,11 @@ def sizes_of(scenario: Scenario, backend: str, day_peak: bool = False, augmentat
         scenario: the scenario.
         backend: what steps it, `batch` or `citylearn`.
         day_peak: see `envs.environments.year_cache.observation_layout`.
-        augmentation: synthetic years that train too.
     """
     layout, buildings = observation_layout(scenario, day_peak=day_peak), _building_sizes(scenario, day_peak)
     groups = layout.chargers
     chargers, features = (len(groups.actions), len(groups.observations[0])) if groups else (0, 0)
-    years = len(scenario.years("train")) + len(synthetic_years(scenario, augmentation))
+    years = len(scenario.years("train"))
     if scenario.segments:
         # Beside one year that validates, which always counts.
         years += len(scenario.years("validation")) - 1

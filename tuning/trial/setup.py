@@ -26,14 +26,13 @@ def trial_setup(settings: Settings, seed: int, hyperparameters: Assignment, gpu:
     """
     scenario, reward, backend, trusted = settings.scenario, settings.reward, settings.stepped_by, settings.trust_scenario
     splits, weights = settings.splits, settings.aim.weights
-    augmentation = settings.augmentation
     site, seen = find_scenario(scenario, trusted, splits), Seen.of(weights, hyperparameters)
     # What is seen, and the plans in it, are those of the user's weights in all trials.
     rewarded = trained_for(settings, hyperparameters)
     return Setup(
         hyperparameters,
         # RLlib stores this function, so it holds no object of the trial.
-        lambda copies: training_env(scenario, backend, copies, reward, trusted, splits, rewarded, augmentation, seen),
+        lambda copies: training_env(scenario, backend, copies, reward, trusted, splits, rewarded, seen),
         # CityLearn steps one copy after another, so more of them only start more slowly.
         settings.num_envs if backend == "batch" else 1,
         settings.steps,

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from common.cache_folder import cache_folder
-from envs.batch_backend.arrays import Year, site_arrays
 from envs.batch_backend.tables import Tables
 from envs.citylearn_backend.pool import SIMULATORS
 from envs.environments.year_cache import (
@@ -26,8 +25,7 @@ from envs.environments.year_cache import (
 from envs.errors import ScenarioError
 from envs.objective.reference import reference_key
 from envs.observation import DAY_PEAK_NAME
-from envs.scenarios.augmentation import Augmentation, synthetic_years
-from envs.scenarios.scenario import Splits, scenario
+from envs.scenarios.scenario import scenario
 from envs.scenarios.schema_file import read_schema
 
 ROOT = Path(__file__).parents[3]
@@ -120,30 +118,3 @@ def test_the_schemas_reward_is_named_without_its_module(small_schema: Path) -> N
     name, attributes = schema_reward(small_schema)
     assert "." not in name
     assert attributes == "null" or attributes.startswith("{")
-
-
-@pytest.mark.parametrize("splits", [Splits(), Splits(("0-9", "20-29"), ("10-14",), ("30-39",))])
-def test_a_synthetic_year_is_one_of_the_scenario_and_its_rewards_are_of_the_real_scale(
-    small_schema: Path, splits: Splits
-) -> None:
-    site = scenario(str(small_schema), splits=splits)
-    layout, years = observation_layout(site).to_json(), synthetic_years(site, Augmentation(1, 0))
-    prepare_year(site, years[0])
-    assert is_prepared(site, years[0])
-    real, tables = year_tables(site, 0), Tables.load(tables_file(site, years[0]))
-    site_arrays(
-        [Year(own, own.rows["template"][:, :0]) for own in (tables, Tables.load(tables_file(site, 0)))], None
-    )  # the same devices
-    assert (tables.names, len(tables.exogenous.hour)) == (real.names, len(real.exogenous.hour))
-    assert np.array_equal(tables.exogenous.month, real.exogenous.month)
-    # What is observed is what is metered.
-    observed = dict(zip(tables.names, tables.rows["template"].T, strict=True))
-    assert np.allclose(observed["solar_generation"], tables.exogenous.pv_kwh[0], rtol=1e-5)
-    assert np.allclose(observed["non_shiftable_load"], tables.rows["meter"]["load"][:, 0], rtol=1e-5)
-    assert not np.allclose(tables.exogenous.pv_kwh, real.exogenous.pv_kwh)
-    reference = year_reference(site, years[0])
-    assert reference.scale == year_reference(site, 0).scale
-    assert not np.array_equal(reference.net_kwh, year_reference(site, 0).net_kwh)
-    # It has changed nothing of the scenario.
-    assert observation_layout(site).to_json() == layout
-    assert set(site.years("train")) <= {0, 1}

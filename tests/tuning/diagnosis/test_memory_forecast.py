@@ -50,17 +50,14 @@ def test_stated_splits_count_their_buildings_and_their_ranges(four_buildings: Pa
     assert terms(("0-9", "20-29"), "one", "two")["scenario years"].formula.startswith("2 for training")
 
 
-def test_synthetic_years_and_a_teacher_take_memory(four_buildings: Path) -> None:
+def test_a_teacher_takes_memory(four_buildings: Path) -> None:
     def of(**more: Any) -> dict[str, Term]:
         forecast = predict_memory(MemorySettings(scenario=str(four_buildings), algo="sac", device="cpu", **more))
         return {term.name: term for term in forecast.prediction.terms}
 
-    plain, augmented, taught = of(), of(augment=2), of(teacher="mpc")
-    assert augmented["scenario years"].formula.startswith("3 for training")
+    plain, taught = of(), of(teacher="mpc")
     assert "lessons of the teacher" in set(taught) - set(plain)
     assert taught["replay buffer"].nbytes > plain["replay buffer"].nbytes
-    with pytest.raises(UsageError, match="--augment -1"):
-        of(augment=-1)
     with pytest.raises(UsageError, match="--teacher mpc: "):
         of(teacher="mpc", backend="citylearn")
 

@@ -14,7 +14,7 @@ from tuning.experiment.errors import UsageError
 from tuning.experiment.settings import _LATER, OF_A_RUN, RESUMABLE, Settings, changed
 
 SPLITS = [entry.name for entry in fields(Splits)]
-LATER = {*SPLITS, "augment", "progress_csv", "tensorboard"}  # settings that the first version did not write
+LATER = {*SPLITS, "progress_csv", "tensorboard"}  # settings that the first version did not write
 
 
 def test_settings_survive_their_file() -> None:
@@ -157,15 +157,6 @@ def test_each_limit_is_named_with_the_value(change: dict[str, object], message: 
 def test_every_setting_that_may_change_is_a_setting() -> None:
     assert {*RESUMABLE, *OF_A_RUN} <= {entry.name for entry in fields(Settings)}
     assert not set(RESUMABLE) & set(OF_A_RUN)
-
-
-def test_synthetic_years_follow_from_the_seed_and_are_part_of_what_an_experiment_is() -> None:
-    before = Settings(augment=2, seed=7)
-    assert (before.augmentation.years, before.augmentation.seed) == (2, 7)
-    assert changed(before, replace(before, augment=0)) == ["--augment is 2, not 0"]
-    for years in (-1, 101):
-        with pytest.raises(UsageError, match=f"--augment {years}: it is at "):
-            replace(before, augment=years).check()
 
 
 @pytest.mark.parametrize("name", ["asha", "hyperband", "median"])

@@ -23,13 +23,6 @@ def test_the_command_states_the_splits() -> None:
     assert hyperparameters_toml({}, own).splitlines()[0].endswith(" --train 0-9 20-29 --test-buildings one 'b two'")
 
 
-def test_the_command_makes_the_same_synthetic_years() -> None:
-    command = hyperparameters_toml({}, Settings(scenario="a.json", backend="batch", seed=3, augment=4)).splitlines()[0]
-    assert " --seed 3 " in command
-    assert command.endswith(" --augment 4")
-    assert "--augment" not in hyperparameters_toml({}, Settings(scenario="a.json", backend="batch"))
-
-
 def test_a_card_says_whether_it_was_judged() -> None:
     metrics = {"score": 0.07, "import_kwh": 1.0, "co2_kg": 2.0, "bill": 3.0, "peak_kw": 4.0, "self_consumption": 0.9}
     rows = pd.DataFrame([{"year": 2, "hours": 168, "ev_served": 0.98, **metrics}])

@@ -118,18 +118,6 @@ def test_a_run_trains_the_very_assignment_with_a_seed_that_no_search_had(tmp_pat
     assert control.hyperparameters == algorithm(algo).preset("default", limits=limits(STEPS))
 
 
-def test_a_run_has_the_synthetic_years_of_its_experiment_and_its_control_too(tmp_path: Path) -> None:
-    plain = experiment(tmp_path, "plain", {0.05: {"gamma": 0.9}})
-    more = experiment(tmp_path, "more", {0.05: {"gamma": 0.9}}, augment=2)
-    found = contenders([plain, more], top=1)
-    assert [own.name for own in found] == [
-        "plain 0", "ppo default, 100,000 steps", "more 0", "ppo default with 2 synthetic years for each, 100,000 steps",
-    ]  # fmt: skip
-    own = run_settings(found[-1], more.settings, tmp_path / "runs", 11, 0.0, "")
-    # Each fresh seed has synthetic years of its own.
-    assert (own.augmentation.years, own.augmentation.seed) == (2, 11)
-
-
 def test_a_contender_begins_with_the_teacher_of_its_experiment_and_so_does_its_control(tmp_path: Path) -> None:
     plain = experiment(tmp_path, "one", {0.05: {"gamma": 0.9}})
     taught = experiment(tmp_path, "two", {0.05: {"gamma": 0.9}}, teacher="mpc")

@@ -47,7 +47,7 @@ def test_environments_are_those_of_the_settings(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(setup, "training_env", lambda *arguments: arguments)
     for trusted in (False, True):
         made = trial_setup(replace(SETTINGS, trust_scenario=trusted), 0, {})
-        expected = "iquitos-38", "batch", 5, "improvement", trusted, SETTINGS.splits, Weights(), SETTINGS.augmentation, Seen()
+        expected = "iquitos-38", "batch", 5, "improvement", trusted, SETTINGS.splits, Weights(), Seen()
         assert made.make_envs(5) == expected  # type: ignore[comparison-overlap]
 
 
@@ -55,7 +55,7 @@ def test_environments_and_layout_are_those_of_the_weights(monkeypatch: pytest.Mo
     monkeypatch.setattr(setup, "training_env", lambda *arguments: arguments)
     made = trial_setup(replace(SETTINGS, weights=("co2=0.5", "peak=0.5")), 0, {})
     own = Weights(0.5, 0.0, 0.0, 0.0, 0.0, 0.5)
-    assert made.make_envs(5)[-3:] == (own, SETTINGS.augmentation, Seen(day_peak=True))  # type: ignore[index]
+    assert made.make_envs(5)[-2:] == (own, Seen(day_peak=True))  # type: ignore[index]
     assert made.chargers == "seen"  # type: ignore[comparison-overlap]
     assert made.district == "with peaks"  # type: ignore[comparison-overlap]
 
@@ -71,7 +71,7 @@ def test_environments_show_what_the_hyperparameters_say(monkeypatch: pytest.Monk
 
 def test_a_trial_of_two_objectives_trains_for_its_share_and_sees_what_all_see(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[tuple[Weights, Seen]] = []
-    monkeypatch.setattr(setup, "training_env", lambda *given: made.append((given[6], given[8])))
+    monkeypatch.setattr(setup, "training_env", lambda *given: made.append((given[6], given[7])))
     two = replace(SETTINGS, objective="co2 bill")
     h = {**algorithm("ppo").space.complete({}), "reward_share": 0.2}
     trial_setup(two, 1, h).make_envs(8)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
 from optuna.distributions import CategoricalDistribution
 
 from envs.environments.split_layout import same_buildings
 from envs.policy_fit import why_no_plan
-from envs.scenarios.augmentation import THERMAL_ACTIONS, has_chargers
 from envs.scenarios.scenario import SPLITS, Scenario
 from envs.scenarios.schema_file import active_actions, count_buildings, read_schema
 from envs.scenarios.shapes import is_left_out
@@ -18,7 +19,7 @@ from search_spaces.parameter import Parameter
 
 CHARGING = ("learn_charging", "initial_charging")
 SHARED, PLAN = "shared_policy", "plan"
-STORAGES = frozenset({"electrical_storage", *THERMAL_ACTIONS})
+STORAGES = frozenset({"electrical_storage", "cooling_storage", "heating_storage", "dhw_storage"})
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ def fitted(
 
 def _charges(site: Scenario) -> bool:
     """Whether vehicles charge on a site. All generated ones have chargers."""
-    return site.schema is None or has_chargers(site)
+    return site.schema is None or any(own.get("chargers") for own in _buildings(site.schema))
 
 
 def _has_plan(site: Scenario, several: bool) -> bool:
@@ -94,12 +95,16 @@ def _storages_act(site: Scenario, several: bool) -> bool:
     cannot be shared, the site has one building, the same in all splits.
     """
     schema = site.schema_path(site.years("train")[0])
-    buildings = [own for own in read_schema(schema)["buildings"].values() if not is_left_out(own)]
+    buildings = _buildings(schema)
     active = STORAGES.intersection(active_actions(schema))
     # An action without the storage moves nothing.
     if not any(active.intersection(own).difference(own.get("inactive_actions") or ()) for own in buildings):
         return False
     return several or (len(buildings) == 1 and _same_in_all_splits(site))
+
+
+def _buildings(schema: Path) -> list[Any]:
+    return [own for own in read_schema(schema)["buildings"].values() if not is_left_out(own)]
 
 
 def _can_share(site: Scenario) -> bool:

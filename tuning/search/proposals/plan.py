@@ -153,7 +153,7 @@ def _plan(
     more = {}
     if site and not settings.preset:
         # What a plan does not go with is said of `--set plan=learned`; a search just leaves it out.
-        may = settings.reward == "improvement" and settings.teacher == "none" and not settings.augment
+        may = settings.reward == "improvement" and settings.teacher == "none"
         may = may and any(own.get(PLAN, "none") != "none" for own in spec.presets.values())
         own = fitted(space, site, may if plans is None else plans, fixed.keys(), is_known=plans is not None)
         space, notes, more = own.space, own.notes, SEVERAL if own.several else ONE

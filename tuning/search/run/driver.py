@@ -84,7 +84,7 @@ def search(
                     check_folder(experiment.paths.folder)
                 with as_lost_node():
                     aim, seens = experiment.settings.aim, seen_by(plan, experiment.settings.aim.weights)
-                    prepare(scenario, console, seens=seens, augmentation=experiment.settings.augmentation)
+                    prepare(scenario, console, seens=seens)
                     if experiment.settings.teacher != "none":
                         prepare_lessons(scenario, console, aim.weights)
                 look = Probe()
@@ -296,7 +296,7 @@ def plan_resources(settings: Settings, console: Console, look: Look) -> Planner:
     if line:
         say(console, line)
     site = scenario(settings.scenario, settings.trust_scenario, settings.splits)
-    sizes = sizes_of(site, settings.backend, settings.aim.weights.observes_day_peak, settings.augmentation)
+    sizes = sizes_of(site, settings.backend, settings.aim.weights.observes_day_peak)
     return Planner.of(settings, sizes, kinds, Calibration())
 
 

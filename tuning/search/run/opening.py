@@ -18,7 +18,6 @@ from envs.errors import ScenarioError
 from envs.objective.aim import VEHICLES_LEFT
 from envs.objective.reward import RewardName, check_reward
 from envs.policy_fit import check_one_layout, check_seen
-from envs.scenarios.augmentation import check_augmentation, synthetic_years
 from envs.scenarios.scenario import SPLITS, Scenario, scenario
 from envs.seen import Seen
 from search_spaces.reward_share import NAME
@@ -328,11 +327,6 @@ def _check_plans_alone(seens: Sequence[Seen], settings: Settings) -> None:
             f"plan={planned[0]}: a policy with a plan begins as model predictive control already, so it needs no --teacher "
             f"{settings.teacher}; leave one out"
         )
-    if "learned" in planned and settings.augment:
-        raise UsageError(
-            "plan=learned: its forecasts have learned from the days that --augment recombines, so its plans would be too good "
-            "there; take plan=seven-days, or leave one out"
-        )
 
 
 def _checked(settings: Settings, space_file: Path | None, described: Mapping[str, str] | None = None) -> Checked:
@@ -348,7 +342,6 @@ def _checked(settings: Settings, space_file: Path | None, described: Mapping[str
     _check_plans(seens, settings.reward)
     _check_plans_alone(seens, settings)
     backend = choose_backend(site, settings.backend)
-    check_augmentation(site, settings.augmentation, backend)
     settings.aim.check(site, settings.reward, backend)
     if settings.teacher != "none":
         check_teacher(site, settings.algo, backend, settings.reward)
@@ -358,8 +351,6 @@ def _checked(settings: Settings, space_file: Path | None, described: Mapping[str
     notes = [f"aim: {settings.aim.shown}"] if settings.aim.shown else []
     notes += _of_two_objectives(settings, planned)
     notes += planned.notes
-    if settings.augment:
-        notes.append(f"synthetic years that train too: {len(synthetic_years(site, settings.augmentation))}")
     if settings.aim.leaves_vehicles(site):
         notes.append(VEHICLES_LEFT)
     if settings.backend == "auto" and backend == "citylearn":

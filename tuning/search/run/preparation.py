@@ -19,9 +19,7 @@ from envs.environments.year_cache import is_prepared, prepare_year
 from envs.environments.year_forecasts import learned_model
 from envs.forecasts.series import Kind
 from envs.objective.weights import Weights
-from envs.scenarios.augmentation import NONE, Augmentation, synthetic_years
 from envs.scenarios.scenario import Scenario, Split
-from envs.scenarios.synthetic_numbers import is_synthetic, seed_and_index
 from envs.seen import Seen
 from envs.yardsticks.lessons import has_part, lesson_part, lesson_windows, parts_of, prepare_teacher
 from tuning.cli.console import say
@@ -38,9 +36,8 @@ def prepare(
     console: Console,
     splits: Sequence[Split] = SPLITS,
     seens: Sequence[Seen] = (Seen(),),
-    augmentation: Augmentation = NONE,
 ) -> None:
-    """Prepare the years of some splits and the synthetic ones, one Ray task a year.
+    """Prepare the years of some splits, one Ray task a year.
 
     Then what policies see beside their observations, likewise.
 
@@ -49,20 +46,19 @@ def prepare(
         console: shows progress.
         splits: by default those that a search sees.
         seens: what policies may see; the day's highest import all of them or none.
-        augmentation: synthetic years that train too.
 
     Raises:
         ScenarioError: if the scenario's data are not valid.
         CacheError: if the cache cannot be read or written.
     """
-    of_splits = {year for split in splits for year in scenario.years(split)} | set(synthetic_years(scenario, augmentation))
+    of_splits = {year for split in splits for year in scenario.years(split)}
     day_peak = seens[0].day_peak
     years = sorted(year for year in of_splits if not is_prepared(scenario, year, day_peak))
     if years:
-        *others, last = map(shown_year, years)
+        *others, last = map(str, years)
         which = f"years {', '.join(others)} and {last}" if others else f"year {last}"
         say(console, f"{scenario.title}: preparing {which}, this once: series, tables, the uncontrolled site")
-        _run([Task(f"year {shown_year(year)}", _prepare_year, (scenario, year, day_peak)) for year in years], console)
+        _run([Task(f"year {year}", _prepare_year, (scenario, year, day_peak)) for year in years], console)
     parts = list(dict.fromkeys(part for seen in seens for part in seen.parts))
     lacking = [(year, part) for year in sorted(of_splits) for part in parts if not is_seen_prepared(scenario, year, part)]
     if lacking:
@@ -77,12 +73,12 @@ def prepare(
             # A year's plans are made hour after hour, by one core. Its forecasts are no part of that.
             years = list(dict.fromkeys(year for year, part in lacking if part.learns))
             tasks = [
-                Task(f"year {shown_year(year)}, forecasts of {kind}", _make_forecasts, (scenario, year, kind))
+                Task(f"year {year}, forecasts of {kind}", _make_forecasts, (scenario, year, kind))
                 for year, kind in forecasts_to_make(scenario, years)
             ]
             _run(tasks, console)
         _run(
-            [Task(f"year {shown_year(year)}, {_words(part)}", _prepare_seen, (scenario, year, part)) for year, part in lacking],
+            [Task(f"year {year}, {_words(part)}", _prepare_seen, (scenario, year, part)) for year, part in lacking],
             console,
         )
 
@@ -166,11 +162,6 @@ def _tell(queue: Queue, title: str, part: float) -> None:
     """Tell how far a task is; see `_news`."""
     with suppress(ray.exceptions.RayActorError):
         queue.put_nowait((title, part))
-
-
-def shown_year(year: int) -> str:
-    """A year for people; synthetic ones count from 1."""
-    return f"synthetic {seed_and_index(year)[1] + 1}" if is_synthetic(year) else str(year)
 
 
 def _raise_own_errors(task: ray.ObjectRef[None]) -> None:

@@ -169,7 +169,6 @@ def test_a_plan_is_searched_where_the_algorithm_starts_from_one_and_what_is_set_
     assert not searches_a_plan(algo="sac")
     assert not searches_a_plan(reward="schema")
     assert not searches_a_plan(teacher="mpc")
-    assert not searches_a_plan(augment=2)
 
 
 def test_where_thermal_storages_alone_act_a_plan_is_searched_too(small_schema: Path, tmp_path: Path) -> None:

@@ -374,14 +374,6 @@ def test_an_experiment_from_before_a_hyperparameter_that_is_not_searched_goes_on
             check(settings(tmp_path))
 
 
-def test_synthetic_years_of_a_site_that_citylearn_steps_create_nothing(small_schema: Path, tmp_path: Path) -> None:
-    given = settings(tmp_path / "runs", scenario=str(small_schema), augment=2)
-    assert "synthetic years that train too: 2" in check(given).notes
-    with pytest.raises(ScenarioError, match="--augment: the batch backend alone"):
-        check(replace(given, backend="citylearn"))
-    assert not (tmp_path / "runs").exists()
-
-
 def test_a_plan_beside_the_reward_of_the_schema_creates_nothing(small_schema: Path, tmp_path: Path) -> None:
     given = settings(tmp_path / "runs", scenario=str(small_schema), set=(("plan=yesterday",),))
     check(given)

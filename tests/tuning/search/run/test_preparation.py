@@ -11,12 +11,10 @@ from rich.console import Console
 
 from envs.cache import CacheError
 from envs.errors import ScenarioError
-from envs.scenarios.augmentation import Augmentation
 from envs.scenarios.scenario import scenario
-from envs.scenarios.synthetic_numbers import synthetic_number
 from tuning.runtime.ray_session import NodeLostError
 from tuning.search.run import preparation
-from tuning.search.run.preparation import prepare, shown_year
+from tuning.search.run.preparation import prepare
 
 
 def test_where_nothing_lacks_nothing_is_said_or_started(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -28,14 +26,6 @@ def test_where_nothing_lacks_nothing_is_said_or_started(monkeypatch: pytest.Monk
     prepare(site, Console(file=output))
     assert output.getvalue() == ""
     assert sorted(looked) == sorted([*site.years("train"), *site.years("validation")])
-    looked.clear()
-    prepare(site, Console(file=output), augmentation=Augmentation(2, 0))
-    assert sorted(looked) == sorted([*site.years("train"), *site.years("validation"), 8, 9])
-
-
-def test_synthetic_years_count_from_one() -> None:
-    years = (5, synthetic_number(3, 0), synthetic_number(3, 1))
-    assert [shown_year(year) for year in years] == ["5", "synthetic 1", "synthetic 2"]
 
 
 @pytest.mark.parametrize(
