@@ -40,8 +40,6 @@ class Options:
     """Ours through torch.compile."""
     bf16: bool = False
     """Ours in bfloat16."""
-    prioritized: bool = False
-    """Ours with prioritised replay."""
 
 
 class NoiseVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
@@ -88,7 +86,7 @@ class Ours:
         given |= {
             "batch_size": batch_size, "buffer_size": STORED, "learning_starts": STORED, "train_freq": STORED,
             "hidden_sizes": options.hidden_sizes, "normalize_observations": False, "clip_obs": None,
-            "torch_compile": options.torch_compile, "bf16": options.bf16, "prioritized_replay": options.prioritized,
+            "torch_compile": options.torch_compile, "bf16": options.bf16,
         }  # fmt: skip
         self.trainer = SACTrainer(Setup(given, NoiseVectorEnv, 10, steps=10**6, seed=0, gpu=options.device == "cuda"))
         self.trainer.algorithm.runner.collect(STORED)

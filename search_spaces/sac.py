@@ -19,7 +19,6 @@ from search_spaces.parameter import Assignment, AtMost, Kind, OnlyIf, Parameter,
 from search_spaces.space import SearchSpace
 
 _AUTOMATIC = OnlyIf("ent_coef", (None,))
-_PRIORITIZED = OnlyIf("prioritized_replay", (True,))
 
 SAC = SearchSpace(
     (
@@ -89,15 +88,6 @@ SAC = SearchSpace(
             # More carry news faster, but off-policy: they judge old actions.
             search=IntDistribution(1, 8, log=True),
         ),
-        Parameter("prioritized_replay", Kind.FLAG, False, "draw transitions by the error that was last made on them"),
-        Parameter(
-            "priority_alpha", Kind.NUMBER, 0.6, "exponent of the error; 0 draws uniformly", low=0.0, high=2.0,
-            only_if=_PRIORITIZED,
-        ),
-        Parameter(
-            "priority_beta", Kind.NUMBER, 0.4, "part of unequal drawing's bias that weights take back", low=0.0, high=1.0,
-            only_if=_PRIORITIZED,
-        ),
         Parameter(
             "max_grad_norm", Kind.NUMBER, None, "norm that gradients are cut to; none for no cut", low=1e-3, high=1e4,
             optional=True,
@@ -152,8 +142,6 @@ SAC_PRESETS: dict[str, Assignment] = {
     "rllib": {
         **PLAIN, "learning_rate": 3e-4, "actor_learning_rate": 3e-5, "buffer_size": 1_000_000, "learning_starts": 1500,
         "batch_size": 256, "tau": 0.005, "gamma": 0.99, "train_freq": 1, "gradient_steps": 1, "n_step": 1,
-        "ent_coef_initial": 1.0,
-        "prioritized_replay": True, "priority_alpha": 0.6, "priority_beta": 0.4, "hidden_sizes": "256,256",
-        "activation": "relu",
+        "ent_coef_initial": 1.0, "hidden_sizes": "256,256", "activation": "relu",
     },
 }  # fmt: skip

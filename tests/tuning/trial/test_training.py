@@ -111,7 +111,7 @@ def numbers(of: Experiment, table: str) -> pd.DataFrame:
         ("ppo", "citylearn", {}),
         ("a2c", "batch", {"normalize_rewards": True}),
         ("sac", "batch", {"n_step": 3}),
-        ("sac", "batch", {"prioritized_replay": True, "priority_alpha": 0.6, "priority_beta": 0.4, "learn_charging": True}),
+        ("sac", "batch", {"learn_charging": True}),
         pytest.param("sac", "citylearn", {"normalize_rewards": True}, marks=pytest.mark.slow),
     ],
 )

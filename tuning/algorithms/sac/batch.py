@@ -42,7 +42,6 @@ class Batch:
     rewards: torch.Tensor
     next_observations: torch.Tensor
     discounts: torch.Tensor
-    weights: torch.Tensor | None
 
     def part(self, rows: slice) -> Batch:
         """A run of transitions, without a copy."""
@@ -52,14 +51,11 @@ class Batch:
             self.rewards[rows],
             self.next_observations[rows],
             self.discounts[rows],
-            None if self.weights is None else self.weights[rows],
         )
 
 
-def draw_batches(
-    replay: Replay, count: int, size: int, device: torch.device, pinned: bool
-) -> Iterator[tuple[Batch, np.ndarray]]:
-    """Draw batches, several at once; by priorities one after the other, because each changes them.
+def draw_batches(replay: Replay, count: int, size: int, device: torch.device, pinned: bool) -> Iterator[Batch]:
+    """Draw batches, several at once.
 
     Args:
         replay: what they are drawn from.
@@ -67,20 +63,16 @@ def draw_batches(
         size: transitions of each.
         device: where they go.
         pinned: see `tuning.algorithms.precision.to_device`.
-
-    Yields:
-        Each with the places of its transitions in the buffer.
     """
     buffer = replay.buffer
     bytes_each = 8 * size * buffer.observations.shape[1]
-    at_once = 1 if buffer.priorities else max(1, SAMPLE_BYTES // bytes_each)
+    at_once = max(1, SAMPLE_BYTES // bytes_each)
     for first in range(0, count, at_once):
         number = min(at_once, count - first)
         sample = buffer.sample(number * size)
         batch = _on_device(sample, replay, device, pinned)
         for i in range(number):
-            rows = slice(i * size, (i + 1) * size)
-            yield batch.part(rows), sample.places[rows]
+            yield batch.part(slice(i * size, (i + 1) * size))
 
 
 def _on_device(sample: Transitions, replay: Replay, device: torch.device, pinned: bool) -> Batch:
@@ -94,6 +86,4 @@ def _on_device(sample: Transitions, replay: Replay, device: torch.device, pinned
             observations *= torch.from_numpy(replay.scale).to(device)
         if math.isfinite(replay.clip):
             observations.clamp_(-replay.clip, replay.clip)
-    weights = None if sample.weights is None else torch.from_numpy(sample.weights).to(device)
-    observed, actions, scaled, following, discounts = moved
-    return Batch(observed, actions, scaled, following, discounts, weights)
+    return Batch(*moved)

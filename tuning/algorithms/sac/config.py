@@ -10,7 +10,6 @@ from ray.rllib.algorithms.algorithm import Algorithm
 from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
 
 from tuning.algorithms.sac.module import SACShape
-from tuning.algorithms.sac.prioritized_replay import Prioritization
 from tuning.algorithms.sampling.preprocessing import PreprocessingConfig
 from tuning.algorithms.schedule import Schedule
 
@@ -33,7 +32,6 @@ class SACSettings(PreprocessingConfig, AlgorithmConfig):
         ent_coef: fixed entropy coefficient; None learns it.
         target_entropy: that a learned coefficient aims at; None for minus the number of actions.
         n_step: steps of which rewards are summed before a value is trusted.
-        prioritization: how much priorities count when transitions are drawn; None draws uniformly.
         shape: of the networks.
         max_grad_norm: that gradients of critics and of the policy are each cut to; None for no cut.
         bf16: whether networks compute in bfloat16 while they learn.
@@ -57,7 +55,6 @@ class SACSettings(PreprocessingConfig, AlgorithmConfig):
         self.ent_coef: float | None = None
         self.target_entropy: float | None = None
         self.n_step = 1
-        self.prioritization: Prioritization | None = None
         self.shape = SACShape((256, 256), "relu")
         self.max_grad_norm: float | None = None
         self.bf16 = False

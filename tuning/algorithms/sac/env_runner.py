@@ -62,7 +62,6 @@ class ReplayEnvRunner(BatchEnvRunner):
             config.gamma,
             config.n_step,
             config.seed,
-            config.prioritization,
         )
         self._generator = torch.Generator()
         if config.seed is not None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import torch
 from ray.rllib.core.learner.torch.torch_learner import TorchLearner
 from ray.rllib.utils.metrics import NUM_ENV_STEPS_SAMPLED_LIFETIME, NUM_MODULE_STEPS_TRAINED, WEIGHTS_SEQ_NO
@@ -151,8 +150,8 @@ class SACLearner(TorchLearner):
         batches = draw_batches(replay, gradient_steps, config.batch_size, self.device, config.pin_memory)
         acts = steps >= config.actor_starts
         found = Sums()
-        for batch, places in batches:
-            found.add(self._gradient_step(batch, replay, places, acts))
+        for batch in batches:
+            found.add(self._gradient_step(batch, acts))
         sums = found.totals()  # the one time that the device is waited for
         self.gradient_steps += gradient_steps
         self._sums = {name: total + sums[name] for name, total in self._sums.items()}
@@ -174,13 +173,11 @@ class SACLearner(TorchLearner):
         self._sums, self._summed = dict.fromkeys(TERMS, 0.0), 0
         return self.metrics.reduce()
 
-    def _gradient_step(self, batch: Batch, replay: Replay, places: np.ndarray, acts: bool = True) -> dict[str, torch.Tensor]:
+    def _gradient_step(self, batch: Batch, acts: bool = True) -> dict[str, torch.Tensor]:
         """One gradient step of critics, policy and entropy coefficient, and one of the targets towards the critics.
 
         Args:
             batch: transitions.
-            replay: that they are from.
-            places: of the transitions in the buffer.
             acts: whether policy and entropy coefficient learn too.
 
         Returns:
@@ -188,20 +185,18 @@ class SACLearner(TorchLearner):
         """
         ent_coef = self.ent_coef
         begin_step(self.network.shape.cuda_graphs)
-        value_loss, errors, value, norm = self._critic_step(batch, ent_coef)
+        value_loss, value, norm = self._critic_step(batch, ent_coef)
         begin_step(self.network.shape.cuda_graphs)
         policy_loss, logp, actor_norm = self._actor_step(batch, ent_coef, acts)
         ent_coef_loss = self._ent_coef_step(logp) if acts else torch.zeros((), device=self.device)
         self._targets.vector.data.lerp_(self._flat[CRITIC].vector.data, self.config.tau)
-        if replay.buffer.priorities:
-            replay.buffer.priorities.update(places, errors.cpu().numpy())
         terms = (value_loss, policy_loss, -logp.mean(), ent_coef, ent_coef_loss, norm, actor_norm, value)
         return dict(zip(TERMS, terms, strict=True))
 
     def learn_values(self, replay: Replay, gradient_steps: int) -> None:
         """Take gradient steps on the critics alone, with the policy as it is."""
         config = self.config
-        for batch, _ in draw_batches(replay, gradient_steps, config.batch_size, self.device, config.pin_memory):
+        for batch in draw_batches(replay, gradient_steps, config.batch_size, self.device, config.pin_memory):
             begin_step(self.network.shape.cuda_graphs)
             self._critic_step(batch, self.ent_coef)
             self._targets.vector.data.lerp_(self._flat[CRITIC].vector.data, config.tau)
@@ -226,10 +221,10 @@ class SACLearner(TorchLearner):
         """Half the mean squared errors of both critics, each against the smaller of the targets' values (equations 5 and 6).
 
         Returns:
-            Loss, magnitude of each transition's error, mean value, norm of the gradient before it was cut.
+            Loss, mean value, norm of the gradient before it was cut.
         """
         network, noise = self.network, self._noise(batch)
-        losses, errors, means = [], [], []
+        losses, means = [], []
         self._flat[CRITIC].gradient.zero_()
         for piece, rows, part in self._pieces(batch):
             with autocast(self.device, self.config.bf16):
@@ -238,15 +233,12 @@ class SACLearner(TorchLearner):
                     next_values = network.target_values(piece.next_observations, next_actions, least=True)
                     wanted = piece.rewards + piece.discounts * (next_values - ent_coef * next_logp)
                 values = network.values(piece.observations, piece.actions)
-            off = values - wanted
-            squares = off.square()
-            loss = 0.5 * (squares if piece.weights is None else squares * piece.weights).mean(dim=1).sum()
+            loss = 0.5 * (values - wanted).square().mean(dim=1).sum()
             (loss * part).backward()
             losses.append(loss.detach() * part)
-            errors.append(off.detach().abs().mean(dim=0))
             means.append(values.detach().mean() * part)
         norm = self._step(CRITIC)
-        return torch.stack(losses).sum(), torch.cat(errors), torch.stack(means).sum(), norm
+        return torch.stack(losses).sum(), torch.stack(means).sum(), norm
 
     def _actor_step(self, batch: Batch, ent_coef: torch.Tensor, moves: bool = True) -> tuple[torch.Tensor, ...]:
         """The policy's loss by its drawn actions' values (equation 9). Critics get no gradients by it.

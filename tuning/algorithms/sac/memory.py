@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -33,8 +32,8 @@ def sac_memory(h: Any, run: Workload, problem: Problem) -> list[Term]:
     batch, trained = h["batch_size"], policy + critics + learned
     terms = network_terms(trained, trained, 2, critics, place)
     per_batch = 2 * FLOAT * batch * problem.observations
-    at_once = 1 if h["prioritized_replay"] else max(1, min(h["gradient_steps"], SAMPLE_BYTES // per_batch))
-    numbers = 2 * problem.observations + problem.actions + 2 + bool(h["prioritized_replay"])
+    at_once = max(1, min(h["gradient_steps"], SAMPLE_BYTES // per_batch))
+    numbers = 2 * problem.observations + problem.actions + 2
     drawn, words = FLOAT * at_once * batch * numbers, f"{at_once} at once x {batch:,} transitions x {numbers} x 4 B"
     terms.append(Term("batches", place, drawn, words, "batch_size", passing=True))
     part = -(-batch // run.parts)
@@ -51,12 +50,12 @@ def sac_memory(h: Any, run: Workload, problem: Problem) -> list[Term]:
     copies = run.num_envs * problem.agents
     taught = lesson_places(run.lessons, run.num_envs, problem.agents)
     held = min(h["buffer_size"], run.steps * problem.agents + copies + taught)
-    buffer = replay_bytes(held, copies, problem.observations, problem.actions, h["prioritized_replay"])
+    buffer = replay_bytes(held, copies, problem.observations, problem.actions)
     words = f"{held:,} transitions x ({problem.observations} + {problem.actions} + 1) x 4 B, in host memory"
     terms.append(Term("replay buffer", "ram", buffer, words, "buffer_size"))
     # Rows since the last evaluation are copied to be written, a file of them at a time.
     new = min(held, run.steps * problem.agents // run.reports + taught)
-    new = replay_bytes(new, copies, problem.observations, problem.actions, False)
+    new = replay_bytes(new, copies, problem.observations, problem.actions)
     terms.append(checkpoint_term(3 * trained + critics, min(new, REPLAY_FILE_BYTES), terms))
     return terms
 
@@ -73,7 +72,7 @@ def lesson_places(hours: Sequence[int], num_envs: int, agents: int) -> int:
     return rows * num_envs * agents
 
 
-def replay_bytes(size: int, copies: int, observations: int, actions: int, prioritized: bool) -> int:
+def replay_bytes(size: int, copies: int, observations: int, actions: int) -> int:
     """Memory of a full `ReplayBuffer`, bytes: a row more than the transitions need, in whole rows of all copies.
 
     Args:
@@ -81,11 +80,9 @@ def replay_bytes(size: int, copies: int, observations: int, actions: int, priori
         copies: of the environment.
         observations: features of an observation.
         actions: of an action.
-        prioritized: whether there is a tree of priorities over the places.
     """
     places = (-(-size // copies) + 1) * copies
-    tree = 2 * 8 * 2 ** math.ceil(math.log2(places)) if prioritized else 0
-    return places * (FLOAT * (observations + actions + 1) + 1) + tree
+    return places * (FLOAT * (observations + actions + 1) + 1)
 
 
 def policy_parameters(h: Assignment, problem: Problem) -> int:

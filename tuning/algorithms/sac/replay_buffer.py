@@ -11,7 +11,6 @@ from numba import njit
 
 from common.generators import set_generator
 from common.units import MIB
-from tuning.algorithms.sac.prioritized_replay import Priorities, Prioritization
 
 REPLAY_FILE_BYTES = 64 * MIB  # of rows that a checkpoint writes into one file
 
@@ -31,8 +30,6 @@ class Transitions:
         next_observations: after these steps, shape (T, features), float32.
         discounts: of the value of `next_observations`: gamma to the power of the steps, 0 after a termination, shape (T,),
             float32.
-        places: in the buffer, shape (T,), int64.
-        weights: of the losses, shape (T,), float32; None where all count the same.
     """
 
     observations: np.ndarray
@@ -40,8 +37,6 @@ class Transitions:
     rewards: np.ndarray
     next_observations: np.ndarray
     discounts: np.ndarray
-    places: np.ndarray
-    weights: np.ndarray | None
 
 
 class ReplayBuffer:
@@ -63,7 +58,6 @@ class ReplayBuffer:
         n_step: steps of which rewards are summed before a value is trusted; fewer where an episode or the collected steps end.
         transitions: held now.
         rows: ever filled, those that were overwritten since included.
-        priorities: how transitions are drawn; None where all are drawn with the same chance.
     """
 
     def __init__(
@@ -75,7 +69,6 @@ class ReplayBuffer:
         gamma: float,
         n_step: int = 1,
         seed: int | None = None,
-        prioritization: Prioritization | None = None,
     ) -> None:
         """Allocate it.
 
@@ -87,7 +80,6 @@ class ReplayBuffer:
             gamma: discount of the next step.
             n_step: steps of which rewards are summed.
             seed: of drawing.
-            prioritization: how much priorities count; None draws uniformly.
         """
         self._rows = _rows(size, copies)
         self.copies, self.size = copies, (self._rows - 1) * copies
@@ -98,7 +90,6 @@ class ReplayBuffer:
         self._actions = np.empty((places, action_size), np.float32)
         self._rewards = np.empty(places, np.float32)
         self._kinds = np.full(places, NO_TRANSITION, np.uint8)
-        self.priorities = Priorities(places, prioritization) if prioritization else None
         self._random = np.random.default_rng(seed)
         self.rows = 0  # ever filled: the row after the last of them holds the observations that no action has followed yet
         self._begun = False
@@ -108,7 +99,7 @@ class ReplayBuffer:
     def nbytes(self) -> int:
         """Memory of the arrays, bytes; see `tuning.algorithms.sac.memory.replay_bytes`."""
         arrays: list[np.ndarray] = [self._observations, self._actions, self._rewards, self._kinds]
-        return sum(array.nbytes for array in arrays) + (self.priorities.tree.nodes.nbytes if self.priorities else 0)
+        return sum(array.nbytes for array in arrays)
 
     @property
     def row_bytes(self) -> int:
@@ -150,10 +141,7 @@ class ReplayBuffer:
         """
         here = self._here()
         self._actions[here], self._rewards[here], self._kinds[here] = actions, rewards, kinds
-        held = kinds != NO_TRANSITION
-        self.transitions += int(np.count_nonzero(held))
-        if self.priorities:
-            self.priorities.add(np.arange(here.start, here.stop), held)
+        self.transitions += int(np.count_nonzero(kinds != NO_TRANSITION))
         self._advance()
         self._observations[self._here()] = next_observations
 
@@ -185,11 +173,7 @@ class ReplayBuffer:
         """
         if not self.transitions:
             raise ValueError("there are no transitions to draw from yet")
-        weights: np.ndarray | None = None
-        if self.priorities:
-            places, weights = self.priorities.sample(count, self.transitions, self._random)
-        else:
-            places = self._draw(count)
+        places = self._draw(count)
         rewards, discounts = np.empty(count, np.float32), np.empty(count, np.float32)
         following = np.empty(count, np.int64)
         here = self._here()
@@ -202,22 +186,17 @@ class ReplayBuffer:
             rewards=rewards,
             next_observations=self._observations[following],
             discounts=discounts,
-            places=places,
-            weights=weights,
         )
 
     def get_state(self) -> dict[str, Any]:
         """State for a checkpoint, without the rows: these are many and never change, see `get_rows`."""
-        state: dict[str, Any] = {
+        return {
             "layout": self._layout(),
             "observations": self.observations.copy(),
             "rows": self.rows,
             "begun": self._begun,
             "random": self._random.bit_generator.state,
         }
-        if self.priorities:
-            state["priorities"] = self.priorities.get_state()
-        return state
 
     @property
     def oldest_row(self) -> int:
@@ -265,8 +244,6 @@ class ReplayBuffer:
         self._observations[self._here()] = state["observations"]
         self.transitions = int(np.count_nonzero(self._kinds != NO_TRANSITION))
         set_generator(self._random, state["random"])
-        if self.priorities:
-            self.priorities.set_state(state["priorities"])
 
     def _arrays(self) -> Iterator[tuple[str, np.ndarray]]:
         for name in ("observations", "actions", "rewards", "kinds"):
@@ -281,13 +258,12 @@ class ReplayBuffer:
         """Rows that are held."""
         return self.rows - self.oldest_row
 
-    def _layout(self) -> dict[str, int | bool]:
+    def _layout(self) -> dict[str, int]:
         return {
             "rows": self._rows,
             "copies": self.copies,
             "observation_size": self._observations.shape[1],
             "action_size": self._actions.shape[1],
-            "prioritized": self.priorities is not None,
         }
 
     def _here(self, offset: int = 0) -> slice:
@@ -302,8 +278,6 @@ class ReplayBuffer:
         here = self._here()
         if was_full:
             self.transitions -= int(np.count_nonzero(self._kinds[here] != NO_TRANSITION))
-            if self.priorities:
-                self.priorities.drop(np.arange(here.start, here.stop))
         self._kinds[here] = NO_TRANSITION
 
     def _draw(self, count: int) -> np.ndarray:

@@ -59,7 +59,6 @@ class SACTrainer(RLlibTrainer):
         learner, buffer, settings = self.learner, self.runner.buffer, self.algorithm.config
         network, config = learner.network, learner.config
         schedule = config.learning_rate
-        priorities = buffer.priorities
         automatic = network.log_ent_coef is not None
 
         def rate(name: str) -> float:
@@ -83,9 +82,6 @@ class SACTrainer(RLlibTrainer):
             "ent_coef_initial": network.shape.ent_coef_initial,
             "target_entropy": learner.target_entropy if automatic else None,
             "n_step": buffer.n_step,
-            "prioritized_replay": priorities is not None,
-            "priority_alpha": priorities.prioritization.alpha if priorities else None,
-            "priority_beta": priorities.prioritization.beta if priorities else None,
             "max_grad_norm": config.max_grad_norm,
             "hidden_sizes": ",".join(str(size) for size in layer_sizes(network.policy_layers)),
             "activation": activation_of(network.policy_layers),
@@ -144,7 +140,6 @@ def configuration(setup: Setup) -> SACConfig:
     """Configuration of the algorithm, without environment."""
     from tuning.algorithms.sac.algorithm import SACConfig
     from tuning.algorithms.sac.module import SACShape
-    from tuning.algorithms.sac.prioritized_replay import Prioritization
     from tuning.algorithms.schedule import Schedule
 
     h: dict[str, Any] = dict(setup.hyperparameters)
@@ -170,8 +165,6 @@ def configuration(setup: Setup) -> SACConfig:
     config.learning_starts = 0 if setup.taught else h["learning_starts"] * setup.agents
     config.parts = setup.parts
     config.transitions_per_iteration = max(1, min(MOST_PER_ITERATION * setup.agents, setup.steps // LEAST_ITERATIONS))
-    if h["prioritized_replay"]:
-        config.prioritization = Prioritization(h["priority_alpha"], h["priority_beta"])
     config.shape = SACShape(
         hidden_sizes=tuple(int(size) for size in h["hidden_sizes"].split(",")),
         activation=h["activation"],

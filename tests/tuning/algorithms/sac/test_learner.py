@@ -1,4 +1,4 @@
-"""SAC's gradient steps: schedules, losses, targets, priorities, numbers that are not finite."""
+"""SAC's gradient steps: schedules, losses, targets, numbers that are not finite."""
 
 import math
 from typing import Any
@@ -51,27 +51,23 @@ def made_up(trainer: SACTrainer, rows: int = 64) -> Batch:
     observations, following = torch.randn(2, rows, FEATURES, generator=rng)
     actions, rewards = torch.rand(rows, 1, generator=rng) * 2.0 - 1.0, torch.randn(rows, generator=rng)
     discounts = torch.where(torch.rand(rows, generator=rng) < 0.3, 0.0, 0.9)
-    return Batch(observations, actions, rewards, following, discounts, None)
+    return Batch(observations, actions, rewards, following, discounts)
 
 
 @pytest.mark.parametrize("ent_coef", [0.0, 0.3])
-@pytest.mark.parametrize("weighted", [False, True])
-def test_losses_are_those_of_the_paper(ent_coef: float, weighted: bool) -> None:
+def test_losses_are_those_of_the_paper(ent_coef: float) -> None:
     with built(ent_coef=ent_coef) as trainer:
         learner = trainer.algorithm.learner
         network, batch = learner.network, made_up(trainer)
-        weights = torch.linspace(0.1, 1.0, 64) if weighted else torch.ones(64)
-        batch.weights = weights if weighted else None
         noise = torch.randn(64, 1, generator=learner._generator.clone_state()), torch.zeros(0)
         with torch.no_grad():
             following, logp = network.draw_actions(batch.next_observations, noise[0])
             first, second = network.targets(batch.next_observations, following)
             wanted = batch.rewards + batch.discounts * (torch.minimum(first, second) - ent_coef * logp)
             critics = network.critics(batch.observations, batch.actions)
-            expected = sum(0.5 * (weights * (values - wanted) ** 2).mean() for values in critics)
-        loss, errors, value, _ = learner._critic_step(batch, learner.ent_coef)
+            expected = sum(0.5 * ((values - wanted) ** 2).mean() for values in critics)
+        loss, value, _ = learner._critic_step(batch, learner.ent_coef)
         torch.testing.assert_close(loss, expected)
-        torch.testing.assert_close(errors, (critics - wanted).abs().mean(dim=0))
         torch.testing.assert_close(value, critics.mean())
         state = learner._generator.clone_state()
         with torch.no_grad():
@@ -162,23 +158,6 @@ def test_torch_compile_compiles_what_the_learner_computes(monkeypatch: pytest.Mo
             learn(trainer)
         # Next actions, targets' values, values; actions, values.
         assert len(called) == (5 if on else 0)
-
-
-def test_priorities_follow_the_errors_of_the_critics() -> None:
-    for on in (True, False):
-        with built(prioritized_replay=on, priority_alpha=1.0, priority_beta=0.5) as trainer:
-            seen = batches(trainer)
-            trainer.algorithm.train()
-            buffer = trainer.algorithm.runner.buffer
-            if on:
-                assert buffer.priorities is not None
-                assert all(batch.weights is not None and float(batch.weights.max()) == 1.0 for batch in seen)
-                leaves = buffer.priorities.tree.leaves
-                # Not all 1 any more, as new ones are.
-                assert len(np.unique(leaves[leaves > 0.0])) > 10
-            else:
-                assert buffer.priorities is None
-                assert all(batch.weights is None for batch in seen)
 
 
 def test_numbers_that_are_not_finite_are_an_error_that_says_what_to_do() -> None:

@@ -13,7 +13,6 @@ from tuning.algorithms.memory_terms import Workload
 from tuning.algorithms.networks.sizes import Problem
 from tuning.algorithms.registry import algorithm
 from tuning.algorithms.sac.memory import lesson_places, replay_bytes
-from tuning.algorithms.sac.prioritized_replay import Prioritization
 from tuning.algorithms.sac.replay_buffer import ReplayBuffer
 
 CASES: dict[str, dict[str, Any]] = {
@@ -22,7 +21,7 @@ CASES: dict[str, dict[str, Any]] = {
     "chargers": {"learn_charging": True},
     "chargers, bf16": {"learn_charging": True, "bf16": True},
     "bf16": {"bf16": True, "batch_size": 512},
-    "tanh": {"activation": "tanh", "prioritized_replay": True, "n_step": 3},
+    "tanh": {"activation": "tanh", "n_step": 3},
 }
 
 
@@ -43,12 +42,6 @@ def test_pieces_give_the_same_gradient() -> None:
         finally:
             trained.stop()
     torch.testing.assert_close(*weights, rtol=0.0, atol=2e-4)
-
-
-@pytest.mark.parametrize(("size", "copies", "prioritized"), [(1000, 8, False), (1001, 8, True), (10_000, 1, True)])
-def test_a_replay_buffer(size: int, copies: int, prioritized: bool) -> None:
-    buffer = ReplayBuffer(size, copies, 17, 5, 0.99, prioritization=Prioritization(0.6, 0.4) if prioritized else None)
-    assert replay_bytes(size, copies, 17, 5, prioritized) == buffer.nbytes
 
 
 def test_a_buffer_takes_no_more_than_the_budget_fills() -> None:
@@ -92,21 +85,18 @@ def test_a_replay_buffer_is_never_on_the_card() -> None:
 
 @pytest.mark.usefixtures("small_ray")
 @pytest.mark.parametrize("buffer_size", [400, 4000])
-@pytest.mark.parametrize("prioritized", [False, True])
-def test_the_buffer_has_the_predicted_bytes(buffer_size: int, prioritized: bool) -> None:
-    with built(buffer_size=buffer_size, prioritized_replay=prioritized) as trainer:
-        assert trainer.algorithm.runner.buffer.nbytes == replay_bytes(buffer_size, 4, FEATURES, 1, prioritized)
+def test_the_buffer_has_the_predicted_bytes(buffer_size: int) -> None:
+    with built(buffer_size=buffer_size) as trainer:
+        assert trainer.algorithm.runner.buffer.nbytes == replay_bytes(buffer_size, 4, FEATURES, 1)
 
 
-@pytest.mark.parametrize("prioritized", [False, True])
-@pytest.mark.parametrize(("size", "copies"), [(1000, 1), (1000, 64), (4096, 64), (1, 1)])
-def test_the_memory_is_known_without_building_it(size: int, copies: int, prioritized: bool) -> None:
-    prioritization = Prioritization(0.6, 0.4) if prioritized else None
-    buffer = ReplayBuffer(size, copies, 50, 5, 0.9, prioritization=prioritization)
-    assert buffer.nbytes == replay_bytes(size, copies, 50, 5, prioritized)
+@pytest.mark.parametrize(("size", "copies"), [(1000, 1), (1001, 8), (1000, 64), (4096, 64), (1, 1)])
+def test_the_memory_is_known_without_building_it(size: int, copies: int) -> None:
+    buffer = ReplayBuffer(size, copies, 50, 5, 0.9)
+    assert buffer.nbytes == replay_bytes(size, copies, 50, 5)
     assert size <= buffer.size < size + copies
     # Observations once, not twice: less than a third above 56 numbers of four bytes each.
-    if size >= 1000 and not prioritized:
+    if size >= 1000:
         assert buffer.nbytes < 1.07 * 57 * 4 * buffer.size
 
 

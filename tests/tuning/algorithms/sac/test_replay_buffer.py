@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tuning.algorithms.sac.prioritized_replay import Prioritization
 from tuning.algorithms.sac.replay_buffer import GOING, NO_TRANSITION, TERMINATED, TRUNCATED, ReplayBuffer, Transitions
 
 COPIES, FEATURES, ACTIONS = 3, 2, 2
@@ -15,8 +14,8 @@ COPIES, FEATURES, ACTIONS = 3, 2, 2
 class Recorded:
     """A buffer, and beside it a list of what each copy went through. Each observation and action is a number of its own."""
 
-    def __init__(self, size: int, n_step: int = 1, gamma: float = 0.9, **arguments: Any) -> None:
-        self.buffer = ReplayBuffer(size, COPIES, FEATURES, ACTIONS, gamma, n_step, seed=1, **arguments)
+    def __init__(self, size: int, n_step: int = 1, gamma: float = 0.9) -> None:
+        self.buffer = ReplayBuffer(size, COPIES, FEATURES, ACTIONS, gamma, n_step, seed=1)
         self.rng = np.random.default_rng(0)
         self.steps: list[list[dict[str, Any]]] = [[] for _ in range(COPIES)]
         self.numbers = 0
@@ -81,12 +80,11 @@ class Recorded:
         return sample
 
 
-@pytest.mark.parametrize("prioritization", [None, Prioritization(0.6, 0.4)])
 @pytest.mark.parametrize("n_step", [1, 3])
 @pytest.mark.parametrize("steps", [2, 19, 20, 21, 70])
-def test_what_is_drawn_is_what_happened(steps: int, n_step: int, prioritization: Prioritization | None) -> None:
+def test_what_is_drawn_is_what_happened(steps: int, n_step: int) -> None:
     # 20 rows: not yet full, full for the first time, and over itself several times.
-    recorded = Recorded(60, n_step, prioritization=prioritization)
+    recorded = Recorded(60, n_step)
     for _ in range(steps):
         recorded.step()
     sample = recorded.check()
@@ -131,14 +129,13 @@ def test_nothing_can_be_drawn_from_an_empty_buffer() -> None:
         buffer.sample(1)
 
 
-@pytest.mark.parametrize("prioritization", [None, Prioritization(0.6, 0.4)])
 @pytest.mark.parametrize("steps", [3, 30])
-def test_a_restored_buffer_goes_on_bit_by_bit(steps: int, prioritization: Prioritization | None) -> None:
-    recorded = Recorded(60, 3, prioritization=prioritization)
+def test_a_restored_buffer_goes_on_bit_by_bit(steps: int) -> None:
+    recorded = Recorded(60, 3)
     for _ in range(steps):
         recorded.step()
     state = pickle.loads(pickle.dumps(recorded.buffer.get_state()))
-    restored = ReplayBuffer(60, COPIES, FEATURES, ACTIONS, 0.9, 3, seed=99, prioritization=prioritization)
+    restored = ReplayBuffer(60, COPIES, FEATURES, ACTIONS, 0.9, 3, seed=99)
     original = recorded.buffer
     # In pieces, the first of which begins before what is held, and the later of which overlap.
     borders = [max(0, original.oldest_row), original.rows - 2, original.rows]
@@ -150,14 +147,11 @@ def test_a_restored_buffer_goes_on_bit_by_bit(steps: int, prioritization: Priori
     assert restored.transitions == original.transitions
     for _ in range(25):
         samples = original.sample(16), restored.sample(16)
-        for name in ("observations", "actions", "rewards", "next_observations", "discounts", "places"):
+        for name in ("observations", "actions", "rewards", "next_observations", "discounts"):
             np.testing.assert_array_equal(getattr(samples[0], name), getattr(samples[1], name))
         recorded.step()
         row = original._here(-1)
         restored.add(original._actions[row], original._rewards[row], original._kinds[row], recorded.now)
-        for buffer, sample in zip((original, restored), samples, strict=True):
-            if buffer.priorities:
-                buffer.priorities.update(sample.places, np.abs(sample.rewards))
 
 
 def test_a_state_of_another_size_is_refused() -> None:
@@ -166,7 +160,6 @@ def test_a_state_of_another_size_is_refused() -> None:
         ReplayBuffer(63, COPIES, FEATURES, ACTIONS, 0.9),
         ReplayBuffer(60, 1, FEATURES, ACTIONS, 0.9),
         ReplayBuffer(60, COPIES, FEATURES + 1, ACTIONS, 0.9),
-        ReplayBuffer(60, COPIES, FEATURES, ACTIONS, 0.9, prioritization=Prioritization(0.6, 0.4)),
     ):
         with pytest.raises(ValueError, match="does not fit"):
             other.set_state(state, [])

@@ -24,8 +24,6 @@ OTHERS: dict[str, Any] = {"learning_rate_schedule": "linear", "activation": "sil
 OF_A_KIND: dict[Kind, Any] = {Kind.NUMBER: 0.37, Kind.INTEGER: 64}
 NEEDED: dict[str, dict[str, Any]] = {
     "learning_rate_final": {"learning_rate_schedule": "linear"},
-    "priority_alpha": {"prioritized_replay": True},
-    "priority_beta": {"prioritized_replay": True},
     "initial_charging": {"chargers": 2},
     "learn_charging": {"chargers": 2},
 }
@@ -98,7 +96,7 @@ def test_it_learns_a_simple_task() -> None:
     assert before < 0.9 < 0.97 < after
 
 
-@pytest.mark.parametrize("extra", [{"prioritized_replay": True}, {"ent_coef": 0.1}, {"activation": "silu", "bf16": True}])
+@pytest.mark.parametrize("extra", [{"ent_coef": 0.1}, {"activation": "silu", "bf16": True}])
 def test_it_learns_with_what_is_off_by_default(extra: dict[str, Any]) -> None:
     with built(steps=600, gradient_steps=8, **EVERYTHING, **extra) as trainer:
         while trainer.algorithm.train()["num_env_steps_sampled_lifetime"] < 600:
@@ -119,7 +117,7 @@ def test_the_policys_mode_lies_in_the_environments_range() -> None:
         np.testing.assert_allclose(actions, -3.0 + 2.0 * (mean.tanh().numpy() + 1.0), rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize("extra", [{}, {"prioritized_replay": True}, {"ent_coef": 0.1}])
+@pytest.mark.parametrize("extra", [{}, {"ent_coef": 0.1}])
 def test_a_restored_trial_learns_on_bit_by_bit(extra: dict[str, Any], tmp_path: Path) -> None:
     with built(**EVERYTHING, **extra) as first:
         for _ in range(4):
