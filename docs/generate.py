@@ -47,11 +47,8 @@ PARSERS: Mapping[str, str] = {
 }
 ALGORITHMS = ("ppo", "a2c", "sac")
 TYPES = {int: "a whole number", float: "a number", str: "text", Path: "a path"}
-HYPERPARAMETER = ("name", "kind", "valid", "default", "searched", "meaning")
+HYPERPARAMETER = ("name", "valid", "default", "searched", "meaning")
 OPTION = ("option", "takes", "default", "meaning")  # heads of a table of options
-KINDS = {
-    Kind.INTEGER: "whole number", Kind.NUMBER: "number", Kind.TEXT: "choice", Kind.SIZES: "sizes", Kind.FLAG: "flag",
-}  # fmt: skip
 
 
 def pages() -> dict[str, str]:
@@ -74,25 +71,32 @@ def main() -> int:
 def commands_page() -> str:
     """Options of each command, with what they take, their defaults and meanings."""
     parts = [
-        _head("Commands", "This page lists the options of all commands. It is generated from the code by this command:"),
-        "The README says [what each command is for](../../README.md#all-commands). `--help` prints the same texts.\n"
-        "Where the default is empty, nothing is given by default.",
+        _head("Commands"),
+        "`--help` prints the same texts. Where the default is empty, nothing is given by default.",
     ]
     for module, place in COMMANDS.items():
         options = _named(place)
         rows = [_option(options, entry) for entry in fields(options)]
-        parts += [
-            f"## {module}",
-            f"```\nuv run python -m {module} --help\n```",
-            _paragraphs(options),
-            _table(OPTION, rows),
-        ]
+        parts += [_command(module), _paragraphs(options), *_options(rows)]
     for module, place in PARSERS.items():
         parser = _named(place)()
         rows = [_of_argparse(action) for action in parser._actions if action.dest != "help"]
-        help_command = f"```\nuv run python -m {module} --help\n```"
-        parts += [f"## {module}", help_command, parser.description, _table(OPTION, rows)]
+        parts += [_command(module), parser.description, *_options(rows)]
     return _page(parts)
+
+
+def _command(module: str) -> str:
+    return f"## {module}\n\n```\nuv run python -m {module} --help\n```"
+
+
+def _options(rows: list[tuple[str, str, str, str]]) -> list[str]:
+    """A table of options; those that are the same as of another command are a line below it."""
+    same: dict[str, list[str]] = {}
+    for name, _, _, meaning in rows:
+        if meaning.startswith("See python -m "):
+            same.setdefault(meaning.removeprefix("See python -m ").rstrip("."), []).append(name)
+    own = [row for row in rows if not row[3].startswith("See python -m ")]
+    return [_table(OPTION, own), *(f"As of `{module}`: {', '.join(names)}." for module, names in same.items())]
 
 
 def _of_argparse(action: argparse.Action) -> tuple[str, str, str, str]:
@@ -167,45 +171,46 @@ def hyperparameters_page() -> str:
     """Hyperparameters and presets of each algorithm."""
     from tuning.algorithms.registry import algorithm
 
-    parts = [
-        _head(
-            "Hyperparameters", "This page lists all hyperparameters and presets. It is generated from the code by this command:"
-        ),
-        "`--set NAME=VALUE` fixes one, and `--space FILE` changes [what is searched](../formats.md#search-space).\n"
-        "[Algorithms](../algorithms.md#hyperparameters) says what they are for, and [search](../search.md) how they are drawn.",
-        "| kind | value |\n|---|---|\n" + "\n".join(f"| {KINDS[kind]} | {kind.value} |" for kind in Kind),
-    ]
-    for name in ALGORITHMS:
-        spec = algorithm(name)
-        rows = [_hyperparameter(parameter) for parameter in spec.space.parameters]
-        presets = [
-            (f"`{preset}`", " ".join(f"`{key}={_typed(value)}`" for key, value in values.items()) or "none")
-            for preset, values in spec.presets.items()
+    specs = {name: algorithm(name) for name in ALGORITHMS}
+    rows = {name: [_hyperparameter(parameter) for parameter in spec.space.parameters] for name, spec in specs.items()}
+    (share,) = (own for own in with_reward_share(specs["ppo"].space, 0.5).parameters if own.name == REWARD_SHARE)
+    name, valid, _, searched, meaning = _hyperparameter(share)
+    return _page(
+        [
+            _head("Hyperparameters"),
+            "`--set NAME=VALUE` fixes one, and `--space FILE` changes [what is searched](../formats.md#search-space).\n"
+            "[Algorithms](../algorithms.md#hyperparameters) says what they are for, [search](../search.md) how they are drawn.",
+            *_by_algorithm(rows),
+            "## With two objectives\n\nWhere both objectives have a term in the reward:",
+            _table(HYPERPARAMETER, [(name, valid, "by `--weights`", searched, meaning)]),
+            "## Presets\n\nA preset names these values; all others have their defaults.",
+            _table(
+                ("algorithm", "preset", "values"), [row for name, spec in specs.items() for row in _presets(name, spec.presets)]
+            ),
         ]
-        parts += [
-            f"## {name}",
-            f"### Hyperparameters of {name}",
-            _table(HYPERPARAMETER, rows),
-            f"### Presets of {name}",
-            _table(("preset", "values that it names; all others have their defaults"), presets),
-        ]
-    (share,) = (own for own in with_reward_share(spec.space, 0.5).parameters if own.name == REWARD_SHARE)
-    name, kind, valid, _, searched, meaning = _hyperparameter(share)
-    parts += [
-        "## With two objectives",
-        "Where both objectives have a term in the reward, each algorithm has one more:",
-        _table(
-            HYPERPARAMETER,
-            [(name, kind, valid, "by `--weights`", searched, meaning)],
-        ),
-    ]
-    return _page(parts)
+    )
+
+
+def _by_algorithm(rows: Mapping[str, list[tuple[str, ...]]]) -> Iterator[str]:
+    """A table for each set of algorithms that have the same rows."""
+    users: dict[tuple[str, ...], tuple[str, ...]] = {}
+    for name, own in rows.items():
+        for row in own:
+            users[row] = (*users.get(row, ()), name)
+    for names in sorted(set(users.values()), key=lambda names: (-len(names), names)):
+        yield f"## {', '.join(names)}"
+        yield _table(HYPERPARAMETER, [row for row, used_by in users.items() if used_by == names])
+
+
+def _presets(name: str, presets: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, str, str]]:
+    for preset, values in presets.items():
+        yield name, f"`{preset}`", " ".join(f"`{key}={_typed(value)}`" for key, value in values.items()) or "none"
 
 
 def _hyperparameter(parameter: Parameter) -> tuple[str, ...]:
     """Row of a hyperparameter."""
     return (
-        f"`{parameter.name}`", KINDS[parameter.kind], _valid(parameter), f"`{_typed(parameter.default)}`", _searched(parameter),
+        f"`{parameter.name}`", _valid(parameter), f"`{_typed(parameter.default)}`", _searched(parameter),
         _in_table(parameter.meaning + _acts(parameter.only_if)),
     )  # fmt: skip
 
@@ -215,9 +220,10 @@ def _valid(parameter: Parameter) -> str:
     if parameter.choices:
         valid = ", ".join(f"`{choice}`" for choice in parameter.choices)
     elif parameter.kind in (Kind.INTEGER, Kind.NUMBER):
-        valid = f"{_number(parameter.low)} to {_number(parameter.high)}"
+        whole = "whole, " if parameter.kind is Kind.INTEGER else ""
+        valid = f"{whole}{_number(parameter.low)} to {_number(parameter.high)}"
     else:
-        valid = "`true`, `false`" if parameter.kind is Kind.FLAG else "layers"
+        valid = "`true`, `false`" if parameter.kind is Kind.FLAG else "sizes of layers with commas between"
     bound = parameter.at_most
     least = f", at most {'' if bound.part == 1.0 else f'{bound.part:g} of '}`{bound.name}`" if bound else ""
     return valid + least + (", or `none`" if parameter.optional else "")
@@ -285,20 +291,21 @@ def columns_page() -> str:
             for field in schema.schema(table)
         ]
 
-    measures = [(name, kind, unit, meaning) for name, (kind, unit, meaning) in evaluation_columns().items()]
+    measures = [
+        (name, kind, unit, meaning)
+        for name, (kind, unit, meaning) in evaluation_columns().items()
+        if not name.startswith("uncontrolled_")
+    ]
+    compared = [name for name, *_ in measures if f"uncontrolled_{name}" in evaluation_columns()]
     assigned = [
         (f"{schema.GIVEN}...", "as the value", "", "what the search assigned; one for each hyperparameter"),
         (f"{schema.USED}...", "as the value", "", "what was read back from the trainer, likewise"),
     ]
-    judged = [
-        (name + ending, "double", unit, meaning + note)
-        for name, (unit, _, _, meaning) in judgement.METRICS.items()
-        for ending, note in (("", ""), ("_low", "; lower end of its interval"), ("_high", "; upper end of its interval"))
-    ]
+    judged = [(name, "double", unit, meaning) for name, (unit, _, _, meaning) in judgement.METRICS.items()]
     hours = [(name, "int64" if name in rollout.WHOLE else "double", *entry) for name, entry in rollout.COLUMNS.items()]
     return _page(
         [
-            _head("Columns", "This page lists the columns of all tables. It is generated from the code by this command:"),
+            _head("Columns"),
             "[Formats](../formats.md#tables) says where the tables are and what a row is. `1` is a plain number.\n"
             "A column without a unit is no number, or has the unit of its objective.",
             "## trials",
@@ -308,12 +315,13 @@ def columns_page() -> str:
             "A row is an update of a trial.",
             _columns(own("reports")),
             "## evaluations",
-            "A row is a policy on a scenario year. The KPIs among them can be [an objective](../judging.md#what-is-wanted).",
+            "A row is a policy on a scenario year. The [KPIs](../aims.md#kpis) among them can be an objective.",
             _columns([*own("evaluations"), *measures]),
+            f"`uncontrolled_...` is the same of the uncontrolled run, for each from `{compared[0]}` to `{compared[-1]}`.",
             "## judgement.parquet",
             "A row is a contender, a baseline or a bound. A metric is a "
             + judgement.STATISTICS[judgement.JUDGEMENT_VERSION]
-            + ".",
+            + "; `..._low` and `..._high` are its ends.",
             _columns(judged),
             "## Rollout",
             "A row is an hour.",
@@ -336,8 +344,8 @@ def _named(place: str) -> type:
     return found
 
 
-def _head(title: str, sentence: str) -> str:
-    return f"# {title}\n\n{sentence}\n\n```\n{COMMAND}\n```"
+def _head(title: str) -> str:
+    return f"# {title}\n\nGenerated from the code:\n\n```\n{COMMAND}\n```"
 
 
 def _paragraphs(options: type) -> str:

@@ -23,6 +23,7 @@ PAGES = sorted(
     [
         *(ROOT / name for name in ("README.md", "README.es.md", "CONTRIBUTING.md", "CHANGELOG.md", "examples/README.md")),
         *(ROOT / "docs").rglob("*.md"),
+        *(ROOT / "benchmarks").rglob("*.md"),
     ]
 )
 ROOMS = ("tuning", "envs", "common", "results", "search_spaces")

@@ -1,1 +1,1 @@
-"""What grows with the number of trials, and how: see `docs/scaling.md`."""
+"""What grows with the number of trials, and how: see `benchmarks/scaling/README.md`."""

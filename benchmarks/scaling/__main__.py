@@ -2,7 +2,7 @@
 
 Run: `uv run python -m benchmarks.scaling [--trials 100 1000 10000] [--journal 1000 10000] [--slots 1000]
 [--packed 10000] [--parts 1000]`. All trials are made
-up, no Ray is started, and seconds are those of the processor. The page docs/scaling.md has results and says what they mean.
+up, no Ray is started, and seconds are those of the processor. README.md beside it has results.
 """
 
 from __future__ import annotations

@@ -48,9 +48,20 @@ def test_a_row_of_a_hyperparameter_has_its_range_and_its_conditions() -> None:
         only_if=OnlyIf("flag", (True,)),
     )  # fmt: skip
     assert generate._hyperparameter(parameter) == (
-        "`n_steps`", "whole number", "2 to 100,000, at most 0.25 of `steps`, or `none`", "`64`", "",
+        "`n_steps`", "whole, 2 to 100,000, at most 0.25 of `steps`, or `none`", "`64`", "",
         "transitions (acts where `flag` is `true`)",
     )  # fmt: skip
+
+
+def test_options_of_another_command_are_a_line() -> None:
+    rows = [("`--a`", "text", "", "What it is."), ("`--b`", "text", "", "See python -m tuning.run.")]
+    assert generate._options(rows) == [generate._table(generate.OPTION, rows[:1]), "As of `tuning.run`: `--b`."]
+
+
+def test_rows_that_algorithms_share_are_one_row() -> None:
+    rows = {"ppo": [("a",) * 5, ("b",) * 5], "sac": [("a",) * 5]}
+    tables = [generate._table(generate.HYPERPARAMETER, [(name,) * 5]) for name in "ab"]
+    assert list(generate._by_algorithm(rows)) == ["## ppo, sac", tables[0], "## ppo", tables[1]]
 
 
 def test_cells_keep_their_table() -> None:

@@ -125,7 +125,7 @@ class Settings:
     """Weights of the reward improvement: co2, cost, solar, ramping, ev, peak. Those that are given are the whole reward; by
     default co2=0.5 cost=0.15 solar=0.2 ramping=0.05 ev=0.1."""
     objective: Annotated[str, WORDS] = "score"
-    """What the search improves: score, or a KPI in its direction, such as peak_kw; docs/judging.md lists them. Two, as in
+    """What the search improves: score, or a KPI in its direction, such as peak_kw; docs/aims.md lists them. Two, as in
     --objective co2 bill, give a front: the trials that no other one is better than in both."""
     require: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME>=NUMBER")] = ()
     """What a winner has to meet, in quotes: any KPI, as in --require 'ev_served>=0.95' 'peak_kw<=2700'."""
