@@ -19,9 +19,7 @@ from tuning.judging.headroom import tables as of_headroom
 from tuning.judging.report import tables
 
 SHOWING = [
-    page
-    for page in PAGES
-    if page.parent == ROOT or page.parent.name in ("guide", "guia") or page.stem in ("headroom", "judge")
+    page for page in PAGES if page.parent == ROOT or page.parent.name in ("guide", "guia") or page.stem in ("headroom", "judge")
 ]
 UNIT = re.compile(r", (kg|t|kt|kWh|MWh|GWh|kW|MW|GW|thousand|million)\b")
 FRAME = re.compile(r"[┏┓┃┡┩]")  # of the tables that were printed before
