@@ -46,7 +46,13 @@ PARSERS: Mapping[str, str] = {
     "results.compact": "results.compact:parser",
 }
 ALGORITHMS = ("ppo", "a2c", "sac")
-TYPES = {int: "a whole number", float: "a number", str: "text", Path: "a path"}
+TYPES = {int: "whole number", float: "number", str: "text", Path: "path"}
+# Options that several commands have, with what they take and no default: what they mean is told once.
+SAME_AS_OF_RUN = {
+    (f"`--{name}`", "text; one or more", "")
+    for split in ("train", "validation", "test")
+    for name in (split, f"{split}-buildings")
+}
 HYPERPARAMETER = ("name", "valid", "default", "searched", "meaning")
 OPTION = ("option", "takes", "default", "meaning")  # heads of a table of options
 
@@ -77,7 +83,8 @@ def commands_page() -> str:
     for module, place in COMMANDS.items():
         options = _named(place)
         rows = [_option(options, entry) for entry in fields(options)]
-        parts += [_command(module), _paragraphs(options), *_options(rows)]
+        tables = [_table(OPTION, rows)] if module == "tuning.run" else _options(rows)
+        parts += [_command(module), _paragraphs(options), *tables]
     for module, place in PARSERS.items():
         parser = _named(place)()
         rows = [_of_argparse(action) for action in parser._actions if action.dest != "help"]
@@ -90,13 +97,10 @@ def _command(module: str) -> str:
 
 
 def _options(rows: list[tuple[str, str, str, str]]) -> list[str]:
-    """A table of options; those that are the same as of another command are a line below it."""
-    same: dict[str, list[str]] = {}
-    for name, _, _, meaning in rows:
-        if meaning.startswith("See python -m "):
-            same.setdefault(meaning.removeprefix("See python -m ").rstrip("."), []).append(name)
-    own = [row for row in rows if not row[3].startswith("See python -m ")]
-    return [_table(OPTION, own), *(f"As of `{module}`: {', '.join(names)}." for module, names in same.items())]
+    """A table of options; those that are the same as of `tuning.run` are a line below it."""
+    same = [row for row in rows if row[3].startswith("See python -m tuning.run") or row[:3] in SAME_AS_OF_RUN]
+    below = [f"As of `tuning.run`: {', '.join(row[0] for row in same)}."] if same else []
+    return [_table(OPTION, [row for row in rows if row not in same]), *below]
 
 
 def _of_argparse(action: argparse.Action) -> tuple[str, str, str, str]:
@@ -281,28 +285,28 @@ def _number(value: Any) -> str:
 
 
 def columns_page() -> str:
-    """Columns of all tables, with types, units and meanings."""
+    """Columns of all tables, with units and meanings."""
     from envs.objective.columns import evaluation_columns
     from results import judgement, rollout, schema
 
-    def own(table: str) -> list[tuple[str, str, str, str]]:
+    def own(table: str) -> list[tuple[str, str, str]]:
         return [
-            (field.name, str(field.type), field.metadata[b"unit"].decode(), field.metadata[b"meaning"].decode())
+            (field.name, field.metadata[b"unit"].decode(), field.metadata[b"meaning"].decode())
             for field in schema.schema(table)
         ]
 
     measures = [
-        (name, kind, unit, meaning)
-        for name, (kind, unit, meaning) in evaluation_columns().items()
+        (name, unit, meaning)
+        for name, (_, unit, meaning) in evaluation_columns().items()
         if not name.startswith("uncontrolled_")
     ]
     compared = [name for name, *_ in measures if f"uncontrolled_{name}" in evaluation_columns()]
     assigned = [
-        (f"{schema.GIVEN}...", "as the value", "", "what the search assigned; one for each hyperparameter"),
-        (f"{schema.USED}...", "as the value", "", "what was read back from the trainer, likewise"),
+        (f"{schema.GIVEN}...", "", "what the search assigned; one for each hyperparameter"),
+        (f"{schema.USED}...", "", "what was read back from the trainer, likewise"),
     ]
-    judged = [(name, "double", unit, meaning) for name, (unit, _, _, meaning) in judgement.METRICS.items()]
-    hours = [(name, "int64" if name in rollout.WHOLE else "double", *entry) for name, entry in rollout.COLUMNS.items()]
+    judged = [(name, unit, meaning) for name, (unit, _, _, meaning) in judgement.METRICS.items()]
+    hours = [(name, *entry) for name, entry in rollout.COLUMNS.items()]
     return _page(
         [
             _head("Columns"),
@@ -330,9 +334,8 @@ def columns_page() -> str:
     )
 
 
-def _columns(rows: Iterable[tuple[str, str, str, str]]) -> str:
-    named = [(f"`{name}`", kind, unit, _in_table(meaning)) for name, kind, unit, meaning in rows]
-    return _table(("column", "type", "unit", "meaning"), named)
+def _columns(rows: Iterable[tuple[str, str, str]]) -> str:
+    return _table(("column", "unit", "meaning"), [(f"`{name}`", unit, _in_table(meaning)) for name, unit, meaning in rows])
 
 
 # -- Markdown --------------------------------------------------------------------------------

@@ -37,7 +37,7 @@ def test_an_option_without_a_description_is_an_error() -> None:
         bare: int = 0
 
     described, bare = fields(Options)
-    assert generate._option(Options, described) == ("`--described`", "a whole number", "`0`", "What it is.")
+    assert generate._option(Options, described) == ("`--described`", "whole number", "`0`", "What it is.")
     with pytest.raises(ValueError, match="bare has no description"):
         generate._option(Options, bare)
 
@@ -55,7 +55,8 @@ def test_a_row_of_a_hyperparameter_has_its_range_and_its_conditions() -> None:
 
 def test_options_of_another_command_are_a_line() -> None:
     rows = [("`--a`", "text", "", "What it is."), ("`--b`", "text", "", "See python -m tuning.run.")]
-    assert generate._options(rows) == [generate._table(generate.OPTION, rows[:1]), "As of `tuning.run`: `--b`."]
+    rows.append(("`--test`", "text; one or more", "", "What only the judge sees."))
+    assert generate._options(rows) == [generate._table(generate.OPTION, rows[:1]), "As of `tuning.run`: `--b`, `--test`."]
 
 
 def test_rows_that_algorithms_share_are_one_row() -> None:
