@@ -36,8 +36,9 @@ def make(folder: Path, trials: int) -> Results:
     """
     import pandas as pd
 
+    from envs.objective.columns import evaluation_columns
     from results.analysis.slices import value_at
-    from results.schema import READ_MEASURES, schema
+    from results.schema import schema
 
     settle(folder, reports=EVALUATIONS)
     ranges = read_facts(folder).ranges
@@ -66,13 +67,15 @@ def make(folder: Path, trials: int) -> Results:
         rows.append(_row(number, state, curve[rungs - 1], rungs, begin, given))
     tables = {}
     for name, content in (("trials", rows), ("reports", reports), ("evaluations", evaluations)):
-        measures = dict.fromkeys(READ_MEASURES, ("float64", "", "")) if name == "evaluations" else None
+        measures = evaluation_columns() if name == "evaluations" else None
         empty = schema(name, measures=measures).empty_table().to_pandas()
         frame = pd.DataFrame(content)
         # Columns that no row fills have the types that they have in a file.
         filled = {column: empty[column].reindex(frame.index) for column in empty if column not in frame}
         tables[name] = pd.concat([frame, pd.DataFrame(filled, index=frame.index)], axis=1)
-    return Results(folder, tables)
+    made = Results(folder, tables)
+    vars(made)["measures"] = evaluation_columns()
+    return made
 
 
 def _value(own: Range, place: float, value_at: Callable[[Range, float], float]) -> Any:

@@ -296,16 +296,14 @@ def columns_page() -> str:
         ]
 
     measures = [
-        (name, unit, meaning)
-        for name, (_, unit, meaning) in evaluation_columns().items()
-        if not name.startswith("uncontrolled_")
+        (name, own.unit, own.meaning) for name, own in evaluation_columns().items() if not name.startswith("uncontrolled_")
     ]
     compared = [name for name, *_ in measures if f"uncontrolled_{name}" in evaluation_columns()]
     assigned = [
         (f"{schema.GIVEN}...", "", "what the search assigned; one for each hyperparameter"),
         (f"{schema.USED}...", "", "what was read back from the trainer, likewise"),
     ]
-    judged = [(name, unit, meaning) for name, (unit, _, _, meaning) in judgement.METRICS.items()]
+    judged = [(name, own.unit, own.meaning) for name, own in judgement.metrics(evaluation_columns()).items()]
     hours = [(name, *entry) for name, entry in rollout.COLUMNS.items()]
     return _page(
         [
@@ -323,9 +321,8 @@ def columns_page() -> str:
             _columns([*own("evaluations"), *measures]),
             f"`uncontrolled_...` is the same of the uncontrolled run, for each from `{compared[0]}` to `{compared[-1]}`.",
             "## judgement.parquet",
-            "A row is a contender, a baseline or a bound. A metric is a "
-            + judgement.STATISTICS[judgement.JUDGEMENT_VERSION]
-            + "; `..._low` and `..._high` are its ends.",
+            f"A row is a contender, a baseline or a bound. A metric is a {judgement.STATISTIC}; "
+            "`..._low` and `..._high` are its ends.",
             _columns(judged),
             "## Rollout",
             "A row is an hour.",

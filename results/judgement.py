@@ -1,59 +1,45 @@
 """Table of contenders, baselines and bounds, with intervals, on years that no training or selection used.
 
 from results.judgement import judgement
-judgement(load("judgements/iquitos-1").evaluations)   # pandas DataFrame, a row for each contender, baseline and bound
+results = load("judgements/iquitos-1")
+judgement(results.evaluations, results.measures)   # pandas DataFrame, a row for each contender, baseline and bound
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from common.amounts import Scale
 from common.files import write_whole
+from common.measure import A_YEAR, BASIS, SCORE, SITE, Measure
 from common.texts import markdown
-from common.units import YEAR
+from results.schema import measures_of
 
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
+    import pyarrow as pa
 
 JUDGEMENT_VERSION = 2
-# What a table holds of each metric, by its version. A bootstrap of few runs is too narrow.
-STATISTICS = {
-    1: "interquartile mean over the runs with its 95 % bootstrap interval",
-    2: "mean over the runs with Student's 95 % interval over seeds",
-}
-STATISTIC = "statistic"  # attribute of a table: one of these
+# Of each metric, over the runs. A bootstrap of few runs is too narrow.
+STATISTIC = "mean over the runs with Student's 95 % interval over seeds"
+METRICS = "metrics"  # attribute of a table: the metadata of each metric, by column
 BOUND = "bound of score"  # name of the rows with the bound of the score
 BOUNDS = (BOUND, "bound of co2", "bound of cost")
 EXACT_MPC = "MPC: exact future"  # on the way to the bound, and no rival: no controller knows the future
 LEAST_SERVED = 0.95  # of the vehicle energy that can be served; below it, savings come from energy that was not delivered
 PREFERRED = ("citylearn", "batch")  # the first one that evaluated a run counts: CityLearn is the reference
-# The test hours of a scenario with one year are a fifth of it.
-_A_YEAR = f"all hours that were judged scaled to a year of {YEAR:,}"
-# name: (unit, label, format, meaning).
-METRICS: Mapping[str, tuple[str, str, str, str]] = {
-    "score": ("1", "score", "+.4f", "mean reward an hour; 0 is the uncontrolled site"),
-    "bound_share": ("1", "of bound", ".1%", "score over that of perfect foresight"),
-    "import_kwh": ("kWh", "import", ",.0f", f"drawn from the grid, {_A_YEAR}"),
-    "co2_kg": ("kg", "CO2", ",.0f", f"emission of the import, {_A_YEAR}"),
-    "co2_change": ("1", "CO2", "+.2%", "against the uncontrolled site"),
-    "bill": ("currency", "bill", ",.0f", f"energy and demand charge, {_A_YEAR}"),
-    "bill_change": ("1", "bill", "+.2%", "against the uncontrolled site"),
-    "peak_kw": ("kW", "peak", ",.0f", "highest import of all hours that were judged"),
-    "self_consumption": ("1", "PV used", ".1%", "part of the PV energy used on site"),
-    "served": ("1", "vehicles", ".1%", "vehicle energy served, of what charging at full power from arrival serves"),
-}
-_SUMS = (
-    "hours", "import_kwh", "co2_kg", "bill", "pv_kwh", "ev_required_kwh", "ev_missing_kwh", "uncontrolled_co2_kg",
-    "uncontrolled_bill", "uncontrolled_ev_missing_kwh",
+CHANGE = "change"  # how years of a change against the uncontrolled site are joined: as those of what changes
+_CHANGES = {"co2_kg": "co2_change", "bill": "bill_change"}  # what bounds tell, and the column of its change
+_SHARE = Measure("bound_share", "1", "score over that of perfect foresight", "more", over="bound", label="of bound")
+_SERVED = Measure(
+    "served", "1", "vehicle energy served, of what charging at full power from arrival serves", "more", "ev_required_kwh",
+    label="served",
 )  # fmt: skip
-_BEFORE = ("uncontrolled_co2_kg", "uncontrolled_bill")  # with which changes are compared
-
-
+_VEHICLES = ("ev_required_kwh", "ev_missing_kwh", "uncontrolled_ev_missing_kwh")
 OBJECTIVE, GOAL, SHORTFALL = "objective", "goal", "shortfall"  # columns of a ranking
 
 
@@ -62,28 +48,62 @@ class Ranking:
     """By what contenders are ranked, where that is not the score alone.
 
     Attributes:
-        better: whether less or more of the objective is better; empty where that is the score.
-        fitted: of all its values the heading of their column, and how it shows one.
+        objective: what is judged; None where that is the score.
         rated: of the evaluations of a run, a row a year: the objective's value, the same turned so that more is better, and by
             how much requirements are missed.
         requirements: in words; empty for none.
     """
 
-    better: str
-    fitted: Callable[[Iterable[float | None]], tuple[str, Callable[[float], str]]]
+    objective: Measure | None
     rated: Callable[[Sequence[Mapping[str, Any]]], tuple[float, float, float]]
     requirements: str
 
 
-def per_run(evaluations: pd.DataFrame, ranking: Ranking | None = None) -> pd.DataFrame:
+def metrics(measures: Mapping[str, Measure]) -> dict[str, Measure]:
+    """What a table holds, by column: score and share of the bound, the measures that have a label, and vehicles served.
+
+    Args:
+        measures: of the evaluations.
+    """
+    listed = [replace(SCORE, meaning="mean reward an hour; 0 is the uncontrolled site", label=SCORE.name), _SHARE]
+    for measure in _labelled(measures):
+        basis = f", all hours that were judged as {BASIS}" if measure.over == A_YEAR else ""
+        listed.append(replace(measure, kind="float64", meaning=measure.meaning + basis))
+        if change := _CHANGES.get(measure.name):
+            listed.append(Measure(change, "1", "against the uncontrolled site", over=CHANGE, label=measure.label))
+    return {measure.name: measure for measure in [*listed, _SERVED]}
+
+
+def _labelled(measures: Mapping[str, Measure]) -> list[Measure]:
+    """Measures that tables show; what was served stands there as a part of what can be."""
+    return [own for own in measures.values() if own.label and own.better != "neither" and own.name != "ev_served"]
+
+
+def metrics_of(table: pd.DataFrame) -> dict[str, Measure]:
+    """Metrics of a table that `judgement` or `table_of` gave."""
+    read = {name: Measure.of(name, "float64", told) for name, told in table.attrs.get(METRICS, {}).items()}
+    return {name: measure for name, measure in read.items() if measure is not None}
+
+
+def table_of(content: pa.Table) -> pd.DataFrame:
+    """The table of a file that `write_table` wrote."""
+    # What pandas wrote of the index beside the columns is not needed, and may be anything.
+    table: pd.DataFrame = content.replace_schema_metadata().to_pandas()
+    stored = measures_of(content.schema)
+    table.attrs[METRICS] = {name: own.metadata for name, own in stored.items() if not name.endswith(("_low", "_high"))}
+    return table
+
+
+def per_run(evaluations: pd.DataFrame, measures: Mapping[str, Measure], ranking: Ranking | None = None) -> pd.DataFrame:
     """One row a run, its years together: a contender's training with a seed, or a baseline.
 
     Args:
         evaluations: of a judgement; see `results.schema`. If two backends evaluated a run, CityLearn's numbers count.
+        measures: of the evaluations.
         ranking: by what else than the score contenders are ranked.
 
     Returns:
-        Columns contender, algorithm (empty for baselines and bounds), seed (-1 for these), backend, and `METRICS`; with a
+        Columns contender, algorithm (empty for baselines and bounds), seed (-1 for these), backend, and `metrics`; with a
         ranking also `OBJECTIVE`, `GOAL` and `SHORTFALL`.
     """
     import pandas as pd
@@ -92,46 +112,42 @@ def per_run(evaluations: pd.DataFrame, ranking: Ranking | None = None) -> pd.Dat
     judged["seed"] = judged["seed"].fillna(-1).astype("int64")
     judged["algorithm"] = judged["algorithm"].fillna("")
     # Rows of bounds lack the uncontrolled site, which is the same for all rows of a year.
-    before = judged.groupby("year")[list(_BEFORE)].first()
-    for name in _BEFORE:
+    lacking = [SITE + name for name in _CHANGES if SITE + name in judged]
+    before = judged.groupby("year")[lacking].first()
+    for name in lacking:
         judged[name] = judged[name].fillna(judged["year"].map(before[name]))
     bounds = judged[judged["contender"] == BOUND].set_index("year")["score"]
     rows = []
     for (contender, seed), own in judged.groupby(["contender", "seed"], sort=False):
         backend = next(name for name in PREFERRED if (own["backend"] == name).any())
         own = own[own["backend"] == backend]
-        rows.append({"contender": contender, "seed": seed, "backend": backend, **_metrics(own, bounds)})
+        rows.append({"contender": contender, "seed": seed, "backend": backend, **_values(own, bounds, measures)})
         rows[-1]["algorithm"] = own["algorithm"].iloc[0]
         if ranking:
             years = [{str(name): value for name, value in year.items()} for year in own.to_dict("records")]
             rows[-1] |= dict(zip((OBJECTIVE, GOAL, SHORTFALL), ranking.rated(years), strict=True))
     of_ranking = [OBJECTIVE, GOAL, SHORTFALL] if ranking else []
-    return pd.DataFrame(rows, columns=["contender", "algorithm", "seed", "backend", *METRICS, *of_ranking])
+    return pd.DataFrame(rows, columns=["contender", "algorithm", "seed", "backend", *metrics(measures), *of_ranking])
 
 
-def _metrics(years: pd.DataFrame, bounds: pd.Series) -> dict[str, float]:
-    """`METRICS` of a run.
+def _values(years: pd.DataFrame, bounds: pd.Series, measures: Mapping[str, Measure]) -> dict[str, float]:
+    """Metrics of a run.
 
     Args:
         years: its evaluations, a row a year.
         bounds: of the score, by year.
+        measures: of the evaluations.
     """
-    import numpy as np
-
-    total = {name: float(years[name].sum(min_count=1)) for name in _SUMS}
     hours = years["hours"].to_numpy(float)
     limits = bounds.reindex(years["year"]).to_numpy(float)
-    used = float((years["self_consumption"] * years["pv_kwh"]).sum(min_count=1))
-    return {
-        "score": float(np.average(years["score"], weights=hours)),
-        "bound_share": _ratio(float((years["score"] * hours).sum(skipna=False)), float((limits * hours).sum())),
-        **{name: total[name] / (total["hours"] / YEAR) for name in ("import_kwh", "co2_kg", "bill")},
-        "co2_change": _ratio(total["co2_kg"], total["uncontrolled_co2_kg"]) - 1.0,
-        "bill_change": _ratio(total["bill"], total["uncontrolled_bill"]) - 1.0,
-        "peak_kw": float(years["peak_kw"].max()),
-        "self_consumption": _ratio(used, total["pv_kwh"]),
-        "served": served(total["ev_required_kwh"], total["ev_missing_kwh"], total["uncontrolled_ev_missing_kwh"]),
-    }
+    share = _ratio(float((years["score"] * hours).sum(skipna=False)), float((limits * hours).sum()))
+    row = {SCORE.name: SCORE.value(years), _SHARE.name: share}
+    for measure in _labelled(measures):
+        row[measure.name] = measure.value(years)
+        if change := _CHANGES.get(measure.name):
+            row[change] = _ratio(row[measure.name], measure.value(years, SITE)) - 1.0
+    energies = [float(years[name].sum(min_count=1)) if name in years else float("nan") for name in _VEHICLES]
+    return {**row, _SERVED.name: served(*energies)}
 
 
 def served(required_kwh: float, missing_kwh: float, uncontrolled_missing_kwh: float) -> float:
@@ -173,15 +189,16 @@ def _ratio(part: float, whole: float) -> float:
     return part / whole if whole > 0.0 else float("nan")
 
 
-def judgement(evaluations: pd.DataFrame, ranking: Ranking | None = None) -> pd.DataFrame:
+def judgement(evaluations: pd.DataFrame, measures: Mapping[str, Measure], ranking: Ranking | None = None) -> pd.DataFrame:
     """The table: a row for each contender, baseline and bound, the best contender first.
 
     Args:
         evaluations: of a judgement.
+        measures: of the evaluations, see `Results.measures`.
         ranking: see `per_run`.
 
     Returns:
-        Columns contender, algorithm, runs, backend, comparable, and of each of `METRICS` the mean over runs. The ends of
+        Columns contender, algorithm, runs, backend, comparable, and of each of `metrics` the mean over runs. The ends of
         Student's 95 % interval are `..._low` and `..._high`, empty with a single run. It is over seeds, for the years that were
         judged, and of this number by itself. `comparable` is false below `LEAST_SERVED`. With a ranking there are `OBJECTIVE`,
         its interval, `GOAL` and `meets` too; a contender that misses requirements is not comparable.
@@ -191,8 +208,9 @@ def judgement(evaluations: pd.DataFrame, ranking: Ranking | None = None) -> pd.D
 
     from results.statistics import mean
 
-    runs = per_run(evaluations, ranking)
-    measured = [*METRICS, OBJECTIVE] if ranking else [*METRICS]
+    runs = per_run(evaluations, measures, ranking)
+    listed = metrics(measures)
+    measured = [*listed, OBJECTIVE] if ranking else [*listed]
     rows = []
     for contender, own in runs.groupby("contender", sort=False):
         row: dict[str, object] = {
@@ -216,85 +234,88 @@ def judgement(evaluations: pd.DataFrame, ranking: Ranking | None = None) -> pd.D
     ends = [f"{name}{end}" for name in measured for end in ("", "_low", "_high")]
     of_ranking = [GOAL, "meets"] if ranking else []
     table = pd.DataFrame(rows, columns=["contender", "algorithm", "runs", "backend", "comparable", *ends, *of_ranking])
-    table.attrs[STATISTIC] = STATISTICS[JUDGEMENT_VERSION]
-    table["_kind"] = [0 if row.algorithm else 2 if row.contender in BOUNDS else 1 for row in table.itertuples()]
-    order = ["_kind", "comparable", GOAL if ranking else "score"]
-    return table.sort_values(order, ascending=[True, False, False], ignore_index=True, na_position="last").drop(columns="_kind")
+    table.attrs[METRICS] = {name: measure.metadata for name, measure in listed.items()}
+    kinds = [0 if row.algorithm else 2 if row.contender in BOUNDS else 1 for row in table.itertuples()]
+    order = ["kind", "comparable", GOAL if ranking else "score"]
+    table = table.assign(kind=kinds).sort_values(order, ascending=[True, False, False], ignore_index=True, na_position="last")
+    return table.drop(columns="kind")
 
 
 def objective_cells(table: pd.DataFrame, ranking: Ranking | None) -> tuple[str, list[str]] | None:
     """Heading and cells of the objective, with intervals where there are any; None where that is the score."""
-    import pandas as pd
-
-    if ranking is None or not ranking.better:
+    if ranking is None or ranking.objective is None:
         return None
-    heading, shown = ranking.fitted(table[OBJECTIVE].tolist())
-    cells = []
-    for _, row in table.iterrows():
-        value, low, high = (row[f"{OBJECTIVE}{end}"] for end in ("", "_low", "_high"))
-        text = "" if pd.isna(value) else shown(value)
-        cells.append(text if pd.isna(low) else f"{text} ({shown(low)} to {shown(high)})")
-    return heading, cells
+    heading, shown = ranking.objective.fitted(table[OBJECTIVE].tolist())
+    return heading, [_with_ends(row, OBJECTIVE, shown) for _, row in table.iterrows()]
 
 
 def scales(table: pd.DataFrame) -> dict[str, Scale]:
     """How the amounts of a table are shown, by metric: in units of their size."""
-    units = {"kWh": "kWh", "kg": "kg", "kW": "kW", "currency": ""}
-    return {name: Scale.of(table[name], units[unit]) for name, (unit, *_) in METRICS.items() if unit in units}
+    amounts = {name: own for name, own in metrics_of(table).items() if own.name != SCORE.name and not own.is_share}
+    return {name: own.scale(table[name]) for name, own in amounts.items()}
 
 
-def cells(row: pd.Series, scales: Mapping[str, Scale]) -> list[str]:
-    """Cells of a row: its name, its runs and each of `METRICS`.
+def cells(row: pd.Series, measures: Mapping[str, Measure], scales: Mapping[str, Scale]) -> list[str]:
+    """Cells of a row: its name, its runs and each metric.
 
     Args:
         row: of the table.
+        measures: its metrics.
         scales: of the table.
     """
     name = str(row["contender"]) if row["comparable"] else f"{row['contender']} (not comparable)"
-    return [name, str(row["runs"]) if row["algorithm"] else "", *(cell(row, metric, scales.get(metric)) for metric in METRICS)]
+    shown = [cell(row, measure, scales.get(metric)) for metric, measure in measures.items()]
+    return [name, str(row["runs"]) if row["algorithm"] else "", *shown]
 
 
-def cell(row: pd.Series, metric: str, scale: Scale | None = None) -> str:
-    """Cell of one of `METRICS`, with its interval if it has one; empty without a value.
+def cell(row: pd.Series, measure: Measure, scale: Scale | None = None) -> str:
+    """Cell of a metric, with its interval if it has one; empty without a value.
 
     Args:
         row: of the table.
-        metric: one of `METRICS`.
+        measure: the metric.
         scale: of its column; None for what is no amount.
     """
-    import pandas as pd
-
-    def shown(value: float) -> str:
-        return scale.text(value) if scale else format(value, METRICS[metric][2])
-
-    value, low, high = (row[f"{metric}{end}"] for end in ("", "_low", "_high"))
-    text = "" if pd.isna(value) else shown(value)
-    return text if pd.isna(low) else f"{text} ({shown(low)} to {shown(high)})"
+    return _with_ends(row, measure.name, lambda value: value_text(measure, value, scale))
 
 
-def headings(scales: Mapping[str, Scale]) -> list[str]:
+def value_text(measure: Measure, value: float, scale: Scale | None = None) -> str:
+    """A value of a metric; empty where it is no number."""
+    if value != value:
+        return ""
+    form = "+.4f" if measure.name == SCORE.name else "+.2%" if measure.over == CHANGE else ".1%"
+    return scale.text(value) if scale else format(value, form)
+
+
+def _with_ends(row: pd.Series, metric: str, shown: Callable[[float], str]) -> str:
+    value, low, high = (float(row[f"{metric}{end}"]) for end in ("", "_low", "_high"))
+    text = "" if value != value else shown(value)
+    return text if low != low else f"{text} ({shown(low)} to {shown(high)})"
+
+
+def headings(measures: Mapping[str, Measure], scales: Mapping[str, Scale]) -> list[str]:
     """Headings of `cells`."""
-    labels = {name: label for name, (_, label, _, _) in METRICS.items()}
-    return ["", "runs", *(scales[name].heading(label) if name in scales else label for name, label in labels.items())]
+    named = [scales[name].heading(own.label) if name in scales else own.label for name, own in measures.items()]
+    return ["", "runs", *named]
 
 
 def to_markdown(table: pd.DataFrame, ranking: Ranking | None = None) -> str:
     """The table in Markdown, with the objective behind the runs where it is not the score."""
     of_objective = objective_cells(table, ranking)
-    heading = [f"{of_objective[0]}, {ranking.better} is better"] if ranking and of_objective else []
-    sizes = scales(table)
-    named = headings(sizes)
-    first, rest = named[:2], named[2:]
-    lines = [[*first, *heading, *rest], ["---", *["---:"] * (len(METRICS) + len(heading) + 1)]]
+    better = ranking.objective.better if ranking and ranking.objective else ""
+    heading = [f"{of_objective[0]}, {better} is better"] if of_objective else []
+    measures, sizes = metrics_of(table), scales(table)
+    named = headings(measures, sizes)
+    lines = [[*named[:2], *heading, *named[2:]], ["---", *["---:"] * (len(named) - 1 + len(heading))]]
     for place, (_, row) in enumerate(table.iterrows()):
-        own = cells(row, sizes)
+        own = cells(row, measures, sizes)
         objective = [of_objective[1][place]] if of_objective else []
         lines.append([markdown(text) for text in (*own[:2], *objective, *own[2:])])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
 
 
 def write_table(path: Path, table: pd.DataFrame, about: Mapping[str, str]) -> None:
-    """Write the table as Parquet, with units and meanings in the fields' metadata.
+    """Write the table as Parquet, with what its columns measure in the fields' metadata.
 
     Args:
         path: of the file.
@@ -304,12 +325,11 @@ def write_table(path: Path, table: pd.DataFrame, about: Mapping[str, str]) -> No
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    content = pa.Table.from_pandas(table, preserve_index=False)
+    content, told = pa.Table.from_pandas(table, preserve_index=False), table.attrs[METRICS]
     fields = []
     for field in content.schema:
         metric = field.name.removesuffix("_low").removesuffix("_high")
-        unit, _, _, meaning = METRICS.get(metric, ("", "", "", ""))
-        fields.append(field.with_metadata({"unit": unit, "meaning": meaning}))
+        fields.append(field.with_metadata(told.get(metric, {"unit": "", "meaning": ""})))
     metadata = {"table": "judgement", "schema_version": str(JUDGEMENT_VERSION), **about}
     content = content.cast(pa.schema(fields, metadata=metadata))
     write_whole(path, lambda file: pq.write_table(content, file, write_page_checksum=True))

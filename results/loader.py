@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from common.measure import Measure
 from common.texts import printable
 from common.uris import is_uri, uri_of, with_uris
 from results.completeness import lacking
@@ -28,7 +29,7 @@ from results.gathered import gathered
 from results.packs import listed
 from results.parts import Piece, ResultsError, held_parts, pieces_of, read_piece, read_table, trial_of, unlike
 from results.places import is_pattern, local_folder, matching
-from results.schema import CANDIDATE, FOLDER, READ_MEASURES, TABLES, schema
+from results.schema import CANDIDATE, FOLDER, TABLES, measures_of, schema
 from results.writer import table_folder
 
 if TYPE_CHECKING:
@@ -75,6 +76,13 @@ class Results:
     def evaluations(self) -> pd.DataFrame:
         """One row for each policy, split and year that was evaluated."""
         return self._checked("evaluations")
+
+    @functools.cached_property
+    def measures(self) -> Mapping[str, Measure]:
+        """What `evaluations` measure, by column, as their last readable file has it."""
+        if self.parts:
+            return {name: measure for own in self.parts for name, measure in own.measures.items()}
+        return _measures(table_folder(self.folder, "evaluations"))
 
     @property
     def place(self) -> str:
@@ -336,6 +344,20 @@ def _one(folder: Path) -> Results:
     return results
 
 
+def _measures(folder: Path) -> Mapping[str, Measure]:
+    """What the last file of a table that can be read says that it measures."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    files = listed(folder)
+    for path in [*reversed(files.parts), *files.packs]:
+        # Reading the table names it.
+        with suppress(pa.ArrowException, OSError):
+            if measures := measures_of(pq.read_schema(path)):
+                return measures
+    return {}
+
+
 def _is_large(folder: Path) -> bool:
     """Whether reports and evaluations are read when they are first used."""
     files = [path for name in TABLES for own in [listed(table_folder(folder, name))] for path in (*own.parts, *own.packs)]
@@ -470,7 +492,7 @@ def _frame(
 ) -> tuple[pd.DataFrame, list[str]]:
     """All pieces of a table, and which columns it lacks, which are empty.
 
-    It has the table's own columns, and the measures that summaries read, even if no part has them. The list is emptied.
+    It has the table's own columns even if no part has them. The list is emptied.
 
     Raises:
         ResultsError: for a condition that cannot be.
@@ -485,9 +507,6 @@ def _frame(
     tables = [piece.table for piece in pieces]
     pieces.clear()
     table = joined(tables, _ORDER[name])
-    for measure in READ_MEASURES if name == "evaluations" else ():
-        if measure not in table.column_names:
-            table = table.append_column(measure, pa.nulls(len(table), pa.float64()))
     known = set(table.column_names)
     lacking = [column for column in dict.fromkeys([*(columns or ()), *(own[0] for own in filters)]) if column not in known]
     if not empty_passes(own for own in filters if own[0] in lacking):
@@ -523,9 +542,6 @@ def _long_frame(name: str, pieces: list[Piece], columns: Collection[str] | None)
     # In the order of the rows, as `joined` has columns.
     columns_of = [pieces[place].columns.remove_metadata() for place in places]
     known = pa.unify_schemas(columns_of, promote_options="permissive")
-    for measure in READ_MEASURES if name == "evaluations" else ():
-        if measure not in known.names:
-            known = known.append(pa.field(measure, pa.float64()))
     lacking = [] if columns is None else [column for column in dict.fromkeys(columns) if column not in known.names]
     for column in lacking:
         known = known.append(pa.field(column, pa.null()))

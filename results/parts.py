@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from common.errors import UserError
 from common.json_values import checked
-from results.schema import FINGERPRINT, READ_MEASURES, SCHEMA_VERSION, STATES, checksum_of, columns_text, schema
+from results.schema import FINGERPRINT, SCHEMA_VERSION, STATES, checksum_of, columns_text, schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -277,11 +277,8 @@ def _columns_fault(columns: pa.Schema, table: str) -> str:
 
 @cache
 def _types(table: str) -> Mapping[str, pa.DataType]:
-    """Types of a table's own columns, and of the measures that summaries read."""
-    import pyarrow as pa
-
-    own = {field.name: field.type for field in schema(table)}
-    return own | (dict.fromkeys(READ_MEASURES, pa.float64()) if table == "evaluations" else {})
+    """Types of a table's own columns."""
+    return {field.name: field.type for field in schema(table)}
 
 
 def _name_fault(part: pa.Table, table: str, stem: str) -> str:

@@ -11,6 +11,8 @@ import zlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from common.measure import SCORE, Measure
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -150,29 +152,21 @@ _EVALUATIONS: Columns = {
     "year": ("int64", "1", "scenario year"),
     "backend": ("string", "", "what judged"),
     "hours": ("int64", "h", "hours that were run"),
-    "score": ("float64", "1", "mean reward an hour"),
 }
-
-# Measures that judgements and summaries read. A frame has them even where no part file does.
-READ_MEASURES = tuple(
-    f"{prefix}{name}"
-    for prefix in ("", "uncontrolled_")
-    for name in (
-        "import_kwh", "co2_kg", "bill", "peak_kw", "pv_kwh", "self_consumption", "ev_required_kwh", "ev_missing_kwh",
-    )
-)  # fmt: skip
 
 _COLUMNS = {"trials": _TRIALS, "reports": _REPORTS, "evaluations": _EVALUATIONS}
 
 
-def schema(table: str, hyperparameters: Mapping[str, type] | None = None, measures: Columns | None = None) -> pa.Schema:
+def schema(
+    table: str, hyperparameters: Mapping[str, type] | None = None, measures: Mapping[str, Measure] | None = None
+) -> pa.Schema:
     """Arrow schema of a table.
 
     Args:
         table: one of `TABLES`.
         hyperparameters: for `trials`: name and Python type (int, float, bool, str) of each hyperparameter
             of the algorithm; each has two columns, what was given and what was used.
-        measures: for `evaluations`: what an evaluation measures; these columns follow the table's own.
+        measures: for `evaluations`: what they measure beside the score, by column; these follow the table's own.
 
     Returns:
         Schema with units and meanings in the fields' metadata.
@@ -183,7 +177,8 @@ def schema(table: str, hyperparameters: Mapping[str, type] | None = None, measur
     import pyarrow as pa
 
     own = _COLUMNS[table]
-    if doubled := own.keys() & (measures or {}).keys():
+    measured = {SCORE.name: SCORE} if table == "evaluations" else {}
+    if doubled := {*own, *measured} & (measures or {}).keys():
         raise ValueError(f"table {table} has columns {', '.join(sorted(doubled))} of its own: name the measures otherwise")
     types = {
         "int64": pa.int64(),
@@ -193,9 +188,10 @@ def schema(table: str, hyperparameters: Mapping[str, type] | None = None, measur
         "timestamp[us, tz=UTC]": pa.timestamp("us", tz="UTC"),
     }
     fields = [
-        pa.field(name, types[kind], metadata={"unit": unit, "meaning": meaning})
-        for name, (kind, unit, meaning) in {**own, **(measures or {})}.items()
+        pa.field(name, types[kind], metadata={"unit": unit, "meaning": meaning}) for name, (kind, unit, meaning) in own.items()
     ]
+    measured |= dict(measures or {})
+    fields += [pa.field(name, types[measure.kind], metadata=measure.metadata) for name, measure in measured.items()]
     natural = {int: pa.int64(), float: pa.float64(), bool: pa.bool_(), str: pa.string()}
     for prefix, meaning in ((GIVEN, "assigned by the search"), (USED, "read back from the trainer")):
         fields += [
@@ -203,6 +199,17 @@ def schema(table: str, hyperparameters: Mapping[str, type] | None = None, measur
             for name, kind in (hyperparameters or {}).items()
         ]
     return pa.schema(fields, metadata={"table": table, "schema_version": str(PART_VERSION)})
+
+
+def measures_of(columns: pa.Schema) -> dict[str, Measure]:
+    """What the columns of evaluations measure, as the fields' metadata have it."""
+    kinds = {"double": "float64", "int64": "int64"}
+    read = {}
+    for field in columns:
+        told = {key.decode(errors="replace"): text.decode(errors="replace") for key, text in (field.metadata or {}).items()}
+        if measure := Measure.of(field.name, kinds.get(str(field.type), ""), told):
+            read[field.name] = measure
+    return read
 
 
 def fingerprint(part: pa.Table) -> str:

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from common.files import write_whole
-from results.schema import FINGERPRINT, FOLDER, Columns, fingerprint, schema
+from common.measure import Measure
+from results.schema import FINGERPRINT, FOLDER, fingerprint, schema
 
 
 def table_folder(experiment: Path, table: str) -> Path:
@@ -46,7 +47,7 @@ def write_part(
     table: str,
     rows: Sequence[Mapping[str, Any]],
     hyperparameters: Mapping[str, type] | None = None,
-    measures: Columns | None = None,
+    measures: Mapping[str, Measure] | None = None,
 ) -> None:
     """Write rows as one part file, replacing one of that name.
 

@@ -10,8 +10,10 @@ from typing import Any
 from unittest.mock import patch
 
 from benchmarks.scaling.made import REPORTS, STEPS, assignments, evaluations_of, experiment, grow, rating
+from common.measure import Measure
+from envs.objective.columns import measures
 from results.parts import HELD
-from results.schema import FINGERPRINT, READ_MEASURES, SCHEMA_VERSION, Columns, fingerprint_of, schema
+from results.schema import FINGERPRINT, SCHEMA_VERSION, fingerprint_of, schema
 from results.writer import part_path, table_folder, write_part
 from search_spaces import Assignment
 from tuning.experiment.folder import Experiment
@@ -22,6 +24,7 @@ from tuning.trial.records import TrialRecords
 
 UPDATES = 5  # for each evaluation
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
+MEASURES = {name: own for name, own in measures().items() if own.label}
 KEPT = 10  # complete trials that keep their checkpoints
 
 
@@ -100,7 +103,7 @@ def _evaluations(number: int, assignment: Assignment) -> Iterator[dict[str, Any]
         score = rating(assignment, evaluation, number)
         yield {
             "trial": number, "steps": due_steps(evaluation, STEPS, REPORTS), "year": 0, "split": "validation",
-            "backend": "batch", "hours": 2016, "score": score, **dict.fromkeys(READ_MEASURES, 90.0),
+            "backend": "batch", "hours": 2016, "score": score, **dict.fromkeys(MEASURES, 90.0),
         }  # fmt: skip
 
 
@@ -111,8 +114,8 @@ def _parts(made: Experiment, table: str, number: int, rows: list[dict[str, Any]]
         write_part(part_path(made.paths.folder, table, number, own[-1]["steps"]), table, own, measures=_measures(table))
 
 
-def _measures(table: str) -> Columns | None:
-    return dict.fromkeys(READ_MEASURES, ("float64", "", "")) if table == "evaluations" else None
+def _measures(table: str) -> dict[str, Measure] | None:
+    return MEASURES if table == "evaluations" else None
 
 
 def _pack(made: Experiment, table: str, rows: list[dict[str, Any]], held: dict[int, list[int]]) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from common.measure import Measure
+from envs.objective.kpis import BATTERY, DEMAND_CHARGE, PV, VEHICLES
 from envs.scenarios import schema_file
 from envs.scenarios.references import is_on
 from envs.scenarios.scenario import Scenario
@@ -15,19 +16,6 @@ from envs.scenarios.tariff import DemandCharge
 
 CHARGING = "electric_vehicle_storage"  # kind of the action of a charger
 _JUDGED: tuple[Split, ...] = ("validation", "test")  # where a policy is rated
-
-
-@dataclass(frozen=True)
-class _Need:
-    """What a KPI measures.
-
-    Attributes:
-        name: in words, in the plural or without number.
-        has: whether a building of a schema has it.
-    """
-
-    name: str
-    has: Callable[[Mapping[str, Any]], bool]
 
 
 def _has_charger(building: Mapping[str, Any]) -> bool:
@@ -43,35 +31,27 @@ def _has_device(name: str, size: str) -> Callable[[Mapping[str, Any]], bool]:
     return has
 
 
-_VEHICLES = _Need("chargers with an action", _has_charger)
-_PV = _Need("PV", _has_device("pv", "nominal_power"))
-_BATTERY = _Need("battery", _has_device("electrical_storage", "capacity"))
-_NEEDS: Mapping[str, _Need] = {
-    "ev_required_kwh": _VEHICLES, "ev_missing_kwh": _VEHICLES, "ev_served": _VEHICLES, "departures": _VEHICLES,
-    "departures_met": _VEHICLES, "pv_kwh": _PV, "self_consumption": _PV, "battery_cycles": _BATTERY,
-}  # fmt: skip
+# Whether a building of a schema has what a KPI needs.
+_HAS: Mapping[str, Callable[[Mapping[str, Any]], bool]] = {
+    VEHICLES: _has_charger,
+    PV: _has_device("pv", "nominal_power"),
+    BATTERY: _has_device("electrical_storage", "capacity"),
+}
 
 
-def absent(scenario: Scenario, measure: str) -> str:
-    """Why a KPI says nothing of a site, in a few words; empty where it says something. Generated sites have everything.
-
-    Args:
-        scenario: the site.
-        measure: name of the KPI.
-    """
-    if scenario.schema is None:
+def absent(scenario: Scenario, measure: Measure) -> str:
+    """Why a KPI says nothing of a site, in a few words; empty where it says something. Generated sites have everything."""
+    if scenario.schema is None or not measure.needs:
         return ""
-    if measure == "demand_charge" and DemandCharge.of(scenario.schema) is None:
-        return f"{scenario.title} has no demand charge, because no tariff.json lies beside its schema"
-    need = _NEEDS.get(measure)
-    if need is None:
-        return ""
-    if need is _VEHICLES and CHARGING not in schema_file.active_actions(scenario.schema):
+    if measure.needs == DEMAND_CHARGE:
+        lacks = DemandCharge.of(scenario.schema) is None
+        return f"{scenario.title} has no demand charge, because no tariff.json lies beside its schema" if lacks else ""
+    if measure.needs == VEHICLES and CHARGING not in schema_file.active_actions(scenario.schema):
         return f"no action of {scenario.title} is a charger's"
     buildings = schema_file.read_schema(scenario.schema)["buildings"]
     for split in _JUDGED:
         segments = [segment for segment in scenario.segments if segment.split == split]
-        names = segments[0].buildings if segments else [name for name, own in buildings.items() if not is_left_out(own)]
-        if not any(need.has(buildings[name]) for name in names):
-            return f"no building of {scenario.title_of(split)} has {need.name}"
+        names = segments[0].buildings if segments else [name for name, one in buildings.items() if not is_left_out(one)]
+        if not any(_HAS[measure.needs](buildings[name]) for name in names):
+            return f"no building of {scenario.title_of(split)} has {measure.needs}"
     return ""

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 from common.errors import UserError
+from common.measure import SCORE, SITE, Measure
 from common.numbers import number
 from common.texts import printable
 from envs.objective.absent import CHARGING, absent
 from envs.objective.citylearn_ratios import RATIOS, SCORE_2022
-from envs.objective.measures import ALIASES, MEASURES, SCORE, Measure, Row
+from envs.objective.columns import ALIASES, measures
 from envs.objective.reward import RewardName
 from envs.objective.reward_share import RewardShare, why_none
 from envs.objective.weights import DEFAULT, MOST, Weights
 from envs.scenarios import schema_file
 from envs.scenarios.scenario import Scenario
 
+# A row of evaluations: values by column, see `results.schema` and `envs.objective.columns`.
+Row = Mapping[str, Any]
 # Below any objective's value: where requirements are missed, trials are ranked here, by how much.
 _MISSED = -1e15
 _MOST_SHORT = 1e6
@@ -96,7 +99,7 @@ class Outcome:
         objective: value of the objective in its unit; None where that is the score alone.
         shortfall: by how much requirements are missed, as a sum of parts; 0 where all are met; None without any.
         objective_2: value of the second of two objectives; None with one.
-        gain: with two objectives, by how much the first is better than on the uncontrolled site, see `Measure.gain`.
+        gain: with two objectives, by how much the first is better than on the uncontrolled site, see `gain`.
         gain_2: likewise the second.
     """
 
@@ -125,12 +128,12 @@ class Aim:
     """
 
     weights: Weights = DEFAULT
-    objective: Measure = MEASURES[SCORE]
+    objective: Measure = SCORE
     requirements: tuple[Requirement, ...] = ()
     second: Measure | None = None
 
     @classmethod
-    def parse(cls, weights: Sequence[str] = (), objective: str = SCORE, require: Sequence[str] = ()) -> Self:
+    def parse(cls, weights: Sequence[str] = (), objective: str = SCORE.name, require: Sequence[str] = ()) -> Self:
         """Aim of the options `--weights`, `--objective` and `--require`.
 
         Raises:
@@ -161,7 +164,7 @@ class Aim:
     @property
     def is_score(self) -> bool:
         """Whether the objective is the score alone."""
-        return self.objective.name == SCORE and self.second is None
+        return self.objective == SCORE and self.second is None
 
     @property
     def objectives(self) -> tuple[Measure, ...]:
@@ -216,12 +219,12 @@ class Aim:
             rows: of its evaluation, a row a year.
         """
         return Outcome(
-            MEASURES[SCORE].value(rows),
+            SCORE.value(rows),
             None if self.is_score else self.objective.value(rows),
             sum(own.shortfall(own.measure.value(rows)) for own in self.requirements) if self.requirements else None,
             self.second.value(rows) if self.second else None,
-            self.objective.gain(rows) if self.second else None,
-            self.second.gain(rows) if self.second else None,
+            gain(self.objective, rows) if self.second else None,
+            gain(self.second, rows) if self.second else None,
         )
 
     def goal(self, outcome: Outcome) -> float:
@@ -282,7 +285,7 @@ class Aim:
         for own in self.requirements:
             value = own.measure.value(rows)
             if own.shortfall(value):
-                before = own.measure.value(rows, "uncontrolled_")
+                before = own.measure.value(rows, SITE)
                 site = "" if math.isnan(before) else f"; the uncontrolled site {own.measure.exact(before)}"
                 lines.append(f"{own.measure.name} {own.sign} {own.bound:g} (it has {own.measure.exact(value)}{site})")
         return lines
@@ -331,8 +334,24 @@ class Aim:
                     f"{option} {measure.name}: the batch backend does not record what the thermal storages of "
                     f"{scenario.title} take; add --backend citylearn"
                 )
-            if reason := absent(scenario, measure.name):
+            if reason := absent(scenario, measure):
                 raise AimError(f"{option} {measure.name}: {reason}; leave it out, or choose another KPI")
+
+
+def gain(measure: Measure, rows: Sequence[Row]) -> float:
+    """By how much a policy is better than the uncontrolled site, as a part of what that has.
+
+    So gains of several measures can be compared and added. Where the uncontrolled site has 0, it is the plain difference.
+    CityLearn's ratios are compared with 1, its own baseline.
+
+    Returns:
+        Above 0 where the policy is better; NaN where a year has no value.
+    """
+    if measure == SCORE:
+        return measure.value(rows)
+    before = 1.0 if measure.name in (*RATIOS, SCORE_2022) else measure.value(rows, SITE)
+    more = measure.value(rows) - before
+    return (-more if measure.better == "less" else more) / (abs(before) or 1.0)
 
 
 def _measure(option: str, name: str) -> Measure:
@@ -341,11 +360,11 @@ def _measure(option: str, name: str) -> Measure:
     Raises:
         AimError: if there is none.
     """
-    name = ALIASES.get(name, name)
-    if name in MEASURES:
-        return MEASURES[name]
-    near = difflib.get_close_matches(name, [*MEASURES, *ALIASES], n=1)
-    hint = f"did you mean '{near[0]}'?" if near else f"there are {', '.join(MEASURES)}"
+    known, name = measures(), ALIASES.get(name, name)
+    if name in known:
+        return known[name]
+    near = difflib.get_close_matches(name, [*known, *ALIASES], n=1)
+    hint = f"did you mean '{near[0]}'?" if near else f"there are {', '.join(known)}"
     raise AimError(f"{option} {printable(name)!r}: there is no KPI of this name; {hint}")
 
 

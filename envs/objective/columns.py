@@ -1,9 +1,12 @@
-"""Columns and rows of evaluations, as `results.schema` takes them: reward terms, KPIs and CityLearn's ratios."""
+"""What an evaluation measures, its columns and rows: score, reward terms, KPIs and CityLearn's ratios."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
+from common.measure import BY_HOURS, SCORE, SITE, Measure
 from envs.objective.citylearn_ratios import RATIOS, SCORE_2022
 from envs.objective.evaluate import Evaluation
 from envs.objective.kpis import KPIS
@@ -19,24 +22,39 @@ _TERMS = {
 }
 
 CHANGED = "changed_kwh"
+# Short names that can mean nothing else. A peak may be that of a year or of the days, a cost with or without demand charge.
+ALIASES: Mapping[str, str] = {"co2": "co2_kg", "ramping": "ramping_kwh"}
 
 
-def evaluation_columns() -> dict[str, tuple[str, str, str]]:
-    """Arrow type, unit and meaning of what an evaluation measures, by column and in their order."""
-    return {
-        **{f"term_{name}": ("float64", "1", _TERMS[name]) for name in TERMS},
-        **{name: (kpi.kind, kpi.unit, kpi.meaning) for name, kpi in KPIS.items()},
-        **{
-            f"uncontrolled_{name}": (kpi.kind, kpi.unit, f"the same of the uncontrolled run: {kpi.meaning}")
-            for name, kpi in KPIS.items()
-        },
-        CHANGED: ("float64", "kWh", "difference of net import from the uncontrolled run, summed over hours and buildings"),
-        **{
-            column: ("float64", "1", f"CityLearn's ratio {name}; its baseline charges no vehicle")
-            for column, name in RATIOS.items()
-        },
-        SCORE_2022: ("float64", "1", "score of the CityLearn Challenge 2022: mean of cost, emission and grid; less is better"),
-    }
+def measures() -> dict[str, Measure]:
+    """What a search can aim at, by name: the score, every KPI, and CityLearn's ratios."""
+    ratios = [
+        Measure(column, "1", f"CityLearn's ratio {name}; its baseline charges no vehicle", over=BY_HOURS)
+        for column, name in RATIOS.items()
+    ]
+    challenge = "score of the CityLearn Challenge 2022: mean of cost, emission and grid; less is better"
+    listed = [SCORE, *(kpi.measure for kpi in KPIS.values()), *ratios, Measure(SCORE_2022, "1", challenge, over=BY_HOURS)]
+    return {measure.name: measure for measure in listed}
+
+
+def evaluation_columns() -> dict[str, Measure]:
+    """What stands in a row beside the table's own columns, in their order."""
+    aims = measures()
+    changed = "difference of net import from the uncontrolled run, summed over hours and buildings"
+    listed = [
+        *(Measure(f"term_{name}", "1", _TERMS[name], "neither", BY_HOURS) for name in TERMS),
+        *(kpi.measure for kpi in KPIS.values()),
+        *(_uncontrolled(kpi.measure) for kpi in KPIS.values()),
+        Measure(CHANGED, "kWh", changed, "neither"),
+        *(aims[name] for name in (*RATIOS, SCORE_2022)),
+    ]
+    return {measure.name: measure for measure in listed}
+
+
+def _uncontrolled(measure: Measure) -> Measure:
+    over = SITE + measure.over if measure.is_share else measure.over
+    meaning = f"the same of the uncontrolled run: {measure.meaning}"
+    return replace(measure, name=SITE + measure.name, meaning=meaning, better="neither", over=over, label="")
 
 
 def evaluation_row(evaluation: Evaluation) -> dict[str, Any]:
@@ -47,7 +65,7 @@ def evaluation_row(evaluation: Evaluation) -> dict[str, Any]:
         "score": evaluation.score,
         **{f"term_{name}": value for name, value in evaluation.terms.items()},
         **evaluation.kpis,
-        **{f"uncontrolled_{name}": value for name, value in evaluation.uncontrolled.items()},
+        **{SITE + name: value for name, value in evaluation.uncontrolled.items()},
         CHANGED: evaluation.changed_kwh,
         **evaluation.citylearn,
     }

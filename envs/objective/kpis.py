@@ -1,6 +1,7 @@
-"""Key performance indicators of a run. A KPI is one entry of `KPIS`: its formula, unit, meaning, direction, type and bounds.
+"""Key performance indicators of a run. A KPI is one entry of `KPIS`: its measure, its formula and the values that it can have.
 
-Its value in an evaluation, its range check, its Parquet columns and what a search can do with it all follow from the entry.
+Its value in an evaluation, its range check, its Parquet column, tables, summary, report and what a search can do with it all
+follow from the entry.
 """
 
 from __future__ import annotations
@@ -8,22 +9,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
+from common.measure import BY_HOURS, MOST, Measure
 from envs.objective.day_peak import day_peak_rises
 from envs.objective.joined_run import JoinedRun
 from envs.objective.series import export_kwh, import_kwh, solar_use_kwh
 
 # KPIs of one policy by name, in the order of `KPIS`; a share of nothing is NaN.
 Kpis = Mapping[str, float]
-
-
-Better = Literal["less", "more", "neither"]
-# How the values of several years become one: their sum as that of a year of 8,760 hours; their greatest value; or their mean,
-# weighted by this column of an evaluation.
-A_YEAR, MOST, BY_HOURS = "a year", "most", "hours"
+# What a site may lack, see `Measure.needs`.
+VEHICLES, PV, BATTERY, DEMAND_CHARGE = "chargers with an action", "PV", "battery", "demand charge"
 
 
 @dataclass(frozen=True)
@@ -54,26 +51,16 @@ class Kpi:
     """One KPI.
 
     Attributes:
-        name: of the KPI, and of its column.
-        unit: of the value; "1" for a plain number.
-        meaning: one line for the column's metadata.
-        formula: computes the value.
+        measure: name, unit, meaning, direction and how years are joined.
+        formula: joins hours, windows and buildings of a year; of an `int64` measure it returns an int.
         bounds: values that it can have.
         bounds_with_giving_vehicles: the same where vehicles can give energy back; None where that makes no difference.
-        kind: Arrow type of the column; an `int64` formula returns an int.
-        better: whether less or more of it is better; `neither` where it says nothing about a policy.
-        over: how the values of several years become one: `A_YEAR`, `MOST`, or the column that weights their mean.
     """
 
-    name: str
-    unit: str
-    meaning: str
+    measure: Measure
     formula: Callable[[JoinedRun], float]
     bounds: Bounds = AMOUNT
     bounds_with_giving_vehicles: Bounds | None = None
-    kind: Literal["float64", "int64"] = "float64"
-    better: Better = "less"
-    over: str = A_YEAR
 
     def compute(self, run: JoinedRun) -> float:
         """Value of the KPI for a run.
@@ -82,17 +69,14 @@ class Kpi:
             TypeError: if the formula does not return the type of the column.
         """
         value = self.formula(run)
-        expected = int if self.kind == "int64" else float
+        expected = int if self.measure.kind == "int64" else float
         if type(value) is not expected:
-            raise TypeError(f"KPI {self.name}: its formula returns {type(value).__name__}, and its column is {self.kind}")
+            found, name = type(value).__name__, self.measure.name
+            raise TypeError(f"KPI {name}: its formula returns {found}, and its column is {self.measure.kind}")
         return value
 
     def bounds_where(self, vehicles_give: bool) -> Bounds:
-        """Bounds of the KPI.
-
-        Args:
-            vehicles_give: whether the site's vehicles can give energy back.
-        """
+        """Bounds on a site whose vehicles can, or cannot, give energy back."""
         return self.bounds_with_giving_vehicles or self.bounds if vehicles_give else self.bounds
 
 
@@ -165,13 +149,13 @@ def _by_name(entries: Iterable[Kpi]) -> dict[str, Kpi]:
     """
     by_name: dict[str, Kpi] = {}
     for kpi in entries:
-        if kpi.name in by_name:
-            raise ValueError(f"two KPIs have the name {kpi.name}")
-        by_name[kpi.name] = kpi
-    for kpi in by_name.values():
+        if kpi.measure.name in by_name:
+            raise ValueError(f"two KPIs have the name {kpi.measure.name}")
+        by_name[kpi.measure.name] = kpi
+    for name, kpi in by_name.items():
         for bounds in (kpi.bounds_where(False), kpi.bounds_where(True)):
             if bounds.at_most and bounds.at_most not in by_name:
-                raise ValueError(f"KPI {kpi.name} is bounded by {bounds.at_most}, which is no KPI")
+                raise ValueError(f"KPI {name} is bounded by {bounds.at_most}, which is no KPI")
     return by_name
 
 
@@ -179,44 +163,66 @@ def _by_name(entries: Iterable[Kpi]) -> dict[str, Kpi]:
 KPIS: dict[str, Kpi] = _by_name(
     (
         # Vehicles can give more than the site consumes.
-        Kpi("consumption_kwh", "kWh", "load and vehicles", _consumption_kwh, AMOUNT, SIGNED, better="neither"),
-        Kpi("pv_kwh", "kWh", "PV generation", _pv_kwh, better="neither"),
-        Kpi("import_kwh", "kWh", "drawn from the grid, every building metered by itself", _import_kwh),
-        Kpi("export_kwh", "kWh", "fed into the grid", lambda run: float(export_kwh(run.net_kwh).sum())),
-        Kpi("co2_kg", "kg", "emission of the import", lambda run: float((run.import_kwh * run.carbon).sum())),
-        # Prices may be negative.
-        Kpi("energy_cost", "currency", "of the import", _energy_cost, SIGNED),
-        Kpi("demand_charge", "currency", "monthly charge on the highest imports", lambda run: float(run.demand_charge)),
-        Kpi("bill", "currency", "energy cost and demand charge", lambda run: _energy_cost(run) + run.demand_charge, SIGNED),
-        Kpi("peak_kw", "kW", "highest import of the site", _peak_kw, over=MOST),
-        Kpi("daily_peak_kw", "kW", "mean of the days' highest imports of the site", _daily_peak_kw, over=BY_HOURS),
-        Kpi("ramping_kwh", "kWh", "sum of the hourly changes of net import", _ramping_kwh),
+        Kpi(Measure("consumption_kwh", "kWh", "load and vehicles", "neither"), _consumption_kwh, AMOUNT, SIGNED),
+        Kpi(Measure("pv_kwh", "kWh", "PV generation", "neither", needs=PV), _pv_kwh),
         Kpi(
-            "self_consumption", "1", "part of the PV energy used on site", _self_consumption, SHARE, better="more",
-            over="pv_kwh",
+            Measure("import_kwh", "kWh", "drawn from the grid, every building metered by itself", label="import"), _import_kwh
+        ),
+        Kpi(Measure("export_kwh", "kWh", "fed into the grid"), lambda run: float(export_kwh(run.net_kwh).sum())),
+        Kpi(
+            Measure("co2_kg", "kg", "emission of the import", label="CO2"),
+            lambda run: float((run.import_kwh * run.carbon).sum()),
+        ),
+        # Prices may be negative.
+        Kpi(Measure("energy_cost", "currency", "of the import"), _energy_cost, SIGNED),
+        Kpi(
+            Measure("demand_charge", "currency", "monthly charge on the highest imports", needs=DEMAND_CHARGE),
+            lambda run: float(run.demand_charge),
+        ),
+        Kpi(
+            Measure("bill", "currency", "energy cost and demand charge", label="bill"),
+            lambda run: _energy_cost(run) + run.demand_charge, SIGNED,
+        ),
+        Kpi(Measure("peak_kw", "kW", "highest import of the site", over=MOST, label="peak"), _peak_kw),
+        Kpi(Measure("daily_peak_kw", "kW", "mean of the days' highest imports of the site", over=BY_HOURS), _daily_peak_kw),
+        Kpi(Measure("ramping_kwh", "kWh", "sum of the hourly changes of net import"), _ramping_kwh),
+        Kpi(
+            Measure("self_consumption", "1", "part of the PV energy used on site", "more", "pv_kwh", label="PV used", needs=PV),
+            _self_consumption, SHARE,
         ),
         # A battery imports what it loses and what it still holds, and none of that is consumption.
         Kpi(
-            "self_sufficiency", "1", "part of the consumption that was not imported",
-            lambda run: 1.0 - _ratio(_import_kwh(run), _consumption_kwh(run)), SIGNED_SHARE, better="more",
-            over="consumption_kwh",
+            Measure("self_sufficiency", "1", "part of the consumption that was not imported", "more", "consumption_kwh"),
+            lambda run: 1.0 - _ratio(_import_kwh(run), _consumption_kwh(run)), SIGNED_SHARE,
         ),
         # A site without a battery has no cycles.
-        Kpi("battery_cycles", "1", "energy discharged over capacity", _battery_cycles, Bounds(may_be_nan=True)),
         Kpi(
-            "ev_required_kwh", "kWh", "energy that departing vehicles asked for", lambda run: run.required_kwh, better="neither"
+            Measure("battery_cycles", "1", "energy discharged over capacity", needs=BATTERY), _battery_cycles,
+            Bounds(may_be_nan=True),
+        ),
+        Kpi(
+            Measure("ev_required_kwh", "kWh", "energy that departing vehicles asked for", "neither", needs=VEHICLES),
+            lambda run: run.required_kwh,
         ),
         # Vehicles that give can leave with less than they brought, so more can be missing than they required.
-        Kpi("ev_missing_kwh", "kWh", "of it not delivered", _missing_kwh, Bounds(at_most="ev_required_kwh"), AMOUNT),
         Kpi(
-            "ev_served", "1", "of it delivered, as a part",
-            lambda run: 1.0 - _ratio(_missing_kwh(run), run.required_kwh), SHARE, SIGNED_SHARE,
-            better="more", over="ev_required_kwh",
+            Measure("ev_missing_kwh", "kWh", "of it not delivered", needs=VEHICLES), _missing_kwh,
+            Bounds(at_most="ev_required_kwh"), AMOUNT,
         ),
-        Kpi("departures", "1", "vehicles that left", lambda run: len(run.missing_kwh), kind="int64", better="neither"),
         Kpi(
-            "departures_met", "1", "of them with what they asked for", lambda run: int((run.missing_kwh == 0.0).sum()),
-            Bounds(at_most="departures"), kind="int64", better="more",
+            Measure(
+                "ev_served", "1", "of it delivered, as a part", "more", "ev_required_kwh", label="vehicle energy served",
+                needs=VEHICLES,
+            ),
+            lambda run: 1.0 - _ratio(_missing_kwh(run), run.required_kwh), SHARE, SIGNED_SHARE,
+        ),
+        Kpi(
+            Measure("departures", "1", "vehicles that left", "neither", kind="int64", needs=VEHICLES),
+            lambda run: len(run.missing_kwh),
+        ),
+        Kpi(
+            Measure("departures_met", "1", "of them with what they asked for", "more", kind="int64", needs=VEHICLES),
+            lambda run: int((run.missing_kwh == 0.0).sum()), Bounds(at_most="departures"),
         ),
     )
 )  # fmt: skip

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Self
 
-from envs.objective.measures import Measure
+from common.measure import Measure
 from envs.objective.weights import Weights
 
 # The term of the reward that a measure improves with. What is not here has none.

@@ -6,9 +6,10 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from common.measure import A_YEAR, SCORE, SITE
 from results.analysis.curves import confirmed
 from results.analysis.policies import last_evaluation
-from results.analysis.searched import SCORE, best_trial, default_trial, frame, rated
+from results.analysis.searched import best_trial, default_trial, frame, rated
 from results.analysis.times import stretches
 from results.experiment_file import read_facts
 from results.fresh import DEFAULT
@@ -18,7 +19,6 @@ from results.schema import STATES
 if TYPE_CHECKING:
     import pandas as pd
 
-_CHANGES = ("co2_kg", "bill", "import_kwh")
 # Settings that decide what a rating says, beside site and reward.
 _AIM = (
     "objective", "weights", "require", "train", "validation", "test", "train_buildings", "validation_buildings",
@@ -35,7 +35,7 @@ def aim_of(settings: Mapping[str, Any]) -> str:
     parts = []
     for name in _AIM:
         value = settings.get(name)
-        if value and not (name == "objective" and value == SCORE):
+        if value and not (name == "objective" and value == SCORE.name):
             text = " ".join(map(str, value)) if isinstance(value, list) else str(value)
             parts.append(f"{name.replace('_', ' ')} {text}")
     return "; ".join(parts)
@@ -54,9 +54,9 @@ def compare(experiments: Sequence[Results] | Results) -> pd.DataFrame:
         trials), `elapsed_seconds` (in which at least one ran), `best_trial`, `best_score`, `best_rating`, `best_objective`,
         `default_score`, `gain` (rating of the best less that of the default), `confirmed_gain`, `confirmed_low`,
         `confirmed_high` (the same with fresh seeds and its interval, see `confirmed`, where the best was trained again), and
-        `co2_kg_change`, `bill_change`, `import_kwh_change` of the best against the uncontrolled site on the validation split
-        (as parts of it). Numbers that are not known are empty, and `best_trial` is -1. What misses a requirement has no
-        rating.
+        `..._change` for each amount that tables show, such as `co2_kg_change`: of the best against the uncontrolled site on the
+        validation split, as a part of it. Numbers that are not known are empty, and `best_trial` is -1. What misses a
+        requirement has no rating.
     """
     import numpy as np
 
@@ -64,6 +64,8 @@ def compare(experiments: Sequence[Results] | Results) -> pd.DataFrame:
 
     rows = []
     every = list(experiments.experiments if isinstance(experiments, Results) else experiments)
+    measures = [measure for one in every for measure in one.measures.values()]
+    amounts = {measure.name: measure for measure in measures if measure.label and measure.over == A_YEAR}
     for label, results in zip(names_of([one.folder for one in every]), every, strict=True):
         trials = results.trials
         of_search = trials[trials["confirms"].isna()]
@@ -86,9 +88,9 @@ def compare(experiments: Sequence[Results] | Results) -> pd.DataFrame:
             own["gain"] = rating[best] - rating.get(default, math.nan)
             last = last_evaluation(results)
             last = last[last["trial"] == best]
-            for name in _CHANGES:
-                before = float(last[f"uncontrolled_{name}"].sum())
-                own[f"{name}_change"] = float(last[name].sum()) / before - 1.0 if before > 0.0 else math.nan
+            for measure in amounts.values():
+                before = measure.value(last, SITE)
+                own[f"{measure.name}_change"] = measure.value(last) / before - 1.0 if before > 0.0 else math.nan
         again = confirmed(results)
         again = again[(again["role"] != DEFAULT) & np.isfinite(again["gain"]) & (again["confirms"] == own["best_trial"])]
         if len(again):
@@ -104,4 +106,4 @@ def compare(experiments: Sequence[Results] | Results) -> pd.DataFrame:
     types |= {"seconds": "float64", "elapsed_seconds": "float64", "best_trial": "int64"}
     numbers = ("best_score", "best_rating", "best_objective", "default_score", "gain")
     types |= dict.fromkeys((*numbers, "confirmed_gain", "confirmed_low", "confirmed_high"), "float64")
-    return frame(rows, types | dict.fromkeys((f"{name}_change" for name in _CHANGES), "float64"))
+    return frame(rows, types | dict.fromkeys((f"{name}_change" for name in amounts), "float64"))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from common.measure import Better, Measure
 from common.texts import printable
 from results.analysis.policies import last_evaluation
 from results.front import not_dominated
 from results.loader import Results
-from results.measures import A_YEAR, MEASURES, Better, Measure, measure, values
 from results.parts import ResultsError
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def pareto_front(results: Results, objectives: Sequence[str] | Mapping[str, Bett
 
     Returns:
         A row for each complete or frozen trial of the search: `trial`, `state`, `score`, `steps`, `shortfall`, each objective
-        in its unit (amounts as those of a year of 8,760 hours), and `on_front`: no other trial is at least as good in all
+        in its unit (amounts of a year of 8,760 h), and `on_front`: no other trial is at least as good in all
         objectives and better in one. Trials that miss a requirement, or lack a value, are not on the front. Sorted by the
         first objective, the best first.
 
@@ -35,13 +36,13 @@ def pareto_front(results: Results, objectives: Sequence[str] | Mapping[str, Bett
     """
     import numpy as np
 
-    wanted = _measures(objectives, results.evaluations)
+    wanted = _measures(objectives, results)
     trials = results.scored
     trials = trials[trials["same_as"].isna()]
     last = last_evaluation(results)
     table = trials[["trial", "state", "score", "steps", "shortfall"]].astype({"state": "object"})
     for name, own in wanted.items():
-        table[name] = table["trial"].map(values(last, name, own.over)).astype(float)
+        table[name] = table["trial"].map({trial: own.value(years) for trial, years in last.groupby("trial")}).astype(float)
     signs = np.array([1.0 if own.better == "more" else -1.0 for own in wanted.values()])
     goals = table[[*wanted]].to_numpy(float) * signs
     may = np.isfinite(goals).all(axis=1) & ~(table["shortfall"] > 0.0).to_numpy()
@@ -51,7 +52,7 @@ def pareto_front(results: Results, objectives: Sequence[str] | Mapping[str, Bett
     return table.sort_values(first, ascending=own.better == "less", kind="stable", ignore_index=True)
 
 
-def _measures(objectives: Sequence[str] | Mapping[str, Better], evaluations: pd.DataFrame) -> dict[str, Measure]:
+def _measures(objectives: Sequence[str] | Mapping[str, Better], results: Results) -> dict[str, Measure]:
     """How each objective is read.
 
     Raises:
@@ -59,18 +60,16 @@ def _measures(objectives: Sequence[str] | Mapping[str, Better], evaluations: pd.
     """
     if isinstance(objectives, str) or len(objectives) < 2:
         raise ResultsError("a front takes at least two objectives, such as ['co2_kg', 'bill']")
-    found: dict[str, Measure] = {}
+    measures: dict[str, Measure] = {}
     for name in objectives:
-        known = measure(name)
-        if name not in evaluations:
-            raise ResultsError(f"evaluations has no column {printable(name)!r}: KPIs are {', '.join(MEASURES)}")
-        if isinstance(objectives, Mapping):
-            better = objectives[name]
-            if better not in ("less", "more"):
-                raise ResultsError(f"objective {printable(name)!r}: {better!r} is no direction; give 'less' or 'more'")
-            found[name] = Measure(better, known.over if known else A_YEAR)
-        elif known is None:
+        if name not in results.evaluations:
+            known = ", ".join(own.name for own in results.measures.values() if own.better != "neither")
+            raise ResultsError(f"evaluations has no column {printable(name)!r}: KPIs are {known}")
+        measure = results.measures.get(name, Measure(name, better="neither"))
+        better = objectives[name] if isinstance(objectives, Mapping) else measure.better
+        if isinstance(objectives, Mapping) and better not in ("less", "more"):
+            raise ResultsError(f"objective {printable(name)!r}: {better!r} is no direction; give 'less' or 'more'")
+        if better == "neither":
             raise ResultsError(f"objective {printable(name)!r} has no known direction: give {{{name!r}: 'less'}} or 'more'")
-        else:
-            found[name] = known
-    return found
+        measures[name] = replace(measure, better=better)
+    return measures

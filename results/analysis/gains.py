@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from results.analysis.searched import SCORE, admissible, aims, searched
+from common.measure import SCORE
+from results.analysis.searched import admissible, aims, searched
 from results.experiment_file import read_facts
 from results.front import GAINS
 from results.loader import Results
@@ -12,7 +13,7 @@ from results.loader import Results
 if TYPE_CHECKING:
     import pandas as pd
 
-_TAKEN = ("trial", "state", "steps", SCORE, "objective", "objective_2", *GAINS)
+_TAKEN = ("trial", "state", "steps", SCORE.name, "objective", "objective_2", *GAINS)
 
 
 def gains(results: Results) -> tuple[pd.DataFrame, tuple[str, ...]]:

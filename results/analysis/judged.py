@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from common.measure import SCORE
 from results.analysis.curves import confirmed
-from results.analysis.searched import SCORE, default_trial, frame, ranks_by_score, rated
+from results.analysis.searched import default_trial, frame, ranks_by_score, rated
 from results.experiment_file import read_facts
 from results.fresh import DEFAULT
-from results.judgement import BOUNDS, PREFERRED
-from results.judgement import judgement as table_of
+from results.judgement import BOUNDS, PREFERRED, table_of
+from results.judgement import judgement as judged_table
 from results.loader import Results
 from results.parts import ResultsError
 from results.statistics import mean
@@ -54,12 +55,12 @@ def verdict(judgement: Results) -> Verdict:
     try:
         table = pq.read_table(path)
     except FileNotFoundError:
-        return Verdict(table_of(judgement.evaluations))
+        return Verdict(judged_table(judgement.evaluations, judgement.measures))
     except (OSError, pa.ArrowException) as error:
         raise ResultsError(f"{path} cannot be read: run the judgement again with its name to write it anew") from error
     known = {key.decode(): text.decode() for key, text in (table.schema.metadata or {}).items()}
     aim = {name: known[name] for name in ("weights", "objective", "requirements") if name in known}
-    return Verdict(table.to_pandas(), aim)
+    return Verdict(table_of(table), aim)
 
 
 def kind_of(contender: str, algorithm: str | None) -> str:
@@ -98,7 +99,7 @@ def judged_runs(judgement: Results) -> pd.DataFrame:
         for seed, own in group.groupby(group["seed"].fillna(-1), sort=False):
             backend = next((name for name in PREFERRED if (own["backend"] == name).any()), own["backend"].iloc[0])
             own = own[own["backend"] == backend]
-            score = float(np.average(own["score"].to_numpy(float), weights=own["hours"].to_numpy(float)))
+            score = SCORE.value(own)
             algorithm = own["algorithm"].iloc[0]
             algorithm = algorithm if isinstance(algorithm, str) else ""
             facts = {"algorithm": algorithm, "split": own["split"].iloc[0], "backend": backend, "score": score}
@@ -135,7 +136,7 @@ def luck(results: Results, judgement: Results | None = None) -> pd.DataFrame:
     default = default_trial(results, facts)
     rows: list[dict[str, object]] = []
     rating, scores = rated(trials), trials["score"]
-    measure = SCORE if ranks_by_score(facts) else "rating"
+    measure = SCORE.name if ranks_by_score(facts) else "rating"
     for own in confirmed(results).itertuples():
         if own.ended_early:
             continue  # the mean of those that are left is lucky
@@ -162,7 +163,9 @@ def luck(results: Results, judgement: Results | None = None) -> pd.DataFrame:
             searched = float(scores.get(trial, math.nan))
             row = {"name": name, "trial": trial, "is_default": is_default, "split": group["split"].iloc[0], "runs": len(group)}
             low, high = group["low"].iloc[0], group["high"].iloc[0]
-            rows.append(row | {"measure": SCORE, "search": searched, "fresh": group["score"].mean(), "low": low, "high": high})
+            rows.append(
+                row | {"measure": SCORE.name, "search": searched, "fresh": group["score"].mean(), "low": low, "high": high}
+            )
     types = {"name": "object", "trial": "int64", "is_default": "bool", "split": "object", "measure": "object", "runs": "int64"}
     table = frame(rows, {**types, **dict.fromkeys(("search", "fresh", "low", "high"), "float64")})
     table["change"] = table["fresh"] - table["search"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from common.measure import BY_HOURS, SCORE, Measure
 from results.analysis.judged import kind_of
 from results.analysis.searched import best_trial, default_trial, frame
 from results.fresh import DEFAULT
@@ -56,10 +57,9 @@ def reward_terms(results: Results, judgement: Results | None = None) -> pd.DataF
     terms = [str(name) for name in rows.columns if str(name).startswith(TERM) and rows[name].abs().sum() > 0.0]
     found = []
     for policy, own in rows.dropna(subset=terms, how="all").groupby("policy", sort=False):
-        hours = own["hours"].astype(float)
         facts = {"policy": policy, "kind": own["kind"].iloc[0], "split": own["split"].iloc[0], "runs": own["run"].nunique()}
-        score = float((own["score"] * hours).sum() / hours.sum())
-        values = {name.removeprefix(TERM): float((own[name] * hours).sum() / hours.sum()) for name in terms}
+        score = SCORE.value(own)
+        values = {name.removeprefix(TERM): Measure(name, over=BY_HOURS).value(own) for name in terms}
         found += [{**facts, "term": term, "value": number, "score": score} for term, number in values.items()]
     types = {"policy": "object", "kind": "object", "split": "object", "runs": "int64", "term": "object"}
     return frame(found, {**types, "value": "float64", "score": "float64"})

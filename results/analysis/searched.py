@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from common.measure import SCORE
 from results.experiment_file import Facts, Range, read_facts, text_of
 from results.fresh import DEFAULT
 from results.loader import Results, ratings
@@ -13,8 +14,6 @@ from results.schema import GIVEN
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
-
-SCORE = "score"  # what a search aims at by default
 
 
 def searched(results: Results) -> pd.DataFrame:
@@ -59,7 +58,7 @@ def aims(facts: Facts) -> tuple[str, ...]:
     Args:
         facts: of the experiment.
     """
-    return tuple(str(facts.settings.get("objective") or SCORE).split())
+    return tuple(str(facts.settings.get("objective") or SCORE.name).split())
 
 
 def ranks_by_score(facts: Facts) -> bool:
@@ -68,7 +67,7 @@ def ranks_by_score(facts: Facts) -> bool:
     Args:
         facts: of the experiment.
     """
-    return aims(facts) == (SCORE,)
+    return aims(facts) == (SCORE.name,)
 
 
 def admissible(trials: pd.DataFrame) -> pd.DataFrame:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from common.units import DAY, WEEK
+from common.units import DAY, WEEK, YEAR
 from results.parts import ResultsError, size_fault
 from results.rollout import COLUMNS, ROLLOUT_VERSION
 
@@ -62,7 +62,7 @@ def read(path: Path) -> Hours:
 
 
 def sums(hours: pd.DataFrame) -> pd.DataFrame:
-    """Import, cost of energy, emission and highest import of the whole time.
+    """Import, cost of energy and emission as those of a year of 8,760 h, and the highest import.
 
     Args:
         hours: of a rollout.
@@ -76,8 +76,8 @@ def sums(hours: pd.DataFrame) -> pd.DataFrame:
     for name, net in (("policy", hours["net_kwh"]), ("uncontrolled", hours["uncontrolled_net_kwh"])):
         drawn = net.clip(lower=0.0)
         rows[name] = {
-            "import_kwh": drawn.sum(), "cost": (drawn * hours["price"]).sum(), "co2_kg": (drawn * hours["carbon"]).sum(),
-            "peak_kw": drawn.max(),
+            "import_kwh": drawn.mean() * YEAR, "cost": (drawn * hours["price"]).mean() * YEAR,
+            "co2_kg": (drawn * hours["carbon"]).mean() * YEAR, "peak_kw": drawn.max(),
         }  # fmt: skip
     return pd.DataFrame(rows).T
 

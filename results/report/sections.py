@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import PurePath
 
+from common.measure import A_YEAR, BASIS
 from results.experiment_file import Facts, read_facts
 from results.loader import Results, names_of
 from results.report.figure import Figure, Section
@@ -21,7 +22,7 @@ _BY_GAINS = (
     "Here the rating is the mean of both gains: by what part {} are better than on the uncontrolled site. It names the "
     "balanced member of the front."
 )
-_BY_OBJECTIVE = "Here the rating is {}, turned so that more is better."
+_BY_OBJECTIVE = f"Here the rating is {{}}, turned so that more is better; amounts are of {BASIS}."
 _SAVED, _MATTERS, _BUDGET = "saved", "importance", "best-so-far"
 # Answers that stand at the top.
 _OF_JUDGEMENT, _OF_POLICY = ("ranking", "amounts", "luck"), ("savings", "duration-curve")
@@ -77,14 +78,16 @@ def _experiment(results: Results, name: str, judged: Results | None) -> Section:
     effects = analysis.effects(results)
     order = list(important["hyperparameter"])
     last = last_evaluation(results)
+    amounts = [name for name, own in results.measures.items() if own.over == A_YEAR]
     lucky, confirmed = analysis.luck(results, judged), analysis.confirmed(results)
     changed = changes.changes(analysis.default_to_best(results), rated, best, default, missed, evaluated, important)
     figures: tuple[Figure, ...] = (
         worth.leaders(board),
-        *((fronts.front(*gains(results), best),) if len(wanted) > 1 else ()),
+        *((fronts.front(*gains(results), best, amounts),) if len(wanted) > 1 else ()),
         course.best_so_far(analysis.best_so_far(results), analysis.references(results, judged), len(evaluated)),
         worth.saved(
             last[last["trial"] == best] if best is not None else last.head(0),
+            results.measures,
             best,
             checked=worth.checked(lucky, confirmed),
         ),

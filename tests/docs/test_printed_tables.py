@@ -11,7 +11,8 @@ import pytest
 from rich.console import Console
 
 from envs.objective.aim import SCORE_ALONE
-from results.judgement import METRICS
+from envs.objective.columns import measures
+from results.judgement import METRICS, metrics
 from tests.test_docs import FENCE, PAGES, ROOT
 from tuning.cli.summary import _against_uncontrolled, _ranking, print_comparison
 from tuning.judging.headroom import Row
@@ -44,11 +45,13 @@ def printed() -> set[tuple[str, ...]]:
     console = Console(file=out, width=120)
     amounts = ("co2_kg", "bill", "import_kwh", "peak_kw", "ev_required_kwh", "ev_missing_kwh")
     year = pd.DataFrame({"hours": [1], **{prefix + name: [1.0] for name in amounts for prefix in ("", "uncontrolled_")}})
-    nothing = pd.DataFrame({name: pd.Series(dtype=float) for name in METRICS})
+    known = metrics(measures())
+    nothing = pd.DataFrame({name: pd.Series(dtype=float) for name in known})
+    nothing.attrs[METRICS] = {name: own.metadata for name, own in known.items()}
     print_comparison([], console)
     row = Row("uncontrolled", 0.0, 1.0, 1.0, 1.0, None)
     for table in (
-        _ranking(pd.DataFrame(), year, SCORE_ALONE), _against_uncontrolled(year, ""), *tables(nothing, "a site"),
+        _ranking(pd.DataFrame(), year, SCORE_ALONE), _against_uncontrolled(year, measures(), ""), *tables(nothing, "a site"),
         *of_headroom("a site", [row], row),
     ):  # fmt: skip
         console.print(table)

@@ -10,14 +10,16 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from common.measure import SCORE
+from envs.objective.columns import evaluation_columns
 from results import Results
-from results.schema import READ_MEASURES, schema
+from results.schema import schema
 from search_spaces.ppo import PPO
 
 BEGIN = datetime(2026, 3, 1, tzinfo=UTC)
 KINDS = {"learning_rate": float, "gamma": float, "n_steps": int, "batch_size": int, "shared_policy": bool}
 REPORTS, BUDGET = 4, 4000  # evaluations and steps of a trial
-MEASURES = dict.fromkeys(("term_co2", "term_cost", "term_ev", *READ_MEASURES), ("float64", "", ""))
+MEASURES = evaluation_columns()
 CHOICE = "CategoricalDistribution(choices=(False, True))"  # as on a site of several buildings
 Row = dict[str, Any]
 
@@ -86,7 +88,9 @@ def tables(folder: Path, trials: list[Row], reported: list[Row] | None = None, e
 
     measured = table("evaluations", evaluations, measures=MEASURES)
     given = {"trials": table("trials", trials, hyperparameters=KINDS), "reports": table("reports", reported)}
-    return Results(folder, {**given, "evaluations": measured})
+    results = Results(folder, {**given, "evaluations": measured})
+    vars(results)["measures"] = {SCORE.name: SCORE, **MEASURES}  # as the files would tell
+    return results
 
 
 def evaluation(number: int, steps: int, score: float, **columns: Any) -> Row:

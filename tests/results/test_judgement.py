@@ -9,7 +9,21 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from results.judgement import BOUND, METRICS, Ranking, cells, headings, judgement, per_run, scales, to_markdown, write_table
+from envs.objective.columns import measures
+from results.judgement import (
+    BOUND,
+    Ranking,
+    cells,
+    headings,
+    judgement,
+    metrics,
+    metrics_of,
+    per_run,
+    scales,
+    table_of,
+    to_markdown,
+    write_table,
+)
 
 
 def row(contender: str, year: int, score: float, seed: int | None = None, **given: Any) -> dict[str, Any]:
@@ -27,6 +41,7 @@ def frame(*rows: dict[str, Any]) -> pd.DataFrame:
     return found
 
 
+MEASURES = measures()
 BOUNDS = (row(BOUND, 3, 0.10), row(BOUND, 6, 0.30, hours=300))
 
 
@@ -34,7 +49,7 @@ def test_years_count_by_what_they_hold() -> None:
     second = row(
         "a", 6, 0.2, 1, hours=300, co2_kg=40.0, uncontrolled_co2_kg=75.0, pv_kwh=120.0, self_consumption=0.9, peak_kw=7.0
     )
-    found = per_run(frame(*BOUNDS, row("a", 3, 0.1, 1), second)).set_index("contender").loc["a"]
+    found = per_run(frame(*BOUNDS, row("a", 3, 0.1, 1), second), MEASURES).set_index("contender").loc["a"]
     assert found["score"] == pytest.approx((0.1 * 100 + 0.2 * 300) / 400)
     assert found["bound_share"] == pytest.approx((0.1 * 100 + 0.2 * 300) / (0.1 * 100 + 0.3 * 300))
     assert found["co2_change"] == pytest.approx(60.0 / 100.0 - 1.0)
@@ -45,49 +60,50 @@ def test_years_count_by_what_they_hold() -> None:
 def test_amounts_are_those_of_a_year_for_any_number_of_hours() -> None:
     whole = [row("whole", year, 0.1, 1, hours=8760, co2_kg=co2) for year, co2 in ((3, 10.0), (6, 20.1), (7, 0.2))]
     part = row("part", 3, 0.1, 1, hours=1680, import_kwh=168.0, co2_kg=16.8, bill=1.68)
-    found = per_run(frame(*whole, part)).set_index("contender")
-    # The mean over whole years, to the last bit.
-    assert found.loc["whole", "co2_kg"] == (10.0 + 20.1 + 0.2) / 3
+    found = per_run(frame(*whole, part), MEASURES).set_index("contender")
+    assert found.loc["whole", "co2_kg"] == pytest.approx((10.0 + 20.1 + 0.2) / 3)
     assert list(found.loc["part", ["import_kwh", "co2_kg", "bill"]]) == pytest.approx([876.0, 87.6, 8.76])
-    assert all("scaled to a year of 8,760" in METRICS[name][3] for name in ("import_kwh", "co2_kg", "bill"))
+    assert all("as a year of 8,760 h" in metrics(MEASURES)[name].meaning for name in ("import_kwh", "co2_kg", "bill"))
 
 
 def test_bounds_change_the_uncontrolled_site_of_their_years() -> None:
     none = {"uncontrolled_co2_kg": float("nan"), "uncontrolled_bill": float("nan")}
     limit = [row("bound of co2", year, 0.1, co2_kg=co2, bill=6.0, **none) for year, co2 in ((3, 10.0), (6, 20.0))]
     runs = [row("a", year, 0.05, 1, uncontrolled_co2_kg=co2) for year, co2 in ((3, 20.0), (6, 40.0))]
-    found = per_run(frame(*limit, *runs)).set_index("contender").loc["bound of co2"]
+    found = per_run(frame(*limit, *runs), MEASURES).set_index("contender").loc["bound of co2"]
     assert found["co2_change"] == pytest.approx(-0.5)
     assert found["bill_change"] == pytest.approx(-0.4)
 
 
 def test_vehicles_count_by_what_can_be_served() -> None:
-    table = judgement(frame(*BOUNDS, row("all that can be", 3, 0.05, 1), row("less", 3, 0.09, 1, ev_missing_kwh=3.0)))
+    table = judgement(frame(*BOUNDS, row("all that can be", 3, 0.05, 1), row("less", 3, 0.09, 1, ev_missing_kwh=3.0)), MEASURES)
     table = table.set_index("contender")
     assert table.loc["all that can be", "served"] == pytest.approx(1.0)
     assert table.loc["less", "served"] == pytest.approx(0.9)
     assert list(table["comparable"])[:2] == [True, False]
     # However good its score, it comes after those that serve.
     assert list(table.index)[:2] == ["all that can be", "less"]
-    assert "not comparable" in cells(table.reset_index().iloc[1], scales(table))[0]
+    assert "not comparable" in cells(table.reset_index().iloc[1], metrics_of(table), scales(table))[0]
 
 
 def test_a_site_without_vehicles_can_be_compared() -> None:
     none = {"ev_required_kwh": 0.0, "ev_missing_kwh": 0.0, "uncontrolled_ev_missing_kwh": 0.0}
-    table = judgement(frame(*BOUNDS, row("a", 3, 0.05, 1, **none)))
+    table = judgement(frame(*BOUNDS, row("a", 3, 0.05, 1, **none)), MEASURES)
     assert table.iloc[0]["comparable"]
-    assert cells(table.iloc[0], scales(table))[-1] == ""
+    assert cells(table.iloc[0], metrics_of(table), scales(table))[-1] == ""
 
 
 def test_citylearns_numbers_count_where_both_judged() -> None:
-    found = per_run(frame(*BOUNDS, row("a", 3, 0.05, 1), row("a", 3, 0.06, 1, backend="citylearn"))).set_index("contender")
+    found = per_run(frame(*BOUNDS, row("a", 3, 0.05, 1), row("a", 3, 0.06, 1, backend="citylearn")), MEASURES).set_index(
+        "contender"
+    )
     assert found.loc["a", "score"] == 0.06
     assert found.loc["a", "backend"] == "citylearn"
 
 
 def test_runs_make_an_interval_and_one_makes_none() -> None:
     runs = [row("a", 3, score, seed) for seed, score in enumerate((0.04, 0.05, 0.06, 0.07, 0.2))]
-    table = judgement(frame(*BOUNDS, *runs, row("rule", 3, 0.03))).set_index("contender")
+    table = judgement(frame(*BOUNDS, *runs, row("rule", 3, 0.03)), MEASURES).set_index("contender")
     own = table.loc["a"]
     assert own["runs"] == 5
     # Deviation .0657; Student's 97.5 % point with four degrees of freedom is 2.77645.
@@ -100,28 +116,28 @@ def test_runs_make_an_interval_and_one_makes_none() -> None:
 def test_intervals_of_three_runs_hold_the_true_mean_in_95_of_100() -> None:
     random, repetitions, count = np.random.default_rng(0), 150, 3
     rows = [row(str(i), 3, 0.05 + 0.001 * random.standard_normal(), seed) for i in range(repetitions) for seed in range(count)]
-    table = judgement(frame(*BOUNDS, *rows))
+    table = judgement(frame(*BOUNDS, *rows), MEASURES)
     table = table[table["algorithm"] == "ppo"]
     held = ((table["score_low"] <= 0.05) & (table["score_high"] >= 0.05)).mean()
     assert abs(held - 0.95) < 3.0 * np.sqrt(0.95 * 0.05 / repetitions)
 
 
 def test_what_has_no_score_has_no_share_of_the_bound() -> None:
-    table = judgement(frame(*BOUNDS, row("no PV, no battery", 3, float("nan")))).set_index("contender")
+    table = judgement(frame(*BOUNDS, row("no PV, no battery", 3, float("nan"))), MEASURES).set_index("contender")
     assert pd.isna(table.loc["no PV, no battery", "bound_share"])
     assert table.loc[BOUND, "bound_share"] == pytest.approx(1.0)
 
 
 def test_contenders_come_first_then_baselines_then_bounds() -> None:
-    table = judgement(frame(*BOUNDS, row("rule", 3, 0.09), row("a", 3, 0.05, 1), row("b", 3, 0.06, 1)))
+    table = judgement(frame(*BOUNDS, row("rule", 3, 0.09), row("a", 3, 0.05, 1), row("b", 3, 0.06, 1)), MEASURES)
     assert list(table["contender"]) == ["b", "a", "rule", BOUND]
 
 
 def test_the_table_is_written_in_both_forms(tmp_path: Path) -> None:
-    table = judgement(frame(*BOUNDS, row("a", 3, 0.05, 1), row("a", 3, 0.06, 2)))
+    table = judgement(frame(*BOUNDS, row("a", 3, 0.05, 1), row("a", 3, 0.06, 2)), MEASURES)
     lines = to_markdown(table).splitlines()
     assert len(lines) == 2 + len(table)
-    assert {line.count("|") for line in lines} == {len(headings(scales(table))) + 1}
+    assert {line.count("|") for line in lines} == {len(headings(metrics_of(table), scales(table))) + 1}
     # Of two runs little is known: half the width is 12.7 times the error of the mean.
     assert lines[0].startswith("|  | runs | score | of bound | import, kWh | CO2, kg |")
     assert "| a | 2 | +0.0550 (-0.0085 to +0.1185) |" in lines[2]
@@ -129,11 +145,12 @@ def test_the_table_is_written_in_both_forms(tmp_path: Path) -> None:
     found = pq.read_table(tmp_path / "table.parquet")
     assert found.schema.metadata[b"scenario"] == b"small"
     assert found.schema.field("co2_kg_low").metadata[b"unit"] == b"kg"
-    pd.testing.assert_frame_equal(found.to_pandas(), table)
+    pd.testing.assert_frame_equal(table_of(found), table)
+    assert metrics_of(table_of(found)) == metrics(MEASURES)
 
 
 def test_names_are_no_markdown() -> None:
-    lines = to_markdown(judgement(frame(*BOUNDS, row("a | <b>", 3, 0.1, 1), row("a | <b>", 6, 0.1, 1)))).splitlines()
+    lines = to_markdown(judgement(frame(*BOUNDS, row("a | <b>", 3, 0.1, 1), row("a | <b>", 6, 0.1, 1)), MEASURES)).splitlines()
     assert lines[2].startswith(r"| a \| \<b\> | 1 |")
 
 
@@ -143,21 +160,21 @@ def by_peak(years: Sequence[Mapping[str, Any]]) -> tuple[float, float, float]:
 
 
 def test_with_a_ranking_the_objective_orders_and_requirements_decide_who_is_comparable() -> None:
-    ranking = Ranking("less", lambda values: ("peak, kW", lambda value: f"{value:.1f}"), by_peak, "peak_kw <= 6")
+    ranking = Ranking(MEASURES["peak_kw"], by_peak, "peak_kw <= 6")
     runs = [row(name, 3, score, seed, peak_kw=peak) for seed in (1, 2)
             for name, score, peak in (("high", 0.3, 9.0), ("low", 0.1, 4.0), ("middle", 0.2, 5.0))]  # fmt: skip
-    table = judgement(frame(*BOUNDS, *runs), ranking=ranking).set_index("contender")
+    table = judgement(frame(*BOUNDS, *runs), MEASURES, ranking).set_index("contender")
     assert list(table.index) == ["low", "middle", "high", BOUND]
     assert table["comparable"].tolist() == [True, True, False, True]
     assert table.loc["low", ["objective", "goal"]].tolist() == [4.0, -4.0]
     text = to_markdown(table.reset_index(), ranking).splitlines()
     assert text[0].startswith("|  | runs | peak, kW, less is better | score |")
-    assert text[2].startswith("| low | 2 | 4.0 (4.0 to 4.0) | +0.1000")
+    assert text[2].startswith("| low | 2 | 4.00 (4.00 to 4.00) | +0.1000")
     # What has no score is another site: its objective ranks nothing.
     other = row("no PV, no battery", 3, float("nan"), peak_kw=1.0)
-    ranked = judgement(frame(*BOUNDS, *runs, other), ranking=ranking).set_index("contender")
+    ranked = judgement(frame(*BOUNDS, *runs, other), MEASURES, ranking).set_index("contender")
     assert ranked["goal"].notna().tolist() == [True, True, True, False, False]
     # Without one, the score orders, and there is no such column.
-    plain = judgement(frame(*BOUNDS, *runs))
+    plain = judgement(frame(*BOUNDS, *runs), MEASURES)
     assert plain["contender"].tolist()[:3] == ["high", "middle", "low"]
     assert not {"objective", "goal", "meets"} & set(plain)

@@ -16,10 +16,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from common.errors import UserError
+from common.measure import SCORE, Measure
 from results import Results, ResultsError, load, loader
 from results.compaction import compact, unpack
 from results.parts import read_table
-from results.schema import READ_MEASURES, SCHEMA_VERSION, schema
+from results.schema import SCHEMA_VERSION, schema
 from results.writer import judged_path, part_path, table_folder, write_part
 from tests.results.made import row, tables
 from tests.results.trials import KINDS, trial
@@ -111,14 +112,6 @@ def test_a_folder_in_the_place_of_a_part_is_named_and_skipped(experiment: Path, 
     assert results.trials["trial"].tolist() == [0, 2, 3]
 
 
-def test_a_measure_that_is_text_is_named_and_skipped(experiment: Path) -> None:
-    path = part_path(experiment, "evaluations", 0, 100)
-    rows = [{"trial": 0, "steps": 100, "year": 2, "bill": "4"}]
-    write_part(path, "evaluations", rows, measures={"bill": ("string", "", "cost")})
-    with pytest.warns(UserWarning, match="column bill is string, not double"):
-        assert load(experiment).evaluations.empty
-
-
 def test_a_part_of_an_older_version_may_lack_columns_and_have_others(experiment: Path) -> None:
     change(part_path(experiment, "trials", 1), gpu_share=None, versions=None, crashes=None, hp_momentum=0.9)
     results = load(experiment)
@@ -169,18 +162,17 @@ def test_a_folder_without_results_is_refused(tmp_path: Path) -> None:
 def test_a_table_without_parts_has_the_columns_that_summaries_read(experiment: Path) -> None:
     evaluations = load(experiment).evaluations
     assert evaluations.empty
-    assert list(evaluations.columns) == [*schema("evaluations").names, *READ_MEASURES]
+    assert list(evaluations.columns) == schema("evaluations").names
 
 
 def test_measures_come_from_the_files_in_their_order(experiment: Path) -> None:
-    measures = {"bill": ("float64", "currency", "cost"), "unheard_of": ("int64", "1", "of a later version")}
+    measures = {"bill": Measure("bill"), "unheard_of": Measure("unheard_of", kind="int64")}
     rows = [{"trial": 0, "steps": 100, "year": 2, "bill": 4.0, "unheard_of": 7}]
     write_part(part_path(experiment, "evaluations", 0, 100), "evaluations", rows, measures=measures)
     evaluations = load(experiment).evaluations
     own = len(schema("evaluations").names)
     assert list(evaluations.columns[own : own + 2]) == ["bill", "unheard_of"]
     assert evaluations.loc[0, ["bill", "unheard_of"]].tolist() == [4.0, 7]
-    assert evaluations["uncontrolled_bill"].isna().all()
 
 
 def test_a_table_that_is_no_folder_is_refused(experiment: Path) -> None:
@@ -519,3 +511,13 @@ def test_a_trial_that_repeats_another_is_not_the_best(tmp_path: Path) -> None:
     found = tables(tmp_path, [row(0, 0.1), row(1, 0.2), row(2, 0.3, same_as=1)])
     assert found.scored["trial"].tolist() == [0, 1]
     assert found.best["trial"] == 1
+
+
+def test_what_evaluations_measure_comes_from_their_last_file_that_can_be_read(experiment: Path) -> None:
+    assert load(experiment).measures == {}
+    measures = {"co2_kg": Measure("co2_kg", "kg", "emission", label="CO2")}
+    write_part(part_path(experiment, "evaluations", 0, 100), "evaluations", [], measures={"bill": Measure("bill")})
+    write_part(part_path(experiment, "evaluations", 1, 200), "evaluations", [], measures=measures)
+    part_path(experiment, "evaluations", 2, 200).write_bytes(b"PAR1 and no more")
+    with pytest.warns(UserWarning, match="skipped"):
+        assert load(experiment).measures == {SCORE.name: SCORE, **measures}

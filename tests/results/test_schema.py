@@ -3,7 +3,8 @@
 import pyarrow as pa
 import pytest
 
-from results.schema import PART_VERSION, STATES, TABLES, schema
+from common.measure import SCORE, Measure
+from results.schema import PART_VERSION, STATES, TABLES, measures_of, schema
 from tests.results.trials import KINDS
 
 
@@ -27,11 +28,12 @@ def test_hyperparameters_are_columns_of_what_was_given_and_what_was_used() -> No
 
 
 def test_measures_follow_the_tables_own_columns() -> None:
-    found = schema("evaluations", measures={"co2": ("float64", "kg", "emission")})
+    measure = Measure("co2", "kg", "emission", label="CO2")
+    found = schema("evaluations", measures={"co2": measure})
     assert found.names == [*schema("evaluations").names, "co2"]
-    assert found.field("co2").metadata == {b"unit": b"kg", b"meaning": b"emission"}
+    assert measures_of(found) == {"score": SCORE, "co2": measure}
 
 
 def test_a_measure_that_has_the_name_of_a_column_is_refused() -> None:
     with pytest.raises(ValueError, match="evaluations has columns score of its own"):
-        schema("evaluations", measures={"score": ("float64", "1", "again")})
+        schema("evaluations", measures={"score": SCORE})

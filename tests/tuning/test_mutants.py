@@ -275,10 +275,11 @@ def judged_anew(folders: Folders, root: Path) -> Any:
 
 
 def reported(folders: Folders, root: Path) -> Any:
-    evaluations = load(root / folders.judgement).evaluations
+    results = load(root / folders.judgement)
+    evaluations = results.evaluations
     check_scores(evaluations)
     check_amounts(evaluations)
-    return per_run(evaluations).to_csv()
+    return per_run(evaluations, results.measures).to_csv()
 
 
 def rolled_out(folders: Folders, root: Path) -> Any:

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 from rich.table import Table
 
+from common.measure import by_the_year
 from envs.objective.aim import Aim
 from results import Results
 from results.fresh import LEAST_RUNS
@@ -32,7 +33,7 @@ def front_table(results: Results, aim: Aim) -> Table:
     front, searched = results.front, results.trials[results.trials["confirms"].isna()]
     shown = front.iloc[sorted(spread_out(front[list(GAINS)].to_numpy(dtype=float))[:MOST_SHOWN])]
     number = f"{len(front)} of {len(searched)} trials" + (f", {len(shown)} of them shown" if len(shown) < len(front) else "")
-    table = plain_table(f"Front: {number}")
+    table = plain_table(by_the_year(f"Front: {number}", aim.objectives))
     shares = GIVEN + NAME in front
     columns = [own.column(shown[name].tolist()) for own, name in zip(aim.objectives, _VALUES, strict=True)]
     for name in ("trial", *(heading for own, _ in columns for heading in (own, "gain")), "score"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -10,10 +10,9 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 
-from common.amounts import Scale
+from common.measure import SCORE, SITE, Measure, by_the_year
 from common.texts import printable
 from envs.objective.aim import SCORE_ALONE, Aim
-from envs.objective.measures import Measure
 from results import Results
 from results.loader import ratings
 from results.schema import FOLDER, GIVEN
@@ -64,7 +63,7 @@ def print_summary(
         if last.empty:
             say(console, f"KPIs of trial {best['trial']} cannot be shown: its evaluations cannot be read")
         else:
-            console.print(Fitted(_against_uncontrolled(last, validation)))
+            console.print(Fitted(_against_uncontrolled(last, results.measures, validation)))
         for line in front_confirmation_lines(results, aim) if aim.second else confirmation_lines(results, aim.told_rating):
             say(console, line)
         taken = results.recommended
@@ -111,11 +110,11 @@ def print_comparison(experiments: Sequence[Results], console: Console, aim: Aim 
         best = results.best
         rows = results.evaluations[results.evaluations["trial"] == best["trial"]]
         rows = rows[rows["steps"] == rows["steps"].max()]
-        changes = [rows[column].sum() / rows[f"uncontrolled_{column}"].sum() - 1.0 for column in ("co2_kg", "bill")]
-        required = rows["ev_required_kwh"].sum()
-        served = f"{1.0 - rows['ev_missing_kwh'].sum() / required:.1%}" if required > 0.0 else ""
+        amounts = [results.measures.get(column, Measure(column)) for column in ("co2_kg", "bill")]
+        changes = [own.value(rows) / own.value(rows, SITE) - 1.0 for own in amounts]
+        served = results.measures.get("ev_served", Measure("ev_served")).value(rows)
         table.add_row(
-            name, f"{best['score']:+.4f}", *next(cells), *(f"{change:+.1%}" for change in changes), served,
+            name, f"{best['score']:+.4f}", *next(cells), *(f"{change:+.1%}" for change in changes), _share(served),
             str(best["trial"]), f"{best['seconds'] / 60:.1f}", folder,
         )  # fmt: skip
     console.print(Fitted(table))
@@ -140,7 +139,7 @@ def _copied(results: Results, best: pd.Series) -> str:
     own = results.evaluations[(results.evaluations["trial"] == best["trial"]) & (results.evaluations["steps"] == 0)]
     if own.empty:
         return "the score of the copy is not in the results"
-    return f"the copy scored {(own['score'] * own['hours']).sum() / own['hours'].sum():+.4f} before it learned on"
+    return f"the copy scored {SCORE.value(own):+.4f} before it learned on"
 
 
 def _told(best: pd.Series, last: pd.DataFrame, aim: Aim) -> str:
@@ -154,7 +153,7 @@ def _told(best: pd.Series, last: pd.DataFrame, aim: Aim) -> str:
 
 def _beside(own: Measure, value: float, last: pd.DataFrame) -> str:
     """Value of an objective beside that of the uncontrolled site."""
-    before = own.value(_rows(last), "uncontrolled_")
+    before = own.value(last, SITE)
     site = "" if pd.isna(before) else f"; the uncontrolled site has {own.shown(before)}"
     return f"{own.name} {own.shown(value)}{site}"
 
@@ -168,7 +167,7 @@ def _of_aim(rows: pd.DataFrame, aim: Aim) -> list[tuple[str, list[str]]]:
 
 
 def _ranking(best: pd.DataFrame, trials: pd.DataFrame, aim: Aim) -> Table:
-    table = plain_table(f"Best of {len(trials)} trials")
+    table = plain_table(by_the_year(f"Best of {len(trials)} trials", aim.objectives))
     columns = _of_aim(best, aim)
     for name in ("trial", "score", *(heading for heading, _ in columns), "steps", "min", "steps/s", "env", "learner", "eval"):
         table.add_column(name, justify="right")
@@ -183,24 +182,27 @@ def _ranking(best: pd.DataFrame, trials: pd.DataFrame, aim: Aim) -> Table:
     return table
 
 
-def _against_uncontrolled(rows: pd.DataFrame, validation: str) -> Table:
+def _against_uncontrolled(rows: pd.DataFrame, measures: Mapping[str, Measure], validation: str) -> Table:
     """KPIs of the rows (one a year) beside the uncontrolled site's, which ran through the same hours."""
     stated = f" ({validation})" if validation else ""
-    table = plain_table(printable(f"Validation{stated}, {rows['hours'].sum():,} hours"))
+    table = plain_table(by_the_year(printable(f"Validation{stated}, {rows['hours'].sum():,} hours")))
     for name in ("", "controlled", "uncontrolled", "change"):
         table.add_column(name, justify="left" if not name else "right")
-    amounts = (("co2_kg", "CO2", "kg"), ("bill", "bill", ""), ("import_kwh", "import", "kWh"), ("peak_kw", "peak", "kW"))
-    for name, label, unit in amounts:
-        combine = "max" if name == "peak_kw" else "sum"
-        now, before = (float(getattr(rows[column], combine)()) for column in (name, f"uncontrolled_{name}"))
-        scale = Scale.of((now, before), unit)
-        change = f"{now / before - 1.0:+.1%}" if before else ""
-        table.add_row(scale.heading(label), scale.text(now), scale.text(before), change)
-    required = rows["ev_required_kwh"].sum()
-    if required > 0.0:
-        served, before = (1.0 - rows[column].sum() / required for column in ("ev_missing_kwh", "uncontrolled_ev_missing_kwh"))
-        table.add_row("vehicle energy served", f"{served:.1%}", f"{before:.1%}", f"{100 * (served - before):+.1f} pp")
+    for measure in measures.values():
+        now, before = measure.value(rows), measure.value(rows, SITE)
+        if not measure.label or pd.isna(now):
+            continue
+        if measure.is_share:
+            table.add_row(measure.label, _share(now), _share(before), f"{100 * (now - before):+.1f} pp")
+        else:
+            scale = measure.scale((now, before))
+            change = f"{now / before - 1.0:+.1%}" if before else ""
+            table.add_row(scale.heading(measure.label), scale.text(now), scale.text(before), change)
     return table
+
+
+def _share(part: float) -> str:
+    return "" if pd.isna(part) else f"{part:.1%}"
 
 
 def _value(value: Any) -> str:

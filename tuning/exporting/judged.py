@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 
 from common.paths import user_path
 from envs.scenarios.scenario import scenario
-from results.judgement import JUDGEMENT_VERSION, METRICS, STATISTIC, STATISTICS
+from results.judgement import JUDGEMENT_VERSION, metrics_of, table_of
 from results.parts import size_fault
 from search_spaces import Assignment
 from tuning.algorithms.of_settings import algorithm_of
@@ -93,10 +93,8 @@ def _table(paths: JudgementPaths) -> pd.DataFrame:
             raise NewerFormatError(
                 f"{paths.table} has format {version}, and this version reads up to {JUDGEMENT_VERSION}: update the package"
             )
-        # What pandas wrote of the index beside the columns is not needed, and may be anything.
-        table = content.replace_schema_metadata().to_pandas()
+        table = table_of(content)
         _check_columns(table)
-        table.attrs[STATISTIC] = STATISTICS.get(version, STATISTICS[1])
         return table
     except (pa.ArrowException, OSError, ValueError) as error:
         why = str(error).partition("\n")[0]
@@ -111,7 +109,7 @@ def _check_columns(table: pd.DataFrame) -> None:
     Raises:
         ValueError: at the first that is missing, or holds something else.
     """
-    numbers = [f"{name}{end}" for name in METRICS for end in ("", "_low", "_high")]
+    numbers = [f"{name}{end}" for name in dict.fromkeys(["score", *metrics_of(table)]) for end in ("", "_low", "_high")]
     for name in ("contender", "algorithm", "runs", "comparable", *numbers):
         if name not in table:
             raise ValueError(f"it lacks the column {name}")

@@ -10,15 +10,15 @@ from typing import Any
 import pandas as pd
 
 from common.commands import quoted
+from common.measure import BASIS, SCORE
 from common.texts import markdown, printable
-from common.units import YEAR
-from results.judgement import METRICS, STATISTIC, STATISTICS, cells, headings, scales
+from envs.objective.columns import measures
+from results.judgement import STATISTIC, cells, headings, metrics_of, scales
 from search_spaces import Assignment, Value
 from tuning.experiment.settings import Settings
 
 # Settings that change the training, beside the hyperparameters; the others are about the search, measurements and files.
 _OF_TRAINING = ("algo", "scenario", "backend", "num_envs", "reward", "steps", "seed")
-KPIS = ("score", "import_kwh", "co2_kg", "bill", "peak_kw", "self_consumption", "ev_served")
 
 
 def hyperparameters_toml(hyperparameters: Assignment, settings: Settings) -> str:
@@ -67,22 +67,23 @@ def card(about: Mapping[str, Any], evaluations: pd.DataFrame, judged: pd.DataFra
     lines += ["", "## What it does", ""]
     if judged is not None:
         own = judged[(judged["contender"] == contender) | (judged["algorithm"] == "")]
-        sizes = scales(own)
+        known, sizes = metrics_of(judged), scales(own)
         lines += [
             "Trained again with fresh seeds and judged on years that no search has seen:",
-            f"{judged.attrs.get(STATISTIC, STATISTICS[1])},",
-            f"energies, emission and bill of a year of {YEAR:,} hours. This policy is one of them, or of the same",
-            "hyperparameters.",
+            f"{STATISTIC},",
+            f"amounts of {BASIS}. This policy is one of them, or of the same hyperparameters.",
             "",
-            *_table(headings(sizes), [[markdown(text) for text in cells(row, sizes)] for _, row in own.iterrows()]),
+            *_table(
+                headings(known, sizes), [[markdown(text) for text in cells(row, known, sizes)] for _, row in own.iterrows()]
+            ),
         ]
     else:
         lines += [
             "On the validation split, by which it was chosen: **not judged on unseen years, and no interval**, as it is one",
             "run.",
-            "`python -m tuning.judge` does both.",
+            f"`python -m tuning.judge` does both. Amounts are of {BASIS}.",
             "",
-            *_table(["year", "hours", *KPIS], [_evaluated(row) for _, row in evaluations.iterrows()]),
+            *_evaluated(evaluations),
         ]
     lines += ["", "## Files", "", *_FILES, ""]
     return "\n".join(lines)
@@ -96,12 +97,17 @@ _FILES = (
 )
 
 
-def _evaluated(row: pd.Series) -> list[str]:
-    shown = [f"{row[name]:.0f}" for name in ("year", "hours")]
-    for name in KPIS:
-        form = METRICS[name][2] if name in METRICS else ".1%"
-        shown.append("" if pd.isna(row[name]) else format(row[name], form))
-    return shown
+def _evaluated(years: pd.DataFrame) -> list[str]:
+    """Score and KPIs of a policy, a column a year."""
+    shown = [own for own in measures().values() if own.label or own == SCORE]
+    heading = ["", *(f"year {year}, {hours:,} hours" for year, hours in zip(years["year"], years["hours"], strict=True))]
+    rows = []
+    for measure in shown:
+        values = [measure.value(years.iloc[[place]]) for place in range(len(years))]
+        scale = measure.scale(values)
+        cells_of = [f"{value:+.4f}" for value in values] if measure == SCORE else [scale.text(value) for value in values]
+        rows.append([scale.heading(measure.label or measure.name), *cells_of])
+    return _table(heading, rows)
 
 
 def _table(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

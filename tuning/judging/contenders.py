@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from envs.objective.aim import Aim
-from envs.objective.measures import ALIASES
+from envs.objective.columns import ALIASES
 from results import Results, load
 from results.front import GAINS
 from results.loader import ratings

@@ -11,6 +11,7 @@ import numpy as np
 import ray
 
 from common.errors import InconsistentError
+from common.measure import SCORE
 from envs.environments.backend import Backend
 from envs.environments.factory import windows_env
 from envs.errors import ScenarioError
@@ -233,7 +234,7 @@ def score_of(rows: Sequence[Mapping[str, Any]]) -> float:
     Raises:
         ValidityError: if it is not a number.
     """
-    score = float(np.average([row["score"] for row in rows], weights=[row["hours"] for row in rows]))
+    score = SCORE.value(rows)
     if not np.isfinite(score):
         raise ValidityError(f"{rows[0]['contender']}, run {rows[0]['trial']}: a score of {score} is no number")
     return score

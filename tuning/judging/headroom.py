@@ -14,10 +14,11 @@ from rich.table import Table
 from rich.text import Text
 
 from common.amounts import Scale
+from common.measure import SCORE, by_the_year
 from common.texts import printable
 from envs.objective.aim import SCORE_ALONE, VEHICLES_LEFT, Aim
-from envs.objective.columns import evaluation_row
-from envs.objective.evaluate import Evaluation, score
+from envs.objective.columns import evaluation_row, measures
+from envs.objective.evaluate import Evaluation
 from envs.objective.reward import check_reward
 from envs.objective.validity import check_score
 from envs.objective.weights import Weights
@@ -47,8 +48,8 @@ class Row:
     Attributes:
         name: of it.
         score: mean reward an hour; None where it has none, because it is another site.
-        co2_kg: sum.
-        cost: sum, energy and demand charge.
+        co2_kg: of a year.
+        cost: of a year, energy and demand charge.
         peak_kw: highest import; None for the bound, which does not minimise it.
         served: part of the vehicles' energy; None without vehicles.
         objective: value of what is aimed at, if not the score; None where it has none.
@@ -126,7 +127,8 @@ def find_headroom(settings: HeadroomSettings, console: Console | None = None) ->
     if aim.shown:
         lines = [f"aim: {aim.shown}", *lines]
     hours = sum(window.hours for window in windows)
-    headroom = Headroom(f"{site.title}, {site.described(settings.split)}: {hours:,} hours", tuple(rows), tuple(lines))
+    title = by_the_year(f"{site.title}, {site.described(settings.split)}: {hours:,} hours")
+    headroom = Headroom(title, tuple(rows), tuple(lines))
     for table in tables(headroom.title, rows, uncontrolled, aim):
         console.print(Fitted(table))
         console.print()
@@ -177,7 +179,7 @@ def check_baselines(
     limits = {}
     for year in {window.year for window in windows}:
         of_year = [number for number, window in enumerate(windows) if window.year == year]
-        limits[year] = bound_score([bounds[number] for number in of_year], [windows[number] for number in of_year])
+        limits[year] = SCORE.value([{"score": bounds[number].score, "hours": windows[number].hours} for number in of_year])
     for name, own in evaluations.items():
         for evaluation in own:
             if not math.isnan(evaluation.score):
@@ -186,31 +188,26 @@ def check_baselines(
 
 def row_of(name: str, evaluations: Sequence[Evaluation], aim: Aim = SCORE_ALONE) -> Row:
     """Evaluations of several years as one row."""
-    columns = [] if name == yardsticks.WITHOUT else [evaluation_row(evaluation) for evaluation in evaluations]
-    own = [evaluation.kpis for evaluation in evaluations]
-    total, required = score(list(evaluations)), sum(kpis["ev_required_kwh"] for kpis in own)
+    years, known = [evaluation_row(evaluation) for evaluation in evaluations], measures()
+    co2, cost, peak, served = (known[name].value(years) for name in ("co2_kg", "bill", "peak_kw", "ev_served"))
+    score, is_aimed = SCORE.value(years), name != yardsticks.WITHOUT
     return Row(
         name,
-        None if math.isnan(total) else total,
-        sum(kpis["co2_kg"] for kpis in own),
-        sum(kpis["bill"] for kpis in own),
-        max(kpis["peak_kw"] for kpis in own),
-        1.0 - sum(kpis["ev_missing_kwh"] for kpis in own) / required if required > 0.0 else None,
-        aim.objective.value(columns) if columns and not aim.is_score else None,
-        tuple(aim.missed(columns)) if columns else (),
+        None if math.isnan(score) else score,
+        co2,
+        cost,
+        peak,
+        None if math.isnan(served) else served,
+        aim.objective.value(years) if is_aimed and not aim.is_score else None,
+        tuple(aim.missed(years)) if is_aimed else (),
     )
 
 
 def bound_row(name: str, bounds: Sequence[Bound], windows: Sequence[Window]) -> Row:
     """Bounds of several windows as one row."""
-    score = bound_score(bounds, windows)
-    return Row(name, score, sum(own.co2_kg for own in bounds), sum(own.cost for own in bounds), None, None)
-
-
-def bound_score(bounds: Sequence[Bound], windows: Sequence[Window]) -> float:
-    """Mean reward an hour over several windows, one bound each."""
-    total = sum(own.score * window.hours for own, window in zip(bounds, windows, strict=True))
-    return total / sum(window.hours for window in windows)
+    pairs, known = zip(bounds, windows, strict=True), measures()
+    years = [{"hours": own.hours, "score": one.score, "co2_kg": one.co2_kg, "bill": one.cost} for one, own in pairs]
+    return Row(name, SCORE.value(years), known["co2_kg"].value(years), known["bill"].value(years), None, None)
 
 
 def best_of(rows: Sequence[Row], uncontrolled: Row, aim: Aim) -> str:

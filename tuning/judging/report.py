@@ -10,13 +10,23 @@ import pandas as pd
 from rich.console import Console
 from rich.table import Table
 
-from common.amounts import Scale
 from common.files import write_whole
+from common.measure import BASIS
 from common.texts import markdown
 from common.units import YEAR
 from envs.objective.aim import SCORE_ALONE, Aim
 from results import load
-from results.judgement import METRICS, Ranking, cell, judgement, objective_cells, to_markdown, write_table
+from results.judgement import (
+    Ranking,
+    cell,
+    judgement,
+    metrics_of,
+    objective_cells,
+    scales,
+    to_markdown,
+    value_text,
+    write_table,
+)
 from tuning.cli.console import say
 from tuning.cli.tables import Fitted, plain_table
 from tuning.judging.checks import check_amounts, check_scores
@@ -24,12 +34,7 @@ from tuning.judging.folder import JudgementPaths
 from tuning.judging.verdict import verdict
 
 RATINGS = ("score", "bound_share")  # columns of the first printed table, with their intervals
-AMOUNTS = {"import_kwh": ("import", "kWh"), "co2_kg": ("CO2", "kg"), "peak_kw": ("peak", "kW")}  # of the second, with units
-# Columns of the second and their headings; amounts have theirs by their size.
-FIGURES = {
-    "import_kwh": "", "co2_kg": "", "co2_change": "CO2", "bill_change": "bill", "peak_kw": "", "self_consumption": "PV used",
-    "served": "served",
-}  # fmt: skip
+LEFT_OUT = (*RATINGS, "bill")  # of the second, as its change stands there
 INTERVAL = "95% interval"
 _INTERVALS = (
     "Means over runs. Intervals are Student's, 95 %, each by itself. They are over seeds of training, for these test years as "
@@ -67,8 +72,7 @@ def ranking_of(aim: Aim) -> Ranking | None:
         value = outcome.score if outcome.objective is None else outcome.objective
         return value, aim.goal(outcome), outcome.shortfall or 0.0
 
-    better = "" if aim.is_score else aim.objective.better
-    return Ranking(better, aim.objective.fitted, rated, aim.facts.get("requirements", ""))
+    return Ranking(None if aim.is_score else aim.objective, rated, aim.facts.get("requirements", ""))
 
 
 def write_report(
@@ -96,11 +100,12 @@ def write_report(
     """
     # The folder is missing where all contenders failed before their first evaluation.
     paths.locked.results.mkdir(exist_ok=True)
-    evaluations = load(paths.folder).evaluations
+    results = load(paths.folder)
+    evaluations = results.evaluations
     check_scores(evaluations)
     check_amounts(evaluations)
     ranking = ranking_of(aim)
-    table = judgement(evaluations, ranking=ranking)
+    table = judgement(evaluations, results.measures, ranking)
     lines = verdict(evaluations, table, seeds, looks, failed, ranking)
     if aim.shown:
         lines = [f"aim: {aim.shown}", *lines]
@@ -132,7 +137,7 @@ def print_report(report: JudgementReport, console: Console) -> None:
 
 
 def _extent(hours: pd.Series, has_years: bool) -> str:
-    """The years that were judged, and their hours where these are not whole years.
+    """The years that were judged, their hours where these are not whole years, and what amounts are of.
 
     Args:
         hours: judged, by year.
@@ -140,39 +145,33 @@ def _extent(hours: pd.Series, has_years: bool) -> str:
     """
     if hours.empty:
         return "nothing judged"
-    years = f"test years {', '.join(map(str, hours.index))}" if has_years else ""
-    if has_years and (hours == YEAR).all():
-        return years
-    return f"{f'{years}, ' if years else ''}{hours.sum():,} hours (energies, emission and bill scaled to a year of {YEAR:,})"
+    years = [f"test years {', '.join(map(str, hours.index))}"] if has_years else []
+    part = [] if has_years and (hours == YEAR).all() else [f"{hours.sum():,} hours"]
+    return f"{', '.join([*years, *part])}; amounts of {BASIS}"
 
 
 def tables(table: pd.DataFrame, title: str, ranking: Ranking | None = None) -> tuple[Table, Table]:
     """Two tables: ratings, each with its interval in a column of its own, and the site's figures in units of their size."""
     of_objective = objective_cells(table, ranking)
     objective = [of_objective[0]] if of_objective else []
+    measures, sizes = metrics_of(table), scales(table)
+    rated = [measures[name] for name in RATINGS]
+    figures = {name: own for name, own in measures.items() if name not in LEFT_OUT}
     ratings, amounts = plain_table(title), plain_table()
     for own in (ratings, amounts):
         own.add_column("", overflow="fold")
-    headings = (
-        "runs",
-        *(heading for name in (*objective, *(METRICS[name][1] for name in RATINGS)) for heading in (name, INTERVAL)),
-    )
-    for heading in headings:
+    for heading in ("runs", *(part for name in (*objective, *(own.label for own in rated)) for part in (name, INTERVAL))):
         ratings.add_column(heading, justify="right", no_wrap=True)
-    scales = {name: Scale.of(table[name], unit) for name, (_, unit) in AMOUNTS.items()}
-    for name, heading in FIGURES.items():
-        amounts.add_column(scales[name].heading(AMOUNTS[name][0]) if name in scales else heading, justify="right", no_wrap=True)
+    for name, measure in figures.items():
+        heading = sizes[name].heading(measure.label) if name in sizes else measure.label
+        amounts.add_column(heading, justify="right", no_wrap=True)
     for place, (_, row) in enumerate(table.iterrows()):
         name = str(row["contender"]) + ("" if row["comparable"] else NOT_COMPARABLE)
         runs = str(row["runs"]) if row["algorithm"] else ""
-        own_cells = (*([of_objective[1][place]] if of_objective else []), *(cell(row, metric) for metric in RATINGS))
+        own_cells = (*([of_objective[1][place]] if of_objective else []), *(cell(row, measure) for measure in rated))
         parts = [text.removesuffix(")").partition(" (") for text in own_cells]
         ratings.add_row(name, runs, *(part for value, _, interval in parts for part in (value, interval)))
-        amounts.add_row(name, *(_figure(row[metric], metric, scales) for metric in FIGURES))
+        amounts.add_row(
+            name, *(value_text(measure, float(row[metric]), sizes.get(metric)) for metric, measure in figures.items())
+        )
     return ratings, amounts
-
-
-def _figure(value: float, metric: str, scales: Mapping[str, Scale]) -> str:
-    if metric in scales:
-        return scales[metric].text(value)
-    return "" if pd.isna(value) else format(value, METRICS[metric][2])

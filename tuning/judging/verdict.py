@@ -50,7 +50,7 @@ def verdict(
             f"{', '.join(left_out)}"
         )
     known = table.loc[table["comparable"], "contender"].tolist()
-    runs = per_run(evaluations, ranking)
+    runs = per_run(evaluations, {}, ranking)
     scores = {name: values for name, values in run_scores(runs, column).items() if name in known and len(values) > 1}
     if not any(len(values) == seeds for values in scores.values()):
         return [*lines, f"no contender has {seeds} runs that can be compared, so there is no verdict"]

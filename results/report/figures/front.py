@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
+from common.measure import BASIS
 from results.front import GAINS
 from results.report.charts import channel, chart, coloured, hover, layer, sampled
 from results.report.colours import colour
@@ -17,13 +19,14 @@ _MOST_POINTS = 400  # of trials beside the front
 _ON, _OFF = "on the front", "other trial"
 
 
-def front(found: pd.DataFrame, names: tuple[str, ...], best: int | None) -> Figure:
+def front(found: pd.DataFrame, names: tuple[str, ...], best: int | None, amounts: Collection[str] = ()) -> Figure:
     """Trials by both gains.
 
     Args:
         found: of `results.analysis.gains.gains`.
         names: of the objectives.
         best: number of the balanced member, which has the highest rating; None without one.
+        amounts: objectives that are scaled to a year.
     """
     import pandas as pd
 
@@ -32,6 +35,7 @@ def front(found: pd.DataFrame, names: tuple[str, ...], best: int | None) -> Figu
     if own.empty:
         return Figure("front", question, "It cannot be said: no trial that ended meets all requirements and has both gains.")
     first, second = names[0], names[1]
+    headings = {name: f"{name}, {BASIS}" if name in amounts else name for name in names}
     at_first, at_second = own.iloc[0], own.sort_values(["gain_2", "trial"], ascending=[False, True]).iloc[0]
     if len(own) == 1:
         answer = f"Trial {at_first.trial} alone, {_both(at_first, first, second)}: no other that may win is better in either."
@@ -51,7 +55,7 @@ def front(found: pd.DataFrame, names: tuple[str, ...], best: int | None) -> Figu
         drawn, {"type": "point", "filled": True, "size": 45, "opacity": 0.85}, x=x, y=y,
         color=coloured("kind", [_ON, _OFF], ("c1", "grey")),
         tooltip=[
-            *hover(("trial", "trial"), ("state", "state"), ("objective", first), ("objective_2", second)),
+            *hover(("trial", "trial"), ("state", "state"), ("objective", headings[first]), ("objective_2", headings[second])),
             {"field": "gain", "title": f"gain in {first}", "format": "+.1%"},
             {"field": "gain_2", "title": f"gain in {second}", "format": "+.1%"},
         ],
@@ -61,9 +65,9 @@ def front(found: pd.DataFrame, names: tuple[str, ...], best: int | None) -> Figu
         {"type": "point", "size": 170, "color": colour("ink"), "strokeWidth": 2}, x=x, y=y,
     )  # fmt: skip
     table = own[["trial", "state", "steps", "objective", "objective_2", *GAINS]]
-    table = table.assign(**{name: [percent(value, sign=True) for value in table[name]] for name in GAINS}).rename(
-        columns={"objective": first, "objective_2": second, "gain": f"gain in {first}", "gain_2": f"gain in {second}"}
-    )
+    table = table.assign(**{name: [percent(value, sign=True) for value in table[name]] for name in GAINS})
+    gained = {"gain": f"gain in {first}", "gain_2": f"gain in {second}"}
+    table = table.rename(columns={"objective": headings[first], "objective_2": headings[second], **gained})
     notes = ["A gain is the part by which a trial is better than the uncontrolled site; more is better."]
     if best is not None and (own["trial"] == best).any():
         notes.append(f"The ring is trial {best}, with the greatest mean of both gains.")

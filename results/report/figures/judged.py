@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from common.measure import A_YEAR, BASIS, SITE, Measure
+from results.judgement import CHANGE, metrics_of
 from results.report.charts import CHANGE_AXIS, channel, chart, coloured, compared, hover, layer
 from results.report.colours import colour
 from results.report.figure import Figure, Panel
@@ -16,7 +18,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _TERMS = {"co2": "CO2", "cost": "cost", "solar": "own solar", "grid": "steady load", "ev": "vehicles", "peak": "daily peak"}
-_AMOUNTS = (("co2_kg", "CO2", "kg"), ("bill", "bill", ""), ("import_kwh", "import", "kWh"), ("peak_kw", "highest import", "kW"))
 # A page may be read from its first lines alone, so these sentences stand with the savings.
 _CHOSEN = "Expect less: these hours also chose the trial."
 _CHECKED = "What fresh seeds or new hours give is under the question of luck."
@@ -26,29 +27,33 @@ _BROKEN = "It cannot be said: trainings with fresh seeds did not reach the end, 
 _MOST_LEADERS = 15
 
 
-def saved(last: pd.DataFrame, best: int | None, split: str = "validation", checked: bool = False) -> Figure:
+def saved(
+    last: pd.DataFrame,
+    measures: Mapping[str, Measure],
+    best: int | None,
+    split: str = "validation",
+    checked: bool = False,
+) -> Figure:
     """What the best policy of a search saves against the uncontrolled site.
 
     Args:
         last: rows of its last evaluation, a row a year; see `results.analysis.policies.last_evaluation`.
+        measures: of the evaluations.
         best: number of the winner; None without one.
         split: that it was evaluated on.
         checked: whether the page has trainings with fresh seeds, or a judgement.
     """
     import pandas as pd
 
-    question = "What does the best policy save?"
+    question = f"What does the best policy save in {BASIS}?"
     if best is None or last.empty:
         return Figure("saved", question, "It cannot be said: no trial has won.")
     rows = []
-    hours = float(last["hours"].sum())
-    for column, name, unit in _AMOUNTS:
-        if f"uncontrolled_{column}" not in last or column not in last:
-            continue
-        own, before = last[column].astype(float), last[f"uncontrolled_{column}"].astype(float)
-        pair = (own.max(), before.max()) if column == "peak_kw" else (own.sum() / hours * 8760, before.sum() / hours * 8760)
-        if pair[0] == pair[0] and pair[1]:
-            rows.append({"name": name, "unit": unit, "own": pair[0], "before": pair[1], "change": pair[0] / pair[1] - 1.0})
+    for measure in measures.values():
+        own, before = measure.value(last), measure.value(last, SITE)
+        if measure.label and not measure.is_share and own == own and before:
+            rows.append({"name": measure.label, "unit": measure.shown_unit, "own": own, "before": before})
+            rows[-1] |= {"change": own / before - 1.0, "scales": measure.over == A_YEAR}
     if not rows:
         return Figure("saved", question, "It cannot be said: its evaluation has no amounts.")
     found = pd.DataFrame(rows)
@@ -71,7 +76,7 @@ def saved(last: pd.DataFrame, best: int | None, split: str = "validation", check
         }
     )
     note = (
-        f"Amounts are scaled from {hours:,.0f} {split} hours to a year of 8,760 hours; the highest import is not scaled. "
+        f"Scaled from {last['hours'].sum():,.0f} {split} hours; the peak is the highest of all. "
         "The dashed line is the uncontrolled site. "
         f"The bill is in the tariff's currency. {_RULES}"
     )
@@ -82,7 +87,7 @@ def _amount(row: Any) -> str:
     """A change in per cent and, with its unit, of a year."""
     size = abs(row.own - row.before)
     shown = unit_for(row.unit, size)(size)
-    of_year = "" if row.name == "highest import" else " a year" if row.unit else " a year in the tariff's currency"
+    of_year = "" if not row.scales else " a year" if row.unit else " a year in the tariff's currency"
     return f"{percent(abs(row.change))} ({shown}{of_year})"
 
 
@@ -258,7 +263,7 @@ def amounts(table: pd.DataFrame) -> Figure:
     Args:
         table: of `results.judgement.judgement`.
     """
-    question = "What does each controller save?"
+    question = f"What does each controller save in {BASIS}?"
     known = table[table["co2_change"].notna() & table["bill_change"].notna()]
     if known.empty:
         return Figure("amounts", question, "It cannot be said: nothing was judged.")
@@ -284,22 +289,17 @@ def amounts(table: pd.DataFrame) -> Figure:
         color=coloured("what", ["CO2", "bill"], ("c3", "c1")),
         tooltip=[*hover(("contender", "contender"), ("what", "of")), {"field": "change", "title": "change", "format": "+.1%"}],
     )  # fmt: skip
-    sizes = {
-        name: unit_for(unit, float(known[name].abs().max()))
-        for name, unit in (("import_kwh", "kWh"), ("co2_kg", "kg"), ("peak_kw", "kW"))
-    }
     shown = pd.DataFrame({"controller": known["contender"]})
-    for name, title in (("import_kwh", "import"), ("co2_kg", "CO2"), ("peak_kw", "highest import")):
-        shown[f"{title}, {sizes[name].unit}"] = known[name] * sizes[name].factor
-    shown["bill"] = known["bill"]
-    for name, title in (
-        ("co2_change", "CO2, change"),
-        ("bill_change", "bill, change"),
-        ("self_consumption", "PV used"),
-        ("served", "vehicle energy served"),
-    ):
-        shown[title] = [percent(value) if value == value else "" for value in known[name]]
-    note = "Amounts of a year of 8,760 hours; the bill in the tariff's currency."
+    for name, measure in metrics_of(table).items():
+        if name in ("score", "bound_share"):
+            continue
+        if measure.is_share:
+            title = f"{measure.label}, change" if measure.over == CHANGE else measure.label
+            shown[title] = [percent(value) if value == value else "" for value in known[name]]
+        else:
+            size = unit_for(measure.shown_unit, float(known[name].abs().max()))
+            shown[f"{measure.label}, {size.unit}".removesuffix(", ")] = known[name] * size.factor
+    note = "The bill is in the tariff's currency."
     return Figure("amounts", question, answer, (Panel(chart(bars, height=max(40, 30 * len(drawn)))),), shown, note)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import calendar
 from typing import TYPE_CHECKING
 
+from common.measure import BASIS
 from results.report import hours as analysis
 from results.report.charts import channel, chart, coloured, compared, hover, layer
 from results.report.colours import colour
@@ -35,7 +36,7 @@ def savings(hours: pd.DataFrame) -> Figure:
 
     total = analysis.sums(hours)
     own, without = (total.loc[name].astype(float).to_dict() for name in (_OWN, _WITHOUT))
-    names = {"import_kwh": "import", "cost": "energy cost", "co2_kg": "CO2", "peak_kw": "highest import"}
+    names = {"import_kwh": "import", "cost": "energy cost", "co2_kg": "CO2", "peak_kw": "peak"}
     units = {"import_kwh": "kWh", "cost": "", "co2_kg": "kg", "peak_kw": "kW"}
     shown = {name: unit_for(units[name], total[name].abs().max()) for name in names}
     change = {name: _change(own[name], without[name]) for name in names}
@@ -49,8 +50,9 @@ def savings(hours: pd.DataFrame) -> Figure:
     )
     known = {name: value for name, value in change.items() if value == value}
     size = {name: abs(own[name] - without[name]) for name in names}
+    basis = {name: "" if name == "peak_kw" else " a year" for name in names}
     told = {
-        name: f"{names[name]} by {percent(abs(value))} ({unit_for(units[name], size[name])(size[name])})"
+        name: f"{names[name]} by {percent(abs(value))} ({unit_for(units[name], size[name])(size[name])}{basis[name]})"
         for name, value in known.items()
     }
     lower = [told[name] for name, value in known.items() if value < -0.0005]
@@ -65,7 +67,7 @@ def savings(hours: pd.DataFrame) -> Figure:
     drawn = pd.DataFrame({"name": [names[name] for name in known], "change": list(known.values())})
     note = f"The dashed line is the uncontrolled site. {_ONE_METER} Costs are of energy in the tariff's currency, without a "
     note += "demand charge."
-    return Figure("savings", "What does the policy save?", answer, (Panel(compared(drawn)),), table, note)
+    return Figure("savings", f"What does the policy save in {BASIS}?", answer, (Panel(compared(drawn)),), table, note)
 
 
 def week(hours: pd.DataFrame) -> Figure:

@@ -10,7 +10,7 @@ import pytest
 
 from envs.objective.absent import absent
 from envs.objective.aim import Aim, AimError
-from envs.objective.measures import MEASURES
+from envs.objective.columns import measures
 from envs.scenarios.scenario import Splits, scenario
 
 DAYS = (("0-19",), ("20-24",), ("25-34",))
@@ -40,9 +40,9 @@ def without(device: str) -> Callable[[dict[str, Any]], None]:
 
 
 def test_a_site_with_everything_lacks_nothing(small_schema: Path) -> None:
-    for name in MEASURES:
-        assert absent(scenario(str(small_schema)), name) == ""
-        assert absent(scenario("iquitos"), name) == ""
+    for measure in measures().values():
+        assert absent(scenario(str(small_schema)), measure) == ""
+        assert absent(scenario("iquitos"), measure) == ""
 
 
 @pytest.mark.parametrize(
@@ -59,8 +59,8 @@ def test_what_it_lacks_has_no_value(
     small_schema: Path, tmp_path: Path, change: Callable[[dict[str, Any]], None], measure: str, reason: str
 ) -> None:
     site = scenario(edited(small_schema, tmp_path, change))
-    assert reason in absent(site, measure)
-    assert not absent(site, "bill")
+    assert reason in absent(site, measures()[measure])
+    assert not absent(site, measures()["bill"])
     for aim in (Aim.parse(objective=measure), Aim.parse(require=(f"{measure}>=0.5",))):
         with pytest.raises(AimError, match=f"^--(objective|require) {measure}: .*; leave it out, or choose another KPI$"):
             aim.check(site, "improvement", "batch")
@@ -69,7 +69,7 @@ def test_what_it_lacks_has_no_value(
 def test_each_split_in_which_policies_are_rated_has_to_have_it(four_buildings: Path) -> None:
     def of(validation: str, test: str) -> str:
         splits = Splits(*DAYS, ("one",), (validation,), (test,))
-        return absent(scenario(str(four_buildings), splits=splits), "self_consumption")
+        return absent(scenario(str(four_buildings), splits=splits), measures()["self_consumption"])
 
     assert of("one", "three") == ""
     title = four_buildings.parent.name

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from envs.objective.aim import SCORE_ALONE, Aim, AimError, Outcome
+from common.units import YEAR
+from envs.objective.aim import SCORE_ALONE, Aim, AimError, Outcome, gain
+from envs.objective.columns import measures
 from envs.objective.weights import WeightsError
 from envs.scenarios.scenario import scenario
 
@@ -169,3 +171,18 @@ def test_objectives_that_make_no_front_are_refused(objective: str, message: str)
     with pytest.raises(AimError) as found:
         Aim.parse(objective=objective)
     assert str(found.value).startswith(message)
+
+
+def test_a_gain_is_a_part_of_what_the_uncontrolled_site_has_and_better_is_above_0() -> None:
+    row = {
+        "hours": 100, "score": 0.2, "bill": 80.0, "uncontrolled_bill": 100.0, "pv_kwh": 5.0, "uncontrolled_pv_kwh": 5.0,
+        "self_consumption": 0.6, "uncontrolled_self_consumption": 0.5,
+        "battery_cycles": 2.0, "uncontrolled_battery_cycles": 0.0,
+        "citylearn_cost_total": 0.9, "energy_cost": -5.0, "uncontrolled_energy_cost": -10.0,
+    }  # fmt: skip
+    expected = {
+        "score": 0.2, "bill": 0.2, "self_consumption": 0.2, "citylearn_cost_total": 0.1,
+        "energy_cost": -0.5,  # where the site earns, earning less is worse
+        "battery_cycles": -2.0 * YEAR / 100,  # nothing to be a part of
+    }  # fmt: skip
+    assert {name: gain(measures()[name], [row]) for name in expected} == pytest.approx(expected)

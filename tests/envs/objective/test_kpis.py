@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from common.measure import A_YEAR, BY_HOURS, MOST, Measure
 from envs.objective.joined_run import JoinedRun, Part
 from envs.objective.kpis import AMOUNT, KPIS, SIGNED, Bounds, Kpi, Kpis, _by_name
 from envs.objective.kpis import kpis as kpis_of
@@ -66,19 +67,23 @@ def mean_import(run: JoinedRun) -> float:
 
 def test_a_formula_that_returns_another_type_than_its_column_fails_at_the_first_call() -> None:
     run = JoinedRun([Part(0, RUN)], SERIES, SESSIONS, None)
-    assert Kpi("mean", "kWh", "mean import", mean_import).compute(run) == 18.0 / 8.0
+    assert Kpi(Measure("mean", "kWh", "mean import"), mean_import).compute(run) == 18.0 / 8.0
     with pytest.raises(TypeError, match="mean: its formula returns float, and its column is int64"):
-        Kpi("mean", "kWh", "mean import", mean_import, kind="int64").compute(run)
+        Kpi(Measure("mean", "kWh", "mean import", kind="int64"), mean_import).compute(run)
 
 
 def test_entries_that_contradict_one_another_fail_at_import() -> None:
     with pytest.raises(ValueError, match="two KPIs have the name co2_kg"):
-        _by_name([*KPIS.values(), Kpi("co2_kg", "kg", "again", mean_import)])
+        _by_name([*KPIS.values(), Kpi(Measure("co2_kg", "kg", "again"), mean_import)])
     with pytest.raises(ValueError, match="bounded by nothing_kwh"):
-        _by_name([*KPIS.values(), Kpi("mean", "kWh", "mean import", mean_import, Bounds(at_most="nothing_kwh"))])
+        _by_name([*KPIS.values(), Kpi(Measure("mean", "kWh", "mean import"), mean_import, Bounds(at_most="nothing_kwh"))])
 
 
 def test_bounds_with_giving_vehicles_hold_only_there() -> None:
-    kpi = Kpi("mean", "kWh", "mean import", mean_import, AMOUNT, SIGNED)
+    kpi = Kpi(Measure("mean", "kWh", "mean import"), mean_import, AMOUNT, SIGNED)
     assert (kpi.bounds_where(False), kpi.bounds_where(True)) == (AMOUNT, SIGNED)
-    assert Kpi("mean", "kWh", "mean import", mean_import).bounds_where(True) == AMOUNT
+    assert Kpi(Measure("mean", "kWh", "mean import"), mean_import).bounds_where(True) == AMOUNT
+
+
+def test_a_mean_is_weighted_by_a_column_that_there_is() -> None:
+    assert {kpi.measure.over for kpi in KPIS.values()} <= {A_YEAR, MOST, BY_HOURS, *KPIS}

@@ -2,11 +2,12 @@
 
 import pytest
 
-from envs.objective.measures import MEASURES
+from envs.objective.columns import measures
 from envs.objective.reward import TERMS
 from envs.objective.reward_share import TERM_OF, RewardShare, why_none
 from envs.objective.weights import DEFAULT, Weights
 
+MEASURES = measures()
 CO2, BILL = MEASURES["co2_kg"], MEASURES["bill"]
 
 

@@ -2,17 +2,15 @@
 
 from pathlib import Path
 from typing import Any
-from zipfile import ZipFile
 
 import numpy as np
 import pytest
 
-from results import Results, analysis, load
+from results import Results, analysis
 from results.analysis.searched import acts, admissible, best_trial, default_trial, ranges_of, searched
 from results.experiment_file import Facts, Range
 from tests.results.made import reports, row, search, settle, tables
 
-OLD = Path(__file__).parents[2] / "assets" / "release-0.1.0.zip"
 PLAIN = [getattr(analysis, name) for name in analysis.__all__ if name not in ("compare", "pareto_front")]
 
 
@@ -101,18 +99,6 @@ def test_an_experiment_of_any_size_has_an_answer_with_the_same_columns(
         if hasattr(whole[name], "columns"):
             assert [*found.columns] == [*whole[name].columns], name
             assert found.empty or name == "leaderboard" or found.dtypes.to_dict() == whole[name].dtypes.to_dict(), name
-
-
-@pytest.mark.parametrize("name", ["ppo", "sac"])
-def test_experiments_of_the_first_release_are_read(name: str, tmp_path: Path) -> None:
-    with ZipFile(OLD) as archive:
-        archive.extractall(tmp_path)
-    results = load(tmp_path / "experiments" / name)
-    found = everything(results)
-    assert found["default_trial"] == 0
-    assert len(found["leaderboard"]) == len(results.trials)
-    judged = load(next((tmp_path / "judgements").iterdir()))
-    assert {"rule", "bound", "contender"} <= set(analysis.references(results, judged)["kind"])
 
 
 def test_the_best_is_that_of_the_results(tmp_path: Path) -> None:

@@ -35,10 +35,10 @@ def test_other_files_are_refused_by_one_line_with_the_remedy(tmp_path: Path) -> 
         analysis.read(tmp_path / "c.parquet")
 
 
-def test_sums_are_those_of_the_hours() -> None:
+def test_sums_are_those_of_a_year() -> None:
     total = analysis.sums(hours(10))
-    assert total.loc["uncontrolled", "import_kwh"] == pytest.approx(10 * (22 * 2 + 20))
-    assert total.loc["policy", "import_kwh"] == pytest.approx(10 * (22 * 2 + 10))
+    assert total.loc["uncontrolled", "import_kwh"] == pytest.approx(365 * (22 * 2 + 20))
+    assert total.loc["policy", "import_kwh"] == pytest.approx(365 * (22 * 2 + 10))
     assert total.loc["policy", "co2_kg"] == pytest.approx(0.5 * total.loc["policy", "import_kwh"])
     assert total["peak_kw"].tolist() == [5.0, 10.0]
 

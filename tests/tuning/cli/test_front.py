@@ -43,7 +43,7 @@ def test_the_table_has_the_front_alone_with_both_gains_and_fits_80_columns(tmp_p
     write(tmp_path, 1, (0.3, 0.1))
     write(tmp_path, 2, (0.0, 0.0))
     lines = table(tmp_path).splitlines()
-    assert lines[0].strip() == "Front: 2 of 3 trials"
+    assert lines[0].strip() == "Front: 2 of 3 trials; amounts of a year of 8,760 h"
     cells = [line.split() for line in lines if "%" in line]
     assert cells == [
         ["1", "700", "+30.0%", "450", "+10.0%", "+0.1000", "0.25", "1,000"],

@@ -52,7 +52,7 @@ def test_the_tables_fit_with_columns_that_line_up_and_units_of_the_sites_size(tm
     write_trial(tmp_path, 0, "complete", 0.1)
     write_trial(tmp_path, 11, "complete", 0.05, steps=1_251_061)
     imports = {"import_kwh": 1_482_847.0, "uncontrolled_import_kwh": 1_583_718.0}
-    write_evaluation(tmp_path, 0, 2, co2_kg=670_395.0, uncontrolled_co2_kg=715_999.0, peak_kw=7.351, **imports)
+    write_evaluation(tmp_path, 0, 2, hours=8760, co2_kg=670_395.0, uncontrolled_co2_kg=715_999.0, peak_kw=7.351, **imports)
     output = io.StringIO()
     print_summary(load(tmp_path), Console(file=output, width=width))
     lines = output.getvalue().splitlines()
@@ -143,14 +143,14 @@ def test_where_no_trial_meets_the_requirements_one_line_says_by_what(tmp_path: P
 def test_the_best_is_compared_with_the_uncontrolled_site_over_all_its_years(tmp_path: Path) -> None:
     write_trial(tmp_path, 0, "complete", -0.2)
     write_trial(tmp_path, 1, "complete", 0.1)
-    service = {"ev_required_kwh": 50.0, "ev_missing_kwh": 5.0, "uncontrolled_ev_missing_kwh": 10.0}
+    service = {"ev_required_kwh": 50.0, "ev_served": 0.9, "uncontrolled_ev_served": 0.8}
     for year in (2, 3):
         write_evaluation(tmp_path, 1, year, co2_kg=90.0, peak_kw=80.0 + year, **service)
     output = shown(tmp_path)
     assert "Best: trial 1, score +0.1000" in output
     assert "learning_rate=0.001  target_kl=none" in output
     cells = cells_of(output)
-    assert cells["CO2, kg"] == ["180", "200", "-10.0%"]
+    assert cells["CO2, kg"] == ["7,884", "8,760", "-10.0%"]  # two years of 100 h, as one of 8,760 h
     assert cells["peak, kW"] == ["83.0", "100.0", "-17.0%"]
     assert cells["vehicle energy served"] == ["90.0%", "80.0%", "+10.0 pp"]
 
@@ -160,7 +160,7 @@ def test_experiments_are_compared_by_their_best_trials(tmp_path: Path) -> None:
         folder = tmp_path / name
         write_trial(folder, 0, "complete", score - 1.0, algorithm=name)
         write_trial(folder, 1, "complete", score, algorithm=name)
-        write_evaluation(folder, 1, 2, co2_kg=90.0, bill=80.0, ev_required_kwh=50.0, ev_missing_kwh=5.0)
+        write_evaluation(folder, 1, 2, co2_kg=90.0, bill=80.0, ev_required_kwh=50.0, ev_served=0.9)
     write_trial(tmp_path / "sac", 0, "failed", error="no luck", algorithm="sac")
     output = io.StringIO()
     print_comparison([load(tmp_path / name) for name in ("ppo", "a2c", "sac")], Console(file=output, width=140))
@@ -173,5 +173,5 @@ def test_experiments_are_compared_by_their_best_trials(tmp_path: Path) -> None:
 def test_a_stated_validation_split_is_in_the_title(tmp_path: Path) -> None:
     write_trial(tmp_path, 0, "complete", 0.04)
     write_evaluation(tmp_path, 0, 2, hours=100)
-    assert "Validation, 100 hours" in shown(tmp_path)
+    assert "Validation, 100 hours; amounts of a year of 8,760 h" in shown(tmp_path)
     assert "Validation (days 10-19 of [red]), 100 hours" in shown(tmp_path, validation="days 10-19 of [red]")

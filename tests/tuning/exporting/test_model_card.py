@@ -5,10 +5,9 @@ import tomllib
 import pandas as pd
 import pytest
 
-from results.judgement import JUDGEMENT_VERSION, STATISTIC, STATISTICS
 from tests.tuning.exporting.judged_table import judgement_of
 from tuning.experiment.settings import Settings
-from tuning.exporting.model_card import KPIS, card, hyperparameters_toml
+from tuning.exporting.model_card import card, hyperparameters_toml
 
 
 def test_the_command_is_quoted_as_the_systems_own_shell_takes_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -25,22 +24,20 @@ def test_the_command_states_the_splits() -> None:
 
 def test_a_card_says_whether_it_was_judged() -> None:
     metrics = {"score": 0.07, "import_kwh": 1.0, "co2_kg": 2.0, "bill": 3.0, "peak_kw": 4.0, "self_consumption": 0.9}
-    rows = pd.DataFrame([{"year": 2, "hours": 168, "ev_served": 0.98, **metrics}])
+    rows = pd.DataFrame([{"year": 2, "hours": 168, "ev_served": 0.98, "pv_kwh": 1.0, **metrics}])
     text = card({"policy": "ppo-1, trial 3", "reward": "schema"}, rows, None, "")
     assert "not judged on unseen years" in text
-    assert "| 2 | 168 | +0.0700 | 1 | 2 | 3 | 4 | 90.0% | 98.0% |" in text
+    assert [line for line in text.splitlines() if line.startswith(("| CO2", "| peak", "| PV used", "|  |"))] == [
+        "|  | year 2, 168 hours |", "| CO2, kg | 104 |", "| peak, kW | 4.00 |", "| PV used | 0.900 |",
+    ]  # fmt: skip
     judged = card({"policy": "ppo-1, trial 3", "reward": "schema"}, rows, judgement_of("ppo-1 3", "ppo-1 4"), "ppo-1 3")
     assert "judged on years that no search has seen" in judged
-    assert "of a year of 8,760 hours" in judged
+    assert "amounts of a year of 8,760 h" in judged
     assert "| ppo-1 3 | 2 | +0.0700 (+0.0600 to +0.0800) |" in judged
     assert "| uncontrolled |  | +0.0700" in judged
     assert "ppo-1 4" not in judged
-    # What the table says it holds; one of an earlier version does not.
-    assert "interquartile mean over the runs with its 95 % bootstrap interval" in judged
-    table = judgement_of("ppo-1 3")
-    table.attrs[STATISTIC] = STATISTICS[JUDGEMENT_VERSION]
-    assert "mean over the runs with Student's 95 % interval" in card({"policy": "p"}, rows, table, "ppo-1 3")
-    assert "| 2 | 168 |" not in judged
+    assert "mean over the runs with Student's 95 % interval" in judged
+    assert "168 hours" not in judged
     for own in (text, judged):
         assert own.startswith("# ppo-1, trial 3\n")
         assert "| reward | schema |" in own
@@ -54,7 +51,7 @@ def test_a_path_does_not_leave_its_comment_and_values_are_toml() -> None:
 
 
 def test_what_a_row_says_is_no_markdown() -> None:
-    rows = pd.DataFrame([{"year": 2, "hours": 168, "ev_served": 0.98, **dict.fromkeys(KPIS, 1.0)}])
+    rows = pd.DataFrame([{"year": 2, "hours": 168, "score": 1.0, "ev_served": 0.98}])
     about = {"policy": "p", "commit": "abc | x |\n\n# forged <img src=a>", "versions": "[torch](http://a)"}
     name = "ppo-1 3 | <b>"
     for text in (card(about, rows, None, ""), card(about, rows, judgement_of(name), name)):

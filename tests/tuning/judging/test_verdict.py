@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from envs.objective.aim import Aim
+from envs.objective.columns import measures
 from results.judgement import BOUND, EXACT_MPC, Ranking, judgement
 from tuning.judging.report import ranking_of
 from tuning.judging.verdict import verdict
@@ -23,7 +24,7 @@ def row(contender: str, score: float, seed: int | None = None, missing: float = 
 def said(*rows: dict[str, Any], seeds: int = 3, failed: dict[str, str] | None = None, ranking: Ranking | None = None) -> str:
     found = pd.DataFrame([row(BOUND, 0.10), row("uncontrolled", 0.0), row("rule", 0.06), *rows])
     found["seed"] = found["seed"].astype("Int64")
-    return "\n".join(verdict(found, judgement(found, ranking=ranking), seeds, 1, failed or {}, ranking))
+    return "\n".join(verdict(found, judgement(found, measures(), ranking), seeds, 1, failed or {}, ranking))
 
 
 def runs(name: str, *scores: float, missing: float = 2.0) -> list[dict[str, Any]]:

@@ -3,26 +3,28 @@
 import numpy as np
 import pandas as pd
 
+from results.judgement import METRICS, metrics
 from results.report.figures import judged
+from tests.results.made import MEASURES
 
 
 def test_savings_of_the_best_are_said_and_none_too() -> None:
     last = pd.DataFrame(
         {"hours": [1000], "co2_kg": [90.0], "uncontrolled_co2_kg": [100.0], "peak_kw": [11.0], "uncontrolled_peak_kw": [10.0]}
     )
-    assert judged.saved(last, 3).answer == (
+    assert judged.saved(last, MEASURES, 3).answer == (
         "Against the same site without control (batteries idle, vehicles charge at once), trial 3 lowers CO2 by 10.0 % "
-        "(87.6 kg a year) and raises highest import by 10.0 % (1.00 kW) on the validation hours. "
+        "(87.6 kg a year) and raises peak by 10.0 % (1.00 kW) on the validation hours. "
         "Expect less: these hours also chose the trial. No new hours or seeds have checked it."
     )
-    assert judged.saved(last, 3, checked=True).answer.endswith(
+    assert judged.saved(last, MEASURES, 3, checked=True).answer.endswith(
         "What fresh seeds or new hours give is under the question of luck."
     )
-    assert "scaled from 1,000 validation hours to a year" in judged.saved(last, 3).note
-    assert judged.saved(last.assign(co2_kg=100.0, peak_kw=10.0), 3).answer.startswith(
+    assert "Scaled from 1,000 validation hours" in judged.saved(last, MEASURES, 3).note
+    assert judged.saved(last.assign(co2_kg=100.0, peak_kw=10.0), MEASURES, 3).answer.startswith(
         "Nothing: trial 3 is like the same site without control"
     )
-    assert judged.saved(last.head(0), None).answer == "It cannot be said: no trial has won."
+    assert judged.saved(last.head(0), MEASURES, None).answer == "It cannot be said: no trial has won."
 
 
 def terms(best: tuple[float, float], rule: tuple[float, float]) -> pd.DataFrame:
@@ -99,6 +101,7 @@ def test_amounts_name_what_the_best_trained_controller_saves() -> None:
             "self_consumption": 0.5, "served": np.nan,
         }
     )  # fmt: skip
+    table.attrs[METRICS] = {name: own.metadata for name, own in metrics(MEASURES).items()}
     assert (
         judged.amounts(table).answer
         == "ppo 1 lowers CO2 by 20.0 % (250 kg a year) and raises the bill by 10.0 % (0.455 a year in the tariff's currency) "

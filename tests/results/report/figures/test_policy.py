@@ -10,8 +10,8 @@ from tests.results.report.made import hours
 def test_what_it_saves_is_said_with_its_size() -> None:
     answer = policy.savings(hours(10)).answer
     assert answer == (
-        "Over 10 days the policy lowers import by 15.6 % (100 kWh), energy cost by 15.6 % (10.0), CO2 by 15.6 % (50.0 kg) "
-        "and highest import by 50.0 % (5.00 kW), against the same site without control "
+        "Over 10 days the policy lowers import by 15.6 % (3.65 MWh a year), energy cost by 15.6 % (365 a year), CO2 by "
+        "15.6 % (1.82 t a year) and peak by 50.0 % (5.00 kW), against the same site without control "
         "(batteries idle, vehicles charge at once)."
     )
 

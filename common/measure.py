@@ -1,0 +1,157 @@
+"""What an evaluation measures: a KPI, the score or a ratio, with its direction and how windows and years become one value.
+
+`envs.objective` lists them; the Parquet files of evaluations hold them in their fields' metadata, where `results` reads them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from common.amounts import Scale
+from common.units import YEAR
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    # Evaluations of one policy, a row a year.
+    Years = Sequence[Mapping[str, Any]] | pd.DataFrame
+
+Better = Literal["less", "more", "neither"]
+# How the values of several years become one: their sum as that of a year; their greatest value; or their mean, weighted by a
+# column of the evaluation.
+A_YEAR, MOST, BY_HOURS = "a year", "most", "hours"
+BASIS = f"a year of {YEAR:,} h"  # of all amounts that are shown
+SITE = "uncontrolled_"  # prefix of the columns of the uncontrolled site
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A column of evaluations. Buildings, hours and windows of a year are joined by the formula of a KPI, years by `value`.
+
+    Attributes:
+        name: of the column.
+        unit: of its values; "1" for a plain number, "currency" for the tariff's.
+        meaning: one line.
+        better: whether less or more of it is better; `neither` where it says nothing about a policy.
+        over: how years become one: `A_YEAR`, `MOST`, or the column that weights their mean.
+        kind: type of the column.
+        label: its name in tables, summary and report; empty where they leave it out.
+        needs: what a site without it has no value for, or the same for every policy, such as PV; empty for nothing.
+    """
+
+    name: str
+    unit: str = "1"
+    meaning: str = ""
+    better: Better = "less"
+    over: str = A_YEAR
+    kind: Literal["float64", "int64"] = "float64"
+    label: str = ""
+    needs: str = ""
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        """What a Parquet field says of it; the field has its name and type."""
+        told = {name: getattr(self, name) for name in ("better", "over", "label", "needs")}
+        return {"unit": self.unit, "meaning": self.meaning, **{name: text for name, text in told.items() if text}}
+
+    @classmethod
+    def of(cls, name: str, kind: str, told: Mapping[str, str]) -> Measure | None:
+        """The measure whose `metadata` were written; None for a field that is none."""
+        better = told.get("better")
+        if better not in ("less", "more", "neither") or kind not in ("float64", "int64"):
+            return None
+        texts = {key: told.get(key, "") for key in ("unit", "meaning", "label", "needs")}
+        return cls(name, better=better, over=told.get("over", A_YEAR), kind=kind, **texts)  # type: ignore[arg-type]
+
+    @property
+    def is_share(self) -> bool:
+        """Whether it is a part of the column that weights it."""
+        return self.over not in (A_YEAR, MOST, BY_HOURS)
+
+    @property
+    def may_be_nothing(self) -> bool:
+        """Whether NaN says that there is nothing to measure, such as the part of no vehicles' energy."""
+        return self.is_share or bool(self.needs)
+
+    def value(self, years: Years, prefix: str = "") -> float:
+        """Its value over several years: the only place where these are joined.
+
+        Args:
+            years: of one policy.
+            prefix: of the columns, such as `SITE`.
+
+        Returns:
+            In its unit, amounts as those of a year of 8,760 hours. NaN where a year has none, and without a row.
+        """
+        if not len(years):
+            return math.nan
+        values = _column(years, prefix + self.name)
+        if self.over == MOST:
+            return float(values.max())
+        hours = _column(years, "hours")
+        if self.over == A_YEAR:
+            return float(values.sum() / hours.sum() * YEAR)
+        weights = hours if self.over == BY_HOURS else _column(years, prefix + self.over)
+        counted = weights > 0.0
+        return float(np.average(values[counted], weights=weights[counted])) if counted.any() else math.nan
+
+    def shown(self, value: float) -> str:
+        """A value as a person reads it, with its unit."""
+        if self.name == SCORE.name:
+            return f"{value:+.4f}"
+        scale = self.scale((value,))
+        return f"{scale.text(value)} {scale.unit}".rstrip()
+
+    def exact(self, value: float) -> str:
+        """A value beside a bound, with its unit: in that of the bound, and with digits enough to tell both apart."""
+        size = abs(value)
+        text = f"{value:,.0f}" if size >= 1000.0 else f"{value:,.1f}" if size >= 10.0 else f"{value:.4f}"
+        return self.shown(value) if self.name == SCORE.name else f"{text} {self.shown_unit}".rstrip()
+
+    def column(self, values: Sequence[float | None]) -> tuple[str, list[str]]:
+        """Heading and cells of a table's column with these values; a cell is empty where there is none."""
+        heading, text = self.fitted(values)
+        return heading, ["" if value is None or math.isnan(value) else text(value) for value in values]
+
+    def fitted(self, values: Iterable[float | None]) -> tuple[str, Callable[[float], str]]:
+        """How a column of values is shown, all in one unit with as many decimals: its heading, and a value in words."""
+        if self.name == SCORE.name:
+            return self.name, lambda value: f"{value:+.4f}"
+        scale = self.scale(values)
+        return scale.heading(self.name.removesuffix(f"_{self.unit.lower()}")), scale.text
+
+    def scale(self, values: Iterable[float | None]) -> Scale:
+        """How a column of values is shown: in a unit of their size."""
+        return Scale.of(values, self.shown_unit)
+
+    @property
+    def shown_unit(self) -> str:
+        """Its unit; empty for money and plain numbers."""
+        return "" if self.unit in ("1", "currency") else self.unit
+
+
+SCORE = Measure("score", "1", "mean reward an hour", "more", BY_HOURS)
+
+
+def by_the_year(title: str, measures: Iterable[Measure] = ()) -> str:
+    """A heading of amounts with the time that they are of.
+
+    Args:
+        title: as it is without.
+        measures: that are shown; the title stays where none of them is an amount. None at all stand for amounts.
+    """
+    shown = list(measures)
+    return f"{title}; amounts of {BASIS}" if not shown or any(own.over == A_YEAR for own in shown) else title
+
+
+def _column(years: Years, name: str) -> np.ndarray:
+    """Values of a column, NaN where a row has none; shape (years,)."""
+    values = [row.get(name) for row in years] if isinstance(years, Sequence) else years.get(name)
+    if values is None:
+        return np.full(len(years), math.nan)
+    return np.array([math.nan if value is None else float(value) for value in values])
