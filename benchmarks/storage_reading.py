@@ -1,7 +1,7 @@
 """How long readers take to copy many small objects from storage: first, again, and with some new ones; and to load the copy.
 
 Run: `uv run python -m benchmarks.storage_reading [--objects 2000 10000] [--new 22] [--delay 0.0]`. It puts an experiment of
-that many part files into an S3 server on loopback, in a process of its own, and copies it to an empty cache. `--delay` adds
+that many files into an S3 server on loopback, in a process of its own, and copies it to an empty cache. `--delay` adds
 seconds to each request by a proxy, as of a server far away. Server and proxy are written in Python and take most of the time.
 Seconds of this process's processor stand beside those of the clock. Imports are not counted.
 """
@@ -25,26 +25,26 @@ from common.storage.objects import Objects
 from results import load
 from results.places import local_folder
 from results.schema import schema
-from results.writer import part_path
+from results.table_files import rows_path
 from tests.storage_server import Faults, environment, faulty_proxy, storage_server
 
 T = TypeVar("T")
-EACH = 11  # part files of a trial: its row, and ten reports
+EACH = 2  # files of a trial: its row, and its reports
+REPORTS = 10
 
 
-def parts(trials: range) -> Iterator[tuple[str, bytes]]:
-    """Part files of complete trials: keys and contents."""
+def files(trials: range) -> Iterator[tuple[str, bytes]]:
+    """Files of complete trials: keys and contents."""
     for trial in trials:
-        row = {"trial": trial, "state": "complete", "score": 0.1, "updates": EACH - 1}
-        yield part_path(Path(), "trials", trial).as_posix(), _part("trials", row)
-        for update in range(1, EACH):
-            key = part_path(Path(), "reports", trial, update * 4096).as_posix()
-            yield key, _part("reports", {"trial": trial, "update": update, "steps": update * 4096})
+        row = {"trial": trial, "state": "complete", "score": 0.1, "updates": REPORTS}
+        yield rows_path(Path(), "trials", trial).as_posix(), _content("trials", [row])
+        rows = [{"trial": trial, "update": update, "steps": update * 4096} for update in range(1, REPORTS + 1)]
+        yield rows_path(Path(), "reports", trial).as_posix(), _content("reports", rows)
 
 
-def _part(table: str, row: dict[str, object]) -> bytes:
+def _content(table: str, rows: list[dict[str, object]]) -> bytes:
     content = io.BytesIO()
-    pq.write_table(pa.Table.from_pylist([row], schema=schema(table)), content, write_page_checksum=True)
+    pq.write_table(pa.Table.from_pylist(rows, schema=schema(table)), content, write_page_checksum=True)
     return content.getvalue()
 
 
@@ -68,16 +68,16 @@ def measure(uri: str, count: int, new: int, endpoint: str) -> None:
     """
     objects, trials = Objects(location(uri)), count // EACH
     objects.put("experiment.json", b"{}")
-    objects.put_all(parts(range(trials)))
+    objects.put_all(files(range(trials)))
     direct = os.environ["AWS_ENDPOINT_URL"]
     os.environ["AWS_ENDPOINT_URL"] = endpoint
     print(f"{trials * EACH} objects", flush=True)
     timed("copied first", lambda: local_folder(uri))
     timed("copied again", lambda: local_folder(uri))
-    objects.put_all(parts(range(trials, trials + new // EACH)))
+    objects.put_all(files(range(trials, trials + new // EACH)))
     folder = timed(f"copied, {new // EACH * EACH} are new", lambda: local_folder(uri))
     rows = timed("loaded from the copy", lambda: len(load(folder).reports))
-    assert rows == (trials + new // EACH) * (EACH - 1)
+    assert rows == (trials + new // EACH) * REPORTS
     os.environ["AWS_ENDPOINT_URL"] = direct
 
 

@@ -43,7 +43,6 @@ COMMANDS: Mapping[str, str] = {
 PARSERS: Mapping[str, str] = {
     "results.report": "results.report.__main__:parser",
     "results.watch": "results.watch:parser",
-    "results.compact": "results.compact:parser",
 }
 ALGORITHMS = ("ppo", "a2c", "sac")
 TYPES = {int: "whole number", float: "number", str: "text", Path: "path"}

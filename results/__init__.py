@@ -9,6 +9,6 @@ r.front                             # of two objectives, the trials that no othe
 """
 
 from results.loader import Results, load
-from results.parts import ResultsError
+from results.table_files import ResultsError
 
 __all__ = ["Results", "ResultsError", "load"]

@@ -1,4 +1,4 @@
-"""What the tables of an experiment lack or contradict, as after part files were deleted or mixed with another experiment's."""
+"""What the tables of an experiment lack or contradict, as after files were deleted or mixed with another experiment's."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 _ENDED = ("complete", "frozen", "pruned")  # states in which everything of a trial has been written
 MOST_NAMED = 20  # ranges of numbers in a line
-_REMEDY = "restore the part files from a copy"
+_REMEDY = "restore its files from a copy"
 
 
 def lacking(trials: pd.DataFrame, reports: pd.DataFrame, evaluations: pd.DataFrame) -> list[str]:

@@ -8,7 +8,7 @@ from numbers import Integral, Real
 from typing import Any
 
 from common.texts import printable
-from results.parts import ResultsError
+from results.table_files import ResultsError
 
 # A condition on a column: its name, one of == != < <= > >= in, not in, and a value or a list of values.
 Filter = tuple[str, str, Any]

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from common.json_values import read_json
 from common.texts import printable
-from results.parts import UPDATE, ResultsError
+from results.table_files import UPDATE, ResultsError
 
 if TYPE_CHECKING:
     import numpy as np

@@ -1,68 +1,155 @@
-"""Arrow tables as pandas DataFrames: in the order of their rows, and without a second copy of long ones."""
+"""Rows of an experiment's table as a pandas DataFrame, read from the files of the table."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from results.conditions import Filter, empty_passes, trials_wanted
+from results.schema import schema
+from results.table_files import ResultsError, joined_type, read_table, table_folder, trial_of
 
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-LONG = 100_000  # rows from which on a frame takes over Arrow's memory
-# Such a frame has a block for each column. Pandas warns of more than 100 where a column is added.
-_MOST_BLOCKS = 90
-_READERS = 4  # columns that are read at once
+ORDER = {"trials": ["trial"], "reports": ["trial", "update"], "evaluations": ["trial", "steps", "year"]}  # of rows
+_READERS = 4  # threads
+_AT_ONCE = 500  # files whose rows are then put together, as memory in few pieces is read faster
 
 
-def joined(tables: list[pa.Table], names: Sequence[str]) -> pa.Table:
-    """One table of all columns and rows; the list is emptied, so that memory can be freed.
+@dataclass(frozen=True)
+class Read:
+    """What was read of an experiment's table.
 
-    Tables follow each other by their first rows, where that puts the rows in order. Else they stay as they are.
-
-    Args:
-        tables: at least one.
-        names: columns of whole numbers that rows are to be ordered by.
+    Attributes:
+        frame: its rows. Columns that it lacks are empty.
+        skipped: files, each with the reason.
+        lacking: columns that were wanted, or that a condition is on, which the table does not have.
     """
+
+    frame: pd.DataFrame
+    skipped: dict[Path, str]
+    lacking: list[str]
+
+
+@dataclass(frozen=True)
+class _Alike:
+    """Rows of files that follow each other and have the same columns."""
+
+    paths: tuple[Path, ...]
+    rows: pa.Table
+
+
+def files_of(folder: Path, table: str) -> list[Path]:
+    """Files of a table, by name; none where it has no folder yet.
+
+    Raises:
+        ResultsError: if its folder cannot be read, or is none.
+    """
+    of_table = table_folder(folder, table)
+    try:
+        # By their names: to compare thousands of paths takes longer than to list them.
+        return sorted((path for path in of_table.iterdir() if path.suffix == ".parquet"), key=lambda path: path.name)
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise ResultsError(f"{of_table}: {error.strerror}; restore this folder, or make it readable") from error
+
+
+def read_frame(folder: Path, table: str, columns: Collection[str] | None = None, filters: Sequence[Filter] = ()) -> Read:
+    """Rows of a table; see `results.Results.read`. Files that cannot be used are skipped.
+
+    Raises:
+        ResultsError: for a condition that cannot be.
+    """
+    wanted = trials_wanted(filters)
+    of = {path: trial_of(path.stem) for path in files_of(folder, table)}
+    paths = [path for path, trial in of.items() if trial is None or wanted is None or trial in wanted]
+    needed = None if columns is None else {*columns, *(own[0] for own in filters), *ORDER[table]}
+    alike: list[_Alike] = []
+    skipped: dict[Path, str] = {}
+    with ThreadPoolExecutor(_READERS) as readers:
+        for first in range(0, len(paths), _AT_ONCE):
+            some = paths[first : first + _AT_ONCE]
+            read = dict(zip(some, readers.map(partial(read_table, columns=needed), some), strict=True))
+            skipped |= {path: rows for path, rows in read.items() if isinstance(rows, str)}
+            alike += _alike({path: rows for path, rows in read.items() if not isinstance(rows, str)})
+    skipped |= _unlike(alike)
+    whole = [schema(table).empty_table(), *(own.rows for own in alike if own.paths[0] not in skipped)]
+    alike.clear()
+    frame, lacking = _frame(table, whole, columns, filters)
+    return Read(frame, skipped, lacking)
+
+
+def _alike(read: Mapping[Path, pa.Table]) -> Iterator[_Alike]:
     import pyarrow as pa
 
-    ordered = [tables[number] for number in in_order(tables, names)]
-    # Tables of equal columns first: to unify the columns of thousands takes longer than to read them.
-    alike: list[list[pa.Table]] = []
-    for table in ordered:
-        if not alike or table.schema != alike[-1][0].schema:
-            alike.append([])
-        alike[-1].append(table)
-    tables.clear()
-    return pa.concat_tables([pa.concat_tables(own) for own in alike], promote_options="permissive")
+    for _, files in itertools.groupby(read.items(), key=lambda own: own[1].schema):
+        paths, rows = zip(*files, strict=True)
+        yield _Alike(paths, pa.concat_tables(rows).combine_chunks())
 
 
-def in_order(tables: Sequence[pa.Table], names: Sequence[str]) -> list[int]:
-    """Places of tables by their first rows, where each then ends before the next begins; else as they are given.
+def _unlike(alike: Iterable[_Alike]) -> dict[Path, str]:
+    """Files in which a column has another type than in most files, each with the reason.
 
-    Args:
-        tables: each with these columns.
-        names: columns of whole numbers that rows are to be ordered by.
+    It concerns columns beyond the table's own, such as hyperparameters and KPIs. Their types are known only from the files.
     """
-    bounds = {}
-    for number, table in enumerate(tables):
-        if len(table):
-            ends = [tuple(table[name][place].as_py() for name in names) for place in (0, len(table) - 1)]
-            if any(value is None for end in ends for value in end):
-                return list(range(len(tables)))
-            bounds[number] = ends
-    order = sorted(bounds, key=lambda number: bounds[number][0])
-    if any(bounds[one][1] >= bounds[other][0] for one, other in itertools.pairwise(order)):
-        return list(range(len(tables)))
-    # Empty ones have columns, too.
-    return [number for number, table in enumerate(tables) if not len(table)] + order
+    known = list(alike)
+    types: dict[str, Counter[pa.DataType]] = {}
+    for own in known:
+        for field in own.rows.schema:
+            types.setdefault(field.name, Counter())[field.type] += len(own.paths)
+    usual = {name: counted.most_common(1)[0][0] for name, counted in types.items()}
+    return {
+        path: f"column {field.name} is {field.type}, but {usual[field.name]} in other files: restore the file from a copy"
+        for own in known
+        for field in own.rows.schema
+        if joined_type(field.type, usual[field.name]) is None
+        for path in own.paths
+    }
 
 
-def is_sorted(table: pa.Table, names: Sequence[str]) -> bool:
-    """Whether rows are in the order of some columns of whole numbers already, as those of packs are."""
+def _frame(
+    name: str, tables: list[pa.Table], columns: Collection[str] | None, filters: Sequence[Filter]
+) -> tuple[pd.DataFrame, list[str]]:
+    """All rows of a table, and which columns it lacks, which are empty. The list is emptied, so that memory can be freed.
+
+    It has the table's own columns even if no file has them.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    table = pa.concat_tables(tables, promote_options="permissive")
+    tables.clear()
+    known = set(table.column_names)
+    lacking = [column for column in dict.fromkeys([*(columns or ()), *(own[0] for own in filters)]) if column not in known]
+    if not empty_passes(own for own in filters if own[0] in lacking):
+        table = table.slice(0, 0)
+    elif present := [own for own in filters if own[0] in known]:
+        try:
+            table = table.filter(pq.filters_to_expression(present))
+        except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
+            raise ResultsError(f"filters of {name}: {' '.join(str(error).split())}") from error
+    for column in lacking:
+        table = table.append_column(str(column), pa.nulls(len(table)))
+    if columns is not None:
+        table = table.select(list(dict.fromkeys([*columns, *ORDER[name]])))
+    is_sorted = _is_sorted(table, ORDER[name])
+    frame: pd.DataFrame = table.to_pandas(self_destruct=True)
+    if not is_sorted:
+        frame = frame.sort_values(ORDER[name], ignore_index=True)
+    return (frame if columns is None else frame[list(columns)]), lacking
+
+
+def _is_sorted(table: pa.Table, names: Sequence[str]) -> bool:
+    """Whether rows are in the order of some columns of whole numbers already."""
     import numpy as np
 
     if any(table[name].null_count for name in names):
@@ -74,102 +161,3 @@ def is_sorted(table: pa.Table, names: Sequence[str]) -> bool:
             return False
         decided |= steps > 0
     return True
-
-
-def to_frame(columns: dict[str, pa.ChunkedArray]) -> pd.DataFrame:
-    """Columns as a DataFrame, which can be changed in place. Columns are taken out of `columns` as they become part of it.
-
-    Args:
-        columns: by name, all as long.
-    """
-    import pandas as pd
-    import pyarrow as pa
-
-    rows = len(next(iter(columns.values()), ()))
-    if rows < LONG or len(columns) > _MOST_BLOCKS:
-        frame: pd.DataFrame = pa.table(columns).to_pandas()
-        columns.clear()
-        return frame
-    return pd.DataFrame({name: _values(columns.pop(name)) for name in list(columns)}, copy=False)
-
-
-@dataclass(frozen=True)
-class LongColumn:
-    """A column that is read when the frame needs it.
-
-    Attributes:
-        kind: type that holds the values of all its parts.
-        read: reads its parts in the order of their rows, once; several columns are read at once.
-    """
-
-    kind: pa.DataType
-    read: Callable[[], Iterable[pa.ChunkedArray]]
-
-
-def read_frame(columns: Mapping[str, LongColumn], keys: pa.Table, names: Sequence[str]) -> pd.DataFrame:
-    """A long DataFrame whose columns are read one by one: beside it only parts of some of them are in memory.
-
-    Args:
-        columns: all as long.
-        keys: columns that rows are to be ordered by, in the order in which the rows are read.
-        names: of these.
-    """
-    import numpy as np
-    import pandas as pd
-    import pyarrow as pa
-
-    order = None
-    if not is_sorted(keys, names):
-        # Empty ones come last, as pandas has it.
-        order = np.lexsort([keys[name].to_pandas().to_numpy() for name in reversed(names)])
-
-    def values(column: LongColumn) -> Any:
-        read = _read(column, len(keys))
-        return read if order is None else read.take(order)
-
-    with ThreadPoolExecutor(min(_READERS, pa.cpu_count())) as readers:
-        read: dict[str, Any] = {}
-        for name, own in zip(columns, readers.map(values, columns.values()), strict=True):
-            read[name] = own
-            # What was read of it is freed, but Arrow keeps the memory for itself until it is told.
-            pa.default_memory_pool().release_unused()
-    frame = pd.DataFrame(read, copy=False)
-    # A copy has a block for each type.
-    return frame if len(columns) <= _MOST_BLOCKS else frame.copy()
-
-
-def _read(column: LongColumn, rows: int) -> Any:
-    """Values of a column. Of numbers, each part is freed before the next is read."""
-    import numpy as np
-    import pyarrow as pa
-
-    parts = iter(column.read())
-    if column.kind in (pa.int64(), pa.float64()):
-        values, at = np.empty(rows, column.kind.to_pandas_dtype()), 0
-        for part in parts:
-            if part.type != column.kind or (part.null_count and column.kind == pa.int64()):
-                parts = itertools.chain([pa.chunked_array([values[:at]]), part], parts)
-                break
-            for piece in part.chunks:
-                values[at : at + len(piece)] = piece.to_numpy(zero_copy_only=False)
-                at += len(piece)
-        else:
-            return values
-    return _values(pa.concat_tables([pa.table({"": part}) for part in parts], promote_options="permissive")[""])
-
-
-def _values(column: pa.ChunkedArray) -> Any:
-    """Values of a column, in the memory that they are in where they lie in one piece."""
-    import numpy as np
-    import pyarrow as pa
-
-    pieces = [piece for piece in column.chunks if len(piece)]
-    if len(pieces) == 1 and not column.null_count and column.type in (pa.int64(), pa.float64()):
-        memory = pieces[0].buffers()[1]
-        if memory.is_mutable:
-            start = pieces[0].offset
-            return np.frombuffer(memory, column.type.to_pandas_dtype())[start : start + len(column)]
-    values = column.to_pandas().array
-    # Of numbers and times in one piece, pandas shows Arrow's memory itself.
-    shown = getattr(values, "_ndarray", None)
-    return values if shown is None or shown.flags.writeable else values.copy()

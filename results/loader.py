@@ -8,11 +8,9 @@ import math
 import os
 import sys
 import warnings
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,34 +18,26 @@ from common.measure import Measure
 from common.texts import printable
 from common.uris import is_uri, uri_of, with_uris
 from results.completeness import lacking
-from results.conditions import EXPERIMENT, Filter, checked_conditions, empty_passes, name_passes, trials_wanted
+from results.conditions import EXPERIMENT, Filter, checked_conditions, name_passes
 from results.experiment_file import read_facts
-from results.frames import LONG, LongColumn, in_order, is_sorted, joined, read_frame, to_frame
+from results.frames import files_of, read_frame
 from results.fresh import FreshRuns, fresh_runs
 from results.front import front_of
-from results.gathered import gathered
-from results.packs import listed
-from results.parts import Piece, ResultsError, held_parts, pieces_of, read_piece, read_table, trial_of, unlike
 from results.places import is_pattern, local_folder, matching
-from results.schema import CANDIDATE, FOLDER, TABLES, measures_of, schema
-from results.writer import table_folder
+from results.schema import CANDIDATE, FOLDER, TABLES, measures_of
+from results.table_files import ResultsError
 
 if TYPE_CHECKING:
     import pandas as pd
-    import pyarrow as pa
 
-FEW_FILES, FEW_BYTES = 1000, 64 * 2**20  # up to these, all tables are read at once
-_ORDER = {"trials": ["trial"], "reports": ["trial", "update"], "evaluations": ["trial", "steps", "year"]}
-_READERS = 4  # threads
-_TRIES = 5  # where files vanish while they are read, as they are packed
+FEW_FILES = 1000  # up to these, all tables are read at once
 
 
 @dataclass(frozen=True)
 class Results:
     """Results of one experiment, or of several; `results.schema` describes the columns.
 
-    Large tables are read when they are first used: `reports` and `evaluations` of an experiment with more than `FEW_FILES` part
-    files, or more than `FEW_BYTES`. Those of several experiments are always read so. Warnings come with the tables.
+    Of an experiment with more than `FEW_FILES` files each table is read when it is first used. Warnings come with it.
 
     Attributes:
         folder: of the experiment; of several the folder that they share. Of one at a URI it is a copy on this machine.
@@ -82,7 +72,7 @@ class Results:
         """What `evaluations` measure, by column, as their last readable file has it."""
         if self.parts:
             return {name: measure for own in self.parts for name, measure in own.measures.items()}
-        return _measures(table_folder(self.folder, "evaluations"))
+        return _measures(self.folder)
 
     @property
     def place(self) -> str:
@@ -91,7 +81,7 @@ class Results:
 
     @property
     def skipped(self) -> tuple[Path, ...]:
-        """Part files that could not be used, of all tables; these are read for it."""
+        """Files that could not be used, of all tables; these are read for it."""
         if self.parts:
             return tuple(path for own in self.parts for path in own.skipped)
         for name in TABLES:
@@ -136,7 +126,7 @@ class Results:
         conditions = checked_conditions(table, filters)
         if self.parts:
             return self._read_several(table, columns, conditions)
-        read = _read(self.folder, table, columns, conditions)
+        read = read_frame(self.folder, table, columns, conditions)
         _warn_of(read.skipped)
         _refuse(table, read.lacking)
         return read.frame
@@ -149,7 +139,7 @@ class Results:
         pairs = list(zip(self.names, self.parts, strict=True))
         chosen = [(name, part) for name, part in pairs if name_passes(name, of_names)]
         # Where none is chosen, the tables still tell what columns there are.
-        reads = [_read(part.folder, table, shown, own) for _, part in chosen or pairs]
+        reads = [read_frame(part.folder, table, shown, own) for _, part in chosen or pairs]
         for read in reads:
             _warn_of(read.skipped)
         _refuse(table, [name for name in reads[0].lacking if all(name in read.lacking for read in reads)])
@@ -231,7 +221,7 @@ class Results:
             return self.given[name]
         if self.parts:
             return _together(self.names, [getattr(own, name) for own in self.parts])
-        read = _read(self.folder, name, None, ())
+        read = read_frame(self.folder, name)
         _warn_of(read.skipped)
         self._skipped[name] = tuple(sorted(read.skipped))
         return read.frame
@@ -257,8 +247,8 @@ def ratings(trials: pd.DataFrame) -> pd.Series:
 def load(folder: str | Path | Sequence[str | Path]) -> Results:
     """Load an experiment, or several.
 
-    A part file that cannot be read, or has columns of other types than its table, is skipped. A warning names it. So does one
-    where rows are missing, as after a part file was deleted.
+    A file that cannot be read, or has columns of other types than its table, is skipped. A warning names it. So does one
+    where rows are missing, as after a file was deleted.
 
     Args:
         folder: of the experiment; its URI, such as `s3://bucket/experiments/ppo-1`; a pattern such as `experiments/ppo-*`; or a
@@ -338,37 +328,22 @@ def _one(folder: Path) -> Results:
     if not (folder / FOLDER).is_dir():
         raise ResultsError(f"no results in {folder}: give the folder of an experiment, such as experiments/ppo-iquitos-1")
     results = Results(folder)
-    _ = results.trials
-    if not _is_large(folder):
-        _ = results.reports, results.evaluations
+    if sum(len(files_of(folder, name)) for name in TABLES) <= FEW_FILES:
+        _ = results.trials, results.reports, results.evaluations
     return results
 
 
 def _measures(folder: Path) -> Mapping[str, Measure]:
-    """What the last file of a table that can be read says that it measures."""
+    """What the last file of evaluations that can be read says that it measures."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    files = listed(folder)
-    for path in [*reversed(files.parts), *files.packs]:
+    for path in reversed(files_of(folder, "evaluations")):
         # Reading the table names it.
         with suppress(pa.ArrowException, OSError):
             if measures := measures_of(pq.read_schema(path)):
                 return measures
     return {}
-
-
-def _is_large(folder: Path) -> bool:
-    """Whether reports and evaluations are read when they are first used."""
-    files = [path for name in TABLES for own in [listed(table_folder(folder, name))] for path in (*own.parts, *own.packs)]
-    return len(files) > FEW_FILES or sum(map(_size, files)) > FEW_BYTES
-
-
-def _size(path: Path) -> int:
-    """Bytes of a file; 0 where it was packed meanwhile."""
-    with suppress(FileNotFoundError):
-        return path.stat().st_size
-    return 0
 
 
 def _warn_of(reasons: dict[Path, str]) -> None:
@@ -390,21 +365,6 @@ def _warn(line: str) -> None:
     warnings.warn(printable(with_uris(line)), stacklevel=level)
 
 
-@dataclass(frozen=True)
-class _Read:
-    """What was read of an experiment's table.
-
-    Attributes:
-        frame: its rows. Columns that it lacks are empty.
-        skipped: files, each with the reason.
-        lacking: columns that were wanted, or that a condition is on, which the table does not have.
-    """
-
-    frame: pd.DataFrame
-    skipped: dict[Path, str]
-    lacking: list[str]
-
-
 def _refuse(table: str, lacking: Sequence[str]) -> None:
     """Refuse a column that no experiment has.
 
@@ -413,181 +373,3 @@ def _refuse(table: str, lacking: Sequence[str]) -> None:
     """
     if lacking:
         raise ResultsError(f"{table} has no column {printable(lacking[0])!r}: see docs/formats.md for its columns")
-
-
-def _read(folder: Path, name: str, columns: Collection[str] | None, filters: Sequence[Filter]) -> _Read:
-    """Rows of a table, and why files were skipped."""
-    damaged: dict[Path, str] = {}  # long files in which that shows only where a column is read
-    tries = 0
-    while True:
-        pieces, reasons = _read_once(folder, name, columns, filters, damaged)
-        tries += 1
-        # A file that vanished was packed meanwhile, or belongs to work that is done again.
-        if tries < _TRIES and not all(path.exists() for path in reasons):
-            continue
-        reasons |= unlike(pieces)
-        usable = [piece for piece in pieces if piece.paths[0] not in reasons]
-        # Only the list holds them from here on, so that memory is freed as a frame is made of it.
-        pieces.clear()
-        try:
-            frame, lacking = _frame(name, usable, columns, filters)
-        except _DamagedError as error:
-            damaged[error.path] = str(error)
-        else:
-            return _Read(frame, reasons, lacking)
-
-
-class _DamagedError(Exception):
-    """A column of a long file cannot be read; the text says why."""
-
-    def __init__(self, path: Path, reason: str) -> None:
-        super().__init__(reason)
-        self.path = path
-
-
-def _read_once(
-    folder: Path,
-    name: str,
-    columns: Collection[str] | None,
-    filters: Sequence[Filter],
-    damaged: Mapping[Path, str],
-) -> tuple[list[Piece], dict[Path, str]]:
-    import pyarrow.compute as pc
-
-    files = listed(table_folder(folder, name))
-    needed = None if columns is None else {*columns, *(own[0] for own in filters), *_ORDER[name]}
-    wanted = trials_wanted(filters)
-    pieces: list[Piece] = []
-    reasons: dict[Path, str] = {}
-    held: set[int] = set()
-    for path in files.packs:
-        piece = damaged.get(path) or read_piece(path, name, needed, wanted, math.inf if filters else LONG)
-        if isinstance(piece, str):
-            reasons[path] = piece
-            continue
-        own = held_parts(piece.columns) or {}
-        if newer := held & set(own):
-            part = read_table(path, name, needed, wanted)
-            if isinstance(part, str):
-                reasons[path] = part
-                continue
-            piece = Piece(piece.paths, piece.columns, part.filter(~pc.field("trial").isin(list(newer))), piece.votes)
-        held |= set(own)
-        pieces.append(piece)
-    of = {path: trial_of(path.stem) for path in files.parts}
-    paths = [path for path, trial in of.items() if trial not in held and (trial is None or wanted is None or trial in wanted)]
-    if name == "trials":
-        known = gathered(folder, paths, needed)
-        pieces += known.pieces
-        reasons |= known.reasons
-        paths = [path for path in paths if path not in known.covered]
-    with ThreadPoolExecutor(_READERS) as readers:
-        read = readers.map(lambda path: read_piece(path, name, needed), paths)
-        more, faults = pieces_of(zip(paths, read, strict=True))
-    return pieces + more, reasons | faults
-
-
-def _frame(
-    name: str, pieces: list[Piece], columns: Collection[str] | None, filters: Sequence[Filter]
-) -> tuple[pd.DataFrame, list[str]]:
-    """All pieces of a table, and which columns it lacks, which are empty.
-
-    It has the table's own columns even if no part has them. The list is emptied.
-
-    Raises:
-        ResultsError: for a condition that cannot be.
-    """
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    own = schema(name)
-    pieces[:0] = [Piece((), own, own.empty_table())]
-    if not filters and sum(len(piece.table) for piece in pieces) > LONG:
-        return _long_frame(name, pieces, columns)
-    tables = [piece.table for piece in pieces]
-    pieces.clear()
-    table = joined(tables, _ORDER[name])
-    known = set(table.column_names)
-    lacking = [column for column in dict.fromkeys([*(columns or ()), *(own[0] for own in filters)]) if column not in known]
-    if not empty_passes(own for own in filters if own[0] in lacking):
-        table = table.slice(0, 0)
-    elif present := [own for own in filters if own[0] in known]:
-        try:
-            table = table.filter(pq.filters_to_expression(present))
-        except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
-            raise ResultsError(f"filters of {name}: {' '.join(str(error).split())}") from error
-    for column in lacking:
-        table = table.append_column(str(column), pa.nulls(len(table)))
-    if columns is not None:
-        table = table.select(list(dict.fromkeys([*columns, *_ORDER[name]])))
-    in_order = is_sorted(table, _ORDER[name])
-    values = dict(zip(table.column_names, table.columns, strict=True))
-    del table
-    frame = to_frame(values)
-    if not in_order:
-        frame = frame.sort_values(_ORDER[name], ignore_index=True)
-    return (frame if columns is None else frame[list(columns)]), lacking
-
-
-def _long_frame(name: str, pieces: list[Piece], columns: Collection[str] | None) -> tuple[pd.DataFrame, list[str]]:
-    """What `_frame` gives, where it is long: column by column. The list is emptied.
-
-    Raises:
-        _DamagedError: if a file turns out to be damaged.
-    """
-    import pyarrow as pa
-
-    keys = [piece.table.select(_ORDER[name]) for piece in pieces]
-    places = in_order(keys, _ORDER[name])
-    # In the order of the rows, as `joined` has columns.
-    columns_of = [pieces[place].columns.remove_metadata() for place in places]
-    known = pa.unify_schemas(columns_of, promote_options="permissive")
-    lacking = [] if columns is None else [column for column in dict.fromkeys(columns) if column not in known.names]
-    for column in lacking:
-        known = known.append(pa.field(column, pa.null()))
-    whole = pa.concat_tables([keys[place] for place in places], promote_options="permissive")
-    parts = [_Columns(pieces[place]) for place in places]
-    pieces.clear()
-
-    def read(column: str) -> Iterator[pa.ChunkedArray]:
-        for part in parts:
-            yield from part.read(column, known.field(column).type)
-
-    shown = known.names if columns is None else list(dict.fromkeys([*columns, *_ORDER[name]]))
-    long = {column: LongColumn(known.field(column).type, partial(read, column)) for column in shown}
-    frame = read_frame(long, whole, _ORDER[name])
-    return (frame if columns is None else frame[list(columns)]), lacking
-
-
-class _Columns:
-    """Columns of a piece, which are freed as they are read."""
-
-    def __init__(self, piece: Piece) -> None:
-        self._piece = piece
-        # Of a long file they are still to be read.
-        self._held = {} if piece.source else dict(zip(piece.table.column_names, piece.table.columns, strict=True))
-        self._rows = len(piece.table)
-        if not piece.source:
-            self._piece = replace(piece, table=piece.columns.empty_table())  # a slice would hold all
-
-    def read(self, name: str, kind: pa.DataType) -> Iterator[pa.ChunkedArray]:
-        """Parts of a column, once.
-
-        Args:
-            name: of the column.
-            kind: of its values, where the piece lacks it.
-
-        Raises:
-            _DamagedError: if its file turns out to be damaged.
-        """
-        import pyarrow as pa
-
-        if name in self._held:
-            yield self._held.pop(name)
-        elif name not in self._piece.columns.names:
-            yield pa.chunked_array([pa.nulls(self._rows, kind)])
-        else:
-            try:
-                yield from self._piece.column(name)
-            except (pa.ArrowException, OSError) as error:
-                raise _DamagedError(self._piece.paths[0], " ".join(str(error).split())) from error

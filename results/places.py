@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final
 from common.paths import fit_name, name_fault, user_path
 from common.texts import printable
 from common.uris import is_uri, stand_for
-from results.parts import ResultsError
 from results.schema import FOLDER
+from results.table_files import ResultsError
 
 if TYPE_CHECKING:
     from common.storage.objects import Objects

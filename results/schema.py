@@ -1,8 +1,8 @@
 """Tables and columns of the results: the vocabulary, in one place.
 
 A column has a name, an Arrow type, a unit and a meaning in one line. Unit and meaning are stored in the field's metadata, the
-table's name and the schema's version in the file's. Every table is a folder of Parquet part files below an experiment's
-`results` folder. The columns of hyperparameters and of measures, such as KPIs, come from the writer.
+table's name and the schema's version in the file's. Every table is a folder of Parquet files below an experiment's `results`
+folder, one for each trial. The columns of hyperparameters and of measures, such as KPIs, come from the writer.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ from common.measure import SCORE, Measure
 if TYPE_CHECKING:
     import pyarrow as pa
 
-PART_VERSION = 1  # schema version of a part file
-SCHEMA_VERSION = 2  # the newest that is read: that of packs, which earlier versions of the package do not know
+SCHEMA_VERSION = 1
 FINGERPRINT = "columns"  # key in a file's metadata, of `fingerprint`
 FOLDER = "results"  # below the experiment's folder
 CANDIDATE = "candidate"  # `confirm_role` of trials that choose which assignments are confirmed
@@ -198,7 +197,7 @@ def schema(
             pa.field(prefix + name, natural[kind], metadata={"unit": "", "meaning": meaning})
             for name, kind in (hyperparameters or {}).items()
         ]
-    return pa.schema(fields, metadata={"table": table, "schema_version": str(PART_VERSION)})
+    return pa.schema(fields, metadata={"table": table, "schema_version": str(SCHEMA_VERSION)})
 
 
 def measures_of(columns: pa.Schema) -> dict[str, Measure]:
@@ -214,12 +213,7 @@ def measures_of(columns: pa.Schema) -> dict[str, Measure]:
 
 def fingerprint(part: pa.Table) -> str:
     """Checksum of the names and types of a table's columns, and of its number of rows."""
-    return fingerprint_of(part.schema, len(part))
-
-
-def fingerprint_of(columns: pa.Schema, rows: int) -> str:
-    """The same of a table that is not in memory."""
-    return checksum_of(columns_text(columns), rows)
+    return checksum_of(columns_text(part.schema), len(part))
 
 
 def columns_text(columns: pa.Schema) -> str:

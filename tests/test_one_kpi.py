@@ -20,7 +20,7 @@ from results import load
 from results.analysis import compare, pareto_front
 from results.judgement import judgement, to_markdown
 from results.report import write
-from results.writer import part_path, write_part
+from results.table_files import add_rows, rows_path, write_file, write_rows
 from tuning.cli.summary import print_summary
 
 NAME = "night_import_kwh"
@@ -48,13 +48,11 @@ def folder(toy: Measure, small_schema: Path, tmp_path: Path) -> Path:
     for number, factor in enumerate((1.0, 0.9)):
         trial = {"trial": number, "state": "complete", "score": row["score"] + number, "steps": 100, "seconds": 9.0}
         measured = [{**row, "trial": number, NAME: factor * row[NAME]}]
-        write_part(part_path(tmp_path / "search", "trials", number), "trials", [{**trial, "evaluation_seconds": 1.0}])
-        write_part(
-            part_path(tmp_path / "search", "evaluations", number, 100), "evaluations", measured, measures=evaluation_columns()
-        )
+        write_rows(tmp_path / "search", "trials", number, [{**trial, "evaluation_seconds": 1.0}])
+        add_rows(tmp_path / "search", "evaluations", number, measured, measures=evaluation_columns())
         judged = [{**measured[0], "contender": f"search {number}", "algorithm": "ppo", "seed": 1, "split": "test"}]
-        path = part_path(tmp_path / "judged", "evaluations", number, 100)
-        write_part(path, "evaluations", judged, measures=evaluation_columns())
+        path = rows_path(tmp_path / "judged", "evaluations", number)
+        write_file(path, judged, measures=evaluation_columns())
     return tmp_path
 
 
@@ -63,7 +61,7 @@ def test_a_kpi_is_one_entry(toy: Measure, folder: Path) -> None:
     results, judged = load(folder / "search"), load(folder / "judged")
     value = toy.value(results.evaluations[results.evaluations["trial"] == 1])
     # In rows and the files' metadata, from where all of `results` has it.
-    path = part_path(folder / "search", "evaluations", 0, 100)
+    path = rows_path(folder / "search", "evaluations", 0)
     assert np.isfinite(pq.read_table(path)[f"uncontrolled_{NAME}"][0].as_py())
     assert results.measures[NAME] == toy
     # As objective and requirement.

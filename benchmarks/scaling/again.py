@@ -19,15 +19,10 @@ STEPS = ("resume", "trials", "reports", "evaluations", "report")
 _CODE = "import sys; from benchmarks.scaling.again import print_seconds; print_seconds(*sys.argv[1:])"
 
 
-def rows(trials: int, is_packed: bool) -> list[str]:
-    """Make a search, and measure each step; cells of a table: seconds of the processor, and the most memory in MiB.
-
-    Args:
-        trials: how many.
-        is_packed: whether reports and evaluations are packed.
-    """
+def rows(trials: int) -> list[str]:
+    """Make a search of some trials, and measure each step: seconds of the processor, and the most memory in MiB."""
     with tempfile.TemporaryDirectory() as folder:
-        made = whole(Path(folder), trials, is_packed)
+        made = whole(Path(folder), trials)
         environment = {**os.environ, "BUILDING_TUNER_CACHE": f"{folder}/cache"}
         cells = []
         for step in STEPS:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -10,11 +9,8 @@ from typing import Any
 from unittest.mock import patch
 
 from benchmarks.scaling.made import REPORTS, STEPS, assignments, evaluations_of, experiment, grow, rating
-from common.measure import Measure
 from envs.objective.columns import measures
-from results.parts import HELD
-from results.schema import FINGERPRINT, SCHEMA_VERSION, fingerprint_of, schema
-from results.writer import part_path, table_folder, write_part
+from results.table_files import write_rows
 from search_spaces import Assignment
 from tuning.experiment.folder import Experiment
 from tuning.trial.checkpoint_files import TrialState, write_state
@@ -28,34 +24,20 @@ MEASURES = {name: own for name, own in measures().items() if own.label}
 KEPT = 10  # complete trials that keep their checkpoints
 
 
-def whole(folder: Path, trials: int, is_packed: bool) -> Experiment:
-    """A search that was stopped: a tenth of its trials are complete, the others frozen early.
-
-    Args:
-        folder: that holds it.
-        trials: how many.
-        is_packed: whether reports and evaluations are packed.
-    """
+def whole(folder: Path, trials: int) -> Experiment:
+    """A search that was stopped, in a folder: a tenth of its trials are complete, the others frozen early."""
     budget, kept = f"{10 * trials * STEPS}", f"best:{KEPT}"
     made = experiment(folder, trials=trials + 100, budget=budget, keep_checkpoints=kept, backend="batch")
     grow(made, trials, frozen=True)
-    records, rows = TrialRecords(made), {"reports": [], "evaluations": []}  # type: ignore[var-annotated]
-    held: dict[int, list[int]] = {}
+    records = TrialRecords(made)
     # They are read at once, so nothing has to outlast a crash of the machine.
     with patch("os.fsync"):
         for number, assignment in enumerate(assignments(trials)):
             last = _row(records, number, assignment)
             _checkpoint(made, number, last)
-            of_trial = {"reports": list(_reports(number, assignment)), "evaluations": list(_evaluations(number, assignment))}
-            held[number] = [due_steps(each, STEPS, REPORTS) for each in range(1, evaluations_of(number) + 1)]
-            for table, own in of_trial.items():
-                if is_packed:
-                    rows[table] += own
-                else:
-                    _parts(made, table, number, own)
-        for table, all_rows in rows.items():
-            if is_packed:
-                _pack(made, table, all_rows, held)
+            write_rows(made.paths.folder, "reports", number, list(_reports(number, assignment)))
+            evaluations = list(_evaluations(number, assignment))
+            write_rows(made.paths.folder, "evaluations", number, evaluations, measures=MEASURES)
     return made
 
 
@@ -105,32 +87,3 @@ def _evaluations(number: int, assignment: Assignment) -> Iterator[dict[str, Any]
             "trial": number, "steps": due_steps(evaluation, STEPS, REPORTS), "year": 0, "split": "validation",
             "backend": "batch", "hours": 2016, "score": score, **dict.fromkeys(MEASURES, 90.0),
         }  # fmt: skip
-
-
-def _parts(made: Experiment, table: str, number: int, rows: list[dict[str, Any]]) -> None:
-    size = UPDATES if table == "reports" else 1
-    for first in range(0, len(rows), size):
-        own = rows[first : first + size]
-        write_part(part_path(made.paths.folder, table, number, own[-1]["steps"]), table, own, measures=_measures(table))
-
-
-def _measures(table: str) -> dict[str, Measure] | None:
-    return MEASURES if table == "evaluations" else None
-
-
-def _pack(made: Experiment, table: str, rows: list[dict[str, Any]], held: dict[int, list[int]]) -> None:
-    """Write one pack, as `results.compaction` would."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    columns = schema(table, measures=_measures(table)).remove_metadata()
-    content = pa.Table.from_pylist(rows, schema=columns)
-    metadata = {
-        "table": table,
-        "schema_version": str(SCHEMA_VERSION),
-        HELD: json.dumps({str(trial): ends for trial, ends in held.items()}),
-        FINGERPRINT: fingerprint_of(columns, len(rows)),
-    }
-    folder = table_folder(made.paths.folder, table)
-    folder.mkdir(parents=True, exist_ok=True)
-    pq.write_table(content.replace_schema_metadata(metadata), folder / "packed-00000.parquet", write_page_checksum=True)

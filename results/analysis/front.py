@@ -11,7 +11,7 @@ from common.texts import printable
 from results.analysis.policies import last_evaluation
 from results.front import not_dominated
 from results.loader import Results
-from results.parts import ResultsError
+from results.table_files import ResultsError
 
 if TYPE_CHECKING:
     import pandas as pd

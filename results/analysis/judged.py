@@ -15,8 +15,8 @@ from results.fresh import DEFAULT
 from results.judgement import BOUNDS, PREFERRED, table_of
 from results.judgement import judgement as judged_table
 from results.loader import Results
-from results.parts import ResultsError
 from results.statistics import mean
+from results.table_files import ResultsError
 
 if TYPE_CHECKING:
     import pandas as pd

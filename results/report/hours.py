@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from common.units import DAY, WEEK, YEAR
-from results.parts import ResultsError, size_fault
 from results.rollout import COLUMNS, ROLLOUT_VERSION
+from results.table_files import ResultsError, size_fault
 
 if TYPE_CHECKING:
     import pandas as pd

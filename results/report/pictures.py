@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from common.files import write_whole
-from results.parts import ResultsError
 from results.report.colours import LIGHT, themed
 from results.report.figure import Figure, Section
+from results.table_files import ResultsError
 
 WIDTH = 640  # of a chart within its axes, pixels
 COLUMNS = 3  # of small charts

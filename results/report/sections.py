@@ -156,7 +156,7 @@ def _facts(results: Results) -> dict[str, str]:
     if not results.scored.empty:
         facts["best score"] = score(float(results.best["score"]))
     if results.skipped:
-        facts["part files that could not be read"] = f"{len(results.skipped):,}"
+        facts["files that could not be read"] = f"{len(results.skipped):,}"
     return facts
 
 

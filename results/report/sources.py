@@ -8,10 +8,10 @@ from pathlib import Path
 
 from common.uris import is_uri
 from results.loader import Results, load
-from results.parts import ResultsError
 from results.places import EXPERIMENT, JUDGEMENT, TABLES, local_folder
 from results.report.hours import Hours, read
 from results.schema import FOLDER
+from results.table_files import ResultsError
 
 ROLLOUTS, ROLLOUT = "rollouts", ".parquet"  # in an experiment's folder; end of a rollout's file
 

@@ -12,7 +12,7 @@ from benchmarks import record_landscape
 from benchmarks.record_landscape import NEAR, LandscapeError, Options, commands, joined, narrow_space, packed, starts_among
 from benchmarks.replay.landscape import Landscape, load
 from results.schema import GIVEN
-from results.writer import part_path, write_part
+from results.table_files import add_rows, write_rows
 from search_spaces.overrides import override
 from search_spaces.parameter import Kind
 from tuning.algorithms.registry import algorithm
@@ -34,12 +34,12 @@ def recorded(folder: Path, name: str, rates: list[float], space: str = "") -> Pa
             "budget_steps": 500_000, "environment_seconds": 1.0, "learner_seconds": 1.0 + number,
         }  # fmt: skip
         row |= given | {f"{GIVEN}learning_rate": rate}
-        write_part(part_path(paths.folder, "trials", number), "trials", [row], kinds)
+        write_rows(paths.folder, "trials", number, [row], kinds)
         rows = [
             {"trial": number, "update": update, "steps": 250_000 * update, "score": rate * update, "cpu_cores": 0.5}
             for update in (1, 2)
         ]
-        write_part(part_path(paths.folder, "reports", number, 500_000), "reports", rows)
+        add_rows(paths.folder, "reports", number, rows)
     return paths.folder
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from nbclient import NotebookClient
 
-from results.writer import part_path, write_part
+from results.table_files import add_rows, write_rows
 from tests.results import made
 
 NOTEBOOK = Path(__file__).parents[2] / "docs" / "results.ipynb"
@@ -26,12 +26,12 @@ def write_experiment(folder: Path) -> None:
     """Write a made-up search as files, as a run would."""
     found = made.search(folder, 16)
     for row in filled(found.trials):
-        write_part(part_path(folder, "trials", row["trial"]), "trials", [row], hyperparameters=made.KINDS)
-    for (trial, steps), rows in found.reports.groupby(["trial", "steps"]):
-        write_part(part_path(folder, "reports", trial, steps), "reports", filled(rows))
-    for (trial, steps), rows in found.evaluations.groupby(["trial", "steps"]):
+        write_rows(folder, "trials", row["trial"], [row], hyperparameters=made.KINDS)
+    for trial, rows in found.reports.groupby("trial"):
+        add_rows(folder, "reports", trial, filled(rows))
+    for trial, rows in found.evaluations.groupby("trial"):
         measured = [dict.fromkeys(made.MEASURES, 1.0) | row for row in filled(rows)]
-        write_part(part_path(folder, "evaluations", trial, steps), "evaluations", measured, measures=made.MEASURES)
+        add_rows(folder, "evaluations", trial, measured, measures=made.MEASURES)
 
 
 def filled(rows: pd.DataFrame) -> list[dict[str, Any]]:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from results.writer import part_path, write_part
+from results.table_files import add_rows, write_rows
 from tests.results.trials import KINDS, trial
 
 
@@ -12,8 +12,8 @@ from tests.results.trials import KINDS, trial
 def experiment(tmp_path: Path) -> Path:
     """Four trials and three reports."""
     for number, score, state in ((0, 0.1, "complete"), (1, 0.3, "complete"), (2, 0.9, "pruned"), (3, None, "failed")):
-        write_part(part_path(tmp_path, "trials", number), "trials", [trial(number, score, state)], KINDS)
+        write_rows(tmp_path, "trials", number, [trial(number, score, state)], KINDS)
     for number, steps in ((1, 200), (0, 100), (0, 200)):
         rows = [{"trial": number, "update": steps // 100, "steps": steps, "score": None}]
-        write_part(part_path(tmp_path, "reports", number, steps), "reports", rows)
+        add_rows(tmp_path, "reports", number, rows)
     return tmp_path

@@ -7,21 +7,19 @@ from typing import Any
 import pytest
 
 from results import load
-from results.writer import judged_path, part_path, write_part
+from results.table_files import add_rows, judged_path, rows_path, write_file, write_rows
 
 
 def begin(folder: Path, number: int, state: str = "complete", **columns: Any) -> None:
-    """Write all parts of a trial with four updates, of which every second is evaluated."""
+    """Write all rows of a trial with four updates, of which every second is evaluated."""
     row = {"trial": number, "state": state, "score": 0.4, "updates": 4, **columns}
-    write_part(part_path(folder, "trials", number), "trials", [row])
+    write_rows(folder, "trials", number, [row])
     for update in (2, 4):
         steps = update * 10
         rows = [{"trial": number, "update": own, "steps": own * 10} for own in (update - 1, update)]
         rows[-1]["score"] = update / 10
-        write_part(part_path(folder, "reports", number, steps), "reports", rows)
-        write_part(
-            part_path(folder, "evaluations", number, steps), "evaluations", [{"trial": number, "steps": steps, "year": 1}]
-        )
+        add_rows(folder, "reports", number, rows)
+        add_rows(folder, "evaluations", number, [{"trial": number, "steps": steps, "year": 1}])
 
 
 @pytest.fixture
@@ -41,7 +39,7 @@ def told(folder: Path) -> list[str]:
 def test_what_is_whole_lacks_nothing(experiment: Path) -> None:
     assert told(experiment) == []
     repeated = {"trial": 3, "state": "complete", "score": 0.4, "updates": 0, "same_as": 0}
-    write_part(part_path(experiment, "trials", 3), "trials", [repeated])
+    write_rows(experiment, "trials", 3, [repeated])
     assert told(experiment) == []
 
 
@@ -49,77 +47,73 @@ def test_what_is_whole_lacks_nothing(experiment: Path) -> None:
     ("part", "line"),
     [
         ("trials/00000", "trials lacks the row of trial 0"),
-        ("reports/00000-000000000020", "trial 0: its reports lack update 1 to 2"),
-        ("reports/00001-000000000040", "trial 1: its reports lack update 3 to 4"),
-        ("evaluations/00001-000000000040", "trial 1: it lacks the evaluation at 40 steps"),
+        ("reports/00000", "trial 0: its reports lack update 1 to 4"),
     ],
 )
-def test_a_part_that_was_deleted_is_told(experiment: Path, part: str, line: str) -> None:
+def test_a_file_that_was_deleted_is_told(experiment: Path, part: str, line: str) -> None:
     (experiment / "results" / f"{part}.parquet").unlink()
-    assert told(experiment) == [f"{line}; restore the part files from a copy"]
+    assert told(experiment) == [f"{line}; restore its files from a copy"]
 
 
 def test_a_trial_that_runs_may_lack_what_a_kill_took(experiment: Path) -> None:
-    part_path(experiment, "evaluations", 2, 40).unlink()
-    part_path(experiment, "reports", 2, 40).unlink()
+    rows_path(experiment, "evaluations", 2).unlink()
+    rows_path(experiment, "reports", 2).unlink()
     assert told(experiment) == []
 
 
 def test_a_row_of_another_experiment_is_told_by_its_score(experiment: Path) -> None:
-    write_part(part_path(experiment, "trials", 0), "trials", [{"trial": 0, "state": "complete", "score": 0.9, "updates": 4}])
-    assert told(experiment) == ["trial 0: its row has the score 0.9, its last report 0.4; restore the part files from a copy"]
+    write_rows(experiment, "trials", 0, [{"trial": 0, "state": "complete", "score": 0.9, "updates": 4}])
+    assert told(experiment) == ["trial 0: its row has the score 0.9, its last report 0.4; restore its files from a copy"]
 
 
 def test_a_judgement_that_lacks_runs_or_years_is_told(tmp_path: Path) -> None:
     def judge(number: int, years: tuple[int, ...]) -> None:
         rows = [{"contender": "e 0", "trial": number, "year": year, "backend": "batch"} for year in years]
-        write_part(judged_path(tmp_path, f"e-0-{number:03d}", "batch"), "evaluations", rows)
+        write_file(judged_path(tmp_path, f"e-0-{number:03d}", "batch"), rows)
 
-    write_part(
-        judged_path(tmp_path, "baselines", "batch"), "evaluations", [{"contender": "rule", "year": year} for year in (3, 6)]
-    )
+    write_file(judged_path(tmp_path, "baselines", "batch"), [{"contender": "rule", "year": year} for year in (3, 6)])
     for number in range(3):
         judge(number, (3, 6))
     assert told(tmp_path) == []
     judge(2, (3,))
-    assert told(tmp_path) == ["e 0 lacks years in the evaluation of run 2 by batch; restore the part files from a copy"]
+    assert told(tmp_path) == ["e 0 lacks years in the evaluation of run 2 by batch; restore its files from a copy"]
     judge(2, (3, 6))
     judged_path(tmp_path, "e-0-001", "batch").unlink()
-    assert told(tmp_path) == ["e 0 lacks the evaluation of run 1 by batch; restore the part files from a copy"]
+    assert told(tmp_path) == ["e 0 lacks the evaluation of run 1 by batch; restore its files from a copy"]
 
 
-def test_what_a_part_says_of_itself_cannot_act_on_the_terminal(tmp_path: Path) -> None:
+def test_what_a_file_says_of_itself_cannot_act_on_the_terminal(tmp_path: Path) -> None:
     rows = [{"contender": "e 0", "trial": 0, "year": 3, "backend": "\x1b[2J"}]
-    write_part(judged_path(tmp_path, "e-0-000", "batch"), "evaluations", rows)
+    write_file(judged_path(tmp_path, "e-0-000", "batch"), rows)
     (line,) = told(tmp_path)
     assert r"it was evaluated by \x1b[2J, not batch" in line
 
 
 def test_reports_beyond_the_last_update_of_a_trial_are_named(experiment: Path) -> None:
     trial = {"trial": 1, "state": "complete", "score": 0.4, "updates": 3}
-    write_part(part_path(experiment, "trials", 1), "trials", [trial])
-    assert "trial 1: its reports go to update 4, its row to 3; restore the part files from a copy" in told(experiment)
+    write_rows(experiment, "trials", 1, [trial])
+    assert "trial 1: its reports go to update 4, its row to 3; restore its files from a copy" in told(experiment)
 
 
 def test_huge_numbers_take_neither_memory_nor_time(tmp_path: Path) -> None:
     trial = {"trial": 10**15, "state": "complete", "score": 0.4, "updates": 10**12}
-    write_part(part_path(tmp_path, "trials", 10**15), "trials", [trial])
+    write_rows(tmp_path, "trials", 10**15, [trial])
     lines = told(tmp_path)
-    assert f"trials lacks the row of trial 0 to {10**15 - 1}; restore the part files from a copy" in lines
-    assert f"trial {10**15}: its reports lack update 1 to {10**12}; restore the part files from a copy" in lines
+    assert f"trials lacks the row of trial 0 to {10**15 - 1}; restore its files from a copy" in lines
+    assert f"trial {10**15}: its reports lack update 1 to {10**12}; restore its files from a copy" in lines
 
 
 def test_huge_runs_of_a_contender_take_neither_memory_nor_time(tmp_path: Path) -> None:
     rows = [{"contender": "e 0", "trial": 10**12, "year": 3, "backend": "batch"}]
-    write_part(judged_path(tmp_path, f"e-0-{10**12}", "batch"), "evaluations", rows)
+    write_file(judged_path(tmp_path, f"e-0-{10**12}", "batch"), rows)
     (line,) = told(tmp_path)
-    assert line == f"e 0 lacks the evaluation of run 0 to {10**12 - 1} by batch; restore the part files from a copy"
+    assert line == f"e 0 lacks the evaluation of run 0 to {10**12 - 1} by batch; restore its files from a copy"
 
 
 def test_many_gaps_are_counted(tmp_path: Path) -> None:
     for number in range(0, 50, 2):
-        write_part(part_path(tmp_path, "trials", number), "trials", [{"trial": number, "state": "running"}])
+        write_rows(tmp_path, "trials", number, [{"trial": number, "state": "running"}])
     (line,) = told(tmp_path)
     assert line == (
-        f"trials lacks the row of trial {', '.join(map(str, range(1, 40, 2)))}, and 4 more; restore the part files from a copy"
+        f"trials lacks the row of trial {', '.join(map(str, range(1, 40, 2)))}, and 4 more; restore its files from a copy"
     )

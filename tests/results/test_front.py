@@ -9,7 +9,7 @@ import pytest
 
 from results import load
 from results.front import front_of, not_dominated, spread_out
-from results.writer import part_path, write_part
+from results.table_files import write_rows
 from tests.results.trials import KINDS, trial
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*lack")
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*lack")
 def write(folder: Path, number: int, gains: tuple[float | None, float | None], state: str = "complete", **more: Any) -> None:
     both = [gain for gain in gains if gain is not None]
     row = {**trial(number, 0.1, state), "gain": gains[0], "gain_2": gains[1], "rating": sum(both) / 2 if both else None, **more}
-    write_part(part_path(folder, "trials", number), "trials", [row], KINDS)
+    write_rows(folder, "trials", number, [row], KINDS)
 
 
 def test_a_point_is_dominated_where_another_is_as_good_in_all_and_better_in_one() -> None:

@@ -11,7 +11,6 @@ from common.storage import faults
 from common.storage.objects import Objects, Stamp, StorageError, StorageLostError
 from results import ResultsError, load, places
 from results.analysis import compare
-from results.compact import main as compact_main
 from results.experiment_file import read_facts
 from results.places import local_folder, matching
 from results.report.__main__ import main as report_main
@@ -131,11 +130,6 @@ def test_a_report_from_a_uri_is_written_here(experiment: Path, place: str, capsy
     assert f"no results in {place}/none" in capsys.readouterr().err
 
 
-def test_packing_at_a_uri_is_refused(place: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert compact_main([f"{place}/ppo-1"]) == 2
-    assert "is a URI, and only folders of this machine are packed" in capsys.readouterr().err
-
-
 def test_readers_outlast_faults(
     experiment: Path, s3_server: StorageServer, s3_bucket: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -193,9 +187,9 @@ def test_a_path_is_taken_as_it_is(tmp_path: Path) -> None:
 def test_a_trial_that_ends_while_it_is_read_has_all_that_its_row_counts(
     experiment: Path, place: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its process puts its last parts, then its row."""
+    """Its process puts its last reports, then its row."""
     number = min((experiment / "results/reports").iterdir()).name[:5]
-    parts = {path: path.read_bytes() for path in (experiment / "results/reports").glob(f"{number}-*")}
+    parts = {path: path.read_bytes() for path in (experiment / "results/reports").glob(f"{number}.*")}
     name = f"results/trials/{number}.parquet"
     ended = (experiment / name).read_bytes()
     for path in parts:

@@ -4,14 +4,14 @@ import pyarrow as pa
 import pytest
 
 from common.measure import SCORE, Measure
-from results.schema import PART_VERSION, STATES, TABLES, measures_of, schema
+from results.schema import SCHEMA_VERSION, STATES, TABLES, measures_of, schema
 from tests.results.trials import KINDS
 
 
 @pytest.mark.parametrize("table", TABLES)
 def test_every_column_has_a_unit_and_a_meaning(table: str) -> None:
     columns = schema(table, KINDS if table == "trials" else None)
-    assert columns.metadata[b"schema_version"] == str(PART_VERSION).encode()
+    assert columns.metadata[b"schema_version"] == str(SCHEMA_VERSION).encode()
     for field in columns:
         assert b"unit" in field.metadata
         assert field.metadata[b"meaning"]

@@ -17,6 +17,7 @@ from typing import Any
 
 import pandas as pd
 import psutil
+import pyarrow.parquet as pq
 from optuna.trial import TrialState
 
 from results import load
@@ -132,7 +133,7 @@ class Torturer:
                         process.kill()
                 self.kills[victim] += 1
                 # So that a failure can be followed, and repeated by its seed.
-                say(f"kill {self.kills.total()} of {len(self.victims)}: {victim} {names}; {self.known()} evaluations are known")
+                say(f"kill {self.kills.total()} of {len(self.victims)}: {victim} {names}; known: {self.known()}")
                 if driver in found:
                     break
                 self.killed(victim)
@@ -315,6 +316,22 @@ def compare(folder: Path, other: Path) -> None:
     assert one.best["trial"] == two.best["trial"]
     # Draws, decisions, evaluations and ends stand in the journal one after the other.
     assert journal(folder) == journal(other)
+
+
+def covered(known: dict[Any, list[str]], key: Any, file: Any, steps: int) -> None:
+    """See that rows that a checkpoint covers are as they were, and note those that it covers now.
+
+    Args:
+        known: such rows, by their file; changed in place.
+        key: of the file in it.
+        file: path, or content that can be read.
+        steps: of the newest checkpoint; 0 without one.
+    """
+    rows = pq.read_table(file, partitioning=None).to_pylist()
+    before = known.setdefault(key, [])
+    assert [str(row) for row in rows[: len(before)]] == before, key
+    now = [str(row) for row in rows if row["steps"] <= steps]
+    known[key] = max(before, now, key=len)
 
 
 def undisturbed(folder: Path, schema: Path, budgets: list[int], steps: int, confirm: float) -> None:

@@ -141,7 +141,7 @@ def steady_trial(config: dict[str, Any]) -> None:
     import ray
     from ray import tune
 
-    from results.writer import write_part
+    from results.table_files import add_rows
     from tuning.experiment.folder import open_experiment
     from tuning.experiment.lock import trial_lock
     from tuning.trial.checkpoint import Checkpoints
@@ -185,7 +185,7 @@ def steady_trial(config: dict[str, Any]) -> None:
                     return
             steps, score = each * evaluation, -abs(clip - 0.25) * (1.0 + 1.0 / evaluation)
             row = {"trial": number, "update": evaluation, "steps": steps}
-            write_part(paths.part("reports", number, steps), "reports", [row])
+            add_rows(paths.folder, "reports", number, [row])
             records.update(number, steps=steps, score=score, updates=evaluation)
             with (paths.folder / WORK).open("a") as file:
                 share = config[BUNDLE].get("GPU", 0.0)

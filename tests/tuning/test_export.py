@@ -30,7 +30,7 @@ from envs.objective.series import import_kwh
 from envs.scenarios.scenario import Window, scenario
 from envs.scenarios.tariff import DemandCharge
 from envs.seen import Seen
-from results.writer import write_part
+from results.table_files import add_rows
 from search_spaces import Assignment
 from tests.tuning.exporting.judged_table import judgement_of
 from tests.tuning.one_trial import one_trial
@@ -354,7 +354,7 @@ def test_an_export_is_of_the_trial_and_the_judgement_that_were_asked_for(
         records.end(number, "complete")
         for steps in (7, 14):
             row = {"trial": number, "steps": steps, "year": 2, "hours": 23 + steps // 7 * 7 + number}
-            write_part(of.paths.part("evaluations", number, steps), "evaluations", [row], measures=evaluation_columns())
+            add_rows(of.paths.folder, "evaluations", number, [row], measures=evaluation_columns())
 
     @contextmanager
     def policy_of(experiment: Experiment, number: int, elsewhere: None, split: str) -> Iterator[SimpleNamespace]:

@@ -13,7 +13,7 @@ from envs.yardsticks.baselines import RULES, UNCONTROLLED, WITHOUT
 from envs.yardsticks.bound import BoundError
 from results import load
 from results.judgement import BOUNDS
-from results.writer import judged_path, write_part
+from results.table_files import judged_path, write_file
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import ExperimentPaths, create
 from tuning.experiment.settings import Settings
@@ -142,7 +142,7 @@ def test_a_signal_stops_it_and_says_how_to_go_on(
     searched: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], number: int
 ) -> None:
     def judged(self: Race, judged_by: str) -> None:
-        write_part(judged_path(Path(searched[2]) / "one", "bounds", "batch"), "evaluations", [])
+        write_file(judged_path(Path(searched[2]) / "one", "bounds", "batch"), [])
         signal.raise_signal(number)
 
     monkeypatch.delenv("UV_RUN_RECURSION_DEPTH", raising=False)

@@ -29,7 +29,7 @@ from optuna.trial import TrialState
 from rich.console import Console
 
 from results import load
-from results.writer import drop_parts_after, write_part
+from results.table_files import add_rows, drop_rows_after
 from tests.tuning.roomy import roomy
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import Experiment, ExperimentPaths, create, open_experiment
@@ -90,7 +90,7 @@ def made_up_trial(experiment: Experiment, config: dict[str, Any]) -> Iterator[di
     """In place of training: it writes what a trial does, in this order, and goes on from its newest checkpoint."""
     number, paths, records = config[NUMBER], experiment.paths, TrialRecords(experiment)
     taken = Checkpoints(paths.checkpoints(number)).steps
-    drop_parts_after(paths.folder, "reports", number, taken)
+    drop_rows_after(paths.folder, "reports", number, taken)
     evaluation = taken * EVALUATIONS // STEPS_OF_A_TRIAL
     if evaluation:
         yield report(evaluation, rating(records.seed(number), config, evaluation))
@@ -99,7 +99,7 @@ def made_up_trial(experiment: Experiment, config: dict[str, Any]) -> Iterator[di
         score = rating(records.seed(number), config, evaluation)
         steps = due_steps(evaluation, STEPS_OF_A_TRIAL, EVALUATIONS)
         row = {"trial": number, "update": evaluation, "steps": steps, "score": score}
-        write_part(paths.part("reports", number, steps), "reports", [row])
+        add_rows(paths.folder, "reports", number, [row])
         records.update(number, steps=steps, score=score, updates=evaluation)
         (paths.checkpoints(number) / f"{steps:012d}").mkdir(parents=True, exist_ok=True)
         yield report(evaluation, score)

@@ -26,7 +26,7 @@ from common.storage.objects import Objects
 from common.storage.remote_store import RemoteStore
 from common.storage.working_copy import WorkingCopy
 from results import load
-from results.writer import drop_parts_after, write_part
+from results.table_files import add_rows, drop_rows_after
 from tests.tuning import test_killed_driver as local
 from tests.tuning.roomy import roomy
 from tuning.algorithms.registry import algorithm
@@ -79,8 +79,10 @@ def made_up_trial(config: dict[str, Any]) -> Iterator[dict[str, Any]]:
         paths = files.experiment.paths
         records, checkpoints = TrialRecords(files.experiment, files.written), Checkpoints(paths.checkpoints(number))
         taken = checkpoints.steps
-        drop_parts_after(paths.folder, "reports", number, taken)
+        is_dropped = drop_rows_after(paths.folder, "reports", number, taken)
         files.begun()
+        if is_dropped:
+            files.written(paths.part("reports", number))
         evaluation = taken * local.EVALUATIONS // local.STEPS_OF_A_TRIAL
         if evaluation:
             yield local.report(evaluation, local.rating(records.seed(number), config, evaluation))
@@ -88,9 +90,8 @@ def made_up_trial(config: dict[str, Any]) -> Iterator[dict[str, Any]]:
             evaluation += 1
             score = local.rating(records.seed(number), config, evaluation)
             steps = due_steps(evaluation, local.STEPS_OF_A_TRIAL, local.EVALUATIONS)
-            part = paths.part("reports", number, steps)
-            write_part(part, "reports", [{"trial": number, "update": evaluation, "steps": steps, "score": score}])
-            files.written(part)
+            row = {"trial": number, "update": evaluation, "steps": steps, "score": score}
+            files.written(add_rows(paths.folder, "reports", number, [row]))
             records.update(number, steps=steps, score=score, updates=evaluation)
             folder = paths.checkpoints(number) / f"{steps:012d}"
             folder.mkdir(parents=True, exist_ok=True)
@@ -185,7 +186,7 @@ def check_kills(above: Location, folder: Path, at_once: int, trials: int, most: 
     place = begun(above, "killed", budget)
     objects = Objects(place)
     while not search(place, folder / str(kills), at_once, drawn.randrange(2 * most) / 2.0, drawn):
-        kills, before, known = kills + 1, known, len(objects.listed("results/reports/"))
+        kills, before, known = kills + 1, known, sum(own.nbytes for own in objects.listed("results/reports/").values())
         # A run fetches first what is known, and this grows: one that got no further is followed by one that lives longer.
         most += most // 20 if known == before else 0
     print(f"killed {kills} times, at most after {most} operations")

@@ -18,7 +18,6 @@ import pytest
 
 from common.storage.location import Location, location
 from results import load
-from results.compaction import compact
 from tests.tuning import test_killed_driver as local
 from tests.tuning import test_killed_stored_driver as stored
 from tuning.experiment.errors import UsageError
@@ -85,14 +84,12 @@ def move(folder: Path, above: Location, process: Path, kill_at: float) -> bool:
     return in_process(process, work)
 
 
-def check_move(above: Location, folder: Path, kill_at: float, moves: list[float], is_packed: bool) -> None:
+def check_move(above: Location, folder: Path, kill_at: float, moves: list[float], is_renamed: bool) -> None:
     """Kill a search in its folder, move it with kills, go on in the storage, and compare it with one that stays."""
     whole, killed, order = folder / "whole", folder / "killed", random.Random(1)
     begin(whole, math.inf)
     begin(killed, kill_at)
-    if is_packed:
-        compact(killed)
-        assert list(killed.rglob("packed-*.parquet"))
+    if is_renamed:
         # Its study keeps its name.
         killed = killed.rename(folder / "renamed")
     place = above / killed.name
@@ -114,19 +111,19 @@ def check_move(above: Location, folder: Path, kill_at: float, moves: list[float]
     pd.testing.assert_frame_equal(load(killed).trials, before.trials)
 
 
-@pytest.mark.parametrize("is_packed", [False, True])
-def test_a_search_that_moves_is_the_one_that_stays(tmp_path: Path, is_packed: bool) -> None:
+@pytest.mark.parametrize("is_renamed", [False, True])
+def test_a_search_that_moves_is_the_one_that_stays(tmp_path: Path, is_renamed: bool) -> None:
     above = location(f"file://{tmp_path}/storage")
     # At the later moment a frozen trial waits that goes on.
-    check_move(above, tmp_path, 300.0 if is_packed else 130.0, [40.5, math.inf], is_packed)
+    check_move(above, tmp_path, 300.0 if is_renamed else 130.0, [40.5, math.inf], is_renamed)
 
 
 @pytest.mark.torture
 def test_so_it_is_with_many_kills_of_the_move(tmp_path: Path) -> None:
     above, drawn = location(f"file://{tmp_path}/storage"), random.Random(3)
-    check_move(above, tmp_path, 150.0, [*(drawn.randrange(600) / 2.0 for _ in range(40)), math.inf], is_packed=False)
+    check_move(above, tmp_path, 150.0, [*(drawn.randrange(600) / 2.0 for _ in range(40)), math.inf], is_renamed=False)
 
 
 @pytest.mark.torture
 def test_so_it_is_with_a_server(s3_bucket: str, tmp_path: Path) -> None:
-    check_move(location(s3_bucket), tmp_path, 300.0, [20.5, 31.0, 50.0, math.inf], is_packed=True)
+    check_move(location(s3_bucket), tmp_path, 300.0, [20.5, 31.0, 50.0, math.inf], is_renamed=True)

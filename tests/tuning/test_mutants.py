@@ -29,7 +29,7 @@ from common.errors import UserError
 from envs.objective.columns import evaluation_columns
 from results import load
 from results.judgement import per_run
-from results.writer import write_part
+from results.table_files import add_rows, write_file
 from search_spaces import Assignment
 from tests.tuning.release import unpack
 from tuning.experiment.folder import Experiment, open_experiment
@@ -93,11 +93,11 @@ def report(of: Experiment, number: int, due: int, score: float) -> None:
     """Write a report and an evaluation, as a trial does."""
     update = 2 * due // STEPS
     row = {"trial": number, "update": update, "steps": due, "score": score, "policy_loss": 0.1 * score}
-    write_part(of.paths.part("reports", number, due), "reports", [row])
+    add_rows(of.paths.folder, "reports", number, [row])
     evaluated = {**dict.fromkeys(evaluation_columns(), 1.5), "trial": number, "steps": due, "year": 2, "score": score}
     evaluated |= {"hours": 168, "split": "validation", "backend": "batch"}
     kinds = evaluation_columns()
-    write_part(of.paths.part("evaluations", number, due), "evaluations", [evaluated], measures=kinds)
+    add_rows(of.paths.folder, "evaluations", number, [evaluated], measures=kinds)
 
 
 def judged(folder: Path, experiment: Path) -> Path:
@@ -121,7 +121,7 @@ def evaluate(part: Path, name: str, score: float, number: int | None = None) -> 
     rows = [{**kpis, "contender": name, "year": year, "hours": 100, "score": score, "backend": "batch"} for year in (3, 6)]
     if number is not None:
         rows = [{**row, "trial": number, "seed": 7 + number, "algorithm": "ppo", "steps": STEPS} for row in rows]
-    write_part(part, "evaluations", rows, measures=evaluation_columns())
+    write_file(part, rows, measures=evaluation_columns())
 
 
 @dataclass(frozen=True)

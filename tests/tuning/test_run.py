@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from envs.scenarios.scenario import scenario
-from results.writer import part_path, write_part
+from results.table_files import write_rows
 from tests.results.trials import KINDS, trial
 from tuning import run
 from tuning.experiment.folder import Experiment, create, open_experiment, save
@@ -35,7 +35,7 @@ def test_a_search_that_is_stopped_leaves_a_current_report(tmp_path: Path, monkey
     monkeypatch.setattr("tuning.search.tune.searched", stopped)
     for is_begun in (False, True):
         if is_begun:
-            write_part(part_path(tmp_path, "trials", 0), "trials", [trial(0, None, "running")], KINDS)
+            write_rows(tmp_path, "trials", 0, [trial(0, None, "running")], KINDS)
         with pytest.raises(KeyboardInterrupt):
             run._run(Settings(), [])
         assert (tmp_path / "report.html").is_file() == is_begun

@@ -17,7 +17,7 @@ from common.links import refuse_links
 from common.paths import fit_name, missing_folders, name_fault, remove_empty, shortened, user_path
 from results.live import OWNER_FILE
 from results.schema import FOLDER
-from results.writer import part_path
+from results.table_files import rows_path
 from tuning.experiment.errors import NewerFormatError, UsageError
 from tuning.experiment.settings import Settings
 
@@ -109,9 +109,9 @@ class ExperimentPaths:
         """Folder of the results' tables."""
         return self.folder / FOLDER
 
-    def part(self, table: str, trial: int, steps: int | None = None) -> Path:
-        """Part file of a table; see `results.writer.part_path`."""
-        return part_path(self.folder, table, trial, steps)
+    def part(self, table: str, trial: int) -> Path:
+        """File with a trial's rows of a table; see `results.table_files.rows_path`."""
+        return rows_path(self.folder, table, trial)
 
     def checkpoints(self, trial: int) -> Path:
         """Folder of a trial's checkpoints."""

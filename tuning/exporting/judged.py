@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from common.paths import user_path
 from envs.scenarios.scenario import scenario
 from results.judgement import JUDGEMENT_VERSION, metrics_of, table_of
-from results.parts import size_fault
+from results.table_files import size_fault
 from search_spaces import Assignment
 from tuning.algorithms.of_settings import algorithm_of
 from tuning.experiment.errors import NewerFormatError, UsageError

@@ -28,8 +28,7 @@ from envs.yardsticks.baselines import baselines
 from envs.yardsticks.bound import OBJECTIVES, bound
 from envs.yardsticks.mpc_runs import NAMES, mpc
 from results.judgement import served
-from results.parts import ResultsError, read_part
-from results.writer import write_part
+from results.table_files import ResultsError, read_file, write_file
 from tuning.runtime.parent_watch import end_with_parent
 
 SPLIT: Split = "test"
@@ -106,7 +105,7 @@ def run_all(jobs: Sequence[Job], on_done: Callable[[list[Row]], None]) -> None:
         left[part] -= 1
         if not left[part]:
             ordered = sorted(rows[part], key=lambda row: int(row["year"]))
-            write_part(part, "evaluations", ordered, measures=evaluation_columns())
+            write_file(part, ordered, measures=evaluation_columns())
             on_done(rows[part])
 
 
@@ -211,7 +210,7 @@ def check_agreement(part: Path, other: Path) -> None:
         ValidityError: at the first figure that differs.
         ResultsError: if they are of different years.
     """
-    rows = [sorted(read_part(path), key=lambda row: int(row["year"])) for path in (part, other)]
+    rows = [sorted(read_file(path), key=lambda row: int(row["year"])) for path in (part, other)]
     if [row["year"] for row in rows[0]] != [row["year"] for row in rows[1]]:
         raise ResultsError(f"{part} and {other} are of different years: remove both, and judge again")
     for first, second in zip(*rows, strict=True):

@@ -11,7 +11,7 @@ from common.files import write_whole
 from common.json_values import checked, described, read_json
 from common.links import refuse_links
 from common.paths import fit_name, missing_folders, user_path
-from results.writer import judged_path
+from results.table_files import judged_path
 from search_spaces import Assignment, SearchSpace
 from tuning.algorithms.of_settings import algorithm_of
 from tuning.experiment.errors import UsageError
@@ -49,7 +49,7 @@ class JudgementPaths:
         return self.runs / contender.slug
 
     def part(self, name: str, backend: str) -> Path:
-        """Part file of the evaluations; see `results.writer.judged_path`."""
+        """File of evaluations; see `results.table_files.judged_path`."""
         return judged_path(self.folder, name, backend)
 
     @property

@@ -16,7 +16,7 @@ from envs.yardsticks import linear_model
 from envs.yardsticks.mpc_runs import NAMES
 from results import load
 from results.judgement import LEAST_SERVED, meets, serves
-from results.parts import UPDATE, ResultsError, read_part, read_table
+from results.table_files import UPDATE, ResultsError, read_file, read_table
 from tuning.cli.console import say
 from tuning.experiment.folder import Experiment
 from tuning.experiment.settings import Settings
@@ -178,7 +178,7 @@ class Race:
         return "" if own == "improvement" else f"it plans for the reward improvement, and this is {own}"
 
     def _lacks(self, part: Path, contender: str | None = None) -> bool:
-        """Whether a part file has to be made: it is missing, or is damaged or of something else, which a line says.
+        """Whether a file has to be made: it is missing, or is damaged or of something else, which a line says.
 
         Args:
             part: of the evaluations.
@@ -189,7 +189,7 @@ class Race:
         """
         if not part.exists():
             return True
-        found = read_table(part, "evaluations")
+        found = read_table(part)
         if isinstance(found, str):
             if part.is_dir() or found.endswith(UPDATE):
                 raise ResultsError(f"{part} cannot be used: {found}")
@@ -222,7 +222,7 @@ class Race:
     def _of_runs(self, contender: Contender, figure: Callable[[list[dict[str, Any]]], float]) -> np.ndarray:
         """A figure of each of a contender's runs, by the backend of the race, shape (runs,)."""
         parts = (self._part(contender, number, self._backend) for number in self._runs[contender.name])
-        return np.array([figure(read_part(part)) for part in parts])
+        return np.array([figure(read_file(part)) for part in parts])
 
     def _serving(self, racing: list[Contender]) -> list[Contender]:
         """Contenders that serve their vehicles and meet the requirements.
@@ -246,7 +246,7 @@ class Race:
         if meets(shortfalls):
             return True
         worst = self._runs[contender.name][int(shortfalls.argmax())]
-        missed = "; ".join(self._aim.missed(read_part(self._part(contender, worst, self._backend))))
+        missed = "; ".join(self._aim.missed(read_file(self._part(contender, worst, self._backend))))
         self._say(f"{contender.name} is out of the race: it cannot win, as it misses {missed} in run {worst}")
         return False
 

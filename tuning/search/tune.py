@@ -305,7 +305,7 @@ def _search_held(opened: Opened, files: SearchFiles, console: Console) -> Result
 def draw_report_so_far(place: str | Path, console: Console) -> None:
     """Draw the report of a search that was stopped, if it began a trial. Another Ctrl-C ends that too."""
     from common.storage.location import StorageError
-    from results.writer import table_folder
+    from results.table_files import table_folder
     from tuning.storage.stored_experiment import publish, stopped_at
 
     try:

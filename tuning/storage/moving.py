@@ -23,9 +23,7 @@ from typing import TYPE_CHECKING
 
 from common.storage.location import Location
 from common.units import MIB
-from results.gathered import gathered_path
 from results.live import PROGRESS_FILE
-from results.packs import locked
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, ExperimentPaths, open_experiment, save
 from tuning.experiment.lock import experiment_lock, trial_lock
@@ -96,7 +94,6 @@ def move_to_storage(
 
     Raises:
         UsageError: if a run works on it here or there, or something else is there.
-        ResultsError: if its packs cannot be locked.
         StorageError: if the storage cannot be written to; nothing is moved then.
         OvertakenError: if another command moves an experiment there.
         TimeoutError: if a process of a run that was killed still trains a trial.
@@ -117,8 +114,7 @@ def move_to_storage(
                 move = Move(place.uri, uuid.uuid4().hex)
                 # Its settings may have changed since they were read.
                 content = _settings_there(open_experiment(paths.folder), place)
-                with locked(paths.folder):  # files that are listed stay until they are copied
-                    _copy(paths, scenario, _Changes(hasty, of_place(place, LARGE_PATIENCE), epoch), move.token, say)
+                _copy(paths, scenario, _Changes(hasty, of_place(place, LARGE_PATIENCE), epoch), move.token, say)
                 note_move(paths, move)
                 make(hasty, epoch.confirm, lambda objects: objects.put(_settings_key(), content))
             assert move
@@ -178,8 +174,7 @@ def _files(paths: ExperimentPaths) -> Iterator[Path]:
     yield from (
         path for path in (paths.space, paths.learned, paths.folder / PROGRESS_FILE, paths.folder / _REPORT) if path.exists()
     )
-    # Gathered rows count by the times of the files that they were read from, which a copy has not.
-    yield from sorted(path for path in paths.results.rglob("*.parquet") if path != gathered_path(paths.folder))
+    yield from sorted(paths.results.rglob("*.parquet"))
     trials = paths.checkpoints(0).parent
     yield from sorted(trials.glob("*.memory"))
     for state in sorted(trials.glob(f"*/*/{STATE}")):

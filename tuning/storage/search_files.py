@@ -41,7 +41,7 @@ class SearchFiles:
     """The files of a search in a local folder: what is written is where it belongs."""
 
     def written(self, path: Path) -> None:
-        """A row, part or pack was written, or a file was removed."""
+        """A file was written or removed."""
 
     def hand_out(self, number: int) -> dict[str, Any]:
         """A trial is handed out to a process; what else its configuration needs."""
@@ -286,7 +286,7 @@ class StoredFiles(SearchFiles):
             add = self._queue.add if key.startswith(_RUNNING) else self._add
             add(key, lambda objects: objects.remove([key]))
             return
-        if len(content) > LARGE:  # a pack
+        if len(content) > LARGE:
             self._add(key, lambda objects: confirmed(self._patient(), self._epoch.confirm).put(key, content))
         else:
             self._add(key, lambda objects: objects.put(key, content))

@@ -74,7 +74,7 @@ class TrialFiles:
         """What is beyond the newest whole checkpoint was removed."""
 
     def written(self, path: Path) -> None:
-        """A row or a part was written."""
+        """Rows were written."""
 
     def saved(self) -> None:
         """A checkpoint was written, and older ones were removed."""
@@ -90,8 +90,8 @@ class TrialFiles:
 class PushedFiles(TrialFiles):
     """The files of a trial in a working copy, which pushes what is written in the order in which it is written.
 
-    Before each attempt at a change it looks whether the trial is still its own. Parts and checkpoints are created. One that is
-    there already, as where work is done again, is replaced.
+    Before each attempt at a change it looks whether the trial is still its own. Checkpoints are created. One that is there
+    already, as where work is done again, is replaced.
     """
 
     def __init__(self, experiment: Experiment, run: str, objects: Objects, number: int, turn: str) -> None:
@@ -129,17 +129,10 @@ class PushedFiles(TrialFiles):
             path.unlink()
         self._known = self._checkpoints_here()
         remove_states_first(self._own, self._objects.listed(f"trials/{self._number:05d}/").keys() - self._known)
-        for table in ("reports", "evaluations"):
-            keys = self._objects.listed(parts_of(table, self._number))
-            self._own.remove([key for key in keys if not (self._folder / key).exists()])
 
     def written(self, path: Path) -> None:
-        """A row or a part was written."""
-        key = path.relative_to(self._folder).as_posix()
-        if path == self.experiment.paths.part("trials", self._number):
-            self._own.put(key, path)
-        else:
-            self._create(key)
+        """Rows were written."""
+        self._own.put(path.relative_to(self._folder).as_posix(), path)
 
     def saved(self) -> None:
         """A checkpoint was written, and older ones were removed: rows of the replay buffer, arrays, the state last."""
@@ -347,7 +340,7 @@ def _turn(objects: Objects, number: int) -> str | None:
 
 
 def _fetch(objects: Objects, paths: ExperimentPaths, number: int) -> None:
-    """Fetch what a trial goes on from: settings, its row, its parts, its whole checkpoints with their rows."""
+    """Fetch what a trial goes on from: settings, its rows, its whole checkpoints with theirs."""
     checkpoints = f"trials/{number:05d}/"
     saved = objects.listed(checkpoints)
     whole = set(complete(key.removeprefix(checkpoints) for key in saved))
@@ -356,12 +349,7 @@ def _fetch(objects: Objects, paths: ExperimentPaths, number: int) -> None:
     if not whole:
         kept = {}
     for table in ("reports", "evaluations"):
-        kept |= objects.listed(parts_of(table, number))
+        kept |= objects.listed(paths.part(table, number).relative_to(paths.folder).as_posix())
     objects.fetch_all([(key, paths.folder / key) for key in kept], kept)
     for path in (paths.settings, paths.part("trials", number)):
         objects.fetch(path.relative_to(paths.folder).as_posix(), path)
-
-
-def parts_of(table: str, number: int) -> str:
-    """Beginning of the keys of a trial's parts of a table."""
-    return f"results/{table}/{number:05d}-"

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from envs.objective.columns import CHANGED
-from results.parts import read_part
-from results.writer import part_path
+from results.table_files import read_rows
 from tuning.trial.evaluation_schedule import due_steps
 from tuning.trial.protocol import EVALUATION, IDLE
 
@@ -57,8 +56,7 @@ def noticed_in(folder: Path, trial: int) -> str | None:
         folder: of the experiment.
         trial: its number.
     """
-    parts = sorted(part_path(folder, "evaluations", trial, 0).parent.glob(f"{trial:05d}-*.parquet"))
-    return noticed(row for part in parts for row in read_part(part))
+    return noticed(read_rows(folder, "evaluations", trial))
 
 
 def is_given_up(result: Mapping[str, Any], steps: int, reports: int) -> bool:

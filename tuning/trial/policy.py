@@ -70,7 +70,7 @@ def trial_number(results: Results, trial: str) -> int:
     Raises:
         UsageError: if there is no such trial.
     """
-    from results.parts import ResultsError
+    from results.table_files import ResultsError
 
     if trial == BEST:
         try:

@@ -12,11 +12,8 @@ import numpy as np
 
 from common.streams import Stream, stream_seed
 from envs.objective.aim import Outcome
-from results.compaction import unpack
-from results.packs import locked
-from results.parts import ResultsError, read_part
 from results.schema import CANDIDATE, GIVEN, USED
-from results.writer import write_part
+from results.table_files import ResultsError, read_file, write_rows
 from search_spaces import Assignment, Kind, SearchSpace, SpaceError
 from search_spaces.earlier import in_todays_names
 from search_spaces.removed import REMOVED, without_removed
@@ -34,7 +31,7 @@ _TYPES = {Kind.INTEGER: int, Kind.NUMBER: float, Kind.TEXT: str, Kind.SIZES: str
 
 
 class TrialRecords:
-    """Reads and writes rows of trials, one part file each. A trial's process and the driver never write at the same time."""
+    """Reads and writes rows of trials, one file each. A trial's process and the driver never write at the same time."""
 
     def __init__(
         self,
@@ -46,7 +43,7 @@ class TrialRecords:
 
         Args:
             experiment: of the trials.
-            written: told of each row and part after it was written, and of a marker, part or pack after it was removed.
+            written: told of each row after it was written, and of a marker after it was removed.
             checkpoints: those of a trial by its number; by default those in the experiment's folder.
         """
         self._experiment = experiment
@@ -58,13 +55,9 @@ class TrialRecords:
 
     def begin(self, proposal: Proposal) -> None:
         """Write the row of a trial that is handed out; a trial that was interrupted keeps its measurements."""
-        number, folder = proposal.number, self._experiment.paths.folder
+        number = proposal.number
         if self._path(number).exists():
-            # Under the lock: else its part files could be packed just as it goes on.
-            with locked(folder):
-                for path in unpack(folder, number):
-                    self._written(path)
-                self.update(number, state="running", budget_steps=self._experiment.settings.steps, finished=None, error=None)
+            self.update(number, state="running", budget_steps=self._experiment.settings.steps, finished=None, error=None)
         else:
             self._write({**self._new(proposal), "state": "running"})
 
@@ -228,7 +221,7 @@ class TrialRecords:
 
     def _read(self, number: int) -> dict[str, Any]:
         path, settings = self._path(number), self._experiment.settings
-        (row,) = read_part(path)
+        (row,) = read_file(path)
         own: dict[str, Any] = {"algorithm": settings.algo, "backend": settings.backend, "reward": settings.reward}
         own["seed"] = trial_seed(settings.seed, number, row.get("confirm_run"), row.get("confirm_role"))
         for name, value in own.items():
@@ -243,9 +236,7 @@ class TrialRecords:
     def _write(self, row: dict[str, Any]) -> None:
         gone = {prefix + name for name in REMOVED for prefix in (GIVEN, USED)}
         kept = {name: value for name, value in row.items() if name not in gone}
-        path = self._path(row["trial"])
-        write_part(path, "trials", [kept], self._hyperparameters)
-        self._written(path)
+        self._written(write_rows(self._experiment.paths.folder, "trials", row["trial"], [kept], self._hyperparameters))
 
 
 def outcome_in(row: Mapping[str, Any]) -> Outcome | None:

@@ -12,7 +12,7 @@ from typing import Any, Protocol, Self
 
 from common.files import write_whole
 from envs.objective.episodes import TRAINING_HOURS
-from results.parts import read_part
+from results.table_files import read_rows
 from tuning.experiment.folder import ExperimentPaths
 from tuning.experiment.settings import Settings
 
@@ -45,7 +45,7 @@ class Copy(Protocol):
 class ReportCopies:
     """The copies of a trial's reports that its experiment wants.
 
-    Each is made anew from the Parquet parts when a trial begins or goes on. So it has each report once, whatever a kill left,
+    Each is made anew from the Parquet table when a trial begins or goes on. So it has each report once, whatever a kill left,
     and all of them where it is wanted only later.
     """
 
@@ -63,9 +63,7 @@ class ReportCopies:
         """
         if not (settings.progress_csv or settings.tensorboard):
             return cls(())
-        first = paths.part("reports", number, 0)
-        parts = sorted(first.parent.glob(f"{number:05d}-*{first.suffix}"))
-        rows = [row for part in parts for row in read_part(part)]
+        rows = read_rows(paths.folder, "reports", number)
         copies: list[Copy] = []
         if settings.progress_csv:
             copies.append(CsvCopy(paths.progress_csv(number), rows))

@@ -18,7 +18,7 @@ from envs.objective.columns import evaluation_columns, evaluation_row
 from envs.objective.evaluate import Evaluation, EvaluationEnv, evaluate, score
 from envs.scenarios.scenario import scenario
 from envs.seen import Seen
-from results.writer import drop_parts_after, write_part
+from results.table_files import add_rows, drop_rows_after
 from tuning.algorithms.registry import algorithm
 from tuning.algorithms.trainer import Trainer, Update
 from tuning.experiment.folder import Experiment
@@ -142,9 +142,12 @@ class Training:
         checkpoint, damage = checkpoints.newest()
         state = checkpoint.trial if checkpoint else TrialState()
         checkpoints.drop_after(state.steps)
-        for table in ("reports", "evaluations"):
-            drop_parts_after(paths.folder, table, number, state.steps)
+        # Without a checkpoint, the copy of a teacher is evaluated again, whose rows are at 0 steps.
+        last = state.steps if checkpoint else -1
+        dropped = [table for table in ("reports", "evaluations") if drop_rows_after(paths.folder, table, number, last)]
         files.begun()
+        for table in dropped:
+            files.written(paths.part(table, number))
         device.reset_peak()
         trainer = algorithm(settings.algo).build(
             trial_setup(settings, records.seed(number), fallback.apply(hyperparameters), device.is_gpu, fallback.parts)
@@ -326,17 +329,13 @@ class Training:
             for evaluation in evaluations
         ]
         if rows:
-            path = self._paths.part("evaluations", self._number, state.steps)
-            write_part(path, "evaluations", rows, measures=evaluation_columns())
-            self._files.written(path)
+            self._files.written(add_rows(self._paths.folder, "evaluations", self._number, rows, measures=evaluation_columns()))
 
     def _write_reports(self) -> None:
         """Write the reports since the last call, and the measurements so far into the trial's row."""
         state = self.state
         if self._reports:
-            path = self._paths.part("reports", self._number, state.steps)
-            write_part(path, "reports", self._reports)
-            self._files.written(path)
+            self._files.written(add_rows(self._paths.folder, "reports", self._number, self._reports))
             self._copies.add(self._reports)
             self._reports = []
         measured = asdict(state)

@@ -8,7 +8,7 @@ import pytest
 from benchmarks.real_searches.experiments import best_evaluated, recommended
 from benchmarks.real_searches.records import RealSearchError
 from results.schema import GIVEN
-from results.writer import part_path, write_part
+from results.table_files import add_rows, write_rows
 from search_spaces.parameter import Kind
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import create
@@ -36,10 +36,10 @@ def experiment(folder: Path, trials: list[tuple[float, list[float], int | None]]
             "seed": trial_seed(0, number, None if confirms is None else number),
         }  # fmt: skip
         row |= {f"{GIVEN}{name}": value for name, value in SPACE.complete({"learning_rate": rate}).items()}
-        write_part(part_path(paths.folder, "trials", number), "trials", [row], TYPES)
+        write_rows(paths.folder, "trials", number, [row], TYPES)
         for index, score in enumerate(scores):
             report = {"trial": number, "update": index, "steps": 100 * (index + 1), "score": score}
-            write_part(part_path(paths.folder, "reports", number, 100 * (index + 1)), "reports", [report])
+            add_rows(paths.folder, "reports", number, [report])
     return paths.folder
 
 

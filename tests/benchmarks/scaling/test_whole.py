@@ -3,17 +3,14 @@
 import warnings
 from pathlib import Path
 
-import pytest
-
 from benchmarks.scaling.whole import whole
 from results import load
 from tuning.search.record.study import check_study
 from tuning.trial.checkpoint import Checkpoints
 
 
-@pytest.mark.parametrize("is_packed", [True, False])
-def test_a_made_up_search_is_whole(tmp_path: Path, is_packed: bool) -> None:
-    made = whole(tmp_path, 12, is_packed)
+def test_a_made_up_search_is_whole(tmp_path: Path) -> None:
+    made = whole(tmp_path, 12)
     check_study(made)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -7,9 +7,9 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from results.parts import ResultsError
 from results.report import hours as analysis
 from results.rollout import table, write
+from results.table_files import ResultsError
 from tests.results.report.made import hours
 
 

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from results.parts import ResultsError
 from results.report import pictures
 from results.report.colours import LIGHT
 from results.report.figure import Section
 from results.report.figures.policy import figures
+from results.table_files import ResultsError
 from tests.results.report.made import hours
 
 

@@ -11,10 +11,10 @@ import pytest
 from results import Results
 from results.analysis import compare, confirmed, leaderboard, references
 from results.judgement import Ranking, judgement, write_table
-from results.parts import ResultsError
 from results.report.page import page
 from results.report.sections import sections, site
 from results.report.sources import Sources
+from results.table_files import ResultsError
 from tests.results import made
 
 HUGE = r"e[+]1|(?<![\d.])\d{10}|\d{3},\d{3},\d{3},\d{3}"  # what the rank of a missed requirement looks like

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from results.loader import load
-from results.parts import ResultsError
 from results.report.sections import sections
 from results.report.sources import read_sources, rollouts_in, shown_rollouts
 from results.rollout import table, write
+from results.table_files import ResultsError
 from tests.results.report.made import hours
 
 

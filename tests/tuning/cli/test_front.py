@@ -11,7 +11,7 @@ from rich.console import Console
 
 from envs.objective.aim import Aim
 from results import load
-from results.writer import part_path, write_part
+from results.table_files import write_rows
 from tests.tuning.cli.test_summary import KINDS, write_evaluation
 from tuning.cli.front import MOST_SHOWN, front_confirmation_lines, front_table
 from tuning.cli.summary import print_comparison, print_summary
@@ -29,7 +29,7 @@ def write(folder: Path, number: int, gains: tuple[float, float], **more: Any) ->
         "objective": 1000.0 * (1 - gains[0]), "objective_2": 500.0 * (1 - gains[1]),
         "gain": gains[0], "gain_2": gains[1], "rating": sum(gains) / 2, **more,
     }  # fmt: skip
-    write_part(part_path(folder, "trials", number), "trials", [row], OF_TWO)
+    write_rows(folder, "trials", number, [row], OF_TWO)
 
 
 def table(folder: Path, width: int = 80) -> str:

@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from results import report
-from results.writer import part_path, write_part
+from results.table_files import write_rows
 from tests.results.trials import KINDS, trial
 from tuning.cli.report import draw_report
 
@@ -19,7 +19,7 @@ def drawn(folder: Path) -> str:
 
 
 def test_its_path_is_printed(tmp_path: Path) -> None:
-    write_part(part_path(tmp_path, "trials", 0), "trials", [trial(0, None, "failed")], KINDS)
+    write_rows(tmp_path, "trials", 0, [trial(0, None, "failed")], KINDS)
     assert drawn(tmp_path) == f"Report:  {tmp_path / report.NAME}\n"
     assert (tmp_path / report.NAME).is_file()
 

@@ -12,9 +12,8 @@ from rich.console import Console
 from envs.objective.aim import SCORE_ALONE, Aim
 from envs.objective.columns import evaluation_columns
 from results import load
-from results.parts import read_part
 from results.schema import FOLDER, schema
-from results.writer import part_path, write_part
+from results.table_files import add_rows, write_rows
 from tuning.cli.summary import print_comparison, print_summary
 
 KINDS = {"learning_rate": float, "target_kl": float}
@@ -31,14 +30,13 @@ def write_trial(folder: Path, number: int, state: str, score: float | None = Non
         "trial": number, "state": state, "score": score, "steps": 1000, "seconds": 100.0, "environment_seconds": 50.0,
         "learner_seconds": 10.0, "evaluation_seconds": 20.0, "hp_learning_rate": 1e-3, "hp_target_kl": None, **columns,
     }  # fmt: skip
-    write_part(part_path(folder, "trials", number), "trials", [row], KINDS)
+    write_rows(folder, "trials", number, [row], KINDS)
 
 
 def write_evaluation(folder: Path, number: int, year: int, **columns: float) -> None:
     names = [field.name for field in schema("evaluations", measures=evaluation_columns()) if not pa.types.is_string(field.type)]
     row: dict[str, Any] = {**dict.fromkeys(names, 100), "trial": number, "steps": 1000, "year": year, **columns}
-    path = part_path(folder, "evaluations", number, 1000)
-    write_part(path, "evaluations", [*(read_part(path) if path.exists() else []), row], measures=evaluation_columns())
+    add_rows(folder, "evaluations", number, [row], measures=evaluation_columns())
 
 
 def cells_of(text: str) -> dict[str, list[str]]:

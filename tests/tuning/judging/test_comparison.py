@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
-from results.writer import judged_path, write_part
+from results.table_files import judged_path, write_file
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import create
@@ -53,7 +53,7 @@ def test_an_interrupt_is_raised_after_the_line_that_says_how_to_continue(
     monkeypatch.delenv("UV_RUN_RECURSION_DEPTH", raising=False)
 
     def interrupt(self: Race, judged_by: str) -> None:
-        write_part(judged_path(given.dir / "one", "bounds", "batch"), "evaluations", [])
+        write_file(judged_path(given.dir / "one", "bounds", "batch"), [])
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Race, "run", interrupt)

@@ -16,7 +16,7 @@ from envs.objective.validity import ValidityError
 from envs.scenarios.scenario import scenario
 from envs.seen import Seen
 from envs.yardsticks.bound import BoundError
-from results.writer import judged_path, write_part
+from results.table_files import judged_path, write_file
 from tuning.judging import evaluations
 from tuning.judging.evaluations import _result, check_agreement, score_of, served_of
 
@@ -62,7 +62,7 @@ def test_backends_agree_in_ratios_too(tmp_path: Path, name: str, values: tuple[f
     parts = [judged_path(tmp_path, "a-002", backend) for backend in backends]
     for part, backend, value in zip(parts, backends, values, strict=True):
         row = {**year(10, 0.1, 2.0), "year": 3, "backend": backend, name: value}
-        write_part(part, "evaluations", [row], measures=evaluation_columns())
+        write_file(part, [row], measures=evaluation_columns())
     with nullcontext() if agree else pytest.raises(ValidityError, match=f"a, year 3: {name} is"):
         check_agreement(*parts)
 

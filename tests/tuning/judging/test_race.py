@@ -17,9 +17,8 @@ from envs.objective.columns import evaluation_columns
 from envs.objective.validity import ValidityError
 from envs.scenarios.scenario import Scenario, scenario
 from envs.yardsticks.mpc_runs import NAMES
-from results.parts import ResultsError, read_part
 from results.schema import SCHEMA_VERSION
-from results.writer import write_part
+from results.table_files import ResultsError, read_file, write_file
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import create
 from tuning.experiment.settings import Settings
@@ -89,7 +88,7 @@ class Made:
         for job in jobs:
             self.judged.append(job.part.stem)
             rows = job.start()
-            write_part(job.part, "evaluations", rows, measures=evaluation_columns())
+            write_file(job.part, rows, measures=evaluation_columns())
             if rows:
                 on_done(rows)
 
@@ -284,14 +283,14 @@ def test_a_part_that_is_damaged_or_of_something_else_is_named_and_made_again(mad
     made.run(made.judgement(), "batch")
     first = made.judgement().paths
     parts = {name: first.part(name, "batch") for name in ("good-000", "good-001", "close-000", "baselines")}
-    rows = {name: read_part(path) for name, path in parts.items()}
+    rows = {name: read_file(path) for name, path in parts.items()}
     parts["good-000"].write_bytes(b"PAR1")
     shutil.copyfile(parts["close-000"], parts["good-001"])
     parts["baselines"].write_bytes(parts["baselines"].read_bytes()[:100])
     made.judged.clear()
     made.run(made.judgement(), "batch")
     assert sorted(made.judged) == ["baselines-batch", "good-000-batch", "good-001-batch"]
-    assert {name: read_part(path) for name, path in parts.items()} == rows
+    assert {name: read_file(path) for name, path in parts.items()} == rows
     said = console.export_text()
     assert f"{parts['good-000']} is made again: " in said
     assert f"{parts['good-001']} is made again: it is of run 0, not 1" in said

@@ -7,9 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from filelock import FileLock, Timeout
 
-from results.packs import LOCK, locked
 from tests.tuning.storage.stand_in import KilledError, dies_at, in_memory
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, create, open_experiment
@@ -19,7 +17,7 @@ from tuning.experiment.settings import Settings
 from tuning.storage import epoch, journal_chunks, moving
 from tuning.storage.moving import move_to_storage, refuse_other
 
-SMALL = "results/reports/00001-000000000500.parquet"
+SMALL = "results/reports/00001.parquet"
 COPIED = {
     "space.toml": b"[gamma]",
     "learned.json": b"{}",
@@ -27,7 +25,6 @@ COPIED = {
     "report.html": b"report",
     "results/trials/00001.parquet": b"row",
     SMALL: b"reports",
-    "results/reports/packed-00000.parquet": b"pack",
     "trials/00001.memory": b"5",
     "trials/00001/000000000500/state.json": b"state",
     "trials/00001/000000000500/arrays.npz": b"arrays" * 3,
@@ -37,8 +34,8 @@ COPIED = {
     "rollouts/one/hours.parquet": b"hours",
 }
 LEFT = (
-    "owner.json", "running-x", "tune/state", "trials/00001.lock", "results/packs.lock", "results/reports/00002-1.new",
-    "trials/00001/000000001000/arrays.npz", "trials/00001/new/state.json", "notes.txt", "results/trials-gathered.parquet",
+    "owner.json", "running-x", "tune/state", "trials/00001.lock", "results/reports/00002.new",
+    "trials/00001/000000001000/arrays.npz", "trials/00001/new/state.json", "notes.txt",
 )  # fmt: skip
 JOURNAL = b"first line\nsecond line\nthird"
 
@@ -220,24 +217,6 @@ def test_a_folder_that_another_command_has_just_moved_elsewhere_is_not_moved_aga
     with pytest.raises(UsageError, match="has moved to s3://bucket/elsewhere/one: continue it there"):
         move(local, objects)
     assert there(objects) == {}
-
-
-def test_nothing_is_packed_between_the_listing_of_files_and_their_copies(local: Experiment) -> None:
-    objects = in_memory()
-    tried: set[str] = set()
-
-    def before(change: str) -> None:
-        if change.partition("/")[0] in ("+results", "+trials"):
-            lock = FileLock(local.paths.results / LOCK, blocking=False)
-            with pytest.raises(Timeout), lock:
-                raise AssertionError("it could be packed now")
-            tried.add(change)
-
-    objects.before = before
-    move(local, objects)
-    assert len(tried) > 3
-    with locked(local.paths.folder):
-        assert f"+{SMALL}" in tried
 
 
 def test_what_is_no_experiment_is_not_written_over(local: Experiment) -> None:

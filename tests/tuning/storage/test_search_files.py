@@ -290,10 +290,10 @@ def test_a_trial_that_has_none_is_not_looked_up_again_and_again(objects: Any, pa
 def test_results_of_trials_are_gathered_and_a_user_gets_checkpoints_too(objects: Any, paths: ExperimentPaths) -> None:
     for is_whole in (False, True):
         with files(objects, paths, is_whole) as own:
-            objects.put("results/reports/00003-000000000500.parquet", b"part")
+            objects.put("results/reports/00003.parquet", b"rows")
             objects.put("trials/00003/000000000500/state.json", b"{}")
             own.gather()
-        assert paths.part("reports", 3, 500).read_bytes() == b"part"
+        assert paths.part("reports", 3).read_bytes() == b"rows"
         assert paths.checkpoints(3).exists() == is_whole
 
 

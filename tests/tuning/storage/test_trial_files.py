@@ -115,8 +115,8 @@ def test_local_files_are_those_of_the_experiment(tmp_path: Path) -> None:
 def test_a_trial_is_pushed_in_the_order_in_which_it_is_written(place: Location, changes: list[str]) -> None:
     with opened(place) as (files, folder):
         files.begun()
-        written(files, folder, "results/evaluations/00003-000000000500.parquet")
-        written(files, folder, "results/reports/00003-000000000500.parquet")
+        written(files, folder, "results/evaluations/00003.parquet")
+        written(files, folder, "results/reports/00003.parquet")
         written(files, folder, ROW, b"newer row")
         checkpoint(folder, 500, ("replay/0000000000-0000000500.npz",))
         files.saved()
@@ -126,8 +126,8 @@ def test_a_trial_is_pushed_in_the_order_in_which_it_is_written(place: Location, 
         files.saved()
         files.ended()
     assert [change for change in changes if not change.startswith("-.")] == [
-        "+results/evaluations/00003-000000000500.parquet",
-        "+results/reports/00003-000000000500.parquet",
+        "+results/evaluations/00003.parquet",
+        "+results/reports/00003.parquet",
         f"+{ROW}",
         "+trials/00003/000000000500/arrays.npz",
         "+trials/00003/replay/0000000000-0000000500.npz",
@@ -145,22 +145,15 @@ def test_it_goes_on_from_what_is_whole_and_drops_the_rest(place: Location) -> No
     with opened(place) as (files, folder):
         checkpoint(folder, 500)
         files.saved()
-        for steps in (500, 1000):
-            written(files, folder, f"results/reports/00003-{steps:012d}.parquet")
+        written(files, folder, "results/reports/00003.parquet", b"reports")
     # Killed while it pushed a checkpoint.
     Objects(place).put("trials/00003/000000001000/arrays.npz", b"arrays")
-    Objects(place).put("results/reports/00031-000000000500.parquet", b"another trial's")
     with opened(place) as (files, folder):
         assert sorted(path.name for path in (folder / "trials/00003").iterdir()) == ["000000000500"]
-        beyond = folder / "results/reports/00003-000000001000.parquet"
-        assert beyond.exists()
-        beyond.unlink()
+        assert (folder / "results/reports/00003.parquet").read_bytes() == b"reports"
         files.begun()
     assert keys(place, "trials/00003/") == [
         "trials/00003/000000000500/arrays.npz", "trials/00003/000000000500/state.json",
-    ]  # fmt: skip
-    assert keys(place, "results/reports/") == [
-        "results/reports/00003-000000000500.parquet", "results/reports/00031-000000000500.parquet",
     ]  # fmt: skip
 
 
@@ -218,22 +211,24 @@ class Once(Objects):
         super().remove(given)
 
 
-@pytest.mark.parametrize("change", ["row", "part", "removal"])
+@pytest.mark.parametrize("change", ["row", "checkpoint", "removal"])
 def test_it_looks_before_each_attempt_whether_the_trial_is_its_own(
     place: Location, change: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Once, "failing", [], raising=False)
-    part = "results/reports/00003-000000000500.parquet"
+    key = "trials/00003/000000000500/arrays.npz"
     with opened(place) as (files, folder):
         own = files._own
         own._hasty, own._patient = Once(place, own._hasty.patience), Once(place, own._patient.patience)
         if change == "removal":
-            Objects(place).put(part, b"beyond the checkpoint")
+            Objects(place).put(key, b"without its state")
+        if change == "checkpoint":
+            checkpoint(folder, 500)
         with pytest.raises(FencedError):
-            files.begun() if change == "removal" else written(files, folder, ROW if change == "row" else part, b"late")
+            {"row": lambda: written(files, folder, ROW, b"late"), "checkpoint": files.saved, "removal": files.begun}[change]()
     assert len(Once.failing) == 1
     assert Objects(place).read(ROW) == b"row"
-    assert Objects(place).has(part) == (change == "removal")
+    assert Objects(place).has(key) == (change == "removal")
 
 
 @pytest.mark.parametrize("patience", [0.2, 60.0])
@@ -260,7 +255,7 @@ def test_an_attempt_that_fails_is_made_again(place: Location, patience: float, m
 
 
 def test_work_that_is_done_again_replaces_what_is_there(place: Location) -> None:
-    key = "results/evaluations/00003-000000000000.parquet"
+    key = "results/evaluations/00003.parquet"
     for content in (b"first", b"again"):
         with opened(place) as (files, folder):
             written(files, folder, key, content)

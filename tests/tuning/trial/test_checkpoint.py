@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from results.parts import read_part
-from results.writer import part_path, write_part
+from results.table_files import read_file, rows_path, write_file
 from tests.tuning.trial.crash import Killed, killed_at
 from tuning.algorithms.sac.replay_buffer import ReplayBuffer
 from tuning.trial.checkpoint import Checkpoints
@@ -311,19 +310,19 @@ def test_a_kill_at_any_disk_operation_costs_the_newest_checkpoint_at_most(
 def test_a_kill_at_any_disk_operation_leaves_whole_part_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: bool
 ) -> None:
-    path = part_path(tmp_path, "reports", 0, 100)
+    path = rows_path(tmp_path, "reports", 0)
     old, new = ([{"trial": 0, "update": 1, "steps": 100, "score": score}] for score in (0.25, 0.5))
     operation, ended = 0, False
     found = []
     while not ended:
         operation += 1
-        write_part(path, "reports", old)
+        write_file(path, old)
         try:
             with killed_at(monkeypatch, operation, after):
-                write_part(path, "reports", new)
+                write_file(path, new)
             ended = True
         except Killed:
-            found.append(read_part(path)[0]["score"])
+            found.append(read_file(path)[0]["score"])
     assert found[0] == 0.25
     assert set(found) == ({0.25, 0.5} if after else {0.25})
-    assert read_part(path)[0]["score"] == 0.5
+    assert read_file(path)[0]["score"] == 0.5

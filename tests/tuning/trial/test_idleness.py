@@ -11,7 +11,7 @@ from envs.environments.vector_env import WindowsEnv
 from envs.objective.columns import CHANGED, evaluation_columns, evaluation_row
 from envs.objective.evaluate import evaluate
 from envs.scenarios.scenario import Window, scenario
-from results.writer import part_path, write_part
+from results.table_files import add_rows
 from tuning.trial.idleness import GIVEN_UP, does_nothing, is_given_up, noticed, noticed_in
 from tuning.trial.protocol import EVALUATION, IDLE
 
@@ -76,7 +76,7 @@ def test_an_evaluation_of_an_earlier_version_tells_nothing() -> None:
 def test_the_results_of_a_trial_tell_what_it_did(tmp_path: Path) -> None:
     def write(trial: int, steps: int, row: dict[str, float]) -> None:
         rows = [{**dict.fromkeys(evaluation_columns(), 1.0), **row, "trial": trial, "steps": steps, "year": 0}]
-        write_part(part_path(tmp_path, "evaluations", trial, steps), "evaluations", rows, measures=evaluation_columns())
+        add_rows(tmp_path, "evaluations", trial, rows, measures=evaluation_columns())
 
     assert noticed_in(tmp_path, 3) is None
     for steps in (10, 20):

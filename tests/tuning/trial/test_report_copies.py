@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tensorboardX.proto.event_pb2 import Event
 
-from results.writer import drop_parts_after, part_path, write_part
+from results.table_files import add_rows, drop_rows_after
 from tuning.experiment.folder import ExperimentPaths
 from tuning.experiment.settings import Settings
 from tuning.trial.report_copies import ReportCopies
@@ -31,7 +31,7 @@ def rows(*steps: int) -> list[dict[str, Any]]:
 
 def write(paths: ExperimentPaths, copies: ReportCopies, *steps: int) -> None:
     """What a trial does: the table first, then its copies."""
-    write_part(part_path(paths.folder, "reports", 3, steps[-1]), "reports", rows(*steps))
+    add_rows(paths.folder, "reports", 3, rows(*steps))
     copies.add(rows(*steps))
 
 
@@ -89,11 +89,11 @@ def test_after_a_kill_no_report_is_doubled_or_missing(paths: ExperimentPaths, se
     copies = ReportCopies.begin(settings, paths, 3)
     write(paths, copies, 100, 200)
     copies.add(rows(300))  # beyond the checkpoint: the table has lost it
-    write_part(part_path(paths.folder, "reports", 3, 400), "reports", rows(400))  # so is this one dropped
+    add_rows(paths.folder, "reports", 3, rows(400))  # so is this one dropped
     copies.close()
     for path in paths.tensorboard(3).glob("*"):
         path.rename(path.with_name("events.out.tfevents.1.before"))  # a name has the second in which it was made
-    drop_parts_after(paths.folder, "reports", 3, 200)
+    drop_rows_after(paths.folder, "reports", 3, 200)
     again = ReportCopies.begin(settings, paths, 3)
     write(paths, again, 300, 400)
     again.close()
@@ -107,7 +107,7 @@ def test_a_copy_that_is_wanted_later_has_the_reports_from_before(paths: Experime
     before.close()
     assert not paths.progress_csv(3).exists()
     assert not paths.tensorboard(3).exists()
-    write_part(part_path(paths.folder, "reports", 4, 900), "reports", [{**row, "trial": 4} for row in rows(900)])
+    add_rows(paths.folder, "reports", 4, [{**row, "trial": 4} for row in rows(900)])
     ReportCopies.begin(replace(settings, steps=9), paths, 3).close()
     assert seen(paths, settings) == [100, 200]
 

@@ -8,8 +8,8 @@ import optuna
 from optuna.trial import FrozenTrial, TrialState
 
 from common.paths import shortened
-from results.parts import ResultsError
 from results.schema import GIVEN
+from results.table_files import ResultsError
 from search_spaces import SpaceError
 from search_spaces.earlier import in_todays_names
 from search_spaces.removed import without_removed

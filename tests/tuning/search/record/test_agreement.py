@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from results import ResultsError, load
-from results.parts import read_part
-from results.writer import write_part
+from results.table_files import read_file, write_file
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
@@ -68,8 +67,8 @@ def test_a_trial_with_a_hyperparameter_that_is_gone_goes_on_unless_it_did_someth
     known = {**records._hyperparameters, "profile_hours": int}
     for number in (0, 1):
         path = experiment.paths.part("trials", number)
-        (row,) = read_part(path)
-        write_part(path, "trials", [{**row, "hp_profile_hours": value, "used_profile_hours": value}], known)
+        (row,) = read_file(path)
+        write_file(path, [{**row, "hp_profile_hours": value, "used_profile_hours": value}], known)
     assert len(load(experiment.paths.folder).trials) == 2
     if value:
         with pytest.raises(DamagedStudyError, match="trial 0 in it has profile_hours=6, which this version does not have"):

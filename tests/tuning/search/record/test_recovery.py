@@ -9,7 +9,7 @@ import pytest
 from optuna.trial import TrialState, create_trial
 
 from results import load
-from results.writer import write_part
+from results.table_files import add_rows, write_rows
 from tuning.algorithms.of_settings import algorithm_of
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
@@ -46,7 +46,7 @@ def reported(experiment: Experiment, number: int, scores: dict[int, float]) -> N
         rows += [{"trial": number, "steps": steps - 10}, {"trial": number, "steps": steps, "score": score}]
     for update, row in enumerate(rows):
         row["update"] = update
-    write_part(experiment.paths.part("reports", number, max(scores)), "reports", rows)
+    write_rows(experiment.paths.folder, "reports", number, rows)
 
 
 def test_ends_that_only_rows_have_are_told_to_the_study_with_their_evaluations(experiment: Experiment) -> None:
@@ -116,7 +116,7 @@ def test_an_end_that_is_told_late_has_its_objective_and_what_it_misses(experimen
     aimed = replace(experiment, settings=replace(experiment.settings, objective="peak_kw", require=("ev_served>=0.9",)))
     _, records = begun(aimed, 2)
     rows = [{"trial": 0, "update": 1, "steps": 1000, "score": 0.4, "objective": 50.0, "shortfall": 0.2, "rating": -1.2e15}]
-    write_part(aimed.paths.part("reports", 0, 1000), "reports", rows)
+    add_rows(aimed.paths.folder, "reports", 0, rows)
     records.update(0, score=0.4, objective=50.0, shortfall=0.2, rating=-1.2e15)
     records.end(0, "complete")
     study = memory(aimed)
@@ -130,7 +130,7 @@ def test_a_failure_that_is_told_late_was_rated_by_nothing(experiment: Experiment
     aimed = replace(experiment, settings=replace(experiment.settings, objective="self_consumption"))
     _, records = begun(aimed, 1)
     rated = {"score": 0.4, "objective": math.nan, "rating": -math.inf}
-    write_part(aimed.paths.part("reports", 0, 1000), "reports", [{"trial": 0, "update": 1, "steps": 1000, **rated}])
+    add_rows(aimed.paths.folder, "reports", 0, [{"trial": 0, "update": 1, "steps": 1000, **rated}])
     records.update(0, **rated)
     records.end(0, "failed")
     study = memory(aimed)
@@ -141,7 +141,7 @@ def test_a_failure_that_is_told_late_was_rated_by_nothing(experiment: Experiment
 
 def test_half_written_files_are_removed(experiment: Experiment) -> None:
     study, records = begun(experiment, 1)
-    left = experiment.paths.part("reports", 0, 64).with_suffix(".new")
+    left = experiment.paths.part("reports", 0).with_suffix(".new")
     left.parent.mkdir()
     left.write_bytes(b"half")
     settle(study, records, experiment.paths, REPORTS)
@@ -219,7 +219,7 @@ def test_after_a_kill_before_the_study_had_them_both_gains_come_from_the_rows(tm
     _, records = begun(experiment, 1)
     pair = {"objective": 1.0, "objective_2": 2.0, "gain": 0.1, "gain_2": 0.3, "rating": 0.2}
     rows = [{"trial": 0, "update": 1, "steps": 260, "score": 0.5, **pair}]
-    write_part(experiment.paths.part("reports", 0, 260), "reports", rows)
+    add_rows(experiment.paths.folder, "reports", 0, rows)
     records.update(0, score=0.5, steps=260, **pair)
     records.update(0, state="frozen")
     again = memory(experiment)

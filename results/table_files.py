@@ -1,0 +1,352 @@
+"""Files of the tables: one for each trial and table, rewritten whole whenever rows are added.
+
+A file appears under its name when it is whole, so a kill leaves the old one or the new one. One that is damaged, or is of a
+later version, is named with the reason.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from common.errors import UserError
+from common.files import write_whole
+from common.measure import Measure
+from results.schema import (
+    FINGERPRINT,
+    FOLDER,
+    SCHEMA_VERSION,
+    STATES,
+    checksum_of,
+    columns_text,
+    fingerprint,
+    schema,
+)
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+Rows = Sequence[Mapping[str, Any]]  # values by column; a missing column is empty
+Measures = Mapping[str, Measure]  # by column, see `results.schema.schema`
+# Columns without which a row says nothing. A file of an older version may lack others.
+_NEEDED = {
+    "trials": ("trial", "state", "score"),
+    "reports": ("trial", "update", "steps"),
+    "evaluations": ("trial", "steps", "year", "score"),
+}
+# Columns that are filled in each row. In a judgement, evaluations of baselines and bounds have no trial.
+_FILLED = {"trials": ("trial",), "reports": ("trial", "update"), "evaluations": ("year",)}
+_OF_TRIAL = re.compile(r"(\d{5,})")  # name of a file, see `rows_path`
+_JUDGED = re.compile(r".+?(?:-(\d{3,}))?-(batch|citylearn)")  # see `judged_path`
+_OF_RUN = ("backend", "trial", "contender")  # columns that the name of such a file tells
+_SMALL = 2**20  # bytes of a file up to which it is read at once
+MOST_VALUES, MOST_BYTES = 10**8, 2**31  # of a file; the largest of ours have some million values
+UPDATE = "update the package"  # remedy for a file of a later version, which is no damage
+_RESTORE = "restore the file from a copy"
+
+
+class ResultsError(UserError, ValueError):
+    """A folder holds no results, or none that are complete. The message says what to do."""
+
+
+def table_folder(experiment: Path, table: str) -> Path:
+    """Folder of a table's files."""
+    return experiment / FOLDER / table
+
+
+def rows_path(experiment: Path, table: str, trial: int) -> Path:
+    """Path of the file with a trial's rows of a table."""
+    return table_folder(experiment, table) / f"{trial:05d}.parquet"
+
+
+def judged_path(folder: Path, name: str, backend: str) -> Path:
+    """Path of the file with the evaluations of one run of a contender, of the baselines or of the bounds.
+
+    Args:
+        folder: of the judgement.
+        name: of the run, fit for a file name.
+        backend: that evaluated it.
+    """
+    return table_folder(folder, "evaluations") / f"{name}-{backend}.parquet"
+
+
+def write_rows(
+    folder: Path,
+    table: str,
+    trial: int,
+    rows: Rows,
+    hyperparameters: Mapping[str, type] | None = None,
+    measures: Measures | None = None,
+) -> Path:
+    """Write the file of a trial's rows, replacing one that is there; its path. See `write_file`."""
+    path = rows_path(folder, table, trial)
+    write_file(path, rows, hyperparameters, measures)
+    return path
+
+
+def add_rows(folder: Path, table: str, trial: int, rows: Rows, measures: Measures | None = None) -> Path:
+    """Write the file of a trial's rows with some more at its end; its path.
+
+    Raises:
+        KeyError: if a row has a column that the schema lacks.
+        ResultsError: if the file is damaged or of a later version.
+    """
+    import pyarrow as pa
+
+    path = rows_path(folder, table, trial)
+    content = _table_of(table, rows, None, measures)
+    if path.exists():
+        content = pa.concat_tables([_usable(path), content], promote_options="default")
+    _write(path, content)
+    return path
+
+
+def read_rows(folder: Path, table: str, trial: int) -> list[dict[str, Any]]:
+    """Rows of a trial; none where it has no file.
+
+    Raises:
+        ResultsError: if the file is damaged or of a later version.
+    """
+    path = rows_path(folder, table, trial)
+    return read_file(path) if path.exists() else []
+
+
+def drop_rows_after(folder: Path, table: str, trial: int, steps: int) -> bool:
+    """Remove a trial's rows beyond some steps, before that work is repeated; whether there were any.
+
+    Raises:
+        ResultsError: if the file is damaged or of a later version.
+    """
+    import pyarrow.compute as pc
+
+    path = rows_path(folder, table, trial)
+    if not path.exists():
+        return False
+    content = _usable(path)
+    kept = content.filter(pc.field("steps") <= steps)
+    if len(kept) < len(content):
+        _write(path, kept)
+    return len(kept) < len(content)
+
+
+def write_file(
+    path: Path,
+    rows: Rows,
+    hyperparameters: Mapping[str, type] | None = None,
+    measures: Measures | None = None,
+) -> None:
+    """Write rows as one file, replacing one of that name.
+
+    Args:
+        path: see `rows_path` and `judged_path`.
+        rows: values by column; a missing column is empty.
+        hyperparameters: see `results.schema.schema`.
+        measures: likewise.
+
+    Raises:
+        KeyError: if a row has a column that the schema lacks.
+    """
+    _write(path, _table_of(path.parent.name, rows, hyperparameters, measures))
+
+
+def read_file(path: Path) -> list[dict[str, Any]]:
+    """Rows of a file.
+
+    Raises:
+        ResultsError: if it is missing, damaged or of a later version.
+    """
+    rows: list[dict[str, Any]] = _usable(path).to_pylist()
+    return rows
+
+
+def _table_of(
+    table: str,
+    rows: Rows,
+    hyperparameters: Mapping[str, type] | None,
+    measures: Measures | None,
+) -> pa.Table:
+    import pyarrow as pa
+
+    columns = schema(table, hyperparameters, measures)
+    unknown = {name for row in rows for name in row} - set(columns.names)
+    if unknown:
+        raise KeyError(f"table {table} has no column {', '.join(sorted(unknown))}")
+    return pa.Table.from_pylist(list(rows), schema=columns)
+
+
+def _write(path: Path, content: pa.Table) -> None:
+    import pyarrow.parquet as pq
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    content = content.replace_schema_metadata({**content.schema.metadata, FINGERPRINT.encode(): fingerprint(content)})
+    # Columns are short: to read a dictionary, statistics and a codec's frame takes longer than to read the values.
+    write_whole(
+        path,
+        lambda file: pq.write_table(
+            content, file, compression="none", use_dictionary=False, write_statistics=False, write_page_checksum=True
+        ),
+    )
+
+
+def _usable(path: Path) -> pa.Table:
+    content = read_table(path)
+    if isinstance(content, str):
+        raise ResultsError(f"{path} cannot be used: {content}")
+    return content
+
+
+def read_table(path: Path, columns: Collection[str] | None = None) -> pa.Table | str:
+    """Rows of a file, or the reason why it cannot be used.
+
+    Args:
+        path: of the file, in the folder of its table.
+        columns: those that are wanted; those that tell whether the file can be used come with them. None for all.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    table = path.parent.name
+    try:
+        # A small file is opened once, and read whole: opening takes most of its time.
+        is_small = path.stat().st_size <= _SMALL
+        source = pa.BufferReader(path.read_bytes()) if is_small else pa.OSFile(str(path))
+        with pq.ParquetFile(source, page_checksum_verification=True, pre_buffer=False) as file:
+            whole = file.schema_arrow
+            # A name that is no UTF-8 is noticed only where it is read.
+            names = whole.names
+            if fault := _file_fault(file.metadata, whole, table):
+                return fault
+            needed = None if columns is None else {*columns, *_NEEDED[table], *(_OF_RUN if table == "evaluations" else ())}
+            part = file.read(needed and [name for name in names if name in needed], use_threads=not is_small)
+    except (pa.ArrowException, OSError, ValueError) as error:
+        # Arrow would read a folder as one table of all files in it.
+        return f"it is a folder: {_RESTORE}" if path.is_dir() else " ".join(str(error).split())
+    fault = _content_fault(part, table) or _name_fault(part, table, path.stem)
+    return f"{fault}: {_RESTORE}" if fault else part
+
+
+def _file_fault(metadata: pq.FileMetaData, columns: pa.Schema, table: str) -> str:
+    """Why a file cannot be used, before its values are read; empty where it can."""
+    version = int((columns.metadata or {}).get(b"schema_version", b"0"))
+    if version > SCHEMA_VERSION:
+        return f"its schema version {version} is newer than this package's {SCHEMA_VERSION}: {UPDATE}"
+    fault, text = _of_columns(columns, table)
+    # Arrow checks the values; names, types and the number of rows have this.
+    known = (columns.metadata or {}).get(FINGERPRINT.encode())
+    if not fault and known is not None and known.decode(errors="replace") != checksum_of(text, metadata.num_rows):
+        fault = "its columns have changed since it was written"
+    fault = fault or _size_fault(metadata)
+    return f"{fault}: {_RESTORE}" if fault else ""
+
+
+def size_fault(path: Path) -> str:
+    """Why a Parquet file would take more memory than any file of ours, by its metadata; empty where it would not.
+
+    Raises:
+        ArrowException: if it is damaged.
+        OSError: if it cannot be read, or is damaged.
+    """
+    import pyarrow.parquet as pq
+
+    return _size_fault(pq.read_metadata(path))
+
+
+def _size_fault(metadata: pq.FileMetaData) -> str:
+    values = nbytes = 0
+    for number in range(metadata.num_row_groups):
+        # Of the group as a whole: where a footer is damaged, Arrow ends the process when it is asked for a column of it.
+        group = metadata.row_group(number)
+        values += group.num_rows * group.num_columns
+        nbytes += group.total_byte_size
+    if values > MOST_VALUES:
+        return f"it holds {values:,} values, more than the {MOST_VALUES:,} that are read"
+    return f"it unfolds to {nbytes:,} bytes, more than the {MOST_BYTES:,} that are read" if nbytes > MOST_BYTES else ""
+
+
+_LAST: dict[str, tuple[pa.Schema, tuple[str, str]]] = {}
+
+
+def _of_columns(columns: pa.Schema, table: str) -> tuple[str, str]:
+    """What is wrong with names and types of columns, and their text; see `results.schema.columns_text`.
+
+    Thousands of files have the same columns, so what was found last is kept.
+    """
+    last = _LAST.get(table)
+    if last is None or not last[0].equals(columns):
+        last = _LAST[table] = (columns, (_columns_fault(columns, table), columns_text(columns)))
+    return last[1]
+
+
+def _columns_fault(columns: pa.Schema, table: str) -> str:
+    names = columns.names
+    if doubled := sorted(name for name, count in Counter(names).items() if count > 1):
+        return f"column {doubled[0]} stands twice"
+    if lacking := [name for name in _NEEDED[table] if name not in names]:
+        return f"it lacks the column {', '.join(lacking)}"
+    wanted = _types(table)
+    for field in columns:
+        if (kind := wanted.get(field.name)) is not None and joined_type(field.type, kind) != kind:
+            return f"column {field.name} is {field.type}, not {kind}"
+    return ""
+
+
+@cache
+def _types(table: str) -> Mapping[str, pa.DataType]:
+    """Types of a table's own columns."""
+    return {field.name: field.type for field in schema(table)}
+
+
+def joined_type(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
+    """Type that holds the values of both; None where there is none."""
+    import pyarrow as pa
+
+    if one == other:
+        return one
+    fields = [pa.schema([pa.field("column", kind)]) for kind in (one, other)]
+    try:
+        return pa.unify_schemas(fields, promote_options="permissive").field("column").type
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        return None
+
+
+def _content_fault(part: pa.Table, table: str) -> str:
+    if empty := [name for name in _FILLED[table] if part[name].null_count]:
+        return f"column {empty[0]} is empty in a row"
+    if table == "trials" and (unknown := sorted(_distinct(part, "state") - set(STATES), key=str)):
+        return f"column state holds {unknown[0]!r}, which is no state"
+    return ""
+
+
+def _name_fault(part: pa.Table, table: str, stem: str) -> str:
+    """What in a file contradicts its name, as in one that was copied from another; empty where nothing does."""
+    if (trial := trial_of(stem)) is not None:
+        if others := _distinct(part, "trial") - {trial}:
+            return f"it holds trial {min(others, key=str)}, not {trial}"
+        return f"it holds {len(part)} rows, not 1" if table == "trials" and len(part) != 1 else ""
+    name = _JUDGED.fullmatch(stem)
+    if table != "evaluations" or name is None:
+        return "its name is none of this table"
+    run, backend = name[1] and int(name[1]), name[2]
+    held = {column: _distinct(part, column) if column in part.column_names else set() for column in _OF_RUN}
+    if others := held["backend"] - {backend, None}:
+        return f"it was evaluated by {min(others, key=str)}, not {backend}"
+    if others := held["trial"] - {run}:
+        return f"it is of run {min(others, key=str)}, not {run}"
+    is_bounds = stem.startswith("bounds-")
+    if others := {who for who in held["contender"] if run is None and str(who).startswith("bound") != is_bounds}:
+        return f"it is of {min(others, key=str)}"
+    return ""
+
+
+def _distinct(part: pa.Table, column: str) -> set[Any]:
+    return set(part[column].unique().to_pylist())
+
+
+def trial_of(stem: str) -> int | None:
+    """Number of the trial that a file of this name, without its suffix, is of; None for one of a judgement."""
+    return int(stem) if _OF_TRIAL.fullmatch(stem) else None
