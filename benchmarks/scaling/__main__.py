@@ -1,7 +1,7 @@
 """What grows with the number of trials: proposals, the journal, and what the driver takes. Prints Markdown.
 
 Run: `uv run python -m benchmarks.scaling [--trials 100 1000 10000] [--journal 1000 10000] [--slots 1000]
-[--packed 10000] [--parts 1000]`. All trials are made
+[--again 10000]`. All trials are made
 up, no Ray is started, and seconds are those of the processor. README.md beside it has results.
 """
 
@@ -55,12 +55,11 @@ def journal(trials: list[int]) -> None:
             print(f"| {count:,} | {made.paths.study.stat().st_size / 1e6:.1f} | {taken:.2f} |", flush=True)
 
 
-def again(trials: list[int], is_packed: bool) -> None:
+def again(trials: list[int]) -> None:
     """Print what a search takes that goes on, is loaded and is drawn."""
-    kind = "packed" if is_packed else "in parts"
-    print(f"| trials, {kind} | {' | '.join(again_module.STEPS)} |\n|---:|---:|---:|---:|---:|---:|")
+    print(f"| trials | {' | '.join(again_module.STEPS)} |\n|---:|---:|---:|---:|---:|---:|")
     for count in trials:
-        print(f"| {count:,} | {' | '.join(again_module.rows(count, is_packed))} |", flush=True)
+        print(f"| {count:,} | {' | '.join(again_module.rows(count))} |", flush=True)
 
 
 def driver(slots: int, evaluations: int, sampler: str, scheduler: str) -> None:
@@ -85,14 +84,12 @@ def main() -> None:
     parser.add_argument("--samplers", nargs="*", default=["tpe", "gp"])
     parser.add_argument("--journal", type=int, nargs="*", default=[100, 1000, 10_000])
     parser.add_argument("--slots", type=int, nargs="*", default=[100, 1000], help="trials at once, in virtual time")
-    parser.add_argument("--packed", type=int, nargs="*", default=[1000, 10_000], help="trials of a search that goes on")
-    parser.add_argument("--parts", type=int, nargs="*", default=[1000], help="the same, with a file for each evaluation")
+    parser.add_argument("--again", type=int, nargs="*", default=[1000, 10_000], help="trials of a search that goes on")
     parser.add_argument("--evaluations", type=int, default=1000, help="of all trials, in virtual time")
     options = parser.parse_args()
     proposals(options.trials, options.samplers)
     journal(options.journal)
-    again(options.packed, is_packed=True)
-    again(options.parts, is_packed=False)
+    again(options.again)
     for slots in options.slots:
         driver(slots, options.evaluations, "tpe", "asha")
 

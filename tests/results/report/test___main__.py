@@ -23,7 +23,7 @@ def test_a_wrong_place_is_one_line_and_nothing_is_created(tmp_path: Path, capsys
 def test_a_page_that_cannot_be_written_is_one_line(experiment: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (experiment / "file").touch()
     assert main([str(experiment), "--to", str(experiment / "file" / "a.html")]) == 2
-    # Lines before it are of part files that lack rows.
+    # Lines before it are of files that lack rows.
     *warned, line = capsys.readouterr().err.splitlines()
     assert all(before.startswith("warning: ") for before in warned)
     assert line.startswith("error: ")

@@ -81,7 +81,7 @@ def test_what_a_search_needs_is_fetched_and_checkpoints_stay(objects: Any, paths
 def test_a_large_file_has_more_time_and_its_place_in_the_order(
     objects: Any, paths: ExperimentPaths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As a pack from which a trial was taken that goes on."""
+    """As where a file takes long to upload."""
     monkeypatch.setattr(search_files, "LARGE", 4)
     patient = in_memory()
     patient.contents, patient.changes, patient._versions = objects.contents, objects.changes, objects._versions
