@@ -95,11 +95,7 @@ def _reason(error: Exception) -> str:
 def _draw(options: Options) -> None:
     site = _site(options)
     folder = _folder(options.to)
-    from envs.scenarios.iquitos.calendar import calendar
-    from envs.scenarios.iquitos.load import mall_load
-    from envs.scenarios.iquitos.solar import ac_power
-    from envs.scenarios.iquitos.vehicles import sessions
-    from envs.scenarios.iquitos.weather import weather
+    from envs.scenarios.iquitos.series import ac_power, calendar, mall_load, sessions, weather
 
     cal = calendar(options.year)
     sky = weather(options.year, cal)

@@ -17,7 +17,7 @@ from envs.objective.citylearn_ratios import district_ratios
 from envs.objective.series import MET_TOLERANCE, Run
 from envs.scenarios import trust
 from envs.scenarios.schema_file import count_steps, rooted
-from envs.scenarios.segment_schema import origin
+from envs.scenarios.segments import origin
 
 # CityLearn would write files beside its own code for a schema that says so.
 _WRITES_NOTHING = {"render": False, "render_mode": "none", "export_kpis_on_episode_end": False}

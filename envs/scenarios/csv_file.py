@@ -11,7 +11,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from envs.scenarios.faults import shortened
+from envs.scenarios.shapes import shortened
 
 if TYPE_CHECKING:
     import pandas as pd

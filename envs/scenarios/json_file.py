@@ -11,7 +11,7 @@ from typing import Any
 from common.files import read_text
 from common.texts import printable
 from envs.errors import ScenarioError
-from envs.scenarios.faults import shown
+from envs.scenarios.shapes import shown
 
 DEEPEST = 40  # levels; CityLearn copies a schema level by level, and the deepest that is of use has nine
 

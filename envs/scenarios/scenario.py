@@ -17,8 +17,7 @@ from envs.cache import cached_folder
 from envs.errors import ScenarioError
 from envs.scenarios import schema_file, trust
 from envs.scenarios.iquitos import FORMAT_VERSION, SITES, Site, write_year
-from envs.scenarios.segment_schema import segment_schema
-from envs.scenarios.segments import Segment, segments_of
+from envs.scenarios.segments import Segment, segment_schema, segments_of
 from envs.scenarios.splits import DEFAULT, SPLITS, Split, Splits, years_of
 
 __all__ = ["DEFAULT", "SPLITS", "Scenario", "Split", "Splits", "Window", "sample_weeks", "scenario", "training_starts"]

@@ -2,6 +2,9 @@
 
 The names are those that CityLearn's loader reads and its constructors take. A name that is not here has no effect there, or
 stops it with a message without file and place. A test compares the attributes with the signatures of its constructors.
+
+Limits are wide: every public data set and every real site lies within. What lies beyond is a wrong unit or a slip, and would
+make a search learn from nonsense.
 """
 
 from __future__ import annotations
@@ -12,294 +15,219 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from envs.scenarios import limits
-from envs.scenarios.limits import Limit
 from envs.scenarios.shapes import (
-    Anything,
+    FLAG,
     ByClass,
     Checked,
     Curve,
-    DottedClass,
+    Each,
     Fault,
-    Flag,
-    Listing,
-    Named,
-    Number,
+    Limit,
     Place,
     Record,
     Shape,
-    Text,
+    choice,
+    dotted_class,
     hint,
+    text,
 )  # fmt: skip
 
 FIRST, LAST = "simulation_start_time_step", "simulation_end_time_step"
 
 # -- devices ---------------------------------------------------------------------------------
 
-_SEED = Number(Limit(0, 2**32 - 1, "the seed of NumPy's generator", whole=True))
-_EVERY_DEVICE: dict[str, Shape] = {"random_seed": _SEED}
-_STORAGE: dict[str, Shape] = {
-    **_EVERY_DEVICE,
-    "capacity": Number(limits.CAPACITY),
-    "efficiency": Number(limits.EFFICIENCY),
-    "loss_coefficient": Number(limits.SHARE),
-    "initial_soc": Number(limits.SHARE),
+_POWER_WHY = "10 GW is more than any site has; the unit is kW"
+_CHARGER_WHY = "100 MW is more than any charger has; the unit is kW"
+_POWER = Limit(0, 1e7, _POWER_WHY, above=True)
+_POWER_OR_NONE = Limit(0, 1e7, _POWER_WHY)
+_CHARGER_POWER_OR_NONE = Limit(0, 1e5, _CHARGER_WHY)
+_SHARE = Limit(0, 1, "a share")
+_EFFICIENCY = Limit(0, 1, "more than 1 would make energy", above=True)
+_FACTOR = Limit(0, 1000, "a factor of the size", above=True)
+_WEIGHT = Limit(-1e9, 1e9, "a weight", null=False)
+_SEED = Limit(0, 2**32 - 1, "the seed of NumPy's generator", whole=True)
+_FILE = text("the name of a file")
+_NAME = text(null=False)
+
+_STORAGE = {
+    "random_seed": _SEED,
+    "capacity": Limit(0, 1e7, "10 GWh is more than any storage holds; the unit is kWh", above=True),
+    "efficiency": _EFFICIENCY,
+    "loss_coefficient": _SHARE,
+    "initial_soc": _SHARE,
 }
-_BATTERY: dict[str, Shape] = {
-    **_STORAGE,
-    "nominal_power": Number(limits.POWER),
-    "capacity_loss_coefficient": Number(limits.SHARE),
-    "depth_of_discharge": Number(limits.DEPTH),
-    "power_efficiency_curve": Curve(limits.EFFICIENCY),
-    "capacity_power_curve": Curve(limits.SHARE),
-    "phase_connection": Text(),
-}
-_PV_MODES = ("per_kw", "w_per_kw", "profile", "absolute", "absolute_kwh", "kwh", "kwh_step", "energy")
-ABSOLUTE_MODES = _PV_MODES[3:]
-_HEAT_PUMP = Record(
-    {
-        **_EVERY_DEVICE,
-        "nominal_power": Number(limits.POWER_OR_NONE),
-        "efficiency": Number(limits.EFFICIENCY),
-        "target_heating_temperature": Number(limits.SUPPLY_TEMPERATURE),
-        "target_cooling_temperature": Number(limits.SUPPLY_TEMPERATURE),
-    }
-)
-_HEATER = Record(
-    {**_EVERY_DEVICE, "nominal_power": Number(limits.POWER_OR_NONE), "efficiency": Number(limits.EFFICIENCY)},
-)
-_TANK = Record(
+_BATTERY = Record(
     {
         **_STORAGE,
-        "max_input_power": Number(limits.POWER_OR_NONE),
-        "max_output_power": Number(limits.POWER_OR_NONE),
+        "nominal_power": _POWER,
+        "capacity_loss_coefficient": _SHARE,
+        "depth_of_discharge": Limit(0, 1, "a share of the capacity", above=True),
+        "power_efficiency_curve": Curve(_EFFICIENCY),
+        "capacity_power_curve": Curve(_SHARE),
+        "phase_connection": text(),
     }
 )
-_PV = Record(
-    {
-        **_EVERY_DEVICE,
-        "nominal_power": Number(limits.POWER_OR_NONE),
-        "efficiency": Number(limits.EFFICIENCY),
-        "generation_mode": Text(choices=_PV_MODES),
-    }
-)
-_CHARGER = Record(
-    {
-        "max_charging_power": Number(limits.CHARGER_POWER),
-        "min_charging_power": Number(limits.CHARGER_POWER_OR_NONE),
-        "max_discharging_power": Number(limits.CHARGER_POWER_OR_NONE),
-        "min_discharging_power": Number(limits.CHARGER_POWER_OR_NONE),
-        "efficiency": Number(limits.EFFICIENCY),
-        "charge_efficiency_curve": Curve(limits.EFFICIENCY, least=1),
-        "discharge_efficiency_curve": Curve(limits.EFFICIENCY, least=1),
-        "phase_connection": Text(),
-        "random_seed": _SEED,
-    },
-    idle=("nominal_power", "charger_type"),
-)
-_LSTM = Record(
-    {
-        "filename": Text("the name of a file"),
-        "input_observation_names": Listing(Text(null=False), "names"),
-        "input_normalization_minimum": Listing(Number(Limit(-1e12, 1e12, "a bound of an input"), null=False), "numbers"),
-        "input_normalization_maximum": Listing(Number(Limit(-1e12, 1e12, "a bound of an input"), null=False), "numbers"),
-        "hidden_size": Number(Limit(1, 10_000, "neurons", whole=True)),
-        "num_layers": Number(Limit(1, 100, "layers", whole=True)),
-        "lookback": Number(Limit(1, 1000, "hours", whole=True)),
-        "input_size": Number(Limit(1, 1000, "inputs", whole=True)),
-        "dropout": Number(limits.SHARE),
-    },
-    null=False,
-)
+_PV_MODES = ("per_kw", "w_per_kw", "profile", "absolute", "absolute_kwh", "kwh", "kwh_step", "energy")
+ABSOLUTE_MODES = _PV_MODES[3:]
+_HEATER = {"random_seed": _SEED, "nominal_power": _POWER_OR_NONE, "efficiency": _EFFICIENCY}
+_SUPPLY_TEMPERATURE = Limit(-90, 200, "degrees Celsius")
+_BOUNDS = Each(Limit(-1e12, 1e12, "a bound of an input", null=False), "numbers", list)
+CLASSES: dict[str, Record] = {
+    "Battery": _BATTERY,
+    "PV": Record({**_HEATER, "generation_mode": choice(*_PV_MODES)}),
+    "HeatPump": Record({**_HEATER, "target_heating_temperature target_cooling_temperature": _SUPPLY_TEMPERATURE}),
+    "ElectricHeater": Record(_HEATER),
+    "StorageTank": Record({**_STORAGE, "max_input_power max_output_power": _POWER_OR_NONE}),
+    "Charger": Record(
+        {
+            "max_charging_power": Limit(0, 1e5, _CHARGER_WHY, above=True),
+            "min_charging_power max_discharging_power min_discharging_power": _CHARGER_POWER_OR_NONE,
+            "efficiency": _EFFICIENCY,
+            "charge_efficiency_curve discharge_efficiency_curve": Curve(_EFFICIENCY, least=1),
+            "phase_connection": text(),
+            "random_seed": _SEED,
+        },
+        idle=("nominal_power", "charger_type"),
+    ),
+    "LSTMDynamics": Record(
+        {
+            "filename": _FILE,
+            "input_observation_names": Each(_NAME, "names", list),
+            "input_normalization_minimum input_normalization_maximum": _BOUNDS,
+            "hidden_size": Limit(1, 10_000, "neurons", whole=True),
+            "num_layers": Limit(1, 100, "layers", whole=True),
+            "lookback": Limit(1, 1000, "hours", whole=True),
+            "input_size": Limit(1, 1000, "inputs", whole=True),
+            "dropout": _SHARE,
+        },
+        null=False,
+    ),
+}
 _SIZING = Record(
     {
-        "safety_factor": Number(limits.FACTOR),
-        "duration": Number(limits.FACTOR),
-        "parallel": Flag(),
-        "epw_filepath": Text("the name of a file"),
-        "use_sample_target": Flag(),
-        "zero_net_energy_proportion": Number(limits.FACTOR),
-        "roof_area": Number(Limit(0, 1e7, "m2 of a roof")),
+        "safety_factor duration zero_net_energy_proportion": _FACTOR,
+        "parallel use_sample_target": FLAG,
+        "epw_filepath": _FILE,
+        "roof_area": Limit(0, 1e7, "m2 of a roof"),
     }
 )
-CLASSES: dict[str, Record] = {
-    "Battery": Record(_BATTERY),
-    "PV": _PV,
-    "HeatPump": _HEAT_PUMP,
-    "ElectricHeater": _HEATER,
-    "StorageTank": _TANK,
-    "Charger": _CHARGER,
-    "LSTMDynamics": _LSTM,
-}
 
 
 def _device(*kinds: str, needed: tuple[str, ...] = ()) -> ByClass:
     return ByClass(
-        {kind: CLASSES[kind] for kind in kinds},
-        {"autosize": Flag(), "autosize_attributes": _SIZING},
-        needed_attributes=needed,
+        {kind: CLASSES[kind] for kind in kinds}, {"autosize": FLAG, "autosize_attributes": _SIZING}, needed_attributes=needed
     )
 
 
-_SIZES = ("capacity", "nominal_power")
-_DEVICES: dict[str, Shape] = {
-    "electrical_storage": _device("Battery", needed=_SIZES),
-    "pv": _device("PV"),
-    "cooling_device": _device("HeatPump"),
-    "heating_device": _device("HeatPump", "ElectricHeater"),
-    "dhw_device": _device("HeatPump", "ElectricHeater"),
-    "cooling_storage": _device("StorageTank"),
-    "heating_storage": _device("StorageTank"),
-    "dhw_storage": _device("StorageTank"),
-}
-
 # -- buildings -------------------------------------------------------------------------------
 
-_FILE = Text("the name of a file")
-_NOISE = Number(Limit(0, 1e6, "standard deviation of the noise"), null=False)
-_LIMIT_KW = Number(limits.POWER_OR_NONE)
-_BOTH_WAYS = Record({"import_kw": _LIMIT_KW, "export_kw": _LIMIT_KW})
-_SHOWN = Record({name: Flag() for name in ("headroom", "headroom_export", "violation", "phase_encoding")})
-_CONSTRAINTS = Record(
-    {
-        "building_limit_kw": _LIMIT_KW,
-        "phases": Listing(
-            Record({"name": Text(), "limit_kw": _LIMIT_KW, "chargers": Listing(Text(null=False), "chargers")}, null=False),
-            "phases",
-        ),
-        "observations": _SHOWN,
-        "expose_observations": Flag(),
-    }
-)
+_SIZES = ("capacity", "nominal_power")
+_NOISE = Limit(0, 1e6, "standard deviation of the noise", null=False)
+_BOTH_WAYS = Record({"import_kw export_kw": _POWER_OR_NONE})
+_SHOWN = Record({"headroom headroom_export violation phase_encoding": FLAG})
+_PHASE = Record({"name": text(), "limit_kw": _POWER_OR_NONE, "chargers": Each(_NAME, "chargers", list)}, null=False)
 _SERVICE = Record(
     {
-        "mode": Text(choices=("single_phase", "three_phase"), null=False),
-        "default_split": Text(choices=("balanced", "L1", "L2", "L3"), null=False),
-        "limits": Record({"total": _BOTH_WAYS, "per_phase": Named(_BOTH_WAYS, "phases")}),
+        "mode": choice("single_phase", "three_phase", null=False),
+        "default_split": choice("balanced", "L1", "L2", "L3", null=False),
+        "limits": Record({"total": _BOTH_WAYS, "per_phase": Each(_BOTH_WAYS, "phases")}),
         "observations": _SHOWN,
-        "expose_observations": Flag(),
+        "expose_observations": FLAG,
     },
     idle=("enabled",),
 )
+_OUTAGES = {
+    "PowerOutage": Record({"random_seed": _SEED}),
+    "ReliabilityMetricsPowerOutage": Record(
+        {
+            "random_seed": _SEED,
+            "saifi": Limit(0, 8760, "outages a year"),
+            "caidi": Limit(0, 525_600, "minutes of an outage"),
+            "start_time_steps": Each(Limit(0, 1e9, "rows", whole=True, null=False), "rows", list),
+        }
+    ),
+}
 _OUTAGE = Record(
     {
-        "simulate_power_outage": Flag(),
-        "stochastic_power_outage": Flag(),
-        "stochastic_power_outage_model": ByClass(
-            {
-                "PowerOutage": Record({"random_seed": _SEED}),
-                "ReliabilityMetricsPowerOutage": Record(
-                    {
-                        "random_seed": _SEED,
-                        "saifi": Number(Limit(0, 8760, "outages a year")),
-                        "caidi": Number(Limit(0, 525_600, "minutes of an outage")),
-                        "start_time_steps": Listing(Number(Limit(0, 1e9, "rows", whole=True), null=False), "rows"),
-                    }
-                ),
-            }
-        ),
+        "simulate_power_outage stochastic_power_outage": FLAG,
+        "stochastic_power_outage_model": ByClass(_OUTAGES),
     },
     null=False,
 )
-_CHARGERS = Named(
-    ByClass(
-        {"Charger": _CHARGER},
-        {"charger_simulation": _FILE, "noise_std": _NOISE},
-        needed=("charger_simulation",),
-        idle=("autosize", "include"),
-        null=False,
-    ),
-    "chargers by name",
-)
-_APPLIANCES = Named(
-    ByClass(
-        {
-            "DeferrableAppliance": Record(
-                {
-                    **_HEATER.names,
-                    "trigger_threshold": Number(limits.SHARE),
-                    "phase_connection": Text(),
-                }
-            )
-        },
-        {"cycle_profiles_file": _FILE, "flexibility_schedule_file": _FILE},
-        needed=("cycle_profiles_file", "flexibility_schedule_file"),
-        idle=("autosize", "include"),
-        default="citylearn.energy_model.DeferrableAppliance",
-        null=False,
-    ),
-    "appliances by name",
+_OCCUPANT = Record(
+    {
+        "setpoint_increase_model_filename setpoint_decrease_model_filename": _FILE,
+        "delta_output_map": Each(Limit(-100, 100, "degrees", null=False), "steps of the set point"),
+    },
     null=False,
 )
-_ESCALATORS = Named(
-    ByClass(
-        {
-            "Escalator": Record(
-                {
-                    **_HEATER.names,
-                    **dict.fromkeys(("standby_power", "slow_power", "normal_power"), _LIMIT_KW),
-                    "minimum_state_steps": Number(Limit(0, 1e6, "steps", whole=True)),
-                    "service_threshold_passengers": Number(Limit(0, 1e6, "people")),
-                }
-            )
-        },
-        {"simulation": _FILE, "simulation_file": _FILE},
-        idle=("autosize", "include"),
-        default="citylearn.energy_model.Escalator",
-        null=False,
-    ),
-    "escalators by name",
+_CHARGER = ByClass(
+    {"Charger": CLASSES["Charger"]},
+    {"charger_simulation": _FILE, "noise_std": _NOISE},
+    needed=("charger_simulation",),
+    idle=("autosize", "include"),
+    null=False,
+)
+_APPLIANCE = ByClass(
+    {"DeferrableAppliance": Record({**_HEATER, "trigger_threshold": _SHARE, "phase_connection": text()})},
+    {"cycle_profiles_file flexibility_schedule_file": _FILE},
+    needed=("cycle_profiles_file", "flexibility_schedule_file"),
+    idle=("autosize", "include"),
+    default="citylearn.energy_model.DeferrableAppliance",
+    null=False,
+)
+_ESCALATOR = ByClass(
+    {
+        "Escalator": Record(
+            {
+                **_HEATER,
+                "standby_power slow_power normal_power": _POWER_OR_NONE,
+                "minimum_state_steps": Limit(0, 1e6, "steps", whole=True),
+                "service_threshold_passengers": Limit(0, 1e6, "people"),
+            }
+        )
+    },
+    {"simulation simulation_file": _FILE},
+    idle=("autosize", "include"),
+    default="citylearn.energy_model.Escalator",
+    null=False,
 )
 BUILDING_CLASSES = (
     "Building", "DynamicsBuilding", "LSTMDynamicsBuilding", "OccupantInteractionBuilding",
     "LogisticRegressionOccupantInteractionBuilding",
 )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class _Type:
-    """Class of a building or vehicle, which needs no attributes."""
-
-    known: tuple[str, ...]
-
-    def faults(self, value: Any, place: Place) -> Iterator[Fault]:
-        if value is not None:
-            yield from DottedClass(self.known).faults(value, place)
-
-
 _BUILDING = Record(
     {
-        "include": Flag(),
-        "type": _Type(BUILDING_CLASSES),
-        "energy_simulation": _FILE,
-        "weather": _FILE,
-        "carbon_intensity": _FILE,
-        "pricing": _FILE,
-        "inactive_observations": Listing(Text(null=False), "observations"),
-        "inactive_actions": Listing(Text(null=False), "actions"),
-        **_DEVICES,
-        "dynamics": ByClass({"LSTMDynamics": _LSTM}),
-        "occupant": ByClass(
-            {"LogisticRegressionOccupant": Record(
+            "include": FLAG,
+            "type": dotted_class(BUILDING_CLASSES),
+            "energy_simulation weather carbon_intensity pricing": _FILE,
+            "inactive_observations": Each(_NAME, "observations", list),
+            "inactive_actions": Each(_NAME, "actions", list),
+            "electrical_storage": _device("Battery", needed=_SIZES),
+            "pv": _device("PV"),
+            "cooling_device": _device("HeatPump"),
+            "heating_device dhw_device": _device("HeatPump", "ElectricHeater"),
+            "cooling_storage heating_storage dhw_storage": _device("StorageTank"),
+            "dynamics": ByClass({"LSTMDynamics": CLASSES["LSTMDynamics"]}),
+            "occupant": ByClass(
+                {"LogisticRegressionOccupant": _OCCUPANT}, {"parameters_filename": _FILE}, needed=("parameters_filename",)
+            ),
+            "power_outage": _OUTAGE,
+            "chargers": Each(_CHARGER, "chargers by name"),
+            "deferrable_appliances": Each(_APPLIANCE, "appliances by name", null=False),
+            "escalators": Each(_ESCALATOR, "escalators by name"),
+            "noise_std": _NOISE,
+            "equity_group": Shape(),
+            "charging_constraints": Record(
                 {
-                    "setpoint_increase_model_filename": _FILE,
-                    "setpoint_decrease_model_filename": _FILE,
-                    "delta_output_map": Named(Number(Limit(-100, 100, "degrees"), null=False), "steps of the set point"),
-                },
-                null=False,
-            )},
-            {"parameters_filename": _FILE},
-            needed=("parameters_filename",),
-        ),
-        "power_outage": _OUTAGE,
-        "chargers": _CHARGERS,
-        "deferrable_appliances": _APPLIANCES,
-        "escalators": _ESCALATORS,
-        "noise_std": _NOISE,
-        "equity_group": Anything(),
-        "charging_constraints": _CONSTRAINTS,
-        "electrical_service": _SERVICE,
-    },
+                    "building_limit_kw": _POWER_OR_NONE,
+                    "phases": Each(_PHASE, "phases", list),
+                    "observations": _SHOWN,
+                    "expose_observations": FLAG,
+                }
+            ),
+            "electrical_service": _SERVICE,
+        },
     needed=("energy_simulation", "weather"),
     # Attributes of CityLearn's classes that its loader does not pass on.
     idle=(
@@ -310,11 +238,11 @@ _BUILDING = Record(
 )  # fmt: skip
 _VEHICLE = Record(
     {
-        "include": Flag(),
-        "type": _Type(("ElectricVehicle",)),
+        "include": FLAG,
+        "type": dotted_class(("ElectricVehicle",)),
         "battery": ByClass(
-            {"Battery": Record(_BATTERY)},
-            {"autosize": Anything()},
+            {"Battery": _BATTERY},
+            {"autosize": Shape()},
             default="citylearn.energy_model.Battery",
             needed_attributes=_SIZES,
         ),
@@ -325,40 +253,30 @@ _VEHICLE = Record(
 
 # -- rewards ---------------------------------------------------------------------------------
 
-_EXPONENT = Number(Limit(0, 100, "an exponent"))
-_BAND = Number(Limit(0, 100, "degrees"))
+_COMFORT = {"band": Limit(0, 100, "degrees"), "lower_exponent higher_exponent": Limit(0, 100, "an exponent")}
 REWARDS: dict[str, Record] = {
-    "RewardFunction": Record({"exponent": _EXPONENT}),
+    "RewardFunction": Record({"exponent": Limit(0, 100, "an exponent")}),
     "MARL": Record({}),
     "IndependentSACReward": Record({}),
     "SolarPenaltyReward": Record({}),
-    "ComfortReward": Record({"band": _BAND, "lower_exponent": _EXPONENT, "higher_exponent": _EXPONENT}),
-    "SolarPenaltyAndComfortReward": Record(
-        {
-            "band": _BAND,
-            "lower_exponent": _EXPONENT,
-            "higher_exponent": _EXPONENT,
-            "coefficients": Listing(Number(Limit(-1e9, 1e9, "a weight"), null=False), "numbers"),
-        }
-    ),
-    "Electric_Vehicles_Reward_Function": Record(
-        {"weights": Named(Number(Limit(-1e9, 1e9, "a weight"), null=False), "weights")}
-    ),
+    "ComfortReward": Record(_COMFORT),
+    "SolarPenaltyAndComfortReward": Record({**_COMFORT, "coefficients": Each(_WEIGHT, "numbers", list)}),
+    "Electric_Vehicles_Reward_Function": Record({"weights": Each(_WEIGHT, "weights")}),
 }
 
 
-@dataclass(frozen=True)
-class _Reward:
+class _Reward(Shape):
     """A reward function for all buildings, or one for each."""
 
-    def faults(self, value: Any, place: Place) -> Iterator[Fault]:
+    def _faults(self, value: Any, place: Place) -> Iterator[Fault]:
         kind = value.get("type") if isinstance(value, dict) else None
         if not isinstance(kind, dict):
             yield from ByClass(REWARDS, null=False).faults(value, place)
             return
-        yield from Named(DottedClass(REWARDS), "a class for each building", least=1).faults(kind, (*place, "type"))
-        attributes = value.get("attributes", {})
-        yield from Named(Named(Anything(), "attributes"), "attributes", null=False).faults(attributes, (*place, "attributes"))
+        each = Each(dotted_class(REWARDS, null=False), "a class for each building", least=1)
+        yield from each.faults(kind, (*place, "type"))
+        attributes = Each(Each(Shape(), "attributes"), "attributes", null=False)
+        yield from attributes.faults(value.get("attributes", {}), (*place, "attributes"))
 
 
 # -- observations and actions ----------------------------------------------------------------
@@ -406,23 +324,16 @@ OF_APPLIANCES = ("deferrable_appliance_", "escalator_")
 
 
 @dataclass(frozen=True)
-class _Switches:
-    """Observations or actions by name, of which the active ones have to be known.
-
-    Attributes:
-        what: one of them.
-        known: names.
-        beginnings: of further names.
-        item: shape of a switch.
-    """
+class _Switches(Shape):
+    """Observations or actions by name, of which the active ones have to be known, or begin like some."""
 
     what: str
     known: frozenset[str]
     beginnings: tuple[str, ...]
     item: Record
 
-    def faults(self, value: Any, place: Place) -> Iterator[Fault]:
-        yield from Named(self.item, f"{self.what}s by name", null=False).faults(value, place)
+    def _faults(self, value: Any, place: Place) -> Iterator[Fault]:
+        yield from Each(self.item, f"{self.what}s by name", null=False).faults(value, place)
         if not isinstance(value, dict):
             return
         for name, entry in value.items():
@@ -445,69 +356,52 @@ def _is_inner(value: Any) -> bool:
     return isinstance(value, str) and not Path(value).is_absolute() and ".." not in Path(value).parts
 
 
-def _is_off(value: Any) -> bool:
-    return value in (False, 0)
-
-
-_ROW = Number(Limit(0, 10**8, "a row of the series, counted from 0", whole=True), null=False)
+_ROW = Limit(0, 10**8, "a row of the series, counted from 0", whole=True, null=False)
+_SEEN = Record({"active shared_in_central_agent": FLAG}, idle=("stochaicity:",), null=False)
 SCHEMA = Record(
     {
-        "random_seed": _SEED,
-        "root_directory": Text("the name of a folder"),
-        "central_agent": Flag(),
-        FIRST: _ROW,
-        LAST: _ROW,
-        "episode_time_steps": Anything(),  # each run has a length of its own
-        "rolling_episode_split": Flag(),
-        "random_episode_split": Flag(),
-        "seconds_per_time_step": Number(Limit(3600, 3600, "only hourly scenarios are supported")),
-        "start_date": Checked("a date such as 2024-08-01", _is_date),
-        "observations": _Switches(
-            "observation",
-            OBSERVATIONS | AT_CHARGERS,
-            (*OF_APPLIANCES, "charging_"),
-            Record({"active": Flag(), "shared_in_central_agent": Flag()}, idle=("stochaicity:",), null=False),
-        ),
-        "actions": _Switches("action", ACTIONS, OF_APPLIANCES, Record({"active": Flag()}, null=False)),
-        "agent": Anything(),  # CityLearn's own agents
-        "reward_function": _Reward(),
-        "electric_vehicles_def": Named(_VEHICLE, "vehicles by name", left_out=True, null=False),
-        "buildings": Named(_BUILDING, "buildings by name", least=1, left_out=True, null=False),
-        "interface": Text(choices=("flat",)),
-        "topology_mode": Text(choices=("static",)),
-        "terminal_observation_padding": Flag(),
-        "community_market": Record(
-            {
-                "enabled": Flag(),
-                "local_price_ratio_to_grid_import": Number(limits.SHARE),
-                "intra_community_sell_ratio": Number(limits.SHARE),
-                "import_member_weights": Named(Number(Limit(0, 1e9, "a weight"), null=False), "weights"),
-                "kpis": Record(
-                    {"community_local_traded_enabled": Flag(), "community_self_consumption_enabled": Flag()},
-                ),
-            },
-            idle=("grid_export_price", "counterfactual"),
-        ),
-        "demand_response": Record({"enabled": Checked("false, as it needs the interface entity", _is_off)}, idle=(
-            "requests_file", "baseline_method", "baseline_window_seconds", "allow_overlapping_requests",
-        )),
-        "robustness": Record({"enabled": Flag(), "events_file": _FILE}, idle=(
-            "random_seed", "missing_replacement_value", "modules",
-        )),
-        "render": Flag(),
-        "render_mode": Text(choices=("none", "during", "end")),
-        "render_file_format": Text(choices=("csv", "parquet")),
-        "render_chunk_size": Number(Limit(1, 1e9, "rows", whole=True)),
-        "render_session_name": Checked("the name of a folder, without .. and not beginning with a slash", _is_inner),
-        "export_kpis_on_episode_end": Flag(),
-        "export_only_final_episode": Flag(),
-        "debug_timing": Flag(),
-        "check_observation_limits": Flag(),
-        "physics_invariant_checks": Flag(),
-        "metrics_log_interval": Number(Limit(0, 1e9, "steps", whole=True), null=False),
-        "ev_departure_within_tolerance": Number(limits.SHARE),
-        "ev_departure_service_tolerance": Number(limits.SHARE),
-    },
+            "random_seed": _SEED,
+            "root_directory": text("the name of a folder"),
+            "central_agent rolling_episode_split random_episode_split terminal_observation_padding render": FLAG,
+            "export_kpis_on_episode_end export_only_final_episode debug_timing": FLAG,
+            "check_observation_limits physics_invariant_checks": FLAG,
+            f"{FIRST} {LAST}": _ROW,
+            "episode_time_steps": Shape(),  # each run has a length of its own
+            "seconds_per_time_step": Limit(3600, 3600, "only hourly scenarios are supported"),
+            "start_date": Checked("a date such as 2024-08-01", _is_date),
+            "observations": _Switches(
+                "observation", OBSERVATIONS | AT_CHARGERS, (*OF_APPLIANCES, "charging_"), _SEEN, null=False
+            ),
+            "actions": _Switches("action", ACTIONS, OF_APPLIANCES, Record({"active": FLAG}, null=False), null=False),
+            "agent": Shape(),  # CityLearn's own agents
+            "reward_function": _Reward(null=False),
+            "electric_vehicles_def": Each(_VEHICLE, "vehicles by name", left_out=True, null=False),
+            "buildings": Each(_BUILDING, "buildings by name", least=1, left_out=True, null=False),
+            "interface": choice("flat"),
+            "topology_mode": choice("static"),
+            "community_market": Record(
+                {
+                        "enabled": FLAG,
+                        "local_price_ratio_to_grid_import intra_community_sell_ratio": _SHARE,
+                        "import_member_weights": Each(Limit(0, 1e9, "a weight", null=False), "weights"),
+                        "kpis": Record({"community_local_traded_enabled community_self_consumption_enabled": FLAG}),
+                    },
+                idle=("grid_export_price", "counterfactual"),
+            ),
+            "demand_response": Record(
+                {"enabled": Checked("false, as it needs the interface entity", lambda value: value in (False, 0))},
+                idle=("requests_file", "baseline_method", "baseline_window_seconds", "allow_overlapping_requests"),
+            ),
+            "robustness": Record(
+                {"enabled": FLAG, "events_file": _FILE}, idle=("random_seed", "missing_replacement_value", "modules")
+            ),
+            "render_mode": choice("none", "during", "end"),
+            "render_file_format": choice("csv", "parquet"),
+            "render_chunk_size": Limit(1, 1e9, "rows", whole=True),
+            "render_session_name": Checked("the name of a folder, without .. and not beginning with a slash", _is_inner),
+            "metrics_log_interval": Limit(0, 1e9, "steps", whole=True, null=False),
+            "ev_departure_within_tolerance ev_departure_service_tolerance": _SHARE,
+        },
     needed=(FIRST, LAST, "observations", "actions", "reward_function", "buildings"),
     idle=(
         "render_directory", "dataset_id", "dataset_family", "dataset_contract_version", "timezone", "observation_bundles",

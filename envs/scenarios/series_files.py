@@ -14,51 +14,94 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from envs.scenarios import limits
 from envs.scenarios.csv_file import read_table
-from envs.scenarios.faults import Faults, shortened
-from envs.scenarios.limits import Limit
 from envs.scenarios.schema_shape import ABSOLUTE_MODES, FIRST, LAST
-from envs.scenarios.shapes import is_left_out
-from envs.scenarios.thermal_demand import USES, is_beyond, most_output
+from envs.scenarios.shapes import Faults, Limit, is_left_out, shortened
 
 if TYPE_CHECKING:
     import pandas as pd
 
 _AHEAD = ("", "_predicted_1", "_predicted_2", "_predicted_3")
-_WEATHER = (
-    "outdoor_dry_bulb_temperature", "outdoor_relative_humidity", "diffuse_solar_irradiance", "direct_solar_irradiance",
-)  # fmt: skip
-# CityLearn passes the columns to a constructor by name, so a column that it does not know is an error too.
-_REQUIRED: dict[str, tuple[str, ...]] = {
-    "energy_simulation": (
-        "month", "hour", "day_type", "indoor_dry_bulb_temperature", "non_shiftable_load", "dhw_demand",
-        "cooling_demand", "heating_demand", "solar_generation",
-    ),
-    "weather": tuple(f"{name}{ahead}" for name in _WEATHER for ahead in _AHEAD),
-    "carbon_intensity": ("carbon_intensity",),
-    "pricing": tuple(f"electricity_pricing{ahead}" for ahead in _AHEAD),
-}  # fmt: skip
-# Data sets leave these columns empty where they were not measured.
-_MAY_BE_EMPTY = {
-    "indoor_dry_bulb_temperature", "average_unmet_cooling_setpoint_difference", "indoor_relative_humidity",
-    "occupant_count", "indoor_dry_bulb_temperature_cooling_set_point", "indoor_dry_bulb_temperature_heating_set_point",
-}  # fmt: skip
+_ENERGY = "1 GWh in an hour is more than any site draws; the unit is kWh"
+_TEMPERATURE = Limit(-90, 57, "CityLearn cuts temperatures to -90 to 57 degrees Celsius, the extremes on record")
+_HUMIDITY = Limit(0, 120, "relative humidity in per cent; sensors and forecasts overshoot a little")
+_SUN = Limit(-50, 2000, "the sun gives 1,361 W/m2 above the air, and clouds' edges a little more; sensors drift at night")
+_PRICE = Limit(-1e6, 1e6, "price of a kWh in any currency, also below zero")
+_DEMAND = Limit(0, 1e6, f"demand is 0 or more; {_ENERGY}")
+_SET_POINT = Limit(-90, 100, "degrees Celsius")
+# Columns that CityLearn needs, by file. It passes them to a constructor by name, so one that it does not know is an error too.
+# Limits are wide: what lies beyond is a wrong unit, a wrong column or a slip. `docs/scenarios.md` shows them.
+_NEEDED: dict[str, dict[str, Limit]] = {
+    "energy_simulation": {
+        "month": Limit(1, 12, "months are 1 to 12", whole=True),
+        "hour": Limit(1, 24, "hours are 1, from midnight to one o'clock, to 24", whole=True),
+        "day_type": Limit(1, 8, "1 is Monday, 7 Sunday and 8 a holiday", whole=True),
+        "indoor_dry_bulb_temperature": _TEMPERATURE,
+        "non_shiftable_load": Limit(0, 1e6, f"consumption is 0 or more, and PV belongs into solar_generation; {_ENERGY}"),
+        **dict.fromkeys(("dhw_demand", "cooling_demand", "heating_demand"), _DEMAND),
+        "solar_generation": Limit(
+            0, 2000, "generation is 0 or more, also at night; twice the PV's nominal power is 2,000 W for each kW"
+        ),
+    },
+    "weather": {
+        f"{name}{ahead}": limit
+        for name, limit in (
+            ("outdoor_dry_bulb_temperature", _TEMPERATURE),
+            ("outdoor_relative_humidity", _HUMIDITY),
+            ("diffuse_solar_irradiance", _SUN),
+            ("direct_solar_irradiance", _SUN),
+        )
+        for ahead in _AHEAD
+    },
+    "carbon_intensity": {
+        "carbon_intensity": Limit(-5, 5, "kg CO2 for each kWh; the worst plants emit 2, and 400 would be grams")
+    },
+    "pricing": {f"electricity_pricing{ahead}": _PRICE for ahead in _AHEAD},
+}
+# Data sets leave these columns empty where they were not measured, or out.
+_MEASURED = {
+    "average_unmet_cooling_setpoint_difference": Limit(-150, 150, "a difference of temperatures in degrees"),
+    "indoor_relative_humidity": _HUMIDITY,
+    "occupant_count": Limit(0, 1e6, "people in a building"),
+    "indoor_dry_bulb_temperature_cooling_set_point": _SET_POINT,
+    "indoor_dry_bulb_temperature_heating_set_point": _SET_POINT,
+}
+_OPTIONAL = {
+    **_MEASURED,
+    "comfort_band": Limit(0, 100, "a difference of temperatures in degrees"),
+    "minutes": Limit(0, 59, "minutes are 0 to 59", whole=True),
+    "seconds": Limit(0, 59, "seconds are 0 to 59", whole=True),
+    "daylight_savings_status": Limit(0, 1, "1 is summer time", whole=True),
+    "hvac_mode": Limit(0, 3, "modes are 0 to 3", whole=True),
+    "power_outage": Limit(0, 1, "1 is an outage", whole=True),
+}
+# A PV with generation_mode absolute has its own generation as a series.
+_ABSOLUTE_SOLAR = Limit(0, 1e6, f"generation is 0 or more, also at night; {_ENERGY}")
+_MAY_BE_EMPTY = {"indoor_dry_bulb_temperature", *_MEASURED}
 # What CityLearn's rewards for thermal comfort look at; without it they are no numbers.
 _COMFORT = {
     "indoor_dry_bulb_temperature", "indoor_dry_bulb_temperature_cooling_set_point",
     "indoor_dry_bulb_temperature_heating_set_point",
 }  # fmt: skip
-_OPTIONAL = {
-    "energy_simulation": _MAY_BE_EMPTY
-    | {"daylight_savings_status", "hvac_mode", "power_outage", "comfort_band", "minutes", "seconds"}
-}
+# How much heat or cold a building's devices give.
+USES = ("cooling", "heating", "dhw")
+_SLACK = 1e-3  # CityLearn allows 1e-4 kWh and keeps float32
+_HIGHEST_COP = 20.0
+_KELVIN = 273.15
+# The highest values that CityLearn draws where a schema gives none.
+_DRAWN = {"HeatPump": 0.3, "ElectricHeater": 0.99}
 _ODD_HOURS = (2, 2000)  # hours that may be repeated or left out, as by summer time: so many, and one more for so many rows
 
 _STATE, _ID = "electric_vehicle_charger_state", "electric_vehicle_id"
 _DEPARTURE, _REQUIRED_SOC = "electric_vehicle_departure_time", "electric_vehicle_required_soc_departure"
 _ARRIVAL, _ARRIVAL_SOC = "electric_vehicle_estimated_arrival_time", "electric_vehicle_estimated_soc_arrival"
 _CURRENT_SOC = "electric_vehicle_current_soc"
+SERIES: dict[str, Limit] = {
+    **_OPTIONAL,
+    **{column: limit for columns in _NEEDED.values() for column, limit in columns.items()},
+    _DEPARTURE: Limit(-1, 87_600, "hours until the departure, at most ten years"),
+    _ARRIVAL: Limit(-1, 87_600, "hours until the arrival, at most ten years"),
+}
 _CHARGER = (_STATE, _ID, _DEPARTURE, _REQUIRED_SOC, _ARRIVAL, _ARRIVAL_SOC)
 _PLUGGED, _COMING, _AWAY = 1, 2, 3
 _NO_SOC = (-0.1, -1.0)  # how CityLearn and its data sets write that there is none
@@ -71,7 +114,7 @@ def check_series(path: Path, schema: Mapping[str, Any], root: Path, faults: Faul
     Args:
         path: of the `schema.json`; for messages.
         schema: its content, in the form that `envs.scenarios.schema_shape` describes.
-        root: folder of the series, all of which exist.
+        root: folder of the series. Those that are missing are told elsewhere.
         faults: takes what CityLearn would stop at or misread, and what is not plausible.
     """
     files = _Files(path, schema, root, faults)
@@ -82,7 +125,7 @@ def check_series(path: Path, schema: Mapping[str, Any], root: Path, faults: Faul
     first: _Series | None = None
     for building in included.values():
         read: dict[str, _Series] = {}
-        for kind in _REQUIRED:
+        for kind in _NEEDED:
             name = building.get(kind)
             series = files.read(name, kind) if name else None
             if series:
@@ -99,6 +142,14 @@ def check_series(path: Path, schema: Mapping[str, Any], root: Path, faults: Faul
                 plugged_in.append((series, _check_charger(series, index)))
     if len({len(vehicle) for _, vehicle in plugged_in}) == 1:
         _check_places(plugged_in, len(index))
+
+
+def is_file(path: Path) -> bool:
+    """Whether a file is there; a name that no file can have is that of none."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError, RuntimeError):
+        return False
 
 
 @dataclass(frozen=True)
@@ -184,13 +235,14 @@ class _Files:
     def read(self, name: str, kind: str) -> _Series | None:
         """Read a file; None for one with wrong columns or too few rows, which are faults."""
         if (name, kind) not in self._read:
-            self._read[name, kind] = self._open(self._root / name, kind)
+            file = self._root / name
+            self._read[name, kind] = self._open(file, kind) if is_file(file) else None
         return self._read[name, kind]
 
     def _open(self, file: Path, kind: str) -> _Series | None:
         is_charger = kind == "charger_simulation"
-        required = _CHARGER if is_charger else _REQUIRED[kind]
-        known = {*required, *_OPTIONAL.get(kind, ())}
+        required = _CHARGER if is_charger else tuple(_NEEDED[kind])
+        known = {*required, *(_OPTIONAL if kind == "energy_simulation" else ())}
         table = read_table(file, known, text=(_STATE,) if is_charger else ())
         if isinstance(table, str):
             self._faults.add(table)
@@ -227,7 +279,7 @@ class _Files:
 def _limits(building: Mapping[str, Any]) -> dict[str, Limit]:
     """Limits of the series of a building."""
     mode = ((building.get("pv") or {}).get("attributes") or {}).get("generation_mode")
-    return {**limits.SERIES, **({"solar_generation": limits.ABSOLUTE_SOLAR} if mode in ABSOLUTE_MODES else {})}
+    return SERIES | ({"solar_generation": _ABSOLUTE_SOLAR} if mode in ABSOLUTE_MODES else {})
 
 
 def _check_numbers(series: _Series, kind: str, observed: set[str], bounds: Mapping[str, Limit]) -> None:
@@ -262,11 +314,51 @@ def _check_demands(series: _Series, weather: _Series, building: Mapping[str, Any
             )
 
 
+def most_output(building: Mapping[str, Any], use: str, temperature: np.ndarray) -> np.ndarray | None:
+    """The most that a building's device gives in each hour.
+
+    Args:
+        building: its entry in a schema of the right form.
+        use: one of `USES`.
+        temperature: outdoors [degrees Celsius], shape (rows,).
+
+    Returns:
+        Energy [kWh], shape (rows,). None where the schema does not say it: for devices that CityLearn sizes, for classes of the
+        user's, and for buildings with a model of their indoor temperature.
+    """
+    device = building.get(f"{use}_device")
+    if building.get("dynamics") or str(building.get("type") or "Building").rpartition(".")[2] != "Building":
+        return None
+    if not device:
+        return np.zeros(len(temperature))
+    attributes = device.get("attributes") or {}
+    kind = str(device["type"]).rpartition(".")[2]
+    if device.get("autosize") or kind not in _DRAWN:
+        return None
+    power = float(attributes.get("nominal_power") or 0.0)
+    efficiency = float(attributes.get("efficiency") or _DRAWN[kind])
+    if power == 0.0 or kind == "ElectricHeater":
+        return np.full(len(temperature), power * efficiency)
+    target = attributes.get(f"target_{'cooling' if use == 'cooling' else 'heating'}_temperature")
+    if target is None:
+        return None
+    # As in CityLearn: a share of Carnot's, and 20 where it is beyond or the heat flows by itself.
+    lift = temperature - target if use == "cooling" else target - temperature
+    with np.errstate(divide="ignore"):
+        cop = efficiency * (target + _KELVIN) / lift
+    return power * np.where((cop < 0.0) | (cop > _HIGHEST_COP), _HIGHEST_COP, cop)
+
+
+def is_beyond(demand: np.ndarray, output: np.ndarray) -> np.ndarray:
+    """Where a demand is higher than an output [kWh], shape (rows,)."""
+    return np.asarray(demand > output * (1.0 + _SLACK) + _SLACK)
+
+
 def _check_calendar(series: _Series, first: _Series) -> None:
     """Check that rows follow one another hour by hour, as in the scenario's first building."""
     month, hour = series.numbers("month"), series.numbers("hour")
     # A wrong hour has been named, and its neighbours are not at fault.
-    hour = np.where(limits.SERIES["hour"].holds(hour), hour, np.nan)
+    hour = np.where(SERIES["hour"].holds(hour), hour, np.nan)
     step = np.diff(hour, prepend=hour[:1] - 1.0) % 24
     step = np.where(np.isnan(step), 1.0, step)
     odd = np.isin(step, (0.0, 2.0))
@@ -330,7 +422,7 @@ def _check_charger(series: _Series, vehicles: Mapping[str, int]) -> np.ndarray:
         (_DEPARTURE, plugged, "a row with state 1 needs the steps until departure"),
         (_ARRIVAL, coming, "a row with state 2 needs the steps until arrival"),
     ):
-        values, most = series.numbers(column), limits.SERIES[column].high
+        values, most = series.numbers(column), SERIES[column].high
         series.refuse(needed & ~((values >= 0.0) & (values <= most)), column, f"{why}, from 0 to {most:,.0f}")
     for column, needed, why in (
         (_REQUIRED_SOC, plugged, "a row with state 1 needs the state of charge at departure"),

@@ -3,17 +3,43 @@
 from __future__ import annotations
 
 import difflib
+import json
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Any
 
-from envs.scenarios.faults import shortened, shown
-from envs.scenarios.limits import Limit
+import numpy as np
+
+from common.texts import printable
+from envs.errors import ScenarioError
 
 Place = tuple[str, ...]
+MOST = 20  # lines of a message; with more, the first are lost on a terminal
 COMMENTS = ("_", "comment", "description", "notes")  # beginnings of names that carry text for people
+_LONGEST = 60  # characters of a value that a message shows
+
+
+class Faults:
+    """Lines that each name one fault by file, place, value and remedy, so that a user sees all of them at once."""
+
+    def __init__(self) -> None:
+        self._lines: dict[str, None] = {}  # without repetitions, in order
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    def add(self, line: str) -> None:
+        """Add a fault. Characters that cannot be printed, such as a line break in a name, are shown as escapes."""
+        self._lines[printable(line)] = None
+
+    def refuse(self) -> None:
+        """Raise a `ScenarioError` with at most `MOST` faults and how many more there are; do nothing where there is none."""
+        if self._lines:
+            more = len(self._lines) - MOST
+            rest = [f"and {more} more"] if more > 0 else []
+            raise ScenarioError(*list(self._lines)[:MOST], *rest)
 
 
 @dataclass(frozen=True)
@@ -34,122 +60,105 @@ class Fault:
         return f"{dotted(self.place)} {self.text}"
 
 
-class Shape(Protocol):
-    """What may stand at a place."""
-
-    def faults(self, value: Any, place: Place) -> Iterator[Fault]:
-        """Faults of a value that is there; None stands for null."""
-
-
 @dataclass(frozen=True)
-class Anything:
-    """Any value: nothing that runs here reads it."""
+class Shape:
+    """What may stand at a place; this one is any value, because nothing that runs here reads it."""
+
+    null: bool = field(default=True, kw_only=True)
 
     def faults(self, value: Any, place: Place) -> Iterator[Fault]:
-        """None at all."""
+        """Faults of a value that is there; None stands for null, and for a missing one."""
+        if value is not None or not self.null:
+            yield from self._faults(value, place)
+
+    def _faults(self, value: Any, place: Place) -> Iterator[Fault]:
         yield from ()
 
 
 @dataclass(frozen=True)
-class Flag:
-    """True or false; CityLearn takes 1 and 0 too."""
-
-    null: bool = True
-
-    def faults(self, value: Any, place: Place) -> Iterator[Fault]:
-        """A value that is neither."""
-        if not (value is None and self.null) and not isinstance(value, bool) and value not in (0, 1):
-            yield _wrong(value, place, "true or false")
-
-
-@dataclass(frozen=True)
-class Number:
-    """A number within limits; true is none."""
-
-    limit: Limit
-    null: bool = True
-
-    def faults(self, value: Any, place: Place) -> Iterator[Fault]:
-        """A value that is no number or lies beyond the limits."""
-        if value is None and self.null:
-            return
-        # A row that is written as 5.0 is none for CityLearn.
-        number = isinstance(value, int if self.limit.whole else int | float) and not isinstance(value, bool)
-        if not number or not math.isfinite(_float(value)) or not self.limit.holds(_float(value)):
-            yield Fault(place, f"is {_missing(value)}; it has to be {self.limit.words} ({self.limit.why})", form=not number)
-
-
-@dataclass(frozen=True)
-class Text:
-    """A text that is not empty, or one of a few."""
-
-    words: str = "a text in quotes"
-    choices: tuple[str, ...] = ()
-    null: bool = True
-
-    def faults(self, value: Any, place: Place) -> Iterator[Fault]:
-        """A value that is no text, or no choice."""
-        if value is None and self.null:
-            return
-        if not isinstance(value, str) or not value.strip() or "\0" in value:
-            yield _wrong(value, place, self.words if not self.choices else _one_of(self.choices))
-        elif self.choices and value not in self.choices:
-            yield _wrong(value, place, _one_of(self.choices))
-
-
-@dataclass(frozen=True)
-class Checked:
-    """A value that fulfils a condition, or null.
-
-    Attributes:
-        words: what it has to be.
-        holds: the condition.
-    """
+class Checked(Shape):
+    """A value that fulfils a condition; `words` say what it has to be."""
 
     words: str
     holds: Callable[[Any], bool]
 
-    def faults(self, value: Any, place: Place) -> Iterator[Fault]:
-        """A value that does not."""
-        if value is not None and not self.holds(value):
+    def _faults(self, value: Any, place: Place) -> Iterator[Fault]:
+        if not self.holds(value):
             yield _wrong(value, place, self.words)
 
 
+# CityLearn takes 1 and 0 too.
+FLAG = Checked("true or false", lambda value: isinstance(value, bool) or value in (0, 1))
+
+
+def text(words: str = "a text in quotes", null: bool = True) -> Checked:
+    """A text that is not empty."""
+    return Checked(words, lambda value: isinstance(value, str) and bool(value.strip()) and "\0" not in value, null=null)
+
+
+def choice(*choices: str, null: bool = True) -> Checked:
+    """One of a few texts."""
+    return Checked(_one_of(choices), choices.__contains__, null=null)
+
+
+def dotted_class(known: Collection[str], null: bool = True) -> Checked:
+    """Dotted path of a class. Of CityLearn's own, one of those that fit the place."""
+
+    def holds(value: Any) -> bool:
+        is_path = isinstance(value, str) and "." in value and all(part.isidentifier() for part in value.split("."))
+        return is_path and not (value.startswith("citylearn.") and value.rpartition(".")[2] not in known)
+
+    return Checked(f"the dotted path of a class, ending in {_one_of(known)}", holds, null=null)
+
+
 @dataclass(frozen=True)
-class Listing:
-    """A list of values of one shape."""
-
-    item: Shape
-    words: str
-    null: bool = True
-
-    def faults(self, value: Any, place: Place) -> Iterator[Fault]:
-        """A value that is no list, and the faults of its items."""
-        if value is None and self.null:
-            return
-        if not isinstance(value, list):
-            yield _wrong(value, place, f"a list of {self.words}")
-            return
-        for i, entry in enumerate(value):
-            yield from self.item.faults(entry, (*place, str(i)))
-
-
-@dataclass(frozen=True)
-class Curve:
-    """Pairs of x, from 0 to 1 and rising, and y within limits, also where the line is drawn on to 0 and to 1.
+class Limit(Shape):
+    """A number within bounds; true is none.
 
     Attributes:
-        limit: of y.
-        least: points.
+        low: least value.
+        high: greatest value.
+        why: reason, as the second half of a message.
+        whole: whether only whole numbers are allowed.
+        above: whether the least value itself is too small.
     """
 
-    limit: Limit
-    least: int = 2
+    low: float
+    high: float
+    why: str
+    whole: bool = False
+    above: bool = False
 
-    def faults(self, value: Any, place: Place) -> Iterator[Fault]:
-        """A value that is no such curve."""
-        if value is None:
-            return
+    @property
+    def words(self) -> str:
+        """What a value has to be."""
+        if self.low == self.high:
+            return f"{self.low:.10g}"
+        kind = "a whole number" if self.whole else "a number"
+        bounds = f"above {self.low:,.10g} and at most" if self.above else f"from {self.low:,.10g} to"
+        return f"{kind} {bounds} {self.high:,.10g}"
+
+    def holds(self, values: np.ndarray | float) -> np.ndarray:
+        """Whether values lie within; False for NaN."""
+        array = np.asarray(values, dtype=np.float64)
+        inside = (array > self.low if self.above else array >= self.low) & (array <= self.high)
+        return inside & (array == np.floor(array)) if self.whole else inside
+
+    def _faults(self, value: Any, place: Place) -> Iterator[Fault]:
+        # A row that is written as 5.0 is none for CityLearn.
+        number = isinstance(value, int if self.whole else int | float) and not isinstance(value, bool)
+        if not number or not math.isfinite(_float(value)) or not self.holds(_float(value)):
+            yield Fault(place, f"is {_missing(value)}; it has to be {self.words} ({self.why})", form=not number)
+
+
+@dataclass(frozen=True)
+class Curve(Shape):
+    """Pairs of x, from 0 to 1 and rising, and y within a limit, also where the line is drawn on to 0 and to 1."""
+
+    limit: Limit
+    least: int = 2  # points
+
+    def _faults(self, value: Any, place: Place) -> Iterator[Fault]:
         if not isinstance(value, list) or not all(map(_is_pair, value)):
             yield _wrong(value, place, "a list of pairs of numbers, such as [[0.0, 0.9], [1.0, 0.95]]")
             return
@@ -163,38 +172,66 @@ class Curve:
             yield Fault(place, f"has the y {_numbers(ys)}; each has to be {self.limit.words} ({self.limit.why})", form=False)
         elif len(xs) > 1 and not all(map(self.limit.holds, (_drawn_on(xs, ys, 0.0), _drawn_on(xs, ys, 1.0)))):
             end = 0.0 if not self.limit.holds(_drawn_on(xs, ys, 0.0)) else 1.0
-            text = f"gives {_drawn_on(xs, ys, end):.6g} at {end:.0f}, where CityLearn draws it on; add a point there"
-            yield Fault(place, f"{text}, {self.limit.words}", form=False)
+            what = f"gives {_drawn_on(xs, ys, end):.6g} at {end:.0f}, where CityLearn draws it on; add a point there"
+            yield Fault(place, f"{what}, {self.limit.words}", form=False)
 
 
 @dataclass(frozen=True)
-class Record:
+class Each(Shape):
+    """A list, or an object of which the user chooses the names.
+
+    Attributes:
+        item: shape of each value.
+        words: what there should be.
+        kind: `dict` or `list`.
+        least: how many there have to be.
+        left_out: whether an entry with `include` false is not looked at.
+    """
+
+    item: Shape
+    words: str
+    kind: type[dict[str, Any]] | type[list[Any]] = dict
+    least: int = 0
+    left_out: bool = False
+
+    def _faults(self, value: Any, place: Place) -> Iterator[Fault]:
+        words = f"{'a list of' if self.kind is list else 'an object with'} {self.words}"
+        if not isinstance(value, self.kind):
+            yield _wrong(value, place, words)
+            return
+        if len(value) < self.least:
+            yield Fault(place, f"is empty; it has to be {words}")
+        for name, entry in value.items() if isinstance(value, dict) else enumerate(value):
+            if not (self.left_out and isinstance(entry, dict) and is_left_out(entry)):
+                yield from self.item.faults(entry, (*place, str(name)))
+
+
+@dataclass(frozen=True)
+class Record(Shape):
     """An object with known names.
 
     Attributes:
-        names: shape of each name's value.
+        names: shape of each name's value; several names of one shape may stand in one text, separated by spaces.
         needed: names that have to be there.
         idle: names that data sets carry and that have no effect.
-        null: whether null may stand for it.
         unknown: what is wrong with another name.
     """
 
     names: Mapping[str, Shape]
     needed: Collection[str] = ()
     idle: Collection[str] = ()
-    null: bool = True
     unknown: str = "is unknown to CityLearn, which would ignore it or stop"
 
-    def faults(self, value: Any, place: Place) -> Iterator[Fault]:
-        """A value that is no object, missing and unknown names, and the faults of their values."""
-        if value is None and self.null:
-            return
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "names", {name: shape for names, shape in self.names.items() for name in names.split()})
+
+    def _faults(self, value: Any, place: Place) -> Iterator[Fault]:
         if not isinstance(value, dict):
             yield _wrong(value, place, "an object in braces")
             return
         for name in self.needed:
             if value.get(name) is None:
-                yield from _missing_name(self.names[name], (*place, name))
+                yield from replace(self.names[name], null=False).faults(None, (*place, name))
         for name, entry in value.items():
             if name in self.names:
                 if entry is not None or name not in self.needed:
@@ -204,39 +241,7 @@ class Record:
 
 
 @dataclass(frozen=True)
-class Named:
-    """An object of which the user chooses the names.
-
-    Attributes:
-        item: shape of each value.
-        words: what there should be.
-        least: how many there have to be.
-        left_out: whether an entry with `include` false is not looked at.
-        null: whether null may stand for it.
-    """
-
-    item: Shape
-    words: str
-    least: int = 0
-    left_out: bool = False
-    null: bool = True
-
-    def faults(self, value: Any, place: Place) -> Iterator[Fault]:
-        """A value that is no object, and the faults of its values."""
-        if value is None and self.null:
-            return
-        if not isinstance(value, dict):
-            yield _wrong(value, place, f"an object with {self.words}")
-            return
-        if len(value) < self.least:
-            yield Fault(place, f"is empty; it has to be an object with {self.words}")
-        for name, entry in value.items():
-            if not (self.left_out and isinstance(entry, dict) and is_left_out(entry)):
-                yield from self.item.faults(entry, (*place, name))
-
-
-@dataclass(frozen=True)
-class ByClass:
+class ByClass(Shape):
     """An object that names a class, on which its attributes depend.
 
     Attributes:
@@ -252,47 +257,24 @@ class ByClass:
     rest: Mapping[str, Shape] = field(default_factory=dict)
     needed: Collection[str] = ()
     idle: Collection[str] = ()
-    default: str = ""
+    default: str | None = None
     needed_attributes: Collection[str] = ()
-    null: bool = True
 
-    def faults(self, value: Any, place: Place) -> Iterator[Fault]:
-        """The faults of the class's name, of the attributes and of the rest."""
-        if value is None and self.null:
-            return
+    def _faults(self, value: Any, place: Place) -> Iterator[Fault]:
         if not isinstance(value, dict):
             yield _wrong(value, place, "an object in braces")
             return
-        kind = value.get("type")
-        if kind is None and self.default:
-            kind = self.default
-        found = list(DottedClass(self.classes).faults(kind, (*place, "type")))
-        yield from found
-        attributes: Shape = Anything()
-        if not found:
-            attributes = self.classes.get(str(kind).rpartition(".")[2], Named(Anything(), "attributes"))
-        if isinstance(attributes, Record) and self.needed_attributes:
-            sized = value.get("autosize") in (True, 1)
-            needed = () if sized else self.needed_attributes
-            attributes = Record(attributes.names, needed, attributes.idle, null=not needed)
-            if needed and value.get("attributes") is None:
-                yield from attributes.faults({}, (*place, "attributes"))
-                attributes = Anything()
-        names: dict[str, Shape] = {"type": Anything(), **self.rest, "attributes": attributes}
+        kind = self.default if value.get("type") is None else value["type"]
+        wrong = list(dotted_class(self.classes, null=False).faults(kind, (*place, "type")))
+        yield from wrong
+        # A class of the user's may have any attributes.
+        attributes = Shape() if wrong else self.classes.get(str(kind).rpartition(".")[2], Each(Shape(), "attributes"))
+        if isinstance(attributes, Record) and self.needed_attributes and value.get("autosize") not in (True, 1):
+            attributes = replace(attributes, needed=self.needed_attributes)
+            if value.get("attributes") is None:
+                value = {**value, "attributes": {}}
+        names = {"type": Shape(), **self.rest, "attributes": attributes}
         yield from Record(names, self.needed, self.idle).faults(value, place)
-
-
-@dataclass(frozen=True)
-class DottedClass:
-    """Dotted path of a class. Of CityLearn's own, one of those that fit the place."""
-
-    known: Collection[str]
-
-    def faults(self, value: Any, place: Place) -> Iterator[Fault]:
-        """A value that is no dotted path, or a class of CityLearn that does not fit."""
-        is_path = isinstance(value, str) and "." in value and all(part.isidentifier() for part in value.split("."))
-        if not is_path or (value.startswith("citylearn.") and value.rpartition(".")[2] not in self.known):
-            yield _wrong(value, place, f"the dotted path of a class, ending in {_one_of(self.known)}")
 
 
 def is_left_out(entry: Mapping[str, Any]) -> bool:
@@ -307,6 +289,26 @@ def dotted(place: Place) -> str:
     )
 
 
+def hint(name: str, known: Collection[str]) -> str:
+    """What to do about an unknown name."""
+    near = difflib.get_close_matches(name, known, n=1)
+    return f"did you mean {near[0]}?" if near else "remove it"
+
+
+def shown(value: Any) -> str:
+    """A value of a JSON file as a message shows it: as it stands there, texts in quotes, shortened where it is long."""
+    if isinstance(value, dict):
+        return "an object"
+    if isinstance(value, list):
+        return "a list"
+    return shortened(f"'{value}'" if isinstance(value, str) else json.dumps(value))
+
+
+def shortened(text: str) -> str:
+    """A text of at most 60 characters, with dots at the end of a longer one."""
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
+
+
 def _wrong(value: Any, place: Place, words: str) -> Fault:
     return Fault(place, f"is {_missing(value)}; it has to be {words}")
 
@@ -315,24 +317,9 @@ def _missing(value: Any) -> str:
     return "missing" if value is None else shown(value)
 
 
-def _missing_name(shape: Shape, place: Place) -> Iterator[Fault]:
-    if isinstance(shape, Record | Named | ByClass):
-        yield _wrong(None, place, "an object in braces")
-    elif isinstance(shape, Number | Text | Flag | Listing):
-        yield from replace(shape, null=False).faults(None, place)
-    else:
-        yield from shape.faults(None, place)
-
-
 def _one_of(choices: Collection[str]) -> str:
     *most, last = choices
     return f"{', '.join(most)} or {last}" if most else last
-
-
-def hint(name: str, known: Collection[str]) -> str:
-    """What to do about an unknown name."""
-    near = difflib.get_close_matches(name, known, n=1)
-    return f"did you mean {near[0]}?" if near else "remove it"
 
 
 def _is_pair(entry: Any) -> bool:

@@ -15,11 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from envs.errors import ScenarioError
-from envs.scenarios import limits
-from envs.scenarios.faults import Faults
 from envs.scenarios.json_file import read_object
-from envs.scenarios.limits import Limit
-from envs.scenarios.shapes import Listing, Number, Record, Text
+from envs.scenarios.shapes import Each, Faults, Limit, Record, text
 
 FILE_NAME = "tariff.json"
 _FORM = "docs/formats.md shows its form"
@@ -75,15 +72,13 @@ class DemandCharge:
         )
 
 
-_PRICE = Number(limits.PEAK_PRICE, null=False)
+_PRICE = Limit(0, 1e9, "a price for each kW and month, not below zero", null=False)
 _SHAPE = Record(
     {
-        "peak_hours": Listing(
-            Number(Limit(0, 23, "hours of the day", whole=True), null=False), "hours of the day from 0 to 23"
-        ),
+        "peak_hours": Each(Limit(0, 23, "hours of the day", whole=True, null=False), "hours of the day from 0 to 23", list),
         "peak_price": _PRICE,
         "off_peak_excess_price": _PRICE,
-        "currency": Text(null=False),
+        "currency": text(null=False),
     },
     needed=("peak_hours", "peak_price", "off_peak_excess_price", "currency"),
     null=False,

@@ -11,8 +11,8 @@ from common.errors import UserError
 from envs import cache
 from envs.citylearn_backend.simulator import CityLearnSimulator
 from envs.environments.year_cache import observation_layout, year_reference, year_tables
-from envs.scenarios.faults import MOST
 from envs.scenarios.scenario import scenario
+from envs.scenarios.shapes import MOST
 from tests.envs import mutants
 from tests.envs.mutants import Files
 

@@ -41,7 +41,7 @@ def test_a_year_that_there_is_not_is_one_line_and_makes_nothing(
 
 
 def test_the_last_year_has_a_calendar() -> None:
-    from envs.scenarios.iquitos.calendar import calendar, stream
+    from envs.scenarios.iquitos.series import calendar, stream
 
     assert set(calendar(LAST_YEAR).weekday) == set(range(7))
     stream(LAST_YEAR, "any").random()

@@ -11,12 +11,18 @@ import pandas as pd
 
 from common.units import YEAR
 from envs.scenarios.iquitos import site as parameters
-from envs.scenarios.iquitos.calendar import Calendar, calendar
-from envs.scenarios.iquitos.load import mall_load
+from envs.scenarios.iquitos.series import (
+    FORECAST_HOURS,
+    Calendar,
+    Session,
+    Weather,
+    ac_power,
+    calendar,
+    mall_load,
+    sessions,
+    weather,
+)
 from envs.scenarios.iquitos.site import ROWS, Site, SocketType
-from envs.scenarios.iquitos.solar import ac_power
-from envs.scenarios.iquitos.vehicles import Session, sessions
-from envs.scenarios.iquitos.weather import FORECAST_HOURS, Weather, weather
 from envs.scenarios.tariff import FILE_NAME as TARIFF_FILE
 from envs.scenarios.tariff import DemandCharge
 

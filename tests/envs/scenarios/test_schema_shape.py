@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from envs.scenarios.schema_relations import schema_faults
+from envs.scenarios.schema_file import schema_faults
 from envs.scenarios.schema_shape import AT_CHARGERS, CLASSES, OBSERVATIONS, REWARDS
 from tests.envs.scenarios.schema_changes import BATTERY, MALL, SOCKET, drop, put
 

@@ -1,13 +1,21 @@
 """Which rows and buildings a stated split has, and what cannot be stated."""
 
+from __future__ import annotations
+
+import json
+import shutil
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from common.cache_folder import cache_folder
+from envs.citylearn_backend.simulator import CityLearnSimulator
 from envs.errors import ScenarioError
-from envs.scenarios.segments import HISTORY, segments_of
-from envs.scenarios.splits import Splits
+from envs.scenarios.scenario import Splits, scenario
+from envs.scenarios.segments import HISTORY, days_of, origin, rows_between, segments_of
+from tests.envs.changed_rows import two_buildings
 
 PATH = Path("site/schema.json")
 DAY = 24
@@ -98,3 +106,112 @@ def test_dates_are_read_from_the_months_of_the_first_building(tmp_path: Path) ->
     assert [own.first // DAY for own in found] == [1, 32, 42]
     with pytest.raises(ScenarioError, match="the data have no dates, as month 6 has 1634 rows"):
         segments_of(tmp_path / "schema.json", schema(), splits("05-01..05-31", "06-01..06-10", "06-11..06-20"))
+
+
+def months(*runs: tuple[int, int]) -> np.ndarray:
+    """Months of rows, each with its number of rows."""
+    return np.concatenate([np.full(rows, month) for month, rows in runs])
+
+
+# As data sets have it that call the first hour of a day the 24th of the day before.
+AUTUMN = months((7, 1), (8, 744), (9, 720), (10, 100))
+
+
+def test_a_date_is_the_rows_of_its_day() -> None:
+    days = days_of(AUTUMN, None)
+    assert rows_between("", "08-01..08-31", days) == (1, 745)  # type: ignore[arg-type]
+    assert rows_between("", "07-31..08-01", days) == (0, 25)  # type: ignore[arg-type]
+    assert rows_between("", "09-30..10-05", days) == (745 + 29 * 24, 1565)  # type: ignore[arg-type]
+
+
+def test_years_come_from_the_start_date() -> None:
+    days = days_of(months((12, 744), (1, 744), (2, 29 * 24), (3, 10)), "2023-12-01")
+    assert rows_between("", "2024-01-01..2024-02-29", days) == (744, 744 + 744 + 29 * 24)  # type: ignore[arg-type]
+    days = days_of(AUTUMN, "2024-08-01")
+    assert rows_between("", "2024-08-01..2024-08-01", days) == (1, 25)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("month", "start", "reason"),
+    [
+        (months((5, 700)), None, "their months do not change"),
+        (months((5, 24), (7, 744), (8, 1)), None, "month 7 follows month 5"),
+        (months((5, 24), (6, 721), (7, 1)), None, "month 6 has 721 rows"),
+        (months((5, 24), (6, 719), (7, 1)), None, "month 6 has 719 rows"),
+        (months((5, 24), (6, 721)), None, "month 6 has 721 rows"),
+        (months((1, 24), (2, 29 * 24), (3, 24)), "2023-01-31", "month 2 has 696 rows"),
+        (AUTUMN, "2024-06-01", "start_date is 2024-06-01, and by the months of the series row 1 begins month 8"),
+    ],
+)
+def test_data_that_do_not_follow_the_calendar_have_no_dates(month: np.ndarray, start: str | None, reason: str) -> None:
+    assert reason in str(days_of(month, start))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("08-01", "it takes MM-DD..MM-DD"),
+        ("8-1..8-2", "it takes MM-DD..MM-DD"),
+        ("08-02..08-01", "the second date comes before the first"),
+        ("08-01..02-30", "the data have no 02-30; they begin on 07-31 and end on 10-05"),
+        ("2024-08-01..2024-08-02", "the schema has no start_date"),
+    ],
+)
+def test_a_range_of_dates_that_cannot_be_is_refused(text: str, message: str) -> None:
+    with pytest.raises(ScenarioError, match=message):
+        rows_between("--train x", text, days_of(AUTUMN, None))  # type: ignore[arg-type]
+
+
+def test_a_date_that_the_data_have_twice_is_ambiguous() -> None:
+    two_years = months(
+        *[(month % 12 + 1, 24 * (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)[month % 12]) for month in range(24)]
+    )
+    with pytest.raises(ScenarioError, match="the data have 03-01 2 times, from rows 1416 and 10176 on"):
+        rows_between("--train x", "03-01..03-02", days_of(two_years, None))  # type: ignore[arg-type]
+
+
+STATED = Splits(("0-9",), ("20-24",), ("30-39",), train_buildings=("office",))
+
+
+@pytest.fixture
+def site(small_schema: Path, tmp_path: Path) -> Path:
+    return two_buildings(small_schema, tmp_path / "site")
+
+
+def test_a_segment_refers_to_the_series_where_they_are(site: Path) -> None:
+    before = sorted(path.name for path in site.parent.iterdir())
+    made = scenario(str(site), splits=STATED).schema_path(1)
+    assert made.is_relative_to(cache_folder())
+    schema = json.loads(made.read_text(encoding="utf-8"))
+    assert (schema["simulation_start_time_step"], schema["simulation_end_time_step"]) == (13 * 24, 25 * 24 - 1)
+    assert [name for name, own in schema["buildings"].items() if own["include"]] == ["office"]
+    assert Path(schema["root_directory"]) == site.parent
+    # Nothing is written into the user's folder, and no series is copied.
+    assert sorted(path.name for path in site.parent.iterdir()) == before
+    assert not list(made.parent.glob("*.csv"))
+
+
+def test_a_tariff_holds_in_all_segments(site: Path) -> None:
+    (site.parent / "tariff.json").write_text(
+        json.dumps({"demand_charge": {"peak_hours": [18], "peak_price": 2.0, "off_peak_excess_price": 1.0, "currency": "X"}}),
+        encoding="utf-8",
+    )
+    assert (scenario(str(site), splits=STATED).schema_path(0).parent / "tariff.json").is_file()
+
+
+def test_a_segment_may_read_what_its_scenario_may_and_no_copy_of_it_may(site: Path, tmp_path: Path) -> None:
+    made = scenario(str(site), splits=STATED).schema_path(0)
+    assert origin(made) == site
+    folder = tmp_path / "elsewhere"
+    shutil.copytree(made.parent, folder)
+    assert origin(folder / "schema.json") == folder / "schema.json"
+    with pytest.raises(ScenarioError, match=r"root_directory is .* outside of"):
+        CityLearnSimulator(folder / "schema.json", with_reward=False)
+
+
+def test_a_segment_of_a_scenario_that_needs_trust_needs_it_too(site: Path) -> None:
+    schema = json.loads(site.read_text(encoding="utf-8"))
+    schema["buildings"]["office"]["type"] = "my_models.Office"
+    site.write_text(json.dumps(schema), encoding="utf-8")
+    with pytest.raises(ScenarioError, match="trust"):
+        scenario(str(site), splits=STATED)

@@ -1,15 +1,19 @@
 """Every fault of a scenario's values is found before anything runs, by file, column and line."""
 
+from __future__ import annotations
+
 import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from envs.errors import ScenarioError
 from envs.scenarios.scenario import scenario
+from envs.scenarios.series_files import is_beyond, most_output
 
 CHARGER, OTHER = "motorcycle_001.csv", "motorcycle_002.csv"
 STATE, ID = "electric_vehicle_charger_state", "electric_vehicle_id"
@@ -578,7 +582,7 @@ def test_an_attribute_beyond_its_range_is_named(
 
 def test_a_battery_that_citylearn_sizes_needs_no_capacity(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # The table that it is sized from need not be on this machine.
-    monkeypatch.setattr("envs.scenarios.schema_file.check_sizing", lambda *_: None)
+    monkeypatch.setattr("envs.scenarios.schema_file._unsized", lambda *_: ())
     edit(site, lambda schema: schema["buildings"]["mall"]["electrical_storage"].update(autosize=True, attributes=None))
     scenario(str(site))
 
@@ -595,3 +599,55 @@ def test_a_chargers_least_power_is_not_above_its_most(site: Path, way: str) -> N
 def test_a_building_that_is_left_out_is_not_checked(site: Path) -> None:
     edit(site, lambda schema: schema["buildings"].update(old={"include": False, "electrical_storage": {"attributes": {}}}))
     scenario(str(site))
+
+
+TEMPERATURE = np.array([-20.0, 7.9, 8.0, 8.1, 20.0, 35.0, 44.9, 45.0, 50.0])
+PUMP: dict[str, Any] = {
+    "nominal_power": 3.0,
+    "efficiency": 0.25,
+    "target_cooling_temperature": 8,
+    "target_heating_temperature": 45,
+}
+
+
+def device(kind: str, **attributes: Any) -> dict[str, Any]:
+    return {"type": f"citylearn.energy_model.{kind}", "attributes": attributes}
+
+
+@pytest.mark.parametrize("use", ["cooling", "heating"])
+def test_a_heat_pump_gives_what_citylearn_computes(use: str) -> None:
+    from citylearn.energy_model import HeatPump
+
+    cop = HeatPump(**PUMP).get_cop(TEMPERATURE, heating=use == "heating")
+    found = most_output({f"{use}_device": device("HeatPump", **PUMP)}, use, TEMPERATURE)
+    np.testing.assert_allclose(found, 3.0 * cop)
+
+
+def test_a_heater_gives_its_power_times_its_efficiency() -> None:
+    heater = device("ElectricHeater", nominal_power=3.0, efficiency=0.9)
+    assert most_output({"dhw_device": heater}, "dhw", TEMPERATURE) == pytest.approx(2.7)
+    drawn = device("ElectricHeater", nominal_power=3.0)
+    assert most_output({"dhw_device": drawn}, "dhw", TEMPERATURE) == pytest.approx(2.97)
+
+
+def test_a_building_without_a_device_gives_nothing() -> None:
+    assert most_output({}, "heating", TEMPERATURE) == pytest.approx(0.0)
+    assert most_output({"dhw_device": device("HeatPump")}, "dhw", TEMPERATURE) == pytest.approx(0.0)
+
+
+@pytest.mark.parametrize(
+    "building",
+    [
+        {"dhw_device": {**device("HeatPump"), "autosize": True}},
+        {"dhw_device": {"type": "mine.Boiler"}},
+        {"dhw_device": device("HeatPump", nominal_power=1.0)},
+        {"type": "citylearn.building.LSTMDynamicsBuilding"},
+        {"dynamics": {"type": "citylearn.dynamics.LSTMDynamics"}},
+    ],
+)
+def test_what_the_schema_does_not_say_is_not_judged(building: dict[str, Any]) -> None:
+    assert most_output(building, "dhw", TEMPERATURE) is None
+
+
+def test_a_rounding_is_no_excess() -> None:
+    assert is_beyond(np.array([1.0, 1.0005, 1.1, np.nan]), np.ones(4)).tolist() == [False, False, True, False]

@@ -1,28 +1,35 @@
 """What a shape refuses, it says by place, value and what should be there."""
 
+from __future__ import annotations
+
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from envs.scenarios import limits
-from envs.scenarios.limits import Limit
+from common.texts import printable
+from envs.errors import ScenarioError
+from envs.scenarios.series_files import SERIES
 from envs.scenarios.shapes import (
-    Anything,
+    FLAG,
+    MOST,
     ByClass,
     Curve,
-    DottedClass,
-    Flag,
-    Listing,
-    Named,
-    Number,
+    Each,
+    Faults,
+    Limit,
     Record,
     Shape,
-    Text,
+    choice,
     dotted,
+    dotted_class,
     is_left_out,
+    shown,
+    text,
 )  # fmt: skip
 
-SMALL = Number(Limit(0, 5, "why"))
+SMALL = Limit(0, 5, "why")
+EFFICIENCY = Limit(0, 1, "more than 1 would make energy", above=True)
 
 
 def told(shape: Shape, value: Any) -> list[str]:
@@ -32,20 +39,20 @@ def told(shape: Shape, value: Any) -> list[str]:
 @pytest.mark.parametrize(
     ("shape", "sound", "wrong"),
     [
-        (Anything(), ({}, [], None, "x"), ()),
-        (Flag(), (True, False, 1, 0, None), ("yes", "true", 2, [], {})),
+        (Shape(), ({}, [], None, "x"), ()),
+        (FLAG, (True, False, 1, 0, None), ("yes", "true", 2, [], {})),
         (SMALL, (0, 5, 2.5, None), (-1, 6, True, "3", [], {}, 10**400)),
-        (Number(Limit(0, 5, "", whole=True)), (3, None), (2.5, 3.0)),
-        (Text(), ("x", None), ("", "  ", 5, True, [], {}, "a\0b")),
-        (Text(choices=("x", "y")), ("x", None), ("z", 1)),
-        (Text(null=False), ("x",), (None,)),
-        (Listing(SMALL, "numbers"), ([], [1, 2], None), ("x", {}, 5, [9], [1, "x"])),
+        (Limit(0, 5, "", whole=True), (3, None), (2.5, 3.0)),
+        (text(), ("x", None), ("", "  ", 5, True, [], {}, "a\0b")),
+        (choice("x", "y"), ("x", None), ("z", 1)),
+        (text(null=False), ("x",), (None,)),
+        (Each(SMALL, "numbers", list), ([], [1, 2], None), ("x", {}, 5, [9], [1, "x"])),
         (Record({"x": SMALL}, null=False), ({}, {"x": 1}, {"_": 1}, {"comment": []}), (None, [], "x", {"x": 9}, {"y": 1})),
         (Record({"x": SMALL}, needed=("x",)), ({"x": 1}, None), ({}, {"x": None}, {"x": 9})),
         (Record({}, idle=("old",)), ({"old": 5},), ({"new": 5},)),
-        (Named(SMALL, "numbers"), ({}, {"any": 1}, None), ([], 5, {"any": 9})),
-        (Named(SMALL, "numbers", least=1), ({"any": 1},), ({},)),
-        (DottedClass(("A", "B")), ("citylearn.x.A", "mine.of.Any"), ("A", "citylearn.x.C", 5, None, "..", "a b.c", "os.", "")),
+        (Each(SMALL, "numbers"), ({}, {"any": 1}, None), ([], 5, {"any": 9})),
+        (Each(SMALL, "numbers", least=1), ({"any": 1},), ({},)),
+        (dotted_class("AB", null=False), ("citylearn.x.A", "m.of.Any"), ("A", "citylearn.x.C", 5, None, "..", "a b.c", "os.")),
     ],
 )  # fmt: skip
 def test_a_shape_passes_what_is_sound_and_names_each_fault_once(
@@ -80,13 +87,13 @@ def test_a_shape_passes_what_is_sound_and_names_each_fault_once(
     ],
 )  # fmt: skip
 def test_a_curve_rises_and_stays_within_its_limits_also_where_it_is_drawn_on(value: Any, fault: str) -> None:
-    found = told(Curve(limits.EFFICIENCY), value)
+    found = told(Curve(EFFICIENCY), value)
     assert len(found) == bool(fault)
     assert fault in "".join(found)
 
 
 def test_attributes_depend_on_the_class() -> None:
-    device = ByClass({"A": Record({"x": SMALL}), "B": Record({})}, needed_attributes=(), rest={"autosize": Flag()})
+    device = ByClass({"A": Record({"x": SMALL}), "B": Record({})}, needed_attributes=(), rest={"autosize": FLAG})
     assert told(device, {"type": "citylearn.m.A", "attributes": {"x": 1}}) == []
     assert told(device, {"type": "citylearn.m.B", "attributes": {"x": 1}}) != []
     assert told(device, {"type": "mine.C", "attributes": {"z": 1}}) == []  # a class of the user's has its own
@@ -96,7 +103,7 @@ def test_attributes_depend_on_the_class() -> None:
 
 
 def test_attributes_are_needed_unless_citylearn_sizes_the_device() -> None:
-    device = ByClass({"A": Record({"x": SMALL})}, rest={"autosize": Flag()}, needed_attributes=("x",))
+    device = ByClass({"A": Record({"x": SMALL})}, rest={"autosize": FLAG}, needed_attributes=("x",))
     entry = {"type": "citylearn.m.A"}
     for missing in ({}, {"attributes": None}, {"attributes": {}}, {"attributes": {"x": None}}):
         assert told(device, {**entry, **missing}) == ["a.b.attributes.x is missing; it has to be a number from 0 to 5 (why)"]
@@ -117,3 +124,85 @@ def test_only_a_false_include_leaves_out() -> None:
     assert [is_left_out(entry) for entry in ({}, {"include": True}, {"include": None}, {"include": False}, {"include": 0})] == [
         False, False, False, True, True,
     ]  # fmt: skip
+
+
+def refused(count: int) -> list[str]:
+    faults = Faults()
+    for i in range(count):
+        faults.add(f"fault {i}")
+    with pytest.raises(ScenarioError) as error:
+        faults.refuse()
+    return str(error.value).splitlines()
+
+
+def test_no_fault_is_no_error() -> None:
+    Faults().refuse()
+
+
+def test_each_fault_is_one_line_and_those_beyond_twenty_are_counted() -> None:
+    assert refused(1) == ["fault 0"]
+    assert refused(MOST) == [f"fault {i}" for i in range(MOST)]
+    assert refused(MOST + 3) == [*(f"fault {i}" for i in range(MOST)), "and 3 more"]
+
+
+def test_a_fault_is_told_once() -> None:
+    faults = Faults()
+    faults.add("one")
+    faults.add("one")
+    assert len(faults) == 1
+
+
+def test_names_with_line_breaks_do_not_break_the_line() -> None:
+    assert printable("a\nb\x1b[31m\ud800c") == "a\\nb\\x1b[31m\\ud800c"
+    assert printable("Gebäude 1") == "Gebäude 1"
+
+
+def test_values_are_shown_as_they_stand_in_the_file() -> None:
+    assert [shown(value) for value in (None, True, 5, 1e30, "5", [1], {})] == [
+        "null", "true", "5", "1e+30", "'5'", "a list", "an object",
+    ]  # fmt: skip
+    assert len(shown("x" * 1000)) == 60
+
+
+DOCS = Path(__file__).parents[3] / "docs" / "scenarios.md"
+
+
+@pytest.mark.parametrize(
+    ("column", "real", "slip"),
+    [
+        ("non_shiftable_load", 300_000.0, 1e30),  # a steelworks
+        ("outdoor_dry_bulb_temperature", 56.7, 313.15),  # the record; kelvin
+        ("outdoor_dry_bulb_temperature_predicted_2", -89.2, 1e6),
+        ("outdoor_relative_humidity_predicted_3", 109.99, 1e3),  # of a public data set
+        ("direct_solar_irradiance", 1298.0, 5000.0),
+        ("diffuse_solar_irradiance", -4.0, -500.0),  # a sensor at night
+        ("carbon_intensity", 1.9, 452.0),  # lignite; grams
+        ("electricity_pricing", -0.5, -1e7),  # a windy Sunday
+        ("electricity_pricing", 3000.0, 1e12),  # Vietnamese dong
+        ("solar_generation", 1400.0, 1e5),
+        ("day_type", 8, 9),
+        ("hour", 24, 12.5),
+    ],
+)
+def test_real_values_pass_and_slips_do_not(column: str, real: float, slip: float) -> None:
+    assert SERIES[column].holds(real)
+    assert not SERIES[column].holds(slip)
+
+
+def test_a_limit_says_what_it_wants() -> None:
+    assert Limit(0, 5, "").words == "a number from 0 to 5"
+    assert Limit(0, 5, "", above=True).words == "a number above 0 and at most 5"
+    assert Limit(1, 12, "", whole=True).words == "a whole number from 1 to 12"
+    assert Limit(3600, 3600, "").words == "3600"
+
+
+def test_nan_is_within_no_limit() -> None:
+    assert not Limit(-1, 1, "").holds(float("nan"))
+
+
+def test_the_documentation_shows_the_limits_of_all_series() -> None:
+    rows = [line for line in DOCS.read_text(encoding="utf-8").splitlines() if line.startswith("| `")]
+    for column, limit in SERIES.items():
+        name = column.split("_predicted_")[0]
+        row = next((line for line in rows if f"`{name}`" in line), "")
+        assert f"{limit.low:,.10g} to {limit.high:,.10g}" in row, column

@@ -2,8 +2,7 @@
 
 import pytest
 
-from envs.scenarios.iquitos.calendar import calendar
-from envs.scenarios.iquitos.weather import Weather, weather
+from envs.scenarios.iquitos.series import Weather, calendar, weather
 
 YEARS = range(8)
 
