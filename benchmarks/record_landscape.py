@@ -24,7 +24,6 @@ from optuna.distributions import BaseDistribution, CategoricalDistribution
 from benchmarks.replay.landscape import Landscape, gathered, save
 from benchmarks.replay.landscape import load as load_landscape
 from common.errors import UserError
-from envs.scenarios.scenario import scenario
 from results import load
 from search_spaces import SearchSpace
 from search_spaces.earlier import in_todays_names
@@ -185,7 +184,7 @@ def wide_space(folders: Sequence[Path]) -> SearchSpace:
 def _planned(experiment: Experiment) -> Plan:
     """What a search with its settings varies and begins with, without its own file."""
     settings = experiment.settings
-    return plan(settings, None, scenario(settings.scenario, settings.trust_scenario, settings.splits))
+    return plan(settings, None, settings.task.site)
 
 
 def joined(before: Landscape, added: Landscape) -> Landscape:

@@ -7,16 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from envs.environments.backend import Backend
-from envs.environments.factory import windows_env
 from envs.objective.evaluate import Evaluation, evaluate
 from envs.objective.joined_run import JoinedRun, Part
 from envs.objective.kpis import kpis
 from envs.objective.reference import Reference
-from envs.objective.reward import RewardName
 from envs.objective.series import cut, import_kwh
-from envs.objective.weights import DEFAULT, Weights
-from envs.scenarios.scenario import Scenario, Window
+from envs.scenarios.scenario import Window
+from envs.task import Task
 from envs.yardsticks.citylearn_rules import HourlyRule, citylearn_rules
 from envs.yardsticks.rules import SolarPriority
 
@@ -26,23 +23,9 @@ CITYLEARN = "CityLearn"  # before the names of its own controllers
 RULES = {"rule: PV first, battery at any hour": False, "rule: PV first, battery in peak hours": True}
 
 
-def baselines(
-    scenario: Scenario,
-    windows: Sequence[Window],
-    reward: RewardName = "improvement",
-    backend: Backend = "batch",
-    weights: Weights = DEFAULT,
-) -> dict[str, list[Evaluation]]:
-    """Evaluations of all baselines that apply, by name, each with one a year.
-
-    Args:
-        scenario: any.
-        windows: hours of the runs.
-        reward: of the scores.
-        backend: that can step the scenario.
-        weights: of the reward's terms.
-    """
-    env = windows_env(scenario, backend, windows, reward, weights)
+def baselines(task: Task, windows: Sequence[Window]) -> dict[str, list[Evaluation]]:
+    """Evaluations of all baselines that apply, by name, each with one a year."""
+    env = task.evaluation_env(windows)
     present, years = env.present, list(dict.fromkeys(window.year for window in windows))
     references = {year: env.reference_of(year) for year in years}
     evaluations = {UNCONTROLLED: evaluate(env, lambda observations: present.uncontrolled_actions())}
@@ -52,7 +35,7 @@ def baselines(
     for name, dear_hours in RULES.items() if present.battery_power_kw > 0.0 else ():
         if has_dear or not dear_hours:
             evaluations[name] = evaluate(env, SolarPriority(present, dear_hours))
-    for name, actions in citylearn_rules(scenario, scenario.split_of(windows[0].year)).items():
+    for name, actions in citylearn_rules(task.site, task.site.split_of(windows[0].year)).items():
         evaluations[f"{CITYLEARN}: {name}"] = evaluate(env, HourlyRule(present, actions))
     env.close()
     return evaluations

@@ -30,7 +30,8 @@ from envs.cache import cached_file
 from envs.errors import ScenarioError
 from envs.objective.weights import DEFAULT, Weights
 from envs.planning.linear_programme import LinearProgramme
-from envs.scenarios.scenario import Scenario, Window
+from envs.scenarios.scenario import Window
+from envs.task import Task
 from envs.yardsticks.bound_programme import OBJECTIVES, Objective, constrain, set_objective
 from envs.yardsticks.bound_site import BoundSite
 from envs.yardsticks.bound_solution import Bound, BoundError, read_solution
@@ -44,26 +45,23 @@ __all__ = ["OBJECTIVES", "Bound", "BoundError", "Objective", "bound", "window_bo
 VERSION = 4  # part of the cache's key
 
 
-def bound(scenario: Scenario, window: Window, objective: Objective, weights: Weights = DEFAULT) -> Bound:
-    """Optimum over a window of a scenario, solved the first time and cached.
-
-    Args:
-        scenario: that the batch backend can step.
-        window: consecutive hours of one of its years.
-        objective: what is optimised.
-        weights: of the reward's terms.
+def bound(task: Task, window: Window, objective: Objective) -> Bound:
+    """Optimum over a window of a year, solved the first time and cached.
 
     Raises:
-        ScenarioError: if the batch backend cannot step the scenario, or as `window_bound`.
+        BoundError: see `window_bound`.
+        ScenarioError: if the batch backend cannot step the site, or as `window_bound`.
     """
     from envs.environments.vector_env import open_years
 
+    weights = task.aim.weights
+
     def write(path: Path) -> None:
-        optimum = window_bound(open_years(scenario, [window.year], 1), window, objective, weights)
+        optimum = window_bound(open_years(task.site, [window.year], 1), window, objective, weights)
         path.write_text(json.dumps(asdict(optimum)), encoding="utf-8")
 
     part = f"{window.year}-{window.start}-{window.hours}"
-    path = cached_file(f"{scenario.key}/bound-{objective}{weights.key}-{part}-v{VERSION}.json", write)
+    path = cached_file(f"{task.site.key}/bound-{objective}{weights.key}-{part}-v{VERSION}.json", write)
     return Bound(**json.loads(path.read_text(encoding="utf-8")))
 
 

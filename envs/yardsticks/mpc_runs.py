@@ -10,8 +10,6 @@ from typing import Any
 import numpy as np
 
 from envs.cache import cached_file
-from envs.environments.backend import Backend
-from envs.environments.factory import windows_env
 from envs.environments.year_cache import year_reference, year_tables
 from envs.environments.year_forecasts import forecasts_version, site_forecast
 from envs.forecasts.site_forecast import Method
@@ -23,6 +21,7 @@ from envs.planning.mpc import HORIZON, ModelPredictiveControl, Plant
 from envs.planning.mpc_site import MpcSite
 from envs.planning.mpc_vehicles import Vehicles
 from envs.scenarios.scenario import Scenario, Window
+from envs.task import Task
 
 VERSION = 2  # part of the cache's key: raise it when a change of the code changes plans
 
@@ -36,22 +35,20 @@ NAMES: Mapping[Method, str] = {
 
 
 def mpc(
-    scenario: Scenario,
+    task: Task,
     windows: Sequence[Window],
     method: Method,
     hours: int = HORIZON,
     on_progress: Callable[[float], None] | None = None,
-    weights: Weights = DEFAULT,
 ) -> list[Evaluation]:
     """Evaluations of model predictive control, one a year. Each window is run the first time and cached.
 
     Args:
-        scenario: that has model predictive control, see `envs.yardsticks.linear_model.why_no_mpc`.
+        task: on a site that has model predictive control, see `envs.yardsticks.linear_model.why_no_mpc`.
         windows: hours of the runs.
         method: of the forecasts.
         hours: that it looks ahead, the present one among them.
         on_progress: called after each hour with the part that is done, 0 to 1.
-        weights: of the reward's terms.
 
     Raises:
         MpcError: if an hour's programme has no optimum.
@@ -69,7 +66,7 @@ def mpc(
         nonlocal done
         before = 0
         for window in windows:
-            yield _cached_episode(scenario, window, method, hours, hour_done, weights)
+            yield _cached_episode(task, window, method, hours, hour_done)
             # A window from the cache has no hours to count.
             before += window.hours
             done = before
@@ -78,27 +75,11 @@ def mpc(
 
 
 def run_mpc(
-    scenario: Scenario,
-    window: Window,
-    method: Method,
-    hours: int = HORIZON,
-    backend: Backend = "batch",
-    on_hour: Callable[[], None] | None = None,
-    weights: Weights = DEFAULT,
+    task: Task, window: Window, method: Method, hours: int = HORIZON, on_hour: Callable[[], None] | None = None
 ) -> Episode:
-    """Run model predictive control through a window.
-
-    Args:
-        scenario: that has model predictive control.
-        window: hours of the run.
-        method: of the forecasts.
-        hours: that it looks ahead, the present one among them.
-        backend: that steps the scenario.
-        on_hour: called after each hour.
-        weights: of the reward's terms.
-    """
-    env = windows_env(scenario, backend, [window], weights=weights)
-    plants = {window.year: mpc_plant(scenario, window.year, method, hours, weights)}
+    """Run model predictive control through a window, by what steps the task; see `mpc`."""
+    env = task.evaluation_env([window])
+    plants = {window.year: mpc_plant(task.site, window.year, method, hours, task.aim.weights)}
     (episode,) = env.episodes(ModelPredictiveControl(env.present, plants, hours, on_hour=on_hour))
     env.close()
     return episode
@@ -112,11 +93,11 @@ def mpc_plant(scenario: Scenario, year: int, method: Method, hours: int = HORIZO
     )
 
 
-def _cached_episode(
-    scenario: Scenario, window: Window, method: Method, hours: int, on_hour: Callable[[], None], weights: Weights
-) -> Episode:
+def _cached_episode(task: Task, window: Window, method: Method, hours: int, on_hour: Callable[[], None]) -> Episode:
+    site = task.site
+
     def write(path: Path) -> None:
-        episode = run_mpc(scenario, window, method, hours, on_hour=on_hour, weights=weights)
+        episode = run_mpc(task.by("batch"), window, method, hours, on_hour)
         arrays: dict[str, Any] = {
             "reward": episode.reward, "names": list(episode.terms), "terms": list(episode.terms.values()),
             "ratio_names": list(episode.citylearn), "ratios": list(episode.citylearn.values()),
@@ -125,14 +106,15 @@ def _cached_episode(
         with path.open("wb") as file:
             np.savez_compressed(file, **arrays)
 
-    version = f"v{VERSION}" if method == "exact" else f"v{VERSION}-{forecasts_version(scenario, window.year)}"
+    version = f"v{VERSION}" if method == "exact" else f"v{VERSION}-{forecasts_version(site, window.year)}"
     part = f"{window.year}-{window.start}-{window.hours}"
-    with np.load(cached_file(f"{scenario.key}/mpc-{method}{weights.key}-{hours}-{part}-{version}.npz", write)) as saved:
+    name = f"mpc-{method}{task.aim.weights.key}-{hours}-{part}-{version}.npz"
+    with np.load(cached_file(f"{site.key}/{name}", write)) as saved:
         terms = dict(zip(saved["names"].tolist(), saved["terms"].tolist(), strict=True))
         run = Run(**{field.name: saved[field.name] for field in fields(Run)})
         reward = float(saved["reward"])
         ratios = dict(zip(saved["ratio_names"].tolist(), saved["ratios"].tolist(), strict=True))
-    return Episode(window, year_reference(scenario, window.year), reward, terms, run, ratios)
+    return Episode(window, year_reference(site, window.year), reward, terms, run, ratios)
 
 
 class _Replay:

@@ -8,7 +8,7 @@ import pytest
 
 from envs.objective.aim import VEHICLES_LEFT
 from envs.objective.validity import ValidityError
-from envs.scenarios.scenario import scenario
+from envs.task import Task
 from envs.yardsticks.baselines import UNCONTROLLED, baselines
 from envs.yardsticks.bound import Bound, BoundError
 from tests.envs.tanks import with_tank
@@ -24,8 +24,8 @@ def test_a_small_site(small_schema: Path, capsys: pytest.CaptureFixture[str], mo
     assert "MPC: yesterday" not in said
     for name in names:
         assert name in said
-    site = scenario(str(small_schema))
-    before = baselines(site, site.windows("validation"))[UNCONTROLLED][0].kpis
+    task = Task(str(small_schema))
+    before = baselines(task, task.site.windows("validation"))[UNCONTROLLED][0].kpis
     for value in (before["co2_kg"] / 1e3, before["bill"] / 1e3):
         assert f"{value:,.1f}" in said
     assert "\N{HORIZONTAL ELLIPSIS}" not in said

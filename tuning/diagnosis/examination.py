@@ -11,8 +11,6 @@ from rich.console import Console
 from rich.text import Text
 
 from common.texts import printable
-from envs.environments.backend import choose_backend
-from envs.scenarios.scenario import scenario
 from tuning.algorithms.registry import algorithm
 from tuning.cli.console import say, terminal
 from tuning.diagnosis.checks import Finding, Status, check
@@ -44,17 +42,16 @@ def examine(settings: DoctorSettings, console: Console | None = None) -> list[Fi
     check_gpu_memory(settings.gpu_memory)
     console = console or terminal()
     findings: list[Finding] = []
-    splits = splits_in(settings)
-    site = scenario(settings.scenario, settings.trust_scenario, splits)
-    backend = choose_backend(site, "auto")
+    of_trials = Settings(
+        scenario=settings.scenario, steps=STEPS, gpu_memory=settings.gpu_memory, trust_scenario=settings.trust_scenario,
+        **asdict(splits_in(settings)),
+    )  # fmt: skip
+    site, backend = of_trials.task.site, of_trials.task.stepped_by
+    of_trials = replace(of_trials, backend=backend)
     facts = gather(Path(settings.dir))
     usable = bool(facts.torch and facts.torch.sees_card)
     with console.status(Text(printable(f"preparing {site.title}"))):
         sizes = sizes_of(site, backend)
-    of_trials = Settings(
-        scenario=settings.scenario, backend=backend, steps=STEPS, gpu_memory=settings.gpu_memory,
-        trust_scenario=settings.trust_scenario, **asdict(splits),
-    )  # fmt: skip
 
     def planner(algo: str, device: str) -> Planner:
         budget, name = this_machine(device, settings.gpu_memory)

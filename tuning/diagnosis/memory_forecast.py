@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from rich.console import Console
 from rich.table import Table
 
-from envs.environments.backend import choose_backend
-from envs.scenarios.scenario import scenario
 from tuning.cli.console import say
 from tuning.cli.tables import plain_table
 from tuning.diagnosis.settings import MemorySettings
@@ -56,14 +54,15 @@ def predict_memory(settings: MemorySettings) -> MemoryForecast:
         UserError: for settings that are not valid.
     """
     check_gpu_memory(settings.gpu_memory)
-    splits = splits_in(settings)
-    site = scenario(settings.scenario, settings.trust_scenario, splits)
     own = Settings(
-        algo=settings.algo, scenario=settings.scenario, backend=choose_backend(site, settings.backend), steps=settings.steps,
+        algo=settings.algo, scenario=settings.scenario, backend=settings.backend, steps=settings.steps,
         num_envs=settings.num_envs, set=settings.set, preset=settings.preset, gpu_memory=settings.gpu_memory,
-        teacher=settings.teacher, **asdict(splits),
+        teacher=settings.teacher, trust_scenario=settings.trust_scenario,
+        **asdict(splits_in(settings)),
     )  # fmt: skip
     own.check()
+    site = own.task.site
+    own = replace(own, backend=own.task.stepped_by)
     if own.teacher != "none":
         check_teacher(site, own.algo, own.stepped_by, own.reward)
     planned = plan(own, None)

@@ -21,6 +21,7 @@ from tuning.experiment.errors import UsageError
 if TYPE_CHECKING:
     from envs.objective.aim import Aim
     from envs.objective.reward_share import RewardShare
+    from envs.task import Task
 
 # Settings that may change when an experiment is continued.
 RESUMABLE = (
@@ -349,6 +350,22 @@ class Settings:
     def splits(self) -> Splits:
         """The splits as stated."""
         return splits_in(self)
+
+    @cached_property
+    def task(self) -> Task:
+        """What trials are to solve.
+
+        Raises:
+            UserError: see `aim`.
+        """
+        # Imported here: it needs NumPy.
+        from envs.seen import Seen
+        from envs.task import Task
+
+        return Task(
+            self.scenario, self.trust_scenario, self.splits, self.backend, self.reward, self.aim, self.validation_weeks,
+            Seen.of(self.aim.weights),
+        )  # fmt: skip
 
     def words_of(self, split: Split) -> str:
         """What a split consists of where it was stated; see `Splits.words`."""

@@ -14,12 +14,11 @@ import numpy as np
 from common.json_values import checked
 from common.paths import missing_folders, remove_empty, user_path
 from envs.citylearn_backend.pool import SIMULATORS
-from envs.environments.seen_year import seen_layout
 from envs.environments.split_layout import same_buildings
 from envs.objective.reward import check_reward
 from envs.observation import DAY_PEAK_NAME, PEAK_NAMES, ObservationLayout
 from envs.policy_fit import check_seen
-from envs.scenarios.scenario import SPLITS, Scenario, Split, scenario
+from envs.scenarios.scenario import SPLITS, Scenario, Split
 from envs.scenarios.tariff import DemandCharge
 from envs.seen import Seen
 from results import ResultsError, load
@@ -86,25 +85,25 @@ def export(
     if elsewhere and split != "train":
         raise UsageError(f"--split {split}: it is of the site that trained; leave it out, or --scenario {elsewhere}")
     judged, contender = given_judgement(experiment, number, judgement) if judgement else own_judgement(experiment)
-    of = experiment.settings
-    site = scenario(elsewhere, of.trust_scenario) if elsewhere else _trained_on(experiment)
-    check_reward(site, experiment.settings.reward)
-    seen = Seen.of(of.aim.weights, TrialRecords(experiment).assignment(number))
+    own = experiment.settings.task
+    task = (own.elsewhere(elsewhere) if elsewhere else own).seeing(TrialRecords(experiment).assignment(number))
+    site, seen = task.site, task.seen
+    check_reward(site, task.reward)
     if elsewhere:
         check_seen(site, seen)
     year = site.years(split)[0]
-    _check_peaks(site, seen_layout(site, seen, year))
+    _check_peaks(site, task.layout(year))
     # The folder comes last, so that a refused export creates nothing.
     with (
-        trained(with_checkpoints(experiment, number), number, site if elsewhere else None, split) as policy,
+        trained(with_checkpoints(experiment, number), number, task if elsewhere else None, split) as policy,
         _beside(to) as new,
     ):
         # A policy for single buildings knows those of a split by bounds of their own.
-        layout = seen_layout(site, seen, year, own_layout=policy.shares)
+        layout = task.layout(year, own_layout=policy.shares)
         write_onnx(
             SitePolicy(layout, policy.view, policy.network, *_action_range(site, year), policy.planned), new / "policy.onnx"
         )
-        about = _about(experiment, number, _trained_on(experiment), policy.steps)
+        about = _about(experiment, number, own.site, policy.steps)
         if elsewhere:
             about["acts on"] = site.title
         elif not same_buildings(site, split):
@@ -186,11 +185,6 @@ def _action_range(site: Scenario, year: int) -> tuple[np.ndarray, np.ndarray]:
     found = simulator.action_low, simulator.action_high
     SIMULATORS.give_back(simulator)
     return found
-
-
-def _trained_on(experiment: Experiment) -> Scenario:
-    of = experiment.settings
-    return scenario(of.scenario, of.trust_scenario, of.splits)
 
 
 def _about(experiment: Experiment, number: int, site: Scenario, steps: int) -> dict[str, str]:

@@ -9,7 +9,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from common.paths import user_path
-from envs.scenarios.scenario import scenario
 from results.judgement import JUDGEMENT_VERSION, metrics_of, table_of
 from results.table_files import size_fault
 from search_spaces import Assignment
@@ -58,7 +57,7 @@ def given_judgement(experiment: Experiment, number: int, folder: Path) -> tuple[
         for contender in contenders
         if contender.name in set(table["contender"]) and _trains(contender, paths, hyperparameters, settings)
     ]
-    if not matching or judged_settings.scenario != scenario(settings.scenario, settings.trust_scenario, settings.splits).key:
+    if not matching or judged_settings.scenario != settings.task.site.key:
         raise UsageError(
             f"--judgement {folder}: no contender in it has scenario, reward, algorithm, steps and hyperparameters of trial "
             f"{number} of {settings.name}"

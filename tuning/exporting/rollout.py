@@ -13,14 +13,12 @@ from common.files import write_whole
 from common.paths import missing_folders, remove_empty, user_path
 from common.units import WEEK
 from common.uris import uri_of
-from envs.environments import factory
-from envs.environments.backend import choose_backend
 from envs.environments.year_cache import year_reference
 from envs.objective.episodes import Episode
 from envs.objective.reward import check_reward
 from envs.objective.series import export_kwh, import_kwh
 from envs.objective.validity import check_episode
-from envs.scenarios.scenario import Scenario, Window, scenario
+from envs.scenarios.scenario import Scenario, Window
 from results import load
 from results import rollout as output
 from tuning.experiment.errors import UsageError
@@ -59,32 +57,28 @@ def roll_out(settings: RolloutSettings) -> Rollout:
     """
     experiment = open_to_read(settings.experiment).trusting(settings.trust_scenario)
     of = experiment.settings
-    if settings.scenario:
-        # Splits belong to the site that they were stated for.
-        site = scenario(settings.scenario, of.trust_scenario)
-    else:
-        site = scenario(of.scenario, of.trust_scenario, of.splits)
-    check_reward(site, of.reward)
+    elsewhere = of.task.elsewhere(settings.scenario) if settings.scenario else None
+    task = (elsewhere or of.task).by(settings.backend)
+    site = task.site
+    check_reward(site, task.reward)
     number = policy.trial_number(load(experiment.paths.folder), settings.trial)
-    backend = choose_backend(site, settings.backend)
+    backend = task.stepped_by
     year = _year(settings.year, site)
     window = window_of(site, year)
     start = _first_hour(settings.week, window.hours)
     folder = user_path(settings.to) if settings.to else _folder_of(experiment)
     made = missing_folders(folder)
     try:
-        with policy.trained(
-            with_checkpoints(experiment, number), number, site if settings.scenario else None, site.split_of(year)
-        ) as trained:
+        with policy.trained(with_checkpoints(experiment, number), number, elsewhere, site.split_of(year)) as trained:
             # Before the year runs: CityLearn takes minutes for it.
             _create(folder)
-            env = factory.windows_env(site, backend, (window,), of.reward, of.aim.weights, trained.shares, trained.seen)
+            env = trained.task.by(backend).evaluation_env((window,), trained.shares)
             (episode,) = env.episodes(trained.policy)
             env.close()
         check_episode(episode)
         series = series_of(episode)
-        elsewhere = f"-on-{site.title}" if settings.scenario else ""
-        name = f"trial-{number:05d}-{trained.steps:012d}-year-{year}{elsewhere}"
+        where = f"-on-{site.title}" if elsewhere else ""
+        name = f"trial-{number:05d}-{trained.steps:012d}-year-{year}{where}"
         about = {
             "experiment": of.name, "trial": number, "steps": trained.steps, "scenario": site.title, "year": year,
             "backend": backend,

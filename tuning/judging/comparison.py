@@ -57,8 +57,6 @@ def compare(settings: JudgeSettings, console: Console | None = None) -> Comparis
     # Ray reads some of the environment when it is imported, so this comes first.
     set_environment()
     from envs.objective.reward import check_reward
-    from envs.scenarios.scenario import scenario
-    from tuning.judging.backend import why_not_batch
     from tuning.judging.contenders import contenders, judged_aim
     from tuning.judging.folder import RaceSettings, create_or_open, free_name
     from tuning.judging.race import Race
@@ -71,9 +69,10 @@ def compare(settings: JudgeSettings, console: Console | None = None) -> Comparis
     aim = judged_aim(experiments[0], settings.objective)
     # Of two objectives the one that is judged; the contenders are trained by the settings of their experiments.
     of = replace(experiments[0].settings, objective=aim.names)
-    site = scenario(of.scenario, of.trust_scenario, of.splits)
-    check_reward(site, of.reward)
-    if settings.judged_by == "batch" and (reason := why_not_batch(site, of.aim)):
+    task = of.task
+    site = task.site
+    check_reward(site, task.reward)
+    if settings.judged_by == "batch" and (reason := task.why_not_batch()):
         raise UsageError(f"--judged-by batch: {reason}; leave it to citylearn")
     notes = check_address(settings.address)
     parent = user_path(settings.dir).resolve()
@@ -91,7 +90,7 @@ def compare(settings: JudgeSettings, console: Console | None = None) -> Comparis
             for note in notes:
                 say(console, note)
             of_race = replace(of, gpu_memory=settings.gpu_memory, address=settings.address)
-            race = Race(judgement, site, of_race, console, settings.mpc)
+            race = Race(judgement, task, of_race, console, settings.mpc)
             race.run(settings.judged_by)
             title = site.title_of("test")
             report = write_report(

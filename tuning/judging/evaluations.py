@@ -13,17 +13,15 @@ import ray
 from common.errors import InconsistentError
 from common.measure import SCORE
 from envs.environments.backend import Backend
-from envs.environments.factory import windows_env
 from envs.errors import ScenarioError
 from envs.forecasts.site_forecast import Method
 from envs.objective.aim import Aim
 from envs.objective.citylearn_ratios import RATIOS, SCORE_2022
 from envs.objective.columns import evaluation_columns, evaluation_row
-from envs.objective.evaluate import Evaluation, evaluate
-from envs.objective.reward import RewardName
+from envs.objective.evaluate import Evaluation
 from envs.objective.validity import ValidityError
-from envs.objective.weights import Weights
-from envs.scenarios.scenario import Scenario, Split, Window
+from envs.scenarios.scenario import Split, Window
+from envs.task import Task
 from envs.yardsticks.baselines import baselines
 from envs.yardsticks.bound import OBJECTIVES, bound
 from envs.yardsticks.mpc_runs import NAMES, mpc
@@ -49,22 +47,22 @@ class Job:
     start: Callable[[], Any]
 
 
-def run_jobs(site: Scenario, folder: Path, number: int, about: Row, backend: Backend, part: Path) -> list[Job]:
+def run_jobs(task: Task, folder: Path, number: int, about: Row, backend: Backend, part: Path) -> list[Job]:
     """Evaluations of one run of a contender.
 
     It is one job, because restoring a policy takes longer than its years; CityLearn is slower and gets one job a year.
 
     Args:
-        site: the scenario.
+        task: that is judged.
         folder: of the contender's experiment.
         number: of the run.
         about: columns that name contender and run.
         backend: that evaluates.
         part: file for the rows.
     """
-    windows = site.windows(SPLIT)
+    windows = task.site.windows(SPLIT)
     return [
-        Job(part, lambda own=own: _judge.remote(site, str(folder), number, own, backend, about))  # type: ignore[misc]
+        Job(part, lambda own=own: _judge.remote(task, str(folder), number, own, backend, about))  # type: ignore[misc]
         for own in (by_year(windows).values() if backend == "citylearn" else (windows,))
     ]
 
@@ -121,74 +119,70 @@ def _result(task: Any) -> list[Row]:
 
 
 @ray.remote(num_cpus=1, max_retries=2)
-def _judge(site: Scenario, folder: str, number: int, windows: tuple[Window, ...], backend: Backend, about: Row) -> list[Row]:
+def _judge(task: Task, folder: str, number: int, windows: tuple[Window, ...], backend: Backend, about: Row) -> list[Row]:
     end_with_parent()
     from tuning.experiment.folder import open_experiment
     from tuning.trial.policy import trained
 
-    experiment = open_experiment(folder).trusting(site.trusted)
+    experiment = open_experiment(folder).trusting(task.trusted)
     with trained(experiment, number, split=SPLIT) as found:
-        of = experiment.settings
-        env = windows_env(site, backend, windows, of.reward, of.aim.weights, found.shares, found.seen)
-        evaluations = evaluate(env, found.policy)
-        env.close()
-    return [{**about, "steps": found.steps, **_columns(own, site.name, backend)} for own in evaluations]
+        evaluations = found.task.by(backend).rate(found.policy, windows, found.shares)
+    return [{**about, "steps": found.steps, **_columns(own, task, backend)} for own in evaluations]
 
 
-def _columns(evaluation: Evaluation, scenario: str, backend: str) -> Row:
-    return {"scenario": scenario, "split": SPLIT, "backend": backend, **evaluation_row(evaluation)}
+def _columns(evaluation: Evaluation, task: Task, backend: str) -> Row:
+    return {"scenario": task.scenario, "split": SPLIT, "backend": backend, **evaluation_row(evaluation)}
 
 
-def baseline_job(site: Scenario, reward: RewardName, backend: Backend, part: Path, weights: Weights) -> Job:
+def baseline_job(task: Task, part: Path) -> Job:
     """Evaluations of all baselines on all years."""
-    return Job(part, lambda: _judge_baselines.remote(site, reward, backend, weights))
+    return Job(part, lambda: _judge_baselines.remote(task))
 
 
 @ray.remote(num_cpus=1, max_retries=2)
-def _judge_baselines(site: Scenario, reward: RewardName, backend: Backend, weights: Weights) -> list[Row]:
+def _judge_baselines(task: Task) -> list[Row]:
     end_with_parent()
-    found = baselines(site, site.windows(SPLIT), reward, backend, weights)
+    found = baselines(task, task.site.windows(SPLIT))
     return [
-        {"contender": name, **_columns(evaluation, site.name, backend)}
+        {"contender": name, **_columns(evaluation, task, task.stepped_by)}
         for name, evaluations in found.items()
         for evaluation in evaluations
     ]
 
 
-def mpc_jobs(site: Scenario, method: Method, part: Path, weights: Weights) -> list[Job]:
+def mpc_jobs(task: Task, method: Method, part: Path) -> list[Job]:
     """Evaluations of model predictive control on every year, for scenarios that have a bound."""
     return [
-        Job(part, lambda windows=windows: _judge_mpc.remote(site, method, windows, weights))  # type: ignore[misc]
-        for windows in by_year(site.windows(SPLIT)).values()
+        Job(part, lambda windows=windows: _judge_mpc.remote(task, method, windows))  # type: ignore[misc]
+        for windows in by_year(task.site.windows(SPLIT)).values()
     ]
 
 
 @ray.remote(num_cpus=1, max_retries=2)
-def _judge_mpc(site: Scenario, method: Method, windows: tuple[Window, ...], weights: Weights) -> list[Row]:
+def _judge_mpc(task: Task, method: Method, windows: tuple[Window, ...]) -> list[Row]:
     end_with_parent()
-    found = mpc(site, windows, method, weights=weights)
-    return [{"contender": NAMES[method], **_columns(own, site.name, "batch")} for own in found]
+    return [{"contender": NAMES[method], **_columns(own, task, "batch")} for own in mpc(task, windows, method)]
 
 
-def bound_jobs(site: Scenario, part: Path, weights: Weights) -> list[Job]:
+def bound_jobs(task: Task, part: Path) -> list[Job]:
     """Bounds of every objective on every year, for scenarios that `envs.yardsticks.bound` can describe."""
     return [
-        Job(part, lambda windows=windows: _bound.remote(site, windows, weights))  # type: ignore[misc]
-        for windows in by_year(site.windows(SPLIT)).values()
+        Job(part, lambda windows=windows: _bound.remote(task, windows))  # type: ignore[misc]
+        for windows in by_year(task.site.windows(SPLIT)).values()
     ]
 
 
 @ray.remote(num_cpus=1, max_retries=2)
-def _bound(site: Scenario, windows: tuple[Window, ...], weights: Weights) -> list[Row]:
+def _bound(task: Task, windows: tuple[Window, ...]) -> list[Row]:
     end_with_parent()
     rows = []
     for objective in OBJECTIVES:
-        own = [bound(site, window, objective, weights) for window in windows]
+        own = [bound(task, window, objective) for window in windows]
         hours = [window.hours for window in windows]
         rows.append(
             {
                 "contender": f"bound of {objective}",
-                "scenario": site.name,
+                "scenario": task.scenario,
                 "split": SPLIT,
                 "year": windows[0].year,
                 "backend": "batch",

@@ -19,10 +19,9 @@ from common.texts import printable
 from envs.objective.aim import SCORE_ALONE, VEHICLES_LEFT, Aim
 from envs.objective.columns import evaluation_row, measures
 from envs.objective.evaluate import Evaluation
-from envs.objective.reward import check_reward
 from envs.objective.validity import check_score
-from envs.objective.weights import Weights
-from envs.scenarios.scenario import Scenario, Window, scenario
+from envs.scenarios.scenario import Window
+from envs.task import Task
 from envs.yardsticks import baselines as yardsticks
 from envs.yardsticks import bound as bounding
 from envs.yardsticks import linear_model, mpc_runs
@@ -31,7 +30,6 @@ from tuning.cli.console import say, terminal
 from tuning.cli.tables import Fitted, plain_table
 from tuning.experiment.errors import UsageError
 from tuning.experiment.settings import splits_in
-from tuning.judging.backend import judging_backend
 from tuning.judging.settings import HeadroomSettings, Mpc, methods
 
 if TYPE_CHECKING:
@@ -96,22 +94,22 @@ def find_headroom(settings: HeadroomSettings, console: Console | None = None) ->
     """
     console = console or terminal()
     settings.check()
-    site = scenario(settings.scenario, settings.trust_scenario, splits_in(settings))
-    check_reward(site, "improvement")
     aim = Aim.parse(settings.weights, settings.objective, settings.require)
+    task = Task(settings.scenario, settings.trust_scenario, splits_in(settings), aim=aim)
     if aim.second:
         raise UsageError(f"--objective {settings.objective!r}: headroom takes one; its tables have CO2 and the bill anyway")
-    windows, backend = site.windows(settings.split), judging_backend(site, aim)
-    aim.check(site, "improvement", backend)
-    slowly = " (by CityLearn, which takes a while)" if backend == "citylearn" else ""
+    task, site = task.judged, task.site
+    task.check()
+    windows = site.windows(settings.split)
+    slowly = " (by CityLearn, which takes a while)" if task.stepped_by == "citylearn" else ""
     with console.status(Text(printable(f"{site.title}: uncontrolled, rules{slowly}"))):
-        evaluations = yardsticks.baselines(site, windows, backend=backend, weights=aim.weights)
+        evaluations = yardsticks.baselines(task, windows)
     reason, unplanned = linear_model.why_no_bound(site), linear_model.why_no_mpc(site)
     if not unplanned:
-        evaluations |= _mpc(site, windows, settings.mpc, console, aim.weights)
+        evaluations |= _mpc(task, windows, settings.mpc, console)
     rows = [row_of(name, own, aim) for name, own in evaluations.items()]
     uncontrolled = next(row for row in rows if row.name == yardsticks.UNCONTROLLED)
-    bounds = {} if reason else _bounds(site, windows, console, aim.weights)
+    bounds = {} if reason else _bounds(task, windows, console)
     if bounds:
         check_baselines(evaluations, bounds["score"], windows)
     rows += [bound_row(f"bound of {name}", own, windows) for name, own in bounds.items()]
@@ -137,29 +135,27 @@ def find_headroom(settings: HeadroomSettings, console: Console | None = None) ->
     return headroom
 
 
-def _mpc(
-    site: Scenario, windows: Sequence[Window], given: Sequence[Mpc], console: Console, weights: Weights
-) -> dict[str, list[Evaluation]]:
+def _mpc(task: Task, windows: Sequence[Window], given: Sequence[Mpc], console: Console) -> dict[str, list[Evaluation]]:
     """Evaluations of model predictive control by name; each window is cached."""
-    evaluations = {}
+    evaluations, title = {}, task.site.title
     for method in methods(given):
         name, begun = mpc_runs.NAMES[method], time.monotonic()
-        with console.status(Text(printable(f"{site.title}: {name}"))) as status:
+        with console.status(Text(printable(f"{title}: {name}"))) as status:
 
             def show(done: float, name: str = name, begun: float = begun, status: Status = status) -> None:
                 left = (time.monotonic() - begun) * (1.0 - done) / done
-                status.update(Text(printable(f"{site.title}: {name}, {done:.0%}, {left:,.0f} s left")))
+                status.update(Text(printable(f"{title}: {name}, {done:.0%}, {left:,.0f} s left")))
 
-            evaluations[name] = mpc_runs.mpc(site, windows, method, on_progress=show, weights=weights)
+            evaluations[name] = mpc_runs.mpc(task, windows, method, on_progress=show)
     return evaluations
 
 
-def _bounds(site: Scenario, windows: Sequence[Window], console: Console, weights: Weights) -> dict[Objective, list[Bound]]:
+def _bounds(task: Task, windows: Sequence[Window], console: Console) -> dict[Objective, list[Bound]]:
     """Bounds of all objectives, one a window; they are cached."""
     bounds: dict[Objective, list[Bound]] = {}
     for objective in bounding.OBJECTIVES:
-        with console.status(Text(printable(f"{site.title}: bound of {objective}, computed once"))):
-            bounds[objective] = [bounding.bound(site, window, objective, weights) for window in windows]
+        with console.status(Text(printable(f"{task.site.title}: bound of {objective}, computed once"))):
+            bounds[objective] = [bounding.bound(task, window, objective) for window in windows]
     return bounds
 
 

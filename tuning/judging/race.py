@@ -10,8 +10,9 @@ import numpy as np
 from rich.console import Console
 
 from envs.environments.backend import Backend
-from envs.scenarios.scenario import Scenario, Split
+from envs.scenarios.scenario import Split
 from envs.seen import Seen
+from envs.task import Task
 from envs.yardsticks import linear_model
 from envs.yardsticks.mpc_runs import NAMES
 from results import load
@@ -20,7 +21,6 @@ from results.table_files import UPDATE, ResultsError, read_file, read_table
 from tuning.cli.console import say
 from tuning.experiment.folder import Experiment
 from tuning.experiment.settings import Settings
-from tuning.judging.backend import judging_backend
 from tuning.judging.contenders import Contender
 from tuning.judging.evaluations import (
     SPLIT,
@@ -60,7 +60,7 @@ class Race:
     def __init__(
         self,
         judgement: Judgement,
-        site: Scenario,
+        task: Task,
         settings: Settings,
         console: Console,
         mpc: Sequence[Mpc] = (NO_MPC,),
@@ -69,15 +69,16 @@ class Race:
 
         Args:
             judgement: locked by this process.
-            site: scenario of its experiments.
-            settings: reward and aim of its experiments; GPU memory, cluster and trust of this run.
+            task: of its experiments.
+            settings: of its experiments, with GPU memory and cluster of this run.
             console: shows progress.
             mpc: forecasts of model predictive control.
         """
         self._mpc = methods(mpc)
-        self._judgement, self._paths, self._site = judgement, judgement.paths, site
-        self._settings, self._console, self._aim = settings, console, settings.aim
-        self._backend = judging_backend(site, self._aim)
+        self._judgement, self._paths = judgement, judgement.paths
+        self._task, self._site = task.judged, task.site
+        self._settings, self._console, self._aim = settings, console, task.aim
+        self._backend = self._task.stepped_by
         self.looks = looks(judgement.settings.seeds)
         self.failed: dict[str, str] = {}
         self.finalists: list[str] = []
@@ -101,7 +102,7 @@ class Race:
         for contender in racing:
             self._experiments[contender.name] = experiment_of(
                 contender, self._paths, self._judgement.settings.seed, self._settings.gpu_memory, self._settings.address,
-                self._settings.trust_scenario,
+                self._task.trusted,
             )  # fmt: skip
         for count in self.looks:
             for contender in list(racing):
@@ -143,7 +144,7 @@ class Race:
                 part = self._part(contender, number, backend)
                 if self._lacks(part, contender.name):
                     own = {**about, "seed": seed_of(experiment, number), "trial": number}
-                    jobs += run_jobs(self._site, experiment.paths.folder, number, own, backend, part)
+                    jobs += run_jobs(self._task, experiment.paths.folder, number, own, backend, part)
         if jobs:
             with ray_session(cluster_address(self._settings.address), address_source(self._settings.address)):
                 prepare(self._site, self._console, SPLITS, self._seens())
@@ -152,29 +153,28 @@ class Race:
 
     def _seens(self) -> list[Seen]:
         """What the contenders' policies see."""
-        weights = self._aim.weights
-        return [Seen.of(weights), *(Seen.of(weights, contender.hyperparameters) for contender in self._judgement.contenders)]
+        return [self._task.seen, *(self._task.seeing(own.hyperparameters).seen for own in self._judgement.contenders)]
 
     def _yardsticks(self) -> list[Job]:
         """Baselines, model predictive control and bounds that are not in the folder yet."""
         jobs: list[Job] = []
         baselines, bounds = self._paths.part("baselines", self._backend), self._paths.part("bounds", "batch")
         if self._lacks(baselines):
-            jobs.append(baseline_job(self._site, self._settings.reward, self._backend, baselines, self._aim.weights))
+            jobs.append(baseline_job(self._task, baselines))
         if self._beyond_rewards():
             return jobs
         if self._lacks(bounds) and not linear_model.why_no_bound(self._site):
-            jobs += bound_jobs(self._site, bounds, self._aim.weights)
+            jobs += bound_jobs(self._task, bounds)
         if self._mpc and not linear_model.why_no_mpc(self._site):
             for method in self._mpc:
                 part = self._paths.part(f"mpc-{method}", "batch")
                 if self._lacks(part, NAMES[method]):
-                    jobs += mpc_jobs(self._site, method, part, self._aim.weights)
+                    jobs += mpc_jobs(self._task, method, part)
         return jobs
 
     def _beyond_rewards(self) -> str:
         """Reason why the reward has neither a bound nor model predictive control; empty where it has."""
-        own = self._settings.reward
+        own = self._task.reward
         return "" if own == "improvement" else f"it plans for the reward improvement, and this is {own}"
 
     def _lacks(self, part: Path, contender: str | None = None) -> bool:

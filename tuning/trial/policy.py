@@ -7,12 +7,11 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from envs.environments.seen_year import seen_buildings
 from envs.environments.split_layout import same_buildings
 from envs.objective.episodes import Policy
 from envs.policy_fit import check_seen
-from envs.scenarios.scenario import Scenario, Split, scenario
-from envs.seen import Seen
+from envs.scenarios.scenario import Split
+from envs.task import Task
 from tuning.algorithms.errors import UnfitError
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.errors import UsageError
@@ -47,7 +46,7 @@ class Trained:
         network: see `Trainer.mode_network`.
         shares: see `Trainer.shares`; its environment needs `own_layout` then.
         planned: see `Trainer.planned`.
-        seen: what it sees.
+        task: that it acts in, with what it sees.
     """
 
     policy: Policy
@@ -57,7 +56,7 @@ class Trained:
     network: nn.Module
     shares: bool
     planned: PlannedStorages | None
-    seen: Seen
+    task: Task
 
 
 def trial_number(results: Results, trial: str) -> int:
@@ -87,46 +86,38 @@ def trial_number(results: Results, trial: str) -> int:
     return int(trial)
 
 
-def policy_in(trainer: Trainer, site: Scenario, split: Split, seen: Seen) -> Policy:
-    """A trainer's policy for a split of its scenario, which may simulate other buildings than training.
-
-    Args:
-        trainer: with the policy.
-        site: scenario that it was trained on.
-        split: to act in.
-        seen: what it sees.
+def policy_in(trainer: Trainer, task: Task, split: Split) -> Policy:
+    """A trainer's policy for a split of its task, which may simulate other buildings than training.
 
     Raises:
         UnfitError: if a policy for single buildings does not fit those of the split. Of a policy for the whole site
             `envs.policy_fit.check_one_layout` has checked that it fits.
     """
-    if trainer.shares and not same_buildings(site, split):
-        return trainer.policy_on(seen_buildings(site, seen, split))
+    if trainer.shares and not same_buildings(task.site, split):
+        return trainer.policy_on(task.buildings(split))
     return trainer.policy()
 
 
-def view_in(trainer: Trainer, site: Scenario, split: Split, seen: Seen) -> SiteView | BuildingView | None:
-    """A trainer's view for a split of its scenario; see `policy_in` and `Trainer.view`.
+def view_in(trainer: Trainer, task: Task, split: Split) -> SiteView | BuildingView | None:
+    """A trainer's view for a split of its task; see `policy_in` and `Trainer.view`.
 
     Raises:
         UnfitError: see `policy_in`.
     """
-    if trainer.shares and not same_buildings(site, split):
-        return trainer.view_on(seen_buildings(site, seen, split))
+    if trainer.shares and not same_buildings(task.site, split):
+        return trainer.view_on(task.buildings(split))
     return trainer.view
 
 
-def planned_in(trainer: Trainer, site: Scenario, split: Split, seen: Seen) -> PlannedStorages | None:
+def planned_in(trainer: Trainer, task: Task, split: Split) -> PlannedStorages | None:
     """How changes of a plan become actions in a split; see `policy_in` and `Trainer.planned`."""
-    if trainer.shares and not same_buildings(site, split):
-        return trainer.planned_on(seen_buildings(site, seen, split))
+    if trainer.shares and not same_buildings(task.site, split):
+        return trainer.planned_on(task.buildings(split))
     return trainer.planned
 
 
 @contextmanager
-def trained(
-    experiment: Experiment, number: int, elsewhere: Scenario | None = None, split: Split = "train"
-) -> Iterator[Trained]:
+def trained(experiment: Experiment, number: int, elsewhere: Task | None = None, split: Split = "train") -> Iterator[Trained]:
     """A trial's policy from its newest whole checkpoint, on the CPU.
 
     RLlib needs Ray: one that runs in this process is used, otherwise one is started and ended here.
@@ -134,7 +125,7 @@ def trained(
     Args:
         experiment: of the trial.
         number: of the trial.
-        elsewhere: another site that it is to act on; None for the one that it was trained on.
+        elsewhere: the task on another site, where it is to act there.
         split: of its own site that it is to act in.
 
     Raises:
@@ -147,23 +138,22 @@ def trained(
     records = TrialRecords(experiment)
     row = records.assignment(number)
     settings = experiment.settings
-    seen = Seen.of(settings.aim.weights, row)
+    task = (elsewhere or settings.task).seeing(row)
     if elsewhere:
-        check_seen(elsewhere, seen)
+        check_seen(task.site, task.seen)
     with ExitStack() as stack:
         stack.enter_context(ray_session(num_cpus=1))
         trainer = algorithm(settings.algo).build(trial_setup(settings, records.seed(number), row))
         stack.callback(trainer.stop)
         checkpoint.restore(trainer)
         steps, network = checkpoint.trial.steps, trainer.mode_network()
-        own = elsewhere or scenario(settings.scenario, settings.trust_scenario, settings.splits)
         try:
             if elsewhere is None:
-                policy, view = policy_in(trainer, own, split, seen), view_in(trainer, own, split, seen)
-                planned = planned_in(trainer, own, split, seen)
+                policy, view = policy_in(trainer, task, split), view_in(trainer, task, split)
+                planned = planned_in(trainer, task, split)
             else:
-                site = seen_buildings(elsewhere, seen)
+                site = task.buildings()
                 policy, view, planned = trainer.policy_on(site), trainer.view_on(site), trainer.planned_on(site)
         except UnfitError as error:
-            raise UsageError(f"the policy of trial {number} cannot act on {own.title}: {error}") from None
-        yield Trained(policy, number, steps, view, network, trainer.shares, planned, seen)
+            raise UsageError(f"the policy of trial {number} cannot act on {task.site.title}: {error}") from None
+        yield Trained(policy, number, steps, view, network, trainer.shares, planned, task)

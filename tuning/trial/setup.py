@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from envs.environments.factory import training_env
-from envs.environments.seen_year import seen_buildings, seen_district, seen_layout
 from envs.objective.weights import Weights
-from envs.scenarios.scenario import scenario as find_scenario
-from envs.seen import Seen
 from envs.yardsticks.lessons import Lessons, lessons
 from search_spaces import Assignment
 from search_spaces.reward_share import NAME
@@ -24,25 +20,22 @@ def trial_setup(settings: Settings, seed: int, hyperparameters: Assignment, gpu:
         gpu: whether the learner uses the GPU.
         parts: see `Setup`.
     """
-    scenario, reward, backend, trusted = settings.scenario, settings.reward, settings.stepped_by, settings.trust_scenario
-    splits, weights = settings.splits, settings.aim.weights
-    site, seen = find_scenario(scenario, trusted, splits), Seen.of(weights, hyperparameters)
+    task = settings.task.seeing(hyperparameters)
     # What is seen, and the plans in it, are those of the user's weights in all trials.
-    rewarded = trained_for(settings, hyperparameters)
+    rewarded = task.rewarding(trained_for(settings, hyperparameters))
     return Setup(
         hyperparameters,
-        # RLlib stores this function, so it holds no object of the trial.
-        lambda copies: training_env(scenario, backend, copies, reward, trusted, splits, rewarded, seen),
+        rewarded.training_env,
         # CityLearn steps one copy after another, so more of them only start more slowly.
-        settings.num_envs if backend == "batch" else 1,
+        settings.num_envs if settings.stepped_by == "batch" else 1,
         settings.steps,
         seed,
         gpu,
-        seen_layout(site, seen).chargers,
+        task.layout().chargers,
         parts,
-        seen_district(site, seen),
+        task.district(),
         taught=settings.teacher != "none",
-        planned=None if seen.plan == "none" else seen_buildings(site, seen),
+        planned=None if task.seen.plan == "none" else task.buildings(),
     )
 
 
@@ -77,4 +70,4 @@ def teacher_lessons(settings: Settings) -> Lessons:
     Args:
         settings: of its experiment.
     """
-    return lessons(find_scenario(settings.scenario, settings.trust_scenario, settings.splits), settings.aim.weights)
+    return lessons(settings.task.site, settings.aim.weights)

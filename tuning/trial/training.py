@@ -12,12 +12,10 @@ from types import TracebackType
 from typing import Any, Self
 
 from common.storage.location import StorageError
-from envs.environments.factory import evaluation_env
 from envs.objective.aim import Outcome
 from envs.objective.columns import evaluation_columns, evaluation_row
 from envs.objective.evaluate import Evaluation, EvaluationEnv, evaluate, score
-from envs.scenarios.scenario import scenario
-from envs.seen import Seen
+from envs.task import Task
 from results.table_files import add_rows, drop_rows_after
 from tuning.algorithms.registry import algorithm
 from tuning.algorithms.trainer import Trainer, Update
@@ -74,7 +72,7 @@ class Training:
         measurements: Measurements,
         damage: Sequence[str],
         started: float,
-        seen: Seen,
+        task: Task,
         copies: ReportCopies,
         files: TrialFiles,
     ) -> None:
@@ -91,7 +89,7 @@ class Training:
             measurements: of this process; they time the trainer.
             damage: a line for each newer checkpoint, which are damaged.
             started: when building began, by `time.perf_counter`.
-            seen: what the policy sees.
+            task: with what the policy sees.
             copies: of its reports, for other programs.
             files: what becomes of its files.
         """
@@ -99,7 +97,7 @@ class Training:
         self._monitor, self._measurements = monitor, measurements
         self._settings, self._paths = experiment.settings, experiment.paths
         self._records, self._number, self._running = records, number, running
-        self._damage, self._seen, self._copies, self._files = damage, seen, copies, files
+        self._damage, self._task, self._copies, self._files = damage, task, copies, files
         self._scenario = experiment.scenario
         self._last_save = started
         self._reports: list[dict[str, Any]] = []
@@ -164,11 +162,11 @@ class Training:
             elif settings.teacher != "none":
                 with measurements.learner.running():
                     trainer.imitate(teacher_lessons(settings))
-            seen = Seen.of(settings.aim.weights, hyperparameters)
+            task = settings.task.seeing(hyperparameters)
             copies = ReportCopies.begin(settings, paths, number)
             undo.pop_all()
         return cls(
-            experiment, records, number, trainer, state, running, monitor, measurements, damage, started, seen, copies, files
+            experiment, records, number, trainer, state, running, monitor, measurements, damage, started, task, copies, files
         )
 
     def __enter__(self) -> Self:
@@ -261,15 +259,10 @@ class Training:
         )
 
     def _evaluate(self) -> list[Evaluation]:
-        settings = self._settings
         with self._measurements.evaluation.running():
             if self._evaluation_env is None:
-                self._evaluation_env = evaluation_env(
-                    settings.scenario, settings.stepped_by, "validation", settings.validation_weeks, settings.reward,
-                    settings.trust_scenario, settings.splits, settings.aim.weights, self.trainer.shares, self._seen,
-                )  # fmt: skip
-                self._site = scenario(settings.scenario, settings.trust_scenario, settings.splits)
-            return evaluate(self._evaluation_env, policy_in(self.trainer, self._site, "validation", self._seen))
+                self._evaluation_env = self._task.evaluation_env(own_layout=self.trainer.shares)
+            return evaluate(self._evaluation_env, policy_in(self.trainer, self._task, "validation"))
 
     def _evaluate_copy(self) -> str:
         """Evaluate the copy that training begins with. It is in the results at 0 steps, and counts as no report."""

@@ -16,6 +16,7 @@ from envs.objective.weights import DEFAULT, Weights
 from envs.planning.mpc_tanks import Tanks
 from envs.scenarios.scenario import Window, scenario
 from envs.seen import PLAN_HOURS
+from envs.task import Task
 from envs.yardsticks.mpc_runs import run_mpc
 from tests.envs.tanks import with_tank
 
@@ -25,7 +26,7 @@ HOURS, CHANGED = 60, 40
 def test_it_does_what_model_predictive_control_does(four_buildings: Path) -> None:
     site = scenario(str(four_buildings))
     found = run_shadow(site, 0, "seven-days", DEFAULT, hours=HOURS)
-    run = run_mpc(site, Window(0, 0, HOURS), "seven-days").run
+    run = run_mpc(Task(site.name), Window(0, 0, HOURS), "seven-days").run
     # Until a battery is nearly full: it then takes less than a linear programme plans.
     # Which of two batteries takes it may differ, as a plan weighs terms by the hours that train.
     np.testing.assert_allclose(found.battery_kwh[:34].sum(axis=1), run.battery_kwh.T[:34].sum(axis=1), atol=1.0)

@@ -21,6 +21,7 @@ from envs.environments.year_forecasts import (
 from envs.forecasts.series import Kind, SiteSeries
 from envs.forecasts.site_forecast import METHODS
 from envs.scenarios.scenario import Splits, Window, scenario
+from envs.task import Task
 from envs.yardsticks.mpc_runs import run_mpc
 from tests.districts import FOUR, TWO, write_district
 
@@ -110,7 +111,7 @@ def test_all_methods_forecast_buildings_that_did_not_train(six_buildings: str, s
             arriving = forecast.arriving(row, HOURS)
             assert arriving.shape == (2, HOURS)
             assert (arriving <= forecast.ahead("charging", row, HOURS) + 1e-9).all()
-        episode = run_mpc(site, Window(window.year, window.start, 6), method, HOURS)
+        episode = run_mpc(Task(six_buildings, splits=splits), Window(window.year, window.start, 6), method, HOURS)
         assert np.isfinite(episode.reward)
 
 

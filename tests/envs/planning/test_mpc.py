@@ -8,17 +8,21 @@ import numpy as np
 import pytest
 
 from envs.current_hour import SiteState
+from envs.environments.backend import Backend
 from envs.environments.factory import windows_env
 from envs.forecasts.site_forecast import METHODS, Method, SiteForecast
+from envs.objective.aim import Aim
 from envs.objective.weights import Weights
 from envs.planning.mpc import ModelPredictiveControl, Plant, hour_plan
 from envs.planning.mpc_programme import RecedingProgramme
 from envs.planning.mpc_tanks import Tanks
 from envs.scenarios.scenario import Window, scenario
+from envs.task import Task
 from envs.yardsticks.mpc_runs import mpc_plant, run_mpc
 from tests.envs.tanks import with_tank
 
 HOURS, NOW = 8, 400
+BACKENDS: tuple[Backend, ...] = ("batch", "citylearn")
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -56,7 +60,7 @@ def test_only_the_exact_future_changes_a_plan(small_schema: Path, tmp_path: Path
 
 def test_both_backends_carry_out_the_same_plans(small_schema: Path) -> None:
     site, window = scenario(str(small_schema)), Window(0, 300, 36)
-    batch, citylearn = (run_mpc(site, window, "seven-days", HOURS, backend) for backend in ("batch", "citylearn"))
+    batch, citylearn = (run_mpc(Task(site.name, backend=own), window, "seven-days", HOURS) for own in BACKENDS)
     np.testing.assert_allclose(batch.run.net_kwh, citylearn.run.net_kwh, atol=1e-3)
     np.testing.assert_allclose(batch.run.charging_kwh, citylearn.run.charging_kwh, atol=1e-4)
     assert batch.reward == pytest.approx(citylearn.reward, abs=1e-6)
@@ -66,7 +70,7 @@ def test_both_backends_carry_out_the_same_plans(small_schema: Path) -> None:
 
 def test_tanks_do_as_planned_on_both_backends_and_are_worth_it(small_schema: Path, tmp_path: Path) -> None:
     site, window = scenario(str(with_tank(small_schema, tmp_path, cooling=True))), Window(0, 300, 72)
-    batch, citylearn = (run_mpc(site, window, "seven-days", HOURS, backend) for backend in ("batch", "citylearn"))
+    batch, citylearn = (run_mpc(Task(site.name, backend=own), window, "seven-days", HOURS) for own in BACKENDS)
     np.testing.assert_allclose(batch.run.net_kwh, citylearn.run.net_kwh, atol=1e-3)
     assert batch.reward == pytest.approx(citylearn.reward, abs=1e-6)
     # What it plans for an hour comes out.
@@ -115,21 +119,20 @@ def _none(tanks: Tanks) -> Tanks:
 
 
 def test_it_plans_for_the_weights_of_the_reward(small_schema: Path) -> None:
-    site, window = scenario(str(small_schema)), Window(0, 240, 240)
     weights = Weights(co2=0.0, cost=0.05, solar=0.0, grid=0.0, ev=0.1, peak=0.9)
-    runs = [run_mpc(site, window, "exact", weights=own) for own in (weights, replace(weights, cost=0.0, co2=0.95, peak=0.0))]
+    task, given = Task(str(small_schema), aim=Aim(weights)), (weights, replace(weights, cost=0.0, co2=0.95, peak=0.0))
+    runs = [run_mpc(task.rewarding(own), Window(0, 240, 240), "exact") for own in given]
     low, high = (own.run.net_kwh.sum(axis=0).reshape(-1, 24).max(axis=1).mean() for own in runs)
     assert low < 0.95 * high
-    by_citylearn = run_mpc(site, Window(0, 240, 30), "seven-days", HOURS, "citylearn", weights=weights)
-    by_batch = run_mpc(site, Window(0, 240, 30), "seven-days", HOURS, weights=weights)
+    by_batch, by_citylearn = (run_mpc(task.by(own), Window(0, 240, 30), "seven-days", HOURS) for own in BACKENDS)
     np.testing.assert_allclose(by_batch.run.net_kwh, by_citylearn.run.net_kwh, atol=1e-3)
     assert by_batch.reward == pytest.approx(by_citylearn.reward, abs=1e-6)
 
 
 def test_vehicles_get_what_full_power_could_give(small_schema: Path) -> None:
-    site, window = scenario(str(small_schema)), Window(0, 120, 240)
+    task, window = Task(str(small_schema)), Window(0, 120, 240)
     for method in ("seven-days", "exact"):
-        episode = run_mpc(site, window, method)  # type: ignore[arg-type]
+        episode = run_mpc(task, window, method)  # type: ignore[arg-type]
         at_full_power = episode.reference.run.missing_kwh
         inside = episode.reference.sessions.within(window.start, window.hours)
         assert inside.sum() > 20

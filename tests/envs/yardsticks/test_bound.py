@@ -12,10 +12,12 @@ import pytest
 from envs.environments.vector_env import WindowsEnv
 from envs.environments.year_cache import observation_layout
 from envs.forecasts.site_forecast import Method
+from envs.objective.aim import Aim
 from envs.objective.episodes import Policy
 from envs.objective.evaluate import Evaluation, evaluate
 from envs.objective.weights import Weights
-from envs.scenarios.scenario import Window, scenario
+from envs.scenarios.scenario import Window
+from envs.task import Task
 from envs.yardsticks.baselines import RULES, UNCONTROLLED, WITHOUT, baselines
 from envs.yardsticks.bound import OBJECTIVES, Bound, bound, window_bound
 from envs.yardsticks.mpc_runs import mpc
@@ -48,9 +50,9 @@ def test_no_policy_is_better_on_other_sites(
     small_schema: Path, tmp_path: Path, change: Callable[[dict[str, Any], Path], None]
 ) -> None:
     window = Window(0, 0, 336)
-    site = scenario(str(changed(small_schema, tmp_path, change)))
-    limits = {name: bound(site, window, name) for name in OBJECTIVES}
-    found = {name: own for name, (own,) in baselines(site, [window]).items() if name != WITHOUT}
+    task = Task(str(changed(small_schema, tmp_path, change)))
+    limits = {name: bound(task, window, name) for name in OBJECTIVES}
+    found = {name: own for name, (own,) in baselines(task, [window]).items() if name != WITHOUT}
     for name, own in found.items():
         assert own.score <= limits["score"].score + SLACK, name
         for objective in ("co2", "cost"):
@@ -62,12 +64,12 @@ def test_no_policy_is_better_on_other_sites(
 def test_no_use_of_tanks_is_better(small_schema: Path, tmp_path: Path) -> None:
     """Of hot water the run begins with half a tank, and CityLearn counts what it gives in its first hour twice."""
     path, window = with_tank(small_schema, tmp_path, cooling=True, twin=True), Window(0, 48, 96)
-    site = scenario(str(path))
-    limits = {name: bound(site, window, name) for name in OBJECTIVES}
+    task = Task(str(path))
+    limits = {name: bound(task, window, name) for name in OBJECTIVES}
     methods: tuple[Method, ...] = ("yesterday", "exact")
-    found = {method: mpc(site, [window], method)[0] for method in methods}
+    found = {method: mpc(task, [window], method)[0] for method in methods}
     rng = np.random.default_rng(0)
-    count = len(observation_layout(site).actions)
+    count = len(observation_layout(task.site).actions)
     for seed in range(3):
         found[f"random {seed}"] = judged(path, window, lambda observations: rng.uniform(-1.0, 1.0, (1, count)))[1]
     found["empty at once"] = judged(path, window, lambda observations: -np.ones((1, count)))[1]
@@ -81,7 +83,7 @@ def test_no_use_of_tanks_is_better(small_schema: Path, tmp_path: Path) -> None:
 
 
 def judged(path: Path, window: Window, policy: Policy | None = None) -> tuple[WindowsEnv, Evaluation]:
-    env = WindowsEnv(scenario(str(path)), [window])
+    env = WindowsEnv(Task(str(path)).site, [window])
     simulator = env.simulator
     (found,) = evaluate(env, policy or (lambda observations: simulator.uncontrolled_actions()))
     return env, found
@@ -89,8 +91,8 @@ def judged(path: Path, window: Window, policy: Policy | None = None) -> tuple[Wi
 
 @pytest.mark.parametrize("window", [Window(0, 0, 336), Window(0, 600, 240)])
 def test_no_policy_is_better(small_schema: Path, window: Window) -> None:
-    site = scenario(str(small_schema))
-    limit = bound(site, window, "score")
+    task = Task(str(small_schema))
+    limit = bound(task, window, "score")
     rng = np.random.default_rng(0)
     env, _ = judged(small_schema, window)
     actions = env.simulator.actions
@@ -99,7 +101,7 @@ def test_no_policy_is_better(small_schema: Path, window: Window) -> None:
         for i, low in enumerate((-1.0, -0.5, 0.0, 0.5))
     }
     found = {name: evaluate(env, policy)[0].score for name, policy in policies.items()}
-    found |= {name: own[0].score for name, own in baselines(site, [window]).items() if name != WITHOUT}
+    found |= {name: own[0].score for name, own in baselines(task, [window]).items() if name != WITHOUT}
     assert set(RULES) <= set(found)
     assert max(found.values()) <= limit.score + SLACK
     # And it is no idle boast.
@@ -114,12 +116,12 @@ ALONE = [Weights.parse((f"{name}=1",)) for name in ("co2", "cost", "solar", "gri
 @pytest.mark.parametrize("weights", [*DRAWN, *ALONE], ids=lambda weights: weights.shown)
 def test_no_policy_is_better_whatever_the_weights(two_buildings: Path, weights: Weights) -> None:
     """Three days, so that each programme takes a moment; a term alone must not let the programme run away."""
-    window, site = Window(0, 30 * 24 + 7, 72), scenario(str(two_buildings))
-    env = WindowsEnv(site, [window], weights=weights)
+    window, task = Window(0, 30 * 24 + 7, 72), Task(str(two_buildings), aim=Aim(weights))
+    env = WindowsEnv(task.site, [window], weights=weights)
     limit = window_bound(env.simulator, window, "score", weights)
     rng, actions = np.random.default_rng(0), env.simulator.actions
     noise = evaluate(env, lambda observations: rng.uniform(-0.2, 1.0, (len(observations), actions)))[0]
-    found = {name: own[0] for name, own in baselines(site, [window], weights=weights).items() if name != WITHOUT}
+    found = {name: own[0] for name, own in baselines(task, [window]).items() if name != WITHOUT}
     assert max(noise.score, *(own.score for own in found.values())) <= limit.score + SLACK
     assert found[UNCONTROLLED].score == pytest.approx(0.0, abs=1e-9)
     # It is a week of the same site: no term gains a multiple of its own mean.
@@ -127,8 +129,8 @@ def test_no_policy_is_better_whatever_the_weights(two_buildings: Path, weights: 
 
 
 def test_a_bound_is_kept_for_its_weights(small_schema: Path) -> None:
-    site, window = scenario(str(small_schema)), Window(0, 48, 48)
-    scores = [bound(site, window, "score", weights).score for weights in (Weights(), Weights(peak=1.0), Weights())]
+    window, given = Window(0, 48, 48), (Weights(), Weights(peak=1.0), Weights())
+    scores = [bound(Task(str(small_schema), aim=Aim(weights)), window, "score").score for weights in given]
     assert scores[0] == scores[2] != scores[1]
 
 
@@ -138,7 +140,7 @@ def test_trying_everything_finds_nothing_better_and_comes_near(small_schema: Pat
     hours = 5
     levels = np.array(list(itertools.product(np.linspace(-1.0, 1.0, 7), repeat=hours)))
     windows = [Window(0, start, hours)] * len(levels)
-    env = WindowsEnv(scenario(str(small_schema)), windows)
+    env = WindowsEnv(Task(str(small_schema)).site, windows)
     battery = int(env.simulator.site.building["battery_action"][0])
     hour = itertools.count()
 
@@ -155,15 +157,15 @@ def test_trying_everything_finds_nothing_better_and_comes_near(small_schema: Pat
 
 def test_where_batteries_cannot_be_exported_the_score_is_that_of_the_hours(small_schema: Path) -> None:
     """PV that is exported is lost to the site to the last kilowatt-hour: the term is linear there, and nothing is lent."""
-    assert bound(scenario(str(small_schema)), Window(0, 0, 336), "score").lent_kwh == pytest.approx(0.0, abs=1e-3)
+    assert bound(Task(str(small_schema)), Window(0, 0, 336), "score").lent_kwh == pytest.approx(0.0, abs=1e-3)
 
 
 @pytest.mark.parametrize("objective", ["co2", "cost"])
 def test_a_bound_of_emission_or_cost_serves_every_vehicle_and_is_below_the_rules(small_schema: Path, objective: str) -> None:
     window = Window(0, 0, 336)
-    site = scenario(str(small_schema))
-    limit = bound(site, window, objective)  # type: ignore[arg-type]
-    for name, (own,) in baselines(site, [window]).items():
+    task = Task(str(small_schema))
+    limit = bound(task, window, objective)  # type: ignore[arg-type]
+    for name, (own,) in baselines(task, [window]).items():
         value = own.kpis["co2_kg"] if objective == "co2" else own.kpis["bill"]
         assert getattr(limit, "co2_kg" if objective == "co2" else "cost") <= value + SLACK, name
         # Energy that no charger can deliver is missing there too.
@@ -172,7 +174,7 @@ def test_a_bound_of_emission_or_cost_serves_every_vehicle_and_is_below_the_rules
 
 def test_each_bound_is_the_best_of_its_own(small_schema: Path) -> None:
     window = Window(0, 0, 240)
-    found: dict[str, Bound] = {name: bound(scenario(str(small_schema)), window, name) for name in OBJECTIVES}
+    found: dict[str, Bound] = {name: bound(Task(str(small_schema)), window, name) for name in OBJECTIVES}
     assert max(found.values(), key=lambda each: each.score) is found["score"]
     assert found["co2"].co2_kg <= found["cost"].co2_kg + SLACK
     assert found["cost"].cost <= found["co2"].cost + SLACK
@@ -180,22 +182,22 @@ def test_each_bound_is_the_best_of_its_own(small_schema: Path) -> None:
 
 def test_buildings_are_metered_by_themselves(two_buildings: Path) -> None:
     window = Window(0, 0, 168)
-    site = scenario(str(two_buildings))
-    limit = bound(site, window, "score")
-    found = [own[0].score for name, own in baselines(site, [window]).items() if name != WITHOUT]
+    task = Task(str(two_buildings))
+    limit = bound(task, window, "score")
+    found = [own[0].score for name, own in baselines(task, [window]).items() if name != WITHOUT]
     assert max(found) <= limit.score + SLACK
 
 
 def test_a_bound_is_solved_once(small_schema: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     window = Window(0, 0, 48)
-    site = scenario(str(small_schema))
-    first = bound(site, window, "cost")
+    task = Task(str(small_schema))
+    first = bound(task, window, "cost")
 
     def fail(*arguments: object) -> Bound:
         raise AssertionError("solved again")
 
     monkeypatch.setattr("envs.yardsticks.bound.window_bound", fail)
-    assert bound(site, window, "cost") == first
+    assert bound(task, window, "cost") == first
 
 
 def test_a_solver_that_fails_is_an_error(small_schema: Path, monkeypatch: pytest.MonkeyPatch) -> None:

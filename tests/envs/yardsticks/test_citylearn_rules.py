@@ -9,6 +9,7 @@ from envs.citylearn_backend.simulator import CityLearnSimulator
 from envs.environments.site_env import SiteEnv
 from envs.environments.vector_env import WindowsEnv
 from envs.scenarios.scenario import Window, scenario
+from envs.task import Task
 from envs.yardsticks.baselines import CITYLEARN, UNCONTROLLED, baselines
 from envs.yardsticks.citylearn_rules import HourlyRule, citylearn_rules
 
@@ -43,7 +44,7 @@ def test_a_rule_does_the_same_on_both_backends(small_schema: Path) -> None:
 
 
 def test_they_stand_among_the_baselines(small_schema: Path) -> None:
-    found = baselines(scenario(str(small_schema)), [WINDOW])
+    found = baselines(Task(str(small_schema)), [WINDOW])
     own = [name for name in found if name.startswith(CITYLEARN)]
     assert own
     for name in own:

@@ -11,6 +11,7 @@ from envs.environments.year_cache import year_tables
 from envs.errors import ScenarioError
 from envs.scenarios.scenario import Window, scenario
 from envs.scenarios.tariff import FILE_NAME
+from envs.task import Task
 from envs.yardsticks.bound import bound
 from envs.yardsticks.linear_model import why_no_bound, why_no_mpc
 from tests.envs.tanks import with_tank
@@ -30,7 +31,7 @@ def test_a_site_beyond_a_linear_programme_has_neither(small_schema: Path, tmp_pa
     assert "below zero" in why_no_bound(site)
     assert "below zero" in why_no_mpc(site)
     with pytest.raises(ScenarioError, match="below zero"):
-        bound(site, Window(0, 0, 48), "cost")
+        bound(Task(site.name), Window(0, 0, 48), "cost")
 
 
 def test_a_demand_charge_that_rewards_peaks_has_neither(small_schema: Path, tmp_path: Path) -> None:
@@ -43,7 +44,7 @@ def test_a_demand_charge_that_rewards_peaks_has_neither(small_schema: Path, tmp_
     assert "demand charge" in why_no_bound(site)
     assert "demand charge" in why_no_mpc(site)
     with pytest.raises(ScenarioError, match="demand charge"):
-        bound(site, Window(0, 0, 48), "score")
+        bound(Task(site.name), Window(0, 0, 48), "score")
 
 
 def test_a_plain_site_has_both(small_schema: Path) -> None:

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from envs.objective.evaluate import score
-from envs.scenarios.scenario import Window, scenario
+from envs.scenarios.scenario import Window
+from envs.task import Task
 from envs.yardsticks.baselines import RULES, baselines
 from envs.yardsticks.bound import bound
 from envs.yardsticks.mpc_runs import NAMES, mpc
@@ -17,10 +18,10 @@ WINDOWS = [Window(0, 24, 336)]
 
 
 def test_rules_forecasts_future_and_bound_come_in_this_order(small_schema: Path) -> None:
-    site = scenario(str(small_schema))
-    limit = bound(site, WINDOWS[0], "score").score
-    rules = max(score(own) for name, own in baselines(site, WINDOWS).items() if name in RULES)
-    found = {method: score(mpc(site, WINDOWS, method)) for method in NAMES}
+    task = Task(str(small_schema))
+    limit = bound(task, WINDOWS[0], "score").score
+    rules = max(score(own) for name, own in baselines(task, WINDOWS).items() if name in RULES)
+    found = {method: score(mpc(task, WINDOWS, method)) for method in NAMES}
     exact = found.pop("exact")
     assert max(found.values()) < exact < limit
     assert max(found.values()) > rules
@@ -29,27 +30,27 @@ def test_rules_forecasts_future_and_bound_come_in_this_order(small_schema: Path)
 
 @pytest.mark.parametrize("change", [charging_curve, measured_arrival, to_grid, idle_chargers])
 def test_it_runs_on_other_sites_and_stays_below_the_bound(small_schema: Path, tmp_path: Path, change) -> None:  # type: ignore[no-untyped-def]
-    site, window = scenario(str(changed(small_schema, tmp_path, change))), Window(0, 48, 96)
-    (own,) = mpc(site, [window], "exact")
-    assert 0.0 < own.score <= bound(site, window, "score").score + 1e-6
+    task, window = Task(str(changed(small_schema, tmp_path, change))), Window(0, 48, 96)
+    (own,) = mpc(task, [window], "exact")
+    assert 0.0 < own.score <= bound(task, window, "score").score + 1e-6
 
 
 def test_a_window_is_run_once_and_progress_is_told(small_schema: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    site, windows = scenario(str(small_schema)), [Window(0, 0, 20), Window(0, 50, 20)]
+    task, windows = Task(str(small_schema)), [Window(0, 0, 20), Window(0, 50, 20)]
     told: list[float] = []
-    mpc(site, windows[:1], "yesterday", 6)
-    first = mpc(site, windows, "yesterday", 6, told.append)
+    mpc(task, windows[:1], "yesterday", 6)
+    first = mpc(task, windows, "yesterday", 6, told.append)
     np.testing.assert_allclose(told, 0.5 + np.arange(1, 21) / 40)
 
     def fail(*arguments: object, **options: object) -> None:
         raise AssertionError("run again")
 
     monkeypatch.setattr("envs.yardsticks.mpc_runs.run_mpc", fail)
-    (own,), (again,) = first, mpc(site, windows, "yesterday", 6)
+    (own,), (again,) = first, mpc(task, windows, "yesterday", 6)
     assert (again.score, again.terms, again.hours) == (own.score, own.terms, 40)
     assert again.kpis == pytest.approx(own.kpis, nan_ok=True, rel=1e-15)
     with pytest.raises(AssertionError, match="run again"):
-        mpc(site, windows, "yesterday", 5)
+        mpc(task, windows, "yesterday", 5)
 
 
 def test_the_exact_future_has_one_name() -> None:

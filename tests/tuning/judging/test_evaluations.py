@@ -13,8 +13,7 @@ import ray
 from envs.errors import ScenarioError
 from envs.objective.columns import evaluation_columns
 from envs.objective.validity import ValidityError
-from envs.scenarios.scenario import scenario
-from envs.seen import Seen
+from envs.task import Task
 from envs.yardsticks.bound import BoundError
 from results.table_files import judged_path, write_file
 from tuning.judging import evaluations
@@ -83,20 +82,12 @@ def test_policies_for_single_buildings_are_judged_under_the_bounds_of_the_homes(
 
     @contextmanager
     def policy_of(*_: object, **__: object) -> Iterator[SimpleNamespace]:
-        yield SimpleNamespace(policy=None, steps=7, shares=shares, seen=Seen())
+        yield SimpleNamespace(policy=None, steps=7, shares=shares, task=SimpleNamespace(by=lambda backend: judging))
 
-    def env_of(
-        site: object, backend: object, windows: object, reward: object, weights: object, own: bool, seen: Seen
-    ) -> SimpleNamespace:
-        assert seen == Seen()
-        found.append(own)
-        return SimpleNamespace(close=lambda: None)
-
-    settings = SimpleNamespace(reward="improvement", aim=SimpleNamespace(weights=None))
-    experiment = SimpleNamespace(trusting=lambda trusted: SimpleNamespace(settings=settings))
+    judging = SimpleNamespace(rate=lambda policy, windows, own_layout: found.append(own_layout) or [])
+    experiment = SimpleNamespace(trusting=lambda trusted: None)
     monkeypatch.setattr("tuning.experiment.folder.open_experiment", lambda folder: experiment)
     monkeypatch.setattr("tuning.trial.policy.trained", policy_of)
-    for name, stands_in in (("windows_env", env_of), ("evaluate", lambda env, policy: []), ("end_with_parent", lambda: None)):
-        monkeypatch.setattr(evaluations, name, stands_in)
-    assert evaluations._judge._function(scenario("iquitos"), "folder", 0, (), "batch", {}) == []
+    monkeypatch.setattr(evaluations, "end_with_parent", lambda: None)
+    assert evaluations._judge._function(Task("iquitos"), "folder", 0, (), "batch", {}) == []
     assert found == [shares]

@@ -8,7 +8,8 @@ from rich.console import Console
 
 from envs.objective.aim import Aim
 from envs.objective.validity import ValidityError
-from envs.scenarios.scenario import Window, scenario
+from envs.scenarios.scenario import Window
+from envs.task import Task
 from envs.yardsticks.baselines import UNCONTROLLED, baselines
 from envs.yardsticks.bound import bound
 from results.judgement import EXACT_MPC
@@ -95,9 +96,9 @@ def test_all_figures_and_the_whole_name_fit(width: int, co2: float, cost: float,
 
 
 def test_a_baseline_above_the_bound_of_its_year_stops(small_schema: Path) -> None:
-    site, windows = scenario(str(small_schema)), [Window(0, 0, 48), Window(0, 100, 24)]
-    found = baselines(site, windows)
-    limits = [bound(site, window, "score") for window in windows]
+    task, windows = Task(str(small_schema)), [Window(0, 0, 48), Window(0, 100, 24)]
+    found = baselines(task, windows)
+    limits = [bound(task, window, "score") for window in windows]
     check_baselines(found, limits, windows)
     planted = replace(found[UNCONTROLLED][0], score=max(own.score for own in limits) + 0.01)
     with pytest.raises(ValidityError, match=r"uncontrolled, year 0: a score of .* above the bound"):
@@ -105,10 +106,10 @@ def test_a_baseline_above_the_bound_of_its_year_stops(small_schema: Path) -> Non
 
 
 def test_windows_of_a_year_count_by_their_hours(small_schema: Path) -> None:
-    site, windows = scenario(str(small_schema)), [Window(0, 0, 72), Window(0, 100, 24)]
-    base = bound(site, windows[0], "score")
+    task, windows = Task(str(small_schema)), [Window(0, 0, 72), Window(0, 100, 24)]
+    base = bound(task, windows[0], "score")
     limits = [replace(base, score=0.04), replace(base, score=0.08)]
-    (own,) = baselines(site, windows)[UNCONTROLLED]
+    (own,) = baselines(task, windows)[UNCONTROLLED]
     check_baselines({"a": [replace(own, score=0.05)]}, limits, windows)
     with pytest.raises(ValidityError, match=r"\+0\.050000"):
         check_baselines({"a": [replace(own, score=0.0501)]}, limits, windows)

@@ -15,7 +15,8 @@ from envs.environments.backend import Backend
 from envs.forecasts.site_forecast import Method
 from envs.objective.columns import evaluation_columns
 from envs.objective.validity import ValidityError
-from envs.scenarios.scenario import Scenario, scenario
+from envs.scenarios.scenario import Scenario
+from envs.task import Task
 from envs.yardsticks.mpc_runs import NAMES
 from results.schema import SCHEMA_VERSION
 from results.table_files import ResultsError, read_file, write_file
@@ -47,25 +48,23 @@ def console() -> Console:
 class Made:
     """Stands in for training and for evaluations in other processes: notes what was asked, and makes up scores."""
 
-    def __init__(self, patch: pytest.MonkeyPatch, site: Scenario, folder: Path, console: Console) -> None:
+    def __init__(self, patch: pytest.MonkeyPatch, schema: Path, folder: Path, console: Console) -> None:
         self.trained: list[tuple[str, int]] = []
         self.judged: list[str] = []
         self.failing: tuple[str, ...] = ()
         self.missing: dict[str, float] = {}
         self.scores = dict(SCORES)
         self.off_by = 0.0
-        self._site, self._folder, self._console = site, folder, console
+        self._folder, self._console = folder, console
         patch.setattr(race, "train", self._train)
         patch.setattr(race, "run_all", self._run_all)
         patch.setattr(race, "prepare", lambda *arguments: None)
         patch.setattr(race, "ray_session", lambda *_: Console(quiet=True))
-        patch.setattr(race, "baseline_job", lambda site, reward, backend, part, weights: Job(part, lambda: [YARDSTICK]))
-        patch.setattr(race, "bound_jobs", lambda site, part, weights: [Job(part, lambda: [LIMIT])])
-        patch.setattr(
-            race, "mpc_jobs", lambda site, method, part, weights: [Job(part, lambda: [{**YARDSTICK, **control(method)}])]
-        )
+        patch.setattr(race, "baseline_job", lambda task, part: Job(part, lambda: [YARDSTICK]))
+        patch.setattr(race, "bound_jobs", lambda task, part: [Job(part, lambda: [LIMIT])])
+        patch.setattr(race, "mpc_jobs", lambda task, method, part: [Job(part, lambda: [{**YARDSTICK, **control(method)}])])
         patch.setattr(race, "run_jobs", self._run_jobs)
-        self.settings = Settings(scenario=str(site.schema), backend="batch", name="of", dir=str(folder), steps=1000)
+        self.settings = Settings(scenario=str(schema), backend="batch", name="of", dir=str(folder), steps=1000)
         create(self.settings)
 
     def _train(self, experiment: Any, runs: int, site: Scenario, console: Console) -> list[int]:
@@ -73,9 +72,7 @@ class Made:
         self.trained.append((name, runs))
         return list(range(runs - (name in self.failing)))
 
-    def _run_jobs(
-        self, site: Scenario, folder: Path, number: int, about: dict[str, Any], backend: str, part: Path
-    ) -> list[Job]:
+    def _run_jobs(self, task: Task, folder: Path, number: int, about: dict[str, Any], backend: str, part: Path) -> list[Job]:
         score = self.scores[about["contender"]] + 1e-3 * (number % 3) + 1e-4 * (number % 2) * (about["contender"] == "close")
         score += self.off_by * (backend == "citylearn")
         row = {**about, "year": 0, "hours": 10, "backend": backend, "score": score, "steps": 1, "uncontrolled_co2_kg": 7.0}
@@ -94,18 +91,18 @@ class Made:
 
     def judgement(self, names: tuple[str, ...] = tuple(SCORES), seeds: int = 5) -> Judgement:
         made = [Contender(name, str(self._folder / "of"), {"gamma": 0.9}) for name in names]
-        asked = RaceSettings(self._site.key, seeds, 0)
+        asked = RaceSettings(self.settings.task.site.key, seeds, 0)
         return create_or_open(self._folder / "j", asked, made)[0]
 
     def run(self, judgement: Judgement, by: Backend = "citylearn", mpc: tuple[Mpc, ...] = ("none",)) -> Race:
-        found = Race(judgement, self._site, self.settings, self._console, mpc)
+        found = Race(judgement, self.settings.task, self.settings, self._console, mpc)
         found.run(by)
         return found
 
 
 @pytest.fixture
 def made(small_schema: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, console: Console) -> Made:
-    return Made(monkeypatch, scenario(str(small_schema)), tmp_path, console)
+    return Made(monkeypatch, small_schema, tmp_path, console)
 
 
 def test_who_is_behind_is_trained_no_more_and_citylearn_judges_who_is_left(made: Made, console: Console) -> None:
@@ -221,7 +218,7 @@ def test_a_score_that_is_no_number_is_an_error(made: Made) -> None:
 def test_where_only_citylearn_steps_it_judges_baselines_too_and_there_is_no_bound(
     made: Made, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tuning.judging.backend.beyond_batch", lambda site: ["outages"])
+    monkeypatch.setattr("envs.task.beyond_batch", lambda site: ["outages"])
     for name in ("why_no_bound", "why_no_mpc"):
         monkeypatch.setattr(race.linear_model, name, lambda site: "outages are beyond a linear programme")
     made.run(made.judgement())

@@ -20,7 +20,6 @@ from envs.environments.shadow import Shadow
 from envs.environments.vector_env import Start
 from envs.objective.aim import Outcome
 from envs.scenarios.scenario import Window, scenario
-from envs.seen import Seen
 from envs.yardsticks.lessons import teach
 from results import load
 from tests.envs.made_up_plans import made_up_plan
@@ -345,18 +344,16 @@ def test_processes_that_train_at_once_have_environments_of_their_own() -> None:
 def test_policies_for_single_buildings_validate_under_the_bounds_of_the_homes(
     small_schema: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shares: bool
 ) -> None:
-    found: list[object] = []
-    monkeypatch.setattr("tuning.trial.training.evaluation_env", lambda *given: found.append(given[-2:]))
+    found: list[bool] = []
+    task = SimpleNamespace(evaluation_env=lambda own_layout: found.append(own_layout))
     monkeypatch.setattr("tuning.trial.training.policy_in", lambda *given: None)
     monkeypatch.setattr("tuning.trial.training.evaluate", lambda env, policy: [])
-    monkeypatch.setattr("tuning.trial.training.scenario", lambda *given: None)
     measured = SimpleNamespace(evaluation=SimpleNamespace(running=nullcontext))
     of = SimpleNamespace(
-        _settings=experiment(tmp_path / "e", small_schema, "ppo").settings, _measurements=measured, _evaluation_env=None,
-        trainer=SimpleNamespace(shares=shares), _seen=Seen(plan="yesterday"),
+        _measurements=measured, _evaluation_env=None, trainer=SimpleNamespace(shares=shares), _task=task
     )  # fmt: skip
     Training._evaluate(of)  # type: ignore[arg-type]
-    assert found == [(shares, Seen(plan="yesterday"))]
+    assert found == [shares]
 
 
 @pytest.mark.usefixtures("small_ray")

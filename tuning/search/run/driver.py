@@ -287,7 +287,6 @@ def plan_resources(settings: Settings, console: Console, look: Look) -> Planner:
         console: to print to.
         look: tells the cards of nodes.
     """
-    from envs.scenarios.scenario import scenario
     from tuning.memory.calibration import Calibration
     from tuning.memory.machine import machine
     from tuning.memory.scenario_sizes import sizes_of
@@ -295,8 +294,7 @@ def plan_resources(settings: Settings, console: Console, look: Look) -> Planner:
     kinds, line = machine(settings.gpu_memory, look, tell=partial(say, console))
     if line:
         say(console, line)
-    site = scenario(settings.scenario, settings.trust_scenario, settings.splits)
-    sizes = sizes_of(site, settings.backend, settings.aim.weights.observes_day_peak)
+    sizes = sizes_of(settings.task.site, settings.backend, settings.aim.weights.observes_day_peak)
     return Planner.of(settings, sizes, kinds, Calibration())
 
 

@@ -18,7 +18,7 @@ from envs.errors import ScenarioError
 from envs.objective.aim import VEHICLES_LEFT
 from envs.objective.reward import RewardName, check_reward
 from envs.policy_fit import check_one_layout, check_seen
-from envs.scenarios.scenario import SPLITS, Scenario, scenario
+from envs.scenarios.scenario import SPLITS, Scenario
 from envs.seen import Seen
 from search_spaces.reward_share import NAME
 from tuning.experiment.errors import UsageError
@@ -332,7 +332,7 @@ def _check_plans_alone(seens: Sequence[Seen], settings: Settings) -> None:
 def _checked(settings: Settings, space_file: Path | None, described: Mapping[str, str] | None = None) -> Checked:
     """Check settings; with the description of the space that an experiment was begun with, that is taken."""
     settings.check()
-    site = scenario(settings.scenario, settings.trust_scenario, settings.splits)
+    site = settings.task.site
     planned = plan_again(settings, space_file, site, described) if described else plan(settings, space_file, site)
     check_reward(site, settings.reward)
     site.windows("train")

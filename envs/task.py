@@ -1,0 +1,178 @@
+"""What is to be solved, as one value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from envs.district import District
+from envs.environments.backend import Backend, BackendChoice, beyond_batch, choose_backend
+from envs.environments.seen_year import seen_buildings, seen_district, seen_layout
+from envs.objective.aim import SCORE_ALONE, Aim
+from envs.objective.episodes import TRAINING_HOURS, Policy
+from envs.objective.evaluate import Evaluation, evaluate
+from envs.objective.reward import RewardName, check_reward
+from envs.objective.weights import Weights
+from envs.observation import ObservationLayout
+from envs.scenarios.scenario import DEFAULT, Scenario, Split, Splits, Window, sample_weeks, scenario, training_starts
+from envs.seen import Seen
+
+if TYPE_CHECKING:
+    from gymnasium.vector import VectorEnv
+
+    from envs.environments.site_env import SiteEnv
+    from envs.environments.vector_env import WindowsEnv
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is to be solved: the one value that commands, trials, judges, exports and yardsticks take.
+
+    Immutable and hashable; its site is read when it is first asked for, and kept. It is the seam at which something other than
+    a CityLearn site may be joined, so what is above `envs` asks a task, and looks at no building.
+
+    | question | answer |
+    |---|---|
+    | Can it be solved as asked? | `check` |
+    | What do policies see and move? | `layout`, `district`, `buildings` |
+    | Where do they learn, and where are they run? | `training_env`, `evaluation_env` |
+    | How good is one? | `rate` |
+    | And on another backend, for another reward, elsewhere? | `by`, `judged`, `rewarding`, `seeing`, `elsewhere`: tasks again |
+
+    Attributes:
+        scenario: name of a generated site, or path of a `schema.json`.
+        trusted: whether that schema may name code of its own; nothing stores it.
+        splits: of the site's hours, as the user states them.
+        backend: that steps the site; `auto` for the batch backend where it can.
+        reward: that policies earn.
+        aim: weights of that reward, objectives and requirements.
+        validation_weeks: that a trial is rated on, spread evenly; 0 for the whole split.
+        seen: what policies see beside CityLearn's observations.
+    """
+
+    scenario: str
+    trusted: bool = False
+    splits: Splits = DEFAULT
+    backend: BackendChoice = "auto"
+    reward: RewardName = "improvement"
+    aim: Aim = SCORE_ALONE
+    validation_weeks: int = 0
+    seen: Seen = Seen()  # noqa: RUF009 - it cannot change
+
+    @cached_property
+    def site(self) -> Scenario:
+        """The site with its data.
+
+        Raises:
+            ScenarioError: if there is none, or it is not valid.
+        """
+        return scenario(self.scenario, self.trusted, self.splits)
+
+    @cached_property
+    def stepped_by(self) -> Backend:
+        """What steps the site.
+
+        Raises:
+            ScenarioError: if that is the batch backend, and the site uses what it lacks.
+        """
+        return choose_backend(self.site, self.backend)
+
+    def check(self) -> None:
+        """Check that reward and aim fit the site and what steps it.
+
+        Raises:
+            UserError: for the first that does not.
+        """
+        check_reward(self.site, self.reward)
+        self.aim.check(self.site, self.reward, self.stepped_by)
+
+    def _but(self, **values: Any) -> Task:
+        """The task with other values, on the same site."""
+        other = replace(self, **values)
+        vars(other)["site"] = self.site
+        return other
+
+    def by(self, backend: BackendChoice) -> Task:
+        """The task as another backend steps it."""
+        return self._but(backend=backend)
+
+    @property
+    def judged(self) -> Task:
+        """The task as a judge steps it: by the batch backend, a thousand times faster, unless only CityLearn can."""
+        return self.by("citylearn" if self.why_not_batch() else "batch")
+
+    def why_not_batch(self) -> str:
+        """Reason why the batch backend cannot judge; empty where it can."""
+        if missing := beyond_batch(self.site):
+            return f"it cannot step {self.site.title} ({', '.join(missing)})"
+        if ratios := self.aim.beyond_batch(self.site):
+            storages = f"the thermal storages of {self.site.title}"
+            return f"it does not record what {storages} take, which {', '.join(ratios)} needs"
+        return ""
+
+    def rewarding(self, weights: Weights) -> Task:
+        """The task for other weights of the reward. What is seen stays, and the plans in it."""
+        return self._but(aim=replace(self.aim, weights=weights))
+
+    def seeing(self, assignment: Mapping[str, Any]) -> Task:
+        """The task for a trial of these hyperparameters."""
+        return self._but(seen=Seen.of(self.aim.weights, assignment))
+
+    def elsewhere(self, scenario: str) -> Task:
+        """The task on another site. Splits belong to the site that they were stated for."""
+        return replace(self, scenario=scenario, splits=DEFAULT, backend="auto")
+
+    def layout(self, year: int | None = None, own_layout: bool = False) -> ObservationLayout:
+        """Observations and actions of policies; see `envs.environments.year_cache.observation_layout`."""
+        return seen_layout(self.site, self.seen, year, own_layout)
+
+    def district(self) -> District | None:
+        """Buildings that train; None where there is one, which has nothing to share."""
+        return seen_district(self.site, self.seen)
+
+    def buildings(self, split: Split = "train") -> District:
+        """Buildings of a split, with a layout of their own."""
+        return seen_buildings(self.site, self.seen, split)
+
+    def training_env(self, copies: int) -> VectorEnv[Any, Any, Any]:
+        """Copies of the site that draw two-week windows from the training split."""
+        windows = training_starts(self.site.windows("train"), TRAINING_HOURS)
+        weights, seen = self.aim.weights, self.seen
+        if self.stepped_by == "batch":
+            from envs.environments.vector_env import SiteVectorEnv
+
+            return SiteVectorEnv(self.site, windows, copies, self.reward, copy=False, weights=weights, seen=seen)
+        from envs.environments.site_envs import SiteEnvs
+
+        return SiteEnvs(self.site, windows, copies, self.reward, weights, seen)
+
+    def evaluation_env(self, windows: Sequence[Window] | None = None, own_layout: bool = False) -> SiteEnv | WindowsEnv:
+        """Environment that runs policies through windows, in their order.
+
+        Args:
+            windows: of the site; by default the weeks that validate.
+            own_layout: for policies of single buildings, see `envs.environments.year_cache.observation_layout`.
+        """
+        if windows is None:
+            windows = sample_weeks(self.site.windows("validation"), self.validation_weeks)
+        weights, seen = self.aim.weights, self.seen
+        if self.stepped_by == "batch":
+            from envs.environments.vector_env import WindowsEnv
+
+            return WindowsEnv(self.site, windows, self.reward, weights, own_layout, seen)
+        from envs.environments.site_env import SiteEnv
+
+        return SiteEnv(self.site, windows, "sequence", self.reward, weights=weights, own_layout=own_layout, seen=seen)
+
+    def rate(self, policy: Policy, windows: Sequence[Window] | None = None, own_layout: bool = False) -> list[Evaluation]:
+        """Evaluations of a policy, one a year; arguments as of `evaluation_env`.
+
+        Raises:
+            ValidityError: if a figure is physically impossible: a fault of this package.
+        """
+        env = self.evaluation_env(windows, own_layout)
+        evaluations = evaluate(env, policy)
+        env.close()
+        return evaluations

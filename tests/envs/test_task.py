@@ -1,0 +1,93 @@
+"""A task is one value: equal where its parts are, and on the same site whatever else changes."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from envs.errors import ScenarioError
+from envs.objective.aim import Aim, AimError
+from envs.objective.weights import Weights
+from envs.scenarios.scenario import Splits, Window
+from envs.seen import Seen
+from envs.task import Task
+from tests.envs.tanks import with_tank
+
+
+def test_it_is_hashable_and_equal_to_one_of_the_same_parts() -> None:
+    aim = Aim.parse(("co2=1",), "peak_kw", ("ev_served>=0.9",))
+    one, other = Task("iquitos", aim=aim), Task("iquitos", aim=Aim.parse(("co2=1",), "peak_kw", ("ev_served>=0.9",)))
+    assert one.site.name == "iquitos"  # what was read of its site is no part of it
+    assert one == other
+    assert len({one, other, replace(one, validation_weeks=1)}) == 2
+
+
+def test_its_site_is_read_once_for_all_that_it_becomes(small_schema: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    task = Task(str(small_schema))
+    site = task.site
+    monkeypatch.setattr("envs.task.scenario", lambda *given: pytest.fail("read again"))
+    for other in (task.by("citylearn"), task.judged, task.rewarding(Weights(peak=1.0)), task.seeing({"plan": "learned"})):
+        assert other.site is site
+
+
+def test_a_trial_trains_for_its_weights_and_sees_what_the_users_say() -> None:
+    task = Task("iquitos", aim=Aim(Weights(peak=0.5))).seeing({"plan": "learned"})
+    assert task.seen == Seen(day_peak=True, plan="learned", weights=Weights(peak=0.5))
+    assert task.rewarding(Weights()).seen == task.seen
+    assert task.rewarding(Weights()).aim == Aim()
+
+
+def test_splits_belong_to_the_site_that_they_were_stated_for() -> None:
+    task = Task("iquitos", splits=Splits(train=("1",)), backend="batch", reward="schema")
+    assert task.elsewhere("iquitos-38") == Task("iquitos-38", reward="schema")
+
+
+def test_reward_aim_and_backend_have_to_fit_the_site(small_schema: Path, tmp_path: Path) -> None:
+    Task(str(small_schema)).check()
+    with pytest.raises(AimError, match="--weights"):
+        Task(str(small_schema), reward="schema", aim=Aim(Weights(peak=1.0))).check()
+    tank = Task(str(with_tank(small_schema, tmp_path)), aim=Aim.parse(objective="citylearn_cost_total"))
+    with pytest.raises(AimError, match="does not record"):
+        tank.check()
+    tank.by("citylearn").check()
+
+
+def test_the_batch_backend_judges_what_it_can_step(small_schema: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    task = Task(str(small_schema), backend="citylearn", aim=Aim.parse(objective="citylearn_2022_score"))
+    assert (task.stepped_by, task.judged.stepped_by) == ("citylearn", "batch")
+    monkeypatch.setattr("envs.task.beyond_batch", lambda site: ["outages"])
+    assert task.judged.stepped_by == "citylearn"
+    assert "cannot step" in task.why_not_batch()
+
+
+@pytest.mark.parametrize("aim", [{"objective": "citylearn_cost_total"}, {"require": ("citylearn_cost_total<=1",)}])
+def test_citylearn_tells_ratios_of_a_site_with_thermal_storages(
+    small_schema: Path, tmp_path: Path, aim: dict[str, Any]
+) -> None:
+    task = Task(str(with_tank(small_schema, tmp_path)))
+    assert task.judged.stepped_by == "batch"
+    wanted = replace(task, aim=Aim.parse(**aim))
+    assert wanted.judged.stepped_by == "citylearn"
+    assert wanted.why_not_batch().endswith("take, which citylearn_cost_total needs")
+
+
+def test_policies_are_rated_on_the_weeks_that_validate_or_on_given_windows(small_schema: Path) -> None:
+    task, tried = Task(str(small_schema), validation_weeks=1), []  # the site is split by days
+
+    def policy(observations: np.ndarray) -> np.ndarray:
+        tried.append(observations.shape)
+        return np.zeros((len(observations), len(task.layout().actions)))
+
+    (evaluation,) = task.rate(policy)
+    assert evaluation.hours == 24
+    assert set(tried) == {(1, task.layout().size)}
+    (evaluation,) = task.rate(policy, [Window(0, 0, 48)])
+    assert evaluation.hours == 48
+
+
+def test_a_site_that_is_none_is_an_error_when_it_is_asked_for() -> None:
+    task = Task("nowhere")
+    with pytest.raises(ScenarioError, match="nowhere"):
+        task.check()
