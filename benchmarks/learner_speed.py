@@ -41,18 +41,15 @@ class Ours:
     """One of our trainers."""
 
     def __init__(self, algo: str, options: Options, chargers: bool, learn_charging: bool) -> None:
-        from envs.environments.factory import training_env
-        from envs.environments.year_cache import observation_layout
-        from envs.scenarios.scenario import scenario
+        from envs.task import Task
         from tuning.algorithms.registry import algorithm
         from tuning.algorithms.trainer import Setup
 
         changes = {**SETTINGS[algo], "hidden_sizes": options.hidden_sizes, "learn_charging": learn_charging}
         given = algorithm(algo).preset("stable-baselines3", changes)
-        groups = observation_layout(scenario(SCENARIO)).chargers if chargers else None
-        setup = Setup(
-            given, lambda copies: training_env(SCENARIO, "batch", copies), COPIES, 10**7, 0, options.device == "cuda", groups
-        )
+        task = Task(SCENARIO)
+        groups = task.layout().chargers if chargers else None
+        setup = Setup(given, task.training_env, COPIES, 10**7, 0, options.device == "cuda", groups)
         trainer: Any = algorithm(algo).build(setup)
         self.algorithm = trainer.algorithm
         self.learning = 0.0
@@ -110,9 +107,9 @@ def vec_env() -> Any:
     """The batch backend as Stable-Baselines3's vector environment."""
     from stable_baselines3.common.vec_env import VecEnv
 
-    from envs.environments.factory import training_env
+    from envs.task import Task
 
-    env = training_env(SCENARIO, "batch", COPIES)
+    env = Task(SCENARIO).training_env(COPIES)
 
     class Adapter(VecEnv):
         def __init__(self) -> None:

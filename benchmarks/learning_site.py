@@ -55,15 +55,15 @@ class Options:
     """Scenario on which the policies are judged; with shared_policy=true, it may be another than they are trained on."""
 
 
-def judge(scenario: str, policy: Policy | None, seen: Seen | None = None) -> dict[str, list[float]]:
+def judge(scenario: str, policy: Policy | None, seen: Seen) -> dict[str, list[float]]:
     """`COLUMNS` of a policy on all weeks of each split; None for the solar-priority rule."""
-    from envs.environments.factory import evaluation_env
     from envs.objective.evaluate import evaluate, score
+    from envs.task import Task
     from envs.yardsticks.rules import SolarPriority
 
-    found = {}
+    task, found = Task(scenario, seen=seen), {}
     for split in SPLITS:
-        env: Any = evaluation_env(scenario, "batch", split, weeks=0, seen=seen)
+        env: Any = task.evaluation_env(task.site.windows(split))
         evaluations = evaluate(env, policy or SolarPriority(env.present))
         now, before = (
             {name: sum(kpis[name] for kpis in years) for name in ("co2_kg", "bill", "ev_required_kwh", "ev_missing_kwh")}
@@ -81,9 +81,7 @@ def run(algo: str, options: Options, seed: int) -> tuple[dict[str, list[float]],
     import ray
     import torch
 
-    from envs.environments.factory import training_env
-    from envs.environments.seen_year import seen_buildings, seen_district, seen_layout
-    from envs.scenarios.scenario import scenario
+    from envs.task import Task
     from tuning.algorithms.registry import algorithm
     from tuning.algorithms.trainer import Setup
 
@@ -93,18 +91,17 @@ def run(algo: str, options: Options, seed: int) -> tuple[dict[str, list[float]],
     spec = algorithm(algo)
     given = spec.preset(options.preset, spec.space.parse(options.change))
     seen = Seen.of(DEFAULT, given)
-    site = scenario(options.scenario)
-    chargers = seen_layout(site, seen).chargers
+    task = Task(options.scenario, seen=seen)
     setup = Setup(
         given,
-        lambda copies: training_env(options.scenario, "batch", copies, seen=seen),
+        task.training_env,
         COPIES,
         options.steps[algo],
         seed,
         False,
-        chargers,
-        district=seen_district(site, seen),
-        planned=None if seen.plan == "none" else seen_buildings(site, seen),
+        task.layout().chargers,
+        district=task.district(),
+        planned=None if seen.plan == "none" else task.buildings(),
     )
     start, steps = time.perf_counter(), 0
     trainer = spec.build(setup)
@@ -112,7 +109,7 @@ def run(algo: str, options: Options, seed: int) -> tuple[dict[str, list[float]],
         steps = trainer.update().steps
     seconds = time.perf_counter() - start
     there = options.elsewhere
-    policy = trainer.policy_on(seen_buildings(scenario(there), seen)) if there else trainer.policy()
+    policy = trainer.policy_on(task.elsewhere(there).buildings()) if there else trainer.policy()
     found = judge(there or options.scenario, policy, seen)
     trainer.stop()
     ray.shutdown()
@@ -128,7 +125,7 @@ def described(values: np.ndarray) -> str:
 
 def main() -> None:
     options = tyro.cli(Options)
-    for split, values in judge(options.elsewhere or options.scenario, None).items():
+    for split, values in judge(options.elsewhere or options.scenario, None, Seen()).items():
         print(f"solar-priority rule, {split}: " + ", ".join(f"{n} {v:+.4f}" for n, v in zip(COLUMNS, values, strict=True)))
     spawn = multiprocessing.get_context("spawn")
     changes = ("", *options.variants)

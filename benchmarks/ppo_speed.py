@@ -30,9 +30,7 @@ class Options:
 
 def ours(n_epochs: int, updates: int) -> tuple[float, float]:
     """Median steps/s, and the median share of the wall time that sampling takes."""
-    from envs.environments.factory import training_env
-    from envs.environments.year_cache import observation_layout
-    from envs.scenarios.scenario import scenario
+    from envs.task import Task
     from tuning.algorithms.registry import algorithm
     from tuning.algorithms.trainer import Setup
     from tuning.runtime.stopwatch import Stopwatch
@@ -41,8 +39,8 @@ def ours(n_epochs: int, updates: int) -> tuple[float, float]:
     given |= {"n_steps": N_STEPS, "batch_size": BATCH_SIZE, "n_epochs": n_epochs, "hidden_sizes": "256,256"}
     # All 129 actions, as the other side learns them.
     given["learn_charging"] = True
-    chargers = observation_layout(scenario(SCENARIO)).chargers
-    setup = Setup(given, lambda copies: training_env(SCENARIO, "batch", copies), COPIES, 10**6, 0, False, chargers)
+    task = Task(SCENARIO)
+    setup = Setup(given, task.training_env, COPIES, 10**6, 0, False, task.layout().chargers)
     trainer: Any = algorithm("ppo").build(setup)
     ppo = trainer.algorithm
     sampling = Stopwatch()

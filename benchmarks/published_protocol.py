@@ -170,9 +170,6 @@ def policies(settings: Settings) -> tuple[list[dict[str, float]], float]:
     Raises:
         UsageError: if a run did not complete.
     """
-    from envs.environments.factory import windows_env
-    from envs.objective.evaluate import evaluate
-    from envs.scenarios.scenario import scenario
     from tuning import tune
     from tuning.experiment.folder import open_experiment
     from tuning.runtime.ray_session import ray_session
@@ -183,15 +180,10 @@ def policies(settings: Settings) -> tuple[list[dict[str, float]], float]:
     if complete < settings.trials:
         raise UsageError(f"{results.folder}: {complete} of {settings.trials} runs are complete; see the others' errors there")
     experiment, found = open_experiment(results.folder), []
-    site = scenario(settings.scenario, splits=settings.splits)
     with ray_session(num_cpus=1):
         for number in range(settings.trials):
             with trained(experiment, number, split="test") as policy:
-                env = windows_env(
-                    site, "batch", site.windows("test"), settings.reward, settings.aim.weights, policy.shares, policy.seen
-                )
-                (evaluation,) = evaluate(env, policy.policy)
-                env.close()
+                (evaluation,) = policy.task.rate(policy.policy, policy.task.site.windows("test"), policy.shares)
             found.append(figures(evaluation))
             print(f"policy of seed {number}: {found[-1]['score']:.4f}", flush=True)
     return found, float(results.trials["seconds"].mean())
@@ -200,14 +192,13 @@ def policies(settings: Settings) -> tuple[list[dict[str, float]], float]:
 def controllers(settings: Settings, methods: Sequence[Any]) -> Rows:
     """Figures of MPC, with the policies' weights and with the default ones."""
     from envs.objective.weights import DEFAULT
-    from envs.scenarios.scenario import scenario
     from envs.yardsticks.mpc_runs import NAMES, mpc
 
-    site, rows = scenario(settings.scenario, splits=settings.splits), {}
+    task, rows = settings.task, {}
     for ending, weights in {"": settings.aim.weights, DEFAULT_WEIGHTS: DEFAULT}.items():
         for method in methods:
             if ending == "" or weights != settings.aim.weights:
-                (evaluation,) = mpc(site, site.windows("test"), method, weights=weights)
+                (evaluation,) = mpc(task.rewarding(weights), task.site.windows("test"), method)
                 rows[NAMES[method] + ending] = [figures(evaluation)]
                 print(f"{NAMES[method]}{ending}: {rows[NAMES[method] + ending][0]['score']:.4f}", flush=True)
     return rows

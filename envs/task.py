@@ -72,12 +72,8 @@ class Task:
 
     @cached_property
     def stepped_by(self) -> Backend:
-        """What steps the site.
-
-        Raises:
-            ScenarioError: if that is the batch backend, and the site uses what it lacks.
-        """
-        return choose_backend(self.site, self.backend)
+        """What steps the site; `check` says whether it can."""
+        return choose_backend(self.site, "auto") if self.backend == "auto" else self.backend
 
     def check(self) -> None:
         """Check that reward and aim fit the site and what steps it.
@@ -86,7 +82,7 @@ class Task:
             UserError: for the first that does not.
         """
         check_reward(self.site, self.reward)
-        self.aim.check(self.site, self.reward, self.stepped_by)
+        self.aim.check(self.site, self.reward, choose_backend(self.site, self.backend))
 
     def _but(self, **values: Any) -> Task:
         """The task with other values, on the same site."""

@@ -38,10 +38,8 @@ def score_again(scenario_name: str, winner: Winner, seed: int, split: Split = "t
 
 
 def _of_ours(scenario_name: str, winner: Winner, seed: int, split: Split, weeks: int) -> float:
-    from envs.environments.factory import evaluation_env
-    from envs.objective.evaluate import evaluate, score
-    from envs.scenarios.scenario import scenario
-    from envs.seen import Seen
+    from envs.objective.evaluate import score
+    from envs.scenarios.scenario import sample_weeks
     from tuning.algorithms.registry import algorithm
     from tuning.experiment.settings import Settings
     from tuning.trial.policy import policy_in
@@ -50,17 +48,14 @@ def _of_ours(scenario_name: str, winner: Winner, seed: int, split: Split, weeks:
     # Schedules end at the most steps of the search, also where the winner had fewer.
     settings = Settings(scenario=scenario_name, backend="batch", steps=winner.most_steps)
     assignment: dict[str, Any] = winner.hyperparameters
-    seen = Seen.of(settings.aim.weights, assignment)
+    task = settings.task.seeing(assignment)
     trainer = algorithm(settings.algo).build(trial_setup(settings, seed, assignment))
     try:
         steps = 0
         while steps < winner.steps:
             steps = trainer.update().steps
-        env = evaluation_env(
-            scenario_name, "batch", split, weeks, settings.reward, weights=settings.aim.weights, own_layout=trainer.shares,
-            seen=seen,
-        )  # fmt: skip
-        return score(evaluate(env, policy_in(trainer, scenario(scenario_name), split, seen)))
+        windows = sample_weeks(task.site.windows(split), weeks)
+        return score(task.rate(policy_in(trainer, task, split), windows, trainer.shares))
     finally:
         trainer.stop()
 

@@ -89,15 +89,15 @@ def _prepare(task: dict[str, Any]) -> dict[str, Any]:
 def _bound(task: dict[str, Any]) -> dict[str, Any]:
     import numpy as np
 
-    from envs.scenarios.scenario import scenario
+    from envs.task import Task
     from envs.yardsticks.bound import bound
     from envs.yardsticks.linear_model import why_no_bound
 
-    site = scenario(task["scenario"])
-    if reason := why_no_bound(site):
+    asked = Task(task["scenario"])
+    if reason := why_no_bound(asked.site):
         return {"score": None, "why_none": reason}
-    windows = site.windows("test")
-    scores = [bound(site, window, "score").score for window in windows]
+    windows = asked.site.windows("test")
+    scores = [bound(asked, window, "score").score for window in windows]
     return {"score": float(np.average(scores, weights=[window.hours for window in windows])), "why_none": None}
 
 

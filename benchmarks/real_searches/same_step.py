@@ -39,7 +39,7 @@ class SameStepEnv(SiteVectorEnv):
 
 
 def same_step_env(scenario_name: str, copies: int) -> SameStepEnv:
-    """Training environment of a site, as `envs.environments.factory.training_env` makes it for our trainers.
+    """Training environment of a site, as `envs.task.Task.training_env` makes it for our trainers.
 
     Args:
         scenario_name: see `envs.scenarios.scenario.scenario`.

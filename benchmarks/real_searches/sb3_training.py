@@ -12,10 +12,10 @@ from torch import nn
 from benchmarks.real_searches.same_step import same_step_env
 from benchmarks.real_searches.sb3_env import BatchVecEnv
 from benchmarks.real_searches.zoo import ppo_arguments
-from envs.environments.factory import evaluation_env
 from envs.objective.episodes import Policy
 from envs.objective.evaluate import EvaluationEnv, evaluate, score
-from envs.scenarios.scenario import Split
+from envs.scenarios.scenario import Split, sample_weeks
+from envs.task import Task
 from tuning.trial.evaluation_schedule import due_steps
 
 COPIES = 8  # so that rollouts have 256 to 16,384 transitions, as ours have 512 to 16,384
@@ -68,8 +68,9 @@ def rated(model: PPO, env: EvaluationEnv) -> float:
 
 
 def rating_env(scenario_name: str, split: Split, weeks: int) -> EvaluationEnv:
-    """Environment that rates policies; see `envs.environments.factory.evaluation_env`."""
-    return evaluation_env(scenario_name, "batch", split, weeks)
+    """Environment that rates policies; see `Task.evaluation_env`."""
+    task = Task(scenario_name)
+    return task.evaluation_env(sample_weeks(task.site.windows(split), weeks))
 
 
 class Evaluations(BaseCallback):

@@ -7,8 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from envs.environments.backend import Backend
+from envs.environments.site_env import SiteEnv
+from envs.environments.site_envs import SiteEnvs
+from envs.environments.vector_env import SiteVectorEnv, WindowsEnv
 from envs.errors import ScenarioError
 from envs.objective.aim import Aim, AimError
+from envs.objective.episodes import TRAINING_HOURS
 from envs.objective.weights import Weights
 from envs.scenarios.scenario import Splits, Window
 from envs.seen import Seen
@@ -85,6 +90,43 @@ def test_policies_are_rated_on_the_weeks_that_validate_or_on_given_windows(small
     assert set(tried) == {(1, task.layout().size)}
     (evaluation,) = task.rate(policy, [Window(0, 0, 48)])
     assert evaluation.hours == 48
+
+
+def test_each_backend_trains_in_its_own_environment(small_schema: Path) -> None:
+    for backend, kind in (("batch", SiteVectorEnv), ("citylearn", SiteEnvs)):
+        env = Task(str(small_schema), backend=backend).training_env(2)  # type: ignore[arg-type]
+        assert isinstance(env, kind)
+        observations, _ = env.reset(seed=0)
+        assert observations.shape[0] == env.num_envs == 2
+        env.close()
+
+
+def test_training_sees_the_training_split_alone(small_schema: Path) -> None:
+    task = Task(str(small_schema))
+    env = task.training_env(1)
+    assert isinstance(env, SiteVectorEnv)
+    own = {hour for w in task.site.windows("train") for hour in range(w.start, w.start + w.hours)}
+    assert all(w.hours <= TRAINING_HOURS and set(range(w.start, w.start + w.hours)) <= own for w in env.windows)
+
+
+@pytest.mark.parametrize(("backend", "kind"), [("batch", WindowsEnv), ("citylearn", SiteEnv)])
+def test_an_evaluation_runs_all_windows_that_validate(small_schema: Path, backend: Backend, kind: type) -> None:
+    task = Task(str(small_schema), backend=backend)
+    env = task.evaluation_env()
+    assert isinstance(env, kind)
+    assert env.windows == task.site.windows("validation")
+    env.close()
+
+
+def test_the_schemas_own_reward_goes_to_either_environment(small_schema: Path) -> None:
+    task, rewards = Task(str(small_schema), reward="schema"), []
+    for own in (task.by("batch"), task.by("citylearn")):
+        env = own.evaluation_env([Window(0, 0, 24)])
+        (episode,) = env.episodes(lambda observations: np.zeros((1, 5)))
+        rewards.append(episode.reward)
+        env.close()
+    assert rewards[0] == pytest.approx(rewards[1], rel=1e-6)
+    assert rewards[0] < -100.0
 
 
 def test_a_site_that_is_none_is_an_error_when_it_is_asked_for() -> None:

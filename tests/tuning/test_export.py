@@ -20,7 +20,6 @@ import pytest
 import torch
 from citylearn.citylearn import CityLearnEnv
 
-from envs.environments.factory import windows_env
 from envs.environments.seen_rows import seen_rows
 from envs.environments.seen_year import seen_layout
 from envs.environments.site_env import SiteEnv
@@ -30,6 +29,7 @@ from envs.objective.series import import_kwh
 from envs.scenarios.scenario import Window, scenario
 from envs.scenarios.tariff import DemandCharge
 from envs.seen import Seen
+from envs.task import Task
 from results.table_files import add_rows
 from search_spaces import Assignment
 from tests.tuning.exporting.judged_table import judgement_of
@@ -152,7 +152,7 @@ def test_one_that_sees_a_plan_acts_on_citylearn_as_in_the_environment(
     assert "plan=yesterday; seen.npy has it for each row" in (to / "README.md").read_text(encoding="utf-8")
     site, own = scenario(str(four_buildings)), Seen(plan="yesterday")
     np.testing.assert_array_equal(np.load(to / "seen.npy"), seen_rows(site, 0, own))
-    env = windows_env(site, "citylearn", (Window(0, 0, 48),), own_layout=shared, seen=own)
+    env = Task(site.name, backend="citylearn", seen=own).evaluation_env((Window(0, 0, 48),), shared)
     assert isinstance(env, SiteEnv)
     assert json.loads((to / "policy.json").read_text(encoding="utf-8"))["observations"] == list(env.layout.names)
     expected, native = [], env._native
@@ -216,7 +216,7 @@ def test_one_that_sees_a_plan_acts_on_citylearn_in_a_stated_split_as_in_the_envi
         return capsys.readouterr().out
 
     with trained(of, 0, split="test") as found:
-        env = windows_env(site, "batch", site.windows("test"), own_layout=True, seen=found.seen)
+        env = found.task.evaluation_env(site.windows("test"), own_layout=True)
         *_, episode = env.episodes(found.policy)
     segment = site.segments[site.years("test")[-1]]
     expected = f"{segment.rows - 1} hours, {import_kwh(episode.run.net_kwh).sum():,.1f} kWh imported"
@@ -239,7 +239,7 @@ def test_one_that_sees_a_plan_is_exported_for_other_buildings_with_their_plan(
     raw = np.random.default_rng(0).uniform(layout.low, layout.high, (6, len(layout.names)))
     (acts,) = onnxruntime.InferenceSession(to / "policy.onnx").run(None, {"observations": raw})
     with trained(of, 0, site) as found:
-        env = windows_env(site, "batch", (Window(0, 0, 24),), own_layout=True, seen=found.seen)
+        env = found.task.evaluation_env((Window(0, 0, 24),), own_layout=True)
         (episode,) = env.episodes(found.policy)
         batteries = [0, 3]  # with the range from -1 to 1 in CityLearn too
         np.testing.assert_allclose(acts[:, batteries], found.policy(layout.scale(raw))[:, batteries].clip(-1, 1), atol=2e-6)
@@ -251,7 +251,7 @@ def check_acts_alike(schema: Path, tmp_path: Path, algo: str, given: Assignment)
     to = tmp_path / "exported"
     assert main([str(of.paths.folder), "--to", str(to)]) == 0
     session = onnxruntime.InferenceSession(to / "policy.onnx")
-    env = windows_env(scenario(str(schema)), "citylearn", (Window(0, 24, 60),))
+    env = Task(str(schema), backend="citylearn").evaluation_env((Window(0, 24, 60),))
     assert isinstance(env, SiteEnv)
     seen: list[np.ndarray] = []
     taken: list[np.ndarray] = []
@@ -284,7 +284,7 @@ def check_acts_alike(schema: Path, tmp_path: Path, algo: str, given: Assignment)
 def test_the_example_controls_citylearn_without_this_package(small_schema: Path, ppo: Experiment, tmp_path: Path) -> None:
     to = tmp_path / "exported"
     assert main([str(ppo.paths.folder), "--to", str(to)]) == 0
-    env = windows_env(scenario(str(small_schema)), "citylearn", (Window(0, 0, 48),))
+    env = Task(str(small_schema), backend="citylearn").evaluation_env((Window(0, 0, 48),))
     assert isinstance(env, SiteEnv)
     schema = json.loads(small_schema.read_text(encoding="utf-8"))
     # As empty at the start as it may be, as evaluations begin.

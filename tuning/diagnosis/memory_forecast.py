@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from rich.console import Console
 from rich.table import Table
 
+from envs.environments.backend import choose_backend
 from tuning.cli.console import say
 from tuning.cli.tables import plain_table
 from tuning.diagnosis.settings import MemorySettings
@@ -62,7 +63,7 @@ def predict_memory(settings: MemorySettings) -> MemoryForecast:
     )  # fmt: skip
     own.check()
     site = own.task.site
-    own = replace(own, backend=own.task.stepped_by)
+    own = replace(own, backend=choose_backend(site, settings.backend))
     if own.teacher != "none":
         check_teacher(site, own.algo, own.stepped_by, own.reward)
     planned = plan(own, None)

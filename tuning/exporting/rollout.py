@@ -13,6 +13,7 @@ from common.files import write_whole
 from common.paths import missing_folders, remove_empty, user_path
 from common.units import WEEK
 from common.uris import uri_of
+from envs.environments.backend import choose_backend
 from envs.environments.year_cache import year_reference
 from envs.objective.episodes import Episode
 from envs.objective.reward import check_reward
@@ -58,11 +59,10 @@ def roll_out(settings: RolloutSettings) -> Rollout:
     experiment = open_to_read(settings.experiment).trusting(settings.trust_scenario)
     of = experiment.settings
     elsewhere = of.task.elsewhere(settings.scenario) if settings.scenario else None
-    task = (elsewhere or of.task).by(settings.backend)
-    site = task.site
-    check_reward(site, task.reward)
+    site = (elsewhere or of.task).site
+    check_reward(site, of.reward)
     number = policy.trial_number(load(experiment.paths.folder), settings.trial)
-    backend = task.stepped_by
+    backend = choose_backend(site, settings.backend)
     year = _year(settings.year, site)
     window = window_of(site, year)
     start = _first_hour(settings.week, window.hours)

@@ -40,9 +40,9 @@ def test_copies_end_apart_and_all_observations_are_the_caller_s(small_schema: Pa
 
 
 def test_windows_are_those_that_our_trainers_draw(small_schema: Path) -> None:
-    from envs.environments.factory import training_env
+    from envs.task import Task
 
-    ours = training_env(str(small_schema), "batch", 2)
+    ours = Task(str(small_schema)).training_env(2)
     assert isinstance(ours, SiteVectorEnv)
     assert same_step_env(str(small_schema), 2).windows == ours.windows
     assert len(ours.windows) > 1

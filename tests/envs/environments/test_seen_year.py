@@ -9,7 +9,6 @@ import pytest
 
 from envs.district import COMMON
 from envs.environments import seen_rows as rows_module
-from envs.environments.factory import windows_env
 from envs.environments.seen_year import (
     forecasts_to_make,
     is_seen_prepared,
@@ -25,6 +24,7 @@ from envs.environments.year_forecasts import learned_model
 from envs.planning.mpc import HORIZON
 from envs.scenarios.scenario import Window, scenario
 from envs.seen import Seen
+from envs.task import Task
 from tests.envs.made_up_plans import made_up_plan
 
 WINDOW = Window(0, 30, 40)
@@ -50,7 +50,7 @@ def test_both_backends_see_the_same(four_buildings: Path, seen: Seen) -> None:
     layout = seen_layout(site, seen)
     found = []
     for backend in ("batch", "citylearn"):
-        env, shown = windows_env(site, backend, [WINDOW], seen=seen), []  # type: ignore[arg-type]
+        env, shown = Task(site.name, backend=backend, seen=seen).evaluation_env([WINDOW]), []  # type: ignore[arg-type]
 
         def act(observations: np.ndarray, shown: list[np.ndarray] = shown) -> np.ndarray:
             shown.append(observations.copy())

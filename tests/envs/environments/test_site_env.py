@@ -12,12 +12,12 @@ from gymnasium.utils.env_checker import check_env
 from common.units import DAY
 from envs.batch_backend.one_copy import OneCopy
 from envs.batch_backend.tables import Tables
-from envs.environments.factory import evaluation_env
 from envs.environments.site_env import SiteEnv
 from envs.environments.year_cache import observation_layout, tables_file
 from envs.objective.episodes import TRAINING_HOURS
 from envs.objective.evaluate import evaluate, score
 from envs.scenarios.scenario import Window, scenario, training_starts
+from envs.task import Task
 
 
 def random_env(schema: Path) -> SiteEnv:
@@ -172,7 +172,7 @@ def test_two_environments_of_a_process_do_not_disturb_each_other(small_schema: P
     for rewards, with_other in ((alone, False), (disturbed, True)):
         env = window_env(small_schema, Window(0, 0, DAY))
         env.reset()
-        other = evaluation_env(str(small_schema), "citylearn", "validation", 1) if with_other else None
+        other = Task(str(small_schema), backend="citylearn", validation_weeks=1).evaluation_env() if with_other else None
         for _ in range(DAY):
             rewards.append(env.step(np.ones(env.action_space.shape))[1])
             if other:

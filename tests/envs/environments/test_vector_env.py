@@ -7,7 +7,6 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 from common.units import DAY
-from envs.environments.factory import evaluation_env, training_env
 from envs.environments.site_env import SiteEnv
 from envs.environments.vector_env import SiteVectorEnv, WindowsEnv
 from envs.objective.evaluate import evaluate, score
@@ -15,6 +14,7 @@ from envs.objective.kpis import Kpis
 from envs.objective.weights import DEFAULT, Weights
 from envs.observation import DAY_PEAK_NAME
 from envs.scenarios.scenario import Window, scenario
+from envs.task import Task
 
 WINDOWS = (Window(0, 0, 4 * DAY), Window(0, 12 * DAY + 15, 3 * DAY + 4), Window(0, 29 * DAY, 5 * DAY))
 
@@ -105,7 +105,7 @@ def test_a_copy_begins_another_episode_at_the_step_after_its_end(small_schema: P
 
 def test_a_seed_repeats_everything_and_another_differs(small_schema: Path) -> None:
     def run(seed: int) -> np.ndarray:
-        env = training_env(str(small_schema), "batch", 3)
+        env = Task(str(small_schema)).training_env(3)
         observations = [env.reset(seed=seed)[0].copy()]
         for step in range(2 * DAY):
             actions = np.random.default_rng(step).uniform(-1.0, 1.0, (3, 5)).astype(np.float32)
@@ -136,7 +136,7 @@ def test_several_years_share_a_batch_and_start_all_over_them() -> None:
 def evaluations(small_schema: Path) -> list[tuple[float, Kpis]]:
     found = []
     for backend in ("batch", "citylearn"):
-        env = evaluation_env(str(small_schema), backend, "validation", 2)  # type: ignore[arg-type]
+        env = Task(str(small_schema), backend=backend, validation_weeks=2).evaluation_env()  # type: ignore[arg-type]
         (evaluation,) = result = evaluate(env, policy)
         found.append((score(result), evaluation.kpis))
         env.close()
@@ -155,7 +155,7 @@ def test_scores_and_kpis_do_not_depend_on_the_backend(evaluations: list[tuple[fl
     [("left", 10**9), ("left", -1), ("random", {"bit_generator": "PCG64", "state": {"state": 0, "inc": 0}}), ("random", None)],
 )
 def test_an_impossible_state_is_refused(small_schema: Path, place: str, value: object) -> None:
-    env = training_env(str(small_schema), "batch", 3)
+    env = Task(str(small_schema)).training_env(3)
     env.reset(seed=0)
     env.step(np.zeros((3, 5), np.float32))
     unwrapped: SiteVectorEnv = env.unwrapped  # type: ignore[assignment]

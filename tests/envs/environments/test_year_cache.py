@@ -39,8 +39,8 @@ def test_a_prepared_year_opens_without_citylearn(small_schema: Path) -> None:
     assert scaled.shape == (len(year_tables(site, 0).exogenous.hour), observation_layout(site).size)
     assert np.abs(scaled).max() <= 1.0
     program = (
-        "import sys; from envs.environments.factory import training_env\n"
-        f"training_env({str(small_schema)!r}, 'batch', 2).reset(seed=0)\n"
+        "import sys; from envs.task import Task\n"
+        f"Task({str(small_schema)!r}).training_env(2).reset(seed=0)\n"
         "print(*{'citylearn', 'torch', 'pvlib'} & sys.modules.keys())"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT)

@@ -9,7 +9,6 @@ import pytest
 
 from envs.current_hour import SiteState
 from envs.environments.backend import Backend
-from envs.environments.factory import windows_env
 from envs.forecasts.site_forecast import METHODS, Method, SiteForecast
 from envs.objective.aim import Aim
 from envs.objective.weights import Weights
@@ -75,7 +74,7 @@ def test_tanks_do_as_planned_on_both_backends_and_are_worth_it(small_schema: Pat
     assert batch.reward == pytest.approx(citylearn.reward, abs=1e-6)
     # What it plans for an hour comes out.
     planned = []
-    env = windows_env(site, "batch", [window])
+    env = Task(site.name).evaluation_env([window])
     plants = {0: mpc_plant(site, 0, "exact", HOURS)}
     keep = lambda state, plan: planned.append((state, plan))  # noqa: E731
     (episode,) = env.episodes(ModelPredictiveControl(env.present, plants, HOURS, on_plan=keep))
@@ -89,7 +88,7 @@ def test_tanks_do_as_planned_on_both_backends_and_are_worth_it(small_schema: Pat
     assert max(float(plan.tank_kwh[0].max()) for _, plan in planned) > 10.0
     # Tanks that stand idle leave something on the table.
     idle = replace(plants[0].site, tanks=_none(tanks))
-    env = windows_env(site, "batch", [window])
+    env = Task(site.name).evaluation_env([window])
     (without,) = env.episodes(ModelPredictiveControl(env.present, {0: replace(plants[0], site=idle)}, HOURS))
     assert episode.reward > without.reward + 1e-3
 

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from envs.environments.factory import windows_env
 from envs.planning import mpc
 from envs.planning.mpc import HourPlan, ModelPredictiveControl
 from envs.planning.mpc_programme import MpcError, Plan, RecedingProgramme
 from envs.scenarios.scenario import Window, scenario
 from envs.scenarios.tariff import month_shares
+from envs.task import Task
 from envs.yardsticks.mpc_runs import mpc_plant
 from tests.envs.tanks import with_tank
 
@@ -27,7 +27,7 @@ def hours(
     schema = with_tank(small_schema, tmp_path_factory.mktemp("tanks"), cooling=True) if request.param else small_schema
     site, found = scenario(str(schema)), []
     plant = mpc_plant(site, 0, "seven-days", 12)
-    env = windows_env(site, "batch", [WINDOW])
+    env = Task(site.name).evaluation_env([WINDOW])
     original = RecedingProgramme.solve
 
     def solve(self: RecedingProgramme, hour: HourPlan) -> Plan:

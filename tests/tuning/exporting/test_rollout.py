@@ -16,15 +16,13 @@ import ray
 
 from common.storage.location import location
 from common.storage.objects import Objects
-from envs.environments.factory import evaluation_env, windows_env
 from envs.environments.vector_env import WindowsEnv
 from envs.environments.year_cache import observation_layout, year_reference
 from envs.objective.episodes import Episode, Policy
 from envs.objective.reference import Reference
 from envs.objective.series import Exogenous, Run, Sessions
-from envs.objective.weights import DEFAULT, Weights
-from envs.scenarios.scenario import Scenario, Splits, Window, scenario
-from envs.seen import Seen
+from envs.scenarios.scenario import Splits, Window, scenario
+from envs.task import Task
 from results import load
 from results.rollout import ROLLOUT_VERSION
 from search_spaces import Assignment
@@ -54,7 +52,7 @@ def experiment(small_ray: None, small_schema: Path, tmp_path_factory: pytest.Tem
 
 def test_a_checkpoints_policy_acts_as_the_trials_did(experiment: Experiment) -> None:
     row = load(experiment.paths.folder).evaluations.iloc[-1]
-    env = evaluation_env(str(experiment.settings.scenario), "batch", "validation", 1)
+    env = experiment.settings.task.evaluation_env()
     with trained(experiment, 0) as found:
         (episode,) = env.episodes(found.policy)
     assert episode.reward / episode.window.hours == row["score"]
@@ -159,15 +157,12 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[object]:
     @contextmanager
     def policy_of(experiment: Experiment, number: int, elsewhere: None, split: str) -> Iterator[SimpleNamespace]:
         found.append(number)
-        yield SimpleNamespace(policy=None, steps=7, shares=True, seen=Seen())
+        yield SimpleNamespace(policy=None, steps=7, shares=True, task=of.settings.task)
 
-    def env_of(
-        site: Scenario, backend: str, windows: tuple[Window, ...], reward: str, weights: Weights, own_layout: bool, seen: Seen
-    ) -> SimpleNamespace:
-        assert (weights, seen) == (DEFAULT, Seen())
+    def env_of(task: Task, windows: tuple[Window, ...], own_layout: bool) -> SimpleNamespace:
         # A policy for single buildings sees other ones through their own bounds.
         assert own_layout
-        found.append((site.name, backend, windows, reward))
+        found.append((task, windows))
         return SimpleNamespace(episodes=lambda policy: [made_up(windows[0].year)], close=lambda: None)
 
     def draw(series: Mapping[str, np.ndarray], start: int, title: str) -> SimpleNamespace:
@@ -175,7 +170,7 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[object]:
         return SimpleNamespace(savefig=lambda file, dpi: file.write(b"drawn"))
 
     monkeypatch.setattr("tuning.trial.policy.trained", policy_of)
-    monkeypatch.setattr("envs.environments.factory.windows_env", env_of)
+    monkeypatch.setattr(Task, "evaluation_env", env_of)
     monkeypatch.setattr("results.rollout.draw_week", draw)
     return found
 
@@ -196,7 +191,12 @@ def test_a_rollout_is_of_what_was_asked_for_and_its_file_says_so(
     monkeypatch.setattr("tuning.exporting.rollout.hours_of", lambda site, of: hours if of == year else 0)
     assert main([str(tmp_path / "one"), *arguments]) == 0
     title = f"iquitos, year {year}, trial {trial}: a week from day {7 * week + 1}"
-    assert asked == [trial, ("iquitos", backend, (Window(year, 0, hours),), "schema"), (168 * week, title)]
+    task = Task("iquitos", backend=backend, reward="schema", validation_weeks=52)  # type: ignore[arg-type]
+    assert asked == [
+        trial,
+        (task, (Window(year, 0, hours),)),
+        (168 * week, title),
+    ]
     name = f"trial-{trial:05d}-000000000007-year-{year}"
     files = [tmp_path / "one" / "rollouts" / f"{name}.{suffix}" for suffix in ("parquet", "png")]
     assert capsys.readouterr().out.splitlines() == [str(path) for path in files]
@@ -209,7 +209,7 @@ def test_a_rollout_is_of_what_was_asked_for_and_its_file_says_so(
 
 
 def idle_episodes(experiment: Experiment) -> list[Episode]:
-    env = windows_env(scenario(str(experiment.settings.scenario)), "batch", (Window(0, 0, 24),))
+    env = experiment.settings.task.evaluation_env((Window(0, 0, 24),))
     actions = len(observation_layout(scenario(str(experiment.settings.scenario))).actions)
     return list(env.episodes(lambda observations: np.zeros((len(observations), actions), dtype=np.float32)))
 

@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from envs.environments.factory import training_env
 from envs.environments.seen_year import seen_layout
 from envs.environments.year_cache import district
 from envs.scenarios.scenario import Splits, scenario
 from envs.seen import Seen
+from envs.task import Task
 from tests.envs.tanks import with_tank
 from tuning.algorithms.networks.building_kinds import BuildingKinds
 from tuning.algorithms.networks.building_view import BuildingViewEnv
@@ -27,7 +27,7 @@ def test_lengths_and_bytes_are_read_from_the_headers_alone(tmp_path: Path) -> No
 def test_a_site_is_as_large_as_its_environment_says(small_schema: Path) -> None:
     site = scenario(str(small_schema))
     found = sizes_of(site, "batch")
-    env = training_env(str(small_schema), "batch", 2, "improvement")
+    env = Task(str(small_schema)).training_env(2)
     assert (found.observations,) == env.single_observation_space.shape
     assert (found.actions,) == env.single_action_space.shape
     assert (found.chargers, found.training_years) == (4, 1)
@@ -50,7 +50,7 @@ def test_a_policy_for_single_buildings_sees_and_moves_what_is_predicted(four_bui
     found, site = sizes_of(scenario(str(four_buildings)), "batch"), district(scenario(str(four_buildings)))
     assert found.buildings
     assert site
-    seen = BuildingViewEnv(training_env(str(four_buildings), "batch", 2), site, BuildingKinds.of(site, learned))
+    seen = BuildingViewEnv(Task(str(four_buildings)).training_env(2), site, BuildingKinds.of(site, learned))
     problem = problem_of({"shared_policy": True, "learn_charging": learned}, found)
     assert (problem.observations,) == (problem.inputs,) == seen.single_observation_space.shape
     assert (problem.actions,) == seen.single_action_space.shape

@@ -11,7 +11,6 @@ import pytest
 
 from envs.district import District
 from envs.environments.building_info import BUILDING_REWARDS
-from envs.environments.factory import training_env
 from envs.environments.seen_year import seen_district, seen_layout
 from envs.environments.vector_env import SiteVectorEnv, WindowsEnv
 from envs.environments.year_cache import district
@@ -19,6 +18,7 @@ from envs.objective.evaluate import evaluate
 from envs.objective.weights import DEFAULT
 from envs.scenarios.scenario import Window, scenario
 from envs.seen import Seen
+from envs.task import Task
 from tuning.algorithms.errors import UnfitError
 from tuning.algorithms.memory_terms import Workload
 from tuning.algorithms.networks.building_kinds import BuildingKinds
@@ -164,7 +164,7 @@ def built(schema: Path, algo: str, **given: Any) -> Iterator[Any]:
     site = scenario(str(schema))
     seen = Seen.of(DEFAULT, h)
     setup = Setup(
-        h, lambda copies: training_env(str(schema), "batch", copies, seen=seen), 4, 1024, 0, False,
+        h, Task(str(schema), seen=seen).training_env, 4, 1024, 0, False,
         seen_layout(site, seen).chargers, district=seen_district(site, seen),
     )  # fmt: skip
     trained = algorithm(algo).build(setup)

@@ -10,7 +10,6 @@ import pytest
 import torch
 
 from envs.district import District
-from envs.environments.factory import training_env, windows_env
 from envs.environments.seen_year import seen_buildings
 from envs.environments.shadow import shadow
 from envs.environments.vector_env import SiteVectorEnv, open_years
@@ -18,6 +17,7 @@ from envs.environments.year_cache import any_district, district
 from envs.objective.weights import DEFAULT
 from envs.scenarios.scenario import Scenario, Window, scenario
 from envs.seen import Seen
+from envs.task import Task
 from tests.envs.tanks import with_tank
 from tuning.algorithms.networks.planned_storages import DEAD_ZONE, TANK_GAP, PlannedStorages, PlannedStoragesEnv
 from tuning.algorithms.registry import algorithm
@@ -96,7 +96,7 @@ def test_without_changes_tanks_follow_the_plan_wherever_they_are(
     planned, layout, shown = PlannedStorages(site), site.layout, []
     of = [(0, "dhw"), (1, "cooling"), (1, "dhw")]
     assert "cooling_storage" not in site.actions_of(0)
-    env = windows_env(name, backend, [Window(0, start, hours)], seen=SEEN)
+    env = Task(name.name, backend=backend, seen=SEEN).evaluation_env([Window(0, start, hours)])
 
     def act(observations: np.ndarray) -> np.ndarray:
         shown.append(observations[0].copy())
@@ -181,7 +181,7 @@ def test_a_policy_begins_with_the_plan_whatever_it_acts_for_and_its_export_does_
     h = algorithm("ppo").space.complete(small, {"steps": 1024.0})
     observations = SiteVectorEnv(name, WINDOWS, 4, seen=SEEN).reset(seed=0)[0]
     setup = Setup(
-        h, lambda copies: training_env(str(four_buildings), "batch", copies, seen=SEEN), 4, 1024, 0, False,
+        h, Task(str(four_buildings), seen=SEEN).training_env, 4, 1024, 0, False,
         site.layout.chargers, district=site, planned=site,
     )  # fmt: skip
     trained = algorithm("ppo").build(setup)

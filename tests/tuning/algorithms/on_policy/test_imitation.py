@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 import torch
 
-from envs.environments.factory import training_env, windows_env
 from envs.environments.year_cache import district, observation_layout
 from envs.objective.evaluate import evaluate, score
 from envs.scenarios.scenario import scenario
+from envs.task import Task
 from envs.yardsticks.lessons import lessons
 from envs.yardsticks.mpc_runs import mpc
 from tests.tuning.algorithms.imitation.shown import answers
@@ -74,12 +74,12 @@ def test_a_copy_scores_near_its_teacher(small_schema: Path, four_buildings: Path
     chargers = observation_layout(site).chargers
     trained = spec.build(
         Setup(
-            given, lambda copies: training_env(name, "batch", copies), 8, 100_000, 3, False, chargers, 1, district(site),
+            given, Task(name).training_env, 8, 100_000, 3, False, chargers, 1, district(site),
             taught=True,
         )
     )  # fmt: skip
     trained.imitate(lessons(site, method="seven-days"))
-    copy = score(evaluate(windows_env(site, "batch", validation), trained.policy()))
+    copy = score(evaluate(Task(name).evaluation_env(validation), trained.policy()))
     trained.stop()
     teacher = score(mpc(site, validation, "seven-days"))
     assert copy > 0.6 * teacher > 0.0
