@@ -17,6 +17,17 @@ DIGITS = 5  # significant ones of what is drawn
 # Of changes and parts: nothing is 0, not +0 %.
 CHANGE_AXIS: Mapping[str, Any] = {"format": "+.0%", "labelExpr": "datum.value === 0 ? '0' : datum.label", "tickCount": 6}
 CATEGORIES = ("c1", "c2", "c3", "c4", "c5", "c6")
+CONTROLLERS = {
+    "best": "c1",
+    "contender": "c1",
+    "default": "c2",
+    "rule": "c4",
+    "mpc": "c5",
+    "bound": "c3",
+    "uncontrolled": "grey",
+}
+MOST_CONTROLLERS = 30
+STATES = {"complete": "c3", "frozen": "c1", "pruned": "c4", "running": "c5", "failed": "c2", "oom": "c2"}  # of trials
 HEIGHT = 260  # of a chart, in pixels
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', Arial, sans-serif"
 CONFIG: dict[str, Any] = {
@@ -194,3 +205,8 @@ def sampled(frame: pd.DataFrame, most: int) -> pd.DataFrame:
     if len(frame) <= most:
         return frame
     return frame.iloc[np.unique(np.linspace(0, len(frame) - 1, most).round().astype(int))]
+
+
+def parts(*names: str) -> list[dict[str, str]]:
+    """Parts of a whole under the pointer."""
+    return [{"field": name, "title": name, "format": ".1%"} for name in names]

@@ -5,16 +5,21 @@ The uncontrolled site is known by its net import alone, so both count as sites w
 
 from __future__ import annotations
 
+import calendar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from common.units import DAY, WEEK, YEAR
+from common.units import DAY
+from results.report.words import Unit, percent, unit_for
 from results.rollout import COLUMNS, ROLLOUT_VERSION
 from results.table_files import ResultsError, size_fault
 
 if TYPE_CHECKING:
     import pandas as pd
+OWN, WITHOUT = "policy", "uncontrolled"
+ONE_METER = "The site counts as one meter here: import is net import above 0."
+LEAST = 1e-3  # part of what flows; less than this is rounding
 
 
 @dataclass(frozen=True)
@@ -61,41 +66,6 @@ def read(path: Path) -> Hours:
     return Hours(path, about, content.select(list(COLUMNS)).to_pandas())
 
 
-def sums(hours: pd.DataFrame) -> pd.DataFrame:
-    """Import, cost of energy and emission as those of a year of 8,760 h, and the highest import.
-
-    Args:
-        hours: of a rollout.
-
-    Returns:
-        Rows `policy` and `uncontrolled`; columns import_kwh, cost (currency), co2_kg, peak_kw.
-    """
-    import pandas as pd
-
-    rows = {}
-    for name, net in (("policy", hours["net_kwh"]), ("uncontrolled", hours["uncontrolled_net_kwh"])):
-        drawn = net.clip(lower=0.0)
-        rows[name] = {
-            "import_kwh": drawn.mean() * YEAR, "cost": (drawn * hours["price"]).mean() * YEAR,
-            "co2_kg": (drawn * hours["carbon"]).mean() * YEAR, "peak_kw": drawn.max(),
-        }  # fmt: skip
-    return pd.DataFrame(rows).T
-
-
-def hardest_week(hours: pd.DataFrame) -> pd.DataFrame:
-    """The whole week with the highest import of the uncontrolled site in an hour; all hours where there is no whole week.
-
-    Args:
-        hours: of a rollout.
-    """
-    weeks = len(hours) // WEEK
-    if not weeks:
-        return hours.reset_index(drop=True)
-    peaks = hours["uncontrolled_net_kwh"].to_numpy()[: weeks * WEEK].reshape(weeks, WEEK).max(axis=1)
-    start = int(peaks.argmax()) * WEEK
-    return hours.iloc[start : start + WEEK].reset_index(drop=True)
-
-
 def by_day(hours: pd.DataFrame) -> pd.DataFrame:
     """Import of each day.
 
@@ -112,65 +82,37 @@ def by_day(hours: pd.DataFrame) -> pd.DataFrame:
     return daily[(hours.groupby(day).size() == DAY) | (len(hours) < 2 * DAY)].reset_index()
 
 
-def by_month_and_hour(hours: pd.DataFrame) -> pd.DataFrame:
-    """Mean change of net import against the uncontrolled site.
-
-    Args:
-        hours: of a rollout.
-
-    Returns:
-        Columns month, hour (as the rollout has them) and change_kw.
-    """
-    change = (hours["net_kwh"] - hours["uncontrolled_net_kwh"]).rename("change_kw")
-    return change.groupby([hours["month"], hours["hour"]]).mean().reset_index()
+def change_of(own: float, without: float) -> float:
+    """Change as a part; NaN where there was nothing."""
+    return float(own) / float(without) - 1.0 if without else float("nan")
 
 
-def duration_curve(hours: pd.DataFrame, points: int = 200) -> pd.DataFrame:
-    """Net import in descending order.
-
-    Args:
-        hours: of a rollout.
-        points: how many of the curve; more of them at its upper end.
-
-    Returns:
-        Columns share (of the hours with at least this import), policy, uncontrolled (kW).
-    """
-    import numpy as np
-    import pandas as pd
-
-    places = np.unique(((len(hours) - 1) * np.linspace(0.0, 1.0, points) ** 2).round().astype(int))
-    columns = {name: np.sort(hours[column].to_numpy())[::-1][places] for name, column in _NETS.items()}
-    return pd.DataFrame({"share": (places + 1) / len(hours), **columns})
+def less(change: float) -> str:
+    """A change in words."""
+    if change != change:
+        return "where there was none"
+    if abs(change) < 0.0005:
+        return "no different"
+    return f"{percent(abs(change))} {'less' if change < 0 else 'more'}"
 
 
-_NETS = {"policy": "net_kwh", "uncontrolled": "uncontrolled_net_kwh"}
+def flows(hours: pd.DataFrame, column: str) -> bool:
+    """Whether a flow is more than rounding."""
+    most = float(hours["load_kwh"].abs().max()) or 1.0
+    return bool(hours[column].abs().max() > LEAST * most)
 
 
-def by_month(hours: pd.DataFrame) -> pd.DataFrame:
-    """Cost of energy of each month, in the order of the data.
-
-    Args:
-        hours: of a rollout.
-
-    Returns:
-        Columns month, hours, policy, uncontrolled (currency), and saved, the difference.
-    """
-    cost = hours[["net_kwh", "uncontrolled_net_kwh"]].clip(lower=0.0).mul(hours["price"], axis=0)
-    grouped = cost.groupby(hours["month"], sort=False)
-    monthly = grouped.sum().rename(columns={"net_kwh": "policy", "uncontrolled_net_kwh": "uncontrolled"})
-    monthly.insert(0, "hours", grouped.size())
-    monthly["saved"] = monthly["uncontrolled"] - monthly["policy"]
-    return monthly.reset_index()
+def unit_of(unit: str, frame: pd.DataFrame) -> Unit:
+    """A unit that fits the largest value of a frame."""
+    return unit_for(unit, float(frame.abs().max().max()))
 
 
-def by_hour(hours: pd.DataFrame) -> pd.DataFrame:
-    """The mean day of battery, vehicles, PV and price.
+def month_name(value: float, whole: bool = False) -> str:
+    """A month in words; its number where it is none."""
+    names = calendar.month_name if whole else calendar.month_abbr
+    return str(names[int(value)]) if 1 <= value <= 12 else f"month {int(value)}"
 
-    Args:
-        hours: of a rollout.
 
-    Returns:
-        Columns hour, battery_kwh, charging_kwh, pv_kwh, price.
-    """
-    names = ["battery_kwh", "charging_kwh", "pv_kwh", "price"]
-    return hours.groupby("hour")[names].mean().reset_index()
+def renamed(frame: pd.DataFrame, names: dict[str, str]) -> pd.DataFrame:
+    """The columns of a table, with the names that a person reads."""
+    return frame[list(names)].rename(columns=names)

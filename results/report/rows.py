@@ -39,3 +39,14 @@ def each(frame: pd.DataFrame) -> list[Any]:
         frame: of any columns.
     """
     return list(frame.itertuples(index=False))
+
+
+def important_first(effects: pd.DataFrame, order: list[str]) -> list[str]:
+    """Hyperparameters that were searched, the important ones first.
+
+    Args:
+        effects: of `results.analysis.effects`.
+        order: of all or some of them.
+    """
+    every = list(dict.fromkeys(effects["hyperparameter"]))
+    return [*(name for name in order if name in every), *(name for name in every if name not in order)]

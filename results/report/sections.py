@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import PurePath
+from pkgutil import iter_modules
 
-from common.measure import A_YEAR, BASIS
-from results.experiment_file import Facts, read_facts
+from common.measure import BASIS
+from results.analysis.searched import misses, searched
+from results.analysis.times import timeline
 from results.loader import Results, names_of
+from results.report import figures
 from results.report.figure import Figure, Section
 from results.report.hours import Hours
 from results.report.sources import Sources
+from results.report.subjects import Judged, Search
 from results.report.words import counted, duration, listed, score
 
 _SCORE = (
@@ -23,8 +28,8 @@ _BY_GAINS = (
     "balanced member of the front."
 )
 _BY_OBJECTIVE = f"Here the rating is {{}}, turned so that more is better; amounts are of {BASIS}."
-_SAVED, _MATTERS, _BUDGET = "saved", "importance", "best-so-far"
 # Answers that stand at the top.
+_OF_EXPERIMENT = ("importance", "best-so-far", "saved")
 _OF_JUDGEMENT, _OF_POLICY = ("ranking", "amounts", "luck"), ("savings", "duration-curve")
 
 
@@ -43,69 +48,28 @@ def sections(sources: Sources) -> tuple[Section, ...]:
     return tuple(parts)
 
 
+def drawn(kind: str, subject: object) -> tuple[Figure, ...]:
+    """Figures of a section, in the order of reading: all modules of `results.report.figures` that name its kind.
+
+    Args:
+        kind: of the section.
+        subject: what the figures are drawn of.
+    """
+    modules = [import_module(f"{figures.__name__}.{each.name}") for each in iter_modules(figures.__path__)]
+    placed = sorted((each for each in modules if kind in each.PLACES), key=lambda each: int(each.PLACES[kind]))
+    return tuple(figure for each in placed if (figure := each.figure(subject)) is not None)
+
+
 def _compared(experiments: tuple[Results, ...]) -> Section:
-    import pandas as pd
-
-    from results.analysis import best_so_far, compare
-    from results.report.figures.comparison import comparison
-
     names = names_of([one.folder for one in experiments])
-    named = [best_so_far(one).assign(experiment=name) for one, name in zip(experiments, names, strict=True)]
-    lines = pd.concat(named, ignore_index=True)
     facts = {"experiments": str(len(experiments))}
-    return Section(f"Comparison of {listed(names)}", "comparison", facts, (comparison(compare(experiments), lines),))
+    return Section(f"Comparison of {listed(names)}", "comparison", facts, drawn("comparison", experiments))
 
 
 def _experiment(results: Results, name: str, judged: Results | None) -> Section:
-    """All figures of a search."""
-    from results import analysis
-    from results.analysis.gains import gains
-    from results.analysis.ped_anova import settled
-    from results.analysis.policies import last_evaluation
-    from results.analysis.searched import aims, misses, searched
-    from results.report.figures import changes, choices, course, spending
-    from results.report.figures import front as fronts
-    from results.report.figures import judged as worth
-
-    board = analysis.leaderboard(results)
-    best, default = analysis.best_trial(results), analysis.default_trial(results)
-    evaluated = searched(results)
-    rated = int(evaluated["rating"].notna().sum())
-    missed = frozenset(evaluated.loc[misses(evaluated), "trial"].tolist())
-    facts = read_facts(results.folder)
-    wanted = aims(facts)
-    important = analysis.importance(results)
-    effects = analysis.effects(results)
-    order = list(important["hyperparameter"])
-    last = last_evaluation(results)
-    amounts = [name for name, own in results.measures.items() if own.over == A_YEAR]
-    lucky, confirmed = analysis.luck(results, judged), analysis.confirmed(results)
-    changed = changes.changes(analysis.default_to_best(results), rated, best, default, missed, evaluated, important)
-    figures: tuple[Figure, ...] = (
-        worth.leaders(board),
-        *((fronts.front(*gains(results), best, amounts),) if len(wanted) > 1 else ()),
-        course.best_so_far(analysis.best_so_far(results), analysis.references(results, judged), len(evaluated)),
-        worth.saved(
-            last[last["trial"] == best] if best is not None else last.head(0),
-            results.measures,
-            best,
-            checked=worth.checked(lucky, confirmed),
-        ),
-        choices.importance(important, rated, settled(results), changed.table is not None),
-        changed,
-        choices.slices(effects, order),
-        choices.parallel(effects, order),
-        choices.coverage(analysis.coverage(results)),
-        course.curves(analysis.learning_curves(results), analysis.mean_curves(results), best),
-        course.rungs(analysis.rung_ranks(results)),
-        worth.luck(lucky, confirmed),
-        worth.terms(analysis.reward_terms(results, judged)),
-        spending.cost(board),
-        spending.timeline(analysis.timeline(results), analysis.time_spent(results)),
-        spending.memory(analysis.memory(results)),
-    )
-    intro = " ".join([_SCORE, *_rating(wanted), *_required(results, facts)])
-    return Section(name, "experiment", _facts(results), figures, (_MATTERS, _BUDGET, _SAVED), intro)
+    search = Search(results, judged)
+    intro = " ".join([_SCORE, *_rating(search.aims), *_required(search)])
+    return Section(name, "experiment", _facts(results), drawn("experiment", search), _OF_EXPERIMENT, intro)
 
 
 def _rating(aims: tuple[str, ...]) -> list[str]:
@@ -115,14 +79,12 @@ def _rating(aims: tuple[str, ...]) -> list[str]:
     return [_BY_OBJECTIVE.format(f"the objective {aims[0]}")] if aims != ("score",) else []
 
 
-def _required(results: Results, facts: Facts) -> list[str]:
+def _required(search: Search) -> list[str]:
     """How many trials missed what a search requires; nothing where it requires nothing."""
-    from results.analysis.searched import misses, searched
-
-    own = searched(results)
+    results, own = search.results, search.table(searched)
     if own["shortfall"].isna().all():
         return []
-    bounds = ", ".join(map(str, facts.settings.get("require") or ()))
+    bounds = ", ".join(map(str, search.facts.settings.get("require") or ()))
     again = results.confirmations
     told = [
         f"Of {counted(len(own), 'trial')} {int(misses(own).sum()):,} missed a requirement{f' ({bounds})' if bounds else ''}"
@@ -138,8 +100,6 @@ def _required(results: Results, facts: Facts) -> list[str]:
 
 def _facts(results: Results) -> dict[str, str]:
     """What is known of a search at a glance."""
-    from results.analysis.times import timeline
-
     trials = results.trials
     if trials.empty:
         return {"trials": "none"}
@@ -171,47 +131,27 @@ def site(scenario: str) -> str:
 
 
 def _judgement(judgement: Results, experiments: tuple[Results, ...]) -> Section:
-    import pandas as pd
-
-    from results import analysis
-    from results.analysis.judged import verdict as verdict_of
-    from results.report.figures import judged as worth
-    from results.report.figures.ranking import ranking
-
-    evaluations = judgement.evaluations[judgement.evaluations["contender"].notna()]
-    if evaluations.empty:
-        figures: tuple[Figure, ...] = (ranking(analysis.judged_runs(judgement)),)
-        return Section(judgement.folder.resolve().name, "judgement", {"evaluations": "none"}, figures)
-    terms = analysis.reward_terms(judgement, judgement)
-    verdict = verdict_of(judgement)
-    ranked = ranking(analysis.judged_runs(judgement), verdict)
-    made = [ranked, worth.amounts(verdict.table), worth.terms(terms, list(verdict.table["contender"]))]
-    lucky = [analysis.luck(one, judgement) for one in experiments]
-    if any(len(one) for one in lucky):
-        empty = analysis.confirmed(judgement)
-        # Experiments of one algorithm share its default, which the judgement trained once.
-        whole = pd.concat([one[one["split"] == "test"] for one in lucky], ignore_index=True)
-        made.append(worth.luck(whole.drop_duplicates(["name", "split"], ignore_index=True), empty))
-    years = sorted(evaluations["year"].unique())
-    runs = evaluations["contender"].nunique()
+    judged = Judged(judgement, experiments)
+    evaluations, title = judged.evaluations, judgement.folder.resolve().name
+    made = drawn("judgement", judged)
+    if judged.verdict is None:
+        return Section(title, "judgement", {"evaluations": "none"}, made)
     hours = int(evaluations.groupby("year")["hours"].first().sum())
     facts = {
         "site": site(str(evaluations["scenario"].iloc[0])),
-        "controllers": f"{runs:,}",
-        "judged on": f"{hours:,} hours of {counted(len(years), 'part')} of the test split",
-        **verdict.aim,
+        "controllers": f"{evaluations['contender'].nunique():,}",
+        "judged on": f"{hours:,} hours of {counted(evaluations['year'].nunique(), 'part')} of the test split",
+        **judged.verdict.aim,
     }
-    return Section(judgement.folder.resolve().name, "judgement", facts, tuple(made), _OF_JUDGEMENT)
+    return Section(title, "judgement", facts, made, _OF_JUDGEMENT)
 
 
 def _policy(policy: Hours) -> Section:
-    from results.report.figures.policy import figures
-
     about = policy.about
     title = f"Policy of trial {about['trial']}" if "trial" in about else policy.path.stem
     names = ("experiment", "trial", "steps", "scenario", "year", "backend")
     facts = {name: _shown(name, about[name]) for name in names if name in about}
-    return Section(title, "policy", facts, figures(policy.table), _OF_POLICY)
+    return Section(title, "policy", facts, drawn("policy", policy), _OF_POLICY)
 
 
 def _shown(name: str, text: str) -> str:

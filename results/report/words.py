@@ -14,6 +14,7 @@ DIGITS = 3  # significant ones, in sentences and tables
 UNCONTROLLED = "the same site without control (batteries idle, vehicles charge at once)"
 # From a unit to larger ones, each a thousandfold.
 _LARGER = {"kWh": ("kWh", "MWh", "GWh", "TWh"), "kW": ("kW", "MW", "GW"), "kg": ("kg", "t", "kt", "Mt")}
+RULES = "What simple rules save is measured by a judgement: python -m tuning.judge EXPERIMENT."
 _TIMES = ((86_400.0, "d"), (3_600.0, "h"), (60.0, "min"), (1.0, "s"))
 
 
@@ -121,3 +122,13 @@ def listed(names: Sequence[str]) -> str:
 def interval(low: float, high: float) -> str:
     """The ends of a 95 % interval of a score."""
     return f"({score(low)} to {score(high)})"
+
+
+def capital(text: str) -> str:
+    """A text as the begin of a sentence."""
+    return text[:1].upper() + text[1:]
+
+
+def first_of(shown: int, count: int, what: str) -> str:
+    """What a chart leaves out."""
+    return f" Shown are {shown} of {count} {what}." if shown < count else ""

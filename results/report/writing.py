@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from common.files import write_whole
 from common.paths import user_path
 from common.uris import is_uri
-from results.report.figure import Section
+from results.report.colours import LIGHT, themed
+from results.report.figure import Figure, Section
+from results.table_files import ResultsError
 
 NAME = "report.html"
 FORMATS = ("png", "svg")
+WIDTH = 640  # of a chart within its axes, pixels
+COLUMNS = 3  # of small charts
+SCALE = 3  # pixels of a PNG for each of a chart: 200 and more an inch in a column of a paper
+_MODULE = "vl_convert"
 
 
 def write(
@@ -37,7 +45,6 @@ def write(
         OSError: if a file cannot be written.
     """
     from results.report.page import page
-    from results.report.pictures import check_pictures, write_pictures
     from results.report.sections import sections
     from results.report.sources import read_sources
 
@@ -75,3 +82,75 @@ def destination(places: Sequence[str | Path], to: str | Path | None = None) -> P
         return Path(NAME)
     place = user_path(places[0])
     return place.with_suffix(".html") if place.is_file() else place / NAME
+
+
+def check_pictures(format: str) -> None:
+    """Check that pictures can be drawn.
+
+    Args:
+        format: png or svg.
+
+    Raises:
+        ResultsError: if the optional package is missing, or there is no such format.
+    """
+    if format not in FORMATS:
+        raise ResultsError(f'format "{format}": pictures are png or svg')
+    if find_spec(_MODULE) is None:
+        raise ResultsError("--figures: pictures need vl-convert-python, which is missing: pip install building-tuner[figures]")
+
+
+def write_pictures(sections: Sequence[Section], folder: Path, format: str) -> tuple[Path, ...]:
+    """Write a picture of each figure that has charts.
+
+    Args:
+        sections: of the report.
+        folder: for the pictures; it is created.
+        format: png or svg.
+
+    Returns:
+        Paths of the pictures.
+    """
+    import vl_convert
+
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = []
+    for number, section in enumerate(sections, 1):
+        for figure in section.figures:
+            if not figure.panels:
+                continue
+            drawing = whole(figure)
+            if format == "png":
+                content = vl_convert.vegalite_to_png(drawing, scale=SCALE)
+            else:
+                content = vl_convert.vegalite_to_svg(drawing).encode()
+            place = f"{number}-" if len(sections) > 1 else ""
+            paths.append(folder / f"{place}{figure.name}.{format}")
+            _write(paths[-1], content)
+    return tuple(paths)
+
+
+def _write(path: Path, content: bytes) -> None:
+    write_whole(path, lambda file: file.write(content))
+
+
+def whole(figure: Figure) -> dict[str, Any]:
+    """One specification of all charts of a figure, in the colours of paper.
+
+    Args:
+        figure: with at least one chart.
+    """
+    columns = COLUMNS if len(figure.panels) >= COLUMNS else 1
+    charts = []
+    for panel in figure.panels:
+        spec = dict(themed(panel.spec, LIGHT))
+        spec = {name: value for name, value in spec.items() if name not in ("$schema", "autosize", "config")}
+        spec["width"] = WIDTH // columns
+        charts.append(
+            spec | ({"title": {"text": panel.title, "anchor": "start", "fontWeight": "normal"}} if panel.title else {})
+        )
+    config = dict(themed(figure.panels[0].spec["config"], LIGHT)) | {"background": LIGHT["paper"]}
+    schema = figure.panels[0].spec["$schema"]
+    # Charts of a figure share no colours: each has its own legend, as on the page.
+    apart = {"resolve": {"scale": {"color": "independent", "x": "independent", "y": "independent"}}}
+    joined = charts[0] if len(charts) == 1 else {"concat": charts, "columns": columns, **apart}
+    return {"$schema": schema, "config": config, "padding": 12, **joined}

@@ -1,36 +1,30 @@
-"""The figure of the way from the default to the best."""
+"""From the default to the best, one change at a time."""
 
-from __future__ import annotations
+import pandas as pd
 
-from typing import TYPE_CHECKING
-
+from results import analysis
+from results.analysis.searched import misses, searched
 from results.report.charts import channel, chart, coloured, hover, layer
 from results.report.colours import colour
 from results.report.figure import Figure, Panel
 from results.report.rows import each, greatest
+from results.report.subjects import Search
 from results.report.words import counted, interval, number, plain, score
 
-if TYPE_CHECKING:
-    import pandas as pd
-
+PLACES = {"experiment": 6}  # in the sections of these kinds
 MOST_ROWS = 15
+
+
+def figure(search: Search) -> Figure:
+    found, own, important = (search.table(made) for made in (analysis.default_to_best, searched, analysis.importance))
+    missed = frozenset(own.loc[misses(own), "trial"].tolist())
+    return changes(found, search.rated, search.best, search.default, missed, own, important)
 
 
 def changes(
     found: pd.DataFrame, trials: int, best: int | None, default: int | None, missed: frozenset[int] = frozenset(),
     rated: pd.DataFrame | None = None, important: pd.DataFrame | None = None,
 ) -> Figure:  # fmt: skip
-    """From the default to the best, one change at a time.
-
-    Args:
-        found: of `results.analysis.default_to_best`.
-        trials: how many were rated.
-        best: number of the winner; None without one.
-        default: number of the default's trial; None without one.
-        missed: numbers of trials that miss a requirement.
-        rated: `trial`, `rating` and `steps` of the trials; without it what was measured is not told beside the model.
-        important: of `results.analysis.importance`, which may rank the changes otherwise.
-    """
     question = "From the default to the best: which change paid?"
     if found.empty:
         if best is not None and best == default:

@@ -1,27 +1,25 @@
-"""The figure of several experiments beside each other."""
+"""Which of several experiments came further, and in which time."""
 
-from __future__ import annotations
+import pandas as pd
 
-from typing import TYPE_CHECKING
-
+from results import analysis
+from results.loader import Results, names_of
 from results.report.charts import CATEGORIES, channel, chart, coloured, hover, layer, sampled
 from results.report.figure import Figure, Panel
 from results.report.words import counted, duration, listed, score
 
-if TYPE_CHECKING:
-    import pandas as pd
-
+PLACES = {"comparison": 1}  # in the sections of these kinds
 _MOST_POINTS = 200
 _DIFFER = {"scenario": "sites", "reward": "rewards", "aim": "aims or splits"}  # what ratings depend on
 
 
-def comparison(table: pd.DataFrame, lines: pd.DataFrame) -> Figure:
-    """Which of several experiments came further, and in which time.
+def figure(experiments: tuple[Results, ...]) -> Figure:
+    names = names_of([one.folder for one in experiments])
+    lines = [analysis.best_so_far(one).assign(experiment=name) for one, name in zip(experiments, names, strict=True)]
+    return comparison(analysis.compare(experiments), pd.concat(lines, ignore_index=True))
 
-    Args:
-        table: of `results.analysis.compare`.
-        lines: of `results.analysis.best_so_far`, with a column `experiment`.
-    """
+
+def comparison(table: pd.DataFrame, lines: pd.DataFrame) -> Figure:
     question = "Which experiment came furthest?"
     rated = table[table["best_rating"].notna()].sort_values("best_rating", ascending=False)
     if rated.empty:
@@ -36,8 +34,6 @@ def comparison(table: pd.DataFrame, lines: pd.DataFrame) -> Figure:
     )
     names = list(dict.fromkeys(lines["experiment"]))[: len(CATEGORIES)]
     drawn = lines[lines["experiment"].isin(names) & lines["best"].notna()]
-    import pandas as pd
-
     thin = [sampled(own, _MOST_POINTS) for _, own in drawn.groupby("experiment", sort=False)]
     joined = pd.concat(thin) if thin else drawn
     joined = joined.assign(minutes=joined["elapsed_seconds"] / 60.0)

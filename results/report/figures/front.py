@@ -1,35 +1,31 @@
-"""The figure of a search with two objectives: its front."""
-
-from __future__ import annotations
+"""Trials by both gains."""
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING
 
-from common.measure import BASIS
+import pandas as pd
+
+from common.measure import A_YEAR, BASIS
+from results.analysis.gains import gains
 from results.front import GAINS
 from results.report.charts import channel, chart, coloured, hover, layer, sampled
 from results.report.colours import colour
 from results.report.figure import Figure, Panel
+from results.report.subjects import Search
 from results.report.words import counted, percent
 
-if TYPE_CHECKING:
-    import pandas as pd
-
+PLACES = {"experiment": 2}  # in the sections of these kinds
 _MOST_POINTS = 400  # of trials beside the front
 _ON, _OFF = "on the front", "other trial"
 
 
+def figure(search: Search) -> Figure | None:
+    if len(search.aims) < 2:
+        return None
+    amounts = [name for name, own in search.results.measures.items() if own.over == A_YEAR]
+    return front(*gains(search.results), search.best, amounts)
+
+
 def front(found: pd.DataFrame, names: tuple[str, ...], best: int | None, amounts: Collection[str] = ()) -> Figure:
-    """Trials by both gains.
-
-    Args:
-        found: of `results.analysis.gains.gains`.
-        names: of the objectives.
-        best: number of the balanced member, which has the highest rating; None without one.
-        amounts: objectives that are scaled to a year.
-    """
-    import pandas as pd
-
     question = "Which trials are best in one aim without losing in the other?"
     own = found[found["on_front"]]
     if own.empty:

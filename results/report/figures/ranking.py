@@ -1,40 +1,27 @@
-"""Figure of a judgement's ranking: contenders, rules and bounds, in the order of its verdict."""
-
-from __future__ import annotations
+"""Contenders, rules and bounds of a judgement, ranked as its verdict does."""
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pandas as pd
+
+from results import analysis
+from results.analysis.judged import Verdict
 from results.judgement import EXACT_MPC, GOAL, OBJECTIVE
-from results.report.charts import channel, chart, coloured, hover, layer
+from results.report.charts import CONTROLLERS, MOST_CONTROLLERS, channel, chart, coloured, hover, layer
 from results.report.colours import colour
 from results.report.figure import Figure, Panel
+from results.report.subjects import Judged
 from results.report.words import listed, number, percent, score
 
-if TYPE_CHECKING:
-    import pandas as pd
+PLACES = {"judgement": 1}  # in the sections of these kinds
 
-    from results.analysis.judged import Verdict
 
-CONTROLLERS = {
-    "best": "c1",
-    "contender": "c1",
-    "default": "c2",
-    "rule": "c4",
-    "mpc": "c5",
-    "bound": "c3",
-    "uncontrolled": "grey",
-}
-MOST_CONTROLLERS = 30
+def figure(judged: Judged) -> Figure:
+    return ranking(analysis.judged_runs(judged.results), judged.verdict)
 
 
 def ranking(runs: pd.DataFrame, verdict: Verdict | None = None) -> Figure:
-    """Contenders, rules and bounds of a judgement, ranked as its verdict does.
-
-    Args:
-        runs: of `results.analysis.judged_runs`.
-        verdict: of `results.analysis.judged.verdict`; without it by score.
-    """
     question = "Which controller is best on hours that no training used?"
     if runs.empty:
         return Figure("ranking", question, "It cannot be said: nothing was judged.")
@@ -111,26 +98,13 @@ def _leader(trained: pd.DataFrame) -> Any:
     """The best of the contenders that can be compared and have the most runs.
 
     Of a contender that was dropped, or failed, a few lucky runs may be left.
-
-    Args:
-        trained: rows of contenders, the best first.
     """
     comparable = trained[trained["comparable"]] if trained["comparable"].any() else trained
     return comparable[comparable["runs"] == comparable["runs"].max()].iloc[0]
 
 
 def _together(runs: pd.DataFrame, trained: pd.DataFrame, top: Any, by_score: bool) -> tuple[float, float]:
-    """Ends of an interval of the leader's mean, so that those of all that could lead hold together, as in the verdict.
-
-    Args:
-        runs: of the judgement.
-        trained: rows of contenders.
-        top: row of the leader.
-        by_score: whether the verdict is by score. Of another objective runs are not known here, so that ends are Bonferroni's.
-
-    Returns:
-        Both NaN where there is no interval.
-    """
+    """Ends of an interval of the leader's mean, so that those of all that could lead hold together, as in the verdict."""
     from results.multiple_comparisons import compared_with_value
     from results.statistics import CONFIDENCE
 

@@ -1,7 +1,13 @@
 """Hours of a policy with a known answer."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
+
+from results.report.figure import Figure
+from results.report.hours import Hours
+from results.report.sections import drawn
 
 
 def hours(days: int = 62, factor: float = 0.5) -> pd.DataFrame:
@@ -25,3 +31,8 @@ def hours(days: int = 62, factor: float = 0.5) -> pd.DataFrame:
             "price": np.where(month == 1, 0.1, 0.2), "carbon": zero + 0.5, "uncontrolled_net_kwh": without,
         }
     )  # fmt: skip
+
+
+def figures(days: int) -> tuple[Figure, ...]:
+    """All figures of these hours."""
+    return drawn("policy", Hours(Path("made.parquet"), {}, hours(days)))

@@ -5,19 +5,19 @@ import gzip
 import hashlib
 import json
 import re
+from html import escape
 
 import pandas as pd
 import pytest
 
 from results.report.figure import Figure, Section
-from results.report.figures.policy import figures
-from results.report.page import MOST_ROWS, SCRIPTS, asset, page
-from tests.results.report.made import hours
+from results.report.page import MOST_ROWS, SCRIPTS, WORDS, asset, page
+from tests.results.report.made import figures
 
 
 @pytest.fixture(scope="module")
 def text() -> str:
-    return page("Made & more", [Section("Made & more", "policy", {"site": "<b>"}, figures(hours(10)))]).decode()
+    return page("Made & more", [Section("Made & more", "policy", {"site": "<b>"}, figures(10))]).decode()
 
 
 def test_nothing_in_it_names_another_place(text: str) -> None:
@@ -33,7 +33,7 @@ def test_texts_are_escaped(text: str) -> None:
 
 
 def test_each_figure_has_question_answer_and_a_text_alternative(text: str) -> None:
-    for figure in figures(hours(10)):
+    for figure in figures(10):
         (own,) = re.findall(rf'<figure id="{figure.name}".*?</figure>', text)
         assert own.count('role="img"') == len(figure.panels) == own.count('aria-label="Chart')
         assert all(part in own for part in (f'<h3 id="{figure.name}-question">', '<p class="answer">', "<table>"))
@@ -47,12 +47,12 @@ def test_specifications_are_in_it_compressed_and_each_chart_has_one(text: str) -
 
 
 def test_the_same_content_gives_the_same_bytes() -> None:
-    section = Section("a", "policy", {}, figures(hours(3)))
+    section = Section("a", "policy", {}, figures(3))
     assert page("a", [section]) == page("a", [section])
 
 
 def test_figures_of_several_sections_have_names_of_their_own() -> None:
-    text = page("a", [Section(name, "policy", {}, figures(hours(3))) for name in ("a", "b")]).decode()
+    text = page("a", [Section(name, "policy", {}, figures(3)) for name in ("a", "b")]).decode()
     names = re.findall(r' id="([^"]*)"', text)
     assert len(names) == len(set(names))
 
@@ -78,3 +78,17 @@ def test_vega_is_what_the_file_of_versions_names_with_its_licence() -> None:
         assert b"Redistribution and use" in asset(f"{name}.LICENSE")
         assert versions[name]["version"].encode() in gzip.decompress(content) or name == "vega-embed"
     assert sum(len(base64.b64encode(content)) for content in packed.values()) < 400_000
+
+
+def test_each_word_stands_on_the_page_folded_and_before_its_foot() -> None:
+    text = page("a", [Section("a", "experiment", {}, (Figure("f", "Q?", "A."),))]).decode()
+    at = text.index('<details class="words" id="words"><summary>Words</summary>')
+    assert text.index("</figure>") < at < text.index("<footer>")
+    for word, meaning in WORDS.items():
+        assert f"<dt>{word}</dt><dd>{escape(meaning)}</dd>" in text
+
+
+def test_words_that_sentences_of_the_page_use_are_explained() -> None:
+    asked = {"Trial", "Policy", "Steps", "Hyperparameter", "Default", "Uncontrolled", "Score", "Validation hours", "Frozen"}
+    assert asked | {"Judgement", "Seed", "Slot"} <= WORDS.keys()
+    assert all(len(sentence.split()) <= 25 for meaning in WORDS.values() for sentence in meaning.split(". "))

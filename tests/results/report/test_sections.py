@@ -2,20 +2,26 @@
 
 import json
 import re
+from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from results import Results
 from results.analysis import compare, confirmed, leaderboard, references
 from results.judgement import Ranking, judgement, write_table
+from results.report import figures
+from results.report.hours import Hours
 from results.report.page import page
-from results.report.sections import sections, site
+from results.report.sections import drawn, sections, site
 from results.report.sources import Sources
 from results.table_files import ResultsError
 from tests.results import made
+from tests.results.report.made import hours
 
 HUGE = r"e[+]1|(?<![\d.])\d{10}|\d{3},\d{3},\d{3},\d{3}"  # what the rank of a missed requirement looks like
 
@@ -162,3 +168,24 @@ def test_the_default_that_experiments_share_is_told_once(tmp_path: Path) -> None
     (figure,) = [one for one in section.figures if one.name == "luck"]
     assert figure.table is not None
     assert figure.table["name"].tolist() == ["ppo default, 4,000 steps"]
+
+
+@pytest.mark.parametrize("count", [1, 30, 24 * 40])
+def test_any_number_of_hours_gives_all_figures(count: int, tmp_path: Path) -> None:
+    (section,) = sections(Sources(policies=(Hours(tmp_path / "a.parquet", {}, hours(40).head(count)),)))
+    assert [figure.name for figure in section.figures] == [
+        "savings", "week", "year", "duration-curve", "monthly-bill", "batteries-and-vehicles"
+    ]  # fmt: skip
+    assert all(figure.answer.endswith(".") for figure in section.figures)
+    assert all(isinstance(figure.table, pd.DataFrame) for figure in section.figures if figure.panels)
+
+
+def test_a_figure_is_a_module_and_goes_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    policy = Hours(tmp_path / "a.parquet", {}, hours(2))
+    whole = drawn("policy", policy)
+    every = list(iter_modules(figures.__path__))
+    places = [place for each in every for place in import_module(f"{figures.__name__}.{each.name}").PLACES.items()]
+    assert len(set(places)) == len(places)  # the order is told
+    monkeypatch.setattr("results.report.sections.iter_modules", lambda _: [each for each in every if each.name != "week"])
+    left = drawn("policy", policy)
+    assert [one.name for one in left] == [one.name for one in whole if one.name != "week"]

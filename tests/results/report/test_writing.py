@@ -4,8 +4,14 @@ import subprocess
 import sys
 from pathlib import Path
 
-from results.report import NAME, write
+import pytest
+
+from results.report import NAME, write, writing
+from results.report.colours import LIGHT
+from results.report.figure import Section
 from results.report.writing import destination
+from results.table_files import ResultsError
+from tests.results.report.made import figures
 
 ROOT = Path(__file__).parents[3]
 
@@ -30,3 +36,28 @@ def test_it_needs_neither_ray_nor_torch(experiment: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == str(experiment / NAME)
+
+
+def test_all_charts_of_a_figure_are_one_picture_in_the_colours_of_paper() -> None:
+    week = next(figure for figure in figures(10) if figure.name == "week")
+    spec = writing.whole(week)
+    assert len(spec["concat"]) == len(week.panels) == 2
+    assert spec["config"]["background"] == LIGHT["paper"]
+    assert "var(" not in str(spec)
+
+
+def test_a_missing_package_and_an_unknown_format_are_told_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ResultsError, match='format "pdf": pictures are png or svg'):
+        writing.check_pictures("pdf")
+    monkeypatch.setattr(writing, "_MODULE", "no_such_module")
+    with pytest.raises(ResultsError, match=r"pip install building-tuner\[figures\]"):
+        writing.check_pictures("png")
+
+
+@pytest.mark.parametrize(("format", "begin"), [("svg", b"<svg"), ("png", b"\x89PNG")])
+def test_each_figure_with_charts_has_a_picture(tmp_path: Path, format: str, begin: bytes) -> None:
+    pytest.importorskip("vl_convert")
+    section = Section("a", "policy", {}, figures(3)[:2])
+    paths = writing.write_pictures([section], tmp_path / "pictures", format)
+    assert [path.name for path in paths] == [f"savings.{format}", f"week.{format}"]
+    assert all(path.read_bytes().startswith(begin) for path in paths)

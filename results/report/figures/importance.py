@@ -1,0 +1,89 @@
+"""Which hyperparameters tell good trials from others."""
+
+import pandas as pd
+
+from results import analysis
+from results.analysis.ped_anova import settled
+from results.report.charts import channel, chart, coloured, hover, layer, parts
+from results.report.colours import colour
+from results.report.figure import Figure, Panel
+from results.report.rows import each
+from results.report.subjects import Search
+from results.report.words import counted, first_of, listed, percent
+
+PLACES = {"experiment": 5}  # in the sections of these kinds
+LEAST_TRIALS = 8  # for importances; see `results.analysis.importance`
+_SURENESS = {"surely": "c1", "perhaps": "c5", "as by chance": "grey"}  # that a hyperparameter matters
+_MOST_SETTLED = 5  # hyperparameters that a note names
+
+
+def figure(search: Search) -> Figure:
+    has_changes = not search.table(analysis.default_to_best).empty
+    return importance(search.table(analysis.importance), search.rated, settled(search.results), has_changes)
+
+
+def importance(found: pd.DataFrame, trials: int, fixed: pd.DataFrame | None = None, has_changes: bool = False) -> Figure:
+    question = "Which hyperparameters matter?"
+    if found.empty:
+        why = f"it takes at least {LEAST_TRIALS}" if trials < LEAST_TRIALS else "their ratings or values do not differ enough"
+        changed = " What led from the default to the best is below, change by change." if has_changes else ""
+        return Figure("importance", question, f"It cannot be said from {counted(trials, 'trial')}: {why}.{changed}")
+    top = found.iloc[0]
+    some = found[found["beyond_chance"]]
+    sure = some[some["low"] > 0.0]
+    count = int(top["trials"])
+    if len(sure):
+        first = sure.iloc[0]
+        others = list(sure["hyperparameter"].iloc[1:4])
+        also = f"; {listed(others)} {'matters' if len(others) == 1 else 'matter'} too" if others else ""
+        answer = (
+            f"{first.hyperparameter} matters most: {percent(first.importance)} of what sets the best apart "
+            f"({percent(first.low)} to {percent(first.high)}){also}."
+        )
+    elif len(some):
+        first = some.iloc[0]
+        others = list(some["hyperparameter"].iloc[1:3])
+        also = f", then {listed(others)}" if others else ""
+        answer = (
+            f"None surely. Most likely {first.hyperparameter} ({percent(first.importance)} of what sets the best apart){also}; "
+            f"but {counted(count, 'trial')} {'are' if count > 1 else 'is'} too few: the part of each may be 0, and that of "
+            f"{first.hyperparameter} up to {percent(first.high)}."
+        )
+    else:
+        answer = f"None surely: with {counted(count, 'trial')} no importance exceeds what chance alone gives."
+    drawn = found.head(20)
+    y = channel("hyperparameter", "nominal", sort=None, axis={"labelLimit": 170})
+    drawn = drawn.assign(
+        kind=[
+            "surely" if beyond and low > 0.0 else "perhaps" if beyond else "as by chance"
+            for beyond, low in zip(drawn["beyond_chance"], drawn["low"], strict=True)
+        ]
+    )
+    kinds = [kind for kind in _SURENESS if (drawn["kind"] == kind).any()]
+    bars = layer(
+        drawn, {"type": "bar", "height": 14}, y=y, x=channel("importance", title="importance", axis={"format": ".0%"}),
+        color=coloured("kind", kinds, [_SURENESS[kind] for kind in kinds]),
+        tooltip=[*hover(("hyperparameter", "hyperparameter"), ("kind", "it is")), *parts("importance", "low", "high")],
+    )  # fmt: skip
+    ends = layer(
+        drawn, {"type": "rule", "color": colour("ink"), "strokeWidth": 1.5}, y=y, x=channel("low"), x2={"field": "high"}
+    )
+    table = found[["hyperparameter", "importance", "low", "high", "divergence", "chance", "beyond_chance"]]
+    table = table.assign(**{name: [percent(value) for value in table[name]] for name in ("importance", "low", "high")})
+    table = table.rename(columns={"chance": "divergence by chance", "beyond_chance": "beyond chance"})
+    note = (
+        "Importance is how much the values of the best trials differ from those of all trials, less what chance gives "
+        "(PED-ANOVA). Lines are 95 % intervals. One that starts at 0 leaves open whether the hyperparameter matters."
+        + first_of(len(drawn), len(found), "hyperparameters")
+        + _settled(fixed)
+    )
+    return Figure("importance", question, answer, (Panel(chart(bars, ends, height=22 * len(drawn))),), table, note)
+
+
+def _settled(fixed: pd.DataFrame | None) -> str:
+    """Which hyperparameters hardly varied: their effect cannot be seen."""
+    if fixed is None or fixed.empty:
+        return ""
+    told = [f"{row.hyperparameter} ({row.trials:,} of {counted(row.of, 'trial')} {row.value})" for row in each(fixed)]
+    more = f" and {len(told) - _MOST_SETTLED} more" if len(told) > _MOST_SETTLED else ""
+    return f" Hardly varied: {listed(told[:_MOST_SETTLED])}{more}; what a search settles early looks unimportant here."

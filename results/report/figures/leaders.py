@@ -1,0 +1,66 @@
+"""The best trials."""
+
+import pandas as pd
+
+from results import analysis
+from results.report.charts import channel, chart, coloured, hover, layer
+from results.report.figure import Figure, Panel
+from results.report.subjects import Search
+from results.report.words import capital, counted, listed, number, score
+
+PLACES = {"experiment": 1}  # in the sections of these kinds
+_MOST_LEADERS = 15
+
+
+def figure(search: Search) -> Figure:
+    return leaders(search.table(analysis.leaderboard))
+
+
+def leaders(board: pd.DataFrame) -> Figure:
+    question = "Which trials are best?"
+    rated = board[board["rating"].notna()]
+    missed = int((board["shortfall"] > 0.0).sum())
+    if rated.empty:
+        states = board["state"].value_counts()
+        told = listed([f"{count:,} {state}" for state, count in states.items()])
+        why = f"{missed:,} of {counted(len(board), 'trial')} missed a requirement, and no other was rated"
+        why = f"all {counted(missed, 'trial')} missed a requirement" if missed == len(board) else why
+        why = why if missed else f"of {counted(len(board), 'trial')} none was rated"
+        return Figure("leaders", question, f"None: {why} ({told}).")
+    winner = rated[rated["is_best"]]
+    default = rated[rated["is_default"]]
+    if winner.empty:
+        answer = f"None has won yet; trial {rated['trial'].iloc[0]} has the highest rating, {score(rated['rating'].iloc[0])}."
+    else:
+        best = winner.iloc[0]
+        beside = ""
+        if len(default) and not bool(best["is_default"]):
+            gap = float(best["rating"] - default["rating"].iloc[0])
+            trained = f"trial {default['trial'].iloc[0]}, after {default['steps'].iloc[0]:,} steps"
+            beside = f", {number(abs(gap))} {'above' if gap >= 0 else 'below'} the default ({trained})"
+        named = ", the default" if bool(best["is_default"]) else ""
+        answer = f"Trial {best['trial']}{named}, with {score(float(best['rating']))} after {best['steps']:,} steps{beside}."
+    drawn = rated[(rated["rank"] <= _MOST_LEADERS) | rated["is_default"]]
+    drawn = drawn.assign(name=[str(trial) for trial in drawn["trial"]])
+    drawn["kind"] = [
+        "best" if best else "default" if default else "other"
+        for best, default in zip(drawn["is_best"], drawn["is_default"], strict=True)
+    ]
+    bars = layer(
+        drawn, {"type": "bar", "height": 14}, y=channel("name", "nominal", "trial", sort=None),
+        x=channel("rating", title="rating", axis={"tickCount": 8}),
+        color=coloured("kind", ["best", "default", "other"], ("c1", "c2", "grey")),
+        tooltip=hover(("name", "trial"), ("rating", "rating"), ("state", "state"), ("steps", "steps")),
+    )  # fmt: skip
+    given = [name for name in board.columns if str(name).startswith("hp_") and board[name].map(str).nunique() > 1]
+    table = rated[["rank", "trial", "state", "rating", "steps", "seconds", *given]].rename(
+        columns={name: str(name).removeprefix("hp_") for name in given}
+    )
+    shown = f"Shown are the best {_MOST_LEADERS} of {len(rated):,} rated trials, and the default."
+    notes = [shown] if len(drawn) < len(rated) else []
+    if missed:
+        notes.append(
+            f"{capital(counted(missed, 'trial'))} missed a requirement, and {'has' if missed == 1 else 'have'} no rating."
+        )
+    omitted = " ".join(notes)
+    return Figure("leaders", question, answer, (Panel(chart(bars, height=20 * len(drawn))),), table, omitted)

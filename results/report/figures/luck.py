@@ -1,0 +1,78 @@
+"""Score in the search beside that of trainings with fresh seeds."""
+
+import pandas as pd
+
+from results.report.charts import channel, chart, coloured, hover, layer
+from results.report.colours import colour
+from results.report.figure import Figure, Panel
+from results.report.rows import each, greatest
+from results.report.subjects import Judged, Search
+from results.report.words import capital, interval, score
+
+PLACES = {"experiment": 12, "judgement": 4}  # in the sections of these kinds
+_BROKEN = "It cannot be said: trainings with fresh seeds did not reach the end, and those that did are the lucky ones."
+
+
+def figure(subject: Search | Judged) -> Figure | None:
+    return None if subject.lucky is None else luck(subject.lucky, subject.confirmed)
+
+
+def luck(found: pd.DataFrame, confirmed: pd.DataFrame) -> Figure:
+    question = "Is the winner good, or was it lucky?"
+    broken = bool((confirmed["ended_early"] > 0).any())
+    if found.empty and broken:
+        return Figure("luck", question, _BROKEN)
+    if found.empty:
+        return Figure(
+            "luck",
+            question,
+            "It cannot be said: each trial was trained once, with one random seed. Training the best again would tell: "
+            "--confirm keeps a part of the search's time for it, and python -m tuning.judge EXPERIMENT does it afterwards.",
+        )
+    own = found[~found["is_default"] & found["change"].notna()]
+    gains = confirmed[confirmed["gain"].notna()]
+    told = []
+    if len(gains):
+        top = greatest(gains, "gain")
+        verdict = "better than" if top.gain_low > 0 else "worse than" if top.gain_high < 0 else "not surely other than"
+        told.append(
+            f"with fresh seeds trial {int(top.confirms)} is {verdict} the default: "
+            f"{score(top.gain)} {interval(top.gain_low, top.gain_high)}"
+        )
+    if len(own):
+        same = own.sort_values("fresh", ascending=False).iloc[0]
+        fell = "fell" if same.change < 0 else "rose"
+        told.append(
+            f"the {same.measure} of {same['name']} {fell} from {score(same.search)} in the search "
+            f"to {score(same.fresh)} on the {same.split} split"
+        )
+    none = _BROKEN if broken else "It cannot be said: no winner was trained again."
+    answer = f"{capital('; '.join(told))}." if told else none
+    drawn = found.assign(label=[f"{row.name} ({row.split})" for row in each(found[["name", "split"]])])
+    long = pd.concat(
+        [drawn.assign(value=drawn["search"], what="in the search"), drawn.assign(value=drawn["fresh"], what="fresh seeds")]
+    )
+    long = long[long["value"].notna()]
+    y = channel("label", "nominal", sort=None, axis={"labelLimit": 230})
+    panels = []
+    # Scores and ratings of another objective have different units.
+    for measure in dict.fromkeys(long["measure"]):
+        points_of, ends_of = long[long["measure"] == measure], drawn[(drawn["measure"] == measure) & drawn["low"].notna()]
+        x = channel("value", title=measure, scale={"zero": False})
+        ends = layer(
+            ends_of, {"type": "rule", "strokeWidth": 2, "color": colour("c1")}, y=y, x=channel("low", title=measure),
+            x2={"field": "high"},
+        )  # fmt: skip
+        points = layer(
+            points_of, {"type": "point", "filled": True, "size": 80}, y=y, x=x, shape=channel("what", "nominal"),
+            color=coloured("what", ["in the search", "fresh seeds"], ("c2", "c1")),
+            tooltip=hover(("label", "what"), ("value", measure), ("what", "from"), ("runs", "runs")),
+        )  # fmt: skip
+        height = 34 * points_of["label"].nunique()
+        panels.append(Panel(chart(ends, points, height=height), capital(measure) if found["measure"].nunique() > 1 else ""))
+    of = ["measure"] if found["measure"].nunique() > 1 else []
+    table = found[["name", "split", *of, "runs", "search", "fresh", "low", "high", "change"]].rename(
+        columns={"search": "in the search", "fresh": "fresh seeds", "low": "from", "high": "to"}
+    )
+    note = "Lines are Student's 95 % intervals over seeds. The best of many is chosen for its score, so it is lucky in part."
+    return Figure("luck", question, answer, tuple(panels), table, note)

@@ -1,0 +1,20 @@
+"""The best trials."""
+
+import numpy as np
+import pandas as pd
+
+from results.report.figures.leaders import leaders
+
+
+def test_leaders_say_how_far_the_best_is_above_the_default() -> None:
+    board = pd.DataFrame(
+        {
+            "rank": [1.0, 2.0], "trial": [3, 0], "state": "complete", "rating": [0.3, 0.2], "steps": [5000, 4000],
+            "seconds": 1.0, "is_best": [True, False], "is_default": [False, True], "shortfall": np.nan, "hp_gamma": [0.9, 0.95],
+        }
+    )  # fmt: skip
+    assert (
+        leaders(board).answer == "Trial 3, with +0.300 after 5,000 steps, 0.100 above the default (trial 0, after 4,000 steps)."
+    )
+    failed = board.assign(rating=np.nan, state="failed", is_best=False)
+    assert leaders(failed).answer == "None: of 2 trials none was rated (2 failed)."
