@@ -36,10 +36,6 @@ def name_passes(name: str, conditions: Iterable[Filter]) -> bool:
 def checked_conditions(table: str, filters: Sequence[Filter] | None) -> list[Filter]:
     """Conditions in the form that Arrow takes: lists of values are lists, numbers of trials are Python's.
 
-    Args:
-        table: name of the table, for the message.
-        filters: as they were given; None for none.
-
     Raises:
         ResultsError: if one has not the form of a condition.
     """

@@ -23,7 +23,7 @@ class FreshRuns:
     Attributes:
         complete: rows of those that reached the end, by the numbers of their seeds.
         ended_early: how many did not: they failed, did not fit into memory, or were stopped.
-        default: of all these numbers that of the default; None where it was not trained again.
+        default: number of the default; None where it was not trained again.
     """
 
     complete: dict[int, pd.DataFrame]
@@ -64,23 +64,14 @@ class FreshRuns:
         return int((self.complete[number]["shortfall"].astype(float) > 0.0).sum())
 
     def confidence(self, objectives: int = 1) -> float:
-        """Of each interval of a difference from the default, so that all of them hold together with 95 % (Bonferroni).
-
-        Args:
-            objectives: in which contenders are compared.
-        """
+        """Of each interval of a difference from the default, so that all of them hold together with 95 % (Bonferroni)."""
         from results.statistics import CONFIDENCE  # NumPy, which those who watch a search need not wait for
 
         compared = sum(len(self.complete[number]) >= LEAST_RUNS for number in self.contenders)
         return 1.0 - (1.0 - CONFIDENCE) / max(1, objectives * compared)
 
     def pairs(self, number: int) -> tuple[pd.DataFrame, pd.DataFrame] | None:
-        """Complete trainings of a contender and of the default with the same seeds.
-
-        Returns:
-            None where they are not compared: without the default, with fewer than two pairs, and where the contender is not
-            `sound` or the default misses a requirement.
-        """
+        """Complete trainings of a contender and of the default with the same seeds; None where they are not compared."""
         if self.control is None or number not in self.sound or self.missed(self.control):
             return None
         own, default = self.complete[number], self.complete[self.control]
@@ -108,23 +99,13 @@ class FreshRuns:
 
 
 def of_length(rows: pd.DataFrame, steps: int | None) -> pd.DataFrame:
-    """Rows of trainings that were to have so many steps, as those of other lengths are not comparable.
-
-    Args:
-        rows: with `budget_steps`; of an earlier version, without any, all are given.
-        steps: of a trial now; None for the most that any of the rows has.
-    """
+    """Rows of trainings that were to have so many steps, as those of other lengths are not comparable."""
     lengths = rows["budget_steps"]
     return rows[lengths == (lengths.max() if steps is None else steps)] if lengths.notna().any() else rows
 
 
 def fresh_runs(confirmations: pd.DataFrame, steps: int | None = None) -> FreshRuns:
-    """Fresh trainings, by assignment.
-
-    Args:
-        confirmations: rows, see `Results.confirmations`, each with its `rating`.
-        steps: see `of_length`.
-    """
+    """Fresh trainings, by assignment."""
     ended = of_length(confirmations[confirmations["state"].isin(["complete", *_ENDED_EARLY])], steps)
     complete, ended_early, default = {}, {}, None
     for key, own in ended.groupby(ended["confirms"].astype("int64")):

@@ -12,14 +12,7 @@ GAINS = ("gain", "gain_2")
 
 
 def not_dominated(gains: np.ndarray) -> np.ndarray:
-    """Which points no other point dominates: is at least as good in all columns, and better in one.
-
-    Args:
-        gains: more is better, shape (points, objectives).
-
-    Returns:
-        Shape (points,), bool. Of equal points all are, or none.
-    """
+    """Which points (points, objectives), more is better, no other point dominates; of equal points all are, or none."""
     import numpy as np
 
     kept = np.ones(len(gains), bool)
@@ -31,16 +24,10 @@ def not_dominated(gains: np.ndarray) -> np.ndarray:
 
 
 def spread_out(gains: np.ndarray) -> list[int]:
-    """Members of a front in an order in which the first few stand for all of it.
+    """Places of the members (members, objectives) in an order in which the first few stand for all of the front.
 
     The first has the greatest mean gain. Each next one is farthest from those before, where the front is one wide in each
-    objective. Of equal ones the earlier comes first.
-
-    Args:
-        gains: of the members, shape (members, objectives).
-
-    Returns:
-        All of their places.
+    objective.
     """
     import numpy as np
 
@@ -57,14 +44,7 @@ def spread_out(gains: np.ndarray) -> list[int]:
 
 
 def front_of(scored: pd.DataFrame) -> pd.DataFrame:
-    """Rows of the front.
-
-    Args:
-        scored: rows of trials that may be in it.
-
-    Returns:
-        The best in the first objective at the top; of trials with the same assignment the first. Empty with one objective.
-    """
+    """Rows of the front, the best in the first objective at the top; of trials with the same assignment the first."""
     if any(name not in scored for name in GAINS):
         return scored.iloc[:0]
     rated = scored[scored[list(GAINS)].notna().all(axis=1) & scored["same_as"].isna() & ~(scored["shortfall"] > 0.0)]

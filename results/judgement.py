@@ -60,11 +60,7 @@ class Ranking:
 
 
 def metrics(measures: Mapping[str, Measure]) -> dict[str, Measure]:
-    """What a table holds, by column: score and share of the bound, the measures that have a label, and vehicles served.
-
-    Args:
-        measures: of the evaluations.
-    """
+    """What a table holds, by column: score and share of the bound, the measures that have a label, and vehicles served."""
     listed = [replace(SCORE, meaning="mean reward an hour; 0 is the uncontrolled site", label=SCORE.name), _SHARE]
     for measure in _labelled(measures):
         basis = f", all hours that were judged as {BASIS}" if measure.over == A_YEAR else ""
@@ -97,14 +93,8 @@ def table_of(content: pa.Table) -> pd.DataFrame:
 def per_run(evaluations: pd.DataFrame, measures: Mapping[str, Measure], ranking: Ranking | None = None) -> pd.DataFrame:
     """One row a run, its years together: a contender's training with a seed, or a baseline.
 
-    Args:
-        evaluations: of a judgement; see `results.schema`. If two backends evaluated a run, CityLearn's numbers count.
-        measures: of the evaluations.
-        ranking: by what else than the score contenders are ranked.
-
-    Returns:
-        Columns contender, algorithm (empty for baselines and bounds), seed (-1 for these), backend, and `metrics`; with a
-        ranking also `OBJECTIVE`, `GOAL` and `SHORTFALL`.
+    Where two backends evaluated a run, CityLearn's numbers count. Columns are contender, algorithm (empty for baselines and
+    bounds), seed (-1 for these), backend, and `metrics`; with a ranking also `OBJECTIVE`, `GOAL` and `SHORTFALL`.
     """
     import pandas as pd
 
@@ -131,13 +121,7 @@ def per_run(evaluations: pd.DataFrame, measures: Mapping[str, Measure], ranking:
 
 
 def _values(years: pd.DataFrame, bounds: pd.Series, measures: Mapping[str, Measure]) -> dict[str, float]:
-    """Metrics of a run.
-
-    Args:
-        years: its evaluations, a row a year.
-        bounds: of the score, by year.
-        measures: of the evaluations.
-    """
+    """Metrics of a run."""
     hours = years["hours"].to_numpy(float)
     limits = bounds.reindex(years["year"]).to_numpy(float)
     share = _ratio(float((years["score"] * hours).sum(skipna=False)), float((limits * hours).sum()))
@@ -151,22 +135,12 @@ def _values(years: pd.DataFrame, bounds: pd.Series, measures: Mapping[str, Measu
 
 
 def served(required_kwh: float, missing_kwh: float, uncontrolled_missing_kwh: float) -> float:
-    """Vehicle energy served, as a part of what charging at full power from arrival serves; NaN if that is none.
-
-    Args:
-        required_kwh: by departing vehicles.
-        missing_kwh: of it not delivered.
-        uncontrolled_missing_kwh: of it not delivered by the uncontrolled site.
-    """
+    """Vehicle energy served, as a part of what charging at full power from arrival serves; NaN if that is none."""
     return _ratio(required_kwh - missing_kwh, required_kwh - uncontrolled_missing_kwh)
 
 
 def serves(shares: np.ndarray) -> bool:
-    """Whether a contender serves its vehicles: `LEAST_SERVED` or more, as interquartile mean. True without vehicles.
-
-    Args:
-        shares: of `served`, one a run, shape (runs,).
-    """
+    """Whether a contender serves its vehicles: `LEAST_SERVED` or more, as interquartile mean. True without vehicles."""
     import numpy as np
 
     from results.statistics import iqm
@@ -175,11 +149,7 @@ def serves(shares: np.ndarray) -> bool:
 
 
 def meets(shortfalls: np.ndarray) -> bool:
-    """Whether a contender meets the requirements, as interquartile mean over its runs.
-
-    Args:
-        shortfalls: by how much each run misses them, 0 where it does not, shape (runs,).
-    """
+    """Whether a contender meets the requirements, as interquartile mean over its runs."""
     from results.statistics import iqm
 
     return not iqm(shortfalls) > 0.0
@@ -192,16 +162,10 @@ def _ratio(part: float, whole: float) -> float:
 def judgement(evaluations: pd.DataFrame, measures: Mapping[str, Measure], ranking: Ranking | None = None) -> pd.DataFrame:
     """The table: a row for each contender, baseline and bound, the best contender first.
 
-    Args:
-        evaluations: of a judgement.
-        measures: of the evaluations, see `Results.measures`.
-        ranking: see `per_run`.
-
-    Returns:
-        Columns contender, algorithm, runs, backend, comparable, and of each of `metrics` the mean over runs. The ends of
-        Student's 95 % interval are `..._low` and `..._high`, empty with a single run. It is over seeds, for the years that were
-        judged, and of this number by itself. `comparable` is false below `LEAST_SERVED`. With a ranking there are `OBJECTIVE`,
-        its interval, `GOAL` and `meets` too; a contender that misses requirements is not comparable.
+    Columns are contender, algorithm, runs, backend, comparable, and of each of `metrics` the mean over runs with `..._low` and
+    `..._high`, the ends of Student's 95 % interval over seeds, each by itself; empty with a single run. `comparable` is false
+    below `LEAST_SERVED`. With a ranking there are `OBJECTIVE`, its interval, `GOAL` and `meets` too; what misses requirements
+    is not comparable.
     """
     import numpy as np
     import pandas as pd
@@ -256,26 +220,14 @@ def scales(table: pd.DataFrame) -> dict[str, Scale]:
 
 
 def cells(row: pd.Series, measures: Mapping[str, Measure], scales: Mapping[str, Scale]) -> list[str]:
-    """Cells of a row: its name, its runs and each metric.
-
-    Args:
-        row: of the table.
-        measures: its metrics.
-        scales: of the table.
-    """
+    """Cells of a row: its name, its runs and each metric."""
     name = str(row["contender"]) if row["comparable"] else f"{row['contender']} (not comparable)"
     shown = [cell(row, measure, scales.get(metric)) for metric, measure in measures.items()]
     return [name, str(row["runs"]) if row["algorithm"] else "", *shown]
 
 
 def cell(row: pd.Series, measure: Measure, scale: Scale | None = None) -> str:
-    """Cell of a metric, with its interval if it has one; empty without a value.
-
-    Args:
-        row: of the table.
-        measure: the metric.
-        scale: of its column; None for what is no amount.
-    """
+    """Cell of a metric, with its interval if it has one; empty without a value."""
     return _with_ends(row, measure.name, lambda value: value_text(measure, value, scale))
 
 
@@ -315,13 +267,7 @@ def to_markdown(table: pd.DataFrame, ranking: Ranking | None = None) -> str:
 
 
 def write_table(path: Path, table: pd.DataFrame, about: Mapping[str, str]) -> None:
-    """Write the table as Parquet, with what its columns measure in the fields' metadata.
-
-    Args:
-        path: of the file.
-        table: of `judgement`.
-        about: facts for the file's metadata.
-    """
+    """Write the table as Parquet, with what its columns measure in the fields' metadata."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

@@ -28,7 +28,7 @@ import numpy as np
 
 from results.statistics import CONFIDENCE, Interval
 
-Family = Literal["value", "control", "pairs"]
+Family = Literal["value", "pairs"]
 
 OWN = 0.5  # part of the error that the intervals from their own deviations take
 SIMULATIONS = 20_000  # of a critical value, which is within about 2 % then
@@ -38,48 +38,14 @@ _AT_ONCE = 2_000  # of them, so that memory stays small
 def compared_with_value(scores: Mapping[str, np.ndarray], value: float, confidence: float = CONFIDENCE) -> dict[str, Interval]:
     """By how much each contender is better than a number that is known, such as the score of a rule.
 
-    Args:
-        scores: shape (runs,) each, at least two runs.
-        value: without noise.
-        confidence: with which all intervals hold together.
-
     Raises:
         ValueError: for fewer runs, different numbers of runs, or a score that is not finite.
     """
     return dict(zip(scores, _intervals(_table(scores) - value, "value", confidence), strict=True))
 
 
-def compared_with_control(
-    scores: Mapping[str, np.ndarray], control: str, confidence: float = CONFIDENCE
-) -> dict[str, Interval]:
-    """By how much each contender is better than one of them, such as the default preset.
-
-    Args:
-        scores: shape (runs,) each, at least two runs.
-        control: name of the one that the others are compared with.
-        confidence: with which all intervals hold together.
-
-    Raises:
-        ValueError: see `compared_with_value`.
-    """
-    others = [name for name in scores if name != control]
-    table = _table({name: scores[name] for name in (control, *others)})
-    return dict(zip(others, _intervals(table, "control", confidence), strict=True))
-
-
 def compared_in_pairs(scores: Mapping[str, np.ndarray], confidence: float = CONFIDENCE) -> dict[tuple[str, str], Interval]:
-    """By how much each contender is better than each other.
-
-    Args:
-        scores: shape (runs,) each, at least two runs.
-        confidence: with which all intervals hold together.
-
-    Returns:
-        By two names, in both orders: the first less the second.
-
-    Raises:
-        ValueError: see `compared_with_value`.
-    """
+    """By how much each contender is better than each other, by two names in both orders: the first less the second."""
     found = dict(zip(combinations(scores, 2), _intervals(_table(scores), "pairs", confidence), strict=True))
     turned = {(second, first): Interval(-own.high, -own.value, -own.low) for (first, second), own in found.items()}
     return found | turned
@@ -106,8 +72,8 @@ def simultaneous(table: np.ndarray, family: Family, confidence: float = CONFIDEN
     """Comparisons of a family with the half widths of their intervals.
 
     Args:
-        table: scores, shape (..., contenders, runs); with the family `control`, that is the first contender.
-        family: contenders are compared with the value 0, with the first contender, or each with each later one.
+        table: scores, shape (..., contenders, runs).
+        family: contenders are compared with the value 0, or each with each later one.
         confidence: with which all intervals hold together.
 
     Returns:
@@ -126,15 +92,7 @@ def simultaneous(table: np.ndarray, family: Family, confidence: float = CONFIDEN
 
 
 def _estimates(table: np.ndarray, family: Family) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Mean differences, and their variances between runs: their own, and as the pooled variance of all contenders has it.
-
-    Args:
-        table: shape (..., contenders, runs).
-        family: see `simultaneous`.
-
-    Returns:
-        Each of shape (..., comparisons).
-    """
+    """Mean differences, their variances between runs, and the pooled variance, each of shape (..., comparisons)."""
     contenders, runs = table.shape[-2:]
     averages = table.mean(axis=-1)
     residuals = table - averages[..., np.newaxis]
@@ -143,7 +101,7 @@ def _estimates(table: np.ndarray, family: Family) -> tuple[np.ndarray, np.ndarra
     total = own.sum(axis=-1, keepdims=True)
     if family == "value":
         return averages, own, np.broadcast_to(total / contenders, own.shape)
-    first, second = _compared(family, contenders)
+    first, second = np.triu_indices(contenders, 1)
     variances = np.maximum(own[..., first] + own[..., second] - 2.0 * covariance[..., first, second], 0.0)
     # Randomised blocks: what a seed has in common for all contenders is in no difference.
     of_seeds = covariance.sum(axis=(-2, -1))[..., np.newaxis] / contenders
@@ -151,49 +109,24 @@ def _estimates(table: np.ndarray, family: Family) -> tuple[np.ndarray, np.ndarra
     return averages[..., first] - averages[..., second], variances, np.broadcast_to(pooled, variances.shape)
 
 
-def _compared(family: Family, contenders: int) -> tuple[np.ndarray, np.ndarray]:
-    """Indices of the two contenders in each comparison of a family, shape (comparisons,) each: the first less the second."""
-    if family == "control":
-        return np.arange(1, contenders), np.zeros(contenders - 1, np.int64)
-    return np.triu_indices(contenders, 1)
-
-
 @lru_cache(maxsize=256)
 def critical_value(family: Family, contenders: int, runs: int, confidence: float) -> float:
-    """Number that the greatest moderated t statistic of a family exceeds with a probability of at most 1 - `confidence`.
-
-    Args:
-        family: see `simultaneous`.
-        contenders: at least two.
-        runs: of each contender, at least two.
-        confidence: below 1.
-    """
+    """What the greatest moderated t statistic of a family exceeds with a probability of at most 1 - `confidence`."""
     noise = np.random.default_rng(0).standard_normal((SIMULATIONS, contenders, runs))
-    return max(float(np.quantile(_greatest(noise, family, scale), confidence)) for scale in _deviations(family, contenders))
+    return max(float(np.quantile(_greatest(noise, family, scale), confidence)) for scale in _deviations(contenders))
 
 
-def _deviations(family: Family, contenders: int) -> list[np.ndarray]:
+def _deviations(contenders: int) -> list[np.ndarray]:
     """Deviations of the contenders in the cases that are simulated, each of shape (contenders,)."""
     cases = [np.ones(contenders)]
     for noisy in {1, 2, 3, 4, contenders // 2} & {*range(1, contenders)}:
         # A little noise of the others makes many nearly equal comparisons, of which one may seem exact by chance.
         cases += [np.where(np.arange(contenders) < noisy, 1.0, rest) for rest in ((0.0, 0.1, 0.2) if noisy < 4 else (0.0,))]
-    if family == "control":
-        cases += [case[::-1] for case in cases[1:]]  # the control is among those with less noise
     return cases
 
 
 def _greatest(noise: np.ndarray, family: Family, scale: np.ndarray) -> np.ndarray:
-    """Greatest moderated t statistic of each simulation, without true differences.
-
-    Args:
-        noise: normal scores, shape (simulations, contenders, runs).
-        family: see `simultaneous`.
-        scale: deviations of the contenders, shape (contenders,).
-
-    Returns:
-        Shape (simulations,).
-    """
+    """Greatest moderated t statistic of each simulation, shape (simulations,), of noise (simulations, contenders, runs)."""
     found = []
     for start in range(0, len(noise), _AT_ONCE):
         means, variances, pooled = _estimates(noise[start : start + _AT_ONCE] * scale[:, np.newaxis], family)

@@ -37,10 +37,6 @@ WHOLE = ("step", "month", "hour")
 def table(series: Mapping[str, np.ndarray], about: Mapping[str, str]) -> pa.Table:
     """A run's hours as an Arrow table.
 
-    Args:
-        series: of `COLUMNS`, each of shape (hours,).
-        about: facts for the table's metadata.
-
     Raises:
         ValueError: if columns are missing, or there are others.
     """
@@ -65,13 +61,7 @@ def write(path: Path, content: pa.Table) -> None:
 
 
 def draw_week(series: Mapping[str, np.ndarray], start: int, title: str) -> Any:
-    """Figure of a week: the parts of the site's net import, and net import beside the uncontrolled site's.
-
-    Args:
-        series: of `COLUMNS`.
-        start: first hour.
-        title: of the figure.
-    """
+    """Figure of a week: the parts of the site's net import, and net import beside the uncontrolled site's."""
     import matplotlib.pyplot as plt
     import numpy as np
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Self
 
@@ -12,14 +12,18 @@ from common.errors import UserError
 from common.measure import SCORE, SITE, Measure
 from common.numbers import number
 from common.texts import printable
-from envs.objective.absent import CHARGING, absent
 from envs.objective.citylearn_ratios import RATIOS, SCORE_2022
 from envs.objective.columns import ALIASES, measures
+from envs.objective.kpis import BATTERY, DEMAND_CHARGE, PV, VEHICLES
 from envs.objective.reward import RewardName
 from envs.objective.reward_share import RewardShare, why_none
 from envs.objective.weights import DEFAULT, MOST, Weights
 from envs.scenarios import schema_file
+from envs.scenarios.references import is_on
 from envs.scenarios.scenario import Scenario
+from envs.scenarios.shapes import is_left_out
+from envs.scenarios.splits import Split
+from envs.scenarios.tariff import DemandCharge
 
 # A row of evaluations: values by column, see `results.schema` and `envs.objective.columns`.
 Row = Mapping[str, Any]
@@ -30,11 +34,52 @@ MOST_OBJECTIVES = 2
 _FORM = "it takes NAME>=NUMBER or NAME<=NUMBER in quotes, as in --require 'ev_served>=0.95'"
 _OF_VEHICLES = ("ev_", "departures")  # beginnings of the names of KPIs
 _THERMAL = ("cooling_storage", "heating_storage", "dhw_storage")
+CHARGING = "electric_vehicle_storage"  # kind of the action of a charger
+_JUDGED: tuple[Split, ...] = ("validation", "test")  # where a policy is rated
 # What a user is told where `Aim.leaves_vehicles`.
 VEHICLES_LEFT = (
     "aim: neither a weight nor a requirement is of the vehicles' energy, so a policy that learns to charge may leave "
     "them empty; a judgement takes none that serves less than 95% of what can be served"
 )
+
+
+def _has_charger(building: Mapping[str, Any]) -> bool:
+    return bool(building.get("chargers")) and CHARGING not in (building.get("inactive_actions") or ())
+
+
+def _has_device(name: str, size: str) -> Callable[[Mapping[str, Any]], bool]:
+    def has(building: Mapping[str, Any]) -> bool:
+        device = building.get(name) or {}
+        # CityLearn sizes it where that is on, whatever the schema gives.
+        return bool(device) and (is_on(device.get("autosize")) or (device.get("attributes") or {}).get(size) != 0)
+
+    return has
+
+
+# Whether a building of a schema has what a KPI needs.
+_HAS: Mapping[str, Callable[[Mapping[str, Any]], bool]] = {
+    VEHICLES: _has_charger,
+    PV: _has_device("pv", "nominal_power"),
+    BATTERY: _has_device("electrical_storage", "capacity"),
+}
+
+
+def absent(scenario: Scenario, measure: Measure) -> str:
+    """Why a KPI says nothing of a site, in a few words; empty where it says something. Generated sites have everything."""
+    if scenario.schema is None or not measure.needs:
+        return ""
+    if measure.needs == DEMAND_CHARGE:
+        lacks = DemandCharge.of(scenario.schema) is None
+        return f"{scenario.title} has no demand charge, because no tariff.json lies beside its schema" if lacks else ""
+    if measure.needs == VEHICLES and CHARGING not in schema_file.active_actions(scenario.schema):
+        return f"no action of {scenario.title} is a charger's"
+    buildings = schema_file.read_schema(scenario.schema)["buildings"]
+    for split in _JUDGED:
+        segments = [segment for segment in scenario.segments if segment.split == split]
+        names = segments[0].buildings if segments else [name for name, one in buildings.items() if not is_left_out(one)]
+        if not any(_HAS[measure.needs](buildings[name]) for name in names):
+            return f"no building of {scenario.title_of(split)} has {measure.needs}"
+    return ""
 
 
 class AimError(UserError, ValueError):
@@ -43,13 +88,7 @@ class AimError(UserError, ValueError):
 
 @dataclass(frozen=True)
 class Requirement:
-    """A bound that a measure has to keep.
-
-    Attributes:
-        measure: what is bounded.
-        sign: `>=` or `<=`.
-        bound: in the measure's unit.
-    """
+    """A bound, in the measure's unit, that a measure has to keep."""
 
     measure: Measure
     sign: Literal[">=", "<="]
@@ -184,9 +223,6 @@ class Aim:
     def alone(self, name: str) -> Aim:
         """The same aim with one objective.
 
-        Args:
-            name: of the objective.
-
         Raises:
             AimError: if there is none of this name.
         """
@@ -213,11 +249,7 @@ class Aim:
         return "; ".join(f"{name}: {text}" for name, text in self.facts.items())
 
     def outcome(self, rows: Sequence[Row]) -> Outcome:
-        """How a policy did.
-
-        Args:
-            rows: of its evaluation, a row a year.
-        """
+        """How a policy did."""
         return Outcome(
             SCORE.value(rows),
             None if self.is_score else self.objective.value(rows),
@@ -228,11 +260,7 @@ class Aim:
         )
 
     def goal(self, outcome: Outcome) -> float:
-        """What trials are compared by: the score, or the objective with its sign turned where less is better.
-
-        With two objectives it is the mean of both gains. A search for a front does not maximise that. It says which member of
-        the front is the balanced one.
-        """
+        """What trials are compared by: the score, the objective turned so that more is better, or the mean of two gains."""
         if self.second:
             return sum(outcome.gains) / 2.0 if outcome.gains else math.nan
         if outcome.objective is None:
@@ -276,11 +304,7 @@ class Aim:
         return self.objective.shown(value) if self.is_score else f"{self.objective.name} {self.objective.shown(value)}"
 
     def missed(self, rows: Sequence[Row]) -> list[str]:
-        """Requirements that a policy misses, each with its value and that of the uncontrolled site.
-
-        Args:
-            rows: of its evaluation, a row a year.
-        """
+        """Requirements that a policy misses, each with its value and that of the uncontrolled site."""
         lines = []
         for own in self.requirements:
             value = own.measure.value(rows)
@@ -339,13 +363,10 @@ class Aim:
 
 
 def gain(measure: Measure, rows: Sequence[Row]) -> float:
-    """By how much a policy is better than the uncontrolled site, as a part of what that has.
+    """By how much a policy is better than the uncontrolled site, as a part of what that has; NaN where a year has no value.
 
-    So gains of several measures can be compared and added. Where the uncontrolled site has 0, it is the plain difference.
-    CityLearn's ratios are compared with 1, its own baseline.
-
-    Returns:
-        Above 0 where the policy is better; NaN where a year has no value.
+    So gains of several measures can be compared. Where the uncontrolled site has 0, it is the plain difference. CityLearn's
+    ratios are compared with 1, its own baseline.
     """
     if measure == SCORE:
         return measure.value(rows)
@@ -355,11 +376,7 @@ def gain(measure: Measure, rows: Sequence[Row]) -> float:
 
 
 def _measure(option: str, name: str) -> Measure:
-    """Measure of a name.
-
-    Raises:
-        AimError: if there is none.
-    """
+    """Measure of a name."""
     known, name = measures(), ALIASES.get(name, name)
     if name in known:
         return known[name]

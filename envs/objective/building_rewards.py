@@ -47,12 +47,7 @@ class BuildingSeries:
         return cls(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
     def worth(self, rows: np.ndarray, net_kwh: np.ndarray) -> np.ndarray:
-        """Reward of emission, energy cost and PV use, before the uncontrolled run's is taken off; shape (copies, N).
-
-        Args:
-            rows: of the hour, shape (copies,).
-            net_kwh: in that hour, shape (copies, N).
-        """
+        """Reward of emission, energy cost and PV use, before the uncontrolled run's is taken off; shape (copies, N)."""
         solar = solar_use_kwh(net_kwh, self.pv_kwh[rows]) * self.solar_worth[rows]
         return np.asarray(solar - np.maximum(net_kwh, 0.0) * self.import_worth[rows])
 
@@ -86,7 +81,7 @@ class Before:
 def building_rewards(
     series: BuildingSeries, rows: np.ndarray, before: Before, net_kwh: np.ndarray, terms: np.ndarray
 ) -> np.ndarray:
-    """Rewards of the buildings in an hour.
+    """Rewards of the buildings in an hour, shape (C, N).
 
     With g_n a building's own gain in emission, cost of energy and PV use, G the site's net import, d_n a building's deviation
     from the uncontrolled run and D the change since the hour before, it is
@@ -103,9 +98,6 @@ def building_rewards(
         before: the hour before.
         net_kwh: of each building in the hour, shape (C, N).
         terms: of the site's reward, in the order of `TERMS`, shape (C, terms).
-
-    Returns:
-        Shape (C, N).
     """
     own = series.worth(rows, net_kwh) - series.uncontrolled[rows]
     deviation = net_kwh - series.net_kwh[rows]

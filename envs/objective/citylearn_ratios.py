@@ -70,9 +70,6 @@ def score_2022(ratios: Mapping[str, float]) -> float:
     """Score of the CityLearn Challenge 2022: the mean of cost, emission and grid, each as a ratio; less is better.
 
     Grid is the mean of ramping, daily load factor, daily peak and the peak of all hours.
-
-    Args:
-        ratios: by our columns.
     """
     by_name = {name: ratios[column] for column, name in RATIOS.items()}
     grid = float(np.mean([by_name[name] for name in _GRID]))

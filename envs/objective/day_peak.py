@@ -6,11 +6,7 @@ import numpy as np
 
 
 class DayPeak:
-    """Highest import of the running day, hour by hour.
-
-    Attributes:
-        kw: highest import so far.
-    """
+    """Highest import of the running day, hour by hour [kW]."""
 
     def __init__(self) -> None:
         """Begin without a day."""
@@ -23,40 +19,19 @@ class DayPeak:
             self._day, self.kw = day, 0.0
 
     def add(self, import_kw: float) -> float:
-        """Count one hour and return by how much it raised the day's highest import [kW].
-
-        The rises of a day add up to its highest import.
-
-        Args:
-            import_kw: mean net import of the site in the hour [kW]; an export counts as zero.
-        """
+        """Count an hour's mean net import [kW]; by how much it raised the day's highest. The rises of a day add up to that."""
         before = self.kw
         self.kw = max(self.kw, import_kw)
         return self.kw - before
 
 
 def days(hour: np.ndarray) -> np.ndarray:
-    """Number of each row's day, counted along the year; a day begins where the hour of the day starts again.
-
-    Args:
-        hour: of the day, shape (rows,).
-
-    Returns:
-        From 0, shape (rows,).
-    """
+    """Number of each row's day from 0, shape (rows,); a day begins where the hour of the day starts again."""
     return np.concatenate([[0], np.cumsum(np.diff(hour) < 0)]).astype(np.int64)
 
 
 def day_peak_rises(day: np.ndarray, net_kwh: np.ndarray) -> np.ndarray:
-    """By how much each hour of a run raises its day's highest import, without earlier hours.
-
-    Args:
-        day: number of each hour's day, see `days`, shape (hours,).
-        net_kwh: net import of the site, shape (hours,).
-
-    Returns:
-        Rises [kW], shape (hours,).
-    """
+    """By how much each hour of a run raises its day's highest import [kW], shape (hours,), without earlier hours."""
     peak, rises = DayPeak(), np.zeros(len(net_kwh))
     for i in range(len(net_kwh)):
         peak.enter(int(day[i]))

@@ -9,6 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
+from common.measure import SCORE
 from envs.objective.citylearn_ratios import RATIOS, SCORE_2022, score_2022
 from envs.objective.episodes import Episode, Policy
 from envs.objective.joined_run import JoinedRun, Part
@@ -57,14 +58,7 @@ class EvaluationEnv(Protocol):
 
 
 def evaluate(env: EvaluationEnv, policy: Policy) -> list[Evaluation]:
-    """Run a policy through all windows of an environment once.
-
-    Args:
-        env: see `envs.environments.factory.evaluation_env`.
-        policy: maps observations, shape (copies, observations), to actions, shape (copies, actions).
-
-    Returns:
-        One evaluation per year, in the order of the windows.
+    """Run a policy through all windows of an environment once; an evaluation a year, in the order of the windows.
 
     Raises:
         ValidityError: if an energy balance or a KPI is inconsistent: a fault of this package.
@@ -81,8 +75,7 @@ def evaluate(env: EvaluationEnv, policy: Policy) -> list[Evaluation]:
 
 def score(evaluations: list[Evaluation]) -> float:
     """Mean reward an hour over all years; years count by their hours."""
-    hours = [evaluation.hours for evaluation in evaluations]
-    return float(np.average([evaluation.score for evaluation in evaluations], weights=hours))
+    return SCORE.value([{"hours": evaluation.hours, "score": evaluation.score} for evaluation in evaluations])
 
 
 class _Tally:

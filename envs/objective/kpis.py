@@ -63,11 +63,7 @@ class Kpi:
     bounds_with_giving_vehicles: Bounds | None = None
 
     def compute(self, run: JoinedRun) -> float:
-        """Value of the KPI for a run.
-
-        Raises:
-            TypeError: if the formula does not return the type of the column.
-        """
+        """Value of the KPI for a run; a `TypeError` where the formula does not return the type of the column."""
         value = self.formula(run)
         expected = int if self.measure.kind == "int64" else float
         if type(value) is not expected:
@@ -142,11 +138,7 @@ def _ratio(part: float, whole: float) -> float:
 
 
 def _by_name(entries: Iterable[Kpi]) -> dict[str, Kpi]:
-    """Entries by name.
-
-    Raises:
-        ValueError: if two have one name, or one is bounded by a KPI that does not exist.
-    """
+    """Entries by name."""
     by_name: dict[str, Kpi] = {}
     for kpi in entries:
         if kpi.measure.name in by_name:

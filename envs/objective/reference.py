@@ -117,8 +117,7 @@ class Reference:
     def dear(self) -> np.ndarray:
         """Rows in which imports cost most, shape (rows,); none where all hours cost the same.
 
-        These are the peak hours of the demand charge. Without one, they are the hours with a price above the mean of the year;
-        prices are means over the buildings.
+        They are the peak hours of the demand charge; without one, hours with a price above the year's mean, over the buildings.
         """
         if self.tariff:
             return np.isin(self.exogenous.hour, self.tariff.peak_hours)
@@ -153,11 +152,7 @@ class Reference:
 
 
 def scale_of(parts: Sequence[tuple[Reference, Window]]) -> Scale:
-    """Hourly means of uncontrolled runs over some windows, and over no other hour.
-
-    Args:
-        parts: windows, each with the reference of its year.
-    """
+    """Hourly means of uncontrolled runs over some windows, and over no other hour."""
     hours = sum(window.hours for _, window in parts)
     sums = dict.fromkeys(("emission_kg", "cost", "pv_kwh", "ramp_kwh", "required_kwh", "peak_rise_kw"), 0.0)
     for reference, window in parts:
@@ -176,15 +171,7 @@ def scale_of(parts: Sequence[tuple[Reference, Window]]) -> Scale:
 def cached_reference(
     scenario: Scenario, year: int, exogenous: Exogenous, sessions: Sessions, simulate: Callable[[], Run]
 ) -> Reference:
-    """Reference of a scenario year, simulated the first time and cached.
-
-    Args:
-        scenario: the scenario.
-        year: year number.
-        exogenous: the year's series.
-        sessions: its charging sessions.
-        simulate: runs the uncontrolled year.
-    """
+    """Reference of a scenario year, simulated the first time and cached."""
 
     def write(path: Path) -> None:
         np.savez_compressed(path, **asdict(simulate()))

@@ -84,13 +84,11 @@ def improvement_terms(
 
     With subscript 0 for the uncontrolled run: co2 (E0-E)/mean(E0), cost (C0-C)/mean(C0), solar
     (S-S0)/mean(PV), grid (|dG0|-|dG|)/mean(|dG0|), ev -(U-U0)/mean(required), peak (dP0-dP)/mean(dP0),
-    times the weights. So the uncontrolled site gets 0, and a mean of 0.05 is five per cent better by weight. A term with
-    a mean of zero (a site without PV, vehicles or a carbon price) is zero.
+    times the weights. A term with a mean of zero (a site without PV, vehicles or a carbon price) is zero.
 
     P is the day's highest net import of the whole site so far, zero at midnight, and dP its rise in the hour. The rises of a
-    day add up to its highest import, so the mean of the term is the part by which the days' highest imports are lower, by
-    weight. An hour's rise depends on no later hour, and the sum is linear in one variable a day, as the bound needs it. The
-    peak of a month or a year would be zero in all but a few hours, and a training episode has two weeks.
+    day add up to its highest import. An hour's rise depends on no later hour, and the sum is linear in one variable a day, as
+    the bound needs it. The peak of a month or a year would be zero in all but a few hours.
     """
     gains = {
         "co2": uncontrolled.emission_kg - now.emission_kg,

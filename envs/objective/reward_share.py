@@ -32,13 +32,7 @@ TERM_OF: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class RewardShare:
-    """How the terms of two aims share what they weigh together.
-
-    Attributes:
-        weights: of the reward, as the user gave them.
-        first: term of the first aim; its weight is above 0.
-        second: likewise of the second; another term.
-    """
+    """How the terms of two aims share what they weigh together of the user's weights; the first weighs more than 0."""
 
     weights: Weights
     first: str
@@ -63,11 +57,7 @@ class RewardShare:
         return self.weights.by_term()[self.first] / self.together
 
     def weights_at(self, share: float) -> Weights:
-        """Weights of the reward of a trial.
-
-        Args:
-            share: of the first aim, from 0 to 1.
-        """
+        """Weights of the reward of a trial."""
         if share == self.default:
             return self.weights  # exactly, without rounding
         return replace(self.weights, **{self.first: share * self.together, self.second: (1.0 - share) * self.together})

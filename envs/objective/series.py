@@ -74,8 +74,8 @@ class Sessions:
     def within(self, start: int, hours: int) -> np.ndarray:
         """Which sessions arrive and leave within a window, shape (sessions,).
 
-        Only these count there, without those that arrive in its first two rows: CityLearn reads an arrival's state
-        of charge one row ahead, so these vehicles begin with an unknown charge.
+        Without those that arrive in its first two rows: CityLearn reads an arrival's state of charge one row ahead, so these
+        begin with an unknown charge.
         """
         return (self.start >= start + 2) & (self.end < start + hours)
 

@@ -59,11 +59,6 @@ def _unexplained(run: Run, series: Exogenous, part: slice) -> np.ndarray:
 def check_kpis(year: int, kpis: Kpis, vehicles_give: bool = False) -> None:
     """Check that KPIs lie within the bounds of `envs.objective.kpis.KPIS`.
 
-    Args:
-        year: year number, for the message.
-        kpis: of a run.
-        vehicles_give: whether vehicles can give energy back.
-
     Raises:
         ValidityError: at the first KPI that is out of bounds.
     """
@@ -84,12 +79,6 @@ def check_kpis(year: int, kpis: Kpis, vehicles_give: bool = False) -> None:
 
 def check_score(name: str, year: int, score: float, bound: float) -> None:
     """Check that a score is not above what perfect foresight reaches.
-
-    Args:
-        name: of the policy.
-        year: year number.
-        score: of the policy.
-        bound: of the score, over the same hours.
 
     Raises:
         ValidityError: if it is.

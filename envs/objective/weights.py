@@ -24,23 +24,14 @@ class WeightsError(ScenarioError):
 
 @dataclass(frozen=True)
 class Weights:
-    """Weights of the terms, in the order of the terms everywhere. `envs.objective.reward` has their formulas.
-
-    Attributes:
-        co2: of emission.
-        cost: of the cost of energy and, where there is one, of the demand charge.
-        solar: of PV energy used on site.
-        grid: of the changes of net import (ramping).
-        ev: of the energy that vehicles get.
-        peak: of the days' highest imports.
-    """
+    """Weights of the terms, in the order of the terms everywhere. `envs.objective.reward` has their formulas."""
 
     co2: float = 0.50
     cost: float = 0.15
     solar: float = 0.20
-    grid: float = 0.05
+    grid: float = 0.05  # changes of net import (ramping)
     ev: float = 0.10
-    peak: float = 0.0
+    peak: float = 0.0  # the days' highest imports
 
     def __post_init__(self) -> None:
         """Check the values.
@@ -87,9 +78,6 @@ class Weights:
     @classmethod
     def parse(cls, texts: Sequence[str]) -> Self:
         """Weights of texts of the form NAME=NUMBER.
-
-        Args:
-            texts: they are the whole reward: a name that is left out has the weight 0. None stand for the default.
 
         Raises:
             WeightsError: for the first that is not of this form, unknown, given twice or out of range.

@@ -12,18 +12,15 @@ is too small for a question gives an empty frame with the same columns. None of 
 
 from results.analysis.changes import default_to_best
 from results.analysis.comparison import compare
-from results.analysis.curves import confirmed, learning_curves, mean_curves
+from results.analysis.curves import confirmed, learning_curves, mean_curves, rung_ranks
 from results.analysis.front import pareto_front
 from results.analysis.judged import judged_runs, luck
-from results.analysis.memory_use import memory
 from results.analysis.ped_anova import importance
 from results.analysis.policies import reward_terms
-from results.analysis.progress import best_so_far, references
-from results.analysis.ranking import leaderboard
-from results.analysis.ranks import rung_ranks
+from results.analysis.progress import best_so_far, leaderboard, references
 from results.analysis.searched import best_trial, default_trial
 from results.analysis.slices import coverage, effects
-from results.analysis.times import time_spent, timeline
+from results.analysis.times import memory, time_spent, timeline
 
 __all__ = [
     "best_so_far",

@@ -27,11 +27,7 @@ _AIM = (
 
 
 def aim_of(settings: Mapping[str, Any]) -> str:
-    """What a search aims at, and on which splits, as far as that is not the default.
-
-    Args:
-        settings: of the experiment.
-    """
+    """What a search aims at, and on which splits, as far as that is not the default."""
     parts = []
     for name in _AIM:
         value = settings.get(name)
@@ -44,19 +40,13 @@ def aim_of(settings: Mapping[str, Any]) -> str:
 def compare(experiments: Sequence[Results] | Results) -> pd.DataFrame:
     """One row an experiment, in the given order.
 
-    Args:
-        experiments: their results, or those of several that were loaded together. One without any trial has a row with empty
-            values.
-
     Returns:
-        `experiment` (see `results.loader.names_of`), `folder`, `algorithm`, `scenario`, `reward`, `aim` (see `aim_of`),
-        `trials` (of the search), how many of them are in each state, `total_steps` (of all trials), `seconds` (of all
-        trials), `elapsed_seconds` (in which at least one ran), `best_trial`, `best_score`, `best_rating`, `best_objective`,
-        `default_score`, `gain` (rating of the best less that of the default), `confirmed_gain`, `confirmed_low`,
-        `confirmed_high` (the same with fresh seeds and its interval, see `confirmed`, where the best was trained again), and
-        `..._change` for each amount that tables show, such as `co2_kg_change`: of the best against the uncontrolled site on the
-        validation split, as a part of it. Numbers that are not known are empty, and `best_trial` is -1. What misses a
-        requirement has no rating.
+        `experiment`, `folder`, `algorithm`, `scenario`, `reward`, `aim` (see `aim_of`), `trials` (of the search), how many are
+        in each state, `total_steps`, `seconds` (of all trials), `elapsed_seconds` (in which at least one ran), `best_trial` (or
+        -1), `best_score`, `best_rating`, `best_objective`, `default_score`, `gain` (rating of the best less that of the
+        default), `confirmed_gain`, `confirmed_low`, `confirmed_high` (with fresh seeds, see `confirmed`), and `..._change` for
+        each amount that tables show, such as `co2_kg_change`: of the best against the uncontrolled site on the validation
+        split.
     """
     import numpy as np
 

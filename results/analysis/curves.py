@@ -1,4 +1,4 @@
-"""Scores over training: of each trial, and means over trials of one assignment."""
+"""Learning curves of trials, of several together, and how early their order tells the end."""
 
 from __future__ import annotations
 
@@ -12,20 +12,16 @@ from results.loader import Results, ratings
 from results.statistics import mean, paired_mean
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
 
 
 def evaluated(results: Results, facts: Facts | None = None) -> pd.DataFrame:
     """Reports with an evaluation, in the order of trials and steps.
 
-    Args:
-        results: of one experiment.
-        facts: of it, where they have been read already.
-
     Returns:
         Columns `trial`, `steps`, `time`, `seconds`, `score`, `rating` (empty where a requirement is missed), `place` (what
-        ranks: the same, or far below where one is missed), and `rung`: how many evaluations were due by these steps. A late
-        update skips a rung. Without settings, rungs are counted as they come.
+        ranks: the same, or far below), and `rung`: how many evaluations were due by these steps, as a late update skips one.
     """
     import numpy as np
 
@@ -46,13 +42,9 @@ def evaluated(results: Results, facts: Facts | None = None) -> pd.DataFrame:
 def learning_curves(results: Results) -> pd.DataFrame:
     """The score of each trial over its training, confirmations included.
 
-    Args:
-        results: of one experiment; without evaluations the frame is empty.
-
     Returns:
-        A row an evaluation, by trial and steps: `trial`, `rung` (number of the evaluation that was due), `steps`, `seconds` (s,
-        of the trial so far), `time`, `score`, `rating`, `state` (of the trial in the end), `role` (`search`, or what a
-        confirmation is of: `best`, `default` or `candidate`), `confirms` (see `trials`) and `is_last`.
+        A row an evaluation, by trial and steps: `trial`, `rung`, `steps`, `seconds` (s, of the trial so far), `time`, `score`,
+        `rating`, `state` (in the end), `role` (`search`, `best`, `default` or `candidate`), `confirms` and `is_last`.
     """
     own = evaluated(results)
     trials = results.trials.set_index("trial")
@@ -67,13 +59,9 @@ def learning_curves(results: Results) -> pd.DataFrame:
 def mean_curves(results: Results) -> pd.DataFrame:
     """Mean learning curves of assignments that were trained several times with fresh seeds.
 
-    Args:
-        results: of one experiment; without confirmations the frame is empty.
-
     Returns:
-        A row for each assignment and rung, by these: `confirms` (trial with the assignment; -1 for a default that was not
-        tried), `role`, `rung`, `steps` (mean), `runs`, `mean` (rating), and `low` and `high`, the ends of Student's 95 %
-        interval over seeds, empty with one run.
+        A row for each assignment and rung: `confirms` (-1 for a default that was not tried), `role`, `rung`, `steps` (mean),
+        `runs`, `mean` (rating), `low` and `high` (Student's 95 % interval over seeds, empty with one run).
     """
     curves = learning_curves(results)
     told = of_length(results.confirmations, results.steps)["trial"]
@@ -90,17 +78,13 @@ def mean_curves(results: Results) -> pd.DataFrame:
 
 
 def confirmed(results: Results) -> pd.DataFrame:
-    """What the last part of the search says: the rating of each assignment that was trained to its end again.
-
-    Args:
-        results: of one experiment; without complete confirmations the frame is empty.
+    """The rating of each assignment that was trained to its end again with fresh seeds.
 
     Returns:
-        A row an assignment, the default last: `confirms` (see `mean_curves`), `role`, `runs`, `ended_early` (trainings that did
-        not reach the end), `mean` (rating), `low` and `high` (Student's 95 % interval over seeds, empty with one run), and of
-        the paired differences from the default `gain`, `gain_low` and `gain_high`. With several assignments these intervals
-        are wider, so that all of them hold together. They are empty for the default itself, and where the two are not
-        compared, see `FreshRuns.pairs`. Where a run misses a requirement, its assignment has no mean.
+        A row an assignment, the default last: `confirms`, `role`, `runs`, `ended_early` (trainings that did not reach the end),
+        `mean` (rating; empty where a run misses a requirement), `low` and `high` (Student's 95 % interval), and of the paired
+        differences from the default `gain`, `gain_low` and `gain_high`, which hold together; empty where the two are not
+        compared, see `FreshRuns.pairs`.
     """
     fresh = results.single.fresh
     rows = []
@@ -124,3 +108,58 @@ def _interval(values: pd.Series) -> tuple[float, float, float]:
         return float(values.mean(skipna=False)), math.nan, math.nan
     found = mean(values.to_numpy(float))
     return found.value, found.low, found.high
+
+
+LEAST_PAIRS = 4  # trials below which a rank correlation says nothing
+_NORMAL = 1.959964  # quantile of the standard normal distribution for 95 %
+
+
+def rung_ranks(results: Results) -> pd.DataFrame:
+    """Rank correlation of ratings at each evaluation with those at each later one.
+
+    Only trials that went on can be compared, and those were good before, so correlations are lower than among all trials.
+
+    Returns:
+        A row for each pair of evaluations: `rung` and `against` (from 1), `part` and `against_part` (of a trial's most steps),
+        `trials` (that have both), `correlation` (Spearman; empty below `LEAST_PAIRS` trials), `low` and `high` (95 % interval
+        by Fisher's z with the variance of Bonett and Wright 2000), `kept` (smallest share of the trials, in the order at the
+        rung, that holds the later best) and `is_last` (the later one is the last).
+    """
+    import numpy as np
+
+    facts = read_facts(results.single.folder)
+    own = evaluated(results, facts)
+    of_search = results.trials.loc[results.trials["confirms"].isna() & results.trials["same_as"].isna(), "trial"]
+    own = own[own["trial"].isin(of_search) & (own["rung"] > 0)]
+    table = own.drop_duplicates(["trial", "rung"], keep="last").pivot(index="trial", columns="rung", values="place")
+    reports = facts.settings.get("reports")
+    whole = float(reports) if isinstance(reports, int) and reports > 0 else math.nan
+    rungs = [int(rung) for rung in table.columns]
+    rows: list[dict[str, object]] = []
+    for place, rung in enumerate(rungs):
+        for against in rungs[place + 1 :]:
+            pairs = table[[rung, against]].dropna().to_numpy(float)
+            if len(pairs) < 2:
+                continue
+            correlation, low, high = _spearman(pairs)
+            first, last = pairs.T
+            kept = float(np.mean(first >= first[last.argmax()]))
+            row = {"rung": rung, "against": against, "part": rung / whole, "against_part": against / whole}
+            row |= {"trials": len(pairs), "correlation": correlation, "low": low, "high": high, "kept": kept}
+            rows.append({**row, "is_last": against == (rungs[-1] if math.isnan(whole) else whole)})
+    types = {"rung": "int64", "against": "int64", "part": "float64", "against_part": "float64", "trials": "int64"}
+    return frame(rows, {**types, **dict.fromkeys(("correlation", "low", "high", "kept"), "float64"), "is_last": "bool"})
+
+
+def _spearman(pairs: np.ndarray) -> tuple[float, float, float]:
+    """Rank correlation of pairs, shape (trials, 2), with its interval; NaN for too few, or where one side has no order."""
+    import numpy as np
+    import pandas as pd
+
+    ranks = pd.DataFrame(pairs).rank().to_numpy()
+    if len(pairs) < LEAST_PAIRS or (ranks.std(axis=0) == 0.0).any():
+        return math.nan, math.nan, math.nan
+    correlation = float(np.corrcoef(ranks.T)[0, 1])
+    z = math.atanh(max(-1.0 + 1e-9, min(1.0 - 1e-9, correlation)))
+    half = _NORMAL * math.sqrt((1.0 + correlation**2 / 2.0) / (len(pairs) - 3))
+    return correlation, math.tanh(z - half), math.tanh(z + half)

@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from common.measure import Better, Measure
+from common.measure import SCORE, Better, Measure
 from common.texts import printable
 from results.analysis.policies import last_evaluation
-from results.front import not_dominated
+from results.analysis.searched import admissible, aims, searched
+from results.experiment_file import read_facts
+from results.front import GAINS, not_dominated
 from results.loader import Results
 from results.table_files import ResultsError
 
@@ -21,15 +23,14 @@ def pareto_front(results: Results, objectives: Sequence[str] | Mapping[str, Bett
     """Values of some measures in each trial's last evaluation, and which trials no other one beats.
 
     Args:
-        results: of one experiment; without complete or frozen trials the frame is empty.
-        objectives: columns of `evaluations`; as a mapping, whether `less` or `more` of each is better. Without that, it is the
-            direction of the KPI.
+        results: of one experiment.
+        objectives: columns of `evaluations`; as a mapping, whether `less` or `more` of each is better, else as its measure
+            says.
 
     Returns:
-        A row for each complete or frozen trial of the search: `trial`, `state`, `score`, `steps`, `shortfall`, each objective
-        in its unit (amounts of a year of 8,760 h), and `on_front`: no other trial is at least as good in all
-        objectives and better in one. Trials that miss a requirement, or lack a value, are not on the front. Sorted by the
-        first objective, the best first.
+        A row for each complete or frozen trial, the best in the first objective at the top: `trial`, `state`, `score`, `steps`,
+        `shortfall`, each objective (amounts of a year of 8,760 h), and `on_front`: no other trial is at least as good in all
+        and better in one. What misses a requirement, or lacks a value, is not on the front.
 
     Raises:
         ResultsError: for fewer than two objectives, or one without a known direction or column.
@@ -53,11 +54,7 @@ def pareto_front(results: Results, objectives: Sequence[str] | Mapping[str, Bett
 
 
 def _measures(objectives: Sequence[str] | Mapping[str, Better], results: Results) -> dict[str, Measure]:
-    """How each objective is read.
-
-    Raises:
-        ResultsError: see `pareto_front`.
-    """
+    """How each objective is read."""
     if isinstance(objectives, str) or len(objectives) < 2:
         raise ResultsError("a front takes at least two objectives, such as ['co2_kg', 'bill']")
     measures: dict[str, Measure] = {}
@@ -73,3 +70,22 @@ def _measures(objectives: Sequence[str] | Mapping[str, Better], results: Results
             raise ResultsError(f"objective {printable(name)!r} has no known direction: give {{{name!r}: 'less'}} or 'more'")
         measures[name] = replace(measure, better=better)
     return measures
+
+
+_TAKEN = ("trial", "state", "steps", SCORE.name, "objective", "objective_2", *GAINS)
+
+
+def gains(results: Results) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Trials by both objectives, and the names of these; with one objective the frame is empty.
+
+    Returns:
+        A row for each trial that was evaluated and meets the requirements, the greatest first gain at the top: `trial`,
+        `state`, `steps`, `score`, `objective`, `objective_2`, `gain`, `gain_2` and `on_front`.
+    """
+    trials = admissible(searched(results))
+    names = aims(read_facts(results.single.folder))
+    if any(name not in trials for name in _TAKEN) or len(names) < 2:
+        return trials.reindex(columns=[*_TAKEN, "on_front"]).head(0), names
+    known = trials[trials[list(GAINS)].notna().all(axis=1)][[*_TAKEN]]
+    known = known.assign(on_front=known["trial"].isin(results.front["trial"]))
+    return known.sort_values(["gain", "trial"], ascending=[False, True], ignore_index=True), names

@@ -42,9 +42,6 @@ class Verdict:
 def verdict(judgement: Results) -> Verdict:
     """The table that a judgement wrote with its verdict; as long as there is none, one by score.
 
-    Args:
-        judgement: with evaluations of one.
-
     Raises:
         ResultsError: if the file cannot be read.
     """
@@ -64,12 +61,7 @@ def verdict(judgement: Results) -> Verdict:
 
 
 def kind_of(contender: str, algorithm: str | None) -> str:
-    """What a row of a judgement is: `contender`, `uncontrolled`, `rule`, `mpc` or `bound`.
-
-    Args:
-        contender: its name.
-        algorithm: its learning algorithm; None for what did not learn.
-    """
+    """What a row of a judgement is: `contender`, `uncontrolled`, `rule`, `mpc` or `bound`."""
     if isinstance(algorithm, str) and algorithm:
         return CONTENDER
     if contender in BOUNDS:
@@ -82,13 +74,10 @@ def kind_of(contender: str, algorithm: str | None) -> str:
 def judged_runs(judgement: Results) -> pd.DataFrame:
     """Scores of a judgement, a row a run.
 
-    Args:
-        judgement: of a judgement's folder; without evaluations of one the frame is empty.
-
     Returns:
-        By contender: `contender`, `kind` (see `kind_of`), `algorithm`, `seed` (-1 for what did not learn), `split`, `backend`
-        (CityLearn where it judged), `score` (mean over the years, weighted by their hours), and `low` and `high` of the
-        contender's mean: Student's 95 % interval over seeds, empty with one run.
+        `contender`, `kind` (see `kind_of`), `algorithm`, `seed` (-1 for what did not learn), `split`, `backend` (CityLearn
+        where it judged), `score`, and `low` and `high` of the contender's mean: Student's 95 % interval over seeds, empty with
+        one run.
     """
     import numpy as np
 
@@ -115,19 +104,14 @@ def judged_runs(judgement: Results) -> pd.DataFrame:
 def luck(results: Results, judgement: Results | None = None) -> pd.DataFrame:
     """The score in the search beside that of trainings with fresh seeds, on the same split and on the test split.
 
-    The best of many trials was chosen by its score, so it is lucky in part. What falls together with fresh seeds on the same
-    split was luck; what falls beyond that on the test split are other hours.
-
-    Args:
-        results: of one experiment.
-        judgement: of a judgement of its trials; None for confirmations alone.
+    The best of many was chosen by its score, so it is lucky in part. What falls with fresh seeds on the same split was luck;
+    what falls beyond that on the test split are other hours.
 
     Returns:
         A row for each assignment and split, confirmations first: `name`, `trial` (-1 for a default that was not tried),
-        `is_default`, `split`, `measure` (`score` or `rating`: in what the next numbers are; of a judgement always scores),
-        `runs`, `search` (of the trial in the search; empty without one), `fresh` (mean of the runs), `low`, `high` (Student's
-        95 % interval over seeds, empty with one run), `change` (`fresh` less `search`). A default counts as this
-        experiment's if it has its algorithm and was trained for its steps.
+        `is_default`, `split`, `measure` (`score` or `rating`), `runs`, `search`, `fresh` (mean of the runs), `low`, `high`
+        (Student's 95 % interval over seeds), `change` (`fresh` less `search`). A default of a judgement counts if it has the
+        experiment's algorithm and steps.
     """
     import pandas as pd
 

@@ -31,25 +31,17 @@ _TINY = 1e-12
 
 
 def importance(results: Results, repetitions: int = REPETITIONS) -> pd.DataFrame:
-    """Importance of each hyperparameter that was searched, the greatest first.
+    """Importance of each hyperparameter that was searched, the greatest first; of at least `LEAST_TRIALS` rated trials.
 
-    Each trial counts with its last rating, also one that was frozen or pruned early. So what makes trials slow to rise counts
-    as bad. It is about what was tried: what a search settled early, as all of its later trials have the same choice, has little
-    left.
-
-    A divergence is never negative, and that of few trials is large by chance, more for numbers than for choices. So what
-    shuffled ratings give on average is subtracted first. The interval is normal, with the variance of the jackknife that leaves
-    out a fifth of the trials (Shao and Wu 1989). A bootstrap is of no use: copies of a trial look like a sharp density.
-
-    Args:
-        results: of one experiment; below `LEAST_TRIALS` rated trials that meet the requirements the frame is empty.
-        repetitions: subsamples, and permutations.
+    Each trial counts with its last rating, so what makes trials slow to rise counts as bad, and what a search settled early has
+    little left. A divergence of few trials is large by chance, more for numbers than for choices; what shuffled ratings give on
+    average is subtracted first. The interval is normal, with the variance of the jackknife that leaves out a fifth of the
+    trials (Shao and Wu 1989). A bootstrap is of no use: copies of a trial look like a sharp density.
 
     Returns:
-        A row a hyperparameter: `hyperparameter`, `importance` (its part of the sum of all; 0 for all where chance explains
-        everything), `low` and `high` (95 % interval, cut at 0 and 1), `divergence` (of PED-ANOVA, nothing subtracted), `chance`
-        (divergence that shuffled ratings exceed in 5 % of cases), `beyond_chance` (`divergence` exceeds it), `trials` (that
-        are compared) and `best_trials` (of them the best).
+        A row a hyperparameter: `hyperparameter`, `importance` (its part of the sum of all), `low` and `high` (95 % interval,
+        cut at 0 and 1), `divergence` (of PED-ANOVA, nothing subtracted), `chance` (that shuffled ratings exceed in 5 % of
+        cases), `beyond_chance`, `trials` (that are compared) and `best_trials` (of them the best).
     """
     import numpy as np
 
@@ -89,13 +81,9 @@ def importance(results: Results, repetitions: int = REPETITIONS) -> pd.DataFrame
 
 
 def settled(results: Results) -> pd.DataFrame:
-    """Hyperparameters that a search hardly varied, so that `importance` cannot see what they do.
-
-    Args:
-        results: of one experiment; below `LEAST_TRIALS` trials that count for importances the frame is empty.
+    """Hyperparameters that have one value in `SETTLED` of the trials in which they act, so that `importance` cannot see them.
 
     Returns:
-        A row for each hyperparameter that has one value in at least `SETTLED` of the trials in which it acts:
         `hyperparameter`, `value` (a text), `trials` (with it) and `of` (in which it acts).
     """
     trials = admissible(searched(results))
@@ -133,7 +121,7 @@ def _points(trials: pd.DataFrame, own: Range) -> tuple[np.ndarray, int, bool]:
 
 
 def _divergences(points: np.ndarray, number: int, is_choice: bool, order: np.ndarray, best: int) -> np.ndarray:
-    """Pearson divergence of the best trials' density from that of all, for each order.
+    """Pearson divergence of the best trials' density from that of all, for each order, shape (orders,).
 
     Args:
         points: grid points of the trials, the best trial first, shape (trials,).
@@ -141,9 +129,6 @@ def _divergences(points: np.ndarray, number: int, is_choice: bool, order: np.nda
         is_choice: whether points have no order.
         order: trials, the best first, shape (orders, trials).
         best: how many of each are the best.
-
-    Returns:
-        Shape (orders,).
     """
     import numpy as np
 
@@ -167,11 +152,7 @@ def _counted(points: np.ndarray, number: int) -> np.ndarray:
 
 
 def _choice_density(counts: np.ndarray) -> np.ndarray:
-    """Smoothed shares of choices: one trial more, spread evenly, and each trial's own share is smoothed alike.
-
-    Args:
-        counts: shape (rows, choices).
-    """
+    """Smoothed shares of choices, from counts (rows, choices): one trial more, spread evenly, and each trial's share alike."""
     number = counts.shape[1]
     distinct = (counts > 0).sum(axis=1, keepdims=True)
     kernels = distinct + 1.0
@@ -185,14 +166,7 @@ def _choice_density(counts: np.ndarray) -> np.ndarray:
 
 
 def _density(counts: np.ndarray) -> np.ndarray:
-    """Kernel density on a grid: a truncated normal at each trial, with Scott's bandwidth, and a flat one of one trial.
-
-    Args:
-        counts: shape (rows, points).
-
-    Returns:
-        Shape (rows, points); rows add up to 1.
-    """
+    """Kernel density of counts (rows, points): a truncated normal at each trial, with Scott's bandwidth, and a flat one."""
     import numpy as np
     from scipy.special import ndtr
 

@@ -18,11 +18,7 @@ TERM = "term_"  # prefix of the columns with the terms of the reward
 
 
 def last_evaluation(results: Results) -> pd.DataFrame:
-    """Rows of `evaluations` that are of each trial's last evaluation, a row a year; those of a judgement are left out.
-
-    Args:
-        results: of one experiment.
-    """
+    """Rows of `evaluations` that are of each trial's last evaluation, a row a year; those of a judgement are left out."""
     own = results.single.evaluations[results.evaluations["contender"].isna()]
     return own[own["steps"] == own.groupby("trial")["steps"].transform("max")]
 
@@ -30,15 +26,10 @@ def last_evaluation(results: Results) -> pd.DataFrame:
 def reward_terms(results: Results, judgement: Results | None = None) -> pd.DataFrame:
     """The weighted terms of the reward: what the score of a policy consists of.
 
-    Args:
-        results: of one experiment; without a winner and a default trial only the judgement's rows are there.
-        judgement: of a judgement of the same site, which has rules, model predictive control and bounds on the test split.
-
     Returns:
-        A row for each policy and term: `policy`, `kind` (`best`, `default`, or as `results.analysis.judged.kind_of`), `split`,
-        `runs`, `term` (co2, cost, solar, grid, ev, peak), `value` (mean reward an hour, over years and runs; 0 is the
-        uncontrolled site) and `score` (sum of the terms for the reward `improvement`). Terms that are 0 for all policies, and
-        policies without terms, are left out.
+        A row for each policy and term: `policy`, `kind` (`best`, `default`, or see `kind_of`), `split`, `runs`, `term`, `value`
+        (mean reward an hour; 0 is the uncontrolled site) and `score`. Terms that are 0 for all policies, and policies without
+        terms, are left out.
     """
     import pandas as pd
 

@@ -1,4 +1,4 @@
-"""How the best of a search grew, and what it can be compared with."""
+"""All trials ranked, how the best of a search grew, and what it can be compared with."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 from results.analysis.curves import confirmed, evaluated
 from results.analysis.judged import CONTENDER, judged_runs
-from results.analysis.searched import aims, default_trial, frame, ranks_by_score, rated
+from results.analysis.searched import aims, best_trial, default_trial, frame, misses, ranks_by_score, rated
 from results.analysis.times import elapsed, stretches
 from results.experiment_file import read_facts
 from results.fresh import DEFAULT
-from results.loader import Results
+from results.loader import Results, ratings
+from results.schema import GIVEN
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,18 +24,13 @@ _CANDIDATES = ("complete", "frozen", "running")  # states of trials that may win
 def best_so_far(results: Results) -> pd.DataFrame:
     """The best of the search after each evaluation, over the time and the steps that all trials had taken.
 
-    The best is the trial that would have won, had the search ended then: the one with the highest newest rating. So it may
-    fall, where the leader does worse after more training. Trials that ended as pruned, failed or out of memory never count,
-    nor do confirmations; what they took counts.
-
-    Args:
-        results: of one experiment; without evaluations the frame is empty.
+    The best is the trial that would have won, had the search ended then, so it may fall. Trials that ended as pruned, failed or
+    out of memory never count, nor do confirmations; what they took counts.
 
     Returns:
-        A row an evaluation of the search, by time: `time` (UTC), `elapsed_seconds` (s in which at least one trial ran),
-        `total_steps` (of all trials), `trial`, `steps` (of it), `score` and `rating` of the evaluation, `best` (rating),
-        `best_score`, `best_trial`, `highest` (the highest rating of any evaluation so far) and `is_new_best`. `best` is empty
-        until a trial that may win was evaluated, and meets all requirements.
+        A row an evaluation of the search, by time: `time` (UTC), `elapsed_seconds` (in which at least one trial ran),
+        `total_steps` (of all trials), `trial`, `steps` (of it), `score`, `rating`, `best` (rating; empty until one may win and
+        meets all requirements), `best_score`, `best_trial`, `highest` (rating of any evaluation so far) and `is_new_best`.
     """
     import numpy as np
 
@@ -71,21 +67,13 @@ def best_so_far(results: Results) -> pd.DataFrame:
 
 
 def references(results: Results, judgement: Results | None = None) -> pd.DataFrame:
-    """Ratings that the best of a search can be compared with.
-
-    A search stores no rules, model predictive control or bound: a judgement has their scores, on the test split. They are left
-    out where the search does not aim at the score, as is the score of the uncontrolled site.
-
-    Args:
-        results: of one experiment.
-        judgement: of a judgement of the same site.
+    """Ratings that the best of a search can be compared with; those of a judgement where the search aims at the score.
 
     Returns:
         A row a yardstick: `kind` (`uncontrolled`, `default`, `confirmed default`, `confirmed best`, and of a judgement
-        `contender`, `rule`, `mpc` or `bound`), `name`, `split`, `runs`, `score` (of confirmations the rating), and `low` and
-        `high`, the ends of Student's 95 % interval over seeds, empty with one run; `steps` of the default.
-        A score of `uncontrolled` is 0 by definition of the reward `improvement`; other rewards have none. With two objectives
-        its gain is 0. What misses a requirement has no number.
+        `contender`, `rule`, `mpc` or `bound`), `name`, `split`, `runs`, `score` (of confirmations the rating), `low` and `high`
+        (Student's 95 % interval over seeds), `steps` of the default. The uncontrolled site has 0 by definition of the reward
+        `improvement`; other rewards have none. What misses a requirement has no number.
     """
     rows: list[dict[str, object]] = []
     trials = results.trials
@@ -116,3 +104,45 @@ def references(results: Results, judgement: Results | None = None) -> pd.DataFra
             )
     types = {"kind": "object", "name": "object", "split": "object", "runs": "int64"}
     return frame(rows, {**types, **dict.fromkeys(("score", "low", "high", "steps"), "float64")})
+
+
+_TAKEN = (
+    "trial", "state", "score", "rating", "objective", "shortfall", "steps", "budget_steps", "seconds", "steps_per_second",
+    "peak_rss_bytes", "peak_process_vram_bytes", "device", "noticed", "same_as",
+)  # fmt: skip
+
+
+def leaderboard(results: Results) -> pd.DataFrame:
+    """All trials of the search, the best first; then those that miss a requirement, and last those that cannot be ranked.
+
+    Returns:
+        A row a trial: `rank` from 1 and `rating` (what ranks), empty where a requirement is missed; `trial`; `state`; `score`;
+        `objective` and `shortfall` where wanted; `steps` and `budget_steps`; `seconds`; `steps_per_second` (evaluations left
+        out); `peak_rss_bytes` and `peak_process_vram_bytes`; `device`; `noticed`; `same_as`; `is_default`; `is_best`;
+        `confirmed`, `confirmed_low`, `confirmed_high` (mean rating with fresh seeds, Student's 95 % interval) and
+        `confirmed_runs`; the `hp_` columns.
+    """
+    import numpy as np
+
+    from results.analysis.curves import confirmed
+
+    trials = results.trials[results.trials["confirms"].isna()].copy()
+    ranking = ratings(trials).astype(float)
+    trials["rating"] = rated(trials)
+    training = trials["seconds"] - trials["evaluation_seconds"].fillna(0.0)
+    trials["steps_per_second"] = trials["steps"] / training.where(training > 0.0)
+    ranked = ranking[np.isfinite(ranking)].sort_values(ascending=False, kind="stable")
+    table = trials.loc[[*ranked.index, *trials.index.difference(ranked.index)]]
+    given = [name for name in table.columns if str(name).startswith(GIVEN)]
+    table = table[[*_TAKEN, *given]].reset_index(drop=True)
+    counts = np.isfinite(table["rating"]) & ~misses(table)
+    table.insert(0, "rank", np.where(counts, counts.cumsum(), np.nan))
+    again = confirmed(results).set_index("confirms")
+    place = len(_TAKEN) + 1
+    for name in ("runs", "high", "low", "mean"):
+        column = table["trial"].map(again[name]).astype(float)
+        table.insert(place, "confirmed" if name == "mean" else f"confirmed_{name}", column)
+    table.insert(place, "is_best", table["trial"] == (-1 if (best := best_trial(results)) is None else best))
+    default = default_trial(results)
+    table.insert(place, "is_default", table["trial"] == (-1 if default is None else default))
+    return table

@@ -19,9 +19,6 @@ if TYPE_CHECKING:
 def searched(results: Results) -> pd.DataFrame:
     """Trials of the search that were evaluated, by number: not those that repeat an assignment or confirm one.
 
-    Args:
-        results: of one experiment.
-
     Returns:
         Rows of `trials` in any state that can be ranked. Its columns, and `rating` as `rated` has it.
     """
@@ -36,37 +33,22 @@ def rated(rows: pd.DataFrame) -> pd.Series:
     """Ratings that have a unit: empty where a requirement is missed.
 
     What misses a requirement is ranked far below all else, by how much it misses. That is a place, and no value to draw.
-
-    Args:
-        rows: of `trials` or `reports`.
     """
     return ratings(rows).astype(float).mask(misses(rows))
 
 
 def misses(rows: pd.DataFrame) -> pd.Series:
-    """Whether each row misses a requirement; false where nothing is required.
-
-    Args:
-        rows: of `trials` or `reports`, or any frame with their `shortfall`.
-    """
+    """Whether each row misses a requirement; false where nothing is required."""
     return rows["shortfall"].astype(float) > 0.0
 
 
 def aims(facts: Facts) -> tuple[str, ...]:
-    """Names of what a search aims at: `score` by default, and two where it gives a front.
-
-    Args:
-        facts: of the experiment.
-    """
+    """Names of what a search aims at: `score` by default, and two where it gives a front."""
     return tuple(str(facts.settings.get("objective") or SCORE.name).split())
 
 
 def ranks_by_score(facts: Facts) -> bool:
-    """Whether ratings of a search are scores.
-
-    Args:
-        facts: of the experiment.
-    """
+    """Whether ratings of a search are scores."""
     return aims(facts) == (SCORE.name,)
 
 
@@ -84,10 +66,6 @@ def default_trial(results: Results, facts: Facts | None = None) -> int | None:
     """Number of the trial that has the default preset; None where none is known to have it.
 
     Confirmations name it. Else it follows from the settings: the first trials have the presets of `--start-from`.
-
-    Args:
-        results: of one experiment.
-        facts: of it, where they have been read already.
     """
     again = results.confirmations
     of_default = again.loc[(again["confirm_role"] == DEFAULT) & (again["confirms"] >= 0), "confirms"]
@@ -106,10 +84,6 @@ def ranges_of(trials: pd.DataFrame, facts: Facts) -> dict[str, Range]:
 
     Where the settings tell of none, it is what was tried: hyperparameters that differ between trials, from the least value to
     the greatest, on a log scale where these differ tenfold and more.
-
-    Args:
-        trials: rows of the search.
-        facts: of the experiment.
     """
     import pandas as pd
 
@@ -141,12 +115,7 @@ def acts(trials: pd.DataFrame, own: Range) -> np.ndarray:
 
 
 def frame(rows: list[dict[str, Any]], types: Mapping[str, str]) -> pd.DataFrame:
-    """Rows as a frame that has these columns with these types, also without any row.
-
-    Args:
-        rows: values by column.
-        types: pandas' name of each column's type, in the order of the columns.
-    """
+    """Rows as a frame that has these columns with these types, also without any row."""
     import pandas as pd
 
     return pd.DataFrame(rows, columns=[*types]).astype(dict(types))

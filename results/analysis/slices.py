@@ -21,9 +21,6 @@ BINS = 10  # equal parts of a range
 def effects(results: Results) -> pd.DataFrame:
     """Value and rating of each trial for each hyperparameter that was searched.
 
-    Args:
-        results: of one experiment; without rated trials the frame is empty.
-
     Returns:
         A row for each hyperparameter and trial: `hyperparameter`, `trial`, `state`, `value` (a number; empty for choices and
         none), `label` (the value as a text), `position` (0 at the lower end of the range, 1 at the upper one, on the scale
@@ -61,9 +58,6 @@ def effects(results: Results) -> pd.DataFrame:
 
 def coverage(results: Results) -> pd.DataFrame:
     """How much of each range the search tried.
-
-    Args:
-        results: of one experiment; without ranges the frame is empty.
 
     Returns:
         A row a hyperparameter: `hyperparameter`, `low`, `high`, `log` (empty for choices), `trials` (in which it acts),

@@ -1,4 +1,4 @@
-"""Where the time went, and which trial ran when and where."""
+"""Where the time of a search went, and the memory that trials took."""
 
 from __future__ import annotations
 
@@ -18,9 +18,6 @@ _PAUSE = 0.5  # s
 
 def time_spent(results: Results) -> pd.DataFrame:
     """Time of each trial by cause.
-
-    Args:
-        results: of one experiment; trials without a measured time are left out.
 
     Returns:
         A row for each trial and cause: `trial`, `state`, `role` (`search`, or that of a confirmation: `best`, `default` or
@@ -48,9 +45,6 @@ def timeline(results: Results) -> pd.DataFrame:
     A trial pauses while it is frozen, and between runs of the search. Its reports tell: the clock went on, its stopwatch did
     not. The time between the last report and a kill is not known.
 
-    Args:
-        results: of one experiment; without reports the frame is empty.
-
     Returns:
         A row a stretch, by begin: `trial`, `stretch` (of the trial, from 1), `host`, `device`, `slot` (from 0; the first that
         was free on that host and device), `begin`, `end` (UTC), `seconds` (s), `from_steps`, `to_steps`, `state` (`frozen`
@@ -74,11 +68,7 @@ def timeline(results: Results) -> pd.DataFrame:
 
 
 def stretches(reports: pd.DataFrame) -> pd.DataFrame:
-    """Stretches of `timeline` by trial, without what the rows of trials tell.
-
-    Args:
-        reports: of one experiment.
-    """
+    """Stretches of `timeline` by trial, without what the rows of trials tell."""
     own = reports[["trial", "steps", "time", "seconds"]].dropna()
     trial = own["trial"]
     ran = own["seconds"].where(trial != trial.shift(), own["seconds"].diff())
@@ -97,10 +87,6 @@ def stretches(reports: pd.DataFrame) -> pd.DataFrame:
 
 def elapsed(own: pd.DataFrame, at: pd.Series) -> np.ndarray:
     """Seconds of the search by some times: those in which at least one trial ran.
-
-    Args:
-        own: `stretches`.
-        at: times, UTC.
 
     Returns:
         Shape of `at`.
@@ -128,12 +114,7 @@ def _seconds(times: pd.Series) -> np.ndarray:
 
 
 def _slots(begins: pd.Series, ends: pd.Series) -> list[int]:
-    """The first free slot of each stretch.
-
-    Args:
-        begins: sorted.
-        ends: of the same stretches.
-    """
+    """The first free slot of each stretch."""
     free: list[Any] = []
     slots = []
     for begin, end in zip(begins, ends, strict=True):
@@ -141,3 +122,37 @@ def _slots(begins: pd.Series, ends: pd.Series) -> list[int]:
         free[slot : slot + 1] = [end]
         slots.append(slot)
     return slots
+
+
+# Kind of memory: columns of what was predicted, granted and measured.
+_COLUMNS = {
+    "host": ("predicted_ram_bytes", "granted_ram_bytes", "peak_rss_bytes"),
+    "card": ("predicted_vram_bytes", "granted_vram_bytes", "peak_process_vram_bytes"),
+}
+
+
+def memory(results: Results) -> pd.DataFrame:
+    """Memory of each trial: predicted by the model, granted, and the most that was measured.
+
+    Returns:
+        A row for each trial with a prediction and kind (`host` or `card`): `trial`, `state`, `kind`, `predicted_bytes` (before
+        it was corrected), `granted_bytes`, `measured_bytes`, `ratio` (measured to predicted), `exceeded` (more than granted)
+        and `out_of_memory` (how often).
+    """
+    rows: list[dict[str, object]] = []
+    own = results.single.trials[results.trials["same_as"].isna()]
+    for row in own.to_dict("records"):
+        for kind, (predicted, granted, measured) in _COLUMNS.items():
+            if not row[predicted] > 0:
+                continue
+            used = row[measured] if row[measured] > 0 else float("nan")
+            rows.append(
+                {"trial": row["trial"], "state": row["state"], "kind": kind, "predicted_bytes": row[predicted]}
+                | {"granted_bytes": row[granted], "measured_bytes": used, "ratio": used / row[predicted]}
+                | {"exceeded": bool(row[granted] > 0 and used > row[granted]), "out_of_memory": row["out_of_memory"]}
+            )
+    types = {"trial": "int64", "state": "object", "kind": "object"}
+    types |= dict.fromkeys(("predicted_bytes", "granted_bytes", "measured_bytes", "ratio"), "float64")
+    table = frame(rows, {**types, "exceeded": "bool", "out_of_memory": "float64"})
+    table["out_of_memory"] = table["out_of_memory"].fillna(0).astype("int64")
+    return table

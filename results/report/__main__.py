@@ -17,14 +17,7 @@ REFUSED = 2  # exit status
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Write the page and print its path.
-
-    Args:
-        arguments: of the command line; those of this process by default.
-
-    Returns:
-        Exit status: 0; 2 with a line for what cannot be drawn or written as given.
-    """
+    """Write the page and print its path."""
     options = parser().parse_args(arguments)
     if options.format is not None and options.figures is None:
         return _refuse("--format is of pictures: name their folder, such as --figures pictures")

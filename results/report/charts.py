@@ -61,13 +61,7 @@ CONFIG: dict[str, Any] = {
 
 
 def chart(*layers: dict[str, Any], height: int = HEIGHT, **more: Any) -> dict[str, Any]:
-    """A specification that is as wide as its place.
-
-    Args:
-        layers: charts over one another; each has its `data`, unless `more` has them.
-        height: of the chart within its axes, pixels.
-        more: further keys, such as `resolve`.
-    """
+    """A specification that is as wide as its place."""
     for axis in ("x", "y"):
         own = [each["encoding"][axis] for each in layers if axis in each["encoding"]]
         # A layer without a title would take away that of the others.
@@ -86,13 +80,7 @@ def chart(*layers: dict[str, Any], height: int = HEIGHT, **more: Any) -> dict[st
 
 
 def layer(frame: pd.DataFrame, mark: Any, **encoding: Any) -> dict[str, Any]:
-    """A layer with data of its own: only the columns that its channels read.
-
-    Args:
-        frame: rows to draw.
-        mark: of Vega-Lite.
-        encoding: channels; see `channel`.
-    """
+    """A layer with data of its own: only the columns that its channels read."""
     channels = {name: value for name, value in encoding.items() if value is not None}
     used = dict.fromkeys(field for value in channels.values() for field in _fields(value))
     return {"data": {"values": rows(frame, list(used))}, "mark": mark, "encoding": channels}
@@ -128,36 +116,18 @@ def _plain(value: Any) -> Any:
 
 
 def channel(field: str, kind: str = "quantitative", title: str | None = None, **more: Any) -> dict[str, Any]:
-    """A channel that reads a column.
-
-    Args:
-        field: name of the column: letters, digits and underscores.
-        kind: of Vega-Lite: quantitative, nominal or ordinal.
-        title: of axis or legend; none by default.
-        more: further keys, such as `axis`.
-    """
+    """A channel that reads a column."""
     return {"field": field, "type": kind, "title": title, **more}
 
 
 def coloured(field: str, names: Sequence[str], colours: Sequence[str] = CATEGORIES, **more: Any) -> dict[str, Any]:
-    """A colour for each name, in this order.
-
-    Args:
-        field: column with the names.
-        names: all that occur.
-        colours: names of colours, at least as many.
-        more: further keys, such as `legend`.
-    """
+    """A colour for each name, in this order."""
     domain, found = list(names), [colour(name) for name in colours[: len(names)]]
     return channel(field, "nominal", scale={"domain": domain, "range": found}, **more)
 
 
 def compared(found: pd.DataFrame) -> dict[str, Any]:
-    """Amounts beside those of the uncontrolled site, which counts as 100 %: a bar each, with its change as a text.
-
-    Args:
-        found: a row an amount, with columns `name` and `change` (a part of the uncontrolled amount, 0 for the same).
-    """
+    """Amounts beside those of the uncontrolled site, which counts as 100 %: a bar each, with its change as a text."""
     drawn = found.assign(
         part=found["change"] + 1.0,
         direction=["less" if value <= 0 else "more" for value in found["change"]],
@@ -190,11 +160,7 @@ def compared(found: pd.DataFrame) -> dict[str, Any]:
 
 
 def hover(*columns: tuple[str, str]) -> list[dict[str, Any]]:
-    """What is shown under the pointer.
-
-    Args:
-        columns: name and title of each.
-    """
+    """What is shown under the pointer."""
     return [{"field": name, "title": title} for name, title in columns]
 
 

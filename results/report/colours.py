@@ -46,11 +46,7 @@ _NAME = re.compile(r"var\(--([a-z0-9]+)\)")
 
 
 def colour(name: str) -> str:
-    """How a specification names a colour.
-
-    Args:
-        name: a key of `LIGHT`.
-    """
+    """How a specification names a colour."""
     return f"var(--{name})" if name in LIGHT else _unknown(name)
 
 
@@ -59,12 +55,7 @@ def _unknown(name: str) -> str:
 
 
 def themed(spec: Any, theme: Mapping[str, str] = LIGHT) -> Any:
-    """A specification with each colour as its number, for programs that know no names.
-
-    Args:
-        spec: with colours by name, at any depth.
-        theme: `LIGHT` or `DARK`.
-    """
+    """A specification with each colour as its number, for programs that know no names."""
     if isinstance(spec, str):
         return _NAME.sub(lambda match: theme[match[1]], spec)
     if isinstance(spec, Mapping):
@@ -80,12 +71,7 @@ def variables(theme: Mapping[str, str]) -> str:
 
 
 def contrast(first: str, second: str) -> float:
-    """Contrast ratio of two colours by WCAG 2.2, from 1 to 21.
-
-    Args:
-        first: as `#rrggbb`, like the second.
-        second: of the background or the other way round.
-    """
+    """Contrast ratio of two colours by WCAG 2.2, from 1 to 21."""
     light, dark = sorted((_luminance(first), _luminance(second)), reverse=True)
     return (light + 0.05) / (dark + 0.05)
 

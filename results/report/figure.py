@@ -14,12 +14,7 @@ Spec = Mapping[str, Any]  # a Vega-Lite specification with colours of `results.r
 
 @dataclass(frozen=True)
 class Panel:
-    """One chart of a figure.
-
-    Attributes:
-        spec: of Vega-Lite; as wide as the place that it gets.
-        title: above the chart, where a figure has several.
-    """
+    """A chart of Vega-Lite, as wide as its place, with a title where a figure has several."""
 
     spec: Spec
     title: str = ""
@@ -30,7 +25,7 @@ class Figure:
     """A question about the results, and its answer.
 
     Attributes:
-        name: of the figure, in links and file names: letters and dashes.
+        name: in links and file names: letters and dashes.
         question: its heading.
         answer: one sentence that is computed from the tables.
         panels: its charts; none where there is nothing to draw.

@@ -40,9 +40,6 @@ class Hours:
 def read(path: Path) -> Hours:
     """Read a rollout.
 
-    Args:
-        path: of a Parquet file that `python -m tuning.rollout` wrote.
-
     Raises:
         ResultsError: if it is damaged, none of ours, or of a newer version.
     """
@@ -68,9 +65,6 @@ def read(path: Path) -> Hours:
 
 def by_day(hours: pd.DataFrame) -> pd.DataFrame:
     """Import of each day.
-
-    Args:
-        hours: of a rollout.
 
     Returns:
         Columns day (from 1), policy, uncontrolled (kWh).

@@ -53,21 +53,12 @@ _OLD = (
 
 
 def asset(name: str) -> bytes:
-    """Content of a file beside this module.
-
-    Args:
-        name: of the file.
-    """
+    """Content of a file beside this module."""
     return files("results.report").joinpath("assets", name).read_bytes()
 
 
 def page(title: str, sections: Sequence[Section]) -> bytes:
-    """The whole page, UTF-8. The same content gives the same bytes.
-
-    Args:
-        title: of the page.
-        sections: in the order of reading.
-    """
+    """The whole page, UTF-8. The same content gives the same bytes."""
     specs = {
         f"{_place(section, sections)}{figure.name}-{part}": panel.spec
         for section in sections

@@ -34,11 +34,7 @@ _OF_JUDGEMENT, _OF_POLICY = ("ranking", "amounts", "luck"), ("savings", "duratio
 
 
 def sections(sources: Sources) -> tuple[Section, ...]:
-    """All sections of a report: a comparison, judgements, experiments, policies.
-
-    Args:
-        sources: what the report is about.
-    """
+    """All sections of a report: a comparison, judgements, experiments, policies."""
     judged = sources.judgements[0] if len(sources.judgements) == 1 else None
     parts = [_compared(sources.experiments)] if len(sources.experiments) > 1 else []
     parts += [_judgement(one, sources.experiments) for one in sources.judgements]
@@ -49,12 +45,7 @@ def sections(sources: Sources) -> tuple[Section, ...]:
 
 
 def drawn(kind: str, subject: object) -> tuple[Figure, ...]:
-    """Figures of a section, in the order of reading: all modules of `results.report.figures` that name its kind.
-
-    Args:
-        kind: of the section.
-        subject: what the figures are drawn of.
-    """
+    """Figures of a section, in the order of reading: all modules of `results.report.figures` that name its kind."""
     modules = [import_module(f"{figures.__name__}.{each.name}") for each in iter_modules(figures.__path__)]
     placed = sorted((each for each in modules if kind in each.PLACES), key=lambda each: int(each.PLACES[kind]))
     return tuple(figure for each in placed if (figure := each.figure(subject)) is not None)
@@ -121,11 +112,7 @@ def _facts(results: Results) -> dict[str, str]:
 
 
 def site(scenario: str) -> str:
-    """Name of a site: of a schema the folder that holds it.
-
-    Args:
-        scenario: as the table has it.
-    """
+    """Name of a site: of a schema the folder that holds it."""
     path = PurePath(scenario.replace("\\", "/"))
     return path.parent.name if path.name == "schema.json" and path.parent.name else scenario
 

@@ -18,13 +18,7 @@ ROLLOUTS, ROLLOUT = "rollouts", ".parquet"  # in an experiment's folder; end of 
 
 @dataclass(frozen=True)
 class Sources:
-    """All that a report is about, in the order in which it was given.
-
-    Attributes:
-        experiments: results of searches.
-        judgements: results of judgements.
-        policies: hours of policies.
-    """
+    """All that a report is about, in the order in which it was given."""
 
     experiments: tuple[Results, ...] = ()
     judgements: tuple[Results, ...] = ()
@@ -33,9 +27,6 @@ class Sources:
 
 def read_sources(places: Sequence[str | Path]) -> Sources:
     """Read all that a report is about.
-
-    Args:
-        places: folders of experiments or judgements, folders with rollouts, files of rollouts, or URIs of these.
 
     Raises:
         ResultsError: if nothing is given, or a place holds none of these.
@@ -82,9 +73,6 @@ def _local(given: str | Path) -> Path:
 def rollouts_in(folder: Path) -> tuple[Path, ...]:
     """Files of rollouts in a folder, by name.
 
-    Args:
-        folder: which may be missing.
-
     Raises:
         ResultsError: if it cannot be read.
     """
@@ -95,11 +83,7 @@ def rollouts_in(folder: Path) -> tuple[Path, ...]:
 
 
 def shown_rollouts(results: Results) -> tuple[Path, ...]:
-    """The rollout of an experiment that its report shows: of the best trial, else the last by name; none without any.
-
-    Args:
-        results: of the experiment.
-    """
+    """The rollout of an experiment that its report shows: of the best trial, else the last by name; none without any."""
     every = rollouts_in(results.folder / ROLLOUTS)
     if results.scored.empty:
         return every[-1:]

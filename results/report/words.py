@@ -19,12 +19,7 @@ _TIMES = ((86_400.0, "d"), (3_600.0, "h"), (60.0, "min"), (1.0, "s"))
 
 
 def number(value: float, sign: bool = False) -> str:
-    """A number with three significant digits; "none" where there is none.
-
-    Args:
-        value: any.
-        sign: whether a plus stands before positive ones.
-    """
+    """A number with three significant digits; "none" where there is none."""
     if value is None or not math.isfinite(value):
         return "none"
     if value == 0:
@@ -60,12 +55,7 @@ def percent(part: float, sign: bool = False) -> str:
 
 @dataclass(frozen=True)
 class Unit:
-    """A unit that fits the largest of several values.
-
-    Attributes:
-        unit: such as MWh.
-        factor: by which values in the first unit are multiplied.
-    """
+    """A unit, such as MWh, that fits the largest of several values, and the factor from the first unit."""
 
     unit: str
     factor: float
@@ -76,12 +66,7 @@ class Unit:
 
 
 def unit_for(unit: str, most: float) -> Unit:
-    """The unit in which a value is below a thousand.
-
-    Args:
-        unit: such as kWh; one without larger ones stays.
-        most: largest absolute value, in `unit`.
-    """
+    """The unit in which a value is below a thousand."""
     units, step = _LARGER.get(unit, (unit,)), 0
     while math.isfinite(most) and abs(most) * 1000.0**-step >= 1000.0 and step < len(units) - 1:
         step += 1
@@ -104,13 +89,7 @@ def duration(seconds: float) -> str:
 
 
 def counted(count: int, one: str, several: str = "") -> str:
-    """A count with its noun.
-
-    Args:
-        count: of things.
-        one: name of one.
-        several: name of several; by default with an s.
-    """
+    """A count with its noun."""
     return f"{count:,} {one if count == 1 else several or one + 's'}"
 
 

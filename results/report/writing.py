@@ -28,16 +28,13 @@ def write(
     figures: str | Path | None = None,
     format: str = "png",
 ) -> Path:
-    """Write one page about experiments, judgements and policies. It opens offline.
+    """Write one page about experiments, judgements and policies, and return its path. It opens offline.
 
     Args:
         places: folders of experiments or judgements, folders with rollouts, files of rollouts; one or several. Or their URIs.
         to: the page's file; by default `report.html` in the folder of the one place, or in this folder for several or a URI.
         figures: folder for a picture of each figure; none by default.
         format: of the pictures, one of `FORMATS`.
-
-    Returns:
-        The page's path.
 
     Raises:
         ResultsError: if a place holds nothing that a report can be about, or pictures are wanted and cannot be drawn.
@@ -70,12 +67,7 @@ def _title(sections: Sequence[Section]) -> str:
 
 
 def destination(places: Sequence[str | Path], to: str | Path | None = None) -> Path:
-    """Path of a page.
-
-    Args:
-        places: that it is about.
-        to: as given; None for the default.
-    """
+    """Path of a page."""
     if to is not None:
         return user_path(to)
     if len(places) > 1 or is_uri(places[0]):
@@ -87,9 +79,6 @@ def destination(places: Sequence[str | Path], to: str | Path | None = None) -> P
 def check_pictures(format: str) -> None:
     """Check that pictures can be drawn.
 
-    Args:
-        format: png or svg.
-
     Raises:
         ResultsError: if the optional package is missing, or there is no such format.
     """
@@ -100,16 +89,7 @@ def check_pictures(format: str) -> None:
 
 
 def write_pictures(sections: Sequence[Section], folder: Path, format: str) -> tuple[Path, ...]:
-    """Write a picture of each figure that has charts.
-
-    Args:
-        sections: of the report.
-        folder: for the pictures; it is created.
-        format: png or svg.
-
-    Returns:
-        Paths of the pictures.
-    """
+    """Write a picture of each figure that has charts."""
     import vl_convert
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -134,11 +114,7 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def whole(figure: Figure) -> dict[str, Any]:
-    """One specification of all charts of a figure, in the colours of paper.
-
-    Args:
-        figure: with at least one chart.
-    """
+    """One specification of all charts of a figure, in the colours of paper."""
     columns = COLUMNS if len(figure.panels) >= COLUMNS else 1
     charts = []
     for panel in figure.panels:

@@ -5,16 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from results.statistics import (
-    Interval,
-    bootstrap,
-    improvement,
-    iqm,
-    mean,
-    paired_mean,
-    performance_profile,
-    probability_of_improvement,
-)
+from results.statistics import Interval, bootstrap, iqm, mean, paired_mean
 
 
 @pytest.mark.parametrize(
@@ -41,36 +32,11 @@ def test_the_interquartile_mean_is_a_mean() -> None:
         assert np.quantile(scores, 0.2) <= iqm(scores) <= np.quantile(scores, 0.8)
 
 
-def test_the_probability_of_improvement_counts_pairs_of_the_same_task() -> None:
-    first, second = np.array([[1.0, 10.0], [3.0, 30.0]]), np.array([[2.0, 10.0]])
-    # Task 1: 3 > 2 in one of two pairs. Task 2: a tie and a win.
-    assert probability_of_improvement(first, second) == pytest.approx((0.5 + 0.75) / 2.0)
-    assert probability_of_improvement(second, first) == pytest.approx(1.0 - (0.5 + 0.75) / 2.0)
-    assert probability_of_improvement(first, first) == 0.5
-
-
-def test_a_profile_falls_from_all_runs_to_none() -> None:
-    scores = np.array([[1.0, 2.0], [3.0, 2.0]])
-    np.testing.assert_allclose(
-        performance_profile(scores, np.array([0.0, 1.0, 1.5, 2.0, 2.5, 3.0])), [1, 0.75, 0.75, 0.25, 0.25, 0]
-    )
-
-
 def test_runs_are_drawn_within_their_task() -> None:
     # Tasks differ wildly and runs do not: drawn across tasks, the mean would vary.
     scores = np.tile([0.0, 1e6], (5, 1))
     found = bootstrap(scores, lambda drawn: float(drawn.mean()), np.random.default_rng(0), 50)
     assert found == Interval(5e5, 5e5, 5e5)
-
-
-def test_pairs_cancel_what_they_have_in_common() -> None:
-    random = np.random.default_rng(1)
-    hard = 100.0 * random.standard_normal((8, 3))
-    first, second = (hard + shift + 0.1 * random.standard_normal((8, 3)) for shift in (1.0, 0.0))
-    found = improvement(first, second, random)
-    assert found.excludes(0.0)
-    assert 0.8 < found.low < found.value < found.high < 1.2
-    assert not improvement(first, first + random.permutation([0.1, -0.1] * 12).reshape(8, 3), random).excludes(0.0)
 
 
 def test_a_generator_repeats_a_result() -> None:
@@ -100,8 +66,6 @@ def test_intervals_hold_the_truth_as_often_as_they_say(statistic: Callable[[np.n
         (lambda: iqm(np.array([1.0, np.nan])), "not finite"),
         (lambda: bootstrap(np.ones((1, 3)), iqm, np.random.default_rng(0)), "at least two runs"),
         (lambda: bootstrap(np.ones(5), iqm, np.random.default_rng(0)), "at least two runs"),
-        (lambda: improvement(np.ones((3, 2)), np.ones((4, 2)), np.random.default_rng(0)), "no pairs"),
-        (lambda: probability_of_improvement(np.ones((3, 2)), np.ones((3, 4))), "not of the same tasks"),
     ],
 )
 def test_scores_without_a_statistic_are_an_error(call: Callable[[], object], message: str) -> None:

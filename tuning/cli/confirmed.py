@@ -17,14 +17,8 @@ NO_DEFAULT = "Trainings of the default did not reach the end, so no trial is com
 def confirmation_lines(results: Results, shown: Callable[[float], str]) -> list[str]:
     """The mean of each assignment that was trained again, with its interval, and whether it is better than the default.
 
-    With several contenders each interval is wider, so that all of them hold together (Bonferroni).
-
-    Args:
-        results: of the experiment.
-        shown: a rating as a person reads it.
-
-    Returns:
-        Empty where nothing was trained again at least twice.
+    With several contenders each interval is wider, so that all of them hold together (Bonferroni). Empty where nothing was
+    trained again at least twice.
     """
     fresh = results.fresh.at_least(LEAST_RUNS)
     if not fresh.complete and not results.fresh.broken:
@@ -50,12 +44,7 @@ def confirmation_lines(results: Results, shown: Callable[[float], str]) -> list[
 
 
 def unpaid_lines(settings: Settings, results: Results) -> list[str]:
-    """That the best was trained once, where the budget does not pay for more; of time, that shows when it is spent.
-
-    Args:
-        settings: of the experiment.
-        results: of it.
-    """
+    """That the best was trained once, where the budget does not pay for more; of time, that shows when it is spent."""
     limit = settings.limit
     if limit is None or settings.preset or not settings.confirm or results.scored.empty:
         return []
@@ -86,22 +75,12 @@ def runs(number: int, fresh: FreshRuns) -> str:
 
 
 def broken_lines(fresh: FreshRuns) -> list[str]:
-    """A line for each assignment of which too many trainings did not reach the end.
-
-    Args:
-        fresh: all that was trained again.
-    """
+    """A line for each assignment of which too many trainings did not reach the end."""
     return [f"  {named(number, fresh)}: no mean, {runs(number, fresh)}" for number in fresh.broken]
 
 
 def verdict(fresh: FreshRuns, better: str, compared: bool) -> list[str]:
-    """The last line; none where nothing was compared with the default.
-
-    Args:
-        fresh: all that was trained again.
-        better: what is better than the default; empty for nothing.
-        compared: whether any contender was compared with it.
-    """
+    """The last line; none where nothing was compared with the default."""
     if better:
         return [f"Better than the default: {better}."]
     told = fresh.at_least(LEAST_RUNS)

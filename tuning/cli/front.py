@@ -25,10 +25,6 @@ def front_table(results: Results, aim: Aim) -> Table:
     """The members of the front, the best in the first objective at the top.
 
     Of many, those stand here that are farthest apart.
-
-    Args:
-        results: of the experiment.
-        aim: of it, with two objectives.
     """
     front, searched = results.front, results.trials[results.trials["confirms"].isna()]
     shown = front.iloc[sorted(spread_out(front[list(GAINS)].to_numpy(dtype=float))[:MOST_SHOWN])]
@@ -52,13 +48,6 @@ def front_confirmation_lines(results: Results, aim: Aim) -> list[str]:
     """Means of both gains of what was trained again, with their intervals, and which are better than the default in what.
 
     Each interval is wider the more are compared, so that all of them hold together (Bonferroni).
-
-    Args:
-        results: of the experiment.
-        aim: of it, with two objectives.
-
-    Returns:
-        Empty where nothing was trained again at least twice.
     """
     fresh = results.fresh.at_least(LEAST_RUNS)
     if not fresh.complete and not results.fresh.broken:

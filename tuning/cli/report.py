@@ -16,13 +16,7 @@ _FAILURES = (UserError, OSError, MemoryError, ArithmeticError, LookupError, Valu
 
 
 def draw_report(folders: Sequence[Path], console: Console, publish: Callable[[Path], object] = lambda path: path) -> None:
-    """Write `report.html` into the first folder, and print its path, or one line why it could not be drawn.
-
-    Args:
-        folders: of the search or judgement, then of what else its report shows.
-        console: to print to.
-        publish: puts the file where else it belongs; gives the place that is printed.
-    """
+    """Write `report.html` into the first folder, and print its path, or one line why it could not be drawn."""
     from results import report
 
     try:

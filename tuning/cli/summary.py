@@ -27,15 +27,7 @@ SHOWN = 5  # trials in the table
 def print_summary(
     results: Results, console: Console, aim: Aim = SCORE_ALONE, validation: str = "", teacher: str = "none"
 ) -> None:
-    """Print the best trials, the best hyperparameters, its KPIs against the uncontrolled site, and where the files are.
-
-    Args:
-        results: of the experiment.
-        console: to print to.
-        aim: of the experiment.
-        validation: what the validation split consists of, where the user stated it.
-        teacher: of the experiment.
-    """
+    """Print the best trials, the best hyperparameters, its KPIs against the uncontrolled site, and where the files are."""
     trials = results.trials
     for _, row in trials[trials["state"].isin(["failed", "oom"])].iterrows():
         error = "" if pd.isna(row["error"]) else row["error"].strip().rpartition("\n")[2]
@@ -76,13 +68,7 @@ def print_summary(
 
 
 def print_comparison(experiments: Sequence[Results], console: Console, aim: Aim = SCORE_ALONE) -> None:
-    """Print the best trial of each of several experiments beside one another, with the vehicle energy that it served.
-
-    Args:
-        experiments: their results; those without a complete trial are named as such.
-        console: to print to.
-        aim: of all of them.
-    """
+    """Print the best trial of each of several experiments beside one another, with the vehicle energy that it served."""
     if aim.shown:
         say(console, f"Aim: {aim.shown}")
     table = plain_table("Best trial of each algorithm, on the validation split")

@@ -31,15 +31,11 @@ def plain_table(title: str | None = None) -> Table:
 
 @dataclass(frozen=True)
 class Fitted:
-    """A table where the terminal is wide enough for it.
+    """A table of texts where the terminal is wide enough for it; its first column names the rows.
 
-    On a narrower one a name that is too long has a line of its own, above its values, which stay in their columns. On one
-    that is too narrow for the columns, each value has a line.
-
-    Brackets in its cells are no markup, and control characters are escapes: names come from files of other people too.
-
-    Attributes:
-        table: of texts. Its first column names the rows.
+    On a narrower one a name that is too long has a line of its own, above its values, which stay in their columns. On one that
+    is too narrow for the columns, each value has a line. Brackets in its cells are no markup, and control characters are
+    escapes: names come from files of other people too.
     """
 
     table: Table
@@ -81,13 +77,7 @@ class Fitted:
 
 @dataclass(frozen=True)
 class _Cells:
-    """A column.
-
-    Attributes:
-        texts: its header, then its cells.
-        is_right: whether they stand at the right.
-        width: characters of the longest line.
-    """
+    """A column: its header, then its cells; whether they stand at the right; characters of the longest line."""
 
     texts: Sequence[str]
     is_right: bool

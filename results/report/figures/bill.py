@@ -51,9 +51,6 @@ def _dearer(worse: pd.DataFrame) -> str:
 def by_month(hours: pd.DataFrame) -> pd.DataFrame:
     """Cost of energy of each month, in the order of the data.
 
-    Args:
-        hours: of a rollout.
-
     Returns:
         Columns month, hours, policy, uncontrolled (currency), and saved, the difference.
     """

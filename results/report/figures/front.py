@@ -5,7 +5,7 @@ from collections.abc import Collection
 import pandas as pd
 
 from common.measure import A_YEAR, BASIS
-from results.analysis.gains import gains
+from results.analysis.front import gains
 from results.front import GAINS
 from results.report.charts import channel, chart, coloured, hover, layer, sampled
 from results.report.colours import colour

@@ -51,10 +51,6 @@ def _quantile(net: pd.Series) -> float:
 def duration_curve(hours: pd.DataFrame, points: int = 200) -> pd.DataFrame:
     """Net import in descending order.
 
-    Args:
-        hours: of a rollout.
-        points: how many of the curve; more of them at its upper end.
-
     Returns:
         Columns share (of the hours with at least this import), policy, uncontrolled (kW).
     """

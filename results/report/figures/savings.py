@@ -61,9 +61,6 @@ def _time(hours: pd.DataFrame) -> str:
 def sums(hours: pd.DataFrame) -> pd.DataFrame:
     """Import, cost of energy and emission as those of a year of 8,760 h, and the highest import.
 
-    Args:
-        hours: of a rollout.
-
     Returns:
         Rows `policy` and `uncontrolled`; columns import_kwh, cost (currency), co2_kg, peak_kw.
     """

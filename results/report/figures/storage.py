@@ -67,9 +67,6 @@ def storage(hours: pd.DataFrame) -> Figure:
 def by_hour(hours: pd.DataFrame) -> pd.DataFrame:
     """The mean day of battery, vehicles, PV and price.
 
-    Args:
-        hours: of a rollout.
-
     Returns:
         Columns hour, battery_kwh, charging_kwh, pv_kwh, price.
     """

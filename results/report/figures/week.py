@@ -61,11 +61,7 @@ def week(hours: pd.DataFrame) -> Figure:
 
 
 def hardest_week(hours: pd.DataFrame) -> pd.DataFrame:
-    """The whole week with the highest import of the uncontrolled site in an hour; all hours where there is no whole week.
-
-    Args:
-        hours: of a rollout.
-    """
+    """The whole week with the highest import of the uncontrolled site in an hour; all hours where there is no whole week."""
     weeks = len(hours) // WEEK
     if not weeks:
         return hours.reset_index(drop=True)

@@ -64,9 +64,6 @@ def _hour(row: pd.Series) -> str:
 def by_month_and_hour(hours: pd.DataFrame) -> pd.DataFrame:
     """Mean change of net import against the uncontrolled site.
 
-    Args:
-        hours: of a rollout.
-
     Returns:
         Columns month, hour (as the rollout has them) and change_kw.
     """

@@ -6,7 +6,8 @@ import pytest
 
 from results import Results, ResultsError
 from results.analysis import pareto_front
-from tests.results.made import evaluation, row, tables
+from results.analysis.front import gains
+from tests.results.made import evaluation, row, search, settle, tables
 
 
 def experiment(folder: Path, **columns: object) -> Results:
@@ -42,3 +43,21 @@ def test_directions_may_be_given(tmp_path: Path) -> None:
 def test_objectives_that_cannot_be_used_are_named(objectives: list[str], said: str, tmp_path: Path) -> None:
     with pytest.raises(ResultsError, match=said):
         pareto_front(experiment(tmp_path), objectives)
+
+
+def test_trials_that_meet_the_requirements_have_gains_and_some_are_on_the_front(tmp_path: Path) -> None:
+    settle(tmp_path, objective="co2 bill")
+    pairs = [(0.1, 0.3, 0.0), (0.2, 0.1, 0.0), (0.05, 0.05, 0.0), (0.9, 0.9, 0.5)]
+    trials = [
+        row(number, 0.1, gain=gain, gain_2=second, shortfall=missed, rating=-1.5e15 if missed else (gain + second) / 2)
+        for number, (gain, second, missed) in enumerate(pairs)
+    ]
+    found, names = gains(tables(tmp_path, trials))
+    assert names == ("co2", "bill")
+    assert dict(zip(found["trial"], found["on_front"], strict=True)) == {1: True, 0: True, 2: False}
+
+
+def test_a_search_with_one_objective_has_none(tmp_path: Path) -> None:
+    found, names = gains(search(tmp_path, 3))
+    assert found.empty
+    assert names == ("score",)
