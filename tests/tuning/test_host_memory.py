@@ -17,9 +17,8 @@ from tuning.algorithms.registry import algorithm
 from tuning.experiment.settings import Settings
 from tuning.memory.allocation import Budget
 from tuning.memory.calibration import Calibration
-from tuning.memory.model import PROCESS_BYTES
 from tuning.memory.planner import CPU, Planner
-from tuning.memory.prediction import GIB, MIB
+from tuning.memory.prediction import GIB, MIB, PROCESS_BYTES
 from tuning.memory.scenario_sizes import sizes_of
 from tuning.runtime.ray_session import ENVIRONMENT
 
@@ -65,7 +64,7 @@ def test_growth_is_predicted_over_random_configurations(small_schema: Path, tmp_
         lines.append((algo, site, (ram - PROCESS_BYTES) / grew, ram / (measured["before"] + grew), grew))
         print("{} {}: predicted {:.3f} of the growth, {:.3f} of all; {:,} B".format(*lines[-1]))
     assert all(grew > LEAST_BYTES for *_, grew in lines)
-    off = [(algo, site, ratio) for algo, site, ratio, _, _ in lines if abs(ratio - 1.0) > TOLERANCE]
+    off = [(algo, site, ratio) for algo, site, _, ratio, _ in lines if abs(ratio - 1.0) > TOLERANCE]
     assert not off
 
 

@@ -11,8 +11,7 @@ from search_spaces import Assignment, SearchSpace
 from search_spaces.presets import preset
 
 if TYPE_CHECKING:
-    from tuning.algorithms.memory_terms import Term, Workload
-    from tuning.algorithms.networks.sizes import Problem
+    from tuning.algorithms.memory import Problem, Term, Workload
     from tuning.algorithms.trainer import Setup, Trainer
 
 DEFAULT = "default"  # the preset that every algorithm has: the first trial of a search, and the control of a judgement

@@ -8,7 +8,7 @@ from typing import Any
 from envs.objective.weights import DEFAULT
 from envs.seen import Seen
 from search_spaces import Assignment
-from tuning.algorithms.memory_terms import Workload
+from tuning.algorithms.memory import Workload
 from tuning.algorithms.registry import algorithm
 from tuning.algorithms.spec import AlgorithmSpec
 from tuning.experiment.settings import Settings
@@ -16,8 +16,7 @@ from tuning.memory.allocation import Budget, Grant, grant
 from tuning.memory.calibration import Calibration, Correction
 from tuning.memory.fallbacks import FALLBACKS, Fallback
 from tuning.memory.kinds import Kind
-from tuning.memory.model import predict, problem_of
-from tuning.memory.prediction import PLACES, Prediction
+from tuning.memory.prediction import PLACES, Prediction, predict, problem_of
 from tuning.memory.scenario_sizes import Sizes
 
 CPU = "cpu"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tuning.memory.gpus import loads
-from tuning.memory.model import CONTEXT_BYTES
+from tuning.memory.prediction import CONTEXT_BYTES
 
 
 @dataclass(frozen=True)

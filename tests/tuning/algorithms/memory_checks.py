@@ -9,16 +9,13 @@ import torch
 
 from envs.observation import ChargerGroups
 from tests.tuning.algorithms.match import FEATURES, MatchVectorEnv, groups
-from tuning.algorithms.memory_terms import Workload
-from tuning.algorithms.networks.shared_network import as_layers
+from tuning.algorithms.memory import Workload
 from tuning.algorithms.registry import algorithm
 from tuning.algorithms.trainer import Setup, Trainer
-from tuning.memory.model import predict
-from tuning.memory.prediction import Prediction
+from tuning.memory.prediction import Prediction, predict
 from tuning.memory.scenario_sizes import Sizes
 
 CHARGERS, COPIES, STEPS = 24, 8, 4096
-TOLERANCE = 0.02
 
 
 def assignment(algo: str, **given: Any) -> dict[str, Any]:
@@ -106,48 +103,3 @@ def keeping(trained: Any, algo: str, monkeypatch: pytest.MonkeyPatch) -> dict[st
         watch(name, 0)
     trained.algorithm.train()
     return seen
-
-
-def check_learner(algo: str, monkeypatch: pytest.MonkeyPatch, **given: Any) -> None:
-    """What a learner holds and what its gradients keep are what is predicted.
-
-    Args:
-        algo: its name.
-        monkeypatch: of the test.
-        given: hyperparameters other than the default ones.
-    """
-    h = assignment(algo, **given)
-    trained: Any = trainer(algo, h)
-    try:
-        for _ in range(2):
-            trained.algorithm.train()
-        learner = trained.learner
-        found, network = predicted(algo, h), learner.network
-        learned = [parameter for parameter in network.parameters() if parameter.requires_grad]
-        assert term(found, "weights") == nbytes(learned)
-        assert term(found, "gradients") == nbytes(learned)
-        states = [t for optimizer in learner._named_optimizers.values() for s in optimizer.state.values() for t in s.values()]
-        # Beside counters of steps.
-        held = nbytes(tensor for tensor in states if isinstance(tensor, torch.Tensor) and tensor.numel() > 1)
-        assert held == pytest.approx(term(found, "optimizer"), rel=TOLERANCE)
-        if algo == "sac":
-            assert term(found, "target networks") == nbytes(network.targets.parameters())
-        check_gradients(trained, algo, h, gpu=False)
-        if h["learn_charging"]:
-            # As on a card.
-            monkeypatch.setattr("tuning.algorithms.networks.layers.shared_network", as_layers)
-            check_gradients(trained, algo, h, gpu=True)
-    finally:
-        trained.stop()
-
-
-def check_gradients(trained: Any, algo: str, h: dict[str, Any], gpu: bool) -> None:
-    with pytest.MonkeyPatch.context() as patched:
-        seen = keeping(trained, algo, patched)
-    found = predicted(algo, h, gpu)
-    assert seen["kept"] == pytest.approx(term(found, "activations"), rel=TOLERANCE)
-    of_batch = nbytes(tensor for tensor in vars(seen["batch"]).values() if tensor is not None)
-    if algo == "ppo":
-        assert of_batch == pytest.approx(term(found, "minibatch"), rel=TOLERANCE)
-    elif algo == "sac":
-        assert of_batch * h["gradient_steps"] == pytest.approx(term(found, "batches"), rel=TOLERANCE)

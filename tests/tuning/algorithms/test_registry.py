@@ -12,8 +12,7 @@ import pytest
 
 from results import load
 from search_spaces import SpaceError
-from tuning.algorithms.memory_terms import Workload
-from tuning.algorithms.networks.sizes import Problem
+from tuning.algorithms.memory import Problem, Workload
 from tuning.algorithms.registry import algorithm, names
 from tuning.experiment import algorithm_names
 from tuning.experiment.algorithm_names import GROUP, entries

@@ -14,7 +14,7 @@ from envs.task import Task
 from tests.envs.tanks import with_tank
 from tuning.algorithms.networks.building_kinds import BuildingKinds
 from tuning.algorithms.networks.building_view import BuildingViewEnv
-from tuning.memory.model import problem_of
+from tuning.memory.prediction import problem_of
 from tuning.memory.scenario_sizes import CITYLEARN_BYTES_EACH, TEMPLATE, _arrays, sizes_of
 
 

@@ -8,8 +8,8 @@ import torch
 from torch import nn
 
 from envs.observation import ChargerGroups, Charging
+from tuning.algorithms.memory import CHARGER_UNITS
 from tuning.algorithms.networks.shared_network import shared_network
-from tuning.algorithms.networks.sizes import CHARGER_UNITS
 
 # Factor of the means of chargers' actions. Adam moves all weights alike, however little they matter. Without the factor, noise
 # would lead a hundred chargers astray long before a battery has learned.

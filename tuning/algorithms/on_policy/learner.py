@@ -25,7 +25,6 @@ from tuning.algorithms.no_log_folder import NoLogFolder
 from tuning.algorithms.on_policy.advantages import advantages
 from tuning.algorithms.on_policy.batch import Batch, explained_variance, transitions
 from tuning.algorithms.on_policy.config import OnPolicyConfig
-from tuning.algorithms.on_policy.memory import VALUE_ROWS
 from tuning.algorithms.precision import autocast, begin_step, to_device
 from tuning.algorithms.rllib_trainer import MODULE
 from tuning.algorithms.sums import Sums
@@ -37,6 +36,9 @@ if TYPE_CHECKING:
     from ray.rllib.env.single_agent_episode import SingleAgentEpisode
 
     from tuning.algorithms.on_policy.module import ActorCriticModule
+
+# Observations of which values are computed at once: the activations of a whole rollout may not fit on a card.
+VALUE_ROWS = 2048
 
 
 @dataclass

@@ -6,9 +6,7 @@ from typing import TYPE_CHECKING
 
 from search_spaces import a2c, ppo
 from search_spaces.earlier import EARLIER
-from tuning.algorithms.on_policy.copies import copies
-from tuning.algorithms.on_policy.cost import a2c_seconds, ppo_seconds
-from tuning.algorithms.on_policy.memory import a2c_memory, ppo_memory
+from tuning.algorithms.on_policy.costs import a2c_memory, a2c_seconds, copies, ppo_memory, ppo_seconds
 from tuning.algorithms.spec import AlgorithmSpec
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from search_spaces import Assignment
-from tuning.algorithms.on_policy.copies import copies
+from tuning.algorithms.on_policy.costs import copies
 from tuning.algorithms.rllib_trainer import RLlibTrainer, preprocessing
 from tuning.algorithms.trainer import Setup
 

@@ -10,8 +10,7 @@ import numpy as np
 import torch
 
 from tuning.algorithms.precision import to_device
-from tuning.algorithms.sac.memory import SAMPLE_BYTES
-from tuning.algorithms.sac.replay_buffer import ReplayBuffer, Transitions
+from tuning.algorithms.sac.replay_buffer import SAMPLE_BYTES, ReplayBuffer, Transitions
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from common.generators import set_generator
 from common.units import MIB
 
 REPLAY_FILE_BYTES = 64 * MIB  # of rows that a checkpoint writes into one file
+SAMPLE_BYTES = 16 * MIB  # of observations that are drawn at once: to draw and move each batch by itself takes longer
 
 # Outcome of an action.
 GOING, TERMINATED, TRUNCATED = 0, 1, 2
@@ -97,7 +98,7 @@ class ReplayBuffer:
 
     @property
     def nbytes(self) -> int:
-        """Memory of the arrays, bytes; see `tuning.algorithms.sac.memory.replay_bytes`."""
+        """Memory of the arrays, bytes; see `tuning.algorithms.sac.costs`."""
         arrays: list[np.ndarray] = [self._observations, self._actions, self._rewards, self._kinds]
         return sum(array.nbytes for array in arrays)
 

@@ -6,9 +6,7 @@ from typing import TYPE_CHECKING
 
 from search_spaces import sac
 from search_spaces.earlier import EARLIER
-from tuning.algorithms.sac.copies import copies
-from tuning.algorithms.sac.cost import sac_seconds
-from tuning.algorithms.sac.memory import sac_memory
+from tuning.algorithms.sac.costs import copies, sac_memory, sac_seconds
 from tuning.algorithms.spec import AlgorithmSpec
 
 if TYPE_CHECKING:

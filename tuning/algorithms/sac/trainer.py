@@ -9,7 +9,7 @@ import numpy as np
 
 from search_spaces import Assignment
 from tuning.algorithms.rllib_trainer import RLlibTrainer, preprocessing
-from tuning.algorithms.sac.copies import copies
+from tuning.algorithms.sac.costs import copies
 from tuning.algorithms.trainer import Setup
 
 if TYPE_CHECKING:

@@ -9,8 +9,10 @@ from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.core import DEFAULT_MODULE_ID
 from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 
+from tests.tuning.algorithms.memory_checks import assignment, living, trainer
 from tests.tuning.algorithms.on_policy.small import ALGOS, built, gradient, made_up, watched
 from tuning.algorithms.errors import DivergedError
+from tuning.algorithms.on_policy.learner import VALUE_ROWS
 from tuning.algorithms.on_policy.module import ActorCriticModule
 
 pytestmark = pytest.mark.usefixtures("small_ray")
@@ -137,3 +139,30 @@ def test_numbers_that_are_not_finite_end_the_trial_with_a_remedy(algo: str) -> N
             trained.learner.network.value_head.weight[:] = float("nan")
         with pytest.raises(DivergedError, match="lower learning_rate"):
             trained.algorithm.train()
+
+
+def test_values_are_computed_over_no_more_rows_than_the_prediction_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    trained: Any = trainer("ppo", assignment("ppo", n_steps=1024))
+    try:
+        learner, rows = trained.learner, []
+        inner = learner.network.compute_values
+        monkeypatch.setattr(learner.network, "compute_values", lambda batch: rows.append(len(batch["obs"])) or inner(batch))
+        learner._values(torch.zeros((2 * VALUE_ROWS + 1, trained.runner.env.single_observation_space.shape[0])))
+        assert rows == [VALUE_ROWS, VALUE_ROWS, 1]
+    finally:
+        trained.stop()
+
+
+def test_an_update_keeps_nothing_of_its_single_steps() -> None:
+    with built("ppo", batch_size=32, n_epochs=5, clip_range_vf=0.2, target_kl=1e9) as trained:
+        optimizer, counts = trained.learner.optimizer, list[int]()
+        step = optimizer.step
+
+        def watch() -> None:
+            step()
+            counts.append(living())
+
+        optimizer.step = watch
+        trained.algorithm.train()
+        assert len(counts) == 20
+        assert len(set(counts[2:])) == 1  # the first two begin the sums

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from tests.tuning.algorithms.match import FEATURES
+from tests.tuning.algorithms.memory_checks import living
 from tests.tuning.algorithms.sac.sac_small import assert_equal, batches, built, learn, state, watched
 from tuning.algorithms.errors import DivergedError
 from tuning.algorithms.sac.batch import Batch
@@ -177,3 +178,19 @@ def test_an_earlier_state_replaces_a_later_one() -> None:
         learn(trainer, gradient_steps=3)
         trainer.algorithm.learner_group.set_state(held)
         assert_equal(state(trainer), saved)
+
+
+def test_a_round_keeps_nothing_of_its_single_steps() -> None:
+    with built() as trainer:
+        trainer.algorithm.train()
+        learner, counts = trainer.algorithm.learner, list[int]()
+        step = learner._gradient_step
+
+        def watch(*args: Any) -> Any:
+            counts.append(living())
+            return step(*args)
+
+        learner._gradient_step = watch  # type: ignore[method-assign]
+        learn(trainer, gradient_steps=12)
+        assert len(counts) == 12
+        assert len(set(counts[2:])) == 1  # the first two begin the sums

@@ -1,8 +1,7 @@
 """SAC as the registry lists it."""
 
 from search_spaces.sac import SAC as SPACE
-from tuning.algorithms.memory_terms import Workload
-from tuning.algorithms.networks.sizes import Problem
+from tuning.algorithms.memory import Problem, Workload
 from tuning.algorithms.sac.spec import SAC
 
 

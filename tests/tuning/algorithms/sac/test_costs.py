@@ -1,47 +1,44 @@
-"""The predicted memory of SAC against what it takes."""
-
-from typing import Any
+"""What SAC takes: copies, time, memory."""
 
 import numpy as np
 import pytest
-import torch
 
 from tests.tuning.algorithms.match import FEATURES
-from tests.tuning.algorithms.memory_checks import assignment, check_learner, living, predicted, term, trainer
-from tests.tuning.algorithms.sac.sac_small import built, learn
-from tuning.algorithms.memory_terms import Workload
-from tuning.algorithms.networks.sizes import Problem
+from tests.tuning.algorithms.memory_checks import assignment, predicted, term
+from tests.tuning.algorithms.sac.sac_small import built
+from tuning.algorithms.memory import Problem, Workload
 from tuning.algorithms.registry import algorithm
-from tuning.algorithms.sac.memory import lesson_places, replay_bytes
+from tuning.algorithms.sac.costs import copies, lesson_places, replay_places, row_bytes
 from tuning.algorithms.sac.replay_buffer import ReplayBuffer
 
-CASES: dict[str, dict[str, Any]] = {
-    "default": {},
-    "wide": {"hidden_sizes": "256,128,64", "activation": "silu", "ent_coef": 0.01},
-    "chargers": {"learn_charging": True},
-    "chargers, bf16": {"learn_charging": True, "bf16": True},
-    "bf16": {"bf16": True, "batch_size": 512},
-    "tanh": {"activation": "tanh", "n_step": 3},
-}
+
+def test_copies_divide_the_transitions_between_rounds() -> None:
+    given = ((64, 64), (64, 100), (64, 48), (6, 4), (1, 64), (7, 4))
+    found = [copies({"train_freq": train_freq}, most) for train_freq, most in given]
+    assert found == [64, 64, 32, 3, 1, 1]
 
 
 @pytest.mark.usefixtures("small_ray")
-@pytest.mark.parametrize("case", CASES)
-def test_what_a_learner_holds_and_what_its_gradients_keep(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    check_learner("sac", monkeypatch, **CASES[case])
+def test_a_trainer_and_its_runner_have_as_many() -> None:
+    for train_freq in (1, 6, 8):
+        with built(train_freq=train_freq) as trainer:
+            assert trainer.num_envs == trainer.runner.num_envs == copies({"train_freq": train_freq}, 4)
 
 
-@pytest.mark.usefixtures("small_ray")
-def test_pieces_give_the_same_gradient() -> None:
-    weights = []
-    for parts in (1, 2):
-        trained: Any = trainer("sac", assignment("sac"), parts)
-        try:
-            trained.algorithm.train()
-            weights.append(torch.cat([p.detach().flatten() for p in trained.learner.network.parameters()]))
-        finally:
-            trained.stop()
-    torch.testing.assert_close(*weights, rtol=0.0, atol=2e-4)
+def seconds(**values: int) -> float:
+    spec = algorithm("sac")
+    return spec.seconds(spec.space.complete(dict(values)), Problem(60, 5, 60))
+
+
+def test_gradient_steps_for_each_transition_and_rows_of_batches_decide_the_time() -> None:
+    few, same, many = (
+        seconds(train_freq=64, gradient_steps=8),
+        seconds(train_freq=128, gradient_steps=16),
+        seconds(train_freq=64, gradient_steps=64),
+    )
+    assert few == pytest.approx(same)
+    assert many > 4 * few
+    assert seconds(batch_size=1024) > seconds(batch_size=256)
 
 
 def test_a_buffer_takes_no_more_than_the_budget_fills() -> None:
@@ -87,31 +84,14 @@ def test_a_replay_buffer_is_never_on_the_card() -> None:
 @pytest.mark.parametrize("buffer_size", [400, 4000])
 def test_the_buffer_has_the_predicted_bytes(buffer_size: int) -> None:
     with built(buffer_size=buffer_size) as trainer:
-        assert trainer.algorithm.runner.buffer.nbytes == replay_bytes(buffer_size, 4, FEATURES, 1)
+        assert trainer.algorithm.runner.buffer.nbytes == replay_places(buffer_size, 4) * row_bytes(FEATURES, 1)
 
 
 @pytest.mark.parametrize(("size", "copies"), [(1000, 1), (1001, 8), (1000, 64), (4096, 64), (1, 1)])
 def test_the_memory_is_known_without_building_it(size: int, copies: int) -> None:
     buffer = ReplayBuffer(size, copies, 50, 5, 0.9)
-    assert buffer.nbytes == replay_bytes(size, copies, 50, 5)
+    assert buffer.nbytes == replay_places(size, copies) * row_bytes(50, 5)
     assert size <= buffer.size < size + copies
     # Observations once, not twice: less than a third above 56 numbers of four bytes each.
     if size >= 1000:
         assert buffer.nbytes < 1.07 * 57 * 4 * buffer.size
-
-
-@pytest.mark.usefixtures("small_ray")
-def test_a_round_keeps_nothing_of_its_single_steps() -> None:
-    with built() as trainer:
-        trainer.algorithm.train()
-        learner, counts = trainer.algorithm.learner, list[int]()
-        step = learner._gradient_step
-
-        def watch(*args: Any) -> Any:
-            counts.append(living())
-            return step(*args)
-
-        learner._gradient_step = watch  # type: ignore[method-assign]
-        learn(trainer, gradient_steps=12)
-        assert len(counts) == 12
-        assert len(set(counts[2:])) == 1  # the first two begin the sums
