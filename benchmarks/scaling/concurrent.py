@@ -245,8 +245,7 @@ def measure(count: int, is_hosted: bool, seconds: float) -> None:
     from benchmarks.scaling.made import SPACE, experiment
     from tests.tuning.roomy import SMALL
     from tuning.memory.allocation import Budget
-    from tuning.memory.calibration import Calibration
-    from tuning.memory.planner import Planner
+    from tuning.memory.planner import Calibration, Planner
     from tuning.runtime.ray_session import OPTIONS, _start
     from tuning.search.proposals.plan import Plan
     from tuning.search.run import driver

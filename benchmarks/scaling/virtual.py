@@ -27,8 +27,7 @@ from common.units import GIB
 from tests.tuning.roomy import SMALL
 from tuning.experiment.folder import Experiment
 from tuning.memory.allocation import Budget
-from tuning.memory.calibration import Calibration
-from tuning.memory.planner import Planner
+from tuning.memory.planner import Calibration, Planner
 from tuning.search.proposals.plan import Plan
 from tuning.search.run.driver import run_trials
 from tuning.trial.evaluation_schedule import due_steps

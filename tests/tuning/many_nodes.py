@@ -18,10 +18,9 @@ from tests.tuning.roomy import SMALL
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
-from tuning.memory.calibration import Calibration
-from tuning.memory.kinds import ACCELERATOR
+from tuning.memory.allocation import ACCELERATOR
 from tuning.memory.machine import VisibleCard, machine
-from tuning.memory.planner import Planner
+from tuning.memory.planner import Calibration, Planner
 from tuning.memory.prediction import GIB, Prediction, Term
 from tuning.runtime.ray_session import set_environment
 from tuning.search.proposals.plan import Plan

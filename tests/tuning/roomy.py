@@ -6,8 +6,7 @@ from typing import Any
 from tuning.experiment.folder import Experiment
 from tuning.experiment.settings import Settings
 from tuning.memory.allocation import Budget
-from tuning.memory.calibration import Calibration
-from tuning.memory.planner import Planner
+from tuning.memory.planner import Calibration, Planner
 from tuning.memory.prediction import GIB
 from tuning.memory.scenario_sizes import Sizes
 

@@ -16,9 +16,8 @@ from search_spaces import Assignment
 from tuning.algorithms.registry import algorithm, names
 from tuning.experiment.settings import Settings
 from tuning.memory.allocation import Budget, grant
-from tuning.memory.calibration import Calibration
 from tuning.memory.gpus import cards
-from tuning.memory.planner import Planner
+from tuning.memory.planner import Calibration, Planner
 from tuning.memory.prediction import GIB
 from tuning.memory.scenario_sizes import sizes_of
 from tuning.runtime.ray_session import ENVIRONMENT

@@ -16,8 +16,7 @@ from tests.districts import write_district
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.settings import Settings
 from tuning.memory.allocation import Budget
-from tuning.memory.calibration import Calibration
-from tuning.memory.planner import CPU, Planner
+from tuning.memory.planner import CPU, Calibration, Planner
 from tuning.memory.prediction import GIB, MIB, PROCESS_BYTES
 from tuning.memory.scenario_sizes import sizes_of
 from tuning.runtime.ray_session import ENVIRONMENT

@@ -23,7 +23,7 @@ from tests.tuning.killed_search import journal, say
 from tests.tuning.many_nodes import CARDS, LARGE_FROM, LONG, QUICK, SLOW, Piece, added, head, node, search, work
 from tuning.experiment.folder import Experiment, create, open_experiment
 from tuning.experiment.settings import Settings
-from tuning.memory.kinds import ACCELERATOR
+from tuning.memory.allocation import ACCELERATOR
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Ray has no clusters there")
 

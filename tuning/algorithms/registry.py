@@ -1,10 +1,14 @@
-"""All algorithms by name. `tuning.experiment.algorithm_names` lists them; here one is imported when it is needed."""
+"""All algorithms by name, and the algorithm of an experiment; each is imported when it is needed."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from search_spaces.reward_share import with_reward_share
 from tuning.algorithms.spec import AlgorithmSpec
 from tuning.experiment.algorithm_names import entries, names
 from tuning.experiment.errors import UsageError
+from tuning.experiment.settings import Settings
 
 __all__ = ["algorithm", "names"]
 
@@ -22,3 +26,13 @@ def algorithm(name: str) -> AlgorithmSpec:
     if not isinstance(spec, AlgorithmSpec) or spec.name != name:
         raise UsageError(f"{entry.value} has to be an AlgorithmSpec called {name}, is {spec!r:.80}: update its package")
     return spec
+
+
+def algorithm_of(settings: Settings) -> AlgorithmSpec:
+    """Specification of an experiment's algorithm. With two objectives the share of the reward is searched too.
+
+    Args:
+        settings: of one algorithm.
+    """
+    spec, share = algorithm(settings.algo), settings.reward_share
+    return replace(spec, space=with_reward_share(spec.space, share.default)) if share else spec

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
+import random
 import uuid
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import gymnasium as gym
 import numpy as np
+import torch
 from gymnasium.vector import VectorEnv
 
+from common.generators import check_twister
 from envs.objective.weights import Weights
 from envs.seen import Seen
 from search_spaces import Assignment
@@ -33,6 +36,86 @@ if TYPE_CHECKING:
     from tuning.algorithms.networks.site_view import SiteView
     from tuning.algorithms.sampling.env_runner import BatchEnvRunner
     from tuning.runtime.stopwatch import Stopwatch
+
+
+def random_state() -> dict[str, Any]:
+    """States of Python's, NumPy's and torch's random numbers, those of GPUs included."""
+    return {
+        "python": python_state(random.getstate()),
+        "numpy": np.random.get_state(),
+        "torch": torch.get_rng_state().numpy(),
+        "cuda": [state.numpy() for state in torch.cuda.get_rng_state_all()] if torch.cuda.is_available() else [],
+    }
+
+
+def python_state(state: tuple[Any, ...]) -> dict[str, Any]:
+    """A state of `random.getstate`, with the words of its generator as an array."""
+    version, words, spare = state
+    return {"version": version, "words": np.array(words, np.uint32), "spare": spare}
+
+
+def set_random_state(state: dict[str, Any]) -> None:
+    """Go on from a state of `random_state`; on a machine with other GPUs, theirs stay as they are.
+
+    Raises:
+        ValueError: if it holds numbers that no generator has.
+    """
+    python, (_, words, position, *_) = state["python"], state["numpy"]
+    check_twister(words, position)
+    check_twister(python["words"][:-1], python["words"][-1])
+    random.setstate((python["version"], tuple(python["words"].tolist()), python["spare"]))
+    np.random.set_state(state["numpy"])
+    torch.set_rng_state(torch.from_numpy(state["torch"].copy()))
+    if torch.cuda.is_available() and len(state["cuda"]) == torch.cuda.device_count():
+        torch.cuda.set_rng_state_all([torch.from_numpy(own.copy()) for own in state["cuda"]])
+
+
+class NoLogFolder:
+    """Mixin before an `Algorithm`. By itself RLlib makes an empty folder in `~/ray_results` for each that is built."""
+
+    _logdir: Any
+
+    def _setup_logdir(self) -> None:
+        """Replaces a method of Ray Tune's `Trainable`."""
+        self._logdir = None
+
+
+class Sums:
+    """Running sums of what gradient steps report, on their device.
+
+    Nothing of a single step is kept. A list of small tensors would keep places of the heap between the arrays that each step
+    frees, so that the allocator could not use these again. The process then grew with every step, by up to a gibibyte.
+
+    Attributes:
+        steps: that were added.
+    """
+
+    def __init__(self) -> None:
+        self.steps = 0
+        self._names: tuple[str, ...] = ()
+        self._sums = torch.empty(0)
+
+    def add(self, terms: Mapping[str, torch.Tensor]) -> None:
+        """Add one step's.
+
+        Args:
+            terms: each with shape (); of all steps by the same names, in the same order.
+        """
+        row = torch.stack(tuple(terms.values())).double()
+        if self.steps:
+            self._sums += row
+        else:
+            self._names, self._sums = tuple(terms), row
+        self.steps += 1
+
+    def totals(self) -> dict[str, float]:
+        """Sums by name; empty before the first step. This waits for the device."""
+        return dict(zip(self._names, self._sums.tolist(), strict=True))
+
+    def means(self) -> dict[str, float]:
+        """Means over the steps by name; empty before the first step. This waits for the device."""
+        return {name: total / self.steps for name, total in self.totals().items()}
+
 
 # The environment's name in Ray's registry, which all processes of a search share. Under one name, two trials that begin at once
 # would now and then get each other's environment.
@@ -158,7 +241,7 @@ class RLlibTrainer(Trainer):
 
     def begin_as(self, parts: list[Demonstration]) -> None:
         """Begin as a copy of what was demonstrated."""
-        from tuning.algorithms.imitation.preparation import take_into_statistics
+        from tuning.algorithms.imitation.demonstration import take_into_statistics
 
         take_into_statistics(self.runner, parts)
         self.learn_from(parts)
@@ -249,14 +332,14 @@ class RLlibTrainer(Trainer):
 
     def get_state(self) -> dict[str, Any]:
         """See `Trainer`."""
-        from tuning.algorithms.random_state import random_state
+        from tuning.algorithms.rllib_trainer import random_state
 
         state = {"algorithm": self.algorithm.get_state(not_components=_FORGOTTEN), "random": random_state()}
         return state if self.replay is None else {**state, "replay": self.replay.get_state()}
 
     def set_state(self, state: dict[str, Any], rows: Rows) -> None:
         """See `Trainer`."""
-        from tuning.algorithms.random_state import set_random_state
+        from tuning.algorithms.rllib_trainer import set_random_state
 
         # The buffer first: the runner acts on its observations.
         if self.replay is not None:

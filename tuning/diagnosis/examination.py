@@ -1,8 +1,13 @@
-"""An examination of this machine: facts first, then real updates of each algorithm."""
+"""An examination of this machine: checks first, then real updates of each algorithm."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,17 +16,162 @@ from rich.console import Console
 from rich.text import Text
 
 from common.texts import printable
-from tuning.algorithms.registry import algorithm
+from search_spaces import Assignment
+from tuning.algorithms.registry import algorithm, names
 from tuning.cli.console import say, terminal
-from tuning.diagnosis.checks import Finding, Status, check
-from tuning.diagnosis.facts import gather
+from tuning.diagnosis.checks import Finding, Status, check, gather
 from tuning.diagnosis.settings import DoctorSettings
-from tuning.diagnosis.trials import STEPS, Outcome, algorithms, compare_devices, try_algorithm, try_switches
+from tuning.experiment.algorithm_names import ALL
 from tuning.experiment.settings import Settings, check_gpu_memory, splits_in
-from tuning.memory.calibration import Calibration
+from tuning.memory.allocation import grant
 from tuning.memory.machine import this_machine
-from tuning.memory.planner import CPU, Planner
+from tuning.memory.planner import CPU, Calibration, Planner
+from tuning.memory.prediction import PLACES, Place, size
 from tuning.memory.scenario_sizes import sizes_of
+from tuning.runtime.ray_session import ENVIRONMENT
+
+STEPS = 4096  # of a trial: some updates of each algorithm
+FAR_OFF = 0.25  # part by which a prediction may miss before it is worth a note
+PAYS = 1.05  # times as fast, from which on a switch is called worth it
+# Hyperparameters of the run, not of the search, and what each needs.
+SWITCHES: dict[str, dict[str, Any]] = {
+    "TF32": {"tf32": True},
+    "bfloat16": {"bf16": True},
+    "torch.compile": {"torch_compile": True},
+    "torch.compile with CUDA graphs": {"torch_compile": True, "cuda_graphs": True},
+    "pinned memory": {"pin_memory": True},
+}
+NAMES: dict[Place, str] = {"vram": "GPU memory", "ram": "host memory"}
+PEAKS: dict[Place, str] = {"vram": "peak_process_vram_bytes", "ram": "peak_rss_bytes"}
+
+Step = Callable[[str, Assignment, Planner, str], dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a real update of an algorithm took.
+
+    Attributes:
+        algo: the algorithm.
+        row: of its trial; None where it failed.
+        predicted: memory by place, bytes.
+        error: the last line of what went wrong; empty where nothing did.
+    """
+
+    algo: str
+    row: dict[str, Any] | None
+    predicted: dict[Place, int]
+    error: str = ""
+
+    @property
+    def learner_steps_per_second(self) -> float:
+        """Environment steps over seconds in gradient steps."""
+        return float(self.row["steps"] / self.row["learner_seconds"]) if self.row else 0.0
+
+    def finding(self) -> Finding:
+        """What to tell of it."""
+        if self.row is None:
+            return Finding(self.algo, "wrong", f"one update failed: {self.error}", "mend that, and run this again")
+        row, seconds = self.row, self.row["seconds"]
+        parts = ", ".join(f"{name} {row[f'{name}_seconds'] / seconds:.0%}" for name in ("environment", "learner", "evaluation"))
+        measured = [place for place in PLACES if self.predicted[place] and row[PEAKS[place]]]
+        memory = ", ".join(
+            f"{NAMES[place]} {size(row[PEAKS[place]])} (predicted {size(self.predicted[place])})" for place in measured
+        )
+        text = f"{row['steps']:,} steps in {seconds:.1f} s on {row['device']} ({parts}); {memory}"
+        off = [abs(row[PEAKS[place]] / self.predicted[place] - 1.0) for place in measured]
+        if max(off, default=0.0) > FAR_OFF:
+            return Finding(self.algo, "note", text, "predictions are corrected once some trials have run here")
+        return Finding(self.algo, "ok", text)
+
+
+def run_step(algo: str, hyperparameters: Assignment, planner: Planner, backend: str) -> dict[str, Any]:
+    """Train a little in a process of its own.
+
+    Args:
+        algo: the algorithm.
+        hyperparameters: full assignment.
+        planner: of the machine.
+        backend: what steps the scenario.
+
+    Returns:
+        Its row of the `trials` table.
+
+    Raises:
+        RuntimeError: with the last line of what went wrong.
+    """
+    settings = {**asdict(planner.settings), "algo": algo, "backend": backend, "steps": STEPS}
+    for name in ("name", "dir", "reports", "validation_weeks"):
+        del settings[name]
+    limit = grant(planner.prediction(hyperparameters), planner.budget).vram_bytes
+    given = {"settings": settings, "hyperparameters": hyperparameters, "vram_limit": limit}
+    done = subprocess.run(
+        [sys.executable, "-m", "tuning.diagnosis.step", json.dumps(given)],
+        capture_output=True, text=True, check=False, env={**os.environ, **ENVIRONMENT},
+    )  # fmt: skip
+    if done.returncode:
+        raise RuntimeError(done.stderr.strip().rpartition("\n")[2] or f"exit status {done.returncode}")
+    row: dict[str, Any] = json.loads(done.stdout.strip().rpartition("\n")[2])
+    return row
+
+
+def try_algorithm(algo: str, planner: Planner, backend: str, step: Step = run_step, **given: Any) -> Outcome:
+    """One real update of an algorithm with its default hyperparameters.
+
+    Args:
+        algo: the algorithm.
+        planner: of the machine, for this algorithm.
+        backend: what steps the scenario.
+        step: does it.
+        given: hyperparameters other than the default ones.
+    """
+    h = algorithm(algo).space.complete(given, {"steps": float(STEPS)})
+    prediction = planner.prediction(h)
+    predicted = {place: prediction.nbytes(place) for place in PLACES}
+    try:
+        return Outcome(algo, step(algo, h, planner, backend), predicted)
+    except RuntimeError as error:
+        return Outcome(algo, None, predicted, str(error))
+
+
+def try_switches(algo: str, usual: Outcome, attempt: Callable[[dict[str, Any]], Outcome]) -> list[Finding]:
+    """What each GPU switch is worth beside the usual run.
+
+    Args:
+        algo: the algorithm.
+        usual: its run without them.
+        attempt: runs it with some.
+    """
+    findings = []
+    for name, given in SWITCHES.items():
+        if not set(given) <= {parameter.name for parameter in algorithm(algo).space.parameters}:
+            continue
+        found = attempt(given)
+        if found.row is None:
+            findings.append(Finding(f"{algo}, {name}", "note", f"does not run here: {found.error}"))
+            continue
+        times = found.learner_steps_per_second / usual.learner_steps_per_second
+        options = " ".join(f"{key}={str(value).lower()}" for key, value in given.items())
+        verdict = f"pays: --set {options}" if times >= PAYS else "does not pay"
+        findings.append(Finding(f"{algo}, {name}", "ok", f"{times:.2f} times as fast in gradient steps: {verdict}"))
+    return findings
+
+
+def compare_devices(algo: str, on_card: Outcome, on_host: Outcome) -> Finding:
+    """Whether the card is worth it for an algorithm's default networks."""
+    if on_host.row is None or on_card.row is None:
+        return Finding(f"{algo}, card or CPU", "note", "not compared, as one of them failed")
+    times = on_card.row["steps"] / on_card.row["seconds"] * on_host.row["seconds"] / on_host.row["steps"]
+    text = f"the card is {times:.2f} times as fast as a core of the CPU with the default networks"
+    if times < 1.0:
+        text += ": the CPU wins, and runs a trial on each core"
+    return Finding(f"{algo}, card or CPU", "ok", text)
+
+
+def algorithms(only: str) -> tuple[str, ...]:
+    """Those to try: one by its name, or all."""
+    return names() if only == ALL else (only,)
+
 
 LABELS: dict[Status, str] = {"ok": "[green]ok   [/]", "note": "[yellow]note [/]", "wrong": "[red]wrong[/]"}
 

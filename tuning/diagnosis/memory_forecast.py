@@ -13,9 +13,8 @@ from tuning.cli.tables import plain_table
 from tuning.diagnosis.settings import MemorySettings
 from tuning.experiment.settings import Settings, check_gpu_memory, splits_in
 from tuning.memory.allocation import Budget, Grant, concurrency, grant
-from tuning.memory.calibration import Calibration, Correction
 from tuning.memory.machine import this_machine
-from tuning.memory.planner import Planner
+from tuning.memory.planner import Calibration, Correction, Planner
 from tuning.memory.prediction import PLACES, Place, Prediction, size
 from tuning.memory.scenario_sizes import sizes_of
 from tuning.search.proposals.plan import limits, plan

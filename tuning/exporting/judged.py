@@ -12,7 +12,7 @@ from common.paths import user_path
 from results.judgement import JUDGEMENT_VERSION, metrics_of, table_of
 from results.table_files import size_fault
 from search_spaces import Assignment
-from tuning.algorithms.of_settings import algorithm_of
+from tuning.algorithms.registry import algorithm_of
 from tuning.experiment.errors import NewerFormatError, UsageError
 from tuning.experiment.folder import Experiment, open_experiment
 from tuning.experiment.settings import Settings

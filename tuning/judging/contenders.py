@@ -14,7 +14,7 @@ from results.front import GAINS
 from results.loader import ratings
 from results.schema import GIVEN
 from search_spaces import Assignment
-from tuning.algorithms.of_settings import algorithm_of
+from tuning.algorithms.registry import algorithm_of
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment
 from tuning.experiment.given_site import is_given

@@ -13,7 +13,7 @@ from common.links import refuse_links
 from common.paths import fit_name, missing_folders, user_path
 from results.table_files import judged_path
 from search_spaces import Assignment, SearchSpace
-from tuning.algorithms.of_settings import algorithm_of
+from tuning.algorithms.registry import algorithm_of
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import ExperimentPaths, check_format, check_name, discard
 from tuning.experiment.reading import open_to_read

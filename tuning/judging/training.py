@@ -12,7 +12,7 @@ from common.streams import Stream, stream_seed
 from envs.scenarios.scenario import Scenario
 from results import load
 from search_spaces.earlier import in_todays_names
-from tuning.algorithms.of_settings import algorithm_of
+from tuning.algorithms.registry import algorithm_of
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, ExperimentPaths, create, open_experiment, save
 from tuning.experiment.lock import experiment_lock

@@ -12,9 +12,8 @@ import psutil
 
 from common.commands import python_command
 from common.units import GIB
-from tuning.memory.allocation import DEFAULT_CARD_BYTES, Budget, card_budget
+from tuning.memory.allocation import ACCELERATOR, DEFAULT_CARD_BYTES, Budget, Kind, Node, card_budget, kinds_of
 from tuning.memory.gpus import cards
-from tuning.memory.kinds import ACCELERATOR, Kind, Node, kinds_of
 from tuning.memory.planner import CPU
 
 PROBE_SHARE = 1e-4  # of a card: the least that Ray counts

@@ -7,10 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from search_spaces import Assignment
-from tuning.memory.allocation import Grant
-from tuning.memory.fallbacks import FALLBACKS, Fallback
-from tuning.memory.kinds import Key, Kind, Node, Request, kinds_of
-from tuning.memory.planner import CPU, Planner
+from tuning.memory.allocation import Grant, Key, Kind, Node, Request, kinds_of
+from tuning.memory.planner import CPU, FALLBACKS, Fallback, Planner
 from tuning.memory.prediction import Prediction
 
 

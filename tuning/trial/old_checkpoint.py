@@ -10,7 +10,7 @@ from typing import Any
 
 from common.files import sync_folder
 from common.links import refuse_links
-from tuning.algorithms.random_state import python_state
+from tuning.algorithms.rllib_trainer import python_state
 from tuning.trial.checkpoint_files import (
     OLD_MANIFEST,
     OLD_STATE,

@@ -19,7 +19,7 @@ BUNDLE = "bundle"  # resources that Ray reserves for it
 LABELS = "labels"  # conditions on labels of its node, where not every node will do
 VRAM_LIMIT = "vram_limit"  # GPU memory that it may take, bytes
 RAM_LIMIT = "ram_limit"  # host memory that it may take, bytes
-FALLBACK = "fallback"  # how it saves memory: an index into the ladder of `tuning.memory.fallbacks`
+FALLBACK = "fallback"  # how it saves memory: an index into the ladder of `tuning.memory.planner`
 
 # Keys of its reports.
 STEPS = "steps"

@@ -17,7 +17,7 @@ from results.table_files import ResultsError, read_file, write_rows
 from search_spaces import Assignment, Kind, SearchSpace, SpaceError
 from search_spaces.earlier import in_todays_names
 from search_spaces.removed import REMOVED, without_removed
-from tuning.algorithms.of_settings import algorithm_of
+from tuning.algorithms.registry import algorithm_of
 from tuning.experiment.folder import Experiment
 from tuning.experiment.settings import MOST_DIGITS
 from tuning.trial.checkpoint import Checkpoints, KeptCheckpoints

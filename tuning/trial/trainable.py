@@ -9,7 +9,7 @@ from typing import Any
 
 from common.cache_folder import cache_folder
 from common.storage.location import StorageError
-from tuning.memory.fallbacks import FALLBACKS
+from tuning.memory.planner import FALLBACKS
 from tuning.runtime.parent_watch import end_with_parent
 from tuning.storage.trial_files import FencedError, TrialFiles, trial_files
 from tuning.trial.device import Device

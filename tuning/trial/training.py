@@ -21,7 +21,7 @@ from tuning.algorithms.registry import algorithm
 from tuning.algorithms.trainer import Trainer, Update
 from tuning.experiment.folder import Experiment
 from tuning.experiment.permission import Mark
-from tuning.memory.fallbacks import FALLBACKS, Fallback
+from tuning.memory.planner import FALLBACKS, Fallback
 from tuning.storage.trial_files import FencedError, TrialFiles
 from tuning.trial.checkpoint import Checkpoints
 from tuning.trial.checkpoint_files import OF_AN_AIM, TrialState

@@ -1,4 +1,4 @@
-"""Every algorithm is one entry, whether of this project or of an installed package."""
+"""Algorithms by name and by settings."""
 
 import os
 import shutil
@@ -12,11 +12,13 @@ import pytest
 
 from results import load
 from search_spaces import SpaceError
+from search_spaces.reward_share import NAME
 from tuning.algorithms.memory import Problem, Workload
-from tuning.algorithms.registry import algorithm, names
+from tuning.algorithms.registry import algorithm, algorithm_of, names
 from tuning.experiment import algorithm_names
 from tuning.experiment.algorithm_names import GROUP, entries
 from tuning.experiment.errors import UsageError
+from tuning.experiment.settings import Settings
 
 TOY = Path(__file__).parent / "toy_algorithm.py"
 
@@ -106,3 +108,24 @@ def test_an_algorithm_of_a_package_is_searched_by_its_name(
     assert without.returncode == 2
     assert without.stderr.startswith("error: there is no algorithm toy")
     assert without.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        Settings(),
+        Settings(objective="bill"),
+        Settings(objective="co2 bill", reward="schema"),
+        Settings(objective="score bill"),
+        Settings(objective="bill peak_kw"),
+    ],
+)
+def test_without_two_terms_to_weigh_it_is_the_algorithm_itself(settings: Settings) -> None:
+    assert algorithm_of(settings) is algorithm("ppo")
+
+
+def test_with_two_terms_the_share_is_searched_in_every_algorithm() -> None:
+    for algo in ("ppo", "a2c", "sac"):
+        spec = algorithm_of(Settings(algo=algo, objective="co2 bill"))
+        assert spec.preset("default")[NAME] == pytest.approx(0.5 / 0.65)
+        assert spec.build is algorithm(algo).build

@@ -1,4 +1,4 @@
-"""Each check fails where what it looks at is broken, and names the remedy."""
+"""Each check is shown to fail."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -6,10 +6,35 @@ from typing import Any
 
 import pytest
 
-from tuning.diagnosis.checks import WHEEL_INDEX, Finding, check
-from tuning.diagnosis.facts import PACKAGES, Facts, Torch
-from tuning.memory.gpus import Card
+from tuning.diagnosis.checks import PACKAGES, WHEEL_INDEX, Facts, Finding, Torch, check, gather
+from tuning.memory.gpus import Card, DriverError
 from tuning.memory.prediction import GIB
+
+
+def test_this_machine_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tuning.diagnosis.checks.cards", lambda: ())
+    monkeypatch.setattr("tuning.diagnosis.checks.driver", lambda: None)
+    facts = gather(tmp_path / "not" / "there")
+    assert facts.torch is not None
+    assert None not in facts.packages.values()
+    assert facts.cache_writable
+    assert facts.disk_bytes > 0
+    assert 0 < facts.available_bytes <= facts.total_bytes
+
+
+def test_a_driver_that_fails_is_a_fact(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail() -> Any:
+        raise DriverError("it does not answer")
+
+    monkeypatch.setattr("tuning.diagnosis.checks.cards", fail)
+    assert gather(tmp_path).driver_error == "it does not answer"
+
+
+def test_a_cache_below_a_file_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("BUILDING_TUNER_CACHE", str(tmp_path / "file" / "cache"))
+    assert not gather(tmp_path).cache_writable
+
 
 CARD = Card(0, "RTX 4060", 8 * GIB)
 SOUND = Facts(

@@ -1,4 +1,4 @@
-"""An examination returns the findings that it prints, checks before updates."""
+"""An examination, with updates that are not real."""
 
 from dataclasses import asdict
 from io import StringIO
@@ -10,11 +10,65 @@ from rich.console import Console
 
 from envs.scenarios.scenario import scenario
 from envs.scenarios.splits import Splits
+from search_spaces import Assignment
+from tests.tuning.roomy import planner
 from tuning.diagnosis import examination
-from tuning.diagnosis.examination import examine
+from tuning.diagnosis.examination import Outcome, compare_devices, examine, try_algorithm, try_switches
 from tuning.diagnosis.settings import DoctorSettings
-from tuning.diagnosis.trials import Outcome
+from tuning.experiment.settings import Settings
+from tuning.memory.planner import Planner
 from tuning.memory.scenario_sizes import sizes_of
+
+SETTINGS = Settings(backend="batch", steps=4096)
+
+
+def row(seconds: float = 10.0, learner: float = 5.0, **values: Any) -> dict[str, Any]:
+    return {
+        "steps": 4096, "seconds": seconds, "environment_seconds": 2.0, "learner_seconds": learner, "evaluation_seconds": 1.0,
+        "peak_rss_bytes": 10**9, "peak_process_vram_bytes": 0, "device": "cpu", **values,
+    }  # fmt: skip
+
+
+def outcome(**values: Any) -> Outcome:
+    return Outcome("ppo", row(**values), {"vram": 0, "ram": 10**9})
+
+
+def test_a_prediction_that_is_far_off_is_a_note() -> None:
+    assert outcome().finding().status == "ok"
+    assert outcome(peak_rss_bytes=14 * 10**8).finding().status == "note"
+
+
+def test_the_hyperparameters_of_a_step_are_the_default_ones_but_for_what_is_tried(tmp_path: Path) -> None:
+    asked: list[Assignment] = []
+
+    def step(algo: str, h: Assignment, plan: Planner, backend: str) -> dict[str, Any]:
+        asked.append(h)
+        return row()
+
+    for given in ({}, {"bf16": True}):
+        try_algorithm("ppo", planner(SETTINGS, tmp_path), "batch", step, **given)
+    assert {name for name in asked[0] if asked[0][name] != asked[1][name]} == {"bf16"}
+
+
+def test_switches_are_compared_with_the_run_without_them() -> None:
+    def attempt(given: dict[str, Any]) -> Outcome:
+        if given.get("cuda_graphs"):
+            return Outcome("ppo", None, {"vram": 0, "ram": 0}, "needs a GPU")
+        return outcome(learner=2.5 if given.get("bf16") else 5.2)
+
+    found = {finding.name: finding.text for finding in try_switches("ppo", outcome(), attempt)}
+    assert "2.00 times as fast" in found["ppo, bfloat16"]
+    assert "pays: --set bf16=true" in found["ppo, bfloat16"]
+    assert "does not pay" in found["ppo, TF32"]
+    assert "does not run here: needs a GPU" in found["ppo, torch.compile with CUDA graphs"]
+
+
+def test_where_the_cpu_wins_it_is_said() -> None:
+    slower = compare_devices("ppo", outcome(seconds=20.0), outcome())
+    assert "0.50 times" in slower.text
+    assert "the CPU wins" in slower.text
+    assert "the CPU wins" not in compare_devices("ppo", outcome(seconds=5.0), outcome()).text
+
 
 ROW = {
     "steps": 4096, "seconds": 10.0, "environment_seconds": 2.0, "learner_seconds": 5.0, "evaluation_seconds": 1.0,

@@ -9,9 +9,8 @@ import torch
 from torch import nn
 
 from envs.observation import ObservationLayout
-from tuning.algorithms.networks.deterministic_policy import ModeNetwork
-from tuning.algorithms.sampling.observation_statistics import FrozenNormalizer
-from tuning.algorithms.sampling.preprocessing import Clip
+from tuning.algorithms.networks.layers import ModeNetwork
+from tuning.algorithms.sampling.preprocessing import Clip, FrozenNormalizer
 from tuning.exporting import onnx_policy
 from tuning.exporting.onnx_policy import OBSERVATIONS, SitePolicy, write_onnx
 

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from results import load
-from tuning.algorithms.of_settings import algorithm_of
-from tuning.algorithms.registry import algorithm
+from tuning.algorithms.registry import algorithm, algorithm_of
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings

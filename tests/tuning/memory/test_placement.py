@@ -6,14 +6,12 @@ from typing import Any
 import pytest
 
 from common.units import GIB
-from tests.tuning.memory.test_kinds import node, trial
+from tests.tuning.memory.test_allocation import node, trial
 from tests.tuning.roomy import SMALL, planner
 from tuning.experiment.settings import Settings
-from tuning.memory.allocation import concurrency
-from tuning.memory.calibration import Calibration
-from tuning.memory.kinds import NODE_LABEL, Key, Node, kinds_of
+from tuning.memory.allocation import NODE_LABEL, Key, Node, concurrency, kinds_of
 from tuning.memory.placement import Placement
-from tuning.memory.planner import Planner
+from tuning.memory.planner import Calibration, Planner
 from tuning.memory.prediction import Prediction
 
 X, Y = "accelerator_type:X", "accelerator_type:Y"

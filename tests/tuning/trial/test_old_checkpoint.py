@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tuning.algorithms.random_state import python_state
+from tuning.algorithms.rllib_trainer import python_state
 from tuning.trial.checkpoint import Checkpoints
 from tuning.trial.checkpoint_files import TrialState, fingerprint
 from tuning.trial.old_checkpoint import OldCheckpointError, upgrade_checkpoints

@@ -27,7 +27,7 @@ from tests.tuning.trial.small_trials import EVALUATIONS, STEPS_OF_A_TRIAL, exper
 from tuning.experiment.folder import Experiment, ExperimentPaths
 from tuning.experiment.permission import Permission
 from tuning.experiment.settings import Settings
-from tuning.memory.fallbacks import FALLBACKS
+from tuning.memory.planner import FALLBACKS
 from tuning.storage.trial_files import FencedError
 from tuning.trial.checkpoint import Checkpoints
 from tuning.trial.checkpoint_files import TrialState

@@ -26,7 +26,7 @@ from tuning.algorithms.networks.building_kinds import (
     why_unfit,
 )
 from tuning.algorithms.networks.layers import UncontrolledCharging
-from tuning.algorithms.networks.view_state import ViewState, own_actions
+from tuning.algorithms.networks.site_view import ViewState, own_actions
 
 # A change of the uncontrolled site's action within [-1, 1], times this, reaches every action from every other.
 _CHANGE = 2.0

@@ -12,7 +12,7 @@ from torch import nn
 from envs.batch_backend.tables import USES
 from envs.district import District
 from envs.seen import PLANNED_BATTERY, PLANNED_SOC, PLANNED_TANK, PLANNED_TANK_SOC
-from tuning.algorithms.networks.view_state import ViewState
+from tuning.algorithms.networks.site_view import ViewState
 
 # Changes up to this magnitude change nothing. A plan stands on kinks: where a home neither imports nor exports, a deviation of
 # 0.02 costs an eighth of the score of five homes, one of 0.05 a third. Exploring by noise would unlearn the plan.

@@ -9,10 +9,9 @@ from ray.rllib.algorithms.algorithm import Algorithm
 
 from search_spaces import Assignment
 from tuning.algorithms.on_policy.batch import Batch
-from tuning.algorithms.on_policy.config import OnPolicyConfig
-from tuning.algorithms.on_policy.learner import Loss, OnPolicy, OnPolicyLearner
+from tuning.algorithms.on_policy.learner import Loss, OnPolicy, OnPolicyConfig, OnPolicyLearner
 from tuning.algorithms.on_policy.trainer import OnPolicyTrainer
-from tuning.algorithms.sums import Sums
+from tuning.algorithms.rllib_trainer import Sums
 
 OPTIMIZERS = {"rmsprop": torch.optim.RMSprop, "adam": torch.optim.Adam}
 

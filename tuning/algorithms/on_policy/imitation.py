@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from tuning.algorithms.imitation.demonstration import Demonstration, returns, rows_of
-from tuning.algorithms.imitation.preparation import reward_factor
+from tuning.algorithms.imitation.demonstration import Demonstration, returns, reward_factor, rows_of
 from tuning.algorithms.imitation.regression import fit, off_range
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from ray.rllib.algorithms.ppo import PPO
+from ray.rllib.algorithms.ppo import PPO, PPOConfig
 from ray.rllib.core.columns import Columns
 from ray.rllib.core.learner.torch.torch_learner import TorchLearner
 from ray.rllib.utils.metrics import (
@@ -21,13 +21,11 @@ from ray.rllib.utils.metrics import (
 
 from tuning.algorithms.errors import check_finite
 from tuning.algorithms.networks.layers import gradient_norm
-from tuning.algorithms.no_log_folder import NoLogFolder
-from tuning.algorithms.on_policy.advantages import advantages
-from tuning.algorithms.on_policy.batch import Batch, explained_variance, transitions
-from tuning.algorithms.on_policy.config import OnPolicyConfig
+from tuning.algorithms.on_policy.batch import Batch, advantages, explained_variance, transitions
 from tuning.algorithms.precision import autocast, begin_step, to_device
-from tuning.algorithms.rllib_trainer import MODULE
-from tuning.algorithms.sums import Sums
+from tuning.algorithms.rllib_trainer import MODULE, NoLogFolder, Sums
+from tuning.algorithms.sampling.preprocessing import PreprocessingConfig
+from tuning.algorithms.schedule import Schedule
 from tuning.runtime.stopwatch import Stopwatch
 
 if TYPE_CHECKING:
@@ -36,6 +34,27 @@ if TYPE_CHECKING:
     from ray.rllib.env.single_agent_episode import SingleAgentEpisode
 
     from tuning.algorithms.on_policy.module import ActorCriticModule
+
+
+class OnPolicyConfig(PreprocessingConfig, PPOConfig):
+    """RLlib's PPO configuration, with what it has no setting for.
+
+    Attributes:
+        learning_rate: over the budget; instead of RLlib's `lr`, which has only piecewise linear schedules.
+        ent_coef: weight of the entropy bonus over the budget.
+        normalize_advantage: whether advantages are brought to mean 0 and deviation 1 before they weigh the policy's gradient.
+        bf16: whether networks compute in bfloat16 while they learn.
+        parts: pieces that a minibatch's gradient is summed up from.
+        pin_memory: see `tuning.algorithms.precision.to_device`.
+    """
+
+    learning_rate = Schedule(3e-4, "constant", 1.0, 1)
+    ent_coef = Schedule(0.0, "constant", 1.0, 1)
+    normalize_advantage = True
+    bf16 = False
+    parts = 1
+    pin_memory = False
+
 
 # Observations of which values are computed at once: the activations of a whole rollout may not fit on a card.
 VALUE_ROWS = 2048

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from torch import nn
 
     from tuning.algorithms.imitation.demonstration import Demonstration
-    from tuning.algorithms.on_policy.config import OnPolicyConfig
-    from tuning.algorithms.on_policy.learner import OnPolicyLearner
+    from tuning.algorithms.on_policy.learner import OnPolicyConfig, OnPolicyLearner
 
 
 class OnPolicyTrainer(RLlibTrainer):
@@ -148,7 +147,7 @@ class OnPolicyTrainer(RLlibTrainer):
 
     def mode_network(self) -> nn.Module:
         """See `Trainer`."""
-        from tuning.algorithms.networks.deterministic_policy import ModeNetwork
+        from tuning.algorithms.networks.layers import ModeNetwork
 
         network = self.learner.network
         return ModeNetwork(self.runner.preprocess(), network, network.means)

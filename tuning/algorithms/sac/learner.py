@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
 from ray.rllib.core.learner.torch.torch_learner import TorchLearner
 from ray.rllib.utils.metrics import NUM_ENV_STEPS_SAMPLED_LIFETIME, NUM_MODULE_STEPS_TRAINED, WEIGHTS_SEQ_NO
+from torch import nn
 
 from tuning.algorithms.errors import check_finite
 from tuning.algorithms.precision import autocast, begin_step
-from tuning.algorithms.rllib_trainer import MODULE
+from tuning.algorithms.rllib_trainer import MODULE, Sums
 from tuning.algorithms.sac.batch import Batch, Replay, draw_batches
-from tuning.algorithms.sac.flat_parameters import FlatParameters
-from tuning.algorithms.sums import Sums
 from tuning.runtime.stopwatch import Stopwatch
 
 if TYPE_CHECKING:
@@ -24,6 +23,49 @@ if TYPE_CHECKING:
     from tuning.algorithms.sac.config import SACSettings
     from tuning.algorithms.sac.module import SACModule
     from tuning.algorithms.schedule import Schedule
+
+
+_ALIGNED = 16  # numbers: a cache line, which products of matrices want to begin at
+
+
+class FlatParameters:
+    """All parameters of a network as one vector, which the network's own are views of, and their gradients likewise.
+
+    Optimizer, norm, cut and the step of targets towards critics are then one operation each instead of one for each parameter.
+    With networks of this size such operations take longer to start than to run.
+
+    Attributes:
+        vector: the parameters, with gaps that align them. If they are trained, its `grad` is always there.
+    """
+
+    def __init__(self, parameters: Sequence[nn.Parameter]) -> None:
+        """Move parameters into a vector on their device. They must not be moved again.
+
+        Args:
+            parameters: of one network; all are trained, or none.
+        """
+        sizes = [-(-parameter.numel() // _ALIGNED) * _ALIGNED for parameter in parameters]
+        self.vector = nn.Parameter(torch.zeros(sum(sizes), device=parameters[0].device))
+        gradient = torch.zeros_like(self.vector) if parameters[0].requires_grad else None
+        self.vector.grad = gradient
+        offset = 0
+        for parameter, size in zip(parameters, sizes, strict=True):
+            part = slice(offset, offset + parameter.numel())
+            view = self.vector.detach()[part].view_as(parameter)
+            view.copy_(parameter.detach())
+            parameter.data = view
+            if gradient is not None:
+                # Backward passes add to a gradient that is there, in place.
+                parameter.grad = gradient[part].view_as(parameter)
+            offset += size
+
+    @property
+    def gradient(self) -> torch.Tensor:
+        """Gradients of all parameters, shape (numbers,); 0 between them."""
+        gradient = self.vector.grad
+        assert gradient is not None
+        return gradient
+
 
 ACTOR, CRITIC, ENT_COEF = "actor", "critic", "ent_coef"  # the optimizers' names
 GENERATOR, COUNT = "generator", "gradient_steps"  # names in a learner's state

@@ -125,7 +125,7 @@ class SACTrainer(RLlibTrainer):
         """See `Trainer`."""
         import torch
 
-        from tuning.algorithms.networks.deterministic_policy import ModeNetwork
+        from tuning.algorithms.networks.layers import ModeNetwork
 
         network, runner = self.learner.network, self.runner
         low, high = (torch.tensor(bound) for bound in (runner.actions.low, runner.actions.high))

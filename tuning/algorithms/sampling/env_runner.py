@@ -16,10 +16,14 @@ from ray.rllib.core.distribution.torch.torch_distribution import TorchCategorica
 from ray.rllib.env.single_agent_env_runner import SingleAgentEnvRunner
 from ray.rllib.utils.metrics import ENV_STEP_TIMER, RLMODULE_INFERENCE_TIMER
 
-from tuning.algorithms.sampling.episodes import Episodes
-from tuning.algorithms.sampling.observation_statistics import ObservationNormalizer
-from tuning.algorithms.sampling.preprocessing import Clip, Preprocessing, PreprocessingConfig, RewardNormalizer
-from tuning.algorithms.sampling.rows import Rows
+from tuning.algorithms.sampling.episodes import Episodes, Rows
+from tuning.algorithms.sampling.preprocessing import (
+    Clip,
+    ObservationNormalizer,
+    Preprocessing,
+    PreprocessingConfig,
+    RewardNormalizer,
+)
 from tuning.runtime.stopwatch import Stopwatch
 
 if TYPE_CHECKING:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-EPSILON = 1e-8  # added to the variance of returns
+EPSILON = 1e-8  # added to a variance: what never changes becomes 0, not NaN
 
 
 @dataclass(frozen=True)
@@ -107,3 +108,124 @@ class RewardNormalizer:
             raise ValueError(f"returns of {len(state['returns'])} sub-environments do not fit {len(self._returns)}")
         self._count, self._mean, self._squares = state["count"], state["mean"], state["squares"]
         self._returns = state["returns"].copy()
+
+
+CLIP = 10.0  # standard deviations
+
+
+@dataclass(frozen=True, eq=False)
+class FrozenNormalizer:
+    """Statistics at one moment, as a function from observations to normalised observations.
+
+    Attributes:
+        mean: of each feature, shape `(features,)`, float32.
+        scale: one over the standard deviation of each feature, shape `(features,)`, float32.
+        clip: largest magnitude of a normalised feature.
+    """
+
+    mean: np.ndarray
+    scale: np.ndarray
+    clip: float
+
+    def __call__(self, observations: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+        """Normalise observations.
+
+        Args:
+            observations: shape `(..., features)`.
+            out: where to write, of the same shape and float32; by default a new array.
+
+        Returns:
+            `(observations - mean) * scale`, clipped, float32.
+        """
+        # A fixed type, or an observation of float64 would not be rounded as in training.
+        result = np.subtract(observations, self.mean, out=out, dtype=np.float32, casting="same_kind")
+        result *= self.scale
+        return np.clip(result, -self.clip, self.clip, out=result)
+
+
+class ObservationNormalizer:
+    """Running mean and variance of each feature, in float64.
+
+    A batch is merged by the formula for two sets of data, so it does not matter how the data were cut into batches. Source:
+    Chan, Golub and LeVeque, "Updating Formulae and a Pairwise Algorithm for Computing Sample Variances" (1979).
+    """
+
+    def __init__(self, features: int, clip: float = CLIP, epsilon: float = EPSILON, keep: Sequence[int] = ()) -> None:
+        """Start without data: mean 0 and variance 1.
+
+        Args:
+            features: of an observation.
+            clip: largest magnitude of a normalised feature, standard deviations.
+            epsilon: added to the variance.
+            keep: indices of features that are only clipped.
+        """
+        self._keep = list(keep)
+        self._clip, self._epsilon = clip, epsilon
+        self._count = 0
+        self._mean = np.zeros(features)
+        self._squares = np.zeros(features)  # sum of squared distances from the mean
+        self._apply = self._freeze()
+
+    @property
+    def count(self) -> int:
+        """Observations seen."""
+        return self._count
+
+    @property
+    def mean(self) -> np.ndarray:
+        """Mean of each feature; 0 before the first observation."""
+        return self._mean.copy()
+
+    @property
+    def variance(self) -> np.ndarray:
+        """Population variance of each feature; 1 before the first observation."""
+        return self._squares / self._count if self._count else np.ones_like(self._mean)
+
+    def update(self, observations: np.ndarray) -> None:
+        """Take a batch into the statistics.
+
+        Args:
+            observations: shape `(batch, features)`, float32.
+        """
+        batch = len(observations)
+        # Distances from a value close to the data keep the digits of a small variance around a large mean. This holds in
+        # float32 too, which is twice as fast. The first batch knows no mean yet.
+        near = self._mean.astype(np.float32) if self._count else observations[0].astype(np.float32)
+        distances = np.subtract(observations, near, dtype=np.float32, casting="same_kind")
+        shift = distances.sum(axis=0).astype(np.float64) / batch
+        squares = np.einsum("ij,ij->j", distances, distances).astype(np.float64) - batch * shift**2
+        difference = near + shift - self._mean
+        total = self._count + batch
+        self._squares += np.maximum(squares, 0.0) + difference**2 * (self._count * batch / total)
+        self._mean += difference * (batch / total)
+        self._count = total
+        self._apply = self._freeze()
+
+    def normalize(self, observations: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+        """Normalise observations by the statistics as they are; see `FrozenNormalizer`."""
+        return self._apply(observations, out)
+
+    def frozen(self) -> FrozenNormalizer:
+        """What `normalize` does now, as a small object that can be pickled and that no further data change."""
+        return self._apply
+
+    def get_state(self) -> dict[str, Any]:
+        """State for a checkpoint."""
+        return {"count": self._count, "mean": self._mean.copy(), "squares": self._squares.copy()}
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Go on from a state of `get_state`.
+
+        Raises:
+            ValueError: if the state is of observations with another number of features.
+        """
+        if state["mean"].shape != self._mean.shape:
+            raise ValueError(f"statistics of {len(state['mean'])} features do not fit observations of {len(self._mean)}")
+        self._count = state["count"]
+        self._mean, self._squares = state["mean"].copy(), state["squares"].copy()
+        self._apply = self._freeze()
+
+    def _freeze(self) -> FrozenNormalizer:
+        mean, scale = self._mean.astype(np.float32), (1.0 / np.sqrt(self.variance + self._epsilon)).astype(np.float32)
+        mean[self._keep], scale[self._keep] = 0.0, 1.0
+        return FrozenNormalizer(mean, scale, self._clip)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tuning.memory.fallbacks import FALLBACKS, Fallback
+from tuning.memory.planner import FALLBACKS, Fallback
 
 # A process may die with its node, or be killed by the system, any number of times as long as its trial gets new checkpoints.
 MOST_LOSSES = 5  # in a row without a new checkpoint
@@ -49,7 +49,7 @@ def next_attempt(times_out_of_memory: int, adapt: bool) -> str | None:
 
     Args:
         times_out_of_memory: how often it ran out of memory, at least once.
-        adapt: whether it may save memory, see `tuning.memory.fallbacks`.
+        adapt: whether it may save memory, see `tuning.memory.planner`.
     """
     if times_out_of_memory == 1:
         return "next it is alone on the machine"

@@ -20,7 +20,7 @@ from search_spaces.earlier import in_todays_names
 from search_spaces.parameter import Value
 from search_spaces.removed import without_removed
 from search_spaces.reward_share import NAME
-from tuning.algorithms.of_settings import algorithm_of
+from tuning.algorithms.registry import algorithm_of
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment
 from tuning.experiment.reading import open_to_read

@@ -15,7 +15,7 @@ from search_spaces.overrides import override
 from search_spaces.parameter import Value
 from search_spaces.removed import REMOVED
 from search_spaces.reward_share import ENDS, NAME
-from tuning.algorithms.of_settings import algorithm_of
+from tuning.algorithms.registry import algorithm_of
 from tuning.algorithms.spec import DEFAULT, AlgorithmSpec
 from tuning.experiment.settings import Settings
 from tuning.search.proposals.fitting import PLAN, SHARED, fitted

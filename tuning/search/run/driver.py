@@ -13,7 +13,7 @@ from rich.console import Console
 from envs.scenarios.scenario import Scenario
 from results import load
 from results.loader import ratings
-from tuning.algorithms.of_settings import algorithm_of
+from tuning.algorithms.registry import algorithm_of
 from tuning.algorithms.spec import DEFAULT
 from tuning.cli.console import say
 from tuning.experiment.errors import UsageError
@@ -287,8 +287,8 @@ def plan_resources(settings: Settings, console: Console, look: Look) -> Planner:
         console: to print to.
         look: tells the cards of nodes.
     """
-    from tuning.memory.calibration import Calibration
     from tuning.memory.machine import machine
+    from tuning.memory.planner import Calibration
     from tuning.memory.scenario_sizes import sizes_of
 
     kinds, line = machine(settings.gpu_memory, look, tell=partial(say, console))

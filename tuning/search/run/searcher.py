@@ -12,9 +12,8 @@ from optuna.trial import FrozenTrial, TrialState
 from ray.tune.search import Searcher
 
 from search_spaces import Assignment
-from tuning.memory.fallbacks import FALLBACKS
 from tuning.memory.placement import Placement
-from tuning.memory.planner import Planner
+from tuning.memory.planner import FALLBACKS, Planner
 from tuning.memory.prediction import PLACES, size
 from tuning.search.promotion.last_part import LastPart
 from tuning.search.promotion.retries import Losses, memory_saving, next_attempt
@@ -71,7 +70,7 @@ class StudySearcher(DriverOnly, Searcher):
         control: of this run.
         planner: grants memory and cores; a `Placement` where the kinds of nodes matter to others too.
         retries: how often a trial that crashes is started again.
-        adapt: whether a trial that runs out of memory alone saves some, see `tuning.memory.fallbacks`.
+        adapt: whether a trial that runs out of memory alone saves some, see `tuning.memory.planner`.
         trusted: whether trials may run code of the scenario; it is not in the experiment's folder.
         ledger: of the budget; None for no limit.
         thawing: decides which trial goes on; None to let each trial run until it ends.

@@ -1,6 +1,7 @@
-"""Lessons as a policy's own environment shows them."""
+"""Lessons as a policy sees them."""
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,18 @@ from envs.environments.vector_env import SiteVectorEnv, Start
 from envs.environments.year_cache import district, observation_layout
 from envs.scenarios.scenario import Window, scenario
 from envs.yardsticks.lessons import Lessons
-from tuning.algorithms.imitation.demonstration import Demonstration, demonstrations, returns, rows_of
+from tuning.algorithms.imitation.demonstration import (
+    Demonstration,
+    demonstrations,
+    returns,
+    reward_factor,
+    rows_of,
+    take_into_statistics,
+)
 from tuning.algorithms.networks.building_kinds import BuildingKinds
 from tuning.algorithms.networks.building_view import BuildingViewEnv
 from tuning.algorithms.networks.site_view import SiteViewEnv
+from tuning.algorithms.sampling.preprocessing import ObservationNormalizer, Preprocessing, RewardNormalizer
 
 WINDOWS = (Window(0, 0, 30), Window(0, 72, 24), Window(0, 120, 24))
 
@@ -107,3 +116,38 @@ def test_returns_end_with_a_value_at_each_runs_own_end() -> None:
     found = returns(rewards, np.array([8.0, 16.0]), np.array([3, 2]), 0.5)
     assert found[:, 0].tolist() == [1 + 1 + 1 + 1, 2 + 2 + 2, 4 + 4]
     assert found[:2, 1].tolist() == [1 + 1 + 4, 2 + 8]
+
+
+def part(steps: int, runs: int, seed: int) -> Demonstration:
+    random, shape = np.random.default_rng(seed), (steps, runs, 1)
+    none = np.zeros(shape, np.float32)
+    seen = random.standard_normal((steps + 1, runs, 2)).astype(np.float32)
+    return Demonstration(
+        seen, none, none, none, none, random.standard_normal((steps, runs)), np.full(runs, steps - 1), np.arange(runs)
+    )
+
+
+def runner(**parts: Any) -> Any:
+    return SimpleNamespace(
+        **{"normalizer": None, "reward_normalizer": None, "num_envs": 4, "preprocessing": Preprocessing(gamma=0.0), **parts}
+    )
+
+
+def test_they_are_those_of_all_hours_of_runs() -> None:
+    parts = [part(6, 4, 0), part(5, 2, 1)]
+    own = runner(normalizer=ObservationNormalizer(2), reward_normalizer=RewardNormalizer(4, 0.0))
+    take_into_statistics(own, parts)
+    seen = np.concatenate([each.observations[:-1][each.taken] for each in parts])
+    np.testing.assert_allclose(own.normalizer.mean, seen.mean(axis=0), atol=1e-6)
+    np.testing.assert_allclose(own.normalizer.variance, seen.var(axis=0), atol=1e-6)
+    # Without discount a return is a reward.
+    rewards = np.concatenate([each.rewards[each.taken] for each in parts])
+    assert own.reward_normalizer.std == pytest.approx(rewards.std(), rel=0.2)
+    assert own.reward_normalizer.get_state()["returns"].tolist() == [0.0] * 4
+    assert reward_factor(own) == pytest.approx(1.0 / own.reward_normalizer.std)
+
+
+def test_without_statistics_rewards_have_their_own_scale() -> None:
+    own = runner(preprocessing=Preprocessing(reward_scale=3.0))
+    take_into_statistics(own, [part(6, 4, 0)])
+    assert reward_factor(own) == 3.0

@@ -1,4 +1,4 @@
-"""Vehicles charge as on the uncontrolled site, while the other actions are learned."""
+"""A site without its chargers' actions, and what views of a site share."""
 
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,37 @@ from envs.objective.evaluate import evaluate
 from envs.observation import ChargerGroups
 from envs.scenarios.scenario import Window, scenario
 from tests.tuning.algorithms.match import FEATURES, MatchVectorEnv, groups, trainer
-from tuning.algorithms.networks.site_view import SiteView, SiteViewEnv
+from tuning.algorithms.networks.site_view import SiteView, SiteViewEnv, ViewState
+
+
+class Env:
+    """Counts."""
+
+    count = 0
+
+    def get_state(self) -> dict[str, Any]:
+        return {"count": self.count}
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        self.count = state["count"]
+
+
+class View(ViewState):
+    def __init__(self, count: int) -> None:
+        self.env, self._observations = Env(), np.full(3, count)
+        self.env.count = count
+
+
+def test_a_state_is_a_copy_of_both_and_goes_on_from_there() -> None:
+    one, other = View(1), View(2)
+    state = one.get_state()
+    one._observations[:] = 7
+    one.env.count = 7
+    other.set_state(state)
+    assert (other.env.count, other._observations.tolist()) == (1, [1, 1, 1])
+    other._observations[:] = 5
+    assert state["observations"].tolist() == [1, 1, 1]
+
 
 WINDOWS = (Window(0, 0, 168), Window(0, 500, 168))
 

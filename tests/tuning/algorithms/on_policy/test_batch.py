@@ -1,12 +1,13 @@
-"""Minibatches of a rollout, and how well values explained it."""
+"""Transitions, advantages, minibatches."""
 
 import math
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 
-from tuning.algorithms.on_policy.batch import Batch, explained_variance, minibatches
+from tuning.algorithms.on_policy.batch import Batch, advantages, explained_variance, minibatches
 
 
 def batch(rows: int) -> Batch:
@@ -46,3 +47,15 @@ def test_the_explained_variance_is_1_for_the_targets_and_0_for_their_mean() -> N
     assert explained_variance(replace(rollout, values=targets.clone())) == pytest.approx(1.0)
     assert explained_variance(replace(rollout, values=targets.mean().expand(3))) == pytest.approx(0.0)
     assert math.isnan(explained_variance(replace(rollout, targets=torch.ones(3))))
+
+
+def test_gamma_and_lambda_are_those_of_the_advantages() -> None:
+    rng = np.random.default_rng(0)
+    rewards, values, last = rng.standard_normal(7), rng.standard_normal(7), np.array([0.7, 0.0])
+    found = advantages(rewards, values, last, np.array([4, 7]), 0.9, 0.6)
+    for start, end, beyond in ((0, 4, 0.7), (4, 7, 0.0)):
+        following = np.append(values[start + 1 : end], beyond)
+        deltas = rewards[start:end] + 0.9 * following - values[start:end]
+        for t in range(end - start):
+            expected = sum((0.9 * 0.6) ** i * delta for i, delta in enumerate(deltas[t:]))
+            assert found[start + t] == pytest.approx(expected)

@@ -5,15 +5,41 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from ray.rllib.algorithms.ppo import PPOConfig
+from ray.rllib.algorithms.ppo import PPOConfig as RLlibConfig
 from ray.rllib.core import DEFAULT_MODULE_ID
 from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 
 from tests.tuning.algorithms.memory_checks import assignment, living, trainer
 from tests.tuning.algorithms.on_policy.small import ALGOS, built, gradient, made_up, watched
 from tuning.algorithms.errors import DivergedError
-from tuning.algorithms.on_policy.learner import VALUE_ROWS
+from tuning.algorithms.on_policy.a2c import A2CConfig, A2CLearner
+from tuning.algorithms.on_policy.learner import VALUE_ROWS, OnPolicyConfig
 from tuning.algorithms.on_policy.module import ActorCriticModule
+from tuning.algorithms.on_policy.ppo import PPOConfig, PPOLearner
+from tuning.algorithms.sampling.preprocessing import Preprocessing
+from tuning.algorithms.schedule import Schedule
+
+
+def test_a_copy_has_the_same_settings_and_the_class_keeps_its_own() -> None:
+    config = PPOConfig()
+    config.learning_rate = Schedule(0.1, "linear", 0.5, 100)
+    config.preprocessing, config.parts, config.clip_range_vf = Preprocessing(clip_obs=2.0), 3, 0.2
+    copied = config.copy()
+    assert isinstance(copied, PPOConfig)
+    assert (copied.learning_rate, copied.preprocessing) == (config.learning_rate, config.preprocessing)
+    assert (copied.parts, copied.clip_range_vf) == (3, 0.2)
+    assert (OnPolicyConfig.parts, PPOConfig.clip_range_vf) == (1, None)
+
+
+def test_each_algorithm_has_its_learner() -> None:
+    assert PPOConfig().get_default_learner_class() is PPOLearner
+    assert A2CConfig().get_default_learner_class() is A2CLearner
+
+
+def test_a2c_takes_one_epoch_without_minibatches_or_penalty() -> None:
+    config = A2CConfig()
+    assert (config.num_epochs, config.minibatch_size, config.use_kl_loss) == (1, None, False)
+
 
 pytestmark = pytest.mark.usefixtures("small_ray")
 
@@ -93,7 +119,7 @@ def test_advantages_are_normalised_or_not(algo: str) -> None:
 @pytest.mark.parametrize(("gamma", "gae_lambda"), [(0.99, 0.95), (0.8, 1.0), (0.9, 0.0)])
 def test_a_rollout_is_what_rllibs_pipeline_makes_of_it(gamma: float, gae_lambda: float) -> None:
     with built("ppo", gamma=gamma, gae_lambda=gae_lambda, n_steps=96) as trained:
-        theirs = PPOConfig().training(gamma=gamma, lambda_=gae_lambda).learners(num_learners=0)
+        theirs = RLlibConfig().training(gamma=gamma, lambda_=gae_lambda).learners(num_learners=0)
         model = trained.learner.network.model_config
         theirs.rl_module(rl_module_spec=RLModuleSpec(module_class=ActorCriticModule, model_config=model))
         env = trained.runner.env

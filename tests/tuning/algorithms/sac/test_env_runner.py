@@ -1,14 +1,33 @@
-"""What SAC collects, how it acts, and what it reports of episodes."""
+"""Transitions go into the buffer, and actions into their range."""
 
 from typing import Any
 
+import gymnasium as gym
 import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
 
 from tests.tuning.algorithms.match import MatchVectorEnv
 from tests.tuning.algorithms.sac.sac_small import SeenVectorEnv, built, vector_env
+from tuning.algorithms.sac.env_runner import ActionRange
 from tuning.algorithms.sac.replay_buffer import GOING, NO_TRANSITION, TRUNCATED
+
+
+@pytest.mark.parametrize(
+    "space", [gym.spaces.Discrete(2), gym.spaces.Box(-1.0, np.inf, (2,)), gym.spaces.Box(-1.0, 1.0, (2, 2))]
+)
+def test_action_spaces_that_nothing_can_be_squashed_into_are_refused(space: Any) -> None:
+    with pytest.raises(ValueError, match="finite bounds"):
+        ActionRange.of(space)
+
+
+def test_actions_are_stretched_to_the_range_and_never_leave_it() -> None:
+    low, high = np.float32([-3.0, 0.1]), np.float32([1.0, 0.7])
+    found = ActionRange.of(gym.spaces.Box(low, high)).to_environment(np.float32([[-1.0, -1.0], [0.0, 0.0], [1.0, 1.0]]))
+    np.testing.assert_allclose(found, [low, 0.5 * (low + high), high], rtol=1e-6)
+    assert (found >= low).all()
+    assert (found <= high).all()
+
 
 pytestmark = pytest.mark.usefixtures("small_ray")
 

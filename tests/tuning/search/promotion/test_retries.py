@@ -1,6 +1,6 @@
 """A trial is tried again as long as that helps."""
 
-from tuning.memory.fallbacks import FALLBACKS
+from tuning.memory.planner import FALLBACKS
 from tuning.search.promotion.retries import MOST_LOSSES, Losses, memory_saving, next_attempt
 
 

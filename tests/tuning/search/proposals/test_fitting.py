@@ -14,8 +14,7 @@ from search_spaces import SearchSpace, SpaceError
 from search_spaces.overrides import override
 from tests.envs.changed_rows import two_buildings
 from tests.envs.tanks import with_tank
-from tuning.algorithms.of_settings import algorithm_of
-from tuning.algorithms.registry import algorithm
+from tuning.algorithms.registry import algorithm, algorithm_of
 from tuning.experiment.settings import Settings
 from tuning.search.proposals.fitting import fitted
 from tuning.search.proposals.plan import plan, plan_again

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from optuna.trial import TrialState, create_trial
 
-from tuning.algorithms.of_settings import algorithm_of
-from tuning.algorithms.registry import algorithm
+from tuning.algorithms.registry import algorithm, algorithm_of
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from results import load
-from tuning.algorithms.of_settings import algorithm_of
+from tuning.algorithms.registry import algorithm_of
 from tuning.experiment.folder import create
 from tuning.experiment.settings import Settings
 from tuning.search.record.front_marks import mark_front

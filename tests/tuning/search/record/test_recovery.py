@@ -10,7 +10,7 @@ from optuna.trial import TrialState, create_trial
 
 from results import load
 from results.table_files import add_rows, write_rows
-from tuning.algorithms.of_settings import algorithm_of
+from tuning.algorithms.registry import algorithm_of
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
 from tuning.search.proposals.two_aims import gains_of

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from common.units import GIB
-from tests.tuning.memory.test_kinds import node
+from tests.tuning.memory.test_allocation import node
 from tests.tuning.memory.test_placement import LARGE, LARGE_CARD, SMALL_CARD, USUAL, placement
 from tests.tuning.search.fakes import Control
-from tuning.memory.kinds import Node
+from tuning.memory.allocation import Node
 from tuning.memory.machine import Cluster
 from tuning.search.run.cluster_watch import LOOK_SECONDS, PATIENCE_SECONDS, VAIN_SECONDS, ClusterWatch
 from tuning.trial.protocol import NUMBER

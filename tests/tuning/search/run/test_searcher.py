@@ -16,8 +16,8 @@ from tuning.algorithms.registry import algorithm
 from tuning.experiment.budget import Budget
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
-from tuning.memory.fallbacks import FALLBACKS
 from tuning.memory.placement import Placement
+from tuning.memory.planner import FALLBACKS
 from tuning.search.promotion.retries import MOST_LOSSES
 from tuning.search.promotion.thawing import Thawing
 from tuning.search.record.attributes import CONFIRMS, SAME_AS
